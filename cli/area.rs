@@ -1,4 +1,4 @@
-//! `warpsieve area`: estimates the area and leakage of a machine, block by block.
+//! `warpsieve area`: estimates the area and leakage of each hardware block of a machine.
 
 mod csv;
 mod svg;
@@ -20,7 +20,7 @@ use warpsieve::config::ResolvedMachine;
 use warpsieve::estimate::{Block, FoldedScopes};
 use warpsieve::readers::Counts;
 
-/// Area estimate of a machine, with everything that identifies it.
+/// Area estimate of a machine, with everything needed to reproduce it: machine, designs and technology node.
 #[derive(Serialize)]
 struct Estimate<'a> {
     machine: &'a str,
@@ -28,7 +28,7 @@ struct Estimate<'a> {
     /// Design that the machine is compared with; `None` if it is not compared.
     against: Option<&'a str>,
     node_nm: u32,
-    /// Source of each kind of figure, such as a publication, by kind.
+    /// Source of each kind of figure, such as a publication. The key is the kind.
     sources: BTreeMap<&'a str, &'a str>,
     #[serde(skip)]
     technology: &'a Technology,
@@ -90,8 +90,8 @@ pub(super) fn estimate(resolved: &ResolvedMachine, technology: &Technology, node
     Block::of(&Counts::of(&Machine::new(&resolved.config)), technology, node)
 }
 
-/// Returns the name and text of one CACTI input file per memory. Identical blocks share one set of files.
-/// Flip-flops get no file, since CACTI models only memories.
+/// Returns the name and text of one CACTI input file per memory. Identical hardware blocks share one set of
+/// files. Flip-flops get no file, since CACTI models only memories.
 fn cacti_inputs(tree: &Block, node: Node, folder: &Path) -> Vec<(PathBuf, String)> {
     let mut inputs = Vec::new();
     cacti_inputs_of(&FoldedScopes::of(tree), "", node, &mut inputs);

@@ -205,7 +205,8 @@ pub(super) struct Arguments {
 }
 
 impl Command {
-    /// True if the command simulates a machine, and therefore calls the hooks of schemes.
+    /// True if the command simulates a machine, and can therefore call the functions that implement caching
+    /// and scheduling schemes.
     pub fn simulates(&self) -> bool {
         use Command::{Compare, Exec, Explain, Optimize, Profile, Replay, Reproduce, Run, Soak, Sweep};
         matches!(
@@ -300,7 +301,7 @@ pub(super) enum Command {
     },
 }
 
-/// Returns the version, commit and profile of this build.
+/// Returns the version, source commit and build profile of this program.
 fn version() -> String {
     let version = env!("CARGO_PKG_VERSION");
     let commit = Some(env!("WARPSIEVE_COMMIT")).filter(|commit| !commit.is_empty()).unwrap_or("unknown");
@@ -308,12 +309,14 @@ fn version() -> String {
 }
 
 impl Command {
-    /// Returns the launch files among the arguments, each of which may be given by the name of a kernel.
+    /// Returns the paths of the launch files among the arguments. In place of a path, the user may have given
+    /// the name of a kernel.
     pub fn launches(&mut self) -> Vec<&mut PathBuf> {
         match self {
             Self::Run(run) => vec![&mut run.launch],
             Self::Compare(compare) => compare.launches.iter_mut().collect(),
-            // If two files are given, both are statistics, not launch files.
+            // If the user gives two files, both contain statistics of earlier runs, and neither is a launch
+            // file.
             Self::Explain(explain) if explain.second.is_none() => vec![&mut explain.first],
             Self::Profile(profile) => vec![&mut profile.launch],
             Self::Optimize(optimize) => vec![&mut optimize.launch],
@@ -349,7 +352,7 @@ pub(super) struct NewArguments {
     pub git: Option<String>,
 }
 
-/// Slot of the configuration that a user-defined scheme fills.
+/// Policy of the machine that a user-defined scheme can replace, such as the choice of the victim in a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum SchemeSlot {
     /// Choice of the loads that bypass the L1
@@ -433,7 +436,7 @@ pub(super) struct ExecArguments {
     pub program: Vec<OsString>,
 }
 
-/// Parses a compute capability and returns it times ten.
+/// Parses a compute capability such as 7.5, and returns it times ten, such as 75.
 fn capability(text: &str) -> Result<u32, &'static str> {
     let parts = text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
     match parts {
@@ -557,7 +560,7 @@ fn waveform(path: PathBuf) -> Result<PathBuf, UnknownFormat> {
     dump::Format::of(&path).map(|_| path)
 }
 
-/// Accepts the name of a picture whose extension selects a format.
+/// Accepts the name of a picture file, if its extension selects a supported format.
 fn picture(path: PathBuf) -> Result<PathBuf, &'static str> {
     match PictureFormat::of(&path) {
         Some(_) => Ok(path),
@@ -573,7 +576,7 @@ pub(super) enum PictureFormat {
 }
 
 impl PictureFormat {
-    /// Returns the format that the extension of the file name selects, if any.
+    /// Returns the picture format that the extension of the file name selects; `None` if it selects none.
     pub fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "svg" => Some(Self::Svg),

@@ -1,40 +1,40 @@
-//! Lists the hardware blocks and their components. The names and purposes are the first lines of their
+//! Lists the hardware blocks and their components. Their names and purposes are the first lines of their
 //! source files, which `cli/build/headers.rs` collects.
 
 use serde::Serialize;
 
-/// Block (evaluated on its own at every clock edge) or component of a block.
+/// Hardware block, which the simulator evaluates once per clock edge, or component of a hardware block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hardware {
-    /// Name of the block or component, the heading of its file.
+    /// Name of the hardware block or component: the heading of its source file.
     pub name: String,
-    /// `block`, or `part` for a component.
+    /// Kind of hardware: `block`, or `part` for a component of a hardware block.
     pub kind: &'static str,
-    /// Path of the source file.
+    /// Path of the source file that implements the hardware.
     pub path: &'static str,
-    /// Purpose of the block or component, the first sentence of its file.
+    /// Purpose of the hardware block or component: the first sentence of its source file.
     pub purpose: String,
-    /// Paths of the blocks or components that contain this component. The list shows the component below the
-    /// first of them.
+    /// Paths of the source files of the hardware blocks or components that contain this component. The list
+    /// of hardware shows the component only below the first of them.
     pub part_of: Vec<&'static str>,
-    /// Nesting depth, which is 0 for a block.
+    /// Nesting depth: 0 for a hardware block, 1 for its components, and so on.
     #[serde(skip)]
     pub depth: usize,
 }
 
-/// Source file of a block or of a component.
+/// Source file of a hardware block or component.
 #[derive(Clone, Copy, Debug)]
 struct Source {
     path: &'static str,
     is_block: bool,
-    /// Header comment of the file, with its line breaks.
+    /// Header comment of the source file, with its line breaks.
     header: &'static str,
 }
 
-/// All source files of blocks and components, in order from the SMs to memory.
+/// All source files of hardware blocks and components, in order from the SMs to memory.
 const SOURCES: &[Source] = include!(concat!(env!("OUT_DIR"), "/headers.rs"));
 
-/// Returns the blocks from the SMs to memory, each followed by its components.
+/// Returns the hardware blocks, ordered from the SMs to memory. Each is followed by its components.
 #[must_use]
 pub fn hardware() -> Vec<Hardware> {
     let mut found = Vec::new();
@@ -42,7 +42,7 @@ pub fn hardware() -> Vec<Hardware> {
     found
 }
 
-/// Adds the entry of a source file, followed by those of its components.
+/// Adds the hardware block or component of a source file to the list, followed by its components.
 fn add(source: &Source, depth: usize, found: &mut Vec<Hardware>) {
     found.push(read(source, depth));
     let is_part = |part: &&Source| !part.is_block && part_of(part.header).first() == Some(&source.path);
@@ -59,7 +59,7 @@ fn read(&Source { path, is_block, header }: &Source, depth: usize) -> Hardware {
     Hardware { name, kind: if is_block { "block" } else { "part" }, path, purpose, part_of: part_of(header), depth }
 }
 
-/// Returns the files that a header names after `Part of`.
+/// Returns the source files that a header comment names after `Part of`.
 fn part_of(header: &str) -> Vec<&str> {
     let line = header.lines().find_map(|line| line.strip_prefix("Part of "));
     line.map(|line| line.split('`').skip(1).step_by(2).collect()).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! `warpsieve compare`: the short form of `sweep`, for launch files on several designs and settings of one
-//! machine.
+//! `warpsieve compare`: runs launch files on several designs and settings of one machine. It is the short
+//! form of `sweep`.
 
 mod variants;
 
@@ -53,8 +53,8 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
     let runners = [runs::runner(cache.as_deref(), *jobs, *quiet)?];
     let PreparedJobs { jobs, done, refused } = runs::prepare(&runners, plan.jobs()?);
     runs::report_skipped(&refused, false)?;
-    // The outputs are opened before the runs, so that a name that cannot be written is reported at once and
-    // not hours later.
+    // The output files are opened before the runs, so that a name that cannot be written is reported at once
+    // and not hours later.
     let file = Mutex::new(output.map(open).transpose()?);
     let report = arguments.report.as_deref().map(report::open).transpose()?;
     let plot = match &arguments.plot.plot {

@@ -1,4 +1,4 @@
-//! `warpsieve config`: prints the fields of a machine, or draws its netlist.
+//! `warpsieve config`: prints the configuration of a machine, or draws its hardware blocks and links.
 
 mod graph;
 

@@ -1,4 +1,4 @@
-//! `warpsieve counters`: prints the meaning of a key of the statistics.
+//! `warpsieve counters`: prints the meaning of a counter in the statistics file, given its key.
 
 use miette::{IntoDiagnostic, Report, miette};
 use serde::Serialize;
@@ -9,22 +9,22 @@ use super::output::wrap_text;
 use super::{Exit, output};
 use warpsieve::config::near;
 
-/// Number of suggestions for an unknown key.
+/// Maximum number of similar keys that are suggested for an unknown key.
 const OFFERED: usize = 8;
-/// Prefix of the keys of single units.
+/// Prefix of the keys that count a single hardware unit, such as one SM, instead of the sum over all units.
 const UNIT: &str = "units.";
-/// Groups of keys whose cycles are not core cycles, each with the name of its clock.
+/// Top-level groups of keys whose cycles are not core cycles, each with the name of its clock.
 const CLOCKS: [(&str, &str); 5] =
     [("l2", "L2"), ("tracker", "L2"), ("candel2018", "L2"), ("noc", "network"), ("dram", "DRAM")];
 
-/// Key of the statistics, with all its metadata.
+/// Key of a counter in the statistics file, with everything that is printed about it.
 #[derive(Debug, Serialize)]
 struct Entry {
     key: String,
     meaning: &'static str,
-    /// Meaning of the enclosing key.
+    /// Meaning of the enclosing key; `None` for a key at the top level.
     within: Option<&'static str>,
-    /// Unit of the counter, unless the meaning already names it.
+    /// Unit of the counter; `None` if the meaning already names the unit.
     unit: Option<String>,
     /// Nsight Compute metric that counts the same events.
     nsight: Option<&'static str>,
@@ -38,8 +38,8 @@ pub(super) fn counters(arguments: &CountersArguments) -> Result<Exit, Report> {
     let name = name.strip_prefix('.').unwrap_or(name);
     let ends = |key: &str| key.strip_suffix(name).is_some_and(|before| before.ends_with('.'));
     let is_meant: [&dyn Fn(&str) -> bool; 3] =
-        // The second pattern excludes single units, since each unit has the same counters as the sum over all
-        // units.
+        // The second pattern excludes the keys of single units, since each unit has the same counters as the
+        // sum over all units.
         [&|key| key == name, &|key| ends(key) && !key.starts_with(UNIT), &|key| ends(key)];
     let meant = is_meant.iter().map(|is_meant| keys.iter().filter(|(key, _)| is_meant(key)).collect::<Vec<_>>());
     let meant = meant.into_iter().find(|meant| !meant.is_empty()).unwrap_or_default();
@@ -54,7 +54,8 @@ pub(super) fn counters(arguments: &CountersArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// Returns every key, including those nested in keys that share the structure of another key.
+/// Returns every key of the statistics file, including the keys below a key that has the same structure as
+/// another key.
 fn keys() -> Vec<(String, &'static Counter)> {
     let mut keys = Vec::new();
     for counter in dictionary::counters() {
@@ -63,9 +64,8 @@ fn keys() -> Vec<(String, &'static Counter)> {
     keys
 }
 
-/// Adds a key. If the key has the structure of another key (`like`), also adds all keys below that other key,
-/// with `key` as their prefix. A key that lies within its own `like` is not expanded, which ends the
-/// recursion.
+/// Adds a key. If the key has the same structure as another key (`like`), also adds all keys below that other
+/// key, with `key` as their prefix. A key below its own `like` key is not expanded, which ends the recursion.
 fn add(key: String, counter: &'static Counter, keys: &mut Vec<(String, &'static Counter)>) {
     let inside = if counter.is_list { format!("{key}[]") } else { key.clone() };
     let like = counter.like.as_deref().filter(|like| !counter.key.starts_with(like));
@@ -77,7 +77,7 @@ fn add(key: String, counter: &'static Counter, keys: &mut Vec<(String, &'static 
     }
 }
 
-/// Returns the suggestion for an unknown key.
+/// Returns the text that suggests existing keys to a user who gave an unknown key.
 fn help(name: &str, keys: &[(String, &Counter)]) -> String {
     let whole = keys.iter().map(|(key, _)| &**key);
     let ends = keys.iter().filter_map(|(key, _)| key.rsplit('.').next());
@@ -119,7 +119,8 @@ impl Entry {
     }
 }
 
-/// Returns the unit of a key that counts cycles, which names the clock of the key's group.
+/// Returns the unit of a key that counts cycles: cycles of the clock that the top-level group of the key
+/// uses.
 fn clock(key: &str) -> String {
     let of = key.trim_start_matches(UNIT).split(['.', '[']).next().unwrap_or("");
     let clock = CLOCKS.iter().find(|(group, _)| *group == of).map_or("core", |(_, clock)| clock);

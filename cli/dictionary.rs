@@ -1,4 +1,5 @@
-//! Provides the meanings of the counters and stall reasons, which are their doc comments in the sources.
+//! Provides the meanings of the counters and of the stall reasons. The meanings are their doc comments in the
+//! sources.
 
 use std::sync::LazyLock;
 
@@ -10,26 +11,26 @@ use serde::Serialize;
 pub use warpsieve::statistics::Entry as Counter;
 use warpsieve::statistics::dictionary;
 
-/// Stall reason.
+/// Reason why a unit of the machine stalls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stall {
-    /// Unit that stalls.
+    /// Unit of the machine that stalls, such as a scheduler.
     pub unit: &'static str,
-    /// Name of the reason.
+    /// Name of the stall reason.
     pub reason: &'static str,
-    /// Condition under which the reason applies.
+    /// Condition under which the unit stalls for this reason.
     pub meaning: &'static str,
-    /// Key of the counter of stall cycles.
+    /// Key of the counter of cycles in which the unit stalls for this reason.
     pub counted: String,
 }
 
-/// Returns every key of the statistics, in the order of the file.
+/// Returns every key of the statistics file, in the order in which the file lists them.
 pub fn counters() -> &'static [Counter] {
     static COUNTERS: LazyLock<Vec<Counter>> = LazyLock::new(dictionary);
     &COUNTERS
 }
 
-/// Returns every stall reason, from the schedulers to the L2.
+/// Returns every stall reason, ordered from the schedulers to the L2.
 pub fn stalls() -> &'static [Stall] {
     static STALLS: LazyLock<Vec<Stall>> = LazyLock::new(|| {
         let schedulers = reasons::<StallReason>("SM scheduler", "stalls");
@@ -47,13 +48,14 @@ fn reasons<R: Reason>(unit: &'static str, group: &'static str) -> impl Iterator<
     named.map(move |(reason, meaning)| Stall { unit, reason, meaning, counted: format!("{group}.{reason}") })
 }
 
-/// Returns the name and counter of each stage of a load, in pipeline order.
+/// Returns, for each stage that a load passes through, its name and its counter, in pipeline order.
 pub fn stages() -> impl Iterator<Item = (&'static str, &'static Counter)> {
     let stage = |counter: &'static Counter| Some((counter.key.strip_prefix("stages.")?, counter));
     counters().iter().filter_map(stage).filter(|(name, _)| !name.contains('.'))
 }
 
-/// Returns the meaning of a key, followed by the key that lists its subkeys and its Nsight Compute metric.
+/// Returns the meaning of a key. If they exist, the key that lists its subkeys and its Nsight Compute metric
+/// follow.
 #[must_use]
 pub fn sentence(counter: &Counter) -> String {
     let Counter { meaning, like, nsight, .. } = counter;

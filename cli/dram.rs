@@ -24,11 +24,11 @@ use warpsieve::dram::tables::Table;
 use warpsieve::dram::trace::{self, TraceRequest};
 use warpsieve::run::{HostTime, Stopwatch, ratio};
 
-/// Number of violations printed; any further ones are only counted.
+/// Maximum number of timing violations printed; further violations are only counted.
 const MAX_REPORTS: usize = 8;
-/// Number of steps of the progress line.
+/// Number of steps from the start to the end of the progress line.
 const PROGRESS: u64 = 1_000_000;
-/// Width of the longest bar of the histogram, in characters.
+/// Length of the longest bar of the latency histogram, in characters.
 const BAR: u64 = 40;
 
 type File = Table<BufWriter<AtomicFile>>;
@@ -63,8 +63,8 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
     interrupt::finish(ended, |ended| report_results(arguments, run, &ended, simulating, signal()))
 }
 
-/// Writes and prints the results of a run. A nonzero `signal` is the number of the signal that ended the
-/// run.
+/// Writes and prints the results of a run. `signal` is the number of the signal that interrupted the run, or
+/// 0.
 fn report_results(
     arguments: &DramArguments,
     mut run: Run<'_>,
@@ -72,7 +72,7 @@ fn report_results(
     simulating: HostTime,
     signal: usize,
 ) -> Result<Exit, Report> {
-    // If requests are unserved, the check gives no verdict.
+    // If the run ended before all requests were served, the timing check gives no verdict.
     let violations = run.witness.as_ref().filter(|_| ended.unserved == 0).map(CommandRecorder::violations);
     let written = [run.commands.take(), run.requests.take()].into_iter().flatten().map(keep);
     let written = written.collect::<Result<Vec<_>, _>>()?;
@@ -121,7 +121,7 @@ fn keep(file: File) -> Result<PathBuf, Report> {
     kept.and_then(AtomicFile::commit).into_diagnostic().wrap_err("the results cannot be written")
 }
 
-/// Trace-driven run and its outputs.
+/// Run that a trace of requests drives, and its outputs.
 struct Run<'a> {
     resolved: &'a ResolvedMachine,
     trace: &'a [TraceRequest],
@@ -151,8 +151,9 @@ impl Run<'_> {
             Event::Progress { cycle, taken } => {
                 let last = self.trace.last().map_or(0, |request| request.cycle);
                 let requests = self.trace.len() as u64;
-                // A request is offered once its cycle has come and all earlier requests are accepted.
-                // Progress is therefore the smaller of the fraction of cycles and the fraction of requests.
+                // The run offers a request to the DRAM once the request's cycle has come and all earlier
+                // requests are accepted. Its progress is therefore the smaller of two fractions: cycles
+                // simulated, and requests accepted.
                 let done = ratio(taken, requests).min(if cycle < last { ratio(cycle, last) } else { 1.0 });
                 bar.set_position((done * PROGRESS as f64) as u64);
                 let [taken, requests, cycle] = [taken, requests, cycle].map(format_thousands);
@@ -163,7 +164,7 @@ impl Run<'_> {
     }
 }
 
-/// Summary for a human reader.
+/// Summary of a run for people to read.
 struct Summary<'a> {
     run: &'a Run<'a>,
     name: &'a Path,
@@ -225,7 +226,7 @@ impl Summary<'_> {
         let classes = latencies.classes();
         let most = classes.iter().map(|(.., requests)| *requests).max().unwrap_or(1);
         for (first, last, requests) in classes {
-            // The length is rounded up, so that a class with a single request has a visible bar.
+            // The bar length is rounded up, so that a latency class with a single request has a visible bar.
             let bar = "#".repeat((requests * BAR).div_ceil(most) as usize);
             let class = format!("{} to {}", format_thousands(first), format_thousands(last));
             row(f, "", &[format!("{class:<20} {:>12} {bar}", format_thousands(requests))])?;
@@ -233,7 +234,7 @@ impl Summary<'_> {
         Ok(())
     }
 
-    /// Writes a table with one row per channel.
+    /// Writes a table with one row per DRAM channel.
     fn channels(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cells = |(channel, c): (usize, &Counts)| {
             let requests = c.reads + c.writes;

@@ -15,14 +15,15 @@ use warpsieve::config::ResolvedMachine;
 
 /// Compute capabilities of the GPUs of the built-in machines, times ten.
 const CAPABILITIES: [(&str, u32); 4] = [("fermi", 20), ("kepler", 35), ("volta", 70), ("hopper", 90)];
-/// Compute capability of other machines, times ten: the lowest that nvcc 13 supports.
+/// Compute capability of all other machines, times ten: the lowest that nvcc 13 supports.
 const DEFAULT_CAPABILITY: u32 = 75;
 
 pub(super) fn exec(arguments: &ExecArguments) -> Result<Exit, Report> {
     let ExecArguments { emit, capability, simulation, program } = arguments;
     let resolved = ResolvedMachine::new(&simulation.machine.request())?;
     let mut options = options(simulation)?;
-    // Checkpoints of a program are not supported: the device rejects these options and gives the reason.
+    // A run of a CUDA program cannot use checkpoints. The device rejects these two options and gives the
+    // reason.
     options.checkpoints.write = simulation.checkpoint.clone();
     options.checkpoints.resume = simulation.resume.clone();
     let [path, words @ ..] = &program[..] else { return Err(miette!("no program is given")) };
@@ -57,8 +58,8 @@ pub(super) fn exec(arguments: &ExecArguments) -> Result<Exit, Report> {
     Ok(if exit == Exit::Done { Exit::Program(status) } else { exit })
 }
 
-/// Finds the library that replaces the CUDA runtime. A build puts it next to this command, an installation in
-/// a folder of its own.
+/// Finds the library that replaces the CUDA runtime. A build puts the library next to this command, and an
+/// installation puts it in `../lib`.
 fn library() -> Result<PathBuf, Report> {
     let command = env::current_exe().ok().and_then(|path| path.canonicalize().ok()).unwrap_or_default();
     let folder = command.parent().unwrap_or(Path::new("."));

@@ -24,7 +24,7 @@ use sources::Sources;
 use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::content::Content;
 
-/// Number of leading bytes that are searched to recognize a statistics file.
+/// Number of bytes at the start of a file that are searched to recognize a statistics file.
 const HEAD: u64 = 4096;
 
 pub(super) fn explain(arguments: &ExplainArguments) -> Result<Exit, Report> {
@@ -50,11 +50,11 @@ pub(super) fn explain(arguments: &ExplainArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// Returns the error for a command that describes only one run. The second statistics file is missing, or,
-/// for a launch file, the second machine.
+/// Returns the error for a command that names only one run. It asks for a second statistics file or, after a
+/// launch file, for a second machine.
 fn lacks_side(first: &Path) -> Report {
     let mut head = Vec::new();
-    // A file that cannot be read is reported as a launch file, the usual first argument.
+    // A file that cannot be read is treated as a launch file, the usual first argument.
     let _ = File::open(first).and_then(|file| file.take(HEAD).read_to_end(&mut head));
     let given = first.display();
     match Content::of(&head) {
@@ -67,8 +67,8 @@ fn lacks_side(first: &Path) -> Report {
     }
 }
 
-/// Runs a launch file on both machines, or takes the results from the cache. Returns the exit status if a
-/// run failed.
+/// Runs a launch file on both machines, or takes the results from the cache. If a run fails, returns its exit
+/// status instead of the results.
 fn run(launch: &Path, arguments: &ExplainArguments) -> Result<Result<[Side; 2], Exit>, Report> {
     let ExplainArguments { machine, against, jobs, cache, quiet, .. } = arguments;
     let request = machine.request();
@@ -110,8 +110,8 @@ fn run(launch: &Path, arguments: &ExplainArguments) -> Result<Result<[Side; 2], 
     Ok(Ok([side(0)?, side(1)?]))
 }
 
-/// Returns the machine request of the reference run: `request`, with its designs and settings replaced by
-/// those in `against`.
+/// Returns the machine, designs and settings of the reference run: those of `request`, except where `against`
+/// gives others.
 fn reference_request(request: &Request, against: &[String]) -> Request {
     let key = |set: &str| set.split('=').next().unwrap_or("").trim().to_owned();
     let (sets, designs): (Vec<_>, Vec<_>) = against.iter().cloned().partition(|text| text.contains('='));

@@ -1,5 +1,5 @@
-//! Checks the files of a command. All inputs and outputs are in one list. No output may be another file of
-//! the list, since it would overwrite an input or an earlier output.
+//! Checks the input and output files of a command, all of which are in one list. No output may be the same
+//! file as another entry, since it would overwrite an input or an earlier output.
 
 use std::path::{Path, PathBuf};
 
@@ -15,17 +15,17 @@ use warpsieve::launch::LaunchFile;
 pub(super) struct Files(Vec<Entry>);
 
 struct Entry {
-    /// Role of the file in messages: an option, or the kind of file.
+    /// Name of the file in error messages: the option that gives the file, or the kind of file.
     what: String,
     path: PathBuf,
     identity: FileIdentity,
     is_written: bool,
-    /// True if the path must be a file; false if it may also be a folder.
+    /// True if the path must not be a folder; false if it may be one.
     is_file: bool,
 }
 
 impl Files {
-    /// Returns a list with the machine and design files of a configuration.
+    /// Returns a list that contains the machine and design files of a configuration.
     pub fn of(resolved: &ResolvedMachine) -> Self {
         let mut files = Self::default();
         files.reads_machine(resolved);
@@ -36,12 +36,12 @@ impl Files {
         resolved.files.iter().for_each(|path| self.reads("the machine or design file", path));
     }
 
-    /// Adds a launch file and the files that it names as inputs.
+    /// Adds a launch file and all files that it names, as inputs.
     pub fn reads_launch(&mut self, launch: &LaunchFile) {
         launch.reads().for_each(|(what, path)| self.reads(what, path));
     }
 
-    /// Adds the output files that a launch file names.
+    /// Adds the output files that a launch file names, as outputs.
     pub fn writes_outputs(&mut self, launch: &LaunchFile) {
         launch.writes().for_each(|(buffer, path)| self.writes(&format!("output `{buffer}`"), Some(path)));
     }
@@ -50,19 +50,20 @@ impl Files {
         self.add(what, path, false);
     }
 
-    /// Adds the output file of the option `what`, if the option is given.
+    /// Adds the output file of an option, if the option is given. `what` is the name of the option in error
+    /// messages.
     pub fn writes(&mut self, what: &str, path: Option<&Path>) {
         if let Some(path) = path {
             self.add(what, path, true);
         }
     }
 
-    /// Adds a waveform and the files that are written next to it.
+    /// Adds a waveform and the files that are written next to it, as outputs.
     pub fn writes_wave(&mut self, what: &str, path: &Path) {
         self.writes(what, Some(path));
         for path in view::companion_paths(path) {
             self.add(&format!("a companion file of {what}"), &path, true);
-            // Some of these paths are folders.
+            // Some of the paths next to the waveform are folders.
             self.0.last_mut().into_iter().for_each(|entry| entry.is_file = false);
         }
     }
@@ -72,17 +73,17 @@ impl Files {
         self.0.push(Entry { what, path, identity, is_written, is_file: true });
     }
 
-    /// Rejects an output that is a folder or another file of the list.
+    /// Returns an error if an output is a folder or the same file as another entry of the list.
     pub fn check(&self) -> Result<(), Report> {
-        // An output must differ from all inputs and from the outputs of earlier options. The error names the
-        // later option.
+        // An output must differ from all inputs, and from all outputs before it in the list. The error names
+        // the later output.
         let older = |at: usize| {
             let earlier = self.0.iter().enumerate().filter(move |&(other, _)| other < at);
             self.0.iter().enumerate().filter(|(_, entry)| !entry.is_written).chain(earlier)
         };
         for (at, entry) in self.0.iter().enumerate().filter(|(_, entry)| entry.is_written) {
-            // Folders are checked first, since the comparison below would only report that the folder
-            // contains another file.
+            // This check comes first, since the comparison below would report only that the folder contains
+            // another file.
             if entry.is_file && entry.path.is_dir() {
                 return Err(miette!(
                     "{} is {}, which is a folder, expected a file name",
@@ -100,8 +101,8 @@ impl Files {
 }
 
 impl Entry {
-    /// True if writing one of the two files would destroy the other. A device, such as a terminal, is
-    /// excluded, since it can be both read and written.
+    /// True if writing one of the two files would destroy the other file. Devices such as a terminal are
+    /// excluded: a device can be both read and written.
     fn clashes(&self, other: &Self) -> bool {
         self.identity.meets(&other.identity) && (other.is_written || !other.identity.is_device())
     }

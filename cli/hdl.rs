@@ -1,4 +1,5 @@
-//! `warpsieve hdl`: lists, exercises, synthesizes and proves the components that exist as SystemVerilog.
+//! `warpsieve hdl`: lists, simulates, synthesizes and formally verifies the components that have a
+//! SystemVerilog module.
 
 use std::fs;
 use std::path::Path;
@@ -41,7 +42,7 @@ fn list() -> Result<Exit, Report> {
             text.lines().count().to_string(),
             format_thousands(bits),
             noticed.to_string(),
-            // The matrix of an index function is too long to print.
+            // Long parameter values are left out, such as the matrix of a set index function.
             parameters
                 .iter()
                 .filter(|(_, value)| value.len() < 20)
@@ -184,7 +185,8 @@ fn list_proofs(proofs: &[&Proof]) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// Writes one waveform per injected error of a proof, which shows how the error violates the property.
+/// Writes a waveform for each error that is deliberately injected into a proved module. The waveform shows
+/// how the error violates the property.
 fn write_broken(proof: &Proof, folder: &Path) -> Result<(), Report> {
     fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
     let first = (proof.sizes)().into_iter().next().unwrap_or_default();

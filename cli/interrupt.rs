@@ -1,6 +1,6 @@
-//! Handles SIGINT and SIGTERM. Work with partial results gets a short time to complete them. A simulation
-//! stops at its next check of the clock and completes its files; a table gets the finished rows. All other
-//! work is abandoned at once. No partial or temporary file remains.
+//! Handles the signals SIGINT and SIGTERM. Work that has partial results gets a short time to complete them.
+//! A simulation stops the next time that it checks for a signal, and completes its files; a table gets the
+//! finished rows. All other work is abandoned at once. No partial or temporary file remains.
 
 use std::io;
 use std::panic;
@@ -18,29 +18,30 @@ use waves::atomic_file::{self, CompletionGuard};
 
 use super::{Exit, output};
 
-/// Base of the exit status after a signal: a process that signal `n` ended has the status 128 + `n`, as in
-/// shells.
+/// Base of the exit status after a signal. As in shells, the exit status is 128 plus the number of the signal
+/// that ended the process.
 pub(super) const STATUS_BASE: u8 = 128;
-/// Time within which a second signal counts as the same request, sent to both the process and its group.
+/// Time within which a second signal counts as a repetition of the first. One key press may send it to both
+/// the process and its group.
 const AT_ONCE: Duration = Duration::from_millis(500);
-/// Time for completing partial results. The process should end within a second.
+/// Time that work gets to complete its partial results. The process should end within a second of a signal.
 const GRACE: Duration = Duration::from_millis(700);
-/// Time for renaming files to their final names, and for writing a checkpoint. Without the checkpoint, an
-/// interrupted run would be lost.
+/// Time that is allowed for renaming files to their final names and for writing a checkpoint. If the
+/// checkpoint were lost, so would the interrupted run.
 const UNHURRIED: Duration = Duration::from_secs(60);
-/// Time for the final message on stderr, which may be a pipe that nobody reads.
+/// Time that is allowed for the final message on stderr, which may be a pipe that nobody reads.
 const WORDS: Duration = Duration::from_millis(100);
-/// Stack size of the worker thread in bytes, the usual size of a main thread's stack.
+/// Stack size of the worker thread in bytes, which equals the usual stack size of a main thread.
 const STACK_BYTES: usize = 8 << 20;
-/// Interval at which the worker thread is polled if nothing wakes the polling thread.
+/// Longest interval between two checks for a signal or for the end of the worker thread.
 const POLL_PERIOD: Duration = Duration::from_millis(100);
 
 /// Number of the signal that requests the end of the process; 0 if there was none.
 static ASKED: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
-/// True if some code polls `ASKED` and completes partial results.
+/// True if running work checks `ASKED` for a signal, and completes its partial results.
 static IS_HEARD: AtomicBool = AtomicBool::new(false);
 
-/// Starts to catch SIGINT and SIGTERM, which end the process.
+/// Starts to catch SIGINT and SIGTERM, so that either signal ends the process in an orderly way.
 pub(super) fn listen() -> Result<(), Report> {
     let asked = Arc::clone(ASKED.get_or_init(Arc::default));
     let listening = || -> io::Result<()> {
@@ -56,7 +57,8 @@ pub(super) fn listen() -> Result<(), Report> {
                         first = Some(Instant::now());
                         asked.store(signal as usize, Ordering::Relaxed);
                         waiting.unpark();
-                        // A separate thread waits, so that this one can receive the next signal.
+                        // Another thread waits for the end of the process, so that this thread can receive
+                        // the next signal.
                         thread::spawn(move || end_late(signal as usize));
                     }
                 }
@@ -67,15 +69,15 @@ pub(super) fn listen() -> Result<(), Report> {
     listening().into_diagnostic().wrap_err("signals cannot be caught")
 }
 
-/// Returns the cell that holds the number of the signal that requests the end of the process, or 0. The
-/// caller must poll the cell and end its work once the cell is nonzero.
+/// Returns the shared variable that is 0 until a signal arrives, and then holds the number of the signal. The
+/// caller must check the variable regularly and end its work once it is nonzero.
 pub(super) fn signal_cell() -> Arc<AtomicUsize> {
     IS_HEARD.store(true, Ordering::Relaxed);
     Arc::clone(ASKED.get_or_init(Arc::default))
 }
 
-/// Waits for the process to end by itself, and ends it when the time is up. Ends it at once if no code polls
-/// the request.
+/// Waits for the process to end by itself, and ends it when the time is up. Ends it at once if no running
+/// work checks for signals.
 fn end_late(signal: usize) {
     let begun = Instant::now();
     if IS_HEARD.load(Ordering::Relaxed) {
@@ -89,8 +91,8 @@ fn end_late(signal: usize) {
     end(signal)
 }
 
-/// Runs `work`, which does not poll for interrupts, on a separate thread. If a signal arrives, the calling
-/// thread calls `tell` to report what is complete and what is missing, and ends the process.
+/// Runs `work`, which does not check for signals, on another thread. If a signal arrives, the calling thread
+/// ends the process. Before that, it calls `tell` to report what is complete and what is missing.
 pub(super) fn run_interruptible<T: Send>(work: impl FnOnce() -> T + Send, tell: impl FnOnce()) -> Result<T, Report> {
     let (asked, waiting) = (signal_cell(), thread::current());
     let done: io::Result<T> = thread::scope(|scope| {
@@ -113,8 +115,8 @@ pub(super) fn run_interruptible<T: Send>(work: impl FnOnce() -> T + Send, tell: 
     done.into_diagnostic().wrap_err("no thread can be started")
 }
 
-/// Returns the exit status of a command. `then` computes it from completed work. If the model violated one of
-/// its own rules, prints the caught message and returns the status of a failed check.
+/// Returns the exit status of a command. If the work is complete, `then` computes the status. If the model
+/// violated one of its own rules, prints the error and returns the status of a failed check.
 pub(super) fn finish<T, E>(
     caught: Result<Result<T, E>, String>,
     then: impl FnOnce(T) -> Result<Exit, Report>,
@@ -131,16 +133,17 @@ where
     }
 }
 
-/// Ends the process at once, whatever its threads are doing.
+/// Ends the process at once, no matter what its threads are doing.
 fn end(signal: usize) -> ! {
     hdl::end_tools();
     atomic_file::discard_all();
     process::exit(i32::from(STATUS_BASE) + signal as i32)
 }
 
-/// Makes a write beyond the file size limit fail with an error, as on a full disk. By default, it would end
-/// the process by SIGXFSZ.
+/// Makes a write beyond the limit on the file size fail with an error, as on a full disk. By default, the
+/// signal SIGXFSZ would end the process.
 pub(super) fn outlive_file_limit() {
-    // If this fails, the signal ends the process, and the exit status in the shell also reports the error.
+    // If this call fails, SIGXFSZ still ends the process, and the exit status in the shell still shows the
+    // error.
     let _ = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }

@@ -57,17 +57,17 @@ use warpsieve::run::RunError;
 
 use args::{Arguments, Command};
 
-/// Outcome of a command that understood its input.
+/// Outcome of a command whose arguments and input were valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exit {
     Done,
     CheckFailed,
     NoProgress,
-    /// The input of some runs was invalid.
+    /// Some runs had invalid input.
     BadInput,
     /// Interrupted by the signal with this number.
     Interrupted(u8),
-    /// A program ran on the machine and ended with this status.
+    /// `exec` ran a program, which ended with this exit status.
     Program(u8),
 }
 
@@ -84,13 +84,15 @@ impl Exit {
     }
 }
 
-/// Runs the command of this process. `designs` are added to the built-in designs: a binary with user-defined
-/// schemes passes the designs that select them. Linking a scheme is enough to register it. `soaks` returns
-/// the soak tests of the hardware (`tb::soak::soaks`); the command adds those of its file readers.
+/// Runs the command that the arguments of this process give. `designs` are added to the built-in designs: a
+/// binary with user-defined schemes passes the designs that select them. A scheme is registered as soon as it
+/// is linked. `soaks` returns the soak tests (long random tests) of the hardware, `tb::soak::soaks`. The
+/// command adds the soak tests of its own file readers.
 #[must_use]
 pub fn main_with(designs: &'static [Builtin], soaks: fn() -> Vec<Soak>) -> ExitCode {
     add_designs(designs);
-    // Usage errors, help and version end the process here, with the exit status of the table above.
+    // For `--help`, `--version` and invalid arguments, the process ends here, with the exit status of the
+    // table above.
     let mut arguments = Arguments::try_parse().unwrap_or_else(|error| output::end_usage(&error));
     interrupt::outlive_file_limit();
     if arguments.command.simulates() {
@@ -115,7 +117,7 @@ pub fn main_with(designs: &'static [Builtin], soaks: fn() -> Vec<Soak>) -> ExitC
     }
 }
 
-/// Replaces launch files that are given as kernel names by their paths.
+/// Replaces each launch file that is given as a kernel name by the path of that kernel's launch file.
 fn find_launches(command: &mut Command) -> Result<(), Report> {
     command.launches().into_iter().try_for_each(|launch| {
         *launch = launch_file(launch)?;

@@ -30,9 +30,9 @@ struct DesignEntry {
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct KernelEntry {
     name: String,
-    /// Launch file of the main size.
+    /// Launch file of the kernel's main problem size.
     launch: String,
-    /// Launch files of the other sizes.
+    /// Launch files of the kernel's other problem sizes.
     others: Vec<String>,
     title: String,
 }
@@ -98,7 +98,7 @@ fn print_entries<T: Serialize>(
     }
 }
 
-/// Returns all figures, without the name `all`, which selects every figure.
+/// Returns an entry for each figure and each paper. The name `all`, which selects every figure, is left out.
 fn figure_entries() -> Vec<FigureEntry> {
     let names = papers::names().into_iter().filter(|(name, _)| *name != papers::ALL);
     names.map(|(name, shows)| FigureEntry { name: name.to_owned(), shows }).collect()
@@ -140,7 +140,7 @@ fn kernel_entries(folder: &Path) -> Result<Vec<KernelEntry>, Report> {
     Ok(entries)
 }
 
-/// Returns the title that a launch file states. A malformed file is reported when it is run, not when it is
+/// Returns the title in a launch file. An error in the file is reported when the file is run, not when it is
 /// listed.
 fn title_of(launch: &Path) -> String {
     let text = fs::read_to_string(launch).unwrap_or_default();

@@ -29,8 +29,8 @@ pub(super) fn completions(shell: Shell) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// Returns lines for the fish shell that offer the values of positional arguments, which `clap_complete`
-/// omits.
+/// Returns lines for the completion script of the fish shell. They offer the values of positional arguments,
+/// which `clap_complete` omits.
 fn values_of_positions(command: &Command) -> String {
     let line = |condition: &str, command: &Command| {
         let values = command.get_positionals().flat_map(Arg::get_possible_values);
@@ -49,11 +49,13 @@ fn values_of_positions(command: &Command) -> String {
     lines.collect()
 }
 
-/// Values to offer in completions: for each group of argument ids, the names that the arguments take.
+/// Names to offer in shell completions. Each group of argument ids is paired with the names that these
+/// arguments accept.
 struct Names(Vec<(&'static [&'static str], Vec<String>)>);
 
 impl Names {
-    /// Returns the names that this build contains, and those of the kernels found from the current folder.
+    /// Returns the names that this build contains, and the names of the kernels that are found from the
+    /// current folder.
     fn new() -> Self {
         let of = |files: &[Builtin]| files.iter().map(|file| file.name.to_owned()).collect::<Vec<_>>();
         let kernels = launches().unwrap_or_default().into_iter().map(|(name, _)| name);
@@ -67,7 +69,8 @@ impl Names {
         ])
     }
 
-    /// Returns the command with the names as possible values of all its arguments.
+    /// Returns the command line definition, in which every argument that accepts such names lists them as its
+    /// possible values.
     fn with_names(&self, command: Command) -> Command {
         let command = command.mut_args(|arg| match self.of(&arg) {
             Some(names) => arg.value_parser(PossibleValuesParser::new(names)),
@@ -81,8 +84,8 @@ impl Names {
         self.0.iter().find(is_one).map(|(_, names)| names.clone())
     }
 
-    /// Returns the completion script, changed to offer files in addition to the names. Bash offers files by
-    /// itself if no name matches; zsh and fish need the change.
+    /// Returns the completion script of a shell, changed so that it offers files as well as names. Bash
+    /// offers files by itself if no name matches; zsh and fish need the change.
     fn with_files(&self, shell: Shell, script: String) -> String {
         self.0.iter().fold(script, |script, (_, names)| {
             let words = names.join(" ");
@@ -102,7 +105,8 @@ impl Names {
     }
 }
 
-/// True if every shell reads the name as one unquoted word. Folder names may contain any character.
+/// True if every shell reads the name as one word without quotes. Kernel names come from folder names, which
+/// may contain any character.
 fn is_plain(name: &str) -> bool {
     name.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c)) && !name.starts_with(['-', '+'])
 }

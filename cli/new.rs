@@ -1,5 +1,6 @@
-//! `warpsieve new`: writes a crate for a scheme of one's own, whose binary is this command line with the
-//! scheme added. The crate is a renamed copy of the part of `examples/new-scheme` that belongs to one slot.
+//! `warpsieve new`: writes a crate for a user-defined scheme. Its binary is this command line with the scheme
+//! added. The crate is a renamed copy of the scheme in `examples/new-scheme` that replaces the same policy of
+//! the machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,33 +14,33 @@ use super::args::{NewArguments, SchemeSlot};
 use super::{Exit, output};
 use warpsieve::config::{Request, ResolvedMachine, designs};
 
-/// Folder that this binary was built from.
+/// Folder of the sources from which this binary was built.
 const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-/// Commit that this binary was built from; empty if unknown.
+/// Commit from which this binary was built; empty if unknown.
 const COMMIT: &str = env!("WARPSIEVE_COMMIT");
 
-/// Files of every crate, by their path in it.
+/// Files that every new crate gets, by their path in the crate.
 const FILES: [(&str, &str); 3] = [
     ("Cargo.toml", include_str!("../examples/new-scheme/Cargo.toml")),
     ("src/main.rs", include_str!("../examples/new-scheme/src/main.rs")),
     ("tests/checked.rs", include_str!("../examples/new-scheme/tests/checked.rs")),
 ];
-/// Library of the example, which lists the schemes of all slots.
+/// Library file of the example, which lists one scheme for each policy that a scheme can replace.
 const LIBRARY: &str = include_str!("../examples/new-scheme/src/lib.rs");
 
-/// Scheme of the example for one slot.
+/// Scheme of the example that replaces one policy of the machine.
 struct Template {
     slot: SchemeSlot,
-    /// Name of the scheme's module. The kind and the design of the scheme are named `new-` followed by this
-    /// name.
+    /// Name of the Rust module of the scheme. The scheme's kind and its design are both named `new-` followed
+    /// by this name.
     module: &'static str,
     scheme: &'static str,
-    /// Golden twin; `None` in a slot whose schemes cannot change a result.
+    /// Golden model of the scheme; `None` if the policy cannot change the results of a kernel.
     twin: Option<&'static str>,
     design: &'static str,
 }
 
-/// Schemes of the example, one per slot.
+/// Schemes of the example, one for each policy that a scheme can replace.
 const TEMPLATES: [Template; 6] = [
     Template {
         slot: SchemeSlot::Bypass,
@@ -85,22 +86,23 @@ const TEMPLATES: [Template; 6] = [
     },
 ];
 
-/// Manifest of the workspace. The crate needs its build profiles too, without which it runs slowly.
+/// Manifest of warpsieve's workspace. The new crate copies its build profiles, without which it runs slowly.
 const WORKSPACE: &str = include_str!("../Cargo.toml");
-/// Lock file of the workspace, with the versions of all dependencies.
+/// Lock file of warpsieve's workspace, which gives the versions of all dependencies.
 const LOCK: &str = include_str!("../Cargo.lock");
 
-/// Keywords of Rust, including the reserved keywords.
+/// Keywords of Rust, including reserved ones, which cannot be the name of a crate.
 const KEYWORDS: [&str; 52] = [
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
     "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod",
     "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true",
     "try", "type", "typeof", "union", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
-/// Names of crates that come with Rust, and of folders and targets of Cargo.
+/// Names of crates that come with Rust, and of Cargo's folders and targets, which cannot be the name of a
+/// crate.
 const OF_RUST: [&str; 11] =
     ["alloc", "core", "proc-macro", "std", "test", "build", "deps", "examples", "incremental", "bench", "doc"];
-/// Device names of Windows, which no file can have there.
+/// Device names of Windows: no file on Windows can have such a name.
 const DEVICES: [&str; 4] = ["aux", "con", "nul", "prn"];
 
 pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
@@ -111,7 +113,8 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
     if folder.symlink_metadata().is_ok() {
         return Err(miette!("{name} already exists, expected a name that no file or folder has"));
     }
-    // The crate is first written next to its final folder, so that its relative paths need no change.
+    // The crate is first written to a temporary folder next to its final folder, so that its relative paths
+    // stay valid when it is renamed.
     let part = PathBuf::from(format!("{name}.warpsieve.part"));
     let written = write_all(&part, name, template, &sources);
     let locked = written.and_then(|()| {
@@ -119,8 +122,8 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
         fs::rename(&part, folder).into_diagnostic().map(|()| locked)
     });
     if locked.is_err() {
-        // The incomplete crate is removed. If that fails too, only the first error is reported, since it is
-        // more useful.
+        // The incomplete crate is removed. If its removal fails too, the user sees only the first error,
+        // which is more useful.
         let _ = fs::remove_dir_all(&part);
     }
     let locked = locked.wrap_err_with(|| format!("cannot write {name}"))?;
@@ -145,7 +148,7 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// Returns the name if it is valid for a package, a library, a scheme kind and a design.
+/// Returns the name, if it is valid for a package, a library, a kind of scheme and a design.
 fn check_name(name: &str, slot: SchemeSlot) -> Result<&str, Report> {
     let refuse = |why: &str| Err(miette!("the name is `{name}`, {why}"));
     let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
@@ -177,18 +180,18 @@ fn check_name(name: &str, slot: SchemeSlot) -> Result<&str, Report> {
     Ok(name)
 }
 
-/// True if the slot has a scheme of this kind.
+/// True if a scheme of the kind `name` already exists for the policy that `slot` selects.
 fn is_kind(name: &str, slot: SchemeSlot) -> bool {
     let sets = vec![format!("{}={{ kind = \"{name}\" }}", Template::of(slot).key())];
     let request = Request { machine: "fermi".to_owned(), sets, ..Request::default() };
-    // Only the error for an unknown kind matters here. A kind exists even if it needs keys or does not fit
-    // the machine.
+    // Only the error for an unknown kind matters here. Other errors show that the kind exists, but needs
+    // further keys or does not fit the machine.
     ResolvedMachine::new(&request).map_or_else(|error| !error.lines().concat().contains("expected one of"), |_| true)
 }
 
-/// Location of warpsieve's sources, as the crate refers to it.
+/// Location of warpsieve's sources, as the manifest of the new crate states it.
 enum Sources {
-    /// A folder, as a path from the crate.
+    /// Path of a folder, relative to the new crate or absolute.
     Folder(String),
     /// URL of a git repository.
     Git(String),
@@ -197,7 +200,8 @@ enum Sources {
 impl Sources {
     fn of(arguments: &NewArguments) -> Result<Self, Report> {
         if let Some(url) = &arguments.git {
-            // As a git URL, Cargo accepts neither a path nor the short form of an SSH address.
+            // As the URL of a git repository, Cargo accepts neither a file path nor the short form of an SSH
+            // address.
             let is_plain = url.split_once("://").is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty())
                 && !url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '"' || c == '\\');
             return match is_plain {
@@ -220,7 +224,7 @@ impl Sources {
         let here = std::env::current_dir().and_then(|here| here.canonicalize()).into_diagnostic();
         let here = here.wrap_err("the current folder cannot be found")?;
         let seen = match &arguments.path {
-            // The crate is one folder below the current one, so a relative path gets a `..`.
+            // The new crate is one folder below the current folder, so a relative path needs one more `..`.
             Some(given) if given.is_absolute() => given.clone(),
             Some(given) => Path::new("..").join(given),
             None => relative(&here, &found).unwrap_or(found),
@@ -237,7 +241,8 @@ impl Sources {
         }
     }
 
-    /// Returns the inline TOML table by which a manifest refers to a package of the workspace.
+    /// Returns the inline TOML table by which the manifest of the new crate refers to a package of
+    /// warpsieve's workspace.
     fn dependency(&self, package: &str) -> String {
         match self {
             Self::Folder(folder) => format!("{{ path = {} }}", toml::Value::from(format!("{folder}/{package}"))),
@@ -247,8 +252,8 @@ impl Sources {
     }
 }
 
-/// Returns the path to `to` from a folder inside `here`. Returns `None` if `here` and `to` share only the
-/// root folder.
+/// Returns the relative path to the folder `to` from a folder inside `here`. Returns `None` if `here` and
+/// `to` share only the root folder.
 fn relative(here: &Path, to: &Path) -> Option<PathBuf> {
     let common = here.components().zip(to.components()).take_while(|(one, other)| one == other).count();
     // Two folders that share only the root are unlikely to be moved together.
@@ -258,15 +263,16 @@ fn relative(here: &Path, to: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Runs Cargo to remove unneeded packages from the lock file and to add the crate. True on success.
+/// Runs Cargo to remove unneeded packages from the lock file and to add the new crate. Returns true on
+/// success.
 fn lock(folder: &Path) -> bool {
     let mut cargo = Command::new("cargo");
     let cargo = cargo.args(["update", "--workspace", "--offline"]).current_dir(folder);
     cargo.stdin(Stdio::null()).output().is_ok_and(|ran| ran.status.success())
 }
 
-/// Returns the build profiles of the workspace as TOML, without the settings for packages that the crate does
-/// not use.
+/// Returns the build profiles of warpsieve's workspace as TOML. Settings for packages that the new crate does
+/// not use are left out.
 fn profiles() -> String {
     let mut workspace: toml::Table = WORKSPACE.parse().unwrap_or_default();
     let mut profiles = workspace.remove("profile").and_then(|profiles| profiles.try_into().ok()).unwrap_or_default();
@@ -280,18 +286,18 @@ fn profiles() -> String {
 }
 
 impl Template {
-    /// Returns the scheme for a slot.
+    /// Returns the example's scheme for a slot, which is a policy of the machine.
     fn of(slot: SchemeSlot) -> &'static Self {
         let [first, others @ ..] = &TEMPLATES;
         others.iter().find(|template| template.slot == slot).unwrap_or(first)
     }
 
-    /// Returns the configuration key of the slot.
+    /// Returns the configuration key that selects the scheme.
     fn key(&self) -> String {
         self.slot.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// Returns the library of the example without the schemes of other slots.
+    /// Returns the library file of the example, without the schemes that replace other policies.
     fn library(&self) -> String {
         let mut kept = Vec::new();
         let mut lines = LIBRARY.lines();
@@ -301,7 +307,8 @@ impl Template {
                     kept.push("pub mod scheme;");
                 }
             } else if line.starts_with("    Builtin {") {
-                // A design takes one line, or several lines that end with an indented brace.
+                // In the example's source, a design takes one line, or several lines of which the last one is
+                // an indented brace.
                 let is_end = |line: &str| line.trim_end().ends_with("},");
                 let mut design = vec![line];
                 while !design.last().is_some_and(|line| is_end(line)) {
@@ -318,7 +325,7 @@ impl Template {
         kept.join("\n") + "\n"
     }
 
-    /// Returns all files of a crate, by their path in it.
+    /// Returns the contents of all files of the new crate, by their path in the crate.
     fn files(&self) -> Vec<(&'static str, String)> {
         let shared = FILES.map(|(path, text)| (path, text.to_owned()));
         let own = [("src/lib.rs", self.library()), ("src/scheme.rs", self.scheme.to_owned())];
@@ -327,8 +334,8 @@ impl Template {
         shared.into_iter().chain(own).chain(twin).chain(design).collect()
     }
 
-    /// Returns the text with all forms of the names of the example and its scheme replaced by forms of the
-    /// crate's name.
+    /// Returns the text with the name of the example and of its scheme replaced by the name of the new crate,
+    /// in all their spellings.
     fn rename(&self, text: &str, name: &str) -> String {
         let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
         let camel: String = name.split('-').map(capital).collect();
@@ -348,7 +355,8 @@ fn write_all(part: &Path, name: &str, template: &Template, sources: &Sources) ->
             for package in ["cli", "golden", "rtl", "sim", "tb"] {
                 text = text.replace(&format!("{{ path = \"../../{package}\" }}"), &sources.dependency(package));
             }
-            // The crate may be inside the folder of another workspace.
+            // The workspace table keeps Cargo from adding the new crate to another workspace whose folder
+            // contains it.
             text = format!(
                 "{text}\n[workspace]\n\n# Build profiles of warpsieve: without them, it runs slowly.\n{}",
                 profiles()

@@ -1,5 +1,5 @@
-//! `warpsieve optimize`: profiles the loads of a PTX file and writes the file with cache operators
-//! (xie2013).
+//! `warpsieve optimize`: measures the loads of a PTX file and writes the file again with cache operators,
+//! which decide the loads that bypass the L1 (xie2013).
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     files.writes("`--report`", arguments.report.as_deref());
     files.writes("`--graph`", arguments.graph.as_deref());
     files.check()?;
-    // The outputs are opened before the runs, so that a name that cannot be written is reported at once.
+    // The output files are opened before the runs, so that a name that cannot be written is reported at once.
     let outputs = Outputs {
         ptx: open(&arguments.output)?,
         report: arguments.report.as_deref().map(open).transpose()?,
@@ -48,7 +48,7 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     )?
 }
 
-/// Output files of the command.
+/// Opened output files of the command.
 struct Outputs {
     ptx: AtomicFile,
     report: Option<AtomicFile>,
@@ -67,8 +67,8 @@ fn optimize_launch(
     interrupt::finish(profiled, |profile| written(arguments, resolved, profile, outputs))
 }
 
-/// Subject of the optimization, and its profile from the requested source. For a clocked profile, also the
-/// untimed profile.
+/// Kernels to optimize, and their profile from the source that the user selects. If that source is the
+/// clocked machine, the untimed profile comes third.
 type Profile = (Subject, Vec<KernelMetrics>, Option<Vec<KernelMetrics>>);
 
 fn profile(
@@ -90,7 +90,7 @@ fn profile(
     Ok((subject, kernels, untimed))
 }
 
-/// Chooses the loads to cache from a profile, and writes and prints the results.
+/// Chooses, from a profile, the loads that stay cached. Writes and prints the results.
 fn written(
     arguments: &OptimizeArguments,
     resolved: &ResolvedMachine,
@@ -132,11 +132,11 @@ fn keep(file: AtomicFile, text: &str) -> Result<PathBuf, Report> {
     output::keep(file, text).wrap_err("the result cannot be written")
 }
 
-/// Number of edges of the traffic reduction graph that are printed; the report has all.
+/// Maximum number of edges of the traffic reduction graph that are printed; the report contains all edges.
 const EDGES: usize = 12;
 
-/// Returns the printed result: loads with their decisions, the heaviest edges, and the outcome of each
-/// method.
+/// Returns the text to print: the loads with the decision for each, the heaviest edges, and the result of
+/// each method.
 fn format_result(
     optimised: &Optimization<'_>,
     method: Method,
@@ -170,8 +170,8 @@ fn format_result(
     text + "\n" + &methods(optimised, method)
 }
 
-/// Returns a table that compares, for each load, its hits if it alone is cached: on the clocked machine, and
-/// in the untimed profile.
+/// Returns a table of the hits that each load has if it is the only cached load. It compares the clocked
+/// machine with the untimed profile.
 fn compare_hits(clocked: &[KernelMetrics], untimed: &[KernelMetrics]) -> String {
     let row = |(clocked, untimed): (&KernelMetrics, &KernelMetrics), i: usize| {
         let [clocked_hits, untimed_hits] = [clocked, untimed].map(|kernel| kernel.alone[i].hits);
@@ -190,7 +190,7 @@ fn loads(optimised: &Optimization<'_>, decisions: &[Decision]) -> String {
     let Optimization { subject, kernels, how, .. } = optimised;
     let row = |(number, decision): (usize, &Decision)| {
         let mut cells = vec![number.to_string(), subject.loads[number].line.to_string()];
-        // If several kernels use a load, its counts in these kernels are summed.
+        // If several kernels contain a load, the counts of the load in these kernels are added up.
         let mut sums = [0.0; 5];
         for kernel in kernels {
             let Ok(i) = kernel.loads.binary_search(&number) else { continue };
@@ -207,8 +207,8 @@ fn loads(optimised: &Optimization<'_>, decisions: &[Decision]) -> String {
     columns(&LOADS, &decisions.iter().enumerate().map(row).collect::<Vec<_>>())
 }
 
-/// Returns a table of all solutions, with the savings predicted by the graph and the L2 traffic measured on
-/// the caches.
+/// Returns a table of the loads that each method chooses to cache. It gives the saving that the graph
+/// predicts, and the L2 traffic measured on the caches.
 fn methods(optimised: &Optimization<'_>, method: Method) -> String {
     let all = optimised.graph.value(&vec![true; optimised.graph.len()]);
     let bytes = optimised.bypass_all_bytes;

@@ -14,8 +14,8 @@ use warpsieve::limit;
 pub(super) use warpsieve::text::{folded_within, format_thousands, host};
 use waves::atomic_file::AtomicFile;
 
-/// Prints a result, with all terminal control characters escaped. A pipe that its reader closes early is not
-/// an error.
+/// Prints a result to stdout, with all terminal control characters escaped. If the reader of a pipe closes it
+/// early, that is not an error.
 pub(super) fn print(text: &str) -> Result<(), Report> {
     let mut out = io::stdout().lock();
     match out.write_all(escape_hidden(text).as_bytes()).and_then(|()| out.flush()) {
@@ -26,17 +26,17 @@ pub(super) fn print(text: &str) -> Result<(), Report> {
     }
 }
 
-/// True if an output goes to stdout instead of a file.
+/// True if the output goes to stdout instead of a file.
 pub(super) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Writes an open file, renames it to its final name, and returns its path.
+/// Writes the contents of an opened file, renames the file to its final name, and returns its path.
 pub(super) fn keep(mut file: AtomicFile, content: impl AsRef<[u8]>) -> Result<PathBuf, Report> {
     file.write_all(content.as_ref()).and_then(|()| file.commit()).into_diagnostic()
 }
 
-/// Writes a complete file, or none on failure, and returns its path.
+/// Writes a file and returns its path. If writing fails, no file appears.
 pub(super) fn write(path: &Path, text: &str) -> Result<PathBuf, Report> {
     let written = AtomicFile::create(path).into_diagnostic().and_then(|file| keep(file, text));
     written.wrap_err_with(|| format!("{} cannot be written", path.display()))
@@ -59,8 +59,8 @@ pub(super) fn no_folder(folder: &Path) -> String {
     format!("{}: the folder cannot be created", folder.display())
 }
 
-/// Prints a message on stderr, cut to a few lines. Write errors are ignored, since they could only be
-/// reported on stderr.
+/// Prints a message on stderr, cut to a few lines. Write errors are ignored, since stderr would be the only
+/// place to report them.
 pub(super) fn print_error(text: &str) {
     complain_as_is(&shorten(text));
 }
@@ -69,7 +69,7 @@ fn complain_as_is(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
 }
 
-/// Prints a usage error, the help or the version, and ends the process. The output has colors unless its
+/// Prints an argument error, the help or the version, and ends the process. The output has colors unless its
 /// text contains control characters.
 pub(super) fn end_usage(error: &clap::Error) -> ! {
     let plain = error.render().to_string();
@@ -92,16 +92,17 @@ pub(super) fn warn(warnings: &[Warning]) {
     limit::lines(&warnings, "warning").iter().for_each(|line| print_error(line));
 }
 
-/// Prints an error, each problem with an excerpt of its file.
+/// Prints an error. Each problem in a file is shown with an excerpt of the file.
 pub(super) fn print_report(report: &Report) {
     let in_colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let theme = if in_colour { GraphicalTheme::unicode() } else { GraphicalTheme::none() };
-    // The text contains no control characters of its own; those that remain are the colors of the renderer.
+    // Control characters of the message are already escaped; those that remain are color codes of the
+    // renderer.
     complain_as_is(&limit::render(report.as_ref(), theme));
 }
 
-/// Returns the maximal width of text on stdout: on a terminal `COLUMNS` or else the terminal's width;
-/// unlimited elsewhere, where programs read it.
+/// Returns the maximum width of text on stdout, in characters. On a terminal, it is `COLUMNS` or else the
+/// terminal's width. Elsewhere it is unlimited, since a program may read the text.
 pub(super) fn width() -> usize {
     if !io::stdout().is_terminal() {
         return usize::MAX;
@@ -114,28 +115,29 @@ fn width_of(wanted: Option<usize>, has: Option<usize>) -> usize {
     [wanted, has].into_iter().flatten().find(|columns| *columns > 0).unwrap_or(usize::MAX)
 }
 
-/// Wraps a line that is wider than the terminal at its blanks. Continuation lines are indented by `indent`
-/// columns.
+/// Wraps a line that is wider than the terminal, at its blanks. All lines after the first are indented by
+/// `indent` columns.
 pub(super) fn wrap_text(line: &str, indent: usize) -> String {
     folded_within(width(), line, indent)
 }
 
-/// Returns a table with columns aligned by spaces, the last one unpadded. If it is wider than the terminal,
-/// the words of the widest columns are wrapped, and the gaps between columns shrink.
+/// Returns a table whose columns are aligned with spaces; the last column is not padded. If the table is
+/// wider than the terminal, the widest columns are wrapped at blanks, and the gaps between columns shrink.
 pub(super) fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
     columns_within(width(), head, rows)
 }
 
-/// Width below which no column is wrapped, in characters.
+/// Minimum width in characters of a wrapped column, except in the narrowest layout.
 const MIN_WRAPPED_WIDTH: usize = 20;
-/// Smallest width of a wrapped column in the narrowest layout, unless its longest word is shorter.
+/// Width in characters to which a column may shrink when it is wrapped more narrowly. If its longest word is
+/// shorter, that word sets the width.
 const NARROWEST: usize = 10;
-/// Separator of the two ends of a range of names. A range may be wrapped after it.
+/// Separator between the first and the last name of a range, such as `a..z`. Text may be wrapped after it.
 const RANGE: &str = "..";
 
 fn columns_within(most: usize, head: &[&str], rows: &[Vec<String>]) -> String {
     let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
-    // Tabs are kept in the last column, which holds source lines. No later column follows that they could
+    // Tabs are left unchanged in the last column, which holds source lines. No column follows that they could
     // misalign.
     let shown = |(column, cell): (usize, &String)| match column + 1 == head.len() {
         true => escape_hidden(cell).replace('\n', "\\n"),
@@ -157,8 +159,8 @@ fn columns_within(most: usize, head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Returns the widths of the columns and the gap between them. It tries, in this order, to wrap words, to
-/// shrink the gaps, and to wrap more narrowly. If nothing fits, it uses the first of these layouts.
+/// Returns the width of each column and the gap between columns. It tries three layouts: words wrapped, then
+/// smaller gaps as well, then narrower wrapping. If none fits, it uses the first layout.
 fn fit_columns(most: usize, rows: &[&Vec<String>]) -> (Vec<usize>, &'static str) {
     let natural = widths(rows);
     let in_column = |column: usize| rows.iter().map(move |row| &row[column]);
@@ -183,7 +185,7 @@ fn fit_columns(most: usize, rows: &[&Vec<String>]) -> (Vec<usize>, &'static str)
     layouts.into_iter().nth(fits.unwrap_or(0)).unwrap_or_default()
 }
 
-/// Returns the lines of a wrapped cell, each with the indentation of the cell.
+/// Returns the lines of a wrapped cell. Each line has the indentation of the cell's first line.
 fn wrap_cell(cell: &str, width: usize) -> Vec<String> {
     if cell.chars().count() <= width {
         return vec![cell.to_owned()];
@@ -199,17 +201,17 @@ fn wrap_cell(cell: &str, width: usize) -> Vec<String> {
     lines.map(|line| format!("{indent}{line}")).collect()
 }
 
-/// Gap between two columns.
+/// Text between two columns of a table.
 pub(super) const GAP: &str = "  ";
 
-/// Returns the natural widths of the columns.
+/// Returns the width of each column without wrapping, in characters.
 pub(super) fn widths(rows: &[&Vec<String>]) -> Vec<usize> {
     let columns = rows.first().map_or(0, |row| row.len());
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     (0..columns).map(width).collect()
 }
 
-/// Returns the total width of columns and the gaps between them.
+/// Returns the total width of a table: its columns and the gaps between them, in characters.
 pub(super) fn total(widths: &[usize], gap: &str) -> usize {
     widths.iter().sum::<usize>() + gap.len() * widths.len().saturating_sub(1)
 }
@@ -238,7 +240,7 @@ mod tests {
             let words = |text: &str| text.split_whitespace().count();
             assert_eq!(words(&text), words(&wide), "{text}");
         }
-        // Names are never cut.
+        // A name is never broken, even if it makes the table wider than the 10 characters available here.
         assert!(columns_within(10, &["NAME", "WHAT", "FILE"], &rows).contains("a-file-without-blanks.toml"));
     }
 

@@ -1,4 +1,4 @@
-//! `warpsieve profile`: counts the accesses and hits of each load on caches without timing.
+//! `warpsieve profile`: counts the accesses and hits of each load instruction on caches without timing.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -91,7 +91,7 @@ struct Entry<'a> {
     launches: Vec<LaunchCounts>,
 }
 
-/// Counts of one launch, or summed over all launches of a kernel.
+/// Counts of one kernel launch, or their sum over all launches of a kernel.
 #[derive(Serialize)]
 struct LaunchCounts {
     warp_instructions: u64,
@@ -101,7 +101,7 @@ struct LaunchCounts {
     write_backs: u64,
 }
 
-/// Counts of a static load instruction.
+/// Counts of one load instruction in the program.
 #[derive(Serialize)]
 struct Row {
     pc: u32,

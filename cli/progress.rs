@@ -1,4 +1,4 @@
-//! Shows the progress of a command: as one line on a terminal, otherwise as a message every ten seconds.
+//! Shows how far a command has come: as one line on a terminal, otherwise as a message every ten seconds.
 
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -11,7 +11,7 @@ use papers::progress::progress_line;
 use super::output::{self, format_count, format_thousands};
 use warpsieve::run::Progress;
 
-/// Progress line on stderr; not shown unless stderr is a terminal.
+/// Progress line of a simulation on stderr. It is not shown unless stderr is a terminal.
 pub(super) struct ProgressLine {
     bar: ProgressBar,
     started: Instant,
@@ -45,18 +45,18 @@ impl Drop for ProgressLine {
     }
 }
 
-/// Interval between two messages where stderr is no terminal.
+/// Interval between two progress messages if stderr is not a terminal.
 const SAY_EVERY: Duration = Duration::from_secs(10);
-/// Interval between two updates of a line on a terminal.
+/// Interval between two updates of a progress line on a terminal.
 const TURN_EVERY: Duration = Duration::from_millis(100);
 
-/// Reports the progress of a command periodically until it is dropped, so that logs of batch jobs show that
-/// the command is running.
+/// Reports the progress of a command periodically until this value is dropped. Logs of batch jobs then show
+/// that the command is still running.
 pub(super) struct Heartbeat(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Heartbeat {
-    /// Writes the text of `say` to stderr every ten seconds, unless stderr is a terminal or `is_quiet` is
-    /// set.
+    /// Calls `say` every ten seconds and writes the returned text to stderr. Does nothing if stderr is a
+    /// terminal or `is_quiet` is true.
     pub fn off_terminal(is_quiet: bool, say: impl Fn() -> String + Send + 'static) -> Self {
         if is_quiet || io::stderr().is_terminal() {
             return Self(None);
@@ -79,13 +79,13 @@ impl Drop for Heartbeat {
     fn drop(&mut self) {
         if let Some((end, speaker)) = self.0.take() {
             drop(end);
-            // The thread returns no value.
+            // The result of the join is ignored, since the thread returns no value.
             let _ = speaker.join();
         }
     }
 }
 
-/// Shows that an external program is running, and for how long.
+/// Shows that an external program is running, and how long it has been running.
 pub(super) struct Busy {
     bar: ProgressBar,
     _heartbeat: Heartbeat,
@@ -129,7 +129,7 @@ mod tests {
         let after = said.load(Ordering::Relaxed);
         thread::sleep(Duration::from_millis(5));
         assert_eq!(said.load(Ordering::Relaxed), after);
-        // A heartbeat with a long period must end as soon as it is dropped.
+        // Dropping a `Heartbeat` must end it at once, even if its interval is an hour.
         let own = Arc::clone(&counter);
         drop(Heartbeat::every(Duration::from_secs(3600), move || {
             own.fetch_add(1, Ordering::Relaxed);

@@ -20,7 +20,7 @@ use super::output::{self, columns, format_count, format_thousands, wrap_text};
 use warpsieve::content::Content;
 use warpsieve::limit;
 
-/// Contents of a PTX file: its kernels, and which of them can run.
+/// Contents of a PTX file: the kernels that can run, and those that cannot.
 #[derive(Serialize)]
 struct File {
     file: String,
@@ -35,19 +35,19 @@ struct File {
 #[derive(Serialize)]
 struct Kernel {
     name: String,
-    /// Listing of the kernel; `null` if it cannot run.
+    /// What the kernel contains; `None`, or `null` in JSON, if the kernel cannot run.
     program: Option<Listing>,
     refused: Vec<Refusal>,
 }
 
-/// Listing of a kernel that can run.
+/// What a kernel that can run contains.
 #[derive(Serialize)]
 struct Listing {
     params: Vec<Param>,
     instructions: usize,
-    /// Number of instructions per execution unit.
+    /// Number of instructions for each kind of execution unit.
     units: Vec<(String, usize)>,
-    /// 32-bit registers per thread.
+    /// Number of 32-bit registers per thread.
     registers: u16,
     predicates: u16,
     shared_bytes: u32,
@@ -64,16 +64,16 @@ struct Param {
     bytes: u32,
 }
 
-/// Instruction that accesses memory other than parameters.
+/// Instruction that accesses memory other than kernel parameters.
 #[derive(Serialize)]
 struct Access {
     pc: usize,
     line: u32,
     what: &'static str,
     space: &'static str,
-    /// Bytes accessed per thread.
+    /// Number of bytes that each thread accesses.
     bytes: u32,
-    /// Instruction as written in the PTX file.
+    /// Text of the instruction in the PTX file.
     text: String,
 }
 
@@ -146,7 +146,7 @@ fn list_kernel(prepared: &PreparedModule<'_>, kernel: &Function<'_>, lines: &[&s
 }
 
 impl Listing {
-    /// Returns the listing of a program after register allocation.
+    /// Returns the contents of a kernel, given its program after register allocation.
     fn new(program: &Program, lines: &[&str]) -> Self {
         let count = |unit| program.insts.iter().filter(|inst| inst.unit == unit).count();
         let units = [Unit::Sp, Unit::Sfu, Unit::Dp, Unit::Tensor, Unit::Mem, Unit::Control];
@@ -212,7 +212,7 @@ fn table(found: &File) -> String {
                 };
                 let reasons: Vec<_> = refused.iter().map(reason).collect();
                 text.extend(limit::lines(&reasons, "reason").iter().map(|line| format!("  {line}\n")));
-                // Many problems have the same remedy, so each distinct remedy is printed once.
+                // Many problems have the same remedy, so each remedy is printed only once.
                 let helps: BTreeSet<_> = refused.iter().filter_map(|refusal| refusal.help.as_deref()).collect();
                 text.extend(helps.iter().map(|help| format!("  help: {}\n", shorten(help))));
             }

@@ -31,13 +31,13 @@ use waves::atomic_file::AtomicFile;
 
 use super::output;
 
-/// Opens a report before the runs, so that a name that cannot be written is reported at once and not hours
-/// later.
+/// Opens the output file of a report. This happens before the runs, so that a name that cannot be written is
+/// reported at once and not hours later.
 pub fn open(path: &Path) -> Result<AtomicFile, Report> {
     AtomicFile::create(path).into_diagnostic().wrap_err(UNWRITTEN)
 }
 
-/// Writes a report.
+/// Writes a report to its opened file, and returns the path.
 pub fn keep(file: AtomicFile, text: &str) -> Result<PathBuf, Report> {
     output::keep(file, text).wrap_err(UNWRITTEN)
 }

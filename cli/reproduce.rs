@@ -23,8 +23,8 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
     let kernels = kernels_folder()?;
     let folder = match &arguments.output {
         Some(folder) => folder.clone(),
-        // Outside a clone, the kernels come from the source folder of this build, to which nothing must be
-        // written.
+        // Outside a source tree, the kernels come from the folder of sources that this build was made from.
+        // Nothing may be written there.
         None if kernels.is_absolute() && !arguments.summary => {
             return Err(miette!(
                 "there is no folder `kernels` in this folder or above, expected `--output` with a folder"
@@ -60,7 +60,7 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
     Ok(exit)
 }
 
-/// Draws a figure and writes it, or reports the failure on stderr.
+/// Measures a figure, draws it and writes its files, or reports the failure on stderr.
 fn drawn(
     figure: &Figure,
     desk: &Session,
@@ -82,8 +82,8 @@ fn drawn(
     for path in page.write(folder, printed)? {
         output::print(&format!("wrote {}\n", path.display()))?;
     }
-    // Rows of class `Exact` follow from the paper's text alone, so a failing `Exact` row is an error. All
-    // other rows depend on kernels and inputs, and are findings whether they hold or not.
+    // Comparisons of class `Exact` depend only on the paper's text, so it is an error if one fails. All other
+    // comparisons depend on kernels and inputs, and their failures are findings.
     let holds = page.rows.iter().all(|row| row.passed || row.class != Class::Exact);
     Ok((if holds { Exit::Done } else { Exit::CheckFailed }, Some(page)))
 }

@@ -67,32 +67,33 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
     })
 }
 
-/// Returns the machine with its address width set to the number of bits that a trace needs.
+/// Returns the machine request with its address width set to `needed`, the number of address bits that a
+/// trace uses.
 pub(super) fn widen_addresses(mut request: Request, needed: u32) -> Request {
     request.sets.retain(|set| set.split('=').next().map(str::trim) != Some("addr_bits"));
     request.sets.push(format!("addr_bits={needed}"));
     request
 }
 
-/// Workload and machine of a simulation, with the warnings about them.
+/// Workload of a simulation, with its sources and the warnings about it.
 pub(super) struct Subject<'a> {
-    /// Launch file, trace or program.
+    /// Path of the launch file, trace or program.
     pub file: &'a Path,
     pub resolved: &'a ResolvedMachine,
-    /// PTX sources of the kernels, for the report.
+    /// PTX sources of the kernels, for the lines shown in the report.
     pub sources: Sources,
-    /// Warnings issued before the run.
+    /// Warnings that were issued before the run.
     pub warnings: Vec<String>,
 }
 
-/// Destination of the statistics.
+/// Where the statistics are written.
 enum StatsTo {
     Stdout,
     File(AtomicFile),
 }
 
-/// Runs a simulation and reports the results. `files` holds all files except the outputs that options
-/// request.
+/// Runs a simulation and reports the results. `files` lists the input and output files of the command, except
+/// the output files that options name.
 pub(super) fn simulate(
     arguments: &SimulationArguments,
     mut files: Files,
@@ -146,7 +147,7 @@ fn report_results(
     Ok(judge(&report))
 }
 
-/// Returns the energy estimate of a run; `None` if the run did not count the activity of its structures.
+/// Returns the energy estimate of a run; `None` if the run did not count how often its structures were used.
 fn energy(arguments: &SimulationArguments, report: &RunReport) -> Result<Option<Energy>, Report> {
     let Some(activity) = Activity::of(report) else { return Ok(None) };
     let technology = Technology::built_in().into_diagnostic()?;
@@ -154,7 +155,7 @@ fn energy(arguments: &SimulationArguments, report: &RunReport) -> Result<Option<
     Ok(Some(Energy::of(&activity, technology, arguments.node, hop_mm)))
 }
 
-/// Adds the output files of the simulation options.
+/// Adds the output files that the simulation options name.
 fn writes(arguments: &SimulationArguments, files: &mut Files) {
     let SimulationArguments { stats, report, wave, series, timeline, pipeline, checkpoint, resume, .. } = arguments;
     files.writes("`--stats`", stats.as_deref().filter(|path| !output::is_stdout(path)));
@@ -165,7 +166,7 @@ fn writes(arguments: &SimulationArguments, files: &mut Files) {
     files.writes("`--series`", series.as_deref());
     files.writes("`--timeline`", timeline.as_deref());
     files.writes("`--pipeline`", pipeline.as_deref());
-    // A run may overwrite the checkpoint from which it resumed.
+    // A run may overwrite the checkpoint from which it was resumed.
     let is_same = checkpoint == resume;
     files.writes("`--checkpoint`", checkpoint.as_deref());
     if let Some(path) = resume.as_deref().filter(|_| !is_same) {
@@ -173,8 +174,8 @@ fn writes(arguments: &SimulationArguments, files: &mut Files) {
     }
 }
 
-/// Returns the checkpoint settings of the options, with digests of the program and of all files that the
-/// run reads.
+/// Returns the checkpoint settings from the options. They contain digests of this program and of all files
+/// that the run reads.
 fn checkpoints<'a, W: AsRef<str>>(
     arguments: &SimulationArguments,
     resolved: &ResolvedMachine,
@@ -242,7 +243,7 @@ pub(super) fn options(arguments: &SimulationArguments) -> Result<RunOptions, Rep
     })
 }
 
-/// Returns the messages about failed checks and about a run that ended early.
+/// Returns the messages about failed checks, and about a run that ended before its kernels did.
 fn troubles(report: &RunReport) -> Vec<String> {
     let mut troubles = Vec::new();
     if let Verdict::Failed(checks) = &report.verdict {
@@ -283,7 +284,7 @@ fn open(path: &Path) -> Result<StatsTo, Report> {
     AtomicFile::create(path).map(StatsTo::File).into_diagnostic().wrap_err("the statistics cannot be written")
 }
 
-/// Writes statistics. Returns the path, unless they go to stdout.
+/// Writes the statistics. Returns the path of the file, or `None` if they go to stdout.
 fn write(to: StatsTo, statistics: &StatisticsTable) -> Result<Option<PathBuf>, Report> {
     let text = serde_json::to_string_pretty(statistics).into_diagnostic()? + "\n";
     match to {

@@ -1,4 +1,4 @@
-//! `warpsieve soak`: runs randomized checks until a limit is reached or one fails.
+//! `warpsieve soak`: runs a soak test (long random test) until it reaches a limit or a case fails.
 
 pub mod inputs;
 pub mod progress_file;
@@ -21,7 +21,7 @@ use progress_file::{ProgressFile, Seeds, SoakProgress};
 use warpsieve::config::suggestion;
 use warpsieve::kernels::kernels_folder;
 
-/// Time limit for reducing a failing case.
+/// Time limit for reducing a failing case to a smaller one that still fails.
 const SHRINK: Duration = Duration::from_secs(120);
 
 pub(super) fn soak(arguments: &SoakArguments, hardware: fn() -> Vec<Soak>) -> Result<Exit, Report> {
@@ -43,7 +43,7 @@ pub(super) fn soak(arguments: &SoakArguments, hardware: fn() -> Vec<Soak>) -> Re
     }
 }
 
-/// Adds the soak tests of all readers: those of the library, and those of this command.
+/// Adds the soak tests of all file readers: those of the library, and those of this command.
 fn with_readers(mut soaks: Vec<Soak>) -> Vec<Soak> {
     soaks.extend(::soak::inputs().iter().chain(inputs::inputs()).map(Soak::of_input));
     soaks
@@ -158,7 +158,7 @@ fn held(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reports a failure, reduces the case, and saves the reduced case.
+/// Reports a failing case, reduces it, and saves the reduced case.
 fn fails(soak: &Soak, failed: &FailedCase, folder: &Path) -> Result<(), Report> {
     let FailedCase { seed, reproduce, tally, wrong, .. } = failed;
     let passed = format_tally(soak, tally);
@@ -182,7 +182,7 @@ fn fails(soak: &Soak, failed: &FailedCase, folder: &Path) -> Result<(), Report> 
     Ok(())
 }
 
-/// Reruns saved cases.
+/// Reruns cases that were saved when they failed.
 fn again(soak: Option<&Soak>, files: &[PathBuf], soaks: &dyn Fn() -> Vec<Soak>) -> Result<Exit, Report> {
     let kernels = kernels_folder()?;
     let mut exit = Exit::Done;
@@ -218,7 +218,7 @@ fn again(soak: Option<&Soak>, files: &[PathBuf], soaks: &dyn Fn() -> Vec<Soak>) 
     Ok(exit)
 }
 
-/// Returns a table of the cases recorded in `--keep` files, by soak test.
+/// Returns a table of the passed cases that progress files (`--keep`) record, one row per soak test.
 fn table(files: &[PathBuf]) -> Result<String, Report> {
     let mut soaks: BTreeMap<String, (Tally, Seeds, usize)> = BTreeMap::new();
     for path in files {
@@ -245,13 +245,13 @@ fn sum(passed: &SoakProgress) -> Tally {
     passed.builds.iter().fold(Tally::default(), |all, build| all.plus(build.tally()))
 }
 
-/// Formats all recorded work of a soak test, summed over the builds.
+/// Formats all work that is recorded for a soak test, summed over the builds, and the seeds that passed.
 fn all(soak: &Soak, passed: &SoakProgress) -> String {
     format!("{}, seeds {}", format_tally(soak, &sum(passed)), passed.seeds())
 }
 
-/// Formats the amount of work done. Soak tests of file readers simulate no cycles, and those of single
-/// components no instructions.
+/// Formats the amount of work done. Soak tests of file readers have no simulated cycles, and soak tests of
+/// single components have no instructions.
 fn format_tally(soak: &Soak, tally: &Tally) -> String {
     let Tally { cases, runs, cycles, warp_instructions } = *tally;
     let (cases, runs) = (format_count(cases, "case", "cases"), format_count(runs, "run", "runs"));

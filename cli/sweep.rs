@@ -1,4 +1,4 @@
-//! `warpsieve sweep`: runs all combinations that a sweep file lists, caches each result, and writes tables
+//! `warpsieve sweep`: runs all combinations that a sweep file lists. It caches each result, and writes tables
 //! and pictures.
 
 pub(super) mod file;
@@ -46,11 +46,12 @@ pub(super) fn sweep(arguments: &SweepArguments) -> Result<Exit, Report> {
     }
 }
 
-/// Performs this process's share of the runs.
+/// Performs the runs of a sweep in this process, or only those of one shard.
 fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
     let SweepHereArguments { leave_out_refused, shard, jobs, cache, output, quiet, .. } = arguments;
     let mut files = Files::default();
-    // The sweep file can be missing only if there is a subcommand, which this function does not handle.
+    // Only a subcommand such as `slurm` allows the sweep file to be missing, and this function runs no
+    // subcommand.
     let path = arguments.file.as_deref().unwrap_or(Path::new(""));
     let (file, plan) = read(path, *leave_out_refused, &mut files)?;
     let outputs = Outputs::new(path, output, *quiet, &plan, files)?;
@@ -64,7 +65,7 @@ fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
         }
         outputs.write_csv(&ResultTable::new(&plan, results)).map(drop)
     };
-    // Cached results are shown before the first run starts.
+    // Results that are already in the cache are output before the first run starts.
     show(&done.results, false)?;
     let kept = done.results.len();
     if kept > 0 && !quiet {
@@ -75,7 +76,7 @@ fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
     finish(&outputs, &plan, &jobs, done)
 }
 
-/// Combines the cached results of shards.
+/// Combines the cached results that all shards of a sweep have written.
 fn gather(arguments: &GatherArguments) -> Result<Exit, Report> {
     let GatherArguments { cache, leave_out_refused, output, .. } = arguments;
     let mut files = Files::default();
@@ -100,7 +101,7 @@ fn finish(outputs: &Outputs<'_>, plan: &Plan, jobs: &[Job<Run<'_>>], done: Sweep
     Ok(done.judge(jobs))
 }
 
-/// Reads a sweep file, and checks its machines for invalid configurations.
+/// Reads a sweep file, and checks that its machines violate no configuration rule.
 fn read(path: &Path, leaves_out: bool, files: &mut Files) -> Result<(SweepFile, Plan), Report> {
     files.reads("the sweep file", path);
     let file = SweepFile::read(path)?;
@@ -115,7 +116,7 @@ fn read(path: &Path, leaves_out: bool, files: &mut Files) -> Result<(SweepFile, 
     Ok((file, plan))
 }
 
-/// Returns the jobs that are cached or that their machine accepts.
+/// Returns the jobs that have a cached result, and those that can run on their machine.
 ///
 /// # Errors
 /// Fails if a machine rejects some jobs, unless rejected jobs may be skipped.
@@ -130,20 +131,20 @@ fn look_up<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>, leaves_out: bool) ->
     Ok(looked)
 }
 
-/// Outputs of a sweep.
+/// Outputs of a sweep: options, and what they select.
 struct Outputs<'a> {
     /// Path of the sweep file.
     file: &'a Path,
     options: &'a SweepOutput,
     is_quiet: bool,
-    /// Picture to draw; `None` if no output contains one.
+    /// Picture of the results to draw; `None` if no output contains one.
     plot: Option<Plot>,
-    /// Columns of the table.
+    /// Columns of the printed table.
     shown: ColumnSelection,
 }
 
 impl<'a> Outputs<'a> {
-    /// Checks the outputs. Rejects those that would overwrite an input or each other.
+    /// Creates the outputs. Fails if one of them would overwrite an input file or another output.
     fn new(
         file: &'a Path,
         options: &'a SweepOutput,
@@ -165,7 +166,7 @@ impl<'a> Outputs<'a> {
         Ok(Self { file, options, is_quiet, plot, shown })
     }
 
-    /// Writes all outputs, and prints the table.
+    /// Writes all output files, and prints the table.
     fn write(&self, plan: &Plan, results: &Results) -> Result<(), Report> {
         let tidy = ResultTable::new(plan, results);
         let mut written: Vec<PathBuf> = self.write_csv(&tidy)?.into_iter().collect();
@@ -186,13 +187,13 @@ impl<'a> Outputs<'a> {
         output::print_written(self.is_quiet, written)
     }
 
-    /// Replaces the CSV file by the rows of the runs that are complete so far, in the order of the plan.
+    /// Rewrites the CSV file with one row for each run that is complete so far, in the order of the plan.
     fn write_csv(&self, tidy: &ResultTable) -> Result<Option<PathBuf>, Report> {
         self.options.csv.as_ref().map(|path| keep(path, &tidy.csv()?)).transpose()
     }
 }
 
-/// Returns the rows of the table on the terminal.
+/// Returns the rows for the printed table.
 pub(super) fn rows(plan: &Plan, results: &Results) -> Vec<table::Row> {
     let row = |(id, record): (&Id, &Arc<Record>)| {
         let (workload, variant) = (&plan.workloads[id.0], &plan.variants[id.1]);

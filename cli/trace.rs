@@ -1,4 +1,4 @@
-//! `warpsieve trace`: writes Accel-Sim traces, and analyzes them.
+//! `warpsieve trace`: writes and analyzes Accel-Sim traces.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -24,9 +24,9 @@ use warpsieve::run::{ExportResult, TraceForm, export_into, replaceable};
 use warpsieve::trace::list_of;
 use warpsieve::trace::profile::Profile;
 
-/// Number of strides that are printed; the JSON output contains all recorded strides.
+/// Maximum number of strides that are printed; the JSON output contains all recorded strides.
 const STRIDES_SHOWN: usize = 6;
-/// Shortest interval between two updates of the progress line.
+/// Minimum interval between two updates of the progress line.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
 pub(super) fn trace(arguments: &TraceArguments) -> Result<Exit, Report> {
@@ -108,7 +108,7 @@ fn info(arguments: &TraceInfoArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// Kernel of a trace, with its analysis.
+/// Kernel of a trace, with the result of its analysis.
 struct Kernel {
     file: String,
     header: Header,
@@ -170,7 +170,7 @@ struct KernelJson<'a> {
     warps: u64,
     warp_instructions: u64,
     thread_instructions: u64,
-    /// Number of warp instructions without an active lane.
+    /// Number of warp instructions that had no active lane.
     without_lanes: u64,
     distinct_instructions: usize,
     classes: Vec<CountJson>,
@@ -198,7 +198,8 @@ struct TrafficJson {
 struct FootprintJson {
     lines: u64,
     accesses: u64,
-    /// True if the kernel accessed more lines than the analysis can count.
+    /// True if the kernel accessed more distinct lines than the analysis can track, so that some counts are
+    /// incomplete.
     is_cut: bool,
     reuse: Vec<ReuseJson>,
 }
@@ -268,7 +269,7 @@ fn kernel_json(kernel: &Kernel) -> KernelJson<'_> {
     }
 }
 
-/// Returns the instruction classes, the most frequent first.
+/// Returns the instruction classes, ordered by their number of instructions, the largest first.
 fn by_count(profile: &Profile) -> Vec<(Class, u64)> {
     let mut classes: Vec<_> = profile.classes.iter().map(|(&class, &count)| (class, count)).collect();
     classes.sort_by_key(|&(class, count)| (std::cmp::Reverse(count), class));
@@ -343,7 +344,7 @@ fn table(kernel: &Kernel) -> String {
     text
 }
 
-/// Returns the strides between adjacent lanes in bytes, each with its share of the accesses.
+/// Returns the strides in bytes between the addresses of adjacent lanes, each with its share of all accesses.
 fn strides(profile: &Profile) -> Vec<String> {
     let strides = &profile.strides;
     let constant = strides.most_frequent();
@@ -358,7 +359,7 @@ fn strides(profile: &Profile) -> Vec<String> {
     cells.into_iter().map(|(name, times)| format!("{name}: {}", percent(times, all))).collect()
 }
 
-/// Progress line on a terminal, which shows how much of a file has been read.
+/// Progress line on a terminal that shows how much of a trace file has been read.
 struct Progress {
     bar: ProgressBar,
     shown: Option<Instant>,

@@ -1,6 +1,6 @@
-//! Ends the process if a hook of a scheme never returns. Such a hook blocks the simulation: it counts no
-//! cycles and polls no signals. The watchdog notices that the same call is still running after several
-//! seconds, reports it, and ends the process.
+//! Ends the process if a function of a scheme, which the hardware model calls, never returns. Such a call
+//! blocks the simulation: cycles no longer pass, and signals are no longer checked. The watchdog finds that
+//! the same call is still running after several seconds, reports it, and ends the process.
 
 use std::collections::HashMap;
 use std::process;
@@ -13,13 +13,14 @@ use waves::atomic_file;
 
 use super::{Exit, output};
 
-/// Interval between two polls.
+/// Interval between two checks of the running calls.
 const POLL_PERIOD: Duration = Duration::from_secs(1);
-/// Number of polls after which a call counts as endless; even a slow machine calls a hook thousands of
-/// times per second. Polls are counted instead of seconds, since a stopped process polls nothing either.
+/// Number of checks after which a call that is still running counts as endless; even a slow machine makes
+/// thousands of calls per second. Checks are counted instead of seconds, since a stopped process makes no
+/// checks either.
 const MAX_POLLS: u32 = 10;
 
-/// Starts to watch the hooks of this process.
+/// Starts the thread that watches the calls of scheme functions in this process.
 pub(super) fn watch() {
     // If the thread cannot start, the process runs without a watchdog.
     let _ = thread::Builder::new().name("watchdog".to_owned()).spawn(|| {

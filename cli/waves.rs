@@ -48,7 +48,8 @@ fn print_life(arguments: &FollowArguments) -> Result<Exit, Report> {
                 Ok(format_sightings(&sightings(wave, subject, *sm).into_diagnostic()?, subject, *core_mhz))
             }
             (None, request) => {
-                // The group of arguments requires a subject, so if no other subject is given, a request is.
+                // The argument parser requires one subject to search for. If it is not a line, an instruction
+                // or a warp, it is a request.
                 let request = request.unwrap_or_default();
                 Ok(table(&follow(wave, request, *sm).into_diagnostic()?, request, *core_mhz))
             }
@@ -60,17 +61,19 @@ fn print_life(arguments: &FollowArguments) -> Result<Exit, Report> {
     })
 }
 
-/// Converts a time to core cycles. Cycle n is at n periods, rounded to a picosecond.
+/// Converts a time in the waveform to core cycles. In the waveform, core cycle `n` begins after `n` clock
+/// periods, rounded to a picosecond.
 fn cycles(picoseconds: u64, core_mhz: u64) -> String {
     format!("{:.1}", picoseconds as f64 * core_mhz as f64 / 1e6)
 }
 
-/// Returns the duration of a stay in core cycles.
+/// Returns how long a request stayed in one place, in core cycles.
 fn length(from: u64, to: Option<u64>, core_mhz: u64) -> String {
     to.map_or_else(|| "end of dump".to_owned(), |to| cycles(to - from, core_mhz))
 }
 
-/// Returns a table with one row per sighting, in core cycles.
+/// Returns a table of the places where a line, instruction or warp was seen, with times in core cycles. Each
+/// row is one interval at one port, queue or stage.
 fn format_sightings(sightings: &[Sighting], subject: Subject, core_mhz: u64) -> String {
     let row = |Sighting { path, from, to, besides }: &Sighting| {
         let said: Vec<String> = besides.iter().map(|(name, value)| format!("{name} {value}")).collect();
@@ -80,7 +83,8 @@ fn format_sightings(sightings: &[Sighting], subject: Subject, core_mhz: u64) -> 
     format!("{subject}\n{}", output::columns(&["cycle", "cycles", "at", ""], &rows))
 }
 
-/// Returns a table with one row per stay, in core cycles.
+/// Returns a table of the places that a request passed, with times in core cycles. Each row is its stay at
+/// one port or queue.
 fn table(life: &Life, request: u64, core_mhz: u64) -> String {
     let rows: Vec<Vec<String>> = life
         .stays

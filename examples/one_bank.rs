@@ -1,8 +1,7 @@
-//! Drives one L2 bank through its ports: three lines replace one another, with or without candel2018's FRC.
-//! The latencies are those of Figure 2: a lookup takes 10 cycles, a recall from the L1s 80, and a fetch from
-//! memory 110.
-//! `cargo run --profile fast --example one_bank -- 2 frc.vcd` uses 2 FRC entries and writes a waveform; 0
-//! means no FRC.
+//! Drives a single L2 bank through its ports. Three lines replace one another in it, with or without
+//! candel2018's FRC. The latencies are those of Figure 2 of that paper: a lookup takes 10 cycles, a recall
+//! from the L1s 80, and a fetch from memory 110. `cargo run --profile fast --example one_bank -- 2 frc.vcd`
+//! uses 2 FRC entries and writes a waveform; 0 means no FRC.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -11,13 +10,13 @@ use miette::{IntoDiagnostic, Result};
 use warpsieve::bank::{BankAlone, DramReply, InvalidateAck, Request};
 use warpsieve::config::{self, ResolvedMachine};
 
-/// Reads, each as the cycle in which the bank accepts it and its line. Line 0 is fetched long before the
-/// others and occupies the only way.
+/// Reads of the bank: the cycle in which the bank accepts the read, and the number of the line. Line 0 is
+/// fetched long before the other lines and occupies the only way.
 const READS: [(u64, u64); 4] = [(1, 0), (1000, 1), (1090, 2), (1240, 3)];
 const SETS: &str = "interleave_bytes=64 l1.line_bytes=64 l2.line_bytes=64 l2.sets=1 l2.ways=1 l2.lookup_latency=10 \
     l2.flow.kind=transient l2.flow.coherence=sharers l2.flow.frc.swap_latency=0 l2.flow.frc.entries=";
 
-/// Simulates the reads. Returns each line with the cycle in which it is served.
+/// Simulates the reads. Returns each line together with the cycle in which the bank serves it.
 pub fn play(frc_entries: &str, wave: &Path) -> Result<Vec<(u64, u64)>> {
     let sets = format!("{SETS}{frc_entries}").split(' ').map(str::to_owned).collect();
     let config = ResolvedMachine::new(&config::Request { machine: "fermi".to_owned(), designs: vec![], sets })?.config;

@@ -1,5 +1,5 @@
-//! Recompiles the crate when a file is added to a folder of schemes: `automod` lists these folders at compile
-//! time.
+//! Build script. Recompiles the crate when a source file is added to a folder of policy modules. The
+//! `automod` macro lists the files of these folders at compile time.
 
 fn main() {
     for folder in

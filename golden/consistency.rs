@@ -27,74 +27,75 @@ use std::fmt;
 
 use crate::mix::MixMap;
 
-/// Load between issue and return.
+/// Load that has been issued and has not yet returned its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "what it returns is judged by `Checker::end`"]
 pub struct PendingLoad {
     cu: usize,
     cell: u64,
-    /// Number of stores issued before this load, by all compute units.
+    /// Number of stores that all compute units together had issued before this load.
     issued: u64,
     since: Since,
     coherent: Option<Floor>,
 }
 
-/// Lower bound on the version that a coherent load must return.
+/// Oldest version of a memory cell that a coherent load may return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Floor {
-    /// Version in memory when the load was issued.
+    /// Index of the version that memory held when the load was issued.
     version: usize,
-    /// True if later loads of the compute unit must see the returned version or a newer one.
+    /// True if later loads of the same compute unit must return the same version as this load, or a newer
+    /// one.
     stays: bool,
 }
 
-/// Position of a coherent operation in issue order.
+/// Position of a coherent operation in the order in which all stores and coherent operations are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Issue(u64);
 
 impl Issue {
-    /// Position before all stores, for callers that do not track issue order.
+    /// Position before all stores, for callers that do not track the issue order of their operations.
     pub const EARLIEST: Self = Self(0);
 }
 
 impl PendingLoad {
-    /// Returns the cell that is loaded.
+    /// Returns the memory cell (byte or word) that the load reads.
     #[must_use]
     pub fn cell(&self) -> u64 {
         self.cell
     }
 
-    /// Returns the part of the load that reads cell `cell + number`, after its cell was split while the load
-    /// was in flight.
+    /// Returns the load of cell `cell + number` only, after the memory cell was split into smaller cells
+    /// while the load was in flight.
     pub fn part(self, number: u64) -> Self {
         Self { cell: self.cell + number, ..self }
     }
 }
 
-/// Oldest value that a load may return.
+/// Oldest value of a memory cell that a load may return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Since {
-    /// Version in memory order, and the rule that excludes older versions.
+    /// Index of the oldest permitted version in memory order, and the rule that excludes older versions.
     Version(usize, Rule),
-    /// Store of the loading compute unit, with this number, which had not reached memory when the load was
-    /// issued.
+    /// Number of the compute unit's own latest store to the memory cell, if that store had not reached memory
+    /// when the load was issued.
     Store(u64),
 }
 
-/// Rules of the memory model.
+/// Rules of the memory consistency model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
-    /// A compute unit sees its own stores.
+    /// A load sees the earlier stores of its own compute unit.
     OwnStore,
-    /// A compute unit does not see stores that it has yet to issue.
+    /// A load does not see stores that the same compute unit issues after the load.
     OwnFuture,
-    /// A coherent operation sees memory as it is, and the value that it observed stays visible.
+    /// A coherent operation sees the current contents of memory, and later loads see nothing older.
     Coherent,
-    /// An atomic returns the value that the previous atomic left.
+    /// An atomic returns the value that the previous atomic in memory order left in the memory cell.
     Atomic,
     /// A kernel sees the values that the previous kernel left in memory.
     KernelEnd,
-    /// A returned value must have been written.
+    /// A value that a load returns must have been written to the memory cell at some time.
     NeverWritten,
 }
 
@@ -111,14 +112,14 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Returned value that no store explains.
+/// Violation of the memory model: a load or atomic returned a value that no store explains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Compute unit that read the value.
+    /// Compute unit that read the incorrect value.
     pub cu: usize,
-    /// Cell that was read.
+    /// Memory cell that was read.
     pub cell: u64,
-    /// Value that the load or operation returned.
+    /// Value that the load, atomic or coherent operation returned.
     pub value: u64,
     /// Oldest value that would have been legal.
     pub expected: u64,
@@ -135,54 +136,56 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Checker of the memory model.
+/// Checker of the memory consistency model.
 #[derive(Clone, Debug, Default)]
 pub struct Checker {
     cells: MixMap<u64, Cell>,
     own: MixMap<(usize, u64), Own>,
-    /// Results of atomics that have not returned: operation number and value found, by compute unit and cell.
+    /// Atomics that have not returned, by compute unit and memory cell: number of the operation, and old
+    /// value that the atomic found.
     found: MixMap<(usize, u64), Vec<(u64, u64)>>,
     issued: u64,
 }
 
-/// Number of versions from earlier kernels that are kept, to distinguish a stale value from one never
-/// written.
+/// Number of most recent versions of a memory cell that are saved at the end of a kernel. They distinguish a
+/// stale value from one that was never written.
 const REMEMBERED: usize = 16;
 
-/// Contents of a cell in memory over time, in memory order.
+/// History of one memory cell (byte or word): the values that memory held, from oldest to newest.
 #[derive(Clone, Debug)]
 struct Cell {
     versions: Vec<Version>,
-    /// Index of the version with which the current kernel began.
+    /// Index of the version that memory held when the current kernel began.
     first: usize,
 }
 
-/// Contents of a cell in memory at one point in memory order.
+/// Value that a memory cell held at one point in memory order.
 #[derive(Clone, Copy, Debug)]
 struct Version {
     value: u64,
-    /// Compute unit that wrote the value, and the number of its store.
+    /// Compute unit that wrote the value, and the number of its store; `None` for an initial value.
     writer: Option<(usize, u64)>,
 }
 
-/// State of a cell as seen by one compute unit.
+/// State of one memory cell as seen by one compute unit.
 #[derive(Clone, Debug, Default)]
 struct Own {
-    /// Stores that have not reached memory: number and value.
+    /// Stores of this compute unit that have not reached memory: number and value of each.
     under_way: VecDeque<(u64, u64)>,
-    /// Oldest version that the compute unit may still see, if newer than the version with which the kernel
-    /// began.
+    /// Index of the oldest version that the compute unit may still read, and the rule that excludes older
+    /// ones.
+    /// `None` if only the version with which the kernel began is the limit.
     since: Option<(usize, Rule)>,
 }
 
 impl Checker {
-    /// Creates a checker of a memory that is 0 everywhere.
+    /// Creates a checker for a memory that contains 0 everywhere.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the value of a cell before the first write.
+    /// Sets the initial value of a memory cell, before any write to it.
     pub fn initialise(&mut self, cell: u64, value: u64) {
         self.cells.insert(cell, Cell { versions: vec![Version { value, writer: None }], first: 0 });
     }
@@ -191,25 +194,26 @@ impl Checker {
         self.cells.entry(cell).or_insert_with(|| Cell { versions: vec![Version { value: 0, writer: None }], first: 0 })
     }
 
-    /// Returns the value of a cell in memory, or `None` if the cell was never used.
+    /// Returns the current value of a memory cell, or `None` if the checker has not seen an access to that
+    /// cell.
     #[must_use]
     pub fn memory_value(&self, cell: u64) -> Option<u64> {
         self.cells.get(&cell)?.versions.last().map(|version| version.value)
     }
 
-    /// True if a store of the compute unit to the cell has not reached memory.
+    /// True if the compute unit has issued a store to the memory cell that has not yet reached memory.
     #[must_use]
     pub fn has_pending_store(&self, cu: usize, cell: u64) -> bool {
         self.own.get(&(cu, cell)).is_some_and(|own| !own.under_way.is_empty())
     }
 
-    /// Records that a compute unit issues a store.
+    /// Records that a compute unit issues a store of `value` to a memory cell.
     pub fn store(&mut self, cu: usize, cell: u64, value: u64) {
         self.issued += 1;
         self.own.entry((cu, cell)).or_default().under_way.push_back((self.issued, value));
     }
 
-    /// Records that the oldest pending store of a compute unit to a cell reaches memory.
+    /// Records that the oldest pending store of a compute unit to a memory cell reaches memory.
     ///
     /// # Panics
     /// Panics if no such store is pending.
@@ -226,7 +230,7 @@ impl Checker {
         self.own.entry((cu, cell)).or_default().since = Some((last, rule));
     }
 
-    /// Records that a compute unit issues a load.
+    /// Records that a compute unit issues a load of a memory cell.
     pub fn begin(&self, cu: usize, cell: u64) -> PendingLoad {
         let own = self.own.get(&(cu, cell));
         let under_way = own.and_then(|own| own.under_way.back());
@@ -238,8 +242,9 @@ impl Checker {
         PendingLoad { cu, cell, issued: self.issued, since, coherent: None }
     }
 
-    /// Records that a compute unit issues a coherent load. Set `stays` if the compute unit invalidates its
-    /// copy of the cell for the load, so that the returned value stays visible.
+    /// Records that a compute unit issues a coherent load of a memory cell. Set `stays` if the load
+    /// invalidates the copy in the compute unit's cache. Later loads then may not return anything older than
+    /// this load.
     pub fn begin_coherent(&self, cu: usize, cell: u64, stays: bool) -> PendingLoad {
         let version = self.cells.get(&cell).map_or(0, |cell| cell.versions.len() - 1);
         PendingLoad { coherent: Some(Floor { version, stays }), ..self.begin(cu, cell) }
@@ -253,7 +258,8 @@ impl Checker {
         self.end_masked(load, value, u64::MAX)
     }
 
-    /// Checks the bits in `mask` of the value that a load returned. Bits keep their positions in `value`.
+    /// Checks the bits of a loaded value that are set in `mask`. These bits have the same positions in
+    /// `value` as in the memory cell; the other bits of `value` are 0.
     ///
     /// # Errors
     /// Returns a violation if no store explains the bits.
@@ -307,7 +313,8 @@ impl Checker {
         }
     }
 
-    /// Records that a compute unit observed a version through a coherent operation.
+    /// Records that a coherent load of a compute unit returned the version with index `version`. Later loads
+    /// of that unit may not return older versions.
     fn record_observed(&mut self, cu: usize, cell: u64, version: usize) {
         let since = &mut self.own.entry((cu, cell)).or_default().since;
         if since.is_none_or(|(known, _)| known < version) {
@@ -315,10 +322,11 @@ impl Checker {
         }
     }
 
-    /// Records an atomic at its position in memory order, and the value that it leaves. If the atomic returns
-    /// the old value, `returns` is the number of its operation.
-    /// Atomics of one compute unit with the same number perform the same operation on the cell. Two of them
-    /// in flight may be swapped without a change to memory order.
+    /// Records an atomic at its position in memory order; `write` is the value that it leaves in the memory
+    /// cell.
+    /// If the atomic returns the old value, `returns` is an identifier of its operation, such as "add 1".
+    /// Atomics of one compute unit with the same identifier are interchangeable. If two of them are in
+    /// flight, the checker accepts their results in either order.
     pub fn change(&mut self, cu: usize, cell: u64, returns: Option<u64>, write: u64) {
         let versions = &self.cell(cell).versions;
         let found = versions[versions.len() - 1].value;
@@ -328,10 +336,10 @@ impl Checker {
         self.write(cu, cell, write, Issue::EARLIEST.0, Rule::Coherent);
     }
 
-    /// Checks the result that an atomic returned.
+    /// Checks the old value that an atomic returned. `operation` identifies the operation, such as "add 1".
     ///
     /// # Errors
-    /// Returns a violation if no pending atomic of the compute unit with this operation found the value.
+    /// Returns a violation if no pending atomic with this compute unit and operation found the value.
     pub fn check_atomic_result(&mut self, cu: usize, cell: u64, operation: u64, value: u64) -> Result<(), Violation> {
         let found = self.found.entry((cu, cell)).or_default();
         if let Some(place) = found.iter().position(|one| *one == (operation, value)) {
@@ -346,8 +354,9 @@ impl Checker {
         Err(Violation { cu, cell, value, expected, rule: Rule::Atomic })
     }
 
-    /// Splits a cell into `parts` cells of `bits` bits each, numbered consecutively from the number of the
-    /// split cell. A split is needed before one of `cus` compute units writes only some of the bits.
+    /// Splits a memory cell into `parts` cells of `bits` bits each. The first part has the number of the
+    /// split cell, and the others follow consecutively. Call this before one of the `cus` compute units
+    /// writes only some bits of the cell.
     pub fn split(&mut self, cell: u64, cus: usize, parts: u64, bits: u32) {
         let value_of = |whole: u64, part: u64| whole >> (part as u32 * bits) & ((1 << bits) - 1);
         self.cell(cell);
@@ -374,13 +383,13 @@ impl Checker {
         }
     }
 
-    /// Records the issue of a coherent operation, which takes its position in memory order later.
+    /// Records that a coherent operation is issued. It takes its position in memory order later.
     pub fn issue(&mut self) -> Issue {
         self.issued += 1;
         Issue(self.issued)
     }
 
-    /// Records a coherent operation that takes its position in memory order on issue.
+    /// Records a coherent operation that takes its position in memory order as soon as it is issued.
     ///
     /// # Errors
     /// Returns the same errors as [`Self::record_coherent_from`].
@@ -395,10 +404,10 @@ impl Checker {
         self.record_coherent_from(issue, cu, cell, read, write)
     }
 
-    /// Records the values that a coherent operation read and wrote at its position in memory order.
+    /// Records a coherent operation at its position in memory order, with the values that it read and wrote.
     ///
     /// # Errors
-    /// Returns a violation if the value read differs from memory.
+    /// Returns a violation if the value that the operation read differs from memory.
     pub fn record_coherent_from(
         &mut self,
         Issue(number): Issue,
@@ -422,7 +431,7 @@ impl Checker {
         Ok(())
     }
 
-    /// Ends a kernel.
+    /// Ends a kernel: later loads see the contents that memory has now.
     ///
     /// # Panics
     /// Panics if a store has not reached memory.

@@ -130,7 +130,7 @@ fn a_coherent_load_sees_its_own_store() {
     assert_eq!(checker.end(load, 1), Ok(()));
 }
 
-/// Number of the operation that adds 1.
+/// Identifier of the atomic operation "add 1" in these tests.
 const ADD: u64 = 1;
 
 fn add(checker: &mut Checker, cu: usize) {
@@ -190,7 +190,8 @@ fn parts_of_a_cell_that_is_split_keep_its_history_and_go_their_own_ways() {
     let load = checker.begin(0, X);
     add(&mut checker, 1);
     checker.split(X, 2, 2, 8);
-    // The pending store, load and atomic of the whole cell continue on its parts.
+    // After the split of the cell into two bytes, both bytes have the pending store, load and atomic of the
+    // cell.
     assert!(checker.has_pending_store(0, X) && checker.has_pending_store(0, X + 1));
     assert_eq!(checker.end(load.part(1), 0x11), Ok(()));
     assert_eq!(checker.end(load.part(1), 0).unwrap_err().rule, Rule::OwnStore);

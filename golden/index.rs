@@ -14,18 +14,19 @@ use std::fmt;
 pub struct Poly(pub u128);
 
 impl Poly {
-    /// Constant polynomial 1.
+    /// The constant polynomial 1.
     pub const ONE: Poly = Poly(1);
-    /// Polynomial `x`.
+    /// The polynomial `x`.
     pub const X: Poly = Poly(2);
 
-    /// Returns the highest power with coefficient 1, or `None` for the zero polynomial.
+    /// Returns the degree of the polynomial: its highest power with coefficient 1. `None` for the zero
+    /// polynomial.
     pub fn degree(self) -> Option<u32> {
         self.0.checked_ilog2()
     }
 
-    /// Divides by long division. Returns quotient and remainder; the remainder has a lower degree than
-    /// `divisor`.
+    /// Divides this polynomial by `divisor`. Returns the quotient and the remainder; the remainder has a
+    /// lower degree than `divisor`.
     ///
     /// # Panics
     /// Panics if `divisor` is zero.
@@ -40,13 +41,13 @@ impl Poly {
         (Poly(quotient), rest)
     }
 
-    /// Returns the remainder of the division by `divisor`.
+    /// Returns the remainder of dividing this polynomial by `divisor`.
     pub fn modulo(self, divisor: Poly) -> Poly {
         self.divide(divisor).1
     }
 
-    /// Returns the product modulo `modulus`. Reduces after every step, so that no intermediate exceeds 128
-    /// bits.
+    /// Returns the product of two polynomials modulo `modulus`. Reduces after every step, so that no
+    /// intermediate result exceeds 128 bits.
     pub fn times_modulo(self, other: Poly, modulus: Poly) -> Poly {
         let steps = other.degree().map_or(0, |degree| degree + 1);
         (0..steps).rev().fold(Poly(0), |sum, power| {
@@ -56,13 +57,13 @@ impl Poly {
         })
     }
 
-    /// Returns the greatest common divisor, by Euclid's algorithm.
+    /// Returns the greatest common divisor of two polynomials, by Euclid's algorithm.
     pub fn gcd(self, other: Poly) -> Poly {
         if other.0 == 0 { self } else { other.gcd(self.modulo(other)) }
     }
 
-    /// True if no polynomial of degree 1 or more, other than itself, divides this one. Tries every divisor up
-    /// to half its degree.
+    /// True if this polynomial is irreducible, that is, no polynomial of degree 1 or more divides it except
+    /// itself. Tries every divisor up to half its degree.
     pub fn is_irreducible(self) -> bool {
         match self.degree() {
             None | Some(0) => false,
@@ -98,15 +99,16 @@ pub fn irreducible_polynomials(degree: u32) -> Vec<Poly> {
     (1u128 << degree..2u128 << degree).map(Poly).filter(|p| p.is_irreducible()).collect()
 }
 
-/// Returns the number of irreducible polynomials of `degree`, which is at least 1. Counts necklaces: the mean
-/// of `mobius(d) * 2^(degree/d)` over the divisors `d` of `degree`.
+/// Returns the number of irreducible polynomials of `degree`, which is at least 1. The number is the sum of
+/// `mobius(d) * 2^(degree/d)` over the divisors `d` of `degree`, divided by `degree`.
 pub fn irreducible_count(degree: u32) -> u64 {
     let divisors = (1..=degree).filter(|d| degree.is_multiple_of(*d));
     let sum: i64 = divisors.map(|d| mobius(d) * (1i64 << (degree / d))).sum();
     sum.unsigned_abs() / u64::from(degree)
 }
 
-/// Moebius function: 0 if a square divides `n`, otherwise -1 to the power of the number of prime factors.
+/// Moebius function: 0 if the square of a prime divides `n`; otherwise -1 to the power of the number of prime
+/// factors.
 fn mobius(n: u32) -> i64 {
     match (2..=n).find(|p| n.is_multiple_of(*p)) {
         None => 1,
@@ -115,41 +117,43 @@ fn mobius(n: u32) -> i64 {
     }
 }
 
-/// Index functions, from line number to set.
+/// Index functions, which map a line number to a cache set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
-    /// Low bits of the line number, for 2^`bits` sets.
+    /// Set index formed by the lowest `bits` bits of the line number; the cache has 2^`bits` sets.
     Linear {
         /// Number of index bits, 0 to 12.
         bits: u32,
     },
-    /// Line number modulo a polynomial of degree 0 to 12 (pseudo-random interleaved cache, PRIC, khairy2015
-    /// section 4.3).
+    /// Set index formed by the line number modulo a polynomial of degree 0 to 12 (pseudo-randomly interleaved
+    /// cache, PRIC; khairy2015 section 4.3).
     Poly {
-        /// Modulus: 1, or an irreducible polynomial other than `x`. The degree is the number of index bits.
+        /// Modulus: the polynomial 1, or an irreducible polynomial other than `x`. Its degree is the number
+        /// of index bits.
         modulus: Poly,
-        /// True if index bit 0 is the coefficient of the highest power, as in khairy2015 Figure 5(b). False
-        /// if it is the constant term, as in Figure 7.
+        /// True if index bit 0 is the coefficient of the highest power of the remainder, as in khairy2015
+        /// Figure 5(b). False if it is the constant term, as in Figure 7.
         reversed: bool,
     },
-    /// Set hash measured on NVIDIA Fermi: low index bits XOR A19, A17, A15, A14, A13. Bit 5 of a 64-set index
-    /// is A12 alone. Defined for 128-byte lines only.
+    /// Set hash measured on NVIDIA Fermi: the lowest five index bits are XORed with address bits A19, A17,
+    /// A15, A14 and A13. With 64 sets, bit 5 of the index is address bit A12. Defined for 128-byte lines
+    /// only.
     Fermi {
         /// Number of index bits: 5 for 32 sets, 6 for 64 sets.
         bits: u32,
     },
-    /// Any other index function, which a scheme supplies as a function pointer.
+    /// Any other index function, which a policy module supplies as a function pointer.
     By(By),
 }
 
-/// Index function supplied by a scheme as a function pointer.
+/// Index function that a policy module supplies as a function pointer.
 #[derive(Clone, Copy, Debug)]
 pub struct By {
     /// Number of index bits, 0 to 12.
     pub bits: u32,
-    /// Parameter of the function, from the configuration of the scheme.
+    /// Parameter that is passed to the index function; it comes from the configuration of the policy.
     pub key: u64,
-    /// Function that maps a line number, the number of index bits and the parameter `key` to a set.
+    /// Index function: maps a line number, the number of index bits and the parameter `key` to a set number.
     pub set: fn(line: u64, bits: u32, key: u64) -> usize,
 }
 
@@ -161,16 +165,16 @@ impl PartialEq for By {
 
 impl Eq for By {}
 
-/// Configuration of an index function. The `kind` key selects the implementation, with the same names as in
-/// the hardware.
+/// Configuration of an index function. The `kind` key of the configuration selects the function, with the
+/// same names as in the hardware model.
 #[typetag::deserialize(tag = "kind")]
 pub trait IndexScheme: fmt::Debug {
-    /// Returns the function for an index of `bits` bits, and the number of low byte-address bits that it
-    /// depends on.
+    /// Returns the function for an index of `bits` bits, and the number of low address bits on which the
+    /// index depends. Addresses are byte addresses.
     fn function(&self, bits: u32) -> (Function, u32);
 }
 
-/// Set index function over byte addresses.
+/// Set index of a cache: a function from byte address to set number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetIndex {
     function: Function,
@@ -178,7 +182,7 @@ pub struct SetIndex {
     address_bits: u32,
 }
 
-/// Reason why a [`SetIndex`] is invalid.
+/// Reason why a set index cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexError(String);
 
@@ -191,7 +195,8 @@ impl fmt::Display for IndexError {
 impl std::error::Error for IndexError {}
 
 impl SetIndex {
-    /// Creates an index over the low `address_bits` of a byte address, for lines of 2^`line_bits` bytes.
+    /// Creates a set index that depends on the low `address_bits` bits of a byte address, for lines of
+    /// 2^`line_bits` bytes.
     ///
     /// # Errors
     /// Returns an error in any of these cases:
@@ -234,12 +239,12 @@ impl SetIndex {
         }
     }
 
-    /// Returns the number of sets.
+    /// Returns the number of sets of the cache.
     pub fn sets(&self) -> usize {
         1 << self.bits()
     }
 
-    /// Returns the number of index bits.
+    /// Returns the number of bits of the set index.
     pub fn bits(&self) -> u32 {
         match self.function {
             Function::Linear { bits } | Function::Fermi { bits } | Function::By(By { bits, .. }) => bits,
@@ -247,7 +252,7 @@ impl SetIndex {
         }
     }
 
-    /// Returns the set of a byte address.
+    /// Returns the number of the set to which a byte address maps.
     pub fn set_of(&self, address: u64) -> usize {
         let known = if self.address_bits == 64 { u64::MAX } else { (1 << self.address_bits) - 1 };
         let address = address & known;
@@ -267,13 +272,14 @@ impl SetIndex {
         }
     }
 
-    /// Returns the set of a line, given by its line number: byte address divided by line size.
+    /// Returns the number of the set to which a line maps. The line number is the byte address divided by the
+    /// line size.
     pub fn set_of_line(&self, line: u64) -> usize {
         self.set_of(line << self.line_bits)
     }
 
-    /// Returns the address bits whose XOR is index bit `index_bit`. Every index function is linear over
-    /// GF(2), so it suffices to probe each address bit alone.
+    /// Returns the numbers of the address bits whose XOR is index bit `index_bit`. An index function that is
+    /// linear over GF(2), as all built-in ones are, is determined by its value for each address bit alone.
     pub fn terms(&self, index_bit: u32) -> BTreeSet<u32> {
         (0..self.address_bits).filter(|&bit| self.set_of(1 << bit) >> index_bit & 1 == 1).collect()
     }
@@ -312,7 +318,8 @@ mod tests {
 
     #[test]
     fn figure_5b_of_khairy2015_is_poly_13_with_the_index_bits_reversed() {
-        // Row r of the figure holds addresses 8r to 8r+7; column c holds the addresses of set c.
+        // Row r of the figure holds line addresses 8r to 8r+7; column c holds the addresses that map to set
+        // c.
         const FIGURE: [[u64; 8]; 8] = [
             [0, 4, 2, 6, 1, 5, 3, 7],
             [13, 9, 15, 11, 12, 8, 14, 10],

@@ -1,24 +1,25 @@
 //! # Functional kernel interpreter
 //! Executes a kernel for its result only, without time. The lanes of a warp run in lockstep, as on the
-//! machine: after a divergent branch, one path runs after the other until both meet at the reconvergence
-//! point.
+//! modeled machine: after a divergent branch, one path runs after the other until both meet at the
+//! reconvergence point.
 //! The caller selects the order of warps and CTAs:
 //! - [`run`] runs one CTA after the other;
 //! - [`run_in`] runs them in any [`Order`], which exposes results that depend on the order;
-//! - [`run_steps`] interleaves them as the SMs of a machine do, to observe the memory accesses of warps.
+//! - [`run_steps`] interleaves them as the SMs of a machine do, so that the memory accesses of warps can be
+//!   observed.
 //!
 //! Values that the machine leaves undefined are fixed here: new registers and shared memory are zero, the
-//! clock reads zero, and there is one SM. Lane and warp of a thread follow from the number of the thread in
-//! its CTA, with 32 lanes per warp.
+//! clock reads zero, and there is one SM. The lane and the warp of a thread follow from the number of the
+//! thread in its CTA, with 32 lanes per warp.
 //!
 //! Warp-level exchanges take place among the lanes that execute them together. If the instruction has a
-//! member mask, all members that have not exited must execute it together (`gather.rs`). The two paths of a
-//! divergent branch do not wait for each other, as on the machine.
+//! member mask, all members that have not exited must execute it together (`gather.rs`). As on the machine,
+//! the two paths of a divergent branch do not wait for each other.
 //!
-//! A launch whose warps loop forever without progress is ended (`livelock.rs`).
+//! A launch whose warps loop forever without progress is stopped (`livelock.rs`).
 //!
-//! The interpreter runs programs in virtual form and in physical form (after register allocation). Kernels
-//! are checked in virtual form; a test compares both forms.
+//! The interpreter runs programs in virtual form (before register allocation) and in physical form (after
+//! it). Kernels are checked in virtual form; a test compares both forms.
 
 mod code;
 mod gather;
@@ -47,34 +48,35 @@ pub use self::order::{Order, run, run_finding_undefined, run_in};
 pub use self::undefined::UndefinedRead;
 pub use self::warps::{Access, LANES, Sms, WarpMemory, WarpStep, run_steps, run_warps};
 
-/// Maximum number of threads per CTA (PTX ISA, limits of the target).
+/// Maximum number of threads per CTA, a limit of the PTX target.
 pub const MAX_THREADS: u64 = 1024;
 
-/// Maximum number of registers and constants over all threads of a CTA; they take 512 MiB. The machine's own
-/// limit of 255 words per thread is far lower.
+/// Maximum number of register and constant values, summed over all threads of a CTA; together they take 512
+/// MiB. The limit of the modeled machine is far lower: 255 words per thread.
 const MAX_VALUES: usize = 1 << 26;
 
-/// Kernel with its launch parameters.
+/// Kernel launch: the program together with its launch parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
     /// Program of the kernel to run.
     pub program: &'a Program,
-    /// Number of CTAs per axis.
+    /// Number of CTAs along each axis of the grid.
     pub grid: [u32; 3],
-    /// Number of threads per CTA and axis.
+    /// Number of threads along each axis of a CTA.
     pub block: [u32; 3],
     /// Size of the dynamic shared memory in bytes.
     pub dynamic_shared: u32,
-    /// Parameter block, `program.param_bytes` long.
+    /// Kernel parameters as bytes, `program.param_bytes` long.
     pub params: &'a [u8],
-    /// Limit of thread instructions, after which the launch is considered runaway.
+    /// Maximum number of thread instructions, counted separately for each resident-CTA slot. A launch that
+    /// exceeds it is stopped as a runaway.
     pub max_instructions: u64,
 }
 
 /// Counters of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Number of thread instructions executed, including those disabled by their guard.
+    /// Number of thread instructions executed, including those that a false guard disables.
     pub thread_instructions: u64,
 }
 
@@ -85,11 +87,11 @@ pub enum InterpError {
     Launch(String),
     /// A thread performed an illegal operation.
     Fault(Box<Fault>),
-    /// Warps loop forever without progress.
+    /// Warps loop forever without making progress.
     Livelock(Box<Livelocked>),
 }
 
-/// Illegal operation with the thread that performed it.
+/// Illegal operation in a kernel, with the thread that performed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Source file of the kernel.
@@ -100,9 +102,9 @@ pub struct Fault {
     pub kernel: String,
     /// Program counter of the instruction.
     pub pc: u32,
-    /// CTA index of the thread.
+    /// Index of the CTA to which the thread belongs.
     pub cta: [u32; 3],
-    /// Thread index in the CTA.
+    /// Index of the thread in its CTA.
     pub thread: [u32; 3],
     /// Kind of the illegal operation.
     pub kind: FaultKind,
@@ -115,7 +117,7 @@ pub enum FaultKind {
     Global(AccessError),
     /// Illegal access to a memory window other than global memory, such as shared memory or parameters.
     Window {
-        /// Name of the window for messages: `shared memory`, `the parameters` ...
+        /// Name of the window for error messages, such as `shared memory` or `the parameters`.
         what: &'static str,
         /// Address of the first byte of the access, within the window.
         address: u64,
@@ -124,35 +126,35 @@ pub enum FaultKind {
         /// Size of the window in bytes.
         size: usize,
     },
-    /// The launch exceeded its limit of thread instructions, given here.
+    /// The launch exceeded its limit of thread instructions. The number is that limit.
     Runaway(u64),
-    /// A thread waits at this barrier while another waits at a different one, so that neither can be
-    /// released.
+    /// A thread waits at the barrier with this number while another thread waits at a different barrier, so
+    /// that neither barrier can open.
     Barrier(u8),
-    /// A barrier was given this illegal thread count.
+    /// A barrier instruction has an illegal thread count, given here.
     BarrierCount(u32),
-    /// This barrier number is out of range.
+    /// A barrier instruction has a barrier number that is out of range, given here.
     BarrierNumber(u32),
     /// A thread waits at a barrier for threads that never arrive.
     Waits,
-    /// A generic address lies in no state space.
+    /// The generic address given here lies in no state space.
     Generic(u64),
-    /// A write to read-only constants, at this address in device memory.
+    /// A thread writes to read-only constants, at this address in device memory.
     ReadOnly(u64),
-    /// A texture handle without a bound texture.
+    /// An instruction uses a texture handle to which no texture is bound.
     Texture(u64),
-    /// An atomic operation on memory that does not support atomics.
+    /// An atomic operation accesses a state space that does not support atomics; the string names the space.
     Atomic(&'static str),
-    /// A warp-wide instruction that only some lanes execute, given by this mask.
+    /// An instruction that all lanes of a warp must execute is executed only by the lanes in this mask.
     Lanes(u32),
-    /// A warp-level exchange whose required lanes are not all present.
+    /// A warp-level exchange or a barrier lacks lanes that must take part.
     Convergence(ConvergenceFault),
-    /// The kernel executed `trap`, as a failed assertion does.
+    /// The kernel executed the instruction `trap`, for example because an assertion failed.
     Trap,
 }
 
 impl FaultKind {
-    /// True if the fault is that threads wait for other threads that cannot arrive.
+    /// True if the fault is that threads wait for other threads that never arrive.
     #[must_use]
     pub fn is_wait(&self) -> bool {
         matches!(self, FaultKind::Barrier(_) | FaultKind::Waits | FaultKind::Lanes(_) | FaultKind::Convergence(_))
@@ -211,7 +213,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Yields the CTA indices of a grid in order, x fastest.
+/// Yields the CTA indices of a grid in order; the x coordinate varies fastest.
 fn ctas([x, y, z]: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
     (0..z).flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])))
 }
@@ -249,31 +251,33 @@ fn check(launch: &Launch<'_>) -> Result<(), InterpError> {
     Ok(())
 }
 
-/// Number of named barriers per CTA. Arrivals that do not wait (`bar.arrive`) are counted per barrier.
+/// Number of named barriers per CTA.
 const BARRIERS: usize = 16;
 
-/// Running CTA with all its state.
+/// Resident CTA with its memory, warps and barriers.
 struct Cta<'a> {
     launch: &'a Launch<'a>,
     code: &'a Code,
     shared: Vec<u8>,
-    /// Local memory of all threads, concatenated.
+    /// Local memory of all threads of the CTA, concatenated.
     local: Vec<u8>,
     warps: Vec<Warp>,
-    /// Number of warps that have not ended.
+    /// Number of warps of the CTA that have not ended.
     live: usize,
-    /// Threads that arrived without waiting, per barrier.
+    /// For each barrier, number of threads that arrived without waiting (`bar.arrive`).
     arrived: [u32; BARRIERS],
     index: [u32; 3],
     executed: u64,
-    /// True if a value in memory has changed since the flag was last cleared.
+    /// True if the CTA has made progress since the flag was last cleared: it started, a warp ended, a value
+    /// in memory changed, or a barrier reduction completed.
     has_changed: bool,
-    /// Undefined register bits of all threads, if they are tracked.
+    /// Undefined register bits of all threads of the CTA; `None` if they are not tracked.
     undefined: Option<UndefinedBits>,
 }
 
 impl<'a> Cta<'a> {
-    /// Allocates the state for one CTA; [`Cta::begin`] reuses it for the following ones.
+    /// Allocates the state of a resident CTA. [`Cta::begin`] then reuses it for one CTA of the grid after
+    /// another.
     fn new(launch: &'a Launch<'a>, code: &'a Code) -> Result<Self, InterpError> {
         let threads = launch.block.iter().product::<u32>() as usize;
         let values = threads * code.places;
@@ -304,7 +308,7 @@ impl<'a> Cta<'a> {
         Ok(cta)
     }
 
-    /// Resets the state to the start of the CTA at `index`.
+    /// Resets the state, so that the CTA with the given index in the grid can start.
     fn begin(&mut self, index: [u32; 3]) {
         self.index = index;
         self.shared.fill(0);
@@ -315,7 +319,8 @@ impl<'a> Cta<'a> {
         self.warps.iter_mut().for_each(|warp| warp.begin(code.register_rows));
         self.live = self.warps.len();
         for (name, slot) in &code.specials {
-            // Other special registers are the same in all CTAs of a launch.
+            // Only the CTA index must be set again. Other special registers are the same in all CTAs of a
+            // launch.
             if let Special::Ctaid(_) = name {
                 self.define(*name, *slot);
             }
@@ -323,7 +328,7 @@ impl<'a> Cta<'a> {
         self.undefined.iter_mut().for_each(|bits| bits.begin(code));
     }
 
-    /// Sets a special register of all threads.
+    /// Sets a special register in all threads of the CTA.
     fn define(&mut self, name: Special, slot: Slot) {
         let (launch, index) = (self.launch, self.index);
         for warp in &mut self.warps {
@@ -357,7 +362,7 @@ impl<'a> Cta<'a> {
     }
 }
 
-/// Returns the index of a thread in its CTA from its linear number.
+/// Returns the three-dimensional index of a thread in its CTA, given its linear number.
 fn thread_index(block: [u32; 3], number: usize) -> [u32; 3] {
     let number = number as u32;
     let [x, y, _] = block;

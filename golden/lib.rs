@@ -1,18 +1,18 @@
-//! Untimed reference models ("twins") of the clocked blocks, written from the papers with sets, maps, vectors
-//! and big integers.
-//! No model here has a notion of cycles, except [`dram`], which checks a list of time-stamped commands.
+//! Untimed reference models ("golden models") of the clocked hardware models, written from the papers with
+//! sets, maps, vectors and big integers. No model here has a notion of cycles, except [`dram`], which checks
+//! a list of time-stamped commands.
 //!
-//! | module            | twin of, or use                                                                |
+//! | module            | models, or serves to                                                           |
 //! |-------------------|--------------------------------------------------------------------------------|
 //! | [`interp`]        | whole machine: runs a kernel on [`memory`], one instruction at a time          |
-//! | [`index`]         | index unit: polynomial division, bit by bit                                    |
-//! | [`l1`]            | coalescer, L1D and MSHR: lines of an instruction, and the outcome of each      |
+//! | [`index`]         | set index function of a cache: polynomial division, bit by bit                 |
+//! | [`l1`]            | coalescer, L1D and MSHR: requests of an instruction, and the outcome of each   |
 //! | [`sm`]            | instruction cache                                                              |
 //! | [`replacement`]   | replacement policies of caches and L2 banks                                    |
 //! | [`noc`]           | crossbar: no packet is lost, duplicated, changed or reordered                  |
 //! | [`l2`]            | L2 bank: hits, victims, writebacks, bytes                                      |
-//! | [`throttle`]      | warp throttle: limits found by search, lost locality, warps that may load      |
-//! | [`untimed`]       | all caches at once: hit or miss of each load of a kernel, in a fixed order     |
+//! | [`throttle`]      | warp throttle: search for limits, lost locality, warps that may load           |
+//! | [`untimed`]       | all caches together: hit or miss of each load of a kernel, in a fixed order    |
 //! | [`dram`]          | DRAM channel: an independent checker of its commands                           |
 //! | [`mod@reference`] | kernels: expected results in double precision, and the rules to compare them   |
 

@@ -1,41 +1,41 @@
 //! # Flat memory
-//! Models device memory as the author of a kernel sees it: named buffers at fixed addresses with unmapped
-//! gaps between them.
-//! Every access is checked: an out-of-range or misaligned address is an error in the kernel or its launch
-//! file, and is reported as one.
+//! Models device memory as a kernel programmer sees it: named buffers at fixed addresses with unmapped gaps
+//! between them. Every access is checked. An out-of-range or misaligned access is reported as an error of the
+//! kernel or of its launch file.
 
 use std::fmt;
 use std::ops::Range;
 
-/// Named, contiguous range of bytes at a fixed address.
+/// Named, contiguous buffer of bytes at a fixed address in device memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// Buffer name from the launch file.
+    /// Name of the buffer in the launch file.
     pub name: String,
-    /// Address of the first byte.
+    /// Address of the first byte of the buffer.
     pub base: u64,
     /// Contents of the buffer.
     pub bytes: Vec<u8>,
 }
 
 impl Buffer {
-    /// Returns the address just past the last byte.
+    /// Returns the address just past the last byte of the buffer.
     pub fn end(&self) -> u64 {
         self.base + self.bytes.len() as u64
     }
 
-    /// Returns the offset of an aligned access that lies in the buffer, in bytes.
+    /// Returns the byte offset of an access within the buffer; `None` if it is misaligned or not entirely
+    /// inside.
     #[inline]
     fn offset(&self, address: u64, bytes: u32) -> Option<usize> {
         let start = address.checked_sub(self.base)?;
         let fits = start.checked_add(bytes.into())? <= self.bytes.len() as u64;
-        // The size of a kernel's access is a power of two. Other sizes occur only in accesses of the host,
-        // which need not be aligned.
+        // This mask tests alignment to the access size, which is a power of two for accesses of a kernel.
+        // Other sizes occur only in accesses of the simulator (host code).
         (fits && address & (u64::from(bytes.max(1)) - 1) == 0).then_some(start as usize)
     }
 }
 
-/// All buffers, sorted by address.
+/// Device memory: all buffers, sorted by address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlatMemory {
     buffers: Vec<Buffer>,
@@ -43,16 +43,17 @@ pub struct FlatMemory {
     read_only: Vec<Range<u64>>,
 }
 
-/// Out-of-range or misaligned access, with the nearest buffer for the message.
+/// Error: an access is out of range or misaligned. Names the nearest buffer, for the error message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessError {
-    /// Address of the first byte of the access.
+    /// Address of the first byte that the access reads or writes.
     pub address: u64,
-    /// Size of the access and its required alignment, in bytes.
+    /// Size of the access in bytes, which is also its required alignment.
     pub bytes: u32,
-    /// True if the access is misaligned. A misaligned access is refused even inside a buffer.
+    /// True if the access is misaligned. A misaligned access is an error even inside a buffer.
     pub misaligned: bool,
-    /// Buffer that contains the address or lies nearest to it: name, first address, and address past the end.
+    /// Buffer that contains the address or lies nearest to it: its name, its first address, and the address
+    /// past its end.
     pub nearest: Option<(String, u64, u64)>,
 }
 
@@ -74,12 +75,12 @@ impl fmt::Display for AccessError {
 
 impl std::error::Error for AccessError {}
 
-/// Reason why a buffer cannot be placed: it overlaps another buffer or exceeds the address space.
+/// Error: a buffer cannot be placed, because it overlaps another buffer or exceeds the address space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaceError {
     /// Name of the buffer that could not be placed.
     pub name: String,
-    /// Name of the overlapped buffer; `None` if the address space ends first.
+    /// Name of the buffer that it would overlap; `None` if it exceeds the address space.
     pub other: Option<String>,
 }
 
@@ -95,12 +96,12 @@ impl fmt::Display for PlaceError {
 impl std::error::Error for PlaceError {}
 
 impl FlatMemory {
-    /// Creates a memory without buffers.
+    /// Creates a device memory without buffers.
     pub fn new() -> FlatMemory {
         FlatMemory::default()
     }
 
-    /// Places a buffer at address `base`.
+    /// Places a buffer named `name` with the contents `bytes` at address `base`.
     pub fn place(&mut self, name: &str, base: u64, bytes: Vec<u8>) -> Result<(), PlaceError> {
         let fail = |other: Option<&Buffer>| PlaceError { name: name.to_string(), other: other.map(|b| b.name.clone()) };
         let end = base.checked_add(bytes.len() as u64).ok_or_else(|| fail(None))?;
@@ -113,7 +114,7 @@ impl FlatMemory {
         Ok(())
     }
 
-    /// Removes the buffer at address `base`, if there is one, with its read-only ranges.
+    /// Removes the buffer that starts at address `base`, if there is one, and the read-only ranges inside it.
     pub fn remove(&mut self, base: u64) {
         if let Some(at) = self.buffers.iter().position(|buffer| buffer.base == base) {
             let removed = self.buffers.remove(at);
@@ -121,12 +122,13 @@ impl FlatMemory {
         }
     }
 
-    /// Makes a range of bytes read-only for kernels, as constants are. The host can still write them.
+    /// Makes a range of addresses read-only for kernels, for example for constants. The simulator (host code)
+    /// can still write there.
     pub fn protect(&mut self, bytes: Range<u64>) {
         self.read_only.push(bytes);
     }
 
-    /// True if any byte of the access is read-only for kernels.
+    /// True if kernels may not write one or more bytes of the access.
     #[inline]
     pub fn is_protected(&self, address: u64, bytes: u32) -> bool {
         let end = address.saturating_add(bytes.into());
@@ -138,57 +140,57 @@ impl FlatMemory {
         &self.buffers
     }
 
-    /// Returns the buffer called `name`.
+    /// Returns the buffer called `name`, or `None` if there is no such buffer.
     pub fn buffer(&self, name: &str) -> Option<&Buffer> {
         self.buffers.iter().find(|b| b.name == name)
     }
 
-    /// Replaces the contents of the buffer called `name`. Does nothing unless a buffer of that name and
-    /// exactly that size exists.
+    /// Replaces the contents of the buffer called `name`. Does nothing if no such buffer exists or if its
+    /// size differs from that of `bytes`.
     pub fn replace(&mut self, name: &str, bytes: &[u8]) {
         if let Some(buffer) = self.buffers.iter_mut().find(|b| b.name == name && b.bytes.len() == bytes.len()) {
             buffer.bytes.copy_from_slice(bytes);
         }
     }
 
-    /// Returns the bytes of an aligned access for reading.
+    /// Returns the `bytes` bytes at `address` for reading. The access must be aligned and lie in one buffer.
     #[inline]
     pub fn read(&self, address: u64, bytes: u32) -> Result<&[u8], AccessError> {
         let (at, start) = self.locate(address, bytes)?;
         Ok(&self.buffers[at].bytes[start..start + bytes as usize])
     }
 
-    /// Returns the bytes of an aligned access for writing.
+    /// Returns the `bytes` bytes at `address` for writing. The access must be aligned and lie in one buffer.
     #[inline]
     pub fn write(&mut self, address: u64, bytes: u32) -> Result<&mut [u8], AccessError> {
         let (at, start) = self.locate(address, bytes)?;
         Ok(&mut self.buffers[at].bytes[start..start + bytes as usize])
     }
 
-    /// Returns the bytes of an aligned access for reading. Looks first in the buffer with index `near`, and
-    /// sets it to the buffer of the access.
+    /// Like [`FlatMemory::read`], but looks first in the buffer with index `near`. Sets `near` to the index
+    /// of the buffer that the access uses.
     #[inline]
     pub fn read_near(&self, near: &mut usize, address: u64, bytes: u32) -> Result<&[u8], AccessError> {
         let start = self.locate_near(near, address, bytes)?;
         Ok(&self.buffers[*near].bytes[start..start + bytes as usize])
     }
 
-    /// Returns the bytes of an aligned access for writing, found as in [`FlatMemory::read_near`].
+    /// Like [`FlatMemory::write`], but finds the buffer as [`FlatMemory::read_near`] does.
     #[inline]
     pub fn write_near(&mut self, near: &mut usize, address: u64, bytes: u32) -> Result<&mut [u8], AccessError> {
         let start = self.locate_near(near, address, bytes)?;
         Ok(&mut self.buffers[*near].bytes[start..start + bytes as usize])
     }
 
-    /// Returns the buffer that holds an address: its first address, and its bytes.
+    /// Returns the first address and the bytes of the buffer that contains an address.
     pub fn around(&self, address: u64) -> Option<(u64, &[u8])> {
         let (at, _) = self.locate(address, 1).ok()?;
         let Buffer { base, bytes, .. } = &self.buffers[at];
         Some((*base, bytes))
     }
 
-    /// Returns the bytes of `count` adjacent aligned accesses for writing, `bytes` bytes each, if one buffer
-    /// holds them all and none is read-only for kernels.
+    /// Returns the bytes of `count` adjacent accesses of `bytes` bytes each, for writing. `None` unless they
+    /// are aligned, one buffer contains them all, and kernels may write there.
     pub fn write_run(&mut self, address: u64, bytes: u32, count: usize) -> Option<&mut [u8]> {
         let (at, start) = self.locate(address, bytes).ok()?;
         let length = bytes as usize * count;
@@ -198,8 +200,8 @@ impl FlatMemory {
         self.buffers[at].bytes.get_mut(start..start + length)
     }
 
-    /// Returns the index of the buffer that an access lies in, and the offset of the access in that buffer,
-    /// in bytes.
+    /// Returns the index of the buffer that contains an access, and the byte offset of the access in that
+    /// buffer.
     #[inline]
     fn locate(&self, address: u64, bytes: u32) -> Result<(usize, usize), AccessError> {
         let after = self.buffers.partition_point(|b| b.base <= address);

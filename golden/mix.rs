@@ -1,25 +1,26 @@
-//! Fast hasher for integer keys that no adversary chooses. It takes two instructions per word, where the
-//! hasher of the standard library takes dozens.
+//! Fast hasher for integer keys that do not come from an adversary. It takes a few instructions per word,
+//! while the hasher of the standard library takes dozens.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// 2^64 divided by the golden ratio, an odd constant that spreads its multiples evenly (Fibonacci hashing).
+/// Odd multiplier for Fibonacci hashing: 2^64 divided by the golden ratio. Its multiples spread evenly over
+/// the range of hash values.
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Hasher state: one multiply and one rotation per word.
+/// State of the hasher. Each word is mixed in by a rotation, an XOR and a multiplication.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mix(u64);
 
-/// Hash map with integer keys.
+/// Hash map with integer keys, which uses the fast hasher.
 pub type MixMap<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
-/// Hash set of integers.
+/// Hash set of integers, which uses the fast hasher.
 pub type MixSet<K> = HashSet<K, BuildHasherDefault<Mix>>;
 
 impl Hasher for Mix {
     fn finish(&self) -> u64 {
-        // The hash table takes its index from the low bits, which a multiplication mixes least, so the high
-        // half is XORed into them.
+        // The hash table uses the low bits of the hash as an index. A multiplication mixes these least, so
+        // the high half of the word is XORed into them.
         self.0 ^ self.0 >> 32
     }
 

@@ -45,7 +45,7 @@ struct Interval {
     last: u32,
 }
 
-/// Pcs of the instructions that read or write a value.
+/// Program counters (pcs) of the instructions that read or write a value.
 #[derive(Clone, Debug, Default)]
 struct Accesses {
     /// Pcs of reads and guarded writes, at which the old value must be live.
@@ -123,7 +123,7 @@ impl Accesses {
 
 /// Returns the live intervals of all values that are read or written.
 fn intervals(cfg: &Cfg, values: &[Accesses]) -> Vec<Interval> {
-    // `visited[b]` is the value whose walk reached the end of block `b` last.
+    // `visited[b]` is the value whose backward walk most recently reached the end of basic block `b`.
     let mut visited = vec![u32::MAX; cfg.blocks.len()];
     let mut work = Vec::new();
     let mut found = Vec::with_capacity(values.len());
@@ -139,7 +139,8 @@ fn intervals(cfg: &Cfg, values: &[Accesses]) -> Vec<Interval> {
             last = last.max(2 * pc);
             work.push((cfg.block_of(pc), pc));
         }
-        // Walk back from every read, along all predecessors, until an unguarded write.
+        // Walks back from every read, through all predecessors of its basic block, until an unguarded write
+        // of the value.
         while let Some((b, before)) = work.pop() {
             let block = &cfg.blocks[b as usize];
             let upto = touches.kills.partition_point(|&k| k < before);
@@ -164,21 +165,23 @@ fn intervals(cfg: &Cfg, values: &[Accesses]) -> Vec<Interval> {
     found
 }
 
-/// Assigns registers to the intervals. Returns the register of each value and the number of registers used,
-/// or the position at which registers ran out.
+/// Assigns a register to each live interval. Returns the register of each value and the number of registers
+/// used, or the program position at which the registers run out.
 fn scan(intervals: &[Interval], values: usize, limit: u16) -> Result<(Vec<u16>, u16), u32> {
     let mut place = vec![0; values];
     let mut busy_until: Vec<Option<u32>> = vec![None; usize::from(limit)];
     let mut used = 0;
     for interval in intervals {
         let free = |i: usize| busy_until[i].is_none_or(|last| last < interval.first);
-        // If the number of words is odd, the last word has no partner and counts as half of a pair.
+        // A 64-bit value takes an aligned pair of words. If `limit` is odd, the last word belongs to no
+        // complete pair.
         let pair_free = |i: usize| (i | 1) < busy_until.len() && free(i & !1) && free(i | 1);
         let mut all = 0..busy_until.len();
         let at = if interval.wide {
             all.step_by(2).find(|&i| pair_free(i))
         } else {
-            // Prefer words whose partner is in use, so that whole pairs stay free for 64-bit values.
+            // For a 32-bit value, prefer a free word whose neighbor in the pair is in use, so that whole
+            // pairs stay free for 64-bit values.
             let half = all.clone().find(|&i| free(i) && !pair_free(i) && i + 1 < limit.into());
             half.or_else(|| all.find(|&i| free(i)))
         };
@@ -191,7 +194,8 @@ fn scan(intervals: &[Interval], values: usize, limit: u16) -> Result<(Vec<u16>, 
     Ok((place, used))
 }
 
-/// Replaces values by registers, and updates the masks of registers that the instruction reads and writes.
+/// Replaces the values in an instruction by their registers, and updates the masks of registers that the
+/// instruction reads and writes.
 fn rename(inst: &mut Inst, word_of: &[u16], pred_of: &[u16]) {
     let word = |reg: &mut Reg| reg.index = word_of[usize::from(reg.index)];
     let pred = |p: &mut u16| *p = pred_of[usize::from(*p)];

@@ -12,7 +12,7 @@
 
 use crate::program::{Inst, NO_PC, Op};
 
-/// Basic blocks of a kernel, in program order.
+/// Control flow graph of a kernel.
 #[derive(Clone, Debug)]
 pub struct Cfg {
     /// Basic blocks in program order.
@@ -20,24 +20,25 @@ pub struct Cfg {
     block_of: Vec<u32>,
 }
 
-/// Basic block: a run of instructions entered only at the first and left only after the last.
+/// Basic block: consecutive instructions that control flow enters only at the first and leaves only after the
+/// last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// Pc of the first instruction.
     pub start: u32,
-    /// Pc after the last instruction.
+    /// Pc of the first instruction after the basic block.
     pub end: u32,
-    /// Indices of the successor blocks.
+    /// Indices of the successor basic blocks.
     pub succs: Vec<u32>,
-    /// Indices of the predecessor blocks.
+    /// Indices of the predecessor basic blocks.
     pub preds: Vec<u32>,
-    /// Index of the immediate post-dominator; `None` if the paths from the block meet only at the end of the
-    /// thread.
+    /// Index of the basic block that is the immediate post-dominator; `None` if the paths from this basic
+    /// block meet only at the end of the thread.
     pub ipdom: Option<u32>,
 }
 
 impl Cfg {
-    /// Builds the blocks of `insts`. All branch targets must be pcs of `insts`.
+    /// Builds the control flow graph of the instructions `insts`. All branch targets must be pcs of `insts`.
     pub fn new(insts: &[Inst]) -> Cfg {
         let len = insts.len();
         let mut leader = vec![false; len + 1];
@@ -83,13 +84,13 @@ impl Cfg {
         cfg
     }
 
-    /// Returns the index of the block that contains `pc`.
+    /// Returns the index of the basic block that contains the instruction at `pc`.
     pub fn block_of(&self, pc: u32) -> u32 {
         self.block_of[pc as usize]
     }
 
-    /// Returns the pc at which the paths from the end of `pc`'s block reconverge. Returns [`NO_PC`] if they
-    /// reconverge only at the end of the thread.
+    /// Returns the pc at which the paths from the end of the basic block of `pc` reconverge. Returns
+    /// [`NO_PC`] if they reconverge only at the end of the thread.
     pub fn reconvergence(&self, pc: u32) -> u32 {
         match self.blocks[self.block_of(pc) as usize].ipdom {
             Some(block) => self.blocks[block as usize].start,
@@ -97,9 +98,9 @@ impl Cfg {
         }
     }
 
-    /// Returns the blocks from which the end of the thread can be reached, in post-order of the reversed
-    /// graph. The depth-first search uses an explicit stack, since a deep kernel would overflow the call
-    /// stack.
+    /// Returns the basic blocks from which the end of the thread can be reached, in post-order of the
+    /// reversed graph. The depth-first search uses an explicit stack, since a deep kernel would overflow the
+    /// call stack.
     fn reversed_postorder(&self) -> Vec<u32> {
         let mut order = Vec::with_capacity(self.blocks.len());
         let mut seen = vec![false; self.blocks.len()];
@@ -127,8 +128,9 @@ impl Cfg {
 
     fn find_ipdoms(&mut self) {
         let order = self.reversed_postorder();
-        // Ranks increase toward the exit node, which has the highest rank. A block that cannot reach the end
-        // of the thread, such as an endless loop, has no rank and is ignored.
+        // `rank` is the number of a basic block in post-order of the reversed graph. The added exit node has
+        // the highest number. A basic block that cannot reach the end of the thread, such as an endless loop,
+        // has none and is ignored.
         let exit = order.len();
         let mut rank = vec![None; self.blocks.len()];
         for (r, &b) in order.iter().enumerate() {
@@ -159,17 +161,18 @@ impl Cfg {
     }
 }
 
-/// Returns the nearest common ancestor of two ranks in the tree `dom`.
+/// Returns the nearest common ancestor of the nodes with post-order numbers `a` and `b` in the tree `dom`,
+/// which gives the parent of each node.
 fn meet(dom: &[Option<usize>], mut a: usize, mut b: usize) -> usize {
     while a != b {
         let low = if a < b { &mut a } else { &mut b };
-        // Both ranks have a known dominator, and every chain of dominators ends at the exit node.
+        // Both nodes have a known parent in the tree, and every chain of parents ends at the exit node.
         *low = dom[*low].unwrap_or(dom.len() - 1);
     }
     a
 }
 
-/// Sets the reconvergence pc of every branch.
+/// Sets the reconvergence pc of every branch in `insts`.
 pub fn resolve_reconvergence(insts: &mut [Inst]) {
     let cfg = Cfg::new(insts);
     for (pc, inst) in insts.iter_mut().enumerate() {

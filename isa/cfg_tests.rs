@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::program::Guard;
 
-/// Kind of an instruction in a test program. `Jump(t)` always branches to `t`; `Maybe(t)` is a guarded
-/// branch.
+/// Kind of an instruction in a test program. `Jump(t)` always branches to instruction `t`; `Maybe(t)` is a
+/// guarded branch to `t`.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Plain,
@@ -68,7 +68,8 @@ fn a_loop_with_a_break_meets_where_both_ways_out_lead() {
 
 #[test]
 fn a_loop_with_two_entries_is_no_obstacle() {
-    // The branch at instruction 0 enters the loop of instructions 2 and 4 at either of the two.
+    // The branch at instruction 0 enters a loop at instruction 4, or falls through and enters the same loop
+    // at instruction 2.
     let steps = [Maybe(4), Plain, Plain, Maybe(6), Plain, Maybe(2), Exit];
     assert_eq!(meets(&steps, 0), 6);
     assert_eq!(meets(&steps, 3), 6);
@@ -101,8 +102,8 @@ fn a_long_chain_of_blocks_needs_no_stack() {
     assert_eq!(meets(&steps, 0), 1);
 }
 
-/// True if a path from block `from` to the end of the thread avoids block `without`. By definition, `d`
-/// post-dominates `b` if no path from `b` to the end avoids `d`.
+/// True if some path from basic block `from` to the end of the thread avoids basic block `without`. By
+/// definition, `d` post-dominates `b` if no path from `b` to the end avoids `d`.
 fn reaches_end(cfg: &Cfg, from: usize, without: usize) -> bool {
     let mut seen = vec![false; cfg.blocks.len()];
     let mut work = vec![from];
@@ -141,7 +142,8 @@ proptest! {
             }
             let strict: Vec<usize> =
                 (0..count).filter(|&d| d != b && !reaches_end(&cfg, b, d)).collect();
-            // All other strict post-dominators of a block also post-dominate its immediate post-dominator.
+            // Among the strict post-dominators of a basic block, the immediate one is the one that all others
+            // post-dominate.
             let nearest = strict.iter().copied().find(|&d| {
                 strict.iter().all(|&other| other == d || !reaches_end(&cfg, d, other))
             });

@@ -16,7 +16,7 @@
 
 use crate::types::Space;
 
-/// Position of the byte of a generic address that selects the space, in bits.
+/// Position in bits of the byte of a generic address that selects the space.
 pub const TAG_SHIFT: u32 = 56;
 /// Mask of the address within its space.
 pub const OFFSET_MASK: u64 = (1 << TAG_SHIFT) - 1;
@@ -24,7 +24,7 @@ pub const OFFSET_MASK: u64 = (1 << TAG_SHIFT) - 1;
 pub const CONST_BYTES: u64 = 1 << 16;
 /// Maximum size of the local memory of a thread in bytes.
 pub const LOCAL_BYTES: u64 = 512 << 10;
-/// Granularity of lane interleaving in local memory in bytes.
+/// Size in bytes of the words of local memory that are interleaved between the lanes of a warp.
 pub const LOCAL_WORD: u64 = 4;
 
 /// Returns the first generic address of a space: 0 for spaces in device memory.
@@ -39,8 +39,8 @@ pub const fn window(space: Space) -> u64 {
     tag << TAG_SHIFT
 }
 
-/// Splits a generic address into its space and the address within it. Returns `None` if no space has its top
-/// byte.
+/// Splits a generic address into its space and the address within that space. Returns `None` if no space has
+/// the top byte of the address.
 #[inline]
 pub const fn resolve(generic: u64) -> Option<(Space, u64)> {
     let space = match generic >> TAG_SHIFT {
@@ -53,10 +53,10 @@ pub const fn resolve(generic: u64) -> Option<(Space, u64)> {
     Some((space, generic & OFFSET_MASK))
 }
 
-/// Returns the offset, in the local memory of a warp, of the byte at `address` in the local memory of lane
-/// `lane`. The words at equal addresses of all `lanes` lanes are consecutive, so a warp that accesses one
-/// variable touches consecutive words. The local memory of a warp is `lanes` times that of a thread, rounded
-/// up to whole words.
+/// Returns the offset of a byte in the local memory of a warp: the byte at `address` in the local memory of
+/// lane `lane`. The words of the `lanes` lanes at equal addresses are consecutive, so a warp that accesses
+/// one variable touches consecutive words. The local memory of a warp is `lanes` times that of a thread,
+/// rounded up to whole words.
 #[inline]
 pub const fn local_offset(address: u64, lane: u32, lanes: u32) -> u64 {
     let word = address / LOCAL_WORD;

@@ -27,14 +27,14 @@ use crate::types::{CacheOp, Logic, Scope, Space, Special, Type};
 pub const MAX_WORDS: u16 = 255;
 /// Number of predicates that one thread can name in physical form.
 pub const MAX_PREDS: u16 = 31;
-/// Reconvergence pc of a branch whose paths meet only at the end of the thread. No real pc equals it, so that
-/// only exits remove a reconvergence stack entry that waits for it.
+/// Reconvergence pc of a branch whose paths meet only at the end of the thread. No instruction has this pc,
+/// so the corresponding entry of the reconvergence stack is removed only when its lanes exit.
 pub const NO_PC: u32 = u32::MAX;
 
-/// Numbering of registers.
+/// Meaning of the register indices in a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Virtual form: one index per value.
+    /// Virtual form: one index per value, whatever its width.
     Virtual,
     /// Physical form: one index per 32-bit word.
     Physical,
@@ -47,7 +47,7 @@ pub struct Program {
     pub name: String,
     /// Name of the source file, as given to the parser.
     pub file: Arc<str>,
-    /// Numbering of `regs` and of register operands.
+    /// Meaning of `regs` and of the register indices of operands.
     pub form: Form,
     /// Parameters in the order of their declaration.
     pub params: Vec<Param>,
@@ -59,8 +59,8 @@ pub struct Program {
     pub regs: u16,
     /// Number of predicates used.
     pub preds: u16,
-    /// Source names of the registers and then of the predicates, in virtual form. A value without a name in
-    /// the source has an empty name. The list is empty in physical form.
+    /// In virtual form, the source names of the registers, followed by those of the predicates. A value
+    /// without a name in the source has an empty name. The list is empty in physical form.
     pub names: Arc<[String]>,
     /// Size of the static shared memory in bytes. Dynamic shared memory starts at this offset (see
     /// `shared_align`).
@@ -76,7 +76,7 @@ pub struct Program {
     pub const_base: u64,
     /// Textures of the launch file, in the order of their handles; set by [`Program::link`].
     pub textures: Arc<[Texture]>,
-    /// Operands that [`Program::link`] must still complete.
+    /// Operands to which [`Program::link`] must still add an address.
     pub relocations: Vec<Relocation>,
     /// Legal launch shapes, from `.reqntid`, `.maxntid` and `.reqnctapercluster`.
     pub limits: LaunchLimits,
@@ -86,13 +86,13 @@ pub struct Program {
     pub min_ctas: Option<u32>,
 }
 
-/// Limits on the launches of a kernel, from its directives. Each check returns the legal shape and the
-/// directive that requires it.
+/// Limits on the launches of a kernel, from its directives. If a launch violates a limit, a check returns the
+/// legal shape and the directive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchLimits {
-    /// Only legal CTA shape, from `.reqntid`.
+    /// The only legal shape of a CTA in threads, from `.reqntid`.
     pub required_block: Option<[u32; 3]>,
-    /// CTA shape with the maximum number of threads, from `.maxntid`.
+    /// Shape of a CTA in threads, from `.maxntid`; no CTA may have more threads than this shape.
     pub largest_block: Option<[u32; 3]>,
     /// Shape of a cluster in CTAs, from `.reqnctapercluster`: the grid consists of whole clusters.
     pub cluster: Option<[u32; 3]>,
@@ -102,7 +102,7 @@ impl LaunchLimits {
     /// Checks the shape of the CTAs of a launch.
     ///
     /// # Errors
-    /// The legal shape, and the directive that the launch violates.
+    /// Returns the legal shape, and the directive that the launch violates.
     pub fn check_block(&self, block: [u32; 3]) -> Result<(), (String, &'static str)> {
         if let Some(required) = self.required_block
             && block != required
@@ -121,7 +121,7 @@ impl LaunchLimits {
     /// Checks the shape of the grid of a launch.
     ///
     /// # Errors
-    /// The legal shape, and the directive that the launch violates.
+    /// Returns the legal shape, and the directive that the launch violates.
     pub fn check_grid(&self, grid: [u32; 3]) -> Result<(), (String, &'static str)> {
         let Some(cluster) = self.cluster else { return Ok(()) };
         match grid.iter().zip(cluster).all(|(&ctas, extent)| ctas.is_multiple_of(extent.max(1))) {
@@ -131,18 +131,18 @@ impl LaunchLimits {
     }
 }
 
-/// Operand that depends on the addresses of the module's data.
+/// Operand of an instruction that depends on an address of the module's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relocation {
     /// Pc of the instruction.
     pub pc: u32,
     /// Operand to which the address is added.
     pub place: RelocatedOperand,
-    /// Data whose address is added.
+    /// Variable, constants or texture reference whose address is added to the operand.
     pub target: Target,
 }
 
-/// Operand that a relocation completes.
+/// Operand to which a relocation adds an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelocatedOperand {
     /// Immediate value (`Src::Imm`) of the source operand with this index.
@@ -169,8 +169,8 @@ pub struct Addresses {
     pub globals: Vec<u64>,
     /// Device address of the constants.
     pub constants: u64,
-    /// Handle of each name in `ptx::data::ModuleData::textures`: 1 plus the index of the texture in `bound`.
-    /// `None` if no texture is bound to the name.
+    /// Handle of each texture reference in `ptx::data::ModuleData::textures`: 1 plus the index of its texture
+    /// in `bound`. `None` if no texture is bound to the reference.
     pub textures: Vec<Option<u64>>,
     /// All textures to which a handle can refer.
     pub bound: Arc<[Texture]>,
@@ -189,7 +189,7 @@ pub struct LinkError {
 }
 
 impl Addresses {
-    /// Returns the address or handle of a target, or `None` if it has none.
+    /// Returns the address or handle of `target`, or `None` if it has none.
     pub fn of(&self, target: Target) -> Option<u64> {
         match target {
             Target::Global(number) => self.globals.get(usize::from(number)).copied(),
@@ -200,7 +200,8 @@ impl Addresses {
 }
 
 impl Program {
-    /// Completes the operands that depend on the addresses of the module's data. Accepts both forms.
+    /// Adds the addresses of the module's data to the operands that depend on them. Accepts virtual and
+    /// physical form.
     pub fn link(&mut self, addresses: &Addresses) -> Result<(), LinkError> {
         for Relocation { pc, place, target } in std::mem::take(&mut self.relocations) {
             let inst = &mut self.insts[pc as usize];
@@ -227,12 +228,12 @@ impl Program {
 }
 
 impl Program {
-    /// True if a thread that reaches `pc` only exits: an unguarded exit follows after no-ops and unguarded
-    /// branches.
+    /// True if a thread at `pc` exits without doing anything else: only no-ops and unguarded branches precede
+    /// an unguarded exit.
     #[must_use]
     pub fn is_end(&self, pc: u32) -> bool {
         let mut next = pc;
-        // The bound on the number of steps ends the search in a loop of branches, which never exits.
+        // The limit on the number of steps ends the search in an endless loop of branches.
         for _ in 0..self.insts.len() {
             match self.insts.get(next as usize) {
                 Some(Inst { op: Op::Exit, guard: None, .. }) => return true,
@@ -250,11 +251,11 @@ impl Program {
 pub struct Param {
     /// Name of the parameter in the source.
     pub name: String,
-    /// Type of one element.
+    /// Type of the parameter, or of one element if it is an array.
     pub ty: Type,
     /// Offset in the parameter block in bytes.
     pub offset: u32,
-    /// Size in bytes: of one element, or of the whole array for a struct passed by value.
+    /// Size of the parameter in bytes; for a struct passed by value, that of the whole array.
     pub bytes: u32,
     /// Alignment in bytes.
     pub align: u32,
@@ -262,8 +263,8 @@ pub struct Param {
 
 /// Instruction of a lowered kernel.
 ///
-/// `dsts` and `srcs` are filled from the front and padded with `None`. Each variant of [`Op`] documents the
-/// meaning of its operands.
+/// Operands fill `dsts` and `srcs` from the front; the unused places are `None`. Each variant of [`Op`]
+/// documents the meaning of its operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inst {
     /// Operation with its modifiers.
@@ -271,16 +272,17 @@ pub struct Inst {
     /// Execution unit of the operation: a copy of [`Op::unit`], so that the issue stage need not decode the
     /// operation.
     pub unit: Unit,
-    /// Guard predicate that selects the executing lanes; `None` if all active lanes execute.
+    /// Guard predicate that selects the lanes that execute; `None` if all active lanes execute.
     pub guard: Option<Guard>,
     /// Destination operands.
     pub dsts: [Dst; 4],
     /// Source operands, without the address of a memory operation (see [`MemOp::base`]). A step of a matrix
     /// product has six, other operations have at most four.
     pub srcs: [Src; 6],
-    /// Registers read in physical form, including those of the guard and the address.
+    /// Physical registers that the instruction reads, including those of the guard and the address; set only
+    /// in physical form.
     pub reads: RegMask,
-    /// Registers written in physical form.
+    /// Physical registers that the instruction writes; set only in physical form.
     pub writes: RegMask,
     /// Line in the source file, counted from 1.
     pub line: u32,
@@ -334,36 +336,39 @@ pub struct Guard {
     pub negated: bool,
 }
 
-/// Operation of an instruction, with one variant per path through the pipeline.
+/// Operation of an instruction. There is one variant per path through the pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// `dsts[0] = f(srcs[0..3])` in every lane: [`crate::lanes::alu`].
     Alu(AluOp),
-    /// `dsts[0] = compare(srcs[0], srcs[1])`, with the complement in `dsts[1]`. If `combine` is set, the
-    /// result is combined with predicate `srcs[2]` (or `Imm` 0 or 1): [`crate::lanes::compare`] and
+    /// `dsts[0] = compare(srcs[0], srcs[1])`, and `dsts[1]` is the complement. If `combine` is set, both are
+    /// combined with predicate `srcs[2]` (or `Imm` 0 or 1): [`crate::lanes::compare`] and
     /// [`CompareOp::combine_masks`].
     Compare(CompareOp),
     /// `dsts[0] = srcs[2] ? srcs[0] : srcs[1]`, with predicate `srcs[2]` (or `Imm` 0 or 1).
     Select(Type),
-    /// `dsts[0] = srcs[0]`; the destination gives the number of words copied.
+    /// `dsts[0] = srcs[0]`; the width of the destination gives the number of words copied.
     Mov(Type),
     /// `dsts[0] = convert(srcs[0])`: [`crate::lanes::convert`].
     Convert(ConvertOp),
-    /// Predicate `dsts[0] = srcs[0]`, or `srcs[0] logic srcs[1]`. Sources are predicates, or `Imm` 0 or 1.
+    /// Predicate operation: `dsts[0] = srcs[0]`, or `dsts[0]` is the logic operation on `srcs[0]` and
+    /// `srcs[1]`. Sources are predicates, or `Imm` 0 or 1.
     Pred(Option<Logic>),
-    /// `dsts[0] =` concatenation of `srcs[0..]`, each of `part_bits` bits, with `srcs[0]` lowest.
+    /// `dsts[0]` is the concatenation of all `srcs`, each of `part_bits` bits, with `srcs[0]` in the lowest
+    /// bits.
     Pack {
         /// Width of one source in bits: 8, 16 or 32.
         part_bits: u8,
     },
-    /// `dsts[0..] =` pieces of `srcs[0]`, each of `part_bits` bits, with the lowest in `dsts[0]`.
+    /// Splits `srcs[0]` into pieces of `part_bits` bits and writes them to `dsts`, with the lowest piece in
+    /// `dsts[0]`.
     Unpack {
         /// Width of one destination in bits: 8, 16 or 32.
         part_bits: u8,
     },
-    /// Load from memory: `dsts[0..lanes] =` memory.
+    /// Load from memory to the registers `dsts`, one element per register.
     Load(MemOp),
-    /// Store to memory: memory `= srcs[0..lanes]`.
+    /// Store of the registers `srcs` to memory, one element per register.
     Store(MemOp),
     /// Branch to `target` in the lanes that the guard selects.
     Branch {
@@ -374,17 +379,17 @@ pub enum Op {
         /// True if the source promises that all lanes take the same path (`bra.uni`).
         uniform: bool,
     },
-    /// `dsts[0] = srcs[0] + srcs[1] + srcs[2]` (or the difference), with the carry or borrow in predicate
-    /// `dsts[1]`. The carry in is predicate `srcs[2]`, or `Imm` 0: [`crate::lanes::carry_add`].
+    /// `dsts[0] = srcs[0] + srcs[1] + srcs[2]`, or the difference; predicate `dsts[1]` is the carry or borrow
+    /// out. The carry or borrow in is predicate `srcs[2]`, or `Imm` 0: [`crate::lanes::carry_add`].
     CarryAdd(CarryOp),
-    /// Atomic read-modify-write: `dsts[0] =` memory, memory `= f(memory, srcs[0], srcs[1])`, for the lanes in
-    /// ascending order: [`crate::lanes::atomic`]. Without a destination it is a reduction, which needs no
-    /// reply.
+    /// Atomic read-modify-write: `dsts[0]` gets the old value from memory, and memory gets `f(old, srcs[0],
+    /// srcs[1])`, for the lanes in ascending order: [`crate::lanes::atomic`]. Without a destination it is a
+    /// reduction, which needs no reply.
     Atomic(AtomicFn, MemOp),
     /// Load of 8 x 8 matrices of 16-bit elements from shared memory. Every lane gets one register of each
-    /// matrix in `dsts[0..count]`, in the layout [`crate::tensor::EIGHT_BY_EIGHT`]. Lane `8 i + r` holds the
-    /// address of row `r` of matrix `i`, which has 16 bytes; the addresses of further lanes are ignored. All
-    /// lanes of the warp must be active.
+    /// matrix in `dsts[0..count]`, in the layout [`crate::tensor::EIGHT_BY_EIGHT`]. Lane `8 i + r` supplies
+    /// the address of row `r` of matrix `i`; a row has 16 bytes. The addresses of lanes beyond the last row
+    /// are ignored. All lanes of the warp must be active.
     LoadMatrix(MatrixLoad, MemOp),
     /// Step of a matrix product: `dsts[0..2] = srcs[4..6] + srcs[0..2] * srcs[2..4]`:
     /// [`crate::lanes::tensor`]. All lanes of the warp must be active.
@@ -395,7 +400,7 @@ pub enum Op {
     /// coordinates x, y and z: [`TexOp`].
     Texture(TexOp),
     /// Memory fence: threads in the scope observe the memory accesses before the fence earlier than those
-    /// after it.
+    /// after the fence.
     Fence(Scope),
     /// CTA barrier: waits until every thread of the CTA that has not exited has arrived. All lanes of the
     /// warp that have not exited must arrive together; otherwise the launch ends with a
@@ -404,9 +409,10 @@ pub enum Op {
         /// Number of the barrier, 0 to 15.
         id: u8,
     },
-    /// Barrier with operands. `srcs[0]` is the barrier number (modulo 16), and `srcs[1]` the number of
-    /// participating threads, all of the CTA if `None`. `srcs[2]` is the predicate of a reduction, whose
-    /// result goes to `dsts[0]`. A warp counts as 32 threads and arrives as a whole, as at [`Op::Barrier`].
+    /// Barrier with operands. `srcs[0]` is the barrier number (modulo 16). `srcs[1]` is the number of
+    /// participating threads; if it is `None`, all threads of the CTA participate. `srcs[2]` is the predicate
+    /// of a reduction, whose result goes to `dsts[0]`. A warp counts as 32 threads and arrives as a whole, as
+    /// at [`Op::Barrier`].
     BarrierWith(BarrierKind),
     /// Exit of the thread.
     Exit,
@@ -438,8 +444,8 @@ pub const BARRIER_WARP: u32 = 32;
 
 impl BarrierKind {
     /// True if a barrier can expect `count` threads in a CTA of `threads` threads. `count` must be a multiple
-    /// of the warp size and at most `threads`. A count of 0 stands for all threads and is illegal for a warp
-    /// that arrives without waiting.
+    /// of the warp size, and at most `threads` rounded up to whole warps. A count of 0 stands for all
+    /// threads; it is illegal for a warp that arrives without waiting.
     #[must_use]
     pub fn takes_count(self, count: u32, threads: u32) -> bool {
         let is_counted = count != 0 || self != BarrierKind::Arrive;
@@ -447,7 +453,7 @@ impl BarrierKind {
     }
 }
 
-/// Modifiers of a load of matrices.
+/// Modifiers of an instruction that loads matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MatrixLoad {
     /// Number of matrices: 1, 2 or 4.
@@ -469,7 +475,7 @@ impl BarrierKind {
 }
 
 impl MatrixLoad {
-    /// Returns the mask of the lanes that supply an address, one per row.
+    /// Returns the mask of the lanes that supply an address: one lane per row of the matrices.
     #[must_use]
     pub fn rows(&self) -> u32 {
         u32::MAX >> (32 - 8 * u32::from(self.count))
@@ -559,7 +565,7 @@ impl Op {
         }
     }
 
-    /// Returns the memory access of a load, store, atomic or matrix load.
+    /// Returns the memory access of a load, store, atomic or matrix load; `None` for other operations.
     #[inline]
     pub fn mem(&self) -> Option<&MemOp> {
         match self {
@@ -578,13 +584,13 @@ impl Op {
     }
 }
 
-/// Set of physical registers, with one bit per 32-bit word and per predicate, so that a scoreboard detects
-/// hazards with a few ANDs.
+/// Set of physical registers: a bit mask with one bit per 32-bit word and per predicate. A scoreboard detects
+/// hazards with a few AND operations on such masks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegMask {
-    /// Set of words: bit `i % 64` of element `i / 64` is word `i`.
+    /// Set of 32-bit words: bit `i % 64` of array element `i / 64` stands for word `i`.
     pub words: [u64; 4],
-    /// Set of predicates: bit `i` is predicate `i`.
+    /// Set of predicates: bit `i` stands for predicate `i`.
     pub preds: u32,
 }
 
@@ -652,7 +658,7 @@ impl Inst {
         }
     }
 
-    /// Returns the memory access of a load, store, atomic or matrix load.
+    /// Returns the memory access of a load, store, atomic or matrix load; `None` for other instructions.
     #[inline]
     pub fn mem(&self) -> Option<&MemOp> {
         self.op.mem()

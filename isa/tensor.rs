@@ -15,24 +15,25 @@ use Bit::{Column, Product, Row, Same};
 /// Number of lanes of a warp.
 const LANES: u32 = 32;
 
-/// Contribution of one bit of the lane number or element number to the position of the element.
+/// Effect of one bit of the lane number, or of the element number within a lane, on the position of the
+/// element in its matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bit {
-    /// Adds this number to the row.
+    /// If the bit is set, this number is added to the row.
     Row(u8),
-    /// Adds this number to the column.
+    /// If the bit is set, this number is added to the column.
     Column(u8),
-    /// Adds this number to the index of the product, among the products that one instruction computes in
-    /// parallel.
+    /// If the bit is set, this number is added to the index of the product. One instruction may compute
+    /// several products in parallel.
     Product(u8),
-    /// Adds nothing: lanes that differ only in this bit hold copies of the same elements.
+    /// The bit has no effect: lanes that differ only in this bit hold copies of the same elements.
     Same,
 }
 
-/// Position of an element.
+/// Position of an element in the matrices of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ElementPosition {
-    /// Index of the product to which the element belongs.
+    /// Index of the product to whose matrix the element belongs.
     pub product: u8,
     /// Row of the element.
     pub row: u8,
@@ -43,11 +44,11 @@ pub struct ElementPosition {
 /// Distribution of the elements of a matrix over lanes and registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// Contribution of each bit of the element number within a lane to the position, lowest bit first.
+    /// Effect of each bit of the element number within a lane on the position, lowest bit first.
     element: [Bit; 4],
     /// Number of bits of the element number within a lane.
     element_bits: u8,
-    /// Contribution of each bit of the lane number to the position, lowest bit first.
+    /// Effect of each bit of the lane number on the position, lowest bit first.
     lane: [Bit; 5],
 }
 
@@ -106,7 +107,7 @@ pub enum Sum {
 }
 
 impl Sum {
-    /// Number of elements in a register.
+    /// Number of elements of C or D that one register holds.
     #[must_use]
     pub const fn per_register(self) -> u32 {
         match self {
@@ -116,37 +117,37 @@ impl Sum {
     }
 }
 
-/// Operand of a matrix product, with the properties besides the shape that determine its layout.
+/// Operand of a matrix product, with those properties that, together with the shape, determine its layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Matrix {
     /// Left factor A.
     A(MatrixOrder),
     /// Right factor B.
     B(MatrixOrder),
-    /// Addend C or result D, with its element type.
+    /// Addend C or result D, with the type of its elements.
     Sum(Sum),
 }
 
-/// Form of `mma.sync`: its shape and the orders of A and B.
+/// Form of `mma.sync`: its shape, its element width, and the storage orders of A and B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Form {
     /// Shape in PTX notation.
     pub shape: &'static str,
-    /// Number of rows of A, columns of B, and columns of A.
+    /// Extents of the product: number of rows of A, of columns of B, and of columns of A.
     pub extent: [u8; 3],
     /// Number of bits of an element of A and B.
     pub factor_bits: u8,
-    /// Orders of A and of B.
+    /// Storage orders of A and of B: row-major or column-major.
     pub majors: [MatrixOrder; 2],
-    /// Number of products that one instruction computes.
+    /// Number of independent products that one instruction computes.
     pub products: u8,
-    /// Layout of A.
+    /// Layout of A: the elements that each lane holds.
     pub a: Layout,
-    /// Layout of B.
+    /// Layout of B: the elements that each lane holds.
     pub b: Layout,
-    /// Layout of C and D of `.f16`.
+    /// Layout of C and D if their elements are `.f16`.
     sum16: Layout,
-    /// Layout of C and D of `.f32` and `.s32`.
+    /// Layout of C and D if their elements are `.f32` or `.s32`.
     sum32: Layout,
 }
 
@@ -160,17 +161,19 @@ const fn layout<const N: usize>(bits: [Bit; N], lane: [Bit; 5]) -> Layout {
     Layout { element, element_bits: N as u8, lane }
 }
 
-/// Lane bits for eight groups of four lanes: each group holds one row, and each lane two adjacent columns.
-/// Used by A, C and D of m16n8k8 and by the matrices of `ldmatrix`.
+/// Effect of the lane number on the position, for eight groups of four lanes. Each group holds one row, and
+/// each lane two adjacent columns. Used by A, C and D of m16n8k8 and by the matrices of `ldmatrix`.
 const GROUPS: [Bit; 5] = [Column(2), Column(4), Row(1), Row(2), Row(4)];
-/// Lane bits for eight groups of four lanes, where each group holds one column of B and each lane two
-/// adjacent rows.
+/// Effect of the lane number on the position, for eight groups of four lanes. Each group holds one column of
+/// B, and each lane two adjacent rows.
 const GROUPS_B: [Bit; 5] = [Row(2), Row(4), Column(1), Column(2), Column(4)];
 
-/// Layout of an 8 x 8 matrix of `.b16` in one register, row by row.
+/// Layout of an 8 x 8 matrix of `.b16` elements. A register of each lane holds two adjacent elements of a
+/// row.
 pub const EIGHT_BY_EIGHT: Layout = layout([Column(1)], GROUPS);
 
-/// Layouts of m8n8k4. Four lanes of the lower half-warp and four of the upper half-warp compute one product.
+/// Layouts of the matrices of m8n8k4. Four lanes of the lower half-warp and four of the upper half-warp
+/// together compute one product.
 const A_ROW: Layout = layout([Column(1), Column(2)], [Row(1), Row(2), Product(1), Product(2), Row(4)]);
 const A_COLUMN: Layout = layout([Row(1), Row(2)], [Column(1), Column(2), Product(1), Product(2), Row(4)]);
 const B_ROW: Layout = layout([Column(1), Column(2)], [Row(1), Row(2), Product(1), Product(2), Column(4)]);
@@ -178,13 +181,15 @@ const B_COLUMN: Layout = layout([Row(1), Row(2)], [Column(1), Column(2), Product
 const SUM16: Layout = layout([Column(1), Column(2), Column(4)], [Row(1), Row(2), Product(1), Product(2), Row(4)]);
 const SUM32: Layout = layout([Column(1), Row(2), Column(4)], [Row(1), Column(2), Product(1), Product(2), Row(4)]);
 
-/// Layout of C and D of the shapes with 16 rows, for all types.
+/// Layout of C and D of the shapes in which D has 16 rows, for all element types.
 const SUM_OF_16: Layout = layout([Column(1), Row(8)], GROUPS);
 
-/// Lane bits for A, with one element of 32 bits or four of 8 bits of a row in a register.
+/// Effect of the lane number on the position in A. A register holds one 32-bit element, or four adjacent
+/// 8-bit elements of a row.
 const GROUPS_OF_32: [Bit; 5] = [Column(1), Column(2), Row(1), Row(2), Row(4)];
 const GROUPS_OF_8: [Bit; 5] = [Column(4), Column(8), Row(1), Row(2), Row(4)];
-/// Lane bits for B, with one element of 32 bits or four of 8 bits of a column in a register.
+/// Effect of the lane number on the position in B. A register holds one 32-bit element, or four adjacent
+/// 8-bit elements of a column.
 const GROUPS_B_OF_32: [Bit; 5] = [Row(1), Row(2), Column(1), Column(2), Column(4)];
 const GROUPS_B_OF_8: [Bit; 5] = [Row(4), Row(8), Column(1), Column(2), Column(4)];
 
@@ -199,7 +204,7 @@ const fn later(shape: &'static str, extent: [u8; 3], factor_bits: u8, a: Layout,
     Form { shape, extent, factor_bits, majors, products: 1, a, b, sum16: sum, sum32: sum }
 }
 
-/// All forms (PTX ISA, matrix fragments for `mma`).
+/// All supported forms of `mma.sync` (PTX ISA, matrix fragments for `mma`).
 pub static FORMS: [Form; 11] = [
     volta([MatrixOrder::Row, MatrixOrder::Row], A_ROW, B_ROW),
     volta([MatrixOrder::Row, MatrixOrder::Column], A_ROW, B_COLUMN),
@@ -238,24 +243,24 @@ pub static FORMS: [Form; 11] = [
     ),
 ];
 
-/// Shape of `wmma`, composed of m8n8k4 products. The eight lanes that compute one product of m8n8k4, four of
-/// each half-warp, compute one 8 x 8 tile of D. They take four columns of A per product. Lanes of two tiles
-/// that need the same elements of A or B hold copies. These are Volta's layouts (Raihan et al., *Modeling
-/// Deep Learning Accelerator Enabled GPUs*, ISPASS 2019).
+/// Shape of `wmma`, composed of m8n8k4 products. The eight lanes that compute one m8n8k4 product, four of
+/// each half-warp, compute one 8 x 8 tile of D. Each product uses four columns of A. If two tiles need the
+/// same elements of A or B, the lanes of both tiles hold copies. These are Volta's layouts (Raihan et al.,
+/// *Modeling Deep Learning Accelerator Enabled GPUs*, ISPASS 2019).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tiling {
     /// Shape in PTX notation.
     pub shape: &'static str,
-    /// Number of rows of A, columns of B, and columns of A.
+    /// Extents of the product: number of rows of A, of columns of B, and of columns of A.
     pub extent: [u8; 3],
-    /// Offset of a lane's tile in D, by bits 2 and 3 of the lane number.
+    /// Effect of bits 2 and 3 of the lane number on the position of the lane's tile in D.
     tiles: [Bit; 2],
 }
 
-/// Number of columns of A that one m8n8k4 product takes.
+/// Number of columns of A that one m8n8k4 product uses.
 const SLICE: u8 = 4;
 
-/// All shapes of `wmma` with factors of `.f16`.
+/// All shapes of `wmma` in which A and B have `.f16` elements.
 pub static TILINGS: [Tiling; 3] = [
     Tiling { shape: "m16n16k16", extent: [16, 16, 16], tiles: [Row(8), Column(8)] },
     Tiling { shape: "m32n8k16", extent: [32, 8, 16], tiles: [Row(8), Row(16)] },
@@ -263,13 +268,13 @@ pub static TILINGS: [Tiling; 3] = [
 ];
 
 impl Layout {
-    /// Number of elements per lane.
+    /// Number of elements that each lane holds.
     #[must_use]
     pub const fn elements(&self) -> u32 {
         1 << self.element_bits
     }
 
-    /// Returns the position of an element of a lane.
+    /// Returns the position in the matrix of the element with number `element` in lane `lane`.
     #[must_use]
     pub fn place(&self, lane: u32, element: u32) -> ElementPosition {
         let mut place = ElementPosition::default();
@@ -286,32 +291,34 @@ impl Layout {
         place
     }
 
-    /// Contribution of each bit of the lane number to the position, lowest bit first.
+    /// Effect of each bit of the lane number on the position, lowest bit first.
     #[must_use]
     pub fn lane_bits(&self) -> [Bit; 5] {
         self.lane
     }
 
-    /// Returns the bit set of coordinates of the elements that all lanes hold in a register of `per`
-    /// elements. `of` selects the coordinate: row or column.
+    /// Returns the rows, or the columns, of the elements that all lanes hold in register `register`, as a bit
+    /// set. Each register holds `per` elements. The function `of` selects the row or the column of an
+    /// element.
     fn found(&self, register: u32, per: u32, of: fn(ElementPosition) -> u8) -> u64 {
         let elements = register * per..(register + 1) * per;
         let places = elements.flat_map(|element| (0..LANES).map(move |lane| self.place(lane, element)));
         places.fold(0, |found, place| found | 1 << of(place))
     }
 
-    /// Returns the registers, of `per` elements each, that hold an element whose coordinate `of` is in the
-    /// bit set `wanted`.
+    /// Returns the registers that hold an element whose row, or column, is in the bit set `wanted`. Each
+    /// register holds `per` elements. The function `of` selects the row or the column of an element.
     fn registers(&self, per: u32, of: fn(ElementPosition) -> u8, wanted: u64) -> Vec<u8> {
         let all = 0..self.elements() / per;
         all.filter(|&register| self.found(register, per, of) & wanted != 0).map(|register| register as u8).collect()
     }
 }
 
-/// Step of a matrix product: D = A B + C in one or two registers of D. Registers of C have the same numbers
-/// as those of D.
+/// Step of a matrix product: computes D = A B + C for one or two registers of D. Registers of C have the same
+/// numbers as those of D.
 ///
-/// `srcs` are two registers each of A, B and C, and `dsts` two of D; an unused register is `None`.
+/// The operands `srcs` are two registers each of A, B and C, and `dsts` are two registers of D; an unused
+/// register is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TensorOp {
     /// Form of the product to which the step belongs.
@@ -320,18 +327,18 @@ pub struct TensorOp {
     pub factors: [Factor; 2],
     /// Element type of C and D.
     pub sum: Sum,
-    /// Numbers of the registers of A within its fragment.
+    /// Numbers of the registers of A that the step reads, counted within A.
     pub a: [Option<u8>; 2],
-    /// Numbers of the registers of B within its fragment.
+    /// Numbers of the registers of B that the step reads, counted within B.
     pub b: [Option<u8>; 2],
-    /// Numbers of the registers of C and D within their fragments.
+    /// Numbers of the registers of C that the step reads, which are also those of D that it writes.
     pub c: [Option<u8>; 2],
-    /// Number of multiplications, which determines the latency.
+    /// Number of multiplications in the step, which determines its latency.
     pub multiplications: u16,
 }
 
 impl Form {
-    /// Returns the layout of C and D.
+    /// Returns the layout of C and D for their element type `sum`.
     #[must_use]
     pub fn sums(&self, sum: Sum) -> &Layout {
         match sum {
@@ -346,8 +353,8 @@ impl Form {
         32 / u32::from(self.factor_bits)
     }
 
-    /// Returns the steps of the product. A step computes two registers of D. It computes only one if two
-    /// would need more than two registers of A or B.
+    /// Returns the steps of the product. A step computes two registers of D, or only one if two would need
+    /// more than two registers of A or B.
     #[must_use]
     pub fn steps(&'static self, factors: [Factor; 2], sum: Sum) -> Vec<TensorOp> {
         let (sums, per, of_factor) = (self.sums(sum), sum.per_register(), self.per_register());
@@ -373,7 +380,7 @@ impl Form {
 }
 
 impl Tiling {
-    /// Returns the layout of a matrix.
+    /// Returns the layout of the operand `matrix`.
     #[must_use]
     pub fn layout(&self, matrix: Matrix) -> Layout {
         let only = |keeps: fn(Bit) -> bool| self.tiles.map(|bit| if keeps(bit) { bit } else { Same });
@@ -398,22 +405,22 @@ impl Tiling {
         Layout { element, element_bits, lane }
     }
 
-    /// Number of m8n8k4 products along the columns of A.
+    /// Number of successive m8n8k4 products that together cover all columns of A.
     #[must_use]
     pub fn slices(&self) -> usize {
         usize::from(self.extent[2] / SLICE)
     }
 }
 
-/// Returns the form of m8n8k4 with these orders of A and B.
+/// Returns the form of m8n8k4 whose A and B have the given storage orders.
 #[must_use]
 pub fn volta_form(majors: [MatrixOrder; 2]) -> &'static Form {
     let at = majors.map(|major| usize::from(major == MatrixOrder::Column));
     &FORMS[2 * at[0] + at[1]]
 }
 
-/// Returns a step of `multiplications` multiplications for a recorded instruction; its other fields have no
-/// meaning.
+/// Returns a step that stands for a recorded matrix instruction with `multiplications` multiplications. Only
+/// this number matters; the other fields have no meaning.
 #[must_use]
 pub fn recorded_step(multiplications: u16) -> TensorOp {
     let none = [None; 2];
@@ -421,19 +428,20 @@ pub fn recorded_step(multiplications: u16) -> TensorOp {
     TensorOp { form: &FORMS[0], factors, sum, a: none, b: none, c: none, multiplications }
 }
 
-/// Hardware instructions that multiply matrices, with their numbers of multiplications. The first is a step
-/// of m8n8k4 with accumulators of `.f32`, the second one with accumulators of `.f16`.
+/// SASS instructions that multiply matrices, with their numbers of multiplications. The first two are steps
+/// of m8n8k4: one with `.f32` accumulators, one with `.f16` accumulators.
 const INSTRUCTIONS: [(&str, u16); 4] =
     [("HMMA.884.F32", 256), ("HMMA.884.F16", 512), ("HMMA.1688", 1024), ("HMMA.16816", 2048)];
 
-/// Returns the number of multiplications of a hardware instruction. Instructions of other types are assumed
-/// to take as long as `HMMA.1688`.
+/// Returns the number of multiplications of a SASS matrix instruction. Unknown instructions are assumed to
+/// take as long as `HMMA.1688`.
 #[must_use]
 pub fn multiplications_of(opcode: &str) -> u16 {
     INSTRUCTIONS.iter().find(|(name, _)| opcode.starts_with(name)).map_or(1024, |(_, count)| *count)
 }
 
-/// Returns the hardware instruction with this number of multiplications.
+/// Returns the smallest SASS instruction with at least `multiplications` multiplications, or the largest if
+/// none has so many.
 #[must_use]
 pub fn instruction_of(multiplications: u16) -> &'static str {
     let at = INSTRUCTIONS.iter().position(|(_, count)| *count >= multiplications);

@@ -1,19 +1,19 @@
 //! # Textures
 //! Computes texel addresses and decodes texels. A texture is a buffer with a shape, fetched by integer
-//! coordinates or by real ones. Sampling is point sampling: the result is the texel whose cell contains the
-//! point. The functional interpreter and the SM both call [`Texture::texel`] for the device address of a
-//! texel and [`Texture::decode`] for its value.
+//! coordinates or by real ones. Sampling is point sampling, without interpolation: the result is the texel
+//! whose square contains the point. The functional interpreter and the SM both call [`Texture::texel`] for
+//! the device address of a texel and [`Texture::decode`] for its value.
 
 use crate::types::Type;
 
-/// Texture bound to a buffer. Texels form rows, and rows form planes, without gaps.
+/// Texture bound to a buffer. The buffer holds rows of texels, and planes of rows, without gaps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Texture {
     /// Name of the texture in the launch file.
     pub name: String,
     /// Device address of the first texel.
     pub base: u64,
-    /// Number of texels along x, y and z; 1 along an axis that the texture does not have.
+    /// Number of texels along x, y and z; 1 along a dimension that the texture does not have.
     pub extent: [u32; 3],
     /// Type of a channel: an integer of at most 32 bits, `.f16` or `.f32`.
     pub ty: Type,
@@ -21,16 +21,17 @@ pub struct Texture {
     pub channels: u32,
     /// Handling of real coordinates outside the texture.
     pub outside: AddressMode,
-    /// True if real coordinates from 0 to 1 span the whole extent.
+    /// True if coordinates are normalized: real coordinates from 0 to 1 span the whole texture.
     pub normalized: bool,
-    /// True if integer channels read as real numbers from 0 to 1 (-1 to 1 if signed).
+    /// True if integer channels are converted to real numbers from 0 to 1 (from -1 to 1 if signed).
     pub unit: bool,
 }
 
-/// Address mode: handling of real coordinates outside a texture. An integer fetch outside always reads 0.
+/// Address mode: handling of real coordinates outside a texture. A fetch with integer coordinates outside
+/// always reads 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AddressMode {
-    /// Reads the texel at the border.
+    /// Reads the nearest texel at the border of the texture.
     #[default]
     Clamp,
     /// Repeats the texture. Applies to normalized coordinates; all other coordinates are clamped.
@@ -38,7 +39,7 @@ pub enum AddressMode {
     /// Repeats the texture, mirrored every second time. Applies to normalized coordinates; all other
     /// coordinates are clamped.
     Mirror,
-    /// Reads zero.
+    /// Reads 0 outside the texture.
     Zero,
 }
 
@@ -47,8 +48,8 @@ pub enum AddressMode {
 pub struct TexOp {
     /// Number of coordinates: 1, 2 or 3.
     pub dims: u8,
-    /// True if the first coordinate is an integer layer index; `Texture::extent[dims - 1]` then counts
-    /// layers.
+    /// True if the first coordinate is an integer layer index. `Texture::extent[dims - 1]` is then the number
+    /// of layers.
     pub layered: bool,
     /// Type of the coordinates: `.s32` or `.f32`.
     pub coordinates: Type,
@@ -62,8 +63,8 @@ impl Texture {
         self.ty.bytes() * self.channels
     }
 
-    /// Returns the address of the texel at `at`, the bits of the instruction's coordinates (a layer first).
-    /// Returns `None` where the texture reads as 0.
+    /// Returns the device address of the texel at the coordinates `at`, given as the bits of the
+    /// instruction's operands. A layer index comes first. Returns `None` where the texture reads as 0.
     pub fn texel(&self, op: &TexOp, at: [u32; 3]) -> Option<u64> {
         let [nx, ny, nz] = self.extent;
         let axis = |bits: u32, extent: u32| self.position(op, bits, extent);
@@ -83,7 +84,7 @@ impl Texture {
             return (bits < extent).then_some(bits);
         }
         let x = f64::from(f32::from_bits(bits));
-        // NaN reads as 0, as in conversions to integers.
+        // A NaN coordinate counts as 0, as in conversions to integers.
         let x = if x.is_nan() { 0.0 } else { x };
         let size = f64::from(extent);
         let scaled = match (self.normalized, self.outside) {
@@ -102,8 +103,8 @@ impl Texture {
         Some(cell.clamp(0.0, size - 1.0) as u32)
     }
 
-    /// Decodes a texel into four components in the bits of the result type. Channels that the texture lacks
-    /// are 0, and the fourth is 1.
+    /// Decodes a texel into four components, given as the bits of the result type. Missing channels are 0,
+    /// except the fourth, which is 1.
     pub fn decode(&self, op: &TexOp, texel: &[u8]) -> [u32; 4] {
         let one = if op.result == Type::F32 { 1f32.to_bits() } else { 1 };
         let mut components = [0, 0, 0, one];

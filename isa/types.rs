@@ -9,7 +9,7 @@ use std::fmt;
 /// Type of a value, written after a dot in PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Type {
-    /// Unsigned 8-bit integer: memory accesses and conversions only.
+    /// Unsigned 8-bit integer: for memory accesses and conversions only.
     U8,
     /// Unsigned 16-bit integer.
     U16,
@@ -17,7 +17,7 @@ pub enum Type {
     U32,
     /// Unsigned 64-bit integer.
     U64,
-    /// Signed 8-bit integer: memory accesses and conversions only.
+    /// Signed 8-bit integer: for memory accesses and conversions only.
     S8,
     /// Signed 16-bit integer.
     S16,
@@ -33,7 +33,7 @@ pub enum Type {
     B32,
     /// 64 uninterpreted bits.
     B64,
-    /// IEEE binary16, held in a 16-bit register.
+    /// IEEE binary16: half precision, stored in a 16-bit register.
     F16,
     /// IEEE binary32: single precision.
     F32,
@@ -41,7 +41,7 @@ pub enum Type {
     F64,
     /// Predicate: one bit per lane.
     Pred,
-    /// The bfloat16 format, which is the upper half of an IEEE binary32, held in a 16-bit register.
+    /// The bfloat16 format: the upper half of an IEEE binary32, stored in a 16-bit register.
     Bf16,
     /// Two `.f16` values in a 32-bit word, the first in the lower half.
     F16x2,
@@ -108,12 +108,12 @@ impl Type {
         self.bits() / 8
     }
 
-    /// True if a narrower value of this type is sign extended.
+    /// True if widening a value of this type is sign extension: for signed integers.
     pub const fn is_signed(self) -> bool {
         matches!(self, Type::S8 | Type::S16 | Type::S32 | Type::S64)
     }
 
-    /// True if arithmetic on this type is floating point.
+    /// True if values of this type are floating-point numbers.
     pub const fn is_float(self) -> bool {
         matches!(self.element(), Type::F16 | Type::Bf16 | Type::F32 | Type::F64 | Type::E4m3 | Type::E5m2 | Type::Tf32)
     }
@@ -136,8 +136,8 @@ impl Type {
         self.element().bits() < self.bits()
     }
 
-    /// True if a variable can be declared with this type. The other types only tell how an instruction
-    /// interprets a `.b16`, `.b32` or `.b64` variable.
+    /// True if a variable can be declared with this type. All other types only state how an instruction
+    /// interprets the bits of a `.b16`, `.b32` or `.b64` variable.
     pub const fn is_declarable(self) -> bool {
         !self.is_float() || matches!(self, Type::F16 | Type::F16x2 | Type::F32 | Type::F64)
     }
@@ -147,7 +147,7 @@ impl Type {
         !self.is_float() && !self.is_untyped() && !matches!(self, Type::Pred)
     }
 
-    /// True for the untyped `.b` types, which only have a size.
+    /// True for the untyped `.b` types, which only define a size.
     pub const fn is_untyped(self) -> bool {
         matches!(self, Type::B8 | Type::B16 | Type::B32 | Type::B64)
     }
@@ -194,7 +194,7 @@ impl Type {
         }
     }
 
-    /// Returns the unsigned integer type of this width; a predicate stays a predicate.
+    /// Returns the unsigned integer type with the same width; returns a predicate type unchanged.
     pub const fn unsigned(self) -> Type {
         match self.bits() {
             8 => Type::U8,
@@ -217,7 +217,7 @@ impl fmt::Display for Type {
     }
 }
 
-/// Direction in which an inexact result is rounded.
+/// Rounding mode: the direction in which an inexact result is rounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Rounding {
     /// To nearest, ties to even: `.rn`, `.rni`.
@@ -236,50 +236,50 @@ pub enum Rounding {
 /// Treatment of the operand signs in floating-point `min` and `max`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SignHandling {
-    /// The operands are compared with their signs.
+    /// The operands are compared as signed numbers.
     #[default]
     Kept,
-    /// Magnitudes are compared: `.abs`.
+    /// The magnitudes of the operands are compared: `.abs`.
     Absolute,
-    /// Magnitudes are compared, and the result gets the product of the operand signs unless it is NaN:
-    /// `.xorsign.abs`.
+    /// The magnitudes of the operands are compared, and the result gets the product of the operand signs
+    /// unless it is NaN: `.xorsign.abs`.
     Product,
 }
 
 /// Comparison operator of `setp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cmp {
-    /// Equal; false if an operand is NaN.
+    /// True if the operands are equal; false if an operand is NaN.
     Eq,
-    /// Not equal; false if an operand is NaN.
+    /// True if the operands are not equal; false if an operand is NaN.
     Ne,
-    /// Less; false if an operand is NaN.
+    /// True if the first operand is less; false if an operand is NaN.
     Lt,
-    /// Less or equal; false if an operand is NaN.
+    /// True if the first operand is less or equal; false if an operand is NaN.
     Le,
-    /// Greater; false if an operand is NaN.
+    /// True if the first operand is greater; false if an operand is NaN.
     Gt,
-    /// Greater or equal; false if an operand is NaN.
+    /// True if the first operand is greater or equal; false if an operand is NaN.
     Ge,
-    /// Equal, or an operand is NaN.
+    /// True if the operands are equal, or if an operand is NaN.
     Equ,
-    /// Not equal, or an operand is NaN.
+    /// True if the operands are not equal, or if an operand is NaN.
     Neu,
-    /// Less, or an operand is NaN.
+    /// True if the first operand is less, or if an operand is NaN.
     Ltu,
-    /// Less or equal, or an operand is NaN.
+    /// True if the first operand is less or equal, or if an operand is NaN.
     Leu,
-    /// Greater, or an operand is NaN.
+    /// True if the first operand is greater, or if an operand is NaN.
     Gtu,
-    /// Greater or equal, or an operand is NaN.
+    /// True if the first operand is greater or equal, or if an operand is NaN.
     Geu,
-    /// Both operands are numbers, not NaN.
+    /// True if neither operand is NaN.
     Num,
-    /// At least one operand is NaN.
+    /// True if at least one operand is NaN.
     Nan,
 }
 
-/// Logic operation on predicates; in `setp`, it combines the comparison with a third operand.
+/// Logic operation on predicates. In `setp`, it combines the result of the comparison with a third operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Logic {
     /// Logical AND.
@@ -293,7 +293,7 @@ pub enum Logic {
 /// State space of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
-    /// Kernel parameters: read-only, one block per launch.
+    /// Kernel parameters: read-only, one parameter block per kernel launch.
     Param,
     /// Device memory, shared by all threads.
     Global,
@@ -303,7 +303,7 @@ pub enum Space {
     Const,
     /// Private memory of the thread, addressed from 0.
     Local,
-    /// Any of the other spaces, selected by the address: [`crate::map`].
+    /// Generic space: the address itself selects one of the other spaces, as [`crate::map`] describes.
     Generic,
 }
 
@@ -324,46 +324,46 @@ impl Space {
 /// Set of threads for which a fence orders memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// Threads of the CTA.
+    /// All threads of the CTA.
     Cta,
-    /// Threads of the device.
+    /// All threads of the device.
     Device,
-    /// Threads of the device and of the host.
+    /// All threads of the device and of the host CPU.
     System,
 }
 
 /// Cache operator of a load or a store (PTX ISA, "Cache Operators").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CacheOp {
-    /// No operator given: `.ca` for loads, `.wb` for stores.
+    /// No cache operator given: `.ca` for loads, `.wb` for stores.
     #[default]
     Default,
     /// `.ca`: cache at all levels.
     Ca,
     /// `.cg`: cache in the L2 only.
     Cg,
-    /// `.cs`: streaming, evict first.
+    /// `.cs`: streaming; the line is to be evicted first.
     Cs,
-    /// `.lu`: last use.
+    /// `.lu`: last use of the data.
     Lu,
-    /// `.cv`: do not cache, fetch again.
+    /// `.cv`: do not use cached data, fetch the data again.
     Cv,
     /// `.wb`: write back.
     Wb,
     /// `.wt`: write through.
     Wt,
-    /// Load through the read-only path: `ld.global.nc`.
+    /// `ld.global.nc`: load through the read-only data cache path.
     Nc,
 }
 
 /// Axis of a grid or a CTA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Axis {
-    /// Axis whose index varies fastest.
+    /// The axis whose index varies fastest.
     X,
-    /// Axis whose index varies second.
+    /// The axis whose index varies second fastest.
     Y,
-    /// Axis whose index varies slowest.
+    /// The axis whose index varies slowest.
     Z,
 }
 
@@ -390,15 +390,15 @@ pub enum Special {
     NSmId,
     /// Number of the kernel launch.
     GridId,
-    /// Mask with only the bit of this lane set.
+    /// Lane mask in which only the bit of this lane is set.
     LaneMaskEq,
-    /// Mask of the lanes below this one.
+    /// Lane mask of all lanes with lower numbers than this lane.
     LaneMaskLt,
-    /// Mask of the lanes up to this one, inclusive.
+    /// Lane mask of this lane and all lanes with lower numbers.
     LaneMaskLe,
-    /// Mask of the lanes above this one.
+    /// Lane mask of all lanes with higher numbers than this lane.
     LaneMaskGt,
-    /// Mask of the lanes from this one up, inclusive.
+    /// Lane mask of this lane and all lanes with higher numbers.
     LaneMaskGe,
     /// Lower 32 bits of the core cycle counter.
     Clock,
@@ -406,9 +406,9 @@ pub enum Special {
     ClockHi,
     /// Core cycle counter in 64 bits.
     Clock64,
-    /// Dynamic shared memory of the launch in bytes.
+    /// Size of the dynamic shared memory of the launch in bytes.
     DynamicSharedSize,
-    /// Static and dynamic shared memory of the CTA, in bytes.
+    /// Size of the static and dynamic shared memory of the CTA in bytes.
     TotalSharedSize,
 }
 
@@ -421,7 +421,8 @@ impl Special {
         }
     }
 
-    /// Returns the value of a `LaneMask` register for lane `lane` of 32, or `None` for any other register.
+    /// Returns the value in lane `lane` (0 to 31) of a special register that is a lane mask. Returns `None`
+    /// for any other register.
     pub const fn lane_mask(self, lane: u32) -> Option<u32> {
         let eq = 1u32 << (lane & 31);
         let lt = eq - 1;

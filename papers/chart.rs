@@ -1,6 +1,7 @@
 //! # Charts
-//! Grouped bars, or lines over the same groups, as SVG text. Hatches and markers distinguish series in
-//! addition to color, so charts are readable in gray. Equal numbers give equal bytes on every host.
+//! Bar charts with groups of bars, or line charts over the same groups, as SVG text. Series differ by hatches
+//! and markers as well as by color, so charts are readable in gray. Equal numbers give equal bytes on every
+//! computer.
 
 use plotters::coord::ranged1d::Ranged;
 use plotters::coord::types::RangedCoordf64;
@@ -10,7 +11,8 @@ use super::judge::{geometric_mean, mean};
 use super::marks::{MARKER, colour, fill, marker};
 use super::picture::{Anchor, Label, Picture, Point, Width, reserved_width, shorten_to_width, width_of};
 
-/// Chart with one optional value per group and series.
+/// Chart that shows several series over the same groups. Each series has one value per group, which may be
+/// missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
     /// Title above the chart; not drawn if empty.
@@ -21,35 +23,35 @@ pub struct Chart {
     pub across: String,
     /// Names of the groups along the horizontal axis.
     pub groups: Vec<String>,
-    /// Series, each with one value per group.
+    /// Series of the chart. Each has one value per group.
     pub series: Vec<Series>,
     /// Shape of the marks: bars or lines.
     pub form: Form,
     /// True for a logarithmic vertical axis, on which only values above zero are drawn.
     pub is_log: bool,
-    /// Value of the horizontal reference line, which marks neither gain nor loss; `None` if there is no such
-    /// line.
+    /// Value at which a horizontal reference line is drawn, such as the baseline; `None` if there is no line.
     pub neutral: Option<f64>,
-    /// Number of groups at the end that hold means of the preceding groups; these groups are drawn apart.
+    /// Number of groups that are means of the other groups. They are the last groups, and a gap separates
+    /// them from the others.
     pub means: usize,
 }
 
-/// Values of one series, one per group.
+/// Values that one series has in all groups.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// Name of the series.
     pub name: String,
-    /// Values in group order; `None` where the value is unknown.
+    /// Values in the order of the groups; `None` if a value is unknown.
     pub values: Vec<Option<f64>>,
 }
 
-/// Shape in which values are drawn.
+/// Shape in which a chart draws its values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// Bars, side by side within their group.
+    /// Bars; the bars of a group are next to each other.
     #[default]
     Bars,
-    /// One line per series.
+    /// Lines; each series is one line.
     Lines,
 }
 
@@ -60,7 +62,7 @@ impl Chart {
         Self { title: title.to_owned(), unit: unit.to_owned(), ..Self::default() }
     }
 
-    /// Creates a chart of ratios, with the reference line at 1.
+    /// Creates a chart of ratios without values, with the reference line at 1.
     #[must_use]
     pub fn relative(title: &str, unit: &str) -> Self {
         Self { neutral: Some(1.0), ..Self::new(title, unit) }
@@ -72,7 +74,8 @@ impl Chart {
         Self { is_log: true, ..self }
     }
 
-    /// Sorts the groups by the mean of their values, in ascending order. Means stay at the end.
+    /// Sorts the groups by the mean of their values, in ascending order. Groups that hold means of other
+    /// groups stay at the end.
     #[must_use]
     pub fn sort_groups(mut self) -> Self {
         let key = |group: usize| {
@@ -89,8 +92,8 @@ impl Chart {
         self
     }
 
-    /// Appends a group with the mean of each series: the geometric mean for ratios, the arithmetic mean
-    /// otherwise. A series with an unknown value has no mean.
+    /// Adds a group that contains the mean of each series: the geometric mean for a chart of ratios, the
+    /// arithmetic mean otherwise. If a series has an unknown value, its mean is unknown too.
     #[must_use]
     pub fn with_mean(mut self) -> Self {
         let (name, of) = match self.neutral {
@@ -108,54 +111,56 @@ impl Chart {
 }
 
 impl Series {
-    /// Creates a series whose values are all known.
+    /// Creates a series in which no value is missing.
     #[must_use]
     pub fn new(name: &str, values: impl IntoIterator<Item = f64>) -> Self {
         Self { name: name.to_owned(), values: values.into_iter().map(Some).collect() }
     }
 }
 
-/// Lengths are in points; names that end in `EMS` are relative to the font size.
+/// Lengths of the drawing, in points. Constants whose names end in `EMS` are multiples of the font size
+/// instead.
 const MARGIN: f64 = 4.0;
 /// Height of a line of text.
 const LINE_EMS: f64 = 1.4;
-/// Distance from an axis to its tick labels and group names.
+/// Distance between an axis and its labels.
 const APART: f64 = 3.0;
-/// Maximum number of tick labels.
+/// Maximum number of tick labels on the vertical axis.
 const TICKS: usize = 7;
 /// Maximum number of decimal places of tick labels.
 const MAX_PLACES: usize = 6;
-/// Height of the plot area in a picture of given width, and in a picture of natural width.
+/// Height of the plot area: in a picture whose width is given, and in a picture of natural width.
 const HEIGHT: (f64, f64) = (118.0, 190.0);
-/// Natural width of the plot area: minimum, maximum, width of a group without its bars, and width of a bar.
+/// Natural width of the plot area: minimum, maximum, gap between the bars of two groups, and width of a bar.
 const WIDTH: (f64, f64, f64, f64) = (330.0, 900.0, 8.0, 6.0);
-/// Maximum width of a group name.
+/// Maximum width of the name of a group.
 const NAME: f64 = 150.0;
-/// Fraction of a group's width that its bars fill.
+/// Fraction of the width of a group that its bars fill.
 const FILLED: f64 = 0.8;
-/// Gap before the means, relative to the width of a group.
+/// Gap before the groups that hold means, as a multiple of the width of a group.
 const GAP: f64 = 0.6;
-/// Distance below which two lines count as coincident.
+/// Distance below which two lines are drawn as coincident lines.
 const COINCIDENT: f64 = 1.2;
-/// Dash length of coincident lines.
+/// Length of the dashes of coincident lines.
 const DASH: f64 = 5.0;
 const GREY: RGBColor = RGBColor(217, 217, 217);
 
-/// Positions and axis range of a chart.
+/// Positions of the parts of a chart, and range of its vertical axis.
 struct Layout {
     letters: f64,
     left: f64,
     top: f64,
     right: f64,
     bottom: f64,
-    /// Lower end of the vertical axis, as a scaled value.
+    /// Value at the lower end of the vertical axis, as a logarithm if the axis is logarithmic.
     low: f64,
-    /// Upper end of the vertical axis, as a scaled value.
+    /// Value at the upper end of the vertical axis, as a logarithm if the axis is logarithmic.
     high: f64,
 }
 
 impl Layout {
-    /// Returns the vertical position of a scaled value.
+    /// Returns the vertical position of a value. On a logarithmic axis, the parameter is the logarithm of the
+    /// value.
     fn y(&self, scaled: f64) -> f64 {
         self.bottom - (scaled - self.low) / (self.high - self.low) * (self.bottom - self.top)
     }
@@ -243,7 +248,8 @@ impl Chart {
         picture
     }
 
-    /// Returns the number of group widths on the horizontal axis, including the gap before means.
+    /// Returns the width of the horizontal axis as a multiple of the width of a group, including the gap
+    /// before means.
     fn slots(&self) -> f64 {
         self.groups.len().max(1) as f64 + if self.has_gap() { GAP } else { 0.0 }
     }
@@ -252,14 +258,14 @@ impl Chart {
         self.means > 0 && self.means < self.groups.len()
     }
 
-    /// Returns the horizontal center of a group.
+    /// Returns the horizontal position of the center of a group.
     fn x(&self, layout: &Layout, group: usize) -> f64 {
         let gap = if self.has_gap() && group >= self.groups.len() - self.means { GAP } else { 0.0 };
         layout.left + (group as f64 + gap + 0.5) * (layout.right - layout.left) / self.slots()
     }
 
-    /// Lays out the legend above the plot. Returns, for each entry, its row, its left edge, its text, and the
-    /// index of its series.
+    /// Computes the layout of the legend, which is above the plot. Returns, for each entry: its row, its left
+    /// edge, its text, and the index of its series.
     fn legend(&self, letters: f64, right: f64) -> Vec<(usize, f64, String, usize)> {
         let (mut legend, mut row, mut x) = (Vec::new(), 0, MARGIN);
         if self.series.len() < 2 {
@@ -326,7 +332,8 @@ impl Chart {
                         fill(picture, (left, y.min(foot)), (left + width, y.max(foot)), number);
                     }
                     None => {
-                        // A cross marks an unknown value, so that it is not mistaken for zero.
+                        // In place of a bar with an unknown value, a cross is drawn, so that the value is not
+                        // mistaken for zero.
                         let (x, y, arm) = (left + width / 2.0, foot - 2.5, (width / 2.0).min(1.5));
                         picture.line(&[(x - arm, y - arm), (x + arm, y + arm)], 0.6, colour(number));
                         picture.line(&[(x - arm, y + arm), (x + arm, y - arm)], 0.6, colour(number));
@@ -336,8 +343,8 @@ impl Chart {
         }
     }
 
-    /// Draws a line with markers for each series. Coincident lines alternate their dashes, and coincident
-    /// markers stand side by side.
+    /// Draws each series as a line with markers. Lines that coincide are drawn with alternating dashes, and
+    /// markers that coincide are drawn side by side.
     fn lines(&self, picture: &mut Picture, layout: &Layout) {
         let height = |number: usize, at: usize| Some(layout.y(self.scale_value(self.series[number].values[at]?)?));
         let is_near = |one: Option<f64>, other: Option<f64>, by: f64| {
@@ -375,12 +382,13 @@ impl Chart {
         }
     }
 
-    /// Returns the value at which bars begin: zero, or the reference line on a logarithmic axis.
+    /// Returns the value at which bars begin: zero, or on a logarithmic axis the value of the reference line.
     fn foot(&self) -> f64 {
         if self.is_log { self.neutral.unwrap_or(1.0) } else { 0.0 }
     }
 
-    /// Maps a value to the scale of the axis; `None` if it cannot be drawn there.
+    /// Maps a value to the scale of the axis, which takes the logarithm on a logarithmic axis. Returns `None`
+    /// if the axis cannot show the value.
     fn scale_value(&self, value: f64) -> Option<f64> {
         match self.is_log {
             true => (value > 0.0 && value.is_finite()).then(|| value.log10()),
@@ -388,20 +396,21 @@ impl Chart {
         }
     }
 
-    /// Returns the ends of the vertical axis. They cover all values, the bases of bars and the reference
-    /// line, plus a margin above. Values below zero also add a margin below.
+    /// Returns the lower and the upper end of the vertical axis. All values, the start of bars and the
+    /// reference line lie between them. There is a margin at the upper end, and at the lower end if it is
+    /// below zero.
     fn range(&self) -> (f64, f64) {
         let values = self.series.iter().flat_map(|series| series.values.iter().copied().flatten());
         let heights = values.chain(self.neutral).chain([self.foot()]).filter_map(|value| self.scale_value(value));
         let (low, high) =
             heights.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), height| (low.min(height), high.max(height)));
-        // If all values are equal, the axis extends one unit above them, so that the size of the bars is
-        // visible.
+        // The margin is 5 % of the range of the values. If all values are equal, the margin is 1, since there
+        // is no range.
         let room = if high > low { ((high - low) * 0.05).max(1e-3) } else { 1.0 };
         (if low < 0.0 { low - room } else { low }, high + room)
     }
 
-    /// Returns the ticks of the vertical axis, each with its scaled position and its label.
+    /// Returns the ticks of the vertical axis, each with its position on the scale of the axis and its label.
     fn ticks(&self, low: f64, high: f64) -> Vec<(f64, String)> {
         if !self.is_log {
             return linear_ticks(low, high, TICKS);
@@ -411,7 +420,8 @@ impl Chart {
     }
 }
 
-/// Draws the dashes of one of several coincident lines. A line without coincident lines is drawn solid.
+/// Draws one of several coincident lines, so that their dashes alternate. A line that coincides with no other
+/// line is solid.
 fn dashes(picture: &mut Picture, from: Point, to: Point, (turn, lines): (usize, usize), colour: RGBColor) {
     let length = (to.0 - from.0).hypot(to.1 - from.1);
     let at = |way: f64| {
@@ -435,8 +445,8 @@ pub(crate) fn linear_ticks(low: f64, high: f64, count: usize) -> Vec<(f64, Strin
     ticks.into_iter().map(|tick| (tick, format_tick(tick, of_all))).collect()
 }
 
-/// Returns about `count` ticks on a logarithmic axis from `least` to `most`. They are round numbers of each
-/// decade, or equidistant numbers if the axis covers less than a factor of 4.
+/// Returns about `count` ticks on a logarithmic axis from `least` to `most`, each with its label. They are
+/// round numbers in each decade. If `most` is less than 4 times `least`, they are equidistant numbers.
 pub(crate) fn log_ticks(least: f64, most: f64, count: usize) -> Vec<(f64, String)> {
     if most / least < 4.0 {
         let ticks = linear_ticks(least, most, count);
@@ -459,8 +469,8 @@ fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Returns the number of decimal places that all tick labels share. Returns `None` if all ticks are below 10
-/// and two decimal places distinguish them.
+/// Returns the number of decimal places for all tick labels. Returns `None` if all ticks are below 10 and two
+/// decimal places distinguish them: each label then has its own number.
 pub(crate) fn places(ticks: &[f64]) -> Option<usize> {
     let step = ticks.windows(2).map(|two| two[1] - two[0]).fold(f64::INFINITY, f64::min);
     let is_exact = |tick: &f64, places: usize| {
@@ -471,7 +481,7 @@ pub(crate) fn places(ticks: &[f64]) -> Option<usize> {
     (places > 2 || ticks.iter().any(|tick| tick.abs() >= 10.0)).then_some(places)
 }
 
-/// Formats a tick label with the shared number of decimal places. If none is shared, the number of places
+/// Formats a tick label. `of_all` is the number of decimal places of all labels; if it is `None`, the number
 /// depends on the size of the value.
 pub(crate) fn format_tick(value: f64, of_all: Option<usize>) -> String {
     let places = match (value.abs(), of_all) {
@@ -504,7 +514,7 @@ mod tests {
         }
     }
 
-    /// Returns width and height of a picture in inches.
+    /// Returns the width and the height of a picture in inches.
     fn size(svg: &str) -> (f64, f64) {
         let number = |key: &str| svg.split_once(key).unwrap().1.split_once("in\"").unwrap().0.parse().unwrap();
         (number(" width=\""), number(" height=\""))
@@ -513,11 +523,11 @@ mod tests {
     #[test]
     fn a_bar_is_drawn_for_each_known_number_and_hatched_from_the_second_series_on() {
         let svg = chart(Form::Bars).svg();
-        // The legend has one box as well.
+        // Each series also has one box in the legend, in addition to the boxes of its bars.
         let boxes = |fill: &str| svg.matches(&format!("fill=\"{fill}\"")).count();
         assert_eq!((boxes("#0072B2"), boxes("#E69F00")), (3 + 1, 1 + 1), "{svg}");
         assert_eq!(svg.matches("fill=\"url(#hatch-").count(), 1 + 1, "{svg}");
-        // Two crosses mark the unknown values.
+        // Two crosses mark the two unknown values, and each cross has two strokes.
         assert_eq!(svg.matches("stroke=\"#E69F00\"").count(), 2 * 2, "{svg}");
     }
 
@@ -552,7 +562,7 @@ mod tests {
         long.groups[0] = "kernels/a-folder-with-a-long-name/that-goes-on/launch.toml".to_owned();
         let after = size(&long.svg());
         assert!(after.0 >= before.0 && after.1 > before.1 + 1.0, "{before:?} {after:?}");
-        // The legend has as many rows as the names of the series need.
+        // With 12 more series, the legend needs several rows, and more of them in a narrow picture.
         long.series.extend((0..12).map(|number| Series::new(&format!("bypass-all, {number} sets"), [1.0; 3])));
         assert!(size(&long.picture(Width::Single).svg()).1 > size(&long.picture(Width::Double).svg()).1);
         assert!(long.picture(Width::Single).svg().contains('…'));
@@ -581,7 +591,7 @@ mod tests {
         };
         let strokes = |svg: &str, colour: &str| svg.matches(&format!("stroke=\"{colour}\"")).count();
         let (apart, shared) = (lines([2.0, 1.0]), lines([1.0, 2.0]));
-        // One stroke in the plot and one in the legend.
+        // Lines that do not coincide have one stroke in the plot and one in the legend.
         assert_eq!([strokes(&apart, "#0072B2"), strokes(&apart, "#E69F00")], [2, 2], "{apart}");
         let [one, other] = ["#0072B2", "#E69F00"].map(|colour| strokes(&shared, colour));
         assert!(one > 5 && other > 5 && one.abs_diff(other) <= 1, "{one} {other}");

@@ -1,5 +1,5 @@
 //! # Metrics of a run
-//! Cycles, loads, DRAM traffic and energy: the metrics by which pages compare designs.
+//! Cycles, loads, DRAM traffic and energy of a run. The results pages compare designs by these metrics.
 
 use ::area::{Node, Technology};
 use serde::{Deserialize, Serialize};
@@ -9,20 +9,20 @@ use crate::{FigureError, Session};
 use warpsieve::estimate::{Activity, Energy};
 use warpsieve::run::{RunOptions, RunReport, Totals, ratio};
 
-/// Technology node for all area and energy figures.
+/// Technology node for which all area and energy is estimated.
 pub(crate) const NODE: Node = Node::N45;
 
 /// Metrics of one kernel run on one machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunMetrics {
     pub cycles: u64,
-    /// Line requests of loads.
+    /// Number of lines that loads requested.
     pub loads: u64,
-    /// Line requests of loads that found their line in the L1 or in flight to it.
+    /// Number of lines that loads requested and that were in the L1 or already in flight to it.
     pub found: u64,
-    /// Lines evicted from the L1s.
+    /// Number of lines evicted from the L1s.
     pub l1_evictions: u64,
-    /// Lines evicted from the L2.
+    /// Number of lines evicted from the L2.
     pub l2_evictions: u64,
     /// Bytes moved over the DRAM data buses.
     pub dram_bytes: u64,
@@ -33,10 +33,10 @@ pub(crate) struct RunMetrics {
 }
 
 impl RunMetrics {
-    /// Column names of [`Self::cells`].
+    /// Names of the columns that [`Self::cells`] fills.
     pub const HEAD: [&str; 6] = ["cycles", "loads", "found", "dram_bytes", "dynamic_pj", "leakage_pj"];
 
-    /// Formats the metrics of [`Self::HEAD`] as text.
+    /// Formats the metrics named in [`Self::HEAD`] as text.
     pub fn cells(&self) -> [String; 6] {
         let &Self { cycles, loads, found, dram_bytes, dynamic_pj, leakage_pj, .. } = self;
         let [cycles, loads, found, dram_bytes] = [cycles, loads, found, dram_bytes].map(|count| count.to_string());
@@ -44,8 +44,8 @@ impl RunMetrics {
         [cycles, loads, found, dram_bytes, dynamic_pj, leakage_pj]
     }
 
-    /// True if lines were evicted from the L1s and from the L2. A run without evictions cannot show how well
-    /// a design retains lines.
+    /// True if the L1s and the L2 have evicted lines. Without evictions, a run cannot show how well a design
+    /// retains lines.
     pub fn has_evictions(&self) -> bool {
         self.l1_evictions > 0 && self.l2_evictions > 0
     }
@@ -54,26 +54,27 @@ impl RunMetrics {
         self.dynamic_pj + self.leakage_pj
     }
 
-    /// Hit rate of loads in percent, where a hit on a pending line counts as a hit; `None` if nothing was
-    /// loaded.
+    /// Returns the hit rate of loads in percent, counting hits on lines in flight. Returns `None` if there
+    /// were no loads.
     pub fn hits(&self) -> Option<f64> {
         (self.loads > 0).then(|| 100.0 * ratio(self.found, self.loads))
     }
 }
 
-/// Returns, for each kernel, the ratio of a metric on one machine to the same metric on another machine.
+/// Returns, for each kernel, the metric on machine `with` divided by the metric on machine `without`.
 pub(crate) fn parts(with: &[RunMetrics], without: &[RunMetrics], of: impl Fn(&RunMetrics) -> f64) -> Vec<f64> {
     let parts = with.iter().zip(without).map(|(with, without)| (of(with), of(without)));
-    // A metric that is 0 on the other machine has no ratio; it counts as unchanged.
+    // If the metric is 0 on machine `without`, there is no ratio, and the metric counts as unchanged.
     parts.map(|(with, without)| if without > 0.0 { with / without } else { 1.0 }).collect()
 }
 
-/// Returns the speedup of each kernel: its cycles in `without` divided by its cycles in `with`.
+/// Returns the speedup of each kernel: its cycles on machine `without` divided by its cycles on machine
+/// `with`.
 pub(crate) fn speedups(with: &[RunMetrics], without: &[RunMetrics]) -> Vec<f64> {
     parts(with, without, |one| one.cycles as f64).into_iter().map(f64::recip).collect()
 }
 
-/// Runs points and returns their metrics.
+/// Runs simulation points (a launch file on a machine) and returns their metrics.
 pub(crate) fn run_metrics(desk: &Session, points: &[Point]) -> Result<Vec<RunMetrics>, FigureError> {
     let options = RunOptions { structures: true, ..RunOptions::default() };
     desk.runner.run_reports("measured", points, &options, &|report| extract_metrics(&report))
@@ -117,7 +118,7 @@ mod tests {
         let one = of(true).unwrap();
         assert!(one.loads > 0 && one.found <= one.loads && one.dram_bytes > 0);
         assert!(one.dynamic_pj > 0.0 && one.leakage_pj > 0.0);
-        // A small vector addition fits into both caches of this machine.
+        // The data of this small vector addition fit into the L1 and the L2, so nothing is evicted.
         assert!(!one.has_evictions());
         assert!(matches!(of(false), Err(RunFailure::Failed(why)) if why.contains("not counted")));
     }

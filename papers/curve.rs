@@ -1,5 +1,6 @@
 //! # Curves
-//! Step plot of one metric over time or another axis, as SVG text. Intervals without a value appear as gaps.
+//! Step plot of a metric over time, or over another quantity, as SVG text. Intervals without a value are left
+//! blank.
 
 use plotters::coord::ranged1d::Ranged;
 use plotters::coord::types::RangedCoordf64;
@@ -8,27 +9,27 @@ use plotters::prelude::*;
 use super::chart::{format_tick, places};
 use warpsieve::text::format_thousands;
 
-/// Metric over the intervals of an axis.
+/// Step plot of a metric over the intervals of the horizontal axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
     /// Title of the plot.
     pub title: String,
-    /// Unit of the vertical axis.
+    /// Label of the vertical axis, such as the unit of the metric.
     pub unit: String,
     /// Label of the horizontal axis.
     pub across: String,
-    /// Intervals in ascending order, each as start, end and value; `None` where the value is unknown.
+    /// Intervals in ascending order: start, end, and value, which is `None` if unknown.
     pub steps: Vec<(f64, f64, Option<f64>)>,
-    /// Minimum upper end of the vertical axis.
+    /// Smallest value that the vertical axis has at its upper end.
     pub top: f64,
 }
 
 const SIZE: (u32, u32) = (900, 220);
 /// Margin around the plot, in pixels.
 const AROUND: u32 = 10;
-/// Width of the tick labels of the vertical axis, in pixels.
+/// Width reserved for the tick labels of the vertical axis, in pixels.
 const BESIDE: u32 = 64;
-/// Height of the tick labels of the horizontal axis, in pixels.
+/// Height reserved for the tick labels of the horizontal axis, in pixels.
 const BELOW: u32 = 40;
 /// Maximum number of tick labels on the vertical and on the horizontal axis.
 const TICKS: (usize, usize) = (5, 7);

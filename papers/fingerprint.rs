@@ -1,18 +1,18 @@
-//! Fingerprint of the sources that determine the results of runs. The build script computes it; tests check
-//! it.
+//! Fingerprint (hash) of the sources that determine the results of runs. The build script computes it, and
+//! tests check it.
 //!
-//! The fingerprint covers all files of all crates that the pages depend on, including embedded data, but no
-//! tests or benchmarks. Any of these files may affect a result. Machines and designs belong to no crate;
-//! instead, the key of each result contains their resolved values.
+//! The fingerprint covers all files of all crates that this crate depends on, including embedded data, but no
+//! tests or benchmarks. Any of these files may affect a result. The files of machines and designs belong to
+//! no crate. Instead, the key of each result contains the values of all configuration fields.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Files of the workspace that determine its crates, build settings and dependency versions.
+/// Files of the workspace that determine its crates, its build settings and the versions of dependencies.
 const OF_WORKSPACE: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
 
-/// Lists the files and crate folders that determine results, for the workspace at `root`.
+/// Lists the files and the folders of crates that determine results, for the workspace in the folder `root`.
 ///
 /// # Errors
 /// If `root` cannot be read.
@@ -20,7 +20,7 @@ pub fn places(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut places: Vec<_> = OF_WORKSPACE.iter().map(|name| root.join(name)).collect();
     let folders = fs::read_dir(root)?.collect::<io::Result<Vec<_>>>()?;
     for folder in folders.iter().map(fs::DirEntry::path) {
-        // Crates that depend on this one cannot affect its results.
+        // Crates that depend on this crate are left out: they cannot affect its results.
         let manifest = fs::read_to_string(folder.join("Cargo.toml"));
         let depends =
             |text: &str| ["papers.workspace", "warpsieve-cli.workspace"].iter().any(|name| text.contains(name));
@@ -32,8 +32,8 @@ pub fn places(root: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(places)
 }
 
-/// Computes the fingerprint of the workspace at `root` from relative file names and contents, so it does not
-/// depend on the location.
+/// Computes the fingerprint of the workspace in the folder `root`. It depends on relative file names and on
+/// contents, but not on the location of the folder.
 ///
 /// # Errors
 /// If something in it cannot be read.
@@ -72,13 +72,13 @@ fn collect(place: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// True if the folder is another workspace, which no crate of this workspace uses.
+/// True if the folder is a separate workspace, which no crate of this workspace uses.
 fn is_workspace(place: &Path) -> bool {
     let manifest = fs::read_to_string(place.join("Cargo.toml"));
     manifest.is_ok_and(|text| text.lines().any(|line| line == "[workspace]"))
 }
 
-/// True if the file or folder is hidden, or belongs to tests or benchmarks.
+/// True if the file or folder is hidden, or if it belongs to tests or benchmarks.
 fn is_left_out(place: &Path) -> bool {
     let stem = place.file_stem().unwrap_or_default().to_string_lossy();
     stem == "tests" || stem == "benches" || stem.ends_with("_tests") || stem.starts_with('.')
@@ -88,7 +88,7 @@ fn is_left_out(place: &Path) -> bool {
 mod tests {
     use super::*;
 
-    /// Creates a workspace with the given files; each contains its own path as text.
+    /// Creates a temporary workspace with the given files. The text in each file is the file's own path.
     fn workspace(files: &[&str]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("cli")).unwrap();

@@ -1,7 +1,7 @@
 //! # Heat maps
-//! Heat maps of a metric over two parameters, as SVG text. The color of each cell encodes the value written
-//! in it. All maps of a picture share one color scale, shown by a bar. The scale of ratios is logarithmic and
-//! diverges at 1, so that a gain and its inverse loss are equally dark.
+//! Heat maps of a metric over two parameters, as SVG text. The color of each field encodes the value written
+//! in it. All maps of a picture share one color scale, which a bar next to them shows. The scale of ratios is
+//! logarithmic with 1 in the middle, so a gain and the inverse loss are equally dark.
 
 use plotters::prelude::*;
 
@@ -9,52 +9,54 @@ use super::chart::{linear_ticks, log_ticks};
 use super::marks::lightness;
 use super::picture::{Anchor, Label, Picture, Point, Width, reserved_width, shorten_to_width, width_of};
 
-/// Heat maps over the same two parameters.
+/// Heat maps of one metric over the same two parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeatMaps {
-    /// Unit of the values.
+    /// Unit of the values in the fields of the maps.
     pub unit: String,
-    /// Name and values of the parameter on the horizontal axis.
+    /// Name of the parameter on the horizontal axis, and its values.
     pub across: (String, Vec<String>),
-    /// Name and values of the parameter on the vertical axis.
+    /// Name of the parameter on the vertical axis, and its values.
     pub down: (String, Vec<String>),
-    /// Maps, each with its name and its values row by row; `None` where the value is unknown.
+    /// Maps, each with its name and its values row by row. A value is `None` if it is unknown.
     pub maps: Vec<(String, Vec<Option<f64>>)>,
     /// True if the values are ratios, for which 1 means neither gain nor loss.
     pub are_ratios: bool,
 }
 
-/// Lengths are in points; names that end in `EMS` are relative to the font size.
+/// Lengths of the drawing, in points. Constants whose names end in `EMS` are multiples of the font size
+/// instead.
 const MARGIN: f64 = 4.0;
 const LINE_EMS: f64 = 1.4;
 const APART: f64 = 3.0;
-/// Minimum width, maximum width, and height of a cell.
+/// Minimum width, maximum width, and height of a colored field in a map.
 const FIELD_EMS: (f64, f64, f64) = (2.9, 6.0, 1.7);
-/// Maximum width of the name of a row, a column or a map.
+/// Maximum width of the name of a row, of a column or of a map.
 const NAME: f64 = 110.0;
-/// Width of the bar of the color scale, its distance from the maps, and its minimum height.
+/// Bar that shows the color scale: its width, its distance from the maps, and its minimum height.
 const BAR: (f64, f64, f64) = (9.0, 12.0, 90.0);
 const STEPS: usize = 48;
-/// Maximum number of tick labels at the bar.
+/// Maximum number of tick labels next to the bar that shows the color scale.
 const TICKS: usize = 6;
-/// Maximum width of a picture without a given width: the width of a page.
+/// Maximum width of a picture whose width is not given: the width of a page.
 const WIDEST: f64 = 504.0;
-/// Color of the largest loss: orange, whose gray level differs from that of the blue of gains.
+/// Color of the largest loss: orange. In gray print, it differs from the blue of gains.
 const LOSS: [f64; 3] = [179.0, 88.0, 6.0];
 /// Color of the largest gain: blue.
 const GAIN: [f64; 3] = [8.0, 69.0, 148.0];
-/// Color of the ratio 1.
+/// Color of a ratio of 1, which is neither a gain nor a loss.
 const NONE: [f64; 3] = [247.0, 247.0, 247.0];
 /// Color of the lowest value on a scale of values other than ratios.
 const PALE: [f64; 3] = [236.0, 243.0, 250.0];
 /// Color of the highest value on a scale of values other than ratios.
 const DARK: [f64; 3] = [8.0, 64.0, 129.0];
-/// Lightness below which a cell gets white text.
+/// Lightness of a color below which the text on it is white.
 const IS_DARK: f64 = 0.52;
-/// Minimum ratio at the ends of the ratio scale, so that noise does not look dark.
+/// Minimum ratio at the upper end of the scale of ratios. Without it, differences as small as noise could
+/// look dark.
 const MIN_RATIO: f64 = 1.02;
 
-/// Mapping from values to colors.
+/// Mapping from values to positions on the color scale.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     low: f64,
@@ -63,7 +65,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// Returns the position of a value on the scale, from 0 to 1.
+    /// Returns the position of a value on the color scale, from 0 to 1.
     fn place(self, value: f64) -> f64 {
         let part = match self.is_ratio {
             true => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
@@ -104,14 +106,14 @@ impl Scale {
 struct Layout {
     letters: f64,
     line: f64,
-    /// Width reserved for row names.
+    /// Width reserved for the names of rows, to the left of the maps.
     names: f64,
     field: Point,
     /// Number of maps side by side.
     columns: usize,
-    /// Width and height of a map with its name.
+    /// Width and height of a map, including its name.
     map: Point,
-    /// Height reserved for column names.
+    /// Height reserved for the names of columns, below the maps.
     below: f64,
     is_upright: bool,
     across: Vec<String>,
@@ -157,7 +159,8 @@ impl HeatMaps {
             let (row, column) = (number / layout.columns, number % layout.columns);
             let left = MARGIN + layout.names + column as f64 * layout.map.0;
             let top = MARGIN + row as f64 * layout.map.1;
-            // Maps in one column of the picture share the column names below the lowest map.
+            // Only the lowest of the maps that are drawn below each other has column names, which are the
+            // same for all of them.
             let is_lowest = number + layout.columns >= self.maps.len();
             self.map(&mut picture, &layout, (left, top), (column == 0, is_lowest), name);
             self.fields(&mut picture, &layout, (left, top + line), values, scale);
@@ -175,8 +178,8 @@ impl HeatMaps {
         let names = line + widest(&self.down.1).min(NAME) + APART;
         let fields = self.across.1.len().max(1) as f64;
         let gap = line;
-        // Maximizes the number of maps side by side at the minimum cell width; the remaining width makes
-        // cells wider.
+        // As many maps as possible are drawn side by side, with fields of minimum width. The width that
+        // remains makes the fields wider.
         let columns = ((room - names) / (fields * least * letters + gap)).floor().max(1.0);
         let columns = (columns as usize).clamp(1, self.maps.len().max(1));
         let field = ((room - names) / columns as f64 - gap) / fields;
@@ -189,7 +192,7 @@ impl HeatMaps {
         Layout { letters, line, names, field: (field, high * letters), columns, map, below, is_upright, across }
     }
 
-    /// Draws the names around a map.
+    /// Draws the names of rows and columns around a map.
     fn map(
         &self,
         picture: &mut Picture,
@@ -232,14 +235,14 @@ impl HeatMaps {
             let colour = scale.colour(scale.place(value));
             picture.rect((x, y), (x + width - 0.5, y + height - 0.5), colour);
             let letters = if lightness(colour) < IS_DARK { WHITE } else { BLACK };
-            // The text has as many digits as fit into the cell. A text of fewer than two digits would
-            // mislead, so it is omitted; the bar shows the value well enough.
+            // The text has as many digits as fit into the field. If fewer than two digits fit, the text would
+            // mislead and is omitted. The color alone then shows the value.
             let text = (2..=4).rev().map(|digits| short(value, digits)).find(|text| width_of(text, size) < width - 1.5);
             picture.text(&text.unwrap_or_default(), middle, Label { colour: letters, ..label });
         }
     }
 
-    /// Draws the bar of the color scale.
+    /// Draws the bar that shows the color scale, and its tick labels.
     fn bar(
         &self,
         picture: &mut Picture,
@@ -285,7 +288,7 @@ impl HeatMaps {
     }
 }
 
-/// Formats a value with at most `digits` significant digits, but keeps all digits before the decimal point.
+/// Formats a value with at most `digits` significant digits, but with all digits before the decimal point.
 fn short(value: f64, digits: usize) -> String {
     let (value, unit) = match value.abs() {
         size if size >= 1e9 => (value / 1e9, "G"),
@@ -328,8 +331,8 @@ mod tests {
         {
             assert!(svg.contains(&format!("\n{text}\n")), "no {text}: {svg}");
         }
-        // The picture has one rectangle for the background, three for the known cells, and one per step of
-        // the bar.
+        // The picture has one rectangle for the background, three for the fields with known values, and one
+        // for each step of the color bar.
         assert_eq!(svg.matches("<rect").count(), 1 + 3 + STEPS, "{svg}");
         assert!(svg.contains("#ECF3FA") && svg.contains("#084081"), "{svg}");
     }
@@ -341,7 +344,7 @@ mod tests {
         let values = (0..20).map(|at| Some(1.05 + 0.04 * f64::from(at))).collect();
         let maps = vec![("a".to_owned(), values)];
         let svg = HeatMaps { unit: "x".to_owned(), across, down, maps, are_ratios: true }.picture(Width::Single).svg();
-        // The bar may have tick labels 1 and 2.
+        // Only the color bar may have the tick labels 1 and 2. No field may have a text of a single digit.
         assert!(["1", "2"].iter().all(|digit| svg.matches(&format!("\n{digit}\n")).count() <= 1), "{svg}");
     }
 
@@ -353,7 +356,7 @@ mod tests {
         let greys = [0.25, 4.0, 1.0].map(|value| lightness(scale.colour(scale.place(value))));
         assert!(greys[0] < 0.5 && greys[1] < 0.5 && greys[2] > 0.9, "{greys:?}");
         assert_eq!(scale.ticks().iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["0.5", "1", "2"]);
-        // A negligible difference gets a color near the middle of the scale.
+        // A negligible difference from 1 gets a color near the middle of the scale.
         let same = maps([Some(1.0), Some(1.001), None, None], true).scale();
         assert!((same.place(1.001) - 0.5).abs() < 0.05);
         assert_eq!(maps([Some(0.0), Some(2.0), None, None], true).scale().place(1.0), 0.5);

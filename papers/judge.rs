@@ -17,25 +17,25 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Rule that our finding is expected to satisfy.
+/// Rule that our finding must satisfy to agree with the published finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// Our number equals the published one.
+    /// Exact: our number equals the published number.
     Exact,
-    /// Our effect has the published direction and at least a third of its size.
+    /// Sign: our effect has the direction of the published effect, and at least a third of its size.
     Sign,
-    /// Our numbers follow the published order.
+    /// Ordering: our numbers are in the order that the paper states.
     Ordering,
-    /// Our number has roughly the published size.
+    /// Factor: the size of our number is close to that of the published number.
     Factor,
 }
 
 impl Class {
-    /// All classes, in the order of the summary.
+    /// All classes of rules, in the order in which summaries list them.
     pub const ALL: [Self; 4] = [Self::Exact, Self::Sign, Self::Ordering, Self::Factor];
 
-    /// Returns the name used on pages and in options.
+    /// Returns the name of the class on results pages and in options.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -47,48 +47,49 @@ impl Class {
     }
 }
 
-/// Comparison of a published finding with ours.
+/// Comparison of a published finding with ours, which is a row of a table on a results page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComparisonRow {
-    /// Quantity that is compared.
+    /// Name of the quantity that is compared.
     pub what: String,
-    /// Our finding.
+    /// Our finding, as text.
     pub ours: String,
-    /// Published finding.
+    /// Published finding, as text.
     pub published: String,
     /// Rule that our finding is expected to satisfy.
     pub class: Class,
-    /// True if our finding satisfies the rule.
+    /// True if our finding satisfies the rule of the class.
     pub passed: bool,
-    /// True if the row could have failed and therefore counts as evidence.
+    /// True if the comparison could have failed, and therefore counts as evidence.
     #[serde(default = "is_evidence")]
     pub is_evidence: bool,
-    /// Explanation of a failure, or a remark; may be empty.
+    /// Reason why the comparison fails, or a remark; may be empty.
     pub why: String,
 }
 
-/// Default of `is_evidence` in stored rows that lack the field.
+/// Value of `is_evidence` for stored comparisons that lack this field.
 fn is_evidence() -> bool {
     true
 }
 
-/// Neutral value of a metric, and the smallest distance from it that counts as an effect.
+/// Neutral value of a metric, which stands for no effect, and the largest distance from it that does not
+/// count as an effect.
 #[derive(Clone, Copy, Debug)]
 pub struct Effect {
-    /// Value of the metric without an effect.
+    /// Value of the metric if there is no effect, such as 1 for a ratio.
     pub neutral: f64,
-    /// Largest distance from `neutral` that still counts as no effect.
+    /// Largest distance of the metric from `neutral` that still counts as no effect.
     pub none: f64,
 }
 
 impl Effect {
-    /// Effect on a ratio; up to 2 % counts as none.
+    /// Effect on a ratio, where a difference of up to 2 % from 1 counts as no effect.
     pub const RATIO: Self = Self { neutral: 1.0, none: 0.02 };
-    /// Effect on a change in percent; up to 2 percentage points count as none.
+    /// Effect on a change in percent, where up to 2 percentage points count as no effect.
     pub const PERCENT: Self = Self { neutral: 0.0, none: 2.0 };
 
-    /// Returns the number that shows a third of the published effect; `None` if the published number shows no
-    /// effect.
+    /// Returns the number that our number must reach: it shows a third of the published effect, and at least
+    /// the minimum effect. Returns `None` if the published number shows no effect.
     #[must_use]
     pub fn least(self, published: f64) -> Option<f64> {
         let published = published - self.neutral;
@@ -96,7 +97,8 @@ impl Effect {
         (published.abs() > self.none).then_some(self.neutral + least.copysign(published))
     }
 
-    /// True if our number shows the published effect, or shows none if the published number shows none.
+    /// True if our number shows enough of the published effect. If the published number shows no effect, true
+    /// if ours shows none either.
     #[must_use]
     pub fn shows(self, ours: f64, published: f64) -> bool {
         match self.least(published) {
@@ -107,19 +109,19 @@ impl Effect {
     }
 }
 
-/// Largest increase that still counts as equal in a [`ComparisonRow::ordering`].
+/// Largest increase between two numbers that [`ComparisonRow::ordering`] still treats as equal.
 const SAME: f64 = 1e-9;
 
 impl ComparisonRow {
-    /// Creates a row with a custom rule, which `published` states.
+    /// Creates a comparison with a rule of its own, which the text `published` states.
     #[must_use]
     pub fn claim(class: Class, what: &str, ours: &str, published: &str, passed: bool) -> Self {
         let [what, ours, published] = [what, ours, published].map(str::to_owned);
         Self { what, ours, published, class, passed, is_evidence: true, why: String::new() }
     }
 
-    /// Creates a row of class sign: our number must show the published effect, or none if the published
-    /// number shows none.
+    /// Creates a comparison of class sign. Our number must show enough of the published effect, or no effect
+    /// if the published number shows none.
     #[must_use]
     pub fn sign(what: &str, ours: f64, published: f64, effect: Effect) -> Self {
         let least = match effect.least(published) {
@@ -133,21 +135,23 @@ impl ComparisonRow {
         Self::claim(Class::Sign, what, &number(ours), &published_and_least, effect.shows(ours, published))
     }
 
-    /// Creates a row of class factor: our distance from `neutral` must be half to twice the published
-    /// distance, on the same side.
+    /// Creates a comparison of class factor. Our number must be on the same side of `neutral` as the
+    /// published number, at half to twice its distance.
     #[must_use]
     pub fn factor(what: &str, ours: f64, published: f64, neutral: f64) -> Self {
         let part = (ours - neutral) / (published - neutral);
         Self::of(Class::Factor, what, ours, published, (0.5..=2.0).contains(&part))
     }
 
-    /// Creates a row of class factor for shares: they may differ by at most `most` percentage points.
+    /// Creates a comparison of class factor for percentages. Our percentage may differ from the published one
+    /// by at most `most` percentage points.
     #[must_use]
     pub fn points(what: &str, ours: f64, published: f64, most: f64) -> Self {
         Self::of(Class::Factor, what, ours, published, (ours - published).abs() <= most)
     }
 
-    /// Creates a row of class ordering: our numbers, given in the order that the paper states, must not rise.
+    /// Creates a comparison of class ordering. Our numbers, given in the order that the paper states, must
+    /// not increase from one to the next.
     #[must_use]
     pub fn ordering(what: &str, ours: &[(&str, f64)]) -> Self {
         let passed = ours.is_sorted_by(|(_, one), (_, next)| *next <= *one + SAME);
@@ -156,26 +160,27 @@ impl ComparisonRow {
         Self::claim(Class::Ordering, what, &cells.join(", "), &names.join(" ≥ "), passed)
     }
 
-    /// Creates a row of class exact: our text or count must equal the published one.
+    /// Creates a comparison of class exact. Our text or count must equal the published one.
     #[must_use]
     pub fn exact(what: &str, ours: impl ToString, published: impl ToString) -> Self {
         let [ours, published] = [ours.to_string(), published.to_string()];
         Self::claim(Class::Exact, what, &ours, &published, ours == published)
     }
 
-    /// Adds an explanation if the row does not hold.
+    /// Adds an explanation if the comparison fails.
     #[must_use]
     pub fn explain_failure(self, why: impl FnOnce() -> String) -> Self {
         if self.passed { self } else { self.with_reason(&why()) }
     }
 
-    /// Marks the row as not being evidence, for the given reason. It is shown, but not counted.
+    /// Marks the comparison as no evidence, for the given reason. Results pages show it, but summaries do not
+    /// count it.
     #[must_use]
     pub fn mark_no_evidence(self, why: &str) -> Self {
         Self { is_evidence: false, why: why.to_owned(), ..self }
     }
 
-    /// Adds an explanation to the row.
+    /// Adds an explanation or a remark to the comparison.
     #[must_use]
     pub fn with_reason(self, why: &str) -> Self {
         Self { why: why.to_owned(), ..self }
@@ -186,34 +191,36 @@ impl ComparisonRow {
     }
 }
 
-/// Formats a number with two decimal places below 10, one below 100, and none above.
+/// Formats a number with two decimal places if it is below 10, with one if it is below 100, and otherwise
+/// with none.
 #[must_use]
 pub fn number(value: f64) -> String {
     let places = if value.abs() < 10.0 { 2 } else { usize::from(value.abs() < 100.0) };
     format!("{value:.places$}")
 }
 
-/// Returns the geometric mean; `None` if there are no values or one is not positive.
+/// Returns the geometric mean of the values; `None` if there are no values or one of them is not positive.
 #[must_use]
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     let is_defined = !values.is_empty() && values.iter().all(|value| *value > 0.0);
     is_defined.then(|| (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
 }
 
-/// Returns the harmonic mean; `None` if there are no values or one is not positive.
+/// Returns the harmonic mean of the values; `None` if there are no values or one of them is not positive.
 #[must_use]
 pub fn harmonic_mean(values: &[f64]) -> Option<f64> {
     let is_defined = !values.is_empty() && values.iter().all(|value| *value > 0.0);
     is_defined.then(|| values.len() as f64 / values.iter().map(|value| value.recip()).sum::<f64>())
 }
 
-/// Returns the arithmetic mean; `None` if there are no values.
+/// Returns the arithmetic mean of the values; `None` if there are no values.
 #[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Returns the median, or the upper of the two middle values; `None` if there are no values.
+/// Returns the median of the values, which is the upper of the two middle values if their number is even.
+/// Returns `None` if there are no values.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut values = values.to_vec();
@@ -221,8 +228,9 @@ pub fn median(values: &[f64]) -> Option<f64> {
     values.get(values.len() / 2).copied()
 }
 
-/// Returns the lowest and the highest mean with one element left out, which shows how much a single element
-/// decides. `None` if there are fewer than two elements, or if one of these means is undefined.
+/// Returns the leave-one-out range of a mean: the lowest and the highest mean with one of the values left
+/// out. It shows how much a single value decides. Returns `None` if there are fewer than two values, or if
+/// one of these means is undefined.
 #[must_use]
 pub fn leave_one_out<T: Clone>(of: &[T], mean: impl Fn(&[T]) -> Option<f64>) -> Option<(f64, f64)> {
     let without = |at: usize| mean(&[&of[..at], &of[at + 1..]].concat());
@@ -279,7 +287,7 @@ mod tests {
     fn a_mean_that_one_number_makes_is_far_from_that_without_it() {
         assert_eq!(leave_one_out(&[1.0, 2.0, 9.0], mean), Some((1.5, 5.5)));
         assert_eq!(leave_one_out(&[4.0, 4.0], geometric_mean), Some((4.0, 4.0)));
-        // Leaving out the only number leaves no numbers, so there is no range.
+        // If the only number is left out, none remains, so there is no range.
         assert_eq!(leave_one_out(&[1.0], |of| Some(of.len() as f64)), None);
         assert_eq!(leave_one_out(&[1.0, 0.0, 2.0], geometric_mean), None);
     }

@@ -1,8 +1,9 @@
 //! # Reproduced figures of the papers
-//! Each figure lists its simulation points and gets their results from the [`runs::Runner`]. The runner
-//! simulates several points in parallel and reuses results from disk ([`store`]). A figure compares its
-//! numbers with the published ones by fixed rules ([`judge`]), draws charts ([`chart`]) and returns a
-//! [`page`]. A page consists of Markdown, CSV and SVG files, each written atomically.
+//! Each figure lists its simulation points (a launch file on a machine) and gets their results from the
+//! [`runs::Runner`]. The runner simulates several points in parallel and reuses results from disk
+//! ([`store`]). A figure compares its numbers with the published ones by fixed rules ([`judge`]), draws
+//! charts ([`chart`]) and returns a [`page`]. A page consists of Markdown, CSV and SVG files, each written
+//! atomically.
 
 mod accelsim;
 mod anssari2012;
@@ -44,14 +45,15 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use runs::Runner;
 use warpsieve::kernels::{list_folder, name_of};
 
-/// Error that keeps a figure from being drawn.
+/// Reason why a figure cannot be drawn.
 #[derive(Debug)]
 pub enum FigureError {
     /// The input is invalid, or a file cannot be read or written.
     Input(Report),
-    /// Runs violated a rule of the model, computed wrong results, or did not finish.
+    /// At least one run violated a rule of the model, computed wrong results, or did not finish.
     Failed(String),
-    /// A signal with this number requested termination. Results finished before it are kept.
+    /// A signal with this number requested the end of the process. Results of runs that have already finished
+    /// remain in the store.
     Interrupted(usize),
 }
 
@@ -61,21 +63,22 @@ impl From<Report> for FigureError {
     }
 }
 
-/// Figure, table or other set of measurements that is published on one page.
+/// Figure, table or other set of measurements that has a results page of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
-    /// Name of the figure, and path of its files below the results folder: `li2015/fig8`.
+    /// Name of the figure, such as `li2015/fig8`. It is also the path of the figure's files below the results
+    /// folder.
     pub name: &'static str,
-    /// Short description of the content, for listings.
+    /// Short description of what the figure shows, for lists of figures.
     pub description: &'static str,
     /// Function that runs the measurements and draws the page.
     pub draw: fn(&Session) -> Result<Page, FigureError>,
 }
 
-/// Name that selects every figure on the command line.
+/// Name that stands for all figures on the command line.
 pub const ALL: &str = "all";
 
-/// Returns every figure, in drawing order.
+/// Returns every figure, in the order in which they are drawn.
 pub fn figures() -> impl Iterator<Item = &'static Figure> {
     [
         suite::FIGURES,
@@ -94,8 +97,8 @@ pub fn figures() -> impl Iterator<Item = &'static Figure> {
     .flatten()
 }
 
-/// Returns the names that select figures, each with a description: `all`, every paper, and every single
-/// figure.
+/// Returns the names by which figures can be selected, each with a description. They are `all`, the name of
+/// every paper, and the name of every figure.
 #[must_use]
 pub fn names() -> Vec<(&'static str, String)> {
     let mut names = vec![(ALL, "Every figure".to_owned())];
@@ -111,7 +114,8 @@ pub fn names() -> Vec<(&'static str, String)> {
 }
 
 impl Figure {
-    /// True if `asked` selects this figure: it is the name of the figure, the name of its paper, or `all`.
+    /// True if the name `asked` selects this figure. It may be the name of the figure, the name of its paper,
+    /// or `all`.
     #[must_use]
     pub fn is_selected_by(&self, asked: &str) -> bool {
         let is_of = || self.name.strip_prefix(asked).is_some_and(|rest| rest.starts_with('/'));
@@ -125,36 +129,36 @@ impl Figure {
 /// line.
 const SECTORS: &str = "l1.bypass_sectors=32";
 
-/// Session in which figures are drawn: kernels, options and runner.
+/// Everything that drawing a figure needs: kernels, options, and a runner for simulations.
 #[derive(Debug)]
 pub struct Session {
-    /// Folder of the kernels.
+    /// Folder that contains the kernels.
     pub kernels: PathBuf,
-    /// True to use the small problem sizes.
+    /// True if figures use the small problem sizes (quick mode).
     pub is_quick: bool,
     /// True to suppress the progress display.
     pub is_quiet: bool,
-    /// Runner that simulates points or takes their results from the store.
+    /// Runner that simulates points, or takes their results from the store on disk.
     pub runner: Runner,
 }
 
 impl Session {
-    /// Returns the path of the launch file of a kernel: `small` in quick mode, `size` otherwise.
+    /// Returns the path of a kernel's launch file. Its name is `size`, or `small` in quick mode.
     fn launch(&self, kernel: &str, size: &str) -> PathBuf {
         let size = if self.is_quick { "small" } else { size };
         self.kernels.join(kernel).join(format!("{size}.toml"))
     }
 
-    /// Returns the kernels that have a launch file of the main size, each with its path. Quick mode uses the
-    /// small size instead.
+    /// Returns the kernels that have a launch file of their main problem size, each with the path of that
+    /// file. In quick mode, the path is that of the small problem size instead.
     fn suite(&self) -> Result<Vec<(String, PathBuf)>, Report> {
         let names = list_folder(&self.kernels)?.into_iter().map(|folder| name_of(&folder));
         let kernels = names.map(|kernel| (self.launch(&kernel, "launch"), kernel));
         Ok(kernels.filter(|(path, _)| path.is_file()).map(|(path, kernel)| (kernel, path)).collect())
     }
 
-    /// Applies `work` to every element on the runner's threads, with a progress display. Used for work other
-    /// than simulations.
+    /// Applies `work` to every element on several threads, and displays the progress. It serves for work
+    /// other than simulations.
     fn map_parallel<T: Sync, U: Send>(
         &self,
         things: &[T],
@@ -172,7 +176,7 @@ impl Session {
     }
 }
 
-/// Entity that has a row on a page, identified by its name in the paper.
+/// Something that has a row on a results page and a name in a paper, such as an application.
 trait Named {
     fn name(&self) -> &'static str;
 }
@@ -183,7 +187,7 @@ impl<T: Named> Named for &T {
     }
 }
 
-/// Returns the index of the element with this name.
+/// Returns the index of the element that has the given name.
 fn index_of(all: &[impl Named], name: &str) -> usize {
     match all.iter().position(|one| one.name() == name) {
         Some(at) => at,

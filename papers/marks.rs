@@ -1,12 +1,12 @@
 //! # Marks of series
-//! Color, bar hatch and line marker of each series. Hatches and markers distinguish series without color, for
-//! gray prints and for readers who cannot see the colors.
+//! Marks by which a chart distinguishes its series: color, hatch of bars and marker of lines. Hatches and
+//! markers help in gray prints, and help readers who cannot see the colors.
 
 use plotters::style::{BLACK, HSLColor, RGBColor, WHITE};
 
 use super::picture::{Hatch, Lines, Picture, Point};
 
-/// Colors that remain distinguishable with red-green color blindness (Okabe and Ito).
+/// Colors that readers with red-green color blindness can distinguish (Okabe and Ito).
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
@@ -17,15 +17,15 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(150, 150, 150),
     RGBColor(60, 60, 60),
 ];
-/// Half the size of a marker, in points.
+/// Half of the width of a marker, in points.
 pub(crate) const MARKER: f64 = 2.3;
 /// Number of marker shapes.
 const SHAPES: usize = 8;
-/// Lightness below which a color gets white hatch lines.
+/// Lightness of a color below which the hatch lines on it are white.
 const IS_DARK: f64 = 0.5;
 
-/// Returns the color of a series. Beyond the predefined colors, consecutive series get clearly different
-/// generated colors.
+/// Returns the color of a series. If there are more series than predefined colors, a color is computed that
+/// differs clearly from that of the series before.
 pub(crate) fn colour(number: usize) -> RGBColor {
     COLOURS.get(number).copied().unwrap_or_else(|| {
         let further = (number - COLOURS.len()) as f64;
@@ -40,8 +40,8 @@ pub(crate) fn lightness(RGBColor(red, green, blue): RGBColor) -> f64 {
     (0.299 * f64::from(red) + 0.587 * f64::from(green) + 0.114 * f64::from(blue)) / 255.0
 }
 
-/// Hatches from the second series on. The flags of a hatch mean rising, falling, horizontal and vertical
-/// lines.
+/// Hatches of the second to the eighth series. The four flags of a hatch stand for lines that rise, that
+/// fall, that are horizontal and that are vertical.
 const HATCHES: [[bool; 4]; 7] = [
     [true, false, false, false],
     [false, true, false, false],
@@ -52,8 +52,8 @@ const HATCHES: [[bool; 4]; 7] = [
     [true, false, true, false],
 ];
 
-/// Returns the hatch of a series; the first series has none. The pattern shifts by one after every eight
-/// series, so that series `n` and `n + 8` differ.
+/// Returns the hatch of a series; the first series has none. After every eight series, the assignment shifts
+/// by one hatch, so that series `n` and `n + 8` differ.
 fn hatch(number: usize) -> Option<Hatch> {
     let kind = (number + number / COLOURS.len()) % (HATCHES.len() + 1);
     let [rising, falling, level, upright] = *HATCHES.get(kind.checked_sub(1)?)?;
@@ -61,14 +61,14 @@ fn hatch(number: usize) -> Option<Hatch> {
     Some(Hatch { lines, is_white: lightness(colour(number)) < IS_DARK })
 }
 
-/// Draws the box of a bar in the color and hatch of its series.
+/// Draws a bar with the color and the hatch of its series.
 pub(crate) fn fill(picture: &mut Picture, from: Point, to: Point, number: usize) {
     picture.draw_hatched(from, to, colour(number), hatch(number));
     let (left, right) = (from.0, to.0);
     picture.line(&[from, (right, from.1), to, (left, to.1), from], 0.3, BLACK);
 }
 
-/// Draws the marker of a series on a white disk, which separates it from other marks.
+/// Draws the marker of a series on a white disk. The disk separates it from lines and markers below it.
 pub(crate) fn marker(picture: &mut Picture, at: Point, half: f64, number: usize) {
     let colour = colour(number);
     picture.circle(at, 1.2 * half, WHITE);

@@ -1,6 +1,7 @@
 //! # Stored metrics of a run
-//! Data of a run from which tables are made: the report, without large and host-specific data, and the cost
-//! of the machine's structures.
+//! Data of a run from which tables are made. They are the report of the run, the area of the machine, and the
+//! energy of the run. Large data, and data about the computer that ran the simulator, are left out of the
+//! report.
 
 use std::path::PathBuf;
 
@@ -14,33 +15,34 @@ use crate::store::Input;
 use warpsieve::estimate::{Activity, Block, Energy, Unit};
 use warpsieve::run::{Outcome, RunError, RunOptions, RunReport, Trace, fits, replay, run};
 
-/// Technology node for energy and area.
+/// Technology node for which energy and area are estimated.
 const NODE: Node = Node::N45;
 
-/// Workload of a run.
+/// Workload that a run simulates.
 #[derive(Debug)]
 pub enum WorkloadFile {
-    /// Launch file.
+    /// Path of a launch file.
     Launch(PathBuf),
-    /// Trace.
+    /// Trace that Accel-Sim can read.
     Trace(Trace),
 }
 
-/// Stored metrics of a run that ended in any way other than an interruption.
+/// Stored metrics of a run. A run that stops early or computes wrong results is stored too, but an
+/// interrupted run is not.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct RunMeasurement {
-    /// Report of the run.
+    /// Report of the run, without large data and data about the computer.
     pub report: RunReport,
-    /// Area of the machine in mm2.
+    /// Area of the simulated machine in mm2.
     pub mm2: f64,
-    /// Energy of the run, in the order of [`BlockEnergy::all`].
+    /// Energy of the run, by hardware block. The order is that of [`BlockEnergy::all`].
     pub energy: Vec<BlockEnergy>,
 }
 
-/// Energy of a block, or the sum over all blocks of one kind.
+/// Energy of a hardware block, or of all hardware blocks of the same kind together.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct BlockEnergy {
-    /// Path of the block, such as `sm.l1`; empty for the whole machine.
+    /// Path of the hardware block, such as `sm.l1`; empty for the whole machine.
     pub block: String,
     /// Dynamic energy of all events, in pJ.
     pub dynamic_pj: f64,
@@ -49,7 +51,7 @@ pub struct BlockEnergy {
 }
 
 impl WorkloadFile {
-    /// Returns the content hash of the workload, which is part of the key of its results.
+    /// Returns the hash of the workload's contents. It is part of the key under which a result is stored.
     ///
     /// # Errors
     /// If the files of the workload cannot be read.
@@ -73,7 +75,7 @@ impl WorkloadFile {
 }
 
 impl RunMeasurement {
-    /// Runs a workload on a machine. A run that stops early, or whose results are wrong, is measured too.
+    /// Runs a workload on a machine. A run that stops early or computes wrong results is returned as well.
     ///
     /// # Errors
     /// If the input is invalid, or the run is interrupted.
@@ -103,15 +105,16 @@ impl RunMeasurement {
 }
 
 impl BlockEnergy {
-    /// Lists the energies of the whole machine, of each kind of outermost block, and of the units inside SMs
-    /// and partitions.
+    /// Returns the energy of the whole machine, of each kind of outermost hardware block, and of the units
+    /// inside SMs and memory partitions.
     #[must_use]
     pub fn all(energy: &Energy) -> Vec<Self> {
         let &Energy { dynamic_pj, leakage_pj, .. } = energy;
         let mut parts = vec![Self { block: String::new(), dynamic_pj, leakage_pj }];
         for unit in &energy.blocks {
             parts.push(Self::of(unit, unit.block.to_string()));
-            // Only kinds with several blocks are split, because these blocks contain the caches.
+            // Only hardware blocks that occur several times, such as SMs and partitions, are split into their
+            // units: they contain the caches.
             let inside = unit.children.iter().filter(|_| unit.units > 1);
             parts.extend(inside.map(|child| Self::of(child, format!("{}.{}", unit.block, child.block))));
         }

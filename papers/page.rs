@@ -1,6 +1,6 @@
-//! # Pages
+//! # Results pages
 //! Output of a figure below `docs/results`: the Markdown page, its numbers as CSV, its charts, and the
-//! comparison rows that the summary counts. Each file is written atomically.
+//! comparisons with a paper that summaries count. Each file is written atomically.
 
 use std::fs;
 use std::io::Write;
@@ -18,29 +18,30 @@ use super::scatter::Scatter;
 /// Complete output of a figure, ready to be written.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// Path of the files below the results folder, without extensions: `li2015/fig8`.
+    /// Path of the figure's files below the results folder, without file name extensions, such as
+    /// `li2015/fig8`.
     pub name: String,
     /// Text of the page, in Markdown.
     pub markdown: String,
     /// Numbers of the page, in CSV.
     pub csv: String,
-    /// Charts, each with the suffix of its file name; the suffix may be empty.
+    /// Charts of the page. Each has a suffix for its file name, which may be empty.
     pub charts: Vec<(String, Drawing)>,
-    /// Rows that compare our findings with published ones; empty where no paper states a comparable finding.
+    /// Comparisons of our findings with published ones; empty if no paper states anything comparable.
     pub rows: Vec<ComparisonRow>,
 }
 
-/// Chart of one of the supported types.
+/// Drawing of one of the supported types.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Drawing {
-    /// Bar chart or line chart.
+    /// Bar chart or line chart over groups.
     Chart(Chart),
     /// Scatter plot of two metrics.
     Scatter(Scatter),
 }
 
 impl Drawing {
-    /// Returns the chart with its title as SVG, in its natural width.
+    /// Returns the drawing as SVG, with its title and in its natural width.
     #[must_use]
     pub fn svg(&self) -> String {
         match self {
@@ -49,7 +50,7 @@ impl Drawing {
         }
     }
 
-    /// Returns the chart for print, without its title, which becomes the caption.
+    /// Returns the drawing for a printed paper. It has no title, since the caption takes its place.
     #[must_use]
     pub fn for_print(&self, width: Width) -> Picture {
         match self.clone() {
@@ -66,18 +67,18 @@ impl Drawing {
     }
 }
 
-/// Extension of the files with comparison rows.
+/// File name extension of the files that store comparisons with papers.
 const ROWS: &str = "rows.csv";
 
 impl Page {
-    /// Returns the path of a figure's files below the results folder, without extension. Quick mode has
-    /// different file names.
+    /// Returns the path of a figure's files below the results folder, without file name extension. In quick
+    /// mode (small problem sizes), the files have other names.
     #[must_use]
     pub fn name(figure: &str, is_quick: bool) -> String {
         if is_quick { format!("{figure}-quick") } else { figure.to_owned() }
     }
 
-    /// Creates a page that begins with the title and the command that reproduces the page.
+    /// Creates a page that begins with its title and the command that reproduces it.
     #[must_use]
     pub fn new(figure: &str, is_quick: bool, title: &str) -> Self {
         let option = if is_quick { " --quick" } else { "" };
@@ -87,7 +88,7 @@ impl Page {
         Self { name: Self::name(figure, is_quick), markdown, ..Self::default() }
     }
 
-    /// Creates a page with a description of the measurement and the comparison with the paper.
+    /// Creates a page that begins with a description of the measurement and the comparisons with the paper.
     #[must_use]
     pub fn with_comparison(figure: &str, is_quick: bool, title: &str, about: &str, rows: Vec<ComparisonRow>) -> Self {
         let mut page = Self::new(figure, is_quick, title);
@@ -96,19 +97,20 @@ impl Page {
         page
     }
 
-    /// Adds a paragraph.
+    /// Adds a paragraph to the page.
     pub fn text(&mut self, text: &str) {
         self.markdown.push('\n');
         self.markdown.push_str(text.trim_end());
         self.markdown.push('\n');
     }
 
-    /// Adds a table. Columns from `first` on hold numbers and are right-aligned.
+    /// Adds a table to the page. The columns from index `first` on contain numbers and are right-aligned.
     pub fn table(&mut self, head: &[&str], rows: Vec<Vec<String>>, first: usize) {
         self.text(&table(head, rows, first));
     }
 
-    /// Adds a table and also stores it as the CSV of the page. Columns from `first` on hold numbers.
+    /// Adds a table to the page, and stores the same table as the CSV of the page. The columns from index
+    /// `first` on contain numbers.
     ///
     /// # Errors
     /// If a row has a different number of cells than `head`.
@@ -118,7 +120,7 @@ impl Page {
         Ok(())
     }
 
-    /// Adds the table of comparison rows with their verdicts, and below it the explanations.
+    /// Adds a table of the comparisons and of whether each holds. Below the table are the explanations.
     pub fn add_rows(&mut self, rows: Vec<ComparisonRow>) {
         let evidence = || rows.iter().filter(|row| row.is_evidence);
         let (all, passed) = (evidence().count(), evidence().filter(|row| row.passed).count());
@@ -145,20 +147,22 @@ impl Page {
         self.rows.extend(rows);
     }
 
-    /// Adds a chart. `suffix` distinguishes the file names of several charts on one page.
+    /// Adds a bar or line chart to the page. `suffix` distinguishes the files of several charts on the same
+    /// page.
     pub fn chart(&mut self, suffix: &str, chart: &Chart) {
         self.drawing(suffix, Drawing::Chart(chart.clone()));
     }
 
-    /// Adds a chart of any type.
+    /// Adds a drawing of any supported type to the page. `suffix` distinguishes the files of several drawings
+    /// on the same page.
     pub fn drawing(&mut self, suffix: &str, drawing: Drawing) {
         let file = self.name.rsplit('/').next().unwrap_or_default().to_owned();
         self.text(&format!("![{}]({file}{suffix}.svg)", drawing.title()));
         self.charts.push((suffix.to_owned(), drawing));
     }
 
-    /// Writes all files below `folder` and returns their paths. With `printed`, charts are also written as
-    /// PDF in that width.
+    /// Writes all files of the page below `folder`, and returns their paths. If `printed` gives a width,
+    /// writes each chart also as a PDF of that width.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -200,8 +204,8 @@ fn rows_as_csv(rows: &[ComparisonRow]) -> Result<String, Report> {
     String::from_utf8(writer.into_inner().into_diagnostic()?).into_diagnostic()
 }
 
-/// Reads the comparison rows of all figures of a paper from a results folder, either the rows of quick mode
-/// or those of full size.
+/// Reads the comparisons of all figures of a paper from a results folder. They are either those of quick mode
+/// or those of the full problem sizes.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -227,7 +231,7 @@ pub fn rows(folder: &Path, paper: &str, is_quick: bool) -> Result<Vec<Comparison
     Ok(found)
 }
 
-/// Formats a Markdown table. Columns from `first` on hold numbers and are right-aligned.
+/// Formats a Markdown table. The columns from index `first` on contain numbers and are right-aligned.
 #[must_use]
 pub fn table(head: &[&str], rows: Vec<Vec<String>>, first: usize) -> String {
     let mut table = Table::new();
@@ -236,7 +240,7 @@ pub fn table(head: &[&str], rows: Vec<Vec<String>>, first: usize) -> String {
     format!("{table}\n")
 }
 
-/// Formats a table as comma-separated values.
+/// Formats a table as comma-separated values (CSV).
 ///
 /// # Errors
 /// If a row has a different number of cells than `head`.
@@ -290,7 +294,7 @@ mod tests {
         assert!(svg.is_file() && !pdf.exists());
         page.write(folder.path(), Some(Width::Single)).unwrap();
         assert!(fs::read(&pdf).unwrap().starts_with(b"%PDF-"));
-        // Printed charts have a caption instead of a title.
+        // A printed chart has a caption in place of its title.
         assert!(page.charts[0].1.svg().contains("\nHits\n"));
         assert!(!page.charts[0].1.for_print(Width::Single).svg().contains("\nHits\n"));
     }

@@ -1,7 +1,7 @@
 //! # Running simulations for figures
-//! A point is a launch file together with a machine, designs and settings. Points run on several threads;
-//! points with a stored result do not run again. Results come in the order of the points and do not depend on
-//! the number of threads.
+//! A simulation point is a launch file together with a machine, designs and settings. Points run on several
+//! threads, and a point whose result is stored does not run again. Results come in the order of the points
+//! and do not depend on the number of threads.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -24,34 +24,35 @@ use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::crash;
 use warpsieve::run::{Counters, Outcome, RunError, RunOptions, RunReport, Verdict, run};
 
-/// Simulation point.
+/// Simulation point: a launch file and the machine that runs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// Path of the launch file.
+    /// Path of the launch file to run.
     pub launch: PathBuf,
-    /// Machine, designs and settings.
+    /// Machine with its designs and settings.
     pub request: Request,
 }
 
 /// Results of a finished run on the clocked machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunResult {
-    /// All statistics counters.
+    /// All counters of the run's statistics.
     pub counters: Counters,
-    /// True if the results were checked against references.
+    /// True if the run finished and its results were checked and found correct.
     pub is_checked: bool,
-    /// Kernels for which a throttling scheme found a limit, each with the limit in warps per scheduler.
+    /// Kernels for which a throttling scheme chose a limit on warps. Each has the limit in warps per
+    /// scheduler.
     pub warp_limits: Vec<(String, u8)>,
 }
 
-/// Error that leaves a point without a result.
+/// Reason why a simulation point has no result.
 #[derive(Debug)]
 pub enum RunFailure {
-    /// The input is invalid.
+    /// The launch file, machine or another input is invalid.
     Input(RunError),
     /// The run failed, for the given reason.
     Failed(String),
-    /// The run was interrupted.
+    /// A signal interrupted the run.
     Interrupted,
 }
 
@@ -61,18 +62,18 @@ impl From<RunError> for RunFailure {
     }
 }
 
-/// Job whose result can be stored and reused.
+/// Simulation or other work whose result can be stored and reused.
 #[derive(Debug)]
 pub struct Job<W> {
-    /// Name of the job in messages.
+    /// Name of the job, for messages to the user.
     pub name: String,
     /// Key under which the result is stored.
     pub key: Key,
-    /// Input of the job.
+    /// Input of the job, such as a launch file and a machine.
     pub what: W,
 }
 
-/// Simulates points in parallel and stores the results.
+/// Runner that simulates points in parallel and stores their results.
 #[derive(Debug)]
 pub struct Runner {
     store: Store,
@@ -81,13 +82,13 @@ pub struct Runner {
     interrupt: Arc<AtomicUsize>,
 }
 
-/// Creates a request for a machine with designs and settings.
+/// Creates a machine request from a machine name, designs and settings.
 fn request(machine: &str, designs: &[&str], sets: &[&str]) -> Request {
     let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     Request { machine: machine.to_owned(), designs: owned(designs), sets: owned(sets) }
 }
 
-/// Returns the configuration of a machine with designs and settings.
+/// Returns the configuration of a machine after its designs and settings have been applied.
 ///
 /// # Errors
 /// If a name is unknown or a setting violates a rule.
@@ -96,7 +97,7 @@ pub fn resolve_config(machine: &str, designs: &[&str], sets: &[&str]) -> Result<
 }
 
 impl Point {
-    /// Creates a point from a launch file and a machine with designs and settings.
+    /// Creates a simulation point from a launch file and a machine with its designs and settings.
     #[must_use]
     pub fn new(launch: &Path, machine: &str, designs: &[&str], sets: &[&str]) -> Self {
         Self { launch: launch.to_owned(), request: request(machine, designs, sets) }
@@ -111,7 +112,7 @@ impl Point {
 
 impl Runner {
     /// Creates a runner with `jobs` threads, or with one thread per processor if `jobs` is 0. The runner
-    /// stops once `interrupt` holds the number of a signal.
+    /// stops once `interrupt` contains a signal number.
     ///
     /// # Errors
     /// If the threads cannot be started.
@@ -120,13 +121,13 @@ impl Runner {
         Ok(Self { store, pool, is_quiet, interrupt })
     }
 
-    /// Returns the thread pool, for work other than simulations.
+    /// Returns the runner's thread pool, for work other than simulations.
     #[must_use]
     pub fn pool(&self) -> &rayon::ThreadPool {
         &self.pool
     }
 
-    /// Runs points on the clocked machine.
+    /// Runs simulation points on the clocked machine, and returns their results.
     ///
     /// # Errors
     /// Same as [`Self::measure`]. A run that does not finish, or whose results are wrong, counts as failed.
@@ -134,8 +135,8 @@ impl Runner {
         self.run_clocked_until(points, None)
     }
 
-    /// Runs points on the clocked machine up to core cycle `last`. If a run has not finished by then, its
-    /// counters up to that cycle are returned, and its results are not checked.
+    /// Runs simulation points on the clocked machine up to core cycle `last`. For a run that has not finished
+    /// by then, returns the counters up to that cycle, and does not check its results.
     ///
     /// # Errors
     /// Same as [`Self::run_clocked`].
@@ -148,8 +149,8 @@ impl Runner {
         })
     }
 
-    /// Runs points on the clocked machine and stores a result that `of` extracts from each report. `kind`
-    /// distinguishes these results from other results of the same points.
+    /// Runs simulation points on the clocked machine. `of` extracts a result from the report of each run, and
+    /// this result is stored. `kind` distinguishes it from other stored results of the same point.
     ///
     /// # Errors
     /// Same as [`Self::run_clocked`]. A run that stops at the cycle limit of the options is not an error: its
@@ -177,7 +178,7 @@ impl Runner {
         })
     }
 
-    /// Runs one point per row and column. Results are returned row by row.
+    /// Runs one simulation point for each pair of a row and a column. Returns the results row by row.
     ///
     /// # Errors
     /// Same as [`Self::run_clocked`].
@@ -191,8 +192,8 @@ impl Runner {
         Ok(self.run_clocked(&points)?.chunks(columns.len()).map(<[RunResult]>::to_vec).collect())
     }
 
-    /// Applies `work` to each point, unless its result is stored. `kind` distinguishes these results from the
-    /// results of other work.
+    /// Applies `work` to each simulation point, unless its result is stored. `kind` distinguishes these
+    /// results from stored results of other work.
     ///
     /// # Errors
     /// Fails if the input is invalid, a point fails, or the run is interrupted. An invalid configuration is
@@ -245,8 +246,8 @@ impl Runner {
         Ok(wanted.into_iter().map(|number| results[number].clone()).collect())
     }
 
-    /// Runs all jobs in parallel, except those with a stored result. `ended` receives each result with the
-    /// index of its job.
+    /// Runs all jobs in parallel, except those with a stored result. Calls `ended` with the result of each
+    /// job and the index of the job.
     ///
     /// # Errors
     /// If a result cannot be stored.
@@ -267,14 +268,14 @@ impl Runner {
         self.pool.install(|| jobs.par_iter().with_max_len(1).enumerate().map(one).collect())
     }
 
-    /// Returns the stored result of a job, if there is one.
+    /// Returns the stored result of a job; `None` if there is none.
     #[must_use]
     pub fn read_stored<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
         self.store.get(key)
     }
 
-    /// Returns the stored result of a job, or runs the job and stores its result. The outer error means that
-    /// the result could not be stored.
+    /// Returns the stored result of a job. If there is none, runs the job and stores its result. The outer
+    /// error means that a result could not be stored.
     fn one<W, T: Serialize + DeserializeOwned>(
         &self,
         job: &Job<W>,
@@ -300,7 +301,7 @@ mod tests {
 
     use super::*;
 
-    /// Creates a runner with a folder of its own that holds two launch files.
+    /// Creates a runner whose store is a new temporary folder, which also contains two launch files.
     fn runner(jobs: u16) -> (tempfile::TempDir, Runner, Vec<Point>) {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Some(folder.path())).unwrap();

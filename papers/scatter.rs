@@ -8,7 +8,7 @@ use super::chart::linear_ticks;
 use super::marks::{MARKER, marker};
 use super::picture::{Anchor, Label, Picture, Width, reserved_width};
 
-/// Scatter plot of items with two metrics.
+/// Scatter plot of items by two of their metrics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scatter {
     /// Title of the plot.
@@ -17,22 +17,23 @@ pub struct Scatter {
     pub across: String,
     /// Label of the vertical axis.
     pub up: String,
-    /// Items to plot.
+    /// Items that the plot shows as markers.
     pub dots: Vec<Dot>,
 }
 
-/// Item of a scatter plot.
+/// Item in a scatter plot, drawn as a marker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dot {
     /// Name of the item in the legend.
     pub name: String,
-    /// Horizontal and vertical coordinate.
+    /// Horizontal and vertical coordinate of the item's marker.
     pub at: (f64, f64),
-    /// True if the line of the Pareto front passes through the marker.
+    /// True if the line of the Pareto front passes through the item's marker.
     pub is_on_line: bool,
 }
 
-/// Lengths are in points; names that end in `EMS` are relative to the font size.
+/// Lengths of the drawing, in points. Constants whose names end in `EMS` are multiples of the font size
+/// instead.
 const MARGIN: f64 = 4.0;
 const LINE_EMS: f64 = 1.4;
 const APART: f64 = 3.0;
@@ -41,7 +42,7 @@ const PLOT: (f64, f64) = (330.0, 250.0);
 /// Minimum width of the plot area.
 const MIN_WIDTH: f64 = 60.0;
 const TICKS: usize = 7;
-/// Scale factor of the markers on the line of the Pareto front.
+/// Factor by which markers on the line of the Pareto front are larger than other markers.
 const LARGER: f64 = 1.45;
 const GREY: RGBColor = RGBColor(217, 217, 217);
 
@@ -106,7 +107,8 @@ impl Scatter {
     }
 }
 
-/// Returns the ends of an axis: the range of all values plus a margin on both sides.
+/// Returns the lower and the upper end of an axis, which are the ends of the range of values plus a margin on
+/// both sides.
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let ends = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
     let (low, high) = if ends.0 <= ends.1 { ends } else { (0.0, 1.0) };
@@ -128,7 +130,7 @@ mod tests {
         let dots = vec![dot("a & b", (3.0, 2.0), true), dot("c", (2.0, 5.0), false), dot("d", (1.0, 1.0), true)];
         let scatter = Scatter { title: "Speed".to_owned(), dots, ..Scatter::default() };
         let svg = scatter.svg();
-        // Every item has one marker in the plot and one in the legend.
+        // Each item has one marker in the plot and one in the legend.
         for number in 0..3 {
             let RGBColor(red, green, blue) = colour(number);
             let fill = format!("fill=\"#{red:02X}{green:02X}{blue:02X}\"");
@@ -141,7 +143,8 @@ mod tests {
             .split_whitespace()
             .map(|point| point.split(',').map(|number| number.parse().unwrap()).collect())
             .collect();
-        // The line runs from the lower left, where y is larger, to the upper right.
+        // The line of the Pareto front runs from the lower left to the upper right. In SVG, y is larger at
+        // the lower end.
         assert_eq!(points.len(), 2, "{points:?}");
         assert!(points[0][0] < points[1][0] && points[0][1] > points[1][1], "{points:?}");
         assert_eq!(svg, scatter.svg());

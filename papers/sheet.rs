@@ -1,6 +1,6 @@
-//! # Sheets
-//! Table with one row per application and one column of numbers per machine or other variant. Most pages
-//! build their table, CSV and charts from it.
+//! # Tables of results
+//! Table with one row per application, and one column of numbers per machine or other variant. Most results
+//! pages make their tables, CSV files and charts from it.
 
 use std::iter::once;
 
@@ -10,24 +10,24 @@ use crate::chart::{Chart, Form, Series};
 use crate::judge::leave_one_out;
 use crate::page::{Page, comma_separated};
 
-/// Selects the lower or the upper end of the leave-one-out range of a mean.
+/// Function that selects the lower or the upper end of the leave-one-out range of a mean.
 type End = fn((f64, f64)) -> f64;
 const WITHOUT_ONE: [(&str, End); 2] =
     [("leave-one-out minimum", |(least, _)| least), ("leave-one-out maximum", |(_, most)| most)];
 
-/// Table of named rows and numeric columns, with rows of means below.
+/// Table of named rows with numeric columns. Rows of means can follow below.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Headings of the text columns, which precede the columns of numbers.
+    /// Headings of the text columns, which are to the left of the columns of numbers.
     heads: Vec<String>,
     texts: Vec<Vec<String>>,
     columns: Vec<Column>,
-    /// Rows of means below the named rows, each with its texts and one mean per column.
+    /// Rows of means, which are below the named rows. Each has its own texts and one mean per column.
     below: Vec<(Vec<String>, Vec<Mean>)>,
 }
 
-/// Mean of a column. `without_one` is the range of the mean over all ways to leave out one value, which shows
-/// how much a single value decides.
+/// Mean of a column. `without_one` is its leave-one-out range: the lowest and the highest mean with one value
+/// left out. It shows how much a single value decides.
 #[derive(Clone, Copy, Debug)]
 struct Mean {
     of_all: f64,
@@ -37,7 +37,7 @@ struct Mean {
 #[derive(Clone, Debug)]
 struct Column {
     name: String,
-    /// Number of digits after the decimal point.
+    /// Number of decimal places that are shown.
     places: usize,
     values: Vec<f64>,
 }
@@ -53,14 +53,15 @@ fn to_strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
 }
 
 impl Table {
-    /// Creates a table whose rows begin with the given texts. The first text of a row is its name in charts.
+    /// Creates a table without numbers. Each row begins with the given texts, of which the first names the
+    /// row in charts.
     #[must_use]
     pub fn new<'a, const N: usize>(heads: [&str; N], rows: impl IntoIterator<Item = [&'a str; N]>) -> Self {
         let texts = rows.into_iter().map(to_strings).collect();
         Self { heads: to_strings(heads), texts, columns: Vec::new(), below: Vec::new() }
     }
 
-    /// Adds columns with one number per row, shown with `places` digits after the decimal point.
+    /// Adds columns to the table. Each has one number per row, shown with `places` decimal places.
     #[must_use]
     pub fn columns(mut self, places: usize, columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>) -> Self {
         let column = |(name, values): (_, Vec<f64>)| Column { name: Into::into(name), places, values };
@@ -68,8 +69,8 @@ impl Table {
         self
     }
 
-    /// Adds a row of means below the named rows. It averages, for each column that exists so far, the rows
-    /// that `is_of` selects.
+    /// Adds a row of means below the named rows. For each column that exists so far, it is the mean over the
+    /// rows for which `is_of` returns true.
     #[must_use]
     pub fn below<const N: usize>(
         mut self,
@@ -80,7 +81,8 @@ impl Table {
         let of_column = |column: &Column| {
             let rows = column.values.iter().enumerate().filter(|(row, _)| is_of(*row));
             let values: Vec<f64> = rows.map(|(_, value)| *value).collect();
-            // With two values, the range would only repeat the values themselves.
+            // With only two values, the leave-one-out range would be these two values themselves, so it is
+            // left out.
             let without_one = leave_one_out(&values, |of| Some(mean(of))).filter(|_| values.len() > 2);
             Mean { of_all: mean(&values), without_one }
         };
@@ -89,8 +91,8 @@ impl Table {
         self
     }
 
-    /// Adds a heading and the table to a page, and sets the CSV of the page. In the CSV, the two ends of each
-    /// leave-one-out range have their own rows.
+    /// Adds a heading and the table to a page, and stores the table as the CSV of the page. In the CSV, the
+    /// lower and the upper end of each leave-one-out range have their own rows.
     ///
     /// # Errors
     /// If a row has a different number of cells than the head.
@@ -99,7 +101,7 @@ impl Table {
         Ok(())
     }
 
-    /// Adds a heading and the table to a page, and returns its numbers as CSV text.
+    /// Adds a heading and the table to a page, and returns the numbers of the table as CSV text.
     ///
     /// # Errors
     /// If a row has a different number of cells than the head.
@@ -144,12 +146,12 @@ impl Table {
         comma_separated(&head, &numbers)
     }
 
-    /// Adds a bar chart with one group per row and one series per selected column. The rows of means come
-    /// last.
+    /// Adds a bar chart with one group of bars per row of the table and one series per selected column. The
+    /// last groups are the rows of means.
     pub fn chart(&self, page: &mut Page, suffix: &str, chart: Chart, of: impl IntoIterator<Item = usize>) {
         let series = of.into_iter().map(|at| {
             let column = &self.columns[at];
-            // A column that was added after a row of means has no mean in that row.
+            // A row of means has no mean for columns that were added to the table later.
             let means = self.below.iter().map(|(_, means)| means.get(at).map(|mean| mean.of_all));
             let values = column.values.iter().copied().map(Some).chain(means).collect();
             Series { name: column.name.clone(), values }
@@ -159,7 +161,7 @@ impl Table {
         page.chart(suffix, &Chart { groups, series: series.collect(), means: self.below.len(), ..chart });
     }
 
-    /// Adds a line chart with one group per column and one series per row.
+    /// Adds a line chart with one group per column of the table and one line per row.
     pub fn lines(&self, page: &mut Page, chart: Chart) {
         let series = self
             .names()
@@ -170,7 +172,7 @@ impl Table {
         page.chart("", &Chart { groups: groups.collect(), series: series.collect(), form: Form::Lines, ..chart });
     }
 
-    /// Returns the range of all column indices.
+    /// Returns the indices of all columns of numbers.
     #[must_use]
     pub fn all(&self) -> std::ops::Range<usize> {
         0..self.columns.len()
@@ -181,7 +183,7 @@ impl Table {
     }
 }
 
-/// Returns a table row that consists of a name and further cells.
+/// Returns a table row that begins with a name, followed by other cells.
 pub fn row(name: &str, cells: impl IntoIterator<Item = String>) -> Vec<String> {
     once(name.to_owned()).chain(cells).collect()
 }

@@ -21,42 +21,43 @@ use waves::atomic_file::AtomicFile;
 
 use warpsieve::config::{ResolvedMachine, fnv1a};
 
-/// Fingerprint of the sources that determine the results of a run, computed by `build.rs`.
+/// Fingerprint (hash) of the sources that determine the results of a run. The build script `build.rs`
+/// computes it.
 pub const FINGERPRINT: &str = env!("FINGERPRINT");
 
-/// Store of results in a folder.
+/// Store that keeps results as files in a folder.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
 }
 
-/// Content hash of the workload and every file it reads.
+/// Hash of the contents of a workload and of every file that the workload reads.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// First part of the name of a result file: folder and stem of the workload's file.
+    /// First part of the name of a result file: the folder and the stem of the name of the workload's file.
     name: String,
     text: String,
 }
 
-/// Key of a result: everything on which the result depends.
+/// Key of a result, made of everything on which the result depends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// Name of the result file, without the hash.
+    /// Name of the result file, without the hash at its end.
     name: String,
     text: String,
 }
 
-/// Content of a result file.
+/// Contents of a file that stores a result.
 #[derive(Serialize, Deserialize)]
 struct StoredEntry {
     key: String,
-    /// Hash of the result's JSON text.
+    /// Hash of the JSON text of the result.
     digest: u64,
     value: Box<RawValue>,
 }
 
 impl Input {
-    /// Hashes a launch file and the files that it names.
+    /// Hashes the contents of a launch file and of the files that it names.
     ///
     /// # Errors
     /// If one of them cannot be read.
@@ -73,8 +74,8 @@ impl Input {
         Self::of(path, [("launch".to_owned(), path.to_owned())].into_iter().chain(named))
     }
 
-    /// Hashes the files of a trace. The first file is its list, or its only kernel if it has no list; the
-    /// other files are kernels.
+    /// Hashes the contents of the files of a trace. The first file is the list of kernels, or the only kernel
+    /// if there is no list. All other files are kernels.
     ///
     /// # Errors
     /// If one of them cannot be read.
@@ -99,15 +100,16 @@ impl Input {
     }
 }
 
-/// Computes the hash and the length in bytes of a file. The file is read in blocks, because traces may not
-/// fit into memory.
+/// Returns the hash of a file's contents, and the length of the file in bytes. The file is read in pieces,
+/// because a trace may not fit into memory.
 ///
 /// # Errors
 /// If the file cannot be read.
 pub fn digest(path: &Path) -> io::Result<(u64, usize)> {
     let file = File::open(path)?;
     if !file.metadata()?.is_file() {
-        // A pipe would be empty when it is read a second time, and a device may be endless.
+        // Only regular files are accepted. When a pipe is read a second time, it is empty, and reading a
+        // device may never end.
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file, expected one that can be read twice"));
     }
     let (mut file, mut hasher, mut bytes) = (BufReader::with_capacity(1 << 16, file), DefaultHasher::new(), 0);
@@ -124,7 +126,8 @@ pub fn digest(path: &Path) -> io::Result<(u64, usize)> {
 }
 
 impl Key {
-    /// Creates the key of a result. `kind` distinguishes different results of the same input and machine.
+    /// Creates the key of a result. `kind` distinguishes it from other results of the same workload on the
+    /// same machine.
     #[must_use]
     pub fn new(kind: &str, input: &Input, resolved: &ResolvedMachine) -> Self {
         let Input { name, text } = input;
@@ -137,7 +140,7 @@ impl Key {
     }
 }
 
-/// Collects the strings of a launch file that name an existing file.
+/// Collects the texts in a launch file that are the name of an existing file.
 fn files<'a>(value: &'a toml::Value, folder: &Path, named: &mut Vec<&'a str>) {
     match value {
         toml::Value::String(text) if folder.join(text).is_file() => named.push(text),
@@ -147,7 +150,7 @@ fn files<'a>(value: &'a toml::Value, folder: &Path, named: &mut Vec<&'a str>) {
     }
 }
 
-/// Formats the content of a result file.
+/// Formats the contents of a result file.
 ///
 /// # Errors
 /// If the result cannot be written as JSON.
@@ -156,7 +159,7 @@ pub fn encode_entry<T: Serialize>(key: &str, value: &T) -> serde_json::Result<St
     serde_json::to_string(&StoredEntry { key: key.to_owned(), digest: fnv1a(value.get().as_bytes()), value })
 }
 
-/// Parses the content of a result file. Returns `None` if its key differs or its result is damaged.
+/// Parses the contents of a result file. Returns `None` if the file is for another key or is damaged.
 #[must_use]
 pub fn decode_entry<T: DeserializeOwned>(text: &[u8], key: &str) -> Option<T> {
     let kept: StoredEntry = serde_json::from_slice(text).ok()?;
@@ -166,7 +169,7 @@ pub fn decode_entry<T: DeserializeOwned>(text: &[u8], key: &str) -> Option<T> {
 }
 
 impl Store {
-    /// Opens the store in `folder`, or in the user's cache folder if none is given.
+    /// Opens the store in a folder, or in the user's cache folder if `folder` is `None`.
     ///
     /// # Errors
     /// If there is no such folder, or it cannot be created.
@@ -184,13 +187,13 @@ impl Store {
         Ok(Self { folder })
     }
 
-    /// Returns the stored result for a key, if there is one.
+    /// Returns the stored result for a key; `None` if there is none.
     #[must_use]
     pub fn get<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
         decode_entry(&fs::read(self.folder.join(key.file())).ok()?, &key.text)
     }
 
-    /// Stores a result.
+    /// Stores the result for a key.
     ///
     /// # Errors
     /// If it cannot be written.

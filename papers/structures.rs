@@ -1,4 +1,4 @@
-//! Hardware structures of machines, and their cost.
+//! Hardware structures of machines (memories, flip-flops, logic), and their area and leakage.
 
 use ::area::{Node, Technology};
 use miette::{Report, miette};
@@ -8,23 +8,23 @@ use crate::runs::resolve_config;
 use warpsieve::estimate::Block;
 use warpsieve::readers::Counts;
 
-/// Counts the structures of a machine with designs and settings.
+/// Returns the hardware structures of a machine with designs and settings.
 pub(crate) fn counts(machine: &str, designs: &[&str], sets: &[&str]) -> Result<Counts, Report> {
     Ok(Counts::of(&Machine::new(&resolve_config(machine, designs, sets)?.config)))
 }
 
-/// Computes area and leakage of the structures of a machine with designs and settings.
+/// Computes the area and leakage of the hardware structures of a machine with designs and settings.
 pub(crate) fn block(technology: &Technology, machine: &str, designs: &[&str], sets: &[&str]) -> Result<Block, Report> {
     Ok(Block::of(&counts(machine, designs, sets)?, technology, Node::N45))
 }
 
-/// Finds the cost of a scope of the machine by its path, such as `sm0.l1`.
+/// Finds a hardware block inside a machine by its path, such as `sm0.l1`, and returns its area and leakage.
 pub(crate) fn scope<'a>(machine: &'a Block, path: &str) -> Result<&'a Block, Report> {
     let inside = |block: &'a Block, name: &str| block.children.iter().find(|child| child.block == name);
     path.split('.').try_fold(machine, inside).ok_or_else(|| no_scope(path))
 }
 
-/// Finds the structure counts of a scope of the machine by its path, such as `sm0.l1`.
+/// Finds a hardware block inside a machine by its path, such as `sm0.l1`, and returns its structures.
 pub(crate) fn counted_scope<'a>(machine: &'a Counts, path: &str) -> Result<&'a Counts, Report> {
     let inside = |counts: &'a Counts, name: &str| counts.children.iter().find(|child| child.block == name);
     path.split('.').try_fold(machine, inside).ok_or_else(|| no_scope(path))

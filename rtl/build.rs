@@ -1,5 +1,5 @@
-//! Makes cargo rebuild the crate if a folder of schemes changes. Each folder is listed at compile time, so
-//! that a new file in it becomes a module.
+//! Makes cargo rebuild the crate if a folder of schemes changes. The folders are listed at compile time, so
+//! that each new file in them becomes a module.
 
 fn main() {
     for folder in

@@ -11,24 +11,24 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::kernel::name::Name;
 
-/// Cache that a scheme is instantiated for.
+/// Name and size of the cache for which a scheme is instantiated.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheGeometry<'a> {
-    /// Group of fields that configures the cache: `l1`.
+    /// Name of the configuration group of the cache, such as `l1`.
     pub group: Name,
-    /// Hierarchical path of the cache: `sm3.l1`.
+    /// Hierarchical path of the cache, such as `sm3.l1`.
     pub path: &'a str,
-    /// Number of sets.
+    /// Number of sets of the cache.
     pub sets: u32,
-    /// Number of ways.
+    /// Number of ways per set.
     pub ways: u32,
 }
 
-/// Scheme selected for a slot; `S` is the trait of the slot.
+/// Scheme that a configuration selects; `S` is the trait that all selectable schemes implement.
 pub struct Choice<S: ?Sized>(Arc<S>);
 
 impl<S: ?Sized> Choice<S> {
-    /// Creates the choice of `scheme`.
+    /// Creates a choice that selects `scheme`.
     #[must_use]
     pub fn new(scheme: Arc<S>) -> Self {
         Self(scheme)

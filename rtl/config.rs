@@ -1,4 +1,4 @@
-//! Configuration rules: every block checks its own fields and reports all violations at once.
+//! Configuration rules: every component checks its own fields and reports all violations at once.
 
 pub(crate) mod text;
 
@@ -8,40 +8,40 @@ use std::ops::RangeInclusive;
 /// Violated rule: the field, its value, the legal values and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Dotted path of the field: `l1.mshr.merges`.
+    /// Dotted path of the field, such as `l1.mshr.merges`.
     pub path: String,
-    /// Value given in the configuration.
+    /// Value of the field in the configuration.
     pub value: String,
-    /// Description of the legal values.
+    /// Description of the legal values of the field.
     pub legal: String,
     /// Reason for the rule.
     pub why: &'static str,
-    /// Other fields of a rule that relates several fields, any of which may be the one to correct.
+    /// If the rule relates several fields: the other fields. The user may correct any one of the fields.
     pub others: Vec<Side>,
 }
 
 /// One field of a rule that relates several fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
-    /// Dotted path of the field.
+    /// Dotted path of the field, such as `l1.sets`.
     pub path: String,
-    /// Value given in the configuration.
+    /// Value of the field in the configuration.
     pub value: String,
-    /// Description of the values that are legal if the other fields keep theirs.
+    /// Description of the values that are legal if the other fields of the rule keep their values.
     pub legal: String,
 }
 
 impl Side {
-    /// Creates a side from a path below the currently open group. Each leading `super.` refers to the
-    /// enclosing group.
+    /// Describes one field of a rule; `path` is relative to the currently open configuration group. Each
+    /// leading `super.` refers to the enclosing group.
     pub fn new(path: impl Into<String>, value: impl fmt::Display, legal: impl Into<String>) -> Self {
         Self { path: path.into(), value: value.to_string(), legal: legal.into() }
     }
 }
 
 impl Violation {
-    /// Makes the field with the highest rank the one that the violation reports, among all fields of the
-    /// rule. Of fields with equal rank, the first is reported.
+    /// Reports the violation at the field of the rule for which `rank` returns the highest value. Of fields
+    /// with equal values, the first is reported.
     #[must_use]
     pub fn blaming<R: Ord>(mut self, rank: impl Fn(&str) -> R) -> Self {
         let highest = self.others.iter().enumerate().rev().max_by_key(|(_, side)| rank(&side.path));
@@ -61,7 +61,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Collects all rules that one configuration violates.
+/// Collection of the rules that one configuration violates.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     prefix: Vec<&'static str>,
@@ -69,7 +69,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Checks the fields of a group, whose paths are prefixed with `name`.
+    /// Calls `check` for the fields of a configuration group; their paths are prefixed with `name`.
     pub fn group(&mut self, name: &'static str, check: impl FnOnce(&mut Self)) {
         self.prefix.push(name);
         check(self);
@@ -98,15 +98,16 @@ impl Rules {
         }
     }
 
-    /// Requires any other condition on one field.
+    /// Requires that `holds`, any other condition on one field, is true.
     pub fn expect(&mut self, holds: bool, field: &str, value: impl fmt::Display, legal: &str, why: &'static str) {
         if !holds {
             self.add_violation(field, value.to_string(), legal.to_owned(), Vec::new(), why);
         }
     }
 
-    /// Requires a relation between several fields. The first side is reported, unless [`Violation::blaming`]
-    /// selects another one, for example the field that was set last.
+    /// Requires that `holds`, a relation between several fields, is true. A violation is reported at the
+    /// first of `sides`, unless [`Violation::blaming`] selects another one, for example the field that was
+    /// set last.
     pub fn expect_relation(&mut self, holds: bool, sides: impl IntoIterator<Item = Side>, why: &'static str) {
         let mut sides = sides.into_iter();
         if let Some(Side { path, value, legal }) = sides.next().filter(|_| !holds) {
@@ -135,8 +136,8 @@ impl Rules {
         self.expect_relation(sum <= most, [first].into_iter().chain(parts.iter().filter_map(part)), why);
     }
 
-    /// Limits the size of a memory in bytes, the product of `fields` and `unit_bytes`, because the host must
-    /// hold it. Reports nothing while one of the fields violates a rule of its own.
+    /// Limits the size of a memory in bytes, the product of `fields` and `unit_bytes`, because the simulator
+    /// must allocate it. Reports nothing if one of the fields violates a rule of its own.
     pub fn bytes(&mut self, fields: &[(&str, u32)], unit_bytes: u64, most: u64, why: &'static str) {
         if fields.iter().any(|(name, _)| self.is_broken(name)) {
             return;
@@ -151,7 +152,7 @@ impl Rules {
         self.expect_relation(bytes <= most, fields.iter().filter_map(side), why);
     }
 
-    /// True if a rule about this field has been violated so far.
+    /// True if this field has violated a rule so far.
     #[must_use]
     pub fn is_broken(&self, field: &str) -> bool {
         let path = self.path(field);
@@ -269,7 +270,7 @@ mod tests {
         assert!(!holds(1, &[("a", u32::MAX, 8)]));
     }
 
-    /// Checks rules and returns the legal values of each field in the violations.
+    /// Calls `check` and returns the path and the legal values of each field in the violations.
     fn legal(check: impl FnOnce(&mut Rules)) -> Vec<(String, String)> {
         let mut rules = Rules::default();
         check(&mut rules);
@@ -287,7 +288,7 @@ mod tests {
         assert!(memory(8, 4).is_empty());
         let too_large = |fits| format!("at most {fits}: the total size is 5120 bytes, and at most 4096 are legal");
         assert_eq!(memory(8, 5), [("sets".to_owned(), too_large(6)), ("ways".to_owned(), too_large(4))]);
-        // One way of 64 sets is too large, so no number of ways fits.
+        // 64 sets with one way exceed the limit already, so no smaller number of ways is suggested.
         assert_eq!(memory(64, 2).iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), ["sets"]);
     }
 
@@ -312,7 +313,7 @@ mod tests {
         let whole = of("rc", "31 or more with ras = 20, rp = 12");
         let ras = |most: u32, rc: u32| of("ras", &format!("{most} or less with rp = 12, rc = {rc}"));
         assert_eq!(sides(20), [whole.clone(), ras(9, 20), of("rp", "1 or less with ras = 20, rc = 20")]);
-        // `rp` would have to be 0.
+        // `rp` would have to be 0, which is no legal value, so only `rc` and `ras` are suggested.
         assert_eq!(sides(19), [whole.clone(), ras(8, 19)]);
         assert_eq!(sides(11), [whole]);
     }

@@ -1,10 +1,10 @@
 //! # Scheme hooks in progress
 //! Records which hook of a scheme each thread is executing. A scheme is user code and may be called several
-//! times per cycle. If it panics or never returns, the run must report the scheme, the hook and the cycle.
-//! The wrapper around the hooks of a slot records each call here.
+//! times per cycle. If it panics or never returns, the error report must name the scheme, the hook and the
+//! cycle. The wrapper around the hooks of a scheme records each call here.
 //!
-//! A call costs two stores to thread-local memory. Only the first call of a hook allocates, takes a lock or
-//! searches. A slot without a scheme has no wrapper and no cost.
+//! A call costs two writes to thread-local memory. Only the first call of a hook allocates, takes a lock or
+//! searches. If the configuration selects no scheme, there is no wrapper and no cost.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,31 +12,32 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::kernel::name::Name;
 
-/// Hook of a scheme.
+/// Hook method of a selected scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hook {
-    /// Configuration key of the slot that selects the scheme: `l1.bypass`.
+    /// Configuration key that selects the scheme, such as `l1.bypass`.
     pub slot: &'static str,
-    /// Kind of the scheme, as in the configuration.
+    /// Kind of the scheme, as named in the configuration.
     pub scheme: Name,
     /// Name of the hook method.
     pub name: &'static str,
 }
 
-/// Hook call that has not returned.
+/// Call of a hook that has not returned yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HookCall {
     /// Hook that was called.
     pub hook: Hook,
-    /// Cycle given by the most recent call on this thread that has a cycle.
+    /// Cycle of the most recent call on this thread that had a cycle as an argument.
     pub cycle: u64,
-    /// Number of the call within its thread.
+    /// Sequence number of the call within its thread.
     pub number: u64,
     /// Number of the thread, among all threads that ever called a hook.
     pub thread: u64,
 }
 
-/// Number of the first hook of a wrapper in the global list; its other hooks follow. 0 before the first call.
+/// Number of a wrapper's first hook in the global list of hooks, where its other hooks follow. The number is
+/// 0 before the first call.
 #[derive(Debug, Default)]
 pub struct Numbers(Cell<u64>);
 
@@ -45,16 +46,17 @@ static HOOKS: Mutex<Vec<Hook>> = Mutex::new(Vec::new());
 /// Threads that have called a hook; entries of finished threads are removed lazily.
 static THREADS: Mutex<Vec<Weak<Thread>>> = Mutex::new(Vec::new());
 
-/// State of one thread that other threads may read.
+/// Hook call in progress on one thread, in a form that other threads may read.
 #[derive(Debug, Default)]
 struct Thread {
-    /// Call number, with the hook number in the low [`HOOK_BITS`]; 0 if no call is in progress.
+    /// Sequence number of the call, with the hook number in the low [`HOOK_BITS`] bits; 0 if no call is in
+    /// progress.
     call: AtomicU64,
     cycle: AtomicU64,
     number: u64,
 }
 
-/// Number of bits for a hook number.
+/// Width of a hook number in bits.
 const HOOK_BITS: u32 = 16;
 
 thread_local! {
@@ -76,8 +78,8 @@ fn register_thread() -> Arc<Thread> {
 }
 
 impl Numbers {
-    /// Calls hook number `hook` of `names`, which lists all hooks of the slot, and records the call while it
-    /// runs.
+    /// Calls `work`, which executes the hook with index `hook` in `names`, and records the call while it
+    /// runs. `names` lists all hooks of the scheme.
     #[inline]
     pub fn call<R>(
         &self,
@@ -105,7 +107,8 @@ impl Numbers {
     }
 }
 
-/// Returns the number of the first hook of a scheme; all wrappers of a scheme share one list of hooks.
+/// Returns the number of the first hook of a scheme in the global list; all wrappers of a scheme share these
+/// entries.
 #[cold]
 fn enter(slot: &'static str, scheme: Name, names: &[&'static str]) -> u64 {
     let mut hooks = lock(&HOOKS);
@@ -118,18 +121,18 @@ fn enter(slot: &'static str, scheme: Name, names: &[&'static str]) -> u64 {
     at as u64 + 1
 }
 
-/// Clears the call in progress of this thread: the call has returned, or a panic that unwound it was caught.
+/// Marks this thread as executing no hook, after the call has returned or its panic was caught.
 pub fn forget() {
     THREAD.with(|thread| thread.call.store(0, Ordering::Relaxed));
 }
 
-/// Returns the call in progress on this thread.
+/// Returns the hook call in progress on this thread.
 #[must_use]
 pub fn current_call() -> Option<HookCall> {
     THREAD.try_with(|thread| thread_call(thread)).ok().flatten()
 }
 
-/// Returns the calls in progress on all threads.
+/// Returns the hook calls in progress on all threads.
 #[must_use]
 pub fn current_calls() -> Vec<HookCall> {
     let threads: Vec<_> = lock(&THREADS).iter().filter_map(Weak::upgrade).collect();

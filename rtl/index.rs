@@ -35,7 +35,7 @@ use crate::choice::Choice;
 use crate::config::Rules;
 use crate::kernel::{Describe, Logic};
 
-/// Maximum number of sets of a cache: columns of H have at most 12 bits.
+/// Maximum number of sets of a cache; it limits a column of the index matrix H to 12 bits.
 const MAX_SETS: u32 = 4096;
 
 /// Dimensions of an index function.
@@ -43,21 +43,22 @@ const MAX_SETS: u32 = 4096;
 pub struct Shape {
     /// Number of index bits: the log2 of the number of sets.
     pub bits: u32,
-    /// Number of byte-address bits below the line address.
+    /// Number of byte-address bits below the line address: the log2 of the line size in bytes.
     pub offset: u32,
 }
 
-/// Set index function. Its fields are keys in the `index` table of a cache, next to `kind`.
+/// Set index function. Its fields are configuration keys in the `index` table of a cache, next to `kind`.
 #[typetag::serde(tag = "kind")]
 pub trait Function: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// Returns column `k` of H: the index bits that bit `k` of a line address flips.
+    /// Returns column `k` of the index matrix H: the index bits that flip if bit `k` of the line address
+    /// flips.
     fn column(&self, k: u32, shape: Shape) -> u16;
 
-    /// Checks the keys of the function against the cache that it indexes.
+    /// Checks the parameters of the function against the cache that it indexes.
     fn validate(&self, _sets: u32, _line_bytes: u32, _rules: &mut Rules) {}
 }
 
-/// Index function selected for a cache.
+/// Set index function that a configuration selects for a cache.
 pub type IndexConfig = Choice<dyn Function>;
 
 impl<F: Function + 'static> From<F> for IndexConfig {
@@ -67,7 +68,7 @@ impl<F: Function + 'static> From<F> for IndexConfig {
 }
 
 impl IndexConfig {
-    /// Checks the function against the cache that it indexes.
+    /// Checks the index function against the number of sets and the line size of its cache.
     pub fn validate(&self, sets: u32, line_bytes: u32, rules: &mut Rules) {
         let mut own = Rules::default();
         Function::validate(&**self, sets, line_bytes, &mut own);
@@ -87,8 +88,8 @@ impl IndexConfig {
     }
 }
 
-/// True if columns 0 to `bits` - 1 are linearly independent, by Gaussian elimination with one pivot per
-/// column.
+/// True if columns 0 to `bits` - 1 of the index matrix are linearly independent. Uses Gaussian elimination
+/// with one pivot per column.
 fn is_one_to_one(column: impl Fn(u32) -> u16, bits: u32) -> bool {
     let mut pivots: Vec<u16> = Vec::new();
     (0..bits).all(|k| {
@@ -98,23 +99,25 @@ fn is_one_to_one(column: impl Fn(u32) -> u16, bits: u32) -> bool {
     })
 }
 
-/// Index unit: the rows of H, and the same function as lookup tables for the host.
+/// Index unit: the rows of the index matrix H, and the same function as lookup tables for fast simulation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexUnit {
-    /// Line-address bits whose exclusive or is index bit `j`, for each row `j`.
+    /// Element `j` is row `j` of the index matrix: the line-address bits whose exclusive or is index bit `j`.
     rows: Box<[BitVec]>,
-    /// Index contribution of every value of every line-address byte. The function is linear, so the index of
-    /// an address is the exclusive or of the contributions of its bytes. Empty for plain bit selection.
+    /// One table per byte of the line address: the contribution of each byte value to the index. The function
+    /// is linear, so the index is the exclusive or of the contributions of all bytes. Empty for plain bit
+    /// selection.
     tables: Box<[BigArray<u16, 256>]>,
-    /// Low line-address bits that map to each index if all upper bits are 0; used to rebuild the line address
-    /// of a tag. Empty for plain bit selection.
+    /// For each index, the low line-address bits that map to it if all upper bits are 0. Used to rebuild the
+    /// line address from a tag and a set. Empty for plain bit selection.
     low_bits: Box<[u32]>,
-    /// Mask of the low line-address bits for plain bit selection, which needs no tables.
+    /// For plain bit selection, which needs no tables: the mask of the low line-address bits. Otherwise
+    /// `None`.
     linear: Option<u32>,
 }
 
 impl IndexUnit {
-    /// Builds H for a cache with `sets` sets and `line_bits`-bit line addresses.
+    /// Builds the index matrix H for a cache with `sets` sets and `line_bits`-bit line addresses.
     ///
     /// # Panics
     /// If the configuration was not validated.
@@ -138,7 +141,7 @@ impl IndexUnit {
         unit
     }
 
-    /// Returns the set of a line.
+    /// Returns the set index of a line address.
     #[inline]
     #[must_use]
     pub fn index(&self, line: u64) -> u32 {
@@ -161,14 +164,14 @@ impl IndexUnit {
         if self.linear.is_some() { index } else { self.low_bits[index as usize] }
     }
 
-    /// Returns the number of index bits.
+    /// Returns the width of a set index in bits.
     #[must_use]
     pub fn bits(&self) -> u32 {
         self.rows.len() as u32
     }
 
-    /// Returns the line with a given tag in a set. The upper bits of the line are the tag; the low bits
-    /// follow from the inverse of the index function.
+    /// Returns the line address of the line with tag `tag` in set `set`. The tag is its upper bits. Its low
+    /// bits follow from the inverse of the index function.
     #[inline]
     #[must_use]
     pub fn line(&self, tag: u64, set: u32) -> u64 {
@@ -191,10 +194,10 @@ impl IndexUnit {
         &self.rows[j]
     }
 
-    /// Lists one XOR tree for each index bit that is not a plain wire.
+    /// Adds one XOR tree for each index bit that is not a plain wire to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
-        // The tables are the rows in another form, which is faster on the host. In hardware, inverting the
-        // function costs the same XOR trees.
+        // The lookup tables are the rows in another form, which is faster to simulate. In hardware, the
+        // inverse of the index function needs the same XOR trees.
         let Self { rows, tables: _, low_bits: _, linear: _ } = self;
         for fan_in in rows.iter().map(|row| row.count_ones() as u32).filter(|&fan_in| fan_in > 1) {
             to.logic("index_bit", Logic::XorTree { fan_in });
@@ -202,9 +205,9 @@ impl IndexUnit {
     }
 }
 
-/// Returns the index contribution of every value of a line-address byte, whose bits flip the index bits of
-/// `columns`. The contribution of a value is that of the value without its lowest 1 bit, XOR the column of
-/// that bit.
+/// Returns the index contribution of every value of a line-address byte. Bit `i` of the byte flips the index
+/// bits in `columns[i]`. The contribution of a value is the contribution without its lowest 1 bit, XOR the
+/// column of that bit.
 fn contributions(columns: &[u16]) -> BigArray<u16, 256> {
     let mut table = BigArray([0; 256]);
     for value in 1..table.len() {
@@ -214,7 +217,8 @@ fn contributions(columns: &[u16]) -> BigArray<u16, 256> {
     table
 }
 
-/// Column `k` of plain bit selection: the index bit that equals bit `k` of the line address.
+/// Returns column `k` of the index matrix for plain bit selection, where index bit `k` equals line-address
+/// bit `k`.
 fn identity(k: u32, bits: u32) -> u16 {
     if k < bits { 1 << k } else { 0 }
 }

@@ -1,4 +1,4 @@
-//! Values of memory for the replay of traces.
+//! Synthetic memory values for the replay of traces.
 //!
 //! A trace records addresses but no values. The caches must nevertheless carry bytes, so that wrong data can
 //! be detected. Every aligned word of memory therefore holds 24 bits derived from its address, and an 8-bit
@@ -28,14 +28,14 @@ pub fn words<const N: usize>(address: u64, tags: &[u8; N]) -> [u32; N] {
     std::array::from_fn(|index| mix(low | index as u32, high) | u32::from(tags[index]))
 }
 
-/// Contribution of the upper half of a word number to its hash.
+/// Returns the contribution of the upper half of a word number to the hash of the word number.
 #[inline(always)]
 fn high(number: u64) -> u32 {
     (number >> 16) as u32 & 0xffff_0000
 }
 
-/// Hashes a word number into the upper 24 bits. Uses shifts only, so that the host can compute several words
-/// at once.
+/// Hashes a word number into the upper 24 bits. Uses only shifts and XORs, so that the compiler can vectorize
+/// it for several words.
 #[inline(always)]
 fn mix(low: u32, high: u32) -> u32 {
     let mut bits = low ^ high;

@@ -1,8 +1,8 @@
-//! # One L2 bank, alone
-//! A bank of a machine's configuration with channels at all its ports, for tests of the bank in isolation.
-//! The caller's function takes the place of SMs, DRAM and L1s: [`BankAlone::cycle`] calls it once per cycle
-//! and passes it the far ends of the channels. All blocks share one clock. A channel takes one cycle: a beat
-//! sent in cycle `c` is visible in `c + 1`.
+//! # One L2 bank in isolation
+//! Test bench for one L2 bank of a machine's configuration, with a channel at each of its ports. The caller's
+//! function takes the place of the SMs, the DRAM and the L1s. [`BankAlone::cycle`] calls this function once
+//! per cycle and passes it the other ends of the channels. The bank and the caller's function share one
+//! clock. A channel takes one cycle: a beat sent in cycle `c` is visible in `c + 1`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,26 +25,26 @@ use crate::readers::{ChangedBlocks, WaveError, WaveSpec, Waveform};
 const BANK: BlockId = BlockId { domain: 0, slot: 0 };
 const DRIVER: BlockId = BlockId { domain: 0, slot: 1 };
 const PERIODS: [u32; 1] = [1];
-/// Capacity of a channel [beats]: enough to send one beat in every cycle.
+/// Capacity of a channel in beats: enough to send one beat in every cycle.
 const DEPTH: u32 = 4;
 
-/// Far ends of a bank's channels, lent to the driver for one cycle.
+/// Driver's ends of the bank's channels, which the driver may use for one cycle.
 pub struct Ports<'a> {
     /// Requests from the SMs to the bank.
     pub req: Tx<'a, Request>,
     /// Replies from the bank to the SMs.
     pub rsp: Rx<'a, Reply>,
-    /// Bursts that the bank requests from each DRAM channel, as reads or writes.
+    /// Requests for bursts from the bank to each DRAM channel: reads and writes.
     pub dram_req: RxBank<'a, DramRequest>,
-    /// Bursts read from each DRAM channel.
+    /// Bursts read from each DRAM channel, sent to the bank.
     pub dram_rsp: TxBank<'a, DramReply>,
-    /// Invalidate requests to the L1s; unused unless `l2.flow.coherence` is `"sharers"`.
+    /// Invalidate requests from the bank to the L1s; unused unless `l2.flow.coherence` is `"sharers"`.
     pub inv: Rx<'a, Invalidate>,
-    /// Invalidate acknowledgments from the L1s.
+    /// Invalidate acknowledgments from the L1s to the bank.
     pub inv_ack: Tx<'a, InvalidateAck>,
 }
 
-/// Bank with its channels.
+/// L2 bank with the channels at its ports.
 struct WiredBank {
     bank: L2Bank,
     recalls: bool,
@@ -57,8 +57,8 @@ struct WiredBank {
 }
 
 impl WiredBank {
-    /// Creates the bank and its channels. `replies` is the packet shape of replies to the SMs, and `bursts`
-    /// that of the messages to and from DRAM.
+    /// Creates the bank and its channels. `replies` is the packet layout of replies to the SMs, and `bursts`
+    /// the layout of messages to and from DRAM.
     fn new(config: &L2Config, place: BankPlace, replies: PacketShape, bursts: DramShape) -> Self {
         let PacketShape { line_bits, sm_bits, partition_bits, .. } = replies;
         let recalls = RecallShape { line_bits, sm_bits, partition_bits, leaver_bits: u16::BITS };
@@ -114,7 +114,7 @@ impl WiredBank {
     }
 }
 
-/// Bank with a driver at the far ends of its channels.
+/// L2 bank, and the driver function that uses the other ends of its channels.
 struct DrivenBank<'a, D>(&'a mut WiredBank, D);
 
 impl<D: FnMut(Ports<'_>, &mut Edge<'_>)> Blocks for DrivenBank<'_, D> {
@@ -139,10 +139,10 @@ impl<D: FnMut(Ports<'_>, &mut Edge<'_>)> Blocks for DrivenBank<'_, D> {
 
 fn nobody(_: Ports<'_>, _: &mut Edge<'_>) {}
 
-/// One L2 bank with a driver at its ports.
+/// One L2 bank whose ports are driven by a function of the caller.
 pub struct BankAlone {
     wired: WiredBank,
-    /// Distribution of L1 lines over the partitions.
+    /// Interleaving of L1 lines over the memory partitions.
     lines: Interleave,
     partition: u32,
     sim: Simulator,
@@ -150,23 +150,23 @@ pub struct BankAlone {
 }
 
 impl BankAlone {
-    /// Creates the empty bank of a partition.
+    /// Creates the empty L2 bank of a memory partition.
     ///
     /// # Panics
-    /// Panics if the configuration breaks a rule. A [resolved](crate::config::ResolvedMachine) configuration
-    /// does not.
+    /// Panics if the configuration breaks a validation rule. A [resolved](crate::config::ResolvedMachine)
+    /// configuration satisfies all rules.
     #[must_use]
     pub fn new(config: &MachineConfig, partition: u32) -> Self {
         let wired = WiredBank::new(&config.l2, config.bank_place(partition), config.packets(), config.bursts());
         Self::of(wired, config.interleave(config.l1.line_bytes), partition)
     }
 
-    /// Creates an empty bank at any `place`, whether or not a machine has a bank there, with lines as long as
-    /// those of the L1s.
+    /// Creates an empty L2 bank at the position `place` in the machine, even if no machine has a bank there.
+    /// Its lines are as long as those of the L1s.
     ///
     /// # Panics
     ///
-    /// Panics if the configuration breaks a rule.
+    /// Panics if the configuration breaks a validation rule.
     #[must_use]
     pub fn at_place(config: &L2Config, place: BankPlace) -> Self {
         let bursts = DramShape {
@@ -182,8 +182,8 @@ impl BankAlone {
         Self { wired, lines, partition, sim, wave: None }
     }
 
-    /// Writes a waveform of the signals that the globs select, from the next cycle on. The extension of the
-    /// file name selects VCD or FST. One cycle is one nanosecond.
+    /// Starts recording a waveform of the signals that `globs` select, from the next cycle on. The file name
+    /// extension selects the VCD or FST format. One cycle is shown as one nanosecond.
     ///
     /// # Errors
     /// Fails if the file cannot be created, its extension is unknown, or a glob selects nothing.
@@ -215,21 +215,21 @@ impl BankAlone {
         Ok(())
     }
 
-    /// Returns the address of line `number` of this bank, in the form used by requests. Addresses that this
+    /// Returns the address of the bank's line `number`, in the form used by requests. All addresses that this
     /// function never returns belong to other banks.
     #[must_use]
     pub fn line(&self, number: u64) -> u64 {
         self.lines.unit(self.partition, number)
     }
 
-    /// Returns the bank, with its counters.
+    /// Returns the L2 bank, from which its counters can be read.
     #[must_use]
     pub fn bank(&self) -> &L2Bank {
         &self.wired.bank
     }
 
-    /// Completes the waveform. Returns the paths of the dump and of its GTKWave save files, or no paths if no
-    /// waveform was recorded.
+    /// Completes the waveform. Returns the paths of the waveform file and of its GTKWave save files, or no
+    /// paths if no waveform was recorded.
     ///
     /// # Errors
     /// Fails if a file cannot be written.
@@ -251,9 +251,9 @@ mod tests {
         BankAlone::new(&ResolvedMachine::new(&request).unwrap().config, partition)
     }
 
-    /// Reads lines 0 and 1 of the bank from a memory that replies at once, and in which each burst holds its
-    /// own number. Returns the number of bursts requested from each channel, and the ticket and first byte of
-    /// each line.
+    /// Reads lines 0 and 1 of the bank. The memory behind the bank replies at once, and every byte of a burst
+    /// holds the channel number times 10 plus the burst number. Returns the number of bursts requested from
+    /// each channel, and the ticket and first byte of each line.
     fn read_two_lines(mut alone: BankAlone) -> ([u32; 2], Vec<(u64, u8)>) {
         let (mut asked, mut read) = ([0, 0], Vec::new());
         let lines = [alone.line(0), alone.line(1)];

@@ -19,14 +19,14 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the names of the TOML files in a folder, sorted by their hyphen-separated words. Numeric words
-/// sort as numbers: `frc-8` before `frc-16`.
+/// Returns the names of the TOML files in a folder without extension. They are sorted word by word, where
+/// hyphens separate words. Numeric words sort as numbers: `frc-8` comes before `frc-16`.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     let paths = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
     let paths = paths.collect::<io::Result<Vec<_>>>()?;
     let files = paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
     let names = files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
-    // Editors keep hidden files next to open ones.
+    // Hidden files are skipped: editors keep them next to open files.
     let mut names: Vec<_> = names.filter(|name| !name.starts_with('.')).collect();
     names.sort_by_cached_key(|name| {
         let word = |word: &str| (word.parse().unwrap_or(u32::MAX), word.to_owned());

@@ -5,10 +5,10 @@ use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Number of bytes that the detection reads.
+/// Maximum number of bytes at the start of a file that are read to detect its kind.
 const HEAD: usize = 4096;
 
-/// Kind of a file.
+/// Kind of an input file, as detected from its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Launch file: buffers, kernels and expected results.
@@ -47,7 +47,7 @@ pub enum Content {
     Statistics,
     /// JSON file other than statistics.
     Json,
-    /// Waveform.
+    /// Waveform file, VCD or FST.
     Waveform,
     /// HTML page or picture.
     Page,
@@ -67,7 +67,7 @@ impl Content {
             (b"\x1f\x8b", Content::Packed),
             (b"\xfd7zXZ\0", Content::Packed),
             (b"\x28\xb5\x2f\xfd", Content::Packed),
-            // Header of an FST: block type 0 with a length of 329 bytes.
+            // Start of an FST file: a header block (type 0) with a length of 329 bytes.
             (b"\0\0\0\0\0\0\0\x01\x49", Content::Waveform),
             (b"warpsieve checkpoint ", Content::Checkpoint),
             (b"\x89PNG", Content::Page),
@@ -77,7 +77,7 @@ impl Content {
             // LZMA with its usual properties byte, followed by the dictionary size.
             (b"\x5d\0\0", Content::Packed),
         ];
-        /// ELF machine number of NVIDIA GPUs.
+        /// Machine number in the ELF header that identifies code for NVIDIA GPUs.
         const ELF_OF_CUDA: [u8; 2] = 190_u16.to_le_bytes();
         let head = &bytes[..bytes.len().min(HEAD)];
         if head.starts_with(b"\x7fELF") {
@@ -154,9 +154,8 @@ impl Content {
         content
     }
 
-    /// True if a file detected as a machine or design file certainly is one. It then has a key that the other
-    /// of these two kinds lacks; all other keys may appear in both kinds. Always true for files of another
-    /// kind.
+    /// True if a file detected as a machine file or as a design file certainly is one. This is the case if it
+    /// has a key that the other of the two kinds does not allow. Always true for files of any other kind.
     fn is_certain(self, bytes: &[u8]) -> bool {
         let keys: &[&str] = match self {
             Self::Machine => &["based-on", "assumed"],
@@ -168,7 +167,7 @@ impl Content {
         root.any(|line| line.split_once('=').is_some_and(|(key, _)| keys.contains(&key.trim())))
     }
 
-    /// Name of the kind in messages.
+    /// Name of the kind, for use in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -196,7 +195,7 @@ impl Content {
         }
     }
 
-    /// Hint about the use of a file of this kind, for messages.
+    /// Hint for messages: how a file of this kind is used.
     fn use_of(self) -> &'static str {
         match self {
             Self::Launch => "`run` takes it",
@@ -220,8 +219,8 @@ impl Content {
         }
     }
 
-    /// Returns an error message if the first bytes of a file identify a kind other than this one, which was
-    /// expected.
+    /// Returns an error message if the first bytes of a file identify a different kind than `self`, which is
+    /// the expected kind.
     #[must_use]
     pub fn mismatch_message(self, bytes: &[u8]) -> Option<String> {
         let is_config = |content| matches!(content, Self::Machine | Self::Design);
@@ -233,7 +232,7 @@ impl Content {
         Some(format!("this is {}, expected {}: {}", found.name(), self.name(), found.use_of()))
     }
 
-    /// True if a file detected as kind `found` is acceptable as this kind.
+    /// True if a file detected as kind `found` is acceptable where kind `self` is expected.
     fn takes(self, found: Self) -> bool {
         let is_trace = |content| matches!(content, Self::Trace | Self::TraceList | Self::Packed);
         let is_json = |content| matches!(content, Self::Statistics | Self::Json);
@@ -241,10 +240,10 @@ impl Content {
             || [is_trace as fn(Self) -> bool, is_json].iter().any(|is_alike| is_alike(self) && is_alike(found))
     }
 
-    /// Reads a text file of this kind.
+    /// Reads a text file that is expected to be of this kind.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, is not text, or begins like another kind.
+    /// Fails if the file cannot be read, is not text, or begins like a file of another kind.
     pub fn read(self, path: &Path) -> io::Result<String> {
         let bytes = input::read_bytes(path)?;
         if let Some(mistaken) = self.mismatch_message(&bytes) {
@@ -253,11 +252,11 @@ impl Content {
         input::as_text(bytes)
     }
 
-    /// Checks the kind of a file by its first bytes. Pipes are not read and always pass, since reading would
-    /// consume their contents.
+    /// Checks by its first bytes that a file is of this kind. Pipes always pass: reading from a pipe would
+    /// consume its contents.
     ///
     /// # Errors
-    /// Fails if the file begins like another kind.
+    /// Fails if the file begins like a file of another kind.
     pub fn check(self, path: &Path) -> io::Result<()> {
         let mut head = Vec::new();
         if path.is_file() {

@@ -1,7 +1,8 @@
-//! Converts panics of the model into error reports.
+//! Converts panics of the simulator into error reports.
 //!
-//! Blocks assert their own rules, such as one beat per cycle on a channel and no more array accesses than
-//! ports. A failed assertion names the cycle and the path. Such a failure is a bug in the model, not a user
+//! Hardware blocks of the model assert their own rules. For example, a channel carries at most one beat per
+//! cycle, and an array is not accessed more often than it has ports. The message of a failed assertion
+//! contains the cycle and the path of the hardware block. Such a failure is a bug in the model, not a user
 //! error, so the user gets one message instead of a stack trace. `RUST_BACKTRACE=1` adds the trace.
 
 use std::cell::RefCell;
@@ -12,15 +13,15 @@ use std::sync::{Mutex, Once, PoisonError};
 use rtl::hook::{self, HookCall};
 
 thread_local! {
-    /// Last panic message of this thread, empty before a panic; `None` unless the thread is inside
+    /// Last panic message of this thread, empty before a panic. `None` if the thread is not executing
     /// [`catch_panic`].
     static SEEN: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Number of threads inside [`catch_panic`].
+/// Number of threads that are executing [`catch_panic`].
 static WATCHED: AtomicUsize = AtomicUsize::new(0);
-/// Last panic message of a helper thread: a thread outside [`catch_panic`] that may work for a thread inside
-/// it.
+/// Last panic message of a helper thread. This is a thread that is not executing [`catch_panic`] itself, but
+/// may work for a thread that is.
 static HELPER: Mutex<String> = Mutex::new(String::new());
 
 /// Runs `work`. If it panics, returns the message and the source location.
@@ -32,7 +33,7 @@ static HELPER: Mutex<String> = Mutex::new(String::new());
 pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(install_hook);
-    // Calls may be nested: this saves the message of the outer call.
+    // Calls may be nested: `outer` saves the panic message of the outer call.
     let outer = SEEN.replace(Some(String::new()));
     WATCHED.fetch_add(1, Ordering::Relaxed);
     let done = panic::catch_unwind(AssertUnwindSafe(work));
@@ -41,7 +42,8 @@ pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     done.map_err(|_| {
         hook::forget();
         if seen.is_empty() {
-            // This thread has no message of its own, so it propagated the panic of a helper thread.
+            // The panic was raised by a helper thread and propagated to this thread, which has no message of
+            // its own.
             seen = std::mem::take(&mut *HELPER.lock().unwrap_or_else(PoisonError::into_inner));
         }
         let blamed = if seen.starts_with("scheme `") { "The scheme" } else { "The model" };
@@ -49,8 +51,8 @@ pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Installs a panic hook that records panics on threads inside [`catch_panic`] and on their possible helper
-/// threads. The hook prints such panics only if `RUST_BACKTRACE` requests a stack trace.
+/// Installs a panic hook that records panics of threads executing [`catch_panic`] and of their possible
+/// helper threads. The hook prints such panics only if `RUST_BACKTRACE` is set.
 fn install_hook() {
     let earlier = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
@@ -65,7 +67,7 @@ fn install_hook() {
     }));
 }
 
-/// Formats the active scheme hook for messages.
+/// Formats, for error messages, the hook of a cache scheme that was running.
 #[must_use]
 pub fn format_hook_call(HookCall { hook, cycle, .. }: &HookCall) -> String {
     format!("scheme `{}` of `{}` in its hook `{}`, cycle {cycle}", hook.scheme, hook.slot, hook.name)

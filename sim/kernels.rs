@@ -1,4 +1,4 @@
-//! Locates the kernels in the source tree: their folder, and launch files by kernel name.
+//! Finds the kernels in the source tree: their folder, and their launch files by kernel name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use crate::config::near;
 
-/// Kernel folder of the source tree that this program was built from.
+/// Folder of the kernels in the source tree from which this program was built.
 const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels");
 
 /// Returns the folder `kernels` in the current folder or in a folder above it, as a relative path. Otherwise
@@ -30,19 +30,19 @@ pub fn kernels_folder() -> Result<PathBuf, Report> {
     })
 }
 
-/// Name of the launch file with a kernel's main problem size.
+/// File name of the launch file for a kernel's main problem size.
 const MAIN: &str = "launch.toml";
-/// Extension of a launch file.
+/// File extension of launch files.
 const ENDING: &str = "toml";
 
-/// Finds the launch file for a path or a kernel name. A path names the file or its folder; a name selects a
-/// kernel in its main size (`syrk`) or another size (`syrk/small`). An existing path takes precedence over a
-/// kernel name.
+/// Finds the launch file for a path or a kernel name. A path may name the launch file or its folder. A name
+/// selects a kernel in its main problem size (`syrk`) or in another size (`syrk/small`). A path that exists
+/// takes precedence over a kernel name.
 ///
 /// # Errors
-/// Fails if there is no such launch file; the message suggests the closest one.
+/// Fails if there is no such launch file; the message suggests the most similar name.
 pub fn launch_file(given: &Path) -> Result<PathBuf, Report> {
-    // A kernel's folder selects its main size. Devices and pipes are accepted like files.
+    // The folder of a kernel stands for its main problem size. Devices and pipes are accepted like files.
     let in_folder = given.join(MAIN);
     if given.is_dir() && in_folder.is_file() {
         return Ok(in_folder);
@@ -69,7 +69,7 @@ pub fn launch_file(given: &Path) -> Result<PathBuf, Report> {
     Err(miette!(help = help, "{}: cannot read the launch file: {reason}", given.display()))
 }
 
-/// Finds the trace list in a folder by the names that Accel-Sim uses for it.
+/// Finds the list of kernels in the folder of a trace, by the two file names that Accel-Sim uses for it.
 fn list_of_trace(folder: &Path) -> Option<PathBuf> {
     let list = ["kernelslist.g", "kernelslist"].map(|name| folder.join(name));
     list.into_iter().find(|list| list.is_file())
@@ -81,10 +81,11 @@ pub fn of_name(name: &str) -> Option<PathBuf> {
     launches().ok()?.into_iter().find(|(known, _)| known == name).map(|(_, file)| file)
 }
 
-/// Returns the launch files of all kernels by name: each kernel alone and with each of its sizes.
+/// Returns the launch files of all kernels by name. A kernel has one entry under its own name, and one for
+/// each of its problem sizes.
 ///
 /// # Errors
-/// Fails if there is no folder of kernels, or it cannot be read.
+/// Fails if there is no folder of kernels, or if it cannot be read.
 pub fn launches() -> Result<Vec<(String, PathBuf)>, Report> {
     let mut launches = Vec::new();
     for kernel in list_folder(&kernels_folder()?)? {
@@ -101,8 +102,8 @@ pub fn launches() -> Result<Vec<(String, PathBuf)>, Report> {
     Ok(launches)
 }
 
-/// Suggests the launch file for a misspelled name or path. Compares the names of kernels, with and without a
-/// size, and the last two components of the path.
+/// Suggests a launch file for a misspelled name or path. The input is compared with the names of the kernels,
+/// with and without a problem size. Of a path, the last two components are compared.
 fn meant(given: &Path, launches: &[(String, PathBuf)]) -> Option<String> {
     let given = given.to_str()?.trim_end_matches('/');
     let name = given.strip_suffix(".toml").unwrap_or(given);

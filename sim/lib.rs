@@ -1,6 +1,6 @@
 //! # warpsieve, the library
 //! Runs GPU kernels on the modeled caches: from a machine file and a launch file to verified results and
-//! counters. The command line, the paper reproductions and external programs are built on it.
+//! counters. The command line, the paper reproductions and external programs are built on this library.
 //!
 //! | module       | content                                                                     |
 //! |--------------|-----------------------------------------------------------------------------|
@@ -9,10 +9,10 @@
 //! | [`launch`]   | launch files: buffers, kernels, expected results                            |
 //! | [`run`]      | runs a launch file on a machine and verifies the results                    |
 //! | [`statistics`]| statistics of a run: their keys, values and meanings                       |
-//! | [`summary`]  | results of a run as a table for people                                       |
-//! | [`check`]    | golden twins in lockstep with the L1s, SM dueling and the sharing tracker   |
+//! | [`summary`]  | results of a run as a table for human readers                               |
+//! | [`check`]    | lockstep checks of L1s, SM dueling and sharing tracker against golden models |
 //! | [`bank`]     | a single L2 bank whose ports the caller drives                              |
-//! | [`dram`]     | the DRAM channels alone, driven by a trace of requests                      |
+//! | [`dram`]     | the DRAM channels in isolation, driven by a trace of requests               |
 //! | [`readers`]  | waveforms, state dumps and structure counts read from a machine             |
 //! | [`estimate`] | area, leakage and energy of all structures of a machine                     |
 //! | [`optimize`] | chooses which loads of a PTX file bypass the L1, based on their measured hits |

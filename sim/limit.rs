@@ -12,21 +12,22 @@ use miette::{
     SourceCode, SourceSpan, SpanContents,
 };
 
-/// Maximum number of printed list entries.
+/// Maximum number of entries of a list that are printed.
 const SHOWN: usize = 20;
-/// Maximum number of bytes of a line that an excerpt shows before and after the reported position. Terminals
-/// are hardly wider, and the renderer of the mark below a column supports only 16-bit widths.
+/// Maximum numbers of bytes of a line that an excerpt shows before and after the reported position. Terminals
+/// are hardly wider. Moreover, the renderer draws a mark below the position, for which it supports only
+/// 16-bit widths.
 const AHEAD: usize = 80;
 const BEHIND: usize = 160;
-/// Maximum number of lines in an excerpt of a multi-line value.
+/// Maximum number of lines in an excerpt that shows a multi-line value.
 const MAX_LINES: usize = 8;
-/// Maximum length of a chain of error causes.
+/// Maximum length of a chain of errors in which each is the cause of the previous one.
 const MAX_CAUSES: usize = 16;
 
-/// Formats an error, each problem with an excerpt of its file.
+/// Formats an error. Each of its problems is shown with an excerpt of the affected file.
 #[must_use]
 pub fn render(report: &dyn Diagnostic, theme: GraphicalTheme) -> String {
-    // A message stays on one line: terminals wrap it, and redirected output can be searched.
+    // Messages are not wrapped: a terminal wraps them anyway, and redirected output is easier to search.
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_wrap_lines(false);
     let mut text = String::new();
     let limited = LimitedReport::of(report);
@@ -36,21 +37,22 @@ pub fn render(report: &dyn Diagnostic, theme: GraphicalTheme) -> String {
     }
 }
 
-/// Formats the first entries of a list, followed by the number of omitted entries of type `what`.
+/// Formats the first entries of a list, followed by the number of omitted entries. `what` is the noun for an
+/// entry.
 #[must_use]
 pub fn lines<T: fmt::Display>(list: &[T], what: &str) -> Vec<String> {
     let shown = list.iter().take(SHOWN).map(|entry| shorten(&entry.to_string()));
     shown.chain(more(list.len(), what)).collect()
 }
 
-/// Formats the number of omitted entries of a list with `entries` entries; `None` if none is omitted.
+/// Formats how many entries are omitted from a list with `entries` entries; `None` if none is omitted.
 fn more(entries: usize, what: &str) -> Option<String> {
     let left_out = entries.checked_sub(SHOWN).filter(|&left_out| left_out > 0)?;
     Some(format!("and {left_out} more {what}{}", if left_out == 1 { "" } else { "s" }))
 }
 
-/// Printable copy of a report: its first problems, short messages, excerpts of a few columns around the
-/// reported position, and no terminal control characters.
+/// Printable copy of an error report. It contains only the first problems, shortened messages, excerpts of a
+/// few columns around the reported position, and no terminal control characters.
 pub struct LimitedReport {
     message: String,
     code: Option<String>,
@@ -64,22 +66,22 @@ pub struct LimitedReport {
     cause: Option<Cause>,
 }
 
-/// Cause of an error.
+/// Cause of an error, which is shown below the error.
 enum Cause {
     Report(Box<LimitedReport>),
-    /// Error without an excerpt or help text.
+    /// Cause that consists of a message, without an excerpt or help text.
     Words(Box<LimitedReport>),
 }
 
 impl LimitedReport {
-    /// Copies the printable content of a report.
+    /// Creates a printable copy of an error report.
     #[must_use]
     pub fn of(report: &dyn Diagnostic) -> Self {
         Self::within(report, None, MAX_CAUSES)
     }
 
-    /// Copies a report with at most `causes` causes. A report without source text uses the source text of the
-    /// outer report.
+    /// Copies an error report with at most `causes` levels of causes. If the report has no source text, the
+    /// excerpt is taken from the source text of the outer report.
     fn within(report: &dyn Diagnostic, outer: Option<&dyn SourceCode>, causes: usize) -> Self {
         let source = report.source_code().or(outer);
         let label = report.labels().and_then(|mut labels| labels.next());
@@ -118,7 +120,7 @@ impl LimitedReport {
         }
     }
 
-    /// Formats the number of omitted problems.
+    /// Formats how many problems of the report are omitted; `None` if none is omitted.
     #[must_use]
     pub fn more(&self) -> Option<String> {
         more(self.problems, "problem")
@@ -144,7 +146,7 @@ impl Error for LimitedReport {
     }
 }
 
-/// Boxes an optional text of a report for display.
+/// Converts an optional text of a report to a boxed displayable value, as the renderer requires.
 fn box_text(text: Option<&String>) -> Option<Box<dyn fmt::Display + '_>> {
     text.map(|text| Box::new(text) as Box<dyn fmt::Display>)
 }
@@ -189,21 +191,22 @@ impl Diagnostic for LimitedReport {
     }
 }
 
-/// Displayed lines around a reported position.
+/// Excerpt of a source text: the lines around a reported position that are displayed.
 struct Excerpt {
     name: Option<String>,
-    /// Line and column of the position, and first line of the excerpt, all counted from 0.
+    /// Line of the reported position. The next fields hold its column and the first line of the excerpt. All
+    /// are counted from 0.
     line: usize,
     column: usize,
     first_line: usize,
     text: String,
     label: Option<String>,
-    /// Byte range of the position in `text`.
+    /// Range of bytes in `text` to which the report refers.
     span: Range<usize>,
 }
 
 impl Excerpt {
-    /// Creates the excerpt for a label; `None` if the source does not contain the labeled position.
+    /// Creates the excerpt for a labeled position; `None` if the source text does not contain this position.
     fn of(source: &dyn SourceCode, label: &LabeledSpan) -> Option<Self> {
         let place = source.read_span(label.inner(), 0, 0).ok()?;
         let around = source.read_span(label.inner(), 1, 1).ok()?;
@@ -236,7 +239,8 @@ impl Excerpt {
     }
 }
 
-/// Appends the displayed section of a line, around the mark. Returns the range of the mark in `text`.
+/// Appends to `text` the section of a line that surrounds the marked range. Returns the marked range as a
+/// range of bytes in `text`.
 fn push_cut(text: &mut String, line: &str, mark: Range<usize>) -> Range<usize> {
     let is_short = line.len() <= AHEAD + BEHIND;
     let from = if is_short { 0 } else { line.floor_char_boundary(mark.start.saturating_sub(AHEAD)) };
@@ -257,8 +261,8 @@ fn push_cut(text: &mut String, line: &str, mark: Range<usize>) -> Range<usize> {
 }
 
 impl SourceCode for Excerpt {
-    /// Returns the whole excerpt. Its start is the labeled position if no context lines are requested, and
-    /// the first line of the excerpt otherwise.
+    /// Returns the whole excerpt. If no context lines are requested, it is said to start at the reported
+    /// position; otherwise at its first line.
     fn read_span<'a>(
         &'a self,
         _span: &SourceSpan,
@@ -300,7 +304,7 @@ mod tests {
         text
     }
 
-    /// Creates a report about some bytes of a text.
+    /// Creates an error report that refers to a range of bytes in a text.
     fn report(text: &str, bytes: Range<usize>) -> Report {
         let label = LabeledSpan::new_with_span(Some("here".to_owned()), bytes);
         miette!(labels = vec![label], help = "mend it", "`x` is wrong")

@@ -1,4 +1,4 @@
-//! Formats the results of a run as one table for people.
+//! Formats the results of a run as a table for human readers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,41 +19,41 @@ use crate::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Verdict,
 use crate::statistics::of_run;
 use crate::text::{folded_within, format_count, format_thousands, host};
 
-/// Number of printed stall reasons; the statistics contain all of them.
+/// Number of stall reasons that are printed. The statistics contain all reasons.
 const REASONS_SHOWN: usize = 4;
-/// Number of levels of the block hierarchy for which the energy is printed; the statistics contain all
-/// levels.
+/// Number of levels in the hierarchy of hardware units for which energy is printed. The statistics contain
+/// all levels.
 const LEVELS_SHOWN: usize = 2;
-/// Fraction of the total energy below which a block gets no row.
+/// Minimum fraction of the total energy for which a hardware unit gets a row.
 const MIN_SHOWN: f64 = 0.001;
 
 /// Results of a run, to be printed as a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Summary<'a> {
-    /// Launch file, trace or program.
+    /// Path of the launch file, trace or host program.
     pub launch: &'a Path,
-    /// Machine of the run.
+    /// Configuration of the machine that executed the run.
     pub resolved: &'a ResolvedMachine,
-    /// Results of the run.
+    /// Report on the results of the run.
     pub report: &'a RunReport,
-    /// Energy of the run, if it is to be printed.
+    /// Energy of the run; `None` if no energy is printed.
     pub energy: Option<&'a Energy>,
-    /// Maximal width of a line in characters.
+    /// Maximum width of a printed line in characters.
     pub width: usize,
 }
 
-/// Label of a row, and its cells.
+/// Row of the table: a label, and the texts in its columns.
 pub type Row = (&'static str, Vec<String>);
 
 impl Summary<'_> {
-    /// Returns the names of the machine and its designs.
+    /// Returns the name of the machine, followed by the names of its designs.
     #[must_use]
     pub fn machine(&self) -> String {
         let machine = std::iter::once(&self.resolved.machine.name).chain(&self.resolved.designs);
         machine.map(String::as_str).collect::<Vec<_>>().join(" + ")
     }
 
-    /// Returns the rows of the counts.
+    /// Returns the rows that show performance counts.
     #[must_use]
     pub fn list_counts(&self) -> Vec<Row> {
         let RunReport { kernels, warp_limits, counters, .. } = self.report;
@@ -110,7 +110,7 @@ impl Summary<'_> {
         rows
     }
 
-    /// Returns the rows about the checks, and about an early end of the run.
+    /// Returns the rows that show the result of the checks, and why the run ended early if it did.
     #[must_use]
     pub fn list_checks(&self) -> Vec<Row> {
         let check = match self.report.verdict {
@@ -148,7 +148,7 @@ fn row(f: &mut fmt::Formatter<'_>, width: usize, label: &str, cells: &[String]) 
     lines(width, label, cells).iter().try_for_each(|line| writeln!(f, "{line}"))
 }
 
-/// Returns the lines of a row, more than one if the terminal is narrow.
+/// Formats a row of the table. On a narrow terminal, the row may take several lines.
 fn lines(width: usize, label: &str, cells: &[String]) -> Vec<String> {
     let mut lines = vec![format!("  {label:<13}")];
     let mut at = 0;
@@ -165,7 +165,7 @@ fn lines(width: usize, label: &str, cells: &[String]) -> Vec<String> {
     lines.iter().map(|line| folded_within(width, line.trim_end(), 16)).collect()
 }
 
-/// Returns the nonzero cycles by reason, summed over all units, the largest first.
+/// Sums cycles by reason over all hardware units. Returns the reasons with nonzero sums, largest sum first.
 #[must_use]
 pub fn reasons(refusals: impl Iterator<Item = (&'static str, u64)>) -> Vec<(&'static str, u64)> {
     let mut reasons: BTreeMap<_, u64> = BTreeMap::new();
@@ -177,16 +177,16 @@ pub fn reasons(refusals: impl Iterator<Item = (&'static str, u64)>) -> Vec<(&'st
     reasons
 }
 
-/// Returns the row of the reservation fails of a kind of cache, by reason, if there were any. A stalled
-/// cycle counts once.
+/// Returns the row that shows the reservation fails of one kind of cache by reason, or `None` if there were
+/// none. A cycle in which the cache stalls counts once.
 fn refusals(label: &'static str, refusals: impl Iterator<Item = (&'static str, u64)>) -> Option<Row> {
     let cells: Vec<_> =
         reasons(refusals).iter().map(|(reason, cycles)| format!("{reason} {}", format_thousands(*cycles))).collect();
     (!cells.is_empty()).then_some((label, cells))
 }
 
-/// Prints the row of a group of blocks and the rows of the blocks inside, if their share of the energy is
-/// large enough.
+/// Prints the row of a hardware unit and the rows of the units inside it. Units with too small a share of the
+/// energy are omitted.
 fn units(f: &mut fmt::Formatter<'_>, (unit, depth): (&Unit, usize), whole_pj: f64, width: usize) -> fmt::Result {
     if unit.dynamic_pj + unit.leakage_pj < MIN_SHOWN * whole_pj {
         return Ok(());
@@ -203,7 +203,7 @@ fn units(f: &mut fmt::Formatter<'_>, (unit, depth): (&Unit, usize), whole_pj: f6
     Ok(())
 }
 
-/// Returns the line of a block with its cells, which move closer together on a narrow terminal.
+/// Formats the row of a hardware unit. On a narrow terminal, the columns are closer together.
 fn unit_line(width: usize, label: &str, cells: &[String]) -> String {
     let line = |apart: usize| {
         let cells: Vec<_> = cells.iter().map(|cell| format!("{cell:<apart$}")).collect();
@@ -223,7 +223,7 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * ratio(part, whole))
 }
 
-/// Returns the cells of the instruction fetches. A miss is a read of the L2.
+/// Returns the column texts about instruction fetches. An instruction cache miss causes a read of the L2.
 fn fetches(icache: &InstructionStats) -> Vec<String> {
     let InstructionStats { accesses, hits, hit_pending, misses, .. } = *icache;
     vec![
@@ -240,7 +240,7 @@ fn l1(cache: &L1Stats) -> Vec<String> {
     cells
 }
 
-/// Returns the cells of the prefetches into the L1Ds.
+/// Returns the column texts about the prefetches into the L1Ds.
 fn prefetches(stats: &PrefetchStats) -> Vec<String> {
     let PrefetchStats { issued, useful, late, useless, .. } = *stats;
     vec![
@@ -251,7 +251,7 @@ fn prefetches(stats: &PrefetchStats) -> Vec<String> {
     ]
 }
 
-/// Returns the cells of the victim caches of the L1Ds.
+/// Returns the column texts about the victim caches of the L1Ds.
 fn victims(l1: &L1Stats) -> Vec<String> {
     let VictimStats { hits, swaps, kept } = l1.victim;
     vec![
@@ -261,7 +261,7 @@ fn victims(l1: &L1Stats) -> Vec<String> {
     ]
 }
 
-/// Returns the cells of the loads in a kind of cache.
+/// Returns the column texts about the loads that accessed one kind of cache.
 fn loads(cache: &L1Stats) -> Vec<String> {
     let L1Stats { accesses, hits, hit_pending, .. } = *cache;
     vec![
@@ -285,7 +285,8 @@ fn l2(bank: &L2Stats) -> Vec<String> {
     cells
 }
 
-/// Returns a row of the lines evicted by each kind of cache, and a row of the kinds that evicted none.
+/// Returns a row that shows how many lines each kind of cache evicted, and a row about the caches that
+/// evicted none.
 fn evictions(report: &RunReport) -> Vec<Row> {
     let all = report.evictions();
     let cell = |&Evictions { cache, evictions, bypasses, .. }: &Evictions| match (evictions, bypasses) {
@@ -301,7 +302,7 @@ fn evictions(report: &RunReport) -> Vec<Row> {
     rows
 }
 
-/// Returns the cells of the L2 misses, as candel2018 section 5 measures them.
+/// Returns the column texts about L2 misses, as measured by candel2018 section 5.
 fn misses(counters: &Counters, l2: &L2Config) -> Vec<String> {
     let mut cells = vec![
         format_thousands(counters.l2_misses()),
@@ -324,7 +325,7 @@ fn dram(channels: &Counts) -> Vec<String> {
     ]
 }
 
-/// Returns the most frequent stall reasons, as percentages of all issue slots.
+/// Returns the most frequent stall reasons, each as a percentage of all issue slots.
 fn stalls(counters: &Counters) -> Vec<String> {
     let slots = counters.slots();
     let all = slots.sum();

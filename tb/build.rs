@@ -1,5 +1,5 @@
-//! Reruns the build when a file is added to a folder of schemes, because the crate lists these folders at
-//! compile time.
+//! Build script that recompiles this crate when a file is added to the folder `l1/bypass`. The crate lists
+//! the testbenches in this folder at compile time.
 
 fn main() {
     println!("cargo:rerun-if-changed=l1/bypass");

@@ -1,5 +1,5 @@
 //! # Testbench of the index unit
-//! Compares the XOR trees of the set index with a golden polynomial division.
+//! Compares the XOR trees that compute the set index with a golden polynomial division.
 //!
 //! | testpoint                                                                           | test                  |
 //! |-------------------------------------------------------------------------------------|-----------------------|
@@ -29,14 +29,15 @@ fn pair(config: &IndexConfig, sets: u32) -> (IndexUnit, SetIndex) {
     (IndexUnit::new(config, sets, LINE_BYTES, LINE_BITS), set_index(config, sets, LINE_BYTES).unwrap())
 }
 
-/// Yields a configuration for every legal polynomial over lines of 128 bytes, with its number of sets.
+/// Yields an index configuration for every legal polynomial, with its number of sets. The lines have 128
+/// bytes.
 fn polynomials() -> impl Iterator<Item = (IndexConfig, u32)> {
     let all = (1..=12).flat_map(irreducible_polynomials).filter(|p| *p != Poly::X);
     all.zip(0u32..).map(|(Poly(p), i)| {
         let polynomial = p as u32;
         let degree = polynomial.ilog2();
-        // Successive configurations cycle through all address widths up to 32 bits, and through both orders
-        // of the index bits.
+        // The address width changes from one polynomial to the next, up to 32 bits. Every third configuration
+        // reverses the order of the index bits.
         let addr_bits = 32 - i % (LINE_BITS - degree + 1);
         (IPoly { polynomial, addr_bits, reversed: i % 3 == 0 }.into(), 1 << degree)
     })
@@ -57,13 +58,15 @@ fn every_irreducible_polynomial_of_degree_1_to_12_gives_the_remainder_of_the_div
         }
         checked += 1;
     }
-    // There are 747 irreducible polynomials; x is not legal as an index function.
+    // There are 747 irreducible polynomials of these degrees. The polynomial x is not legal as an index
+    // function, so 746 remain.
     assert_eq!(checked, 746);
 }
 
 #[test]
 fn figure_5b_of_khairy2015_holds_for_all_64_addresses() {
-    // Row r of the figure holds the addresses 8r to 8r+7. Column c holds the addresses of set c.
+    // Row r of the published figure holds the addresses 8r to 8r+7. Column c holds the addresses that map to
+    // set c.
     const FIGURE: [[u64; 8]; 8] = [
         [0, 4, 2, 6, 1, 5, 3, 7],
         [13, 9, 15, 11, 12, 8, 14, 10],
@@ -84,7 +87,7 @@ fn figure_5b_of_khairy2015_holds_for_all_64_addresses() {
     }
 }
 
-/// Yields the address bits whose exclusive or is index bit `j`.
+/// Yields the address bits whose XOR is bit `j` of the set index.
 fn tree(unit: &IndexUnit, j: usize) -> impl Iterator<Item = u32> {
     unit.row(j).iter_ones().map(|k| k as u32 + 7)
 }
@@ -159,7 +162,7 @@ fn both_refuse_the_same_polynomials() {
     }
 }
 
-/// Returns the fan-ins of the XOR trees that the unit lists in its description.
+/// Returns the number of inputs of each XOR tree that the unit lists in its description.
 fn trees(unit: &IndexUnit) -> Vec<u32> {
     let fan_in = |logic: Logic| if let Logic::XorTree { fan_in } = logic { Some(fan_in) } else { None };
     DescriptionSummary::of(|to| unit.describe(to)).logic.into_iter().filter_map(fan_in).collect()

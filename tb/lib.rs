@@ -1,6 +1,6 @@
 //! # Testbenches
-//! The testbench of `rtl/PATH.rs` is `tb/PATH.rs`, and its golden twin is `golden/PATH.rs`. Each testbench
-//! begins with the list of its testpoints.
+//! The testbench of the hardware model `rtl/PATH.rs` is `tb/PATH.rs`, and its golden model is
+//! `golden/PATH.rs`. Each testbench begins with the list of its testpoints (what its tests check).
 //!
 //! | module     | holds                                                                    |
 //! |------------|--------------------------------------------------------------------------|

@@ -1,17 +1,17 @@
 //! # Litmus tests
-//! Small racing programs with one thread per SM: all outcomes that the memory model allows, and the outcomes
-//! that a machine shows. The allowed outcomes are computed by trying every order of operations, without
-//! knowledge of any machine.
+//! Generates small racing programs with one thread per SM. Computes all outcomes that the memory model
+//! allows, and runs the programs on a machine to see the outcomes that occur. The allowed outcomes are
+//! computed by trying every order of operations, without knowledge of any machine.
 //!
-//! The model is that of `golden/consistency.rs`:
+//! The memory model is that of `golden/consistency.rs`:
 //!
 //! - Accesses of a thread to one location keep their order.
-//! - A fence orders the operations before it ahead of those after it.
-//! - Stores and atomics take effect for all threads at once.
+//! - A fence orders all operations of its thread before the fence ahead of all operations after it.
+//! - Stores and atomics become visible to all threads at once.
 //! - A coherent load returns the current value in memory.
-//! - A weak load may return any value of the location since the thread's own last store to it, because L1s
-//!   are not coherent.
-//! - The thread's next loads may overtake a weak load, because they may bypass the L1.
+//! - A weak load may return any value that the location has had since the thread's own last store to it,
+//!   because L1s are not coherent.
+//! - Later loads of a thread may overtake a weak load of the same thread, because they may bypass the L1.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::{self, Write as _};
@@ -25,38 +25,39 @@ use warpsieve::run::{Outcome, RunOptions, run};
 
 use crate::kit::{MIN_QUEUES, Random};
 
-/// Maximum number of locations in a program.
+/// Maximum number of memory locations that a litmus program uses.
 pub const LOCATIONS: usize = 3;
-/// Number of rounds of a program on the machine. Each round has its own locations.
+/// Number of times (rounds) that a litmus program is executed in one run. Each round uses its own memory
+/// locations.
 const ROUNDS: usize = 100;
-/// Core cycles from one round to the next.
+/// Number of core cycles from the start of one round to the start of the next.
 const ROUND_CYCLES: u32 = 3000;
-/// Maximum number of words that a thread reads.
+/// Maximum number of words that one thread of a litmus program reads.
 const MAX_READS: usize = 6;
-/// Limit of a run [core cycles]: a hundred times the duration of its rounds.
+/// Limit of a run in core cycles. It is a hundred times the duration of all rounds.
 const MAX_CYCLES: u64 = 100 * ROUNDS as u64 * ROUND_CYCLES as u64;
 
-/// Operation of a thread.
+/// Operation of a thread in a litmus program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Op {
-    /// Stores a value to a location.
+    /// Stores a value to a memory location.
     Store {
-        /// Index of the location.
+        /// Index of the memory location.
         at: usize,
         /// Value to store.
         value: u32,
     },
-    /// Loads a location. A coherent load bypasses the L1.
+    /// Loads the value of a memory location. A coherent load bypasses the L1.
     Load {
-        /// Index of the location.
+        /// Index of the memory location.
         at: usize,
         /// True if the load must return the current value in memory.
         is_coherent: bool,
     },
-    /// Adds to a location atomically.
+    /// Adds a value to a memory location atomically, and returns the old value.
     Add {
-        /// Index of the location.
+        /// Index of the memory location.
         at: usize,
         /// Value to add.
         value: u32,
@@ -77,7 +78,8 @@ impl Op {
         matches!(self, Self::Load { .. } | Self::Add { .. })
     }
 
-    /// True if the operation must wait for `before`, an earlier operation of its thread.
+    /// True if this operation may take effect only after `before`, which is an earlier operation of the same
+    /// thread.
     fn follows(self, before: Self) -> bool {
         match (self, before) {
             (Self::Load { .. }, Self::Load { is_coherent: false, .. }) => false,
@@ -86,7 +88,7 @@ impl Op {
     }
 }
 
-/// Litmus program: the operations of each thread.
+/// Litmus program: a list of operations for each thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program(pub Vec<Vec<Op>>);
 
@@ -96,23 +98,24 @@ impl fmt::Display for Program {
     }
 }
 
-/// Outcome of a program: values read, by thread and in program order, then the final value of each location.
+/// Outcome of a litmus program: the values that each thread read, in program order, then the final value of
+/// each location.
 pub type LitmusOutcome = Vec<u32>;
 
-/// State of a partly executed program.
+/// State of a litmus program in the search for all outcomes, after some of its operations.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
-    /// Bit mask of completed operations per thread.
+    /// For each thread, a bit mask of its completed operations.
     done: Vec<u16>,
-    /// Values that each location has held, oldest first.
+    /// Values that each memory location has had, from oldest to current.
     versions: Vec<Vec<u32>>,
-    /// Index of the version that each thread's last store created, by thread and location.
+    /// Index in `versions` of the value that each thread stored last, by thread and location.
     own: Vec<[usize; LOCATIONS]>,
     read: Vec<Vec<Option<u32>>>,
 }
 
 impl Program {
-    /// Draws a program of two or three threads with two to four operations each.
+    /// Generates a random litmus program of two or three threads with two to four operations each.
     #[must_use]
     pub fn draw(seed: u64) -> Self {
         let mut random = Random::new(seed);
@@ -126,7 +129,7 @@ impl Program {
                 0..3 => Op::Store { at, value },
                 3 | 4 => Op::Load { at, is_coherent: true },
                 5 => Op::Load { at, is_coherent: false },
-                // Added values are shifted, so that no sum equals a stored value.
+                // Values to add are shifted left by 8 bits, so that no sum equals a stored value.
                 6 => Op::Add { at, value: value << 8 },
                 _ => Op::Fence,
             }
@@ -134,7 +137,7 @@ impl Program {
         Self((0..threads).map(|_| (0..2 + below(3)).map(|_| op(&mut below)).collect()).collect())
     }
 
-    /// Returns all outcomes that the memory model allows.
+    /// Returns all outcomes of the program that the memory model allows.
     #[must_use]
     pub fn allowed_outcomes(&self) -> BTreeSet<LitmusOutcome> {
         let first = State {
@@ -158,7 +161,7 @@ impl Program {
         outcomes
     }
 
-    /// Returns all states that one operation can lead to.
+    /// Returns all states that can follow a state when one more operation takes effect, of any thread.
     fn next(&self, state: &State) -> Vec<State> {
         let mut all = Vec::new();
         for (thread, ops) in self.0.iter().enumerate() {
@@ -173,8 +176,8 @@ impl Program {
         all
     }
 
-    /// Returns the outcomes under sequential consistency, computed with coherent loads only and a fence after
-    /// every operation.
+    /// Returns the outcomes under sequential consistency. They are computed from a copy of the program that
+    /// has only coherent loads, and a fence after every operation.
     #[must_use]
     pub fn in_order(&self) -> BTreeSet<LitmusOutcome> {
         let strong = |op: &Op| match *op {
@@ -185,7 +188,7 @@ impl Program {
             .allowed_outcomes()
     }
 
-    /// Returns the program without its fences.
+    /// Returns a copy of the program without its fences.
     #[must_use]
     pub fn remove_fences(&self) -> Self {
         Self(self.0.iter().map(|ops| ops.iter().copied().filter(|op| *op != Op::Fence).collect()).collect())
@@ -193,7 +196,8 @@ impl Program {
 }
 
 impl State {
-    /// Returns all states that executing one operation can lead to.
+    /// Returns all states that can follow this state when a thread executes the operation `op`. A weak load
+    /// may return one of several values.
     fn after(&self, thread: usize, number: usize, op: Op) -> Vec<Self> {
         let mut done = self.clone();
         done.done[thread] |= 1 << number;
@@ -227,12 +231,14 @@ impl State {
     }
 }
 
-/// Generates the PTX kernel of a program. Thread 0 of each CTA runs one thread of the program.
+/// Generates a PTX kernel that executes a litmus program. Thread 0 of each CTA executes one thread of the
+/// program.
 ///
-/// In each round, thread 0 first loads some of the round's locations into its L1. Then all threads
-/// synchronize by the clock and execute their operations on these locations. The preloaded locations and the
-/// delays of the threads differ from round to round. The other warps of each CTA keep storing to lines of one
-/// partition. Their stores wait in the L1's miss queue, where bypassing loads can overtake them.
+/// In each round, thread 0 first loads some of the round's locations into its L1. Then the threads 0 of all
+/// CTAs wait until the same clock cycle, and execute their operations on these locations. The preloaded
+/// locations and the delays of the threads differ from round to round. The other warps of each CTA keep
+/// storing to lines of one memory partition. Their stores wait in the L1's miss queue, where loads that
+/// bypass the L1 can overtake them.
 fn ptx(program: &Program) -> String {
     let threads = program.0.len();
     let mut text = format!(
@@ -246,13 +252,13 @@ fn ptx(program: &Program) -> String {
         result_bytes = 4 * MAX_READS,
         noise_bytes = NOISE_BYTES,
     );
-    // Every thread begins a round in the same cycle, plus a pseudorandom delay of up to 63 cycles.
+    // Every thread begins a round in the same cycle, except for a pseudorandom delay of up to 63 cycles.
     let meet = format!(
         "add.u32 %r5, %r5, {ROUND_CYCLES};\nmad.lo.u32 %r1, %r1, 1664525, 1013904223;\nadd.u32 %r4, %r1, %r2;\n\
          mul.lo.u32 %r4, %r4, 0x9e3779b1;\nshr.u32 %r4, %r4, 26;\nadd.u32 %r4, %r4, %r5;\n\
          WAIT:\nmov.u32 %r8, %clock;\nsetp.lt.u32 %p1, %r8, %r4;\n@%p1 bra WAIT;\n"
     );
-    // Bits of the seed select the locations that a thread loads into its L1.
+    // Bits of the seed select the locations that a thread loads into its L1 before the round.
     let warm = |text: &mut String, thread: usize| {
         for at in 0..LOCATIONS {
             let bit = 10 + 4 * thread + at;
@@ -303,27 +309,29 @@ fn ptx(program: &Program) -> String {
     text
 }
 
-/// Distance between two locations in bytes, so that they are in different lines of different partitions.
+/// Distance between two memory locations in bytes. It puts them into different lines of different memory
+/// partitions.
 const LOCATION_BYTES: usize = 384;
-/// Size of all locations of a round in bytes.
+/// Size in bytes of all memory locations of one round.
 const ROUND_BYTES: usize = 2048;
 
-/// Size of a CTA's noise buffer in bytes. Each thread has 1536 bytes, one stride over the six partitions. It
-/// stores only to the first line, so that all noise goes to one partition.
+/// Size in bytes of the buffer to which a CTA's other warps store. Each thread has 1536 bytes, which is one
+/// stride over the six memory partitions. It stores only to the first line, so that all these stores go to
+/// one partition.
 const NOISE_BYTES: usize = 160 * 1536;
 
-/// Outcomes of a program on a machine.
+/// Result of running a litmus program on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LitmusReport {
-    /// Number of occurrences of each outcome.
+    /// Number of times that each outcome occurred.
     pub seen: BTreeMap<LitmusOutcome, u32>,
-    /// Duration of the run [core cycles].
+    /// Duration of the run in core cycles.
     pub cycles: u64,
     /// Number of warp instructions executed.
     pub warp_instructions: u64,
 }
 
-/// Runs a program on a machine and counts its outcomes.
+/// Runs a litmus program on a machine and counts how often each outcome occurs.
 ///
 /// # Errors
 /// If the program exceeds the limits of this module, or the run fails or does not finish.
@@ -375,12 +383,13 @@ pub fn run_on_machine(program: &Program, seed: u32, request: &Request) -> Result
     Ok(LitmusReport { seen, cycles, warp_instructions })
 }
 
-/// Returns the number of words that a thread reads.
+/// Returns the number of words that a thread's operations read.
 fn reads(ops: &[Op]) -> usize {
     ops.iter().filter(|op| op.reads()).count()
 }
 
-/// Returns machines that differ in how their L1s and L2s treat stores, copies and loads that bypass the L1.
+/// Returns machines whose L1s and L2s differ in their handling of stores, of cached copies, and of loads that
+/// bypass the L1.
 #[must_use]
 pub fn machines() -> Vec<Request> {
     let designs: [&[&str]; 7] = [

@@ -1,8 +1,8 @@
-//! Replacement policies that the benches of all stores draw, and their twins.
+//! Replacement policies that the testbenches of all caches select at random, and their golden models.
 //!
-//! | testpoint                                                                   | test                       |
-//! |-----------------------------------------------------------------------------|----------------------------|
-//! | victims equal those of the twin, even if lines in flight are not eligible    | `every_policy_*`           |
+//! | testpoint                                                                         | test             |
+//! |-----------------------------------------------------------------------------------|------------------|
+//! | victims equal those of the golden model, even if lines in flight are not eligible | `every_policy_*` |
 
 #[cfg(test)]
 use golden::replacement::Replacement;
@@ -22,7 +22,8 @@ use warpsieve::check::l1::policy;
 
 use crate::kit::Random;
 
-/// Returns the policies of a store of `sets` sets, LRU first. Policies with leader sets need eight sets.
+/// Returns the replacement policies that are legal for a cache with `sets` sets, beginning with LRU. Policies
+/// that use set dueling need at least eight sets.
 pub fn policies(sets: u32, has_pc: bool) -> Vec<ReplacementConfig> {
     let ship = |signature| ShipConfig { signature, bits: 6 }.into();
     let mut policies: Vec<ReplacementConfig> = vec![
@@ -44,17 +45,17 @@ pub fn policies(sets: u32, has_pc: bool) -> Vec<ReplacementConfig> {
     policies
 }
 
-/// Draws LRU in half of the cases, and another policy in the others.
+/// Returns LRU with a probability of one half, and otherwise another random replacement policy.
 pub fn draw(random: &mut Random, sets: u32, has_pc: bool) -> ReplacementConfig {
     let policies = policies(sets, has_pc);
     let drawn = random.below(2 * policies.len() as u64) as usize;
     policies.get(drawn).unwrap_or(&policies[0]).clone()
 }
 
-/// Returns the twin of a policy.
+/// Creates the golden model of a replacement policy.
 ///
 /// # Panics
-/// If the policy has no twin.
+/// If the policy has no golden model.
 #[cfg(test)]
 pub fn twin(config: &ReplacementConfig, sets: u32, ways: u32) -> Box<dyn Replacement> {
     policy(config, sets, ways).unwrap_or_else(|reason| panic!("{reason}"))
@@ -75,7 +76,8 @@ mod tests {
 
     const SETS: u32 = 8;
 
-    /// Plays random accesses to a store whose lines are in flight for a while after their insertion.
+    /// Makes random accesses to a cache in which each inserted line stays in flight for a while. Compares the
+    /// victims with those of the golden model.
     fn follows(config: &ReplacementConfig, ways: u32, seed: u64) {
         let mut random = Random::new(seed);
         let place = CacheGeometry { group: "l2", path: "store", sets: SETS, ways };

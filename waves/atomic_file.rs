@@ -46,7 +46,7 @@ impl AtomicFile {
     pub fn create(target: &Path) -> io::Result<AtomicFile> {
         let refuse = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {why}", target.display()));
         let there = fs::metadata(target).map(|there| there.file_type()).ok();
-        // Fail now rather than at the rename, after hours of simulation.
+        // Fails now rather than at the rename, after hours of simulation.
         if there.is_some_and(|there| there.is_dir()) {
             return Err(refuse("is a directory, expected a file name"));
         }
@@ -57,7 +57,8 @@ impl AtomicFile {
             return Ok(AtomicFile { file, at: target.clone(), replaces: None, target, kept: false });
         }
         if there.is_some() {
-            // A rename does not check the write permission of the file that it replaces.
+            // A later rename would not check the write permission of the file that it replaces, so it is
+            // checked here.
             let opened = File::options().write(true).open(target);
             opened.map_err(|error| about("cannot be written to", target, &error))?;
         }
@@ -79,7 +80,7 @@ impl AtomicFile {
     /// Renames the temporary file to its final name and returns that name.
     pub fn commit(mut self) -> io::Result<PathBuf> {
         if let Some(replaced) = &self.replaces {
-            // Some file systems report a full disk only at a sync.
+            // Some file systems report a full disk only when data are synchronized with the disk.
             let _unhurried = CompletionGuard::begin();
             self.file.sync_data().map_err(|error| about("cannot write", &self.target, &error))?;
             if let Ok(there) = fs::metadata(replaced) {
@@ -99,7 +100,8 @@ impl AtomicFile {
     }
 }
 
-/// Folder for data that only this process needs. Removed when dropped, or by [`discard_all`].
+/// Folder for data that only this process needs. The folder is removed when this value is dropped, or by
+/// [`discard_all`].
 #[derive(Debug)]
 pub struct Scratch(TempDir);
 
@@ -146,14 +148,14 @@ impl Drop for Scratch {
 /// Number of threads that are completing a file.
 static UNHURRIED: AtomicUsize = AtomicUsize::new(0);
 
-/// Guard held while a thread completes a file that would otherwise be lost. The code that exits the process
-/// waits until no guard exists.
+/// Guard that exists while a thread completes a file. The code that exits the process waits until no guard
+/// exists, since the file would otherwise be lost.
 #[derive(Debug)]
 #[must_use]
 pub struct CompletionGuard(());
 
 impl CompletionGuard {
-    /// Registers that a file is being completed, until the guard is dropped.
+    /// Registers that a file is being completed. The registration ends when the guard is dropped.
     pub fn begin() -> Self {
         UNHURRIED.fetch_add(1, Ordering::Relaxed);
         Self(())
@@ -172,10 +174,10 @@ impl Drop for CompletionGuard {
     }
 }
 
-/// Temporary files and scratch folders of this process.
+/// Temporary files and scratch folders that this process has created and not yet completed or removed.
 struct Parts {
     under_way: BTreeSet<PathBuf>,
-    /// True if the process is about to exit: no file may be started or kept anymore.
+    /// True if the process is about to exit. No file may be started or completed after that.
     is_over: bool,
 }
 
@@ -190,12 +192,13 @@ pub fn discard_all() {
     let mut parts = parts();
     parts.is_over = true;
     for part in std::mem::take(&mut parts.under_way) {
-        // Ignore errors: the process exits, so nothing can report them.
+        // Errors are ignored: the process exits, so no code could report them.
         let _ = if part.is_dir() { fs::remove_dir_all(part) } else { fs::remove_file(part) };
     }
 }
 
-/// Opens a temporary file for `replaces`: a new file, or a file left behind by another process.
+/// Opens a temporary file that will later replace `replaces`: a new file, or one that another process left
+/// behind.
 fn begin(replaces: &Path) -> io::Result<(File, PathBuf)> {
     let mut parts = parts();
     if parts.is_over {
@@ -229,16 +232,17 @@ fn claim(at: &Path) -> io::Result<Option<File>> {
     };
     match file.try_lock() {
         Ok(()) => {}
-        // On a file system without locks, an existing temporary file may still be in use.
+        // A file system without locks cannot show whether another process still uses an existing temporary
+        // file, so only a new file is accepted.
         Err(TryLockError::Error(_)) if is_new => return Ok(Some(file)),
         Err(_) => return Ok(None),
     }
-    // Between opening and locking, the process that wrote the file may have renamed it to its final name.
+    // Between the opening and the locking of the file, another process may have renamed it to its final name.
     let is_still = is_same(&file.metadata()?, &fs::symlink_metadata(at)?).unwrap_or(true);
     if is_still { file.set_len(0).map(|()| Some(file)) } else { Ok(None) }
 }
 
-/// Identity of the file that a path leads to, through links, even if the file does not exist yet.
+/// Identity of the file to which a path leads, after all links are followed. The file need not exist yet.
 #[derive(Clone, Debug)]
 pub struct FileIdentity {
     path: PathBuf,
@@ -246,14 +250,14 @@ pub struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// Identifies the file that is read or written at a path.
+    /// Returns the identity of the file that would be read or written at `path`.
     #[must_use]
     pub fn of(path: &Path) -> Self {
         Self { path: destination(path), there: fs::metadata(path).ok() }
     }
 
-    /// True if writing one of the two files can change the other. Both paths name the same file, or one path
-    /// names a folder that contains the file of the other path.
+    /// True if writing one of two files can change the other: both are the same file, or one path is a folder
+    /// that contains the other file.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         let both = self.there.as_ref().zip(other.there.as_ref());
@@ -262,14 +266,14 @@ impl FileIdentity {
             || other.path.starts_with(&self.path)
     }
 
-    /// True if the path leads to neither a file nor a folder, but to a device or a pipe.
+    /// True if the path leads to a device or a pipe, rather than to a file or a folder.
     #[must_use]
     pub fn is_device(&self) -> bool {
         self.there.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir())
     }
 }
 
-/// True if both belong to the same file; `None` on systems without inode numbers.
+/// True if both arguments describe the same file; `None` on systems without inode numbers.
 #[cfg(unix)]
 fn is_same(one: &Metadata, other: &Metadata) -> Option<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -319,14 +323,14 @@ impl Seek for AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if !self.kept && self.replaces.is_some() && parts().under_way.remove(&self.at) {
-            // Ignore errors: the error that led here has already been returned.
+            // Errors are ignored: the error because of which the file is dropped has already been returned.
             let _ = fs::remove_file(&self.at);
         }
     }
 }
 
-/// Adds the attempted action and the file to an error. The error kind stays, since callers retry on some
-/// kinds.
+/// Adds the attempted action and the path of the file to an error. The kind of the error does not change,
+/// since callers retry on some kinds.
 fn about(action: &str, path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {action}: {error}", path.display()))
 }
@@ -430,7 +434,8 @@ mod tests {
         let new = FileIdentity::of(&path("in/new.json"));
         assert!(new.meets(&FileIdentity::of(&path("in/../in/./new.json"))));
         assert!(!new.meets(&FileIdentity::of(&path("new.json"))));
-        // A command that fills a folder writes all files in it.
+        // A path to a folder conflicts with every file in it, since a command may write all files of the
+        // folder.
         assert!(new.meets(&FileIdentity::of(&path("in"))));
         Ok(())
     }
@@ -508,7 +513,7 @@ mod tests {
         Ok(())
     }
 
-    /// The test opens the devices through links, so that a bug replaces the link and not the device.
+    /// The test opens the devices through links, so that a bug would replace the link and not the device.
     #[cfg(unix)]
     #[test]
     fn a_device_is_written_to_and_not_replaced() -> io::Result<()> {

@@ -1,7 +1,8 @@
 //! Conversion of binary numbers to text, eight digits at a time.
 
-/// Writes the top `count` bits of `top` as digits at `at` and returns the index after the last digit. Whole
-/// groups of eight digits are written: the caller overwrites those beyond `count`.
+/// Writes the top `count` bits of `top` as binary digits to `buffer`, starting at index `at`. Returns the
+/// index after the last digit. Digits are written in groups of eight; the caller overwrites those beyond
+/// `count`.
 #[inline]
 pub(crate) fn put_digits(buffer: &mut [u8], at: usize, top: u64, count: u32) -> usize {
     let chunks = count.div_ceil(8) as usize;
@@ -11,8 +12,8 @@ pub(crate) fn put_digits(buffer: &mut [u8], at: usize, top: u64, count: u32) -> 
     at + count as usize
 }
 
-/// Converts a byte to eight digits. Each byte lane of a 64-bit word keeps one bit, carries it into the lane's
-/// top bit, then becomes `0` or `1`.
+/// Converts a byte to eight binary digits, computed in parallel in the bytes of a 64-bit word. Each byte of
+/// the word keeps one bit, moves it to its top bit by a carry, and then becomes `0` or `1`.
 #[inline]
 fn eight_digits(byte: u8) -> [u8; 8] {
     let lanes = (u64::from(byte) * 0x0101_0101_0101_0101) & 0x0102_0408_1020_4080;

@@ -48,7 +48,7 @@ impl FromStr for Format {
     }
 }
 
-/// A waveform dump in either format.
+/// Waveform dump in one of the two formats.
 pub enum Dump<W: Write + Seek> {
     /// Dump in VCD format.
     Vcd(Box<VcdWriter<W>>),

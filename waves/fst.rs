@@ -24,25 +24,27 @@ use crate::sink::Sink;
 use crate::values::Values;
 use crate::vcd::Timescale;
 
-/// Size of the changes held in memory before they are compressed and written, in bytes.
+/// Size in bytes of the changes that are collected in memory before they are compressed and written.
 const SECTION_BYTES: usize = 16 << 20;
 
 /// Writer of one FST dump to `W`.
 pub struct FstWriter<W: Write + Seek> {
     out: W,
     values: Values,
-    /// Number of each signal in the file, indexed by signal id; unselected signals have an unused 0.
+    /// Number of each signal in the file, indexed by signal id. For an unselected signal, the number is 0 and
+    /// unused.
     numbers: Vec<u32>,
     header: Header,
     section: Section,
     num_sections: u64,
     first: Option<u64>,
     now: u64,
-    /// True while nothing has changed at the current time. The time is written with its first change.
+    /// True while no value has changed at the current time. The time itself is recorded with its first
+    /// change.
     due: bool,
-    /// Size of the sections written so far, before compression, in bytes.
+    /// Total size in bytes of the sections written so far, before compression.
     gathered: u64,
-    /// Size limit of a section: [`SECTION_BYTES`] except in tests.
+    /// Size in bytes at which a section is written: [`SECTION_BYTES`] except in tests.
     section_bytes: usize,
     failed: Option<(io::ErrorKind, String)>,
 }
@@ -90,7 +92,7 @@ impl<W: Write + Seek> FstWriter<W> {
     /// Fails if the output cannot be written, now or earlier.
     pub fn into_inner(mut self) -> io::Result<W> {
         self.check()?;
-        // A section needs at least one time, and time 0 does not count as one.
+        // A section needs at least one time other than 0.
         self.section.time(self.now.max(1));
         self.write_section()?;
         let Self { mut out, header, section, num_sections, first, .. } = self;
@@ -112,7 +114,8 @@ impl<W: Write + Seek> FstWriter<W> {
         Ok(())
     }
 
-    /// Writes the accumulated changes. The current values become the frame of the next section.
+    /// Writes the changes collected so far as a section. The current values become the frame of the next
+    /// section.
     #[cold]
     fn write_section(&mut self) -> io::Result<()> {
         self.gathered += self.section.size() as u64;
@@ -127,7 +130,7 @@ impl<W: Write + Seek> FstWriter<W> {
         Ok(())
     }
 
-    /// Returns the output's first error again, so that every later write reports it.
+    /// Returns the first output error again, if there was one, so that every later write reports it.
     fn check(&self) -> io::Result<()> {
         match &self.failed {
             Some((kind, text)) => Err(io::Error::new(*kind, text.clone())),
@@ -167,11 +170,12 @@ mod tests {
     use crate::signal::{Display, Kind, TreeBuilder};
     use crate::vcd::TimeUnit;
 
-    /// Time and binary digits of every change of a signal.
+    /// Time of every change of a signal, with the new value as binary digits.
     type Changes = Vec<(u64, String)>;
 
-    /// Writes a one-bit, a narrow, a wide and a constant signal at 200 times, in sections of `section_bytes`
-    /// bytes. Returns the changes that a reader finds, and the number of sections.
+    /// Writes four signals at 200 times: one of one bit, a narrow one, a wide one and a constant one.
+    /// Sections have `section_bytes` bytes. Returns the changes that a reader finds, and the number of
+    /// sections.
     fn written_and_read(section_bytes: usize, first: u64) -> (Vec<Changes>, u64) {
         let mut build = TreeBuilder::new("machine");
         let ids = [("bit", 1), ("number", 7), ("wide", 70), ("still", 3)].map(|(name, width)| {
@@ -204,7 +208,7 @@ mod tests {
             let changes = wave.get_signal(signal).expect("it was loaded").iter_changes();
             let mut found: Changes =
                 changes.map(|(at, value)| (times[at as usize], value.to_bit_string().expect("a bit vector"))).collect();
-            // The frame of a section repeats the last value of the section before.
+            // Each section begins with the values at the end of the previous section, which are not changes.
             found.dedup_by(|later, earlier| later.1 == earlier.1);
             found
         });

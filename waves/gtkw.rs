@@ -1,12 +1,12 @@
-//! # GTKWave save files: a dump that opens ready to read
+//! # GTKWave save files: a dump that opens with its signals already displayed
 //!
 //! A save file lists the signals that GTKWave displays, with their order, groups, formats and colors.
 //! Enumerated signals are displayed by name through *translate filters*, small tables in `NAME.filters/` next
 //! to the dump. All paths in a save file are absolute: GTKWave resolves relative paths against its working
 //! directory and silently ignores a missing filter.
 //!
-//! [`by_block`] lists a whole dump, [`crate::view`] provides the curated selections, and [`SaveFile::write`]
-//! writes either.
+//! [`by_block`] lists all signals of a dump, [`crate::view`] provides the curated selections, and
+//! [`SaveFile::write`] writes either of these lists.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,19 +17,19 @@ use crate::atomic_file::AtomicFile;
 use crate::scope::Selection;
 use crate::signal::{Display, EnumNames, ScopeId, SignalId, Tree, is_entry};
 
-/// Size of the GTKWave window, and width of its name column, in pixels.
+/// Width and height of the GTKWave window, and width of its column of names, in pixels.
 const WINDOW: (u64, u64) = (1400, 900);
 const NAME_PIXELS: u64 = 320;
-/// Width of the wave area without its borders, in pixels.
+/// Width in pixels of the area in which GTKWave draws waves, without its borders.
 const WAVE_PIXELS: u64 = WINDOW.0 - NAME_PIXELS - 80;
-/// Width that GTKWave's zoom refers to, in pixels: the zoom is minus the base-2 logarithm of the time that
-/// this width covers.
+/// Width in pixels to which GTKWave's zoom refers. The zoom is minus the base-2 logarithm of the time that
+/// this width represents.
 const FRAME_PIXELS: u64 = 200;
 
 /// Maximum number of markers: GTKWave names them with the letters A to Z.
 pub const MAX_MARKERS: usize = 26;
 
-/// Color of a trace.
+/// Color in which GTKWave draws a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Colour {
     /// GTKWave's color 1.
@@ -65,7 +65,7 @@ impl Colour {
     }
 }
 
-/// Entry in the list of traces.
+/// Item in the list of traces: a group, or the trace of one signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     /// Group with a title, which can be folded.
@@ -83,8 +83,8 @@ pub enum Item {
         id: SignalId,
         /// Color of the trace; GTKWave's default if `None`.
         colour: Option<Colour>,
-        /// Displayed name; the signal's own if `None`. It must not contain dots: GTKWave shows only the text
-        /// after the last dot.
+        /// Name that GTKWave displays; the name of the signal if `None`. It must not contain dots, since
+        /// GTKWave shows only the text after the last dot.
         label: Option<String>,
     },
 }
@@ -92,14 +92,14 @@ pub enum Item {
 /// Time with a label, which GTKWave marks with a letter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marker {
-    /// Time [time units of the dump].
+    /// Time of the marker, in time units of the dump.
     pub time: u64,
     /// Text at the marker.
     pub label: String,
 }
 
-/// Lists every selected signal, with one group per block that has any, nested like the blocks. The root and
-/// its child scopes are unfolded.
+/// Lists every selected signal. Each scope that contains selected signals becomes a group, and groups are
+/// nested like the scopes. The groups of the root and of its child scopes are unfolded.
 pub fn by_block(tree: &Tree, selection: &Selection) -> Vec<Item> {
     vec![block(tree, selection, ScopeId::ROOT, 0)]
 }
@@ -121,7 +121,7 @@ pub fn save_path(dump: &Path, view: Option<&str>) -> PathBuf {
     }
 }
 
-/// Path of the folder with a dump's filters: `x.filters` for `x.vcd`.
+/// Path of the folder with the translate filters of a dump: `x.filters` for `x.vcd`.
 pub fn filters_path(dump: &Path) -> PathBuf {
     dump.with_extension("filters")
 }
@@ -131,18 +131,18 @@ pub fn filters_path(dump: &Path) -> PathBuf {
 pub struct SaveFile<'a> {
     /// Path of the dump that the save file opens.
     pub dump: &'a Path,
-    /// Description of the dump's signals.
+    /// Description of all signals of the machine.
     pub tree: &'a Tree,
-    /// Traces from top to bottom; each must be in the dump.
+    /// Groups and traces from top to bottom. Every signal in them must be in the dump.
     pub items: &'a [Item],
-    /// Markers, at most [`MAX_MARKERS`].
+    /// Markers in the order of their letters, at most [`MAX_MARKERS`].
     pub markers: &'a [Marker],
-    /// First and last visible time [time units of the dump].
+    /// First and last visible time, in time units of the dump.
     pub sight: (u64, u64),
 }
 
 impl SaveFile<'_> {
-    /// Writes the save file and the filters that it needs. Returns the paths of all written files.
+    /// Writes the save file and the translate filters that it needs. Returns the paths of all written files.
     pub fn write(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
         let (text, filters) = self.render(path)?;
         let mut written = Vec::new();
@@ -150,7 +150,7 @@ impl SaveFile<'_> {
             fs::create_dir_all(first.parent().unwrap_or(Path::new(".")))?;
         }
         for (path, table) in filters {
-            // Use the path as the caller spelled it, not the absolute one.
+            // The returned path is spelled as the caller spelled it, not as an absolute path.
             let path = filters_path(self.dump).join(path.file_name().unwrap_or_default());
             let mut file = AtomicFile::create(&path)?;
             file.write_all(table.as_bytes())?;
@@ -162,7 +162,7 @@ impl SaveFile<'_> {
         Ok(written)
     }
 
-    /// Returns the text of the save file, and the path and text of each filter that it names.
+    /// Returns the text of the save file, and the path and text of each translate filter to which it refers.
     fn render(&self, path: &Path) -> io::Result<(String, Vec<(PathBuf, String)>)> {
         let (from, to) = self.sight;
         if to < from || self.markers.len() > MAX_MARKERS {
@@ -186,8 +186,8 @@ impl SaveFile<'_> {
         lines.add(format_args!("[size] {} {}", WINDOW.0, WINDOW.1));
         lines.add(format_args!("[pos] -1 -1"));
         // GTKWave truncates the time that it computes from the zoom to an integer, so half a unit is added.
-        // After the zoom come the primary marker, whose values GTKWave lists next to the names, and markers A
-        // to Z.
+        // After the zoom, the line gives the primary marker and then markers A to Z. GTKWave lists the values
+        // at the primary marker next to the names.
         let frame = (to - from).saturating_add(1).saturating_mul(FRAME_PIXELS).div_ceil(WAVE_PIXELS);
         let zoom = -(frame as f64 + 0.5).log2();
         let primary = self.markers.first().map_or("-1".to_owned(), |marker| marker.time.to_string());
@@ -209,11 +209,12 @@ impl SaveFile<'_> {
     }
 }
 
-/// Enumeration in use: the signal that names its filter file, the names of its codes, and its width in bits.
+/// Enumeration that some signal uses: the signal after which its filter file is named, the names of its
+/// codes, and its width in bits.
 type EnumUse = (SignalId, EnumNames, u32);
 
-/// Lists the distinct enumerations of a tree. They are numbered over the whole tree, so that all save files
-/// of a dump use the same filter files.
+/// Lists the distinct enumerations of a tree. Their numbers are the same for the whole tree, so all save
+/// files of a dump use the same filter files.
 fn enums_of(tree: &Tree) -> Vec<EnumUse> {
     let mut found: Vec<EnumUse> = Vec::new();
     for id in tree.ids() {
@@ -227,7 +228,8 @@ fn enums_of(tree: &Tree) -> Vec<EnumUse> {
     found
 }
 
-/// Range with which GTKWave names a one-bit signal: only array entries have one in the dump.
+/// Returns the bit range that is part of the name of a one-bit signal. Only an array entry has such a range
+/// in the dump.
 fn bit_range(name: &str) -> &'static str {
     if is_entry(name) { "[0]" } else { "" }
 }
@@ -236,7 +238,8 @@ struct Lines<'a> {
     tree: &'a Tree,
     enums: Vec<EnumUse>,
     folder: PathBuf,
-    /// Filters named so far, as indices into `enums`. GTKWave numbers them from 1 in this order.
+    /// Translate filters to which the save file refers so far, as indices into `enums`. GTKWave numbers
+    /// filters from 1 in this order.
     used: Vec<usize>,
     text: String,
 }
@@ -267,9 +270,9 @@ impl Lines<'_> {
     fn signal(&mut self, id: SignalId, colour: Option<Colour>, label: Option<&str>) -> io::Result<()> {
         let tree = self.tree;
         let signal = tree.signal(id);
-        // Format flags: right-justified (20), binary (8), hexadecimal (2), decimal (4), drawn as steps
-        // (8000), translated by a filter (2000), number of ones (20000000). If an FST contains the names of
-        // states, GTKWave ignores the filter unless 100000000 is set.
+        // Format flags of GTKWave, in hexadecimal: right-justified (20), binary (8), hexadecimal (2), decimal
+        // (4), drawn as steps (8000), translated by a filter (2000), number of ones (20000000). If an FST
+        // contains the names of states, GTKWave ignores the filter unless flag 100000000 is also set.
         let format = match signal.display {
             Display::Bit | Display::Binary => "28",
             Display::Hex => "22",
@@ -296,8 +299,8 @@ impl Lines<'_> {
         let label = label.map(one_line);
         let alias = label.as_ref().map(|label| format!("+{{{label}}} ")).unwrap_or_default();
         match (signal.width, signal.display) {
-            // GTKWave draws a single bit as a level. To show names, it must be declared as a one-element
-            // vector.
+            // GTKWave draws a one-bit signal as a level. To display the names of its states, the signal must
+            // be declared as a vector of one element.
             (1, Display::Enum(_)) => {
                 let name = label.as_ref().unwrap_or(&path);
                 self.add(format_args!("#{{{name}}} {path}{}", bit_range(&signal.name)));
@@ -306,7 +309,7 @@ impl Lines<'_> {
             (width, _) => self.add(format_args!("{alias}{path}[{}:0]", width - 1)),
         }
         if signal.display == Display::Count {
-            // The blank row below doubles the height of the steps.
+            // A blank row below the trace doubles the height in which the steps are drawn.
             self.add(format_args!("@20000\n-"));
         }
         Ok(())
@@ -318,7 +321,7 @@ impl Lines<'_> {
         self.folder.join(format!("{base}_{number}.txt"))
     }
 
-    /// Formats a filter: one line `DIGITS NAME` per code in use.
+    /// Formats a translate filter: one line `DIGITS NAME` for each code that has a name.
     fn table(&self, number: usize) -> String {
         let (_, names, width) = self.enums[number];
         let width = width as usize;
@@ -327,7 +330,7 @@ impl Lines<'_> {
     }
 }
 
-/// Replaces control characters in a title or a label: a line break would start a new line of the save file.
+/// Replaces control characters in a title or a label. A line break would begin a new line of the save file.
 fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }

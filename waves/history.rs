@@ -1,8 +1,8 @@
 //! # History: the last cycles of a run, in memory
 //!
-//! Records samples like a dump but drops samples that are older than its span. The cycles before an event can
-//! therefore be written after the event has happened. Dropped changes are folded into one state, with which
-//! the replay begins.
+//! Records samples like a dump, but drops samples that are older than a given span. The cycles before an
+//! event can therefore be written after the event has happened. Dropped changes are merged into the state
+//! with which the written history begins.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,15 +16,15 @@ use crate::values::Values;
 #[derive(Debug, Clone)]
 pub struct History {
     ids: Vec<SignalId>,
-    /// Values at the end of the oldest step that is kept.
+    /// Values of all selected signals after the changes of the oldest time that is kept.
     oldest: Values,
     now: Values,
-    /// Time of each step that is kept, and the number of words that its changes take in `changes`.
+    /// Each time that is kept, and the number of words that the changes at that time take in `changes`.
     steps: VecDeque<(u64, usize)>,
-    /// Changes in time order: the signal's index in `ids`, then the words of its value. The changes of the
-    /// oldest step are held in `oldest` only.
+    /// Changes in the order of time. Each consists of the signal's index in `ids`, followed by the words of
+    /// its value. The changes of the oldest time are contained in `oldest` instead.
     changes: VecDeque<u64>,
-    /// Index in `ids` of every selected signal.
+    /// Index in `ids` of every selected signal, indexed by signal id.
     places: Vec<u32>,
     span: u64,
 }
@@ -52,15 +52,15 @@ impl History {
         self.steps.back().is_some_and(|&(_, length)| length > 0)
     }
 
-    /// Returns the oldest time that is kept.
+    /// Returns the oldest time that the history still contains.
     pub fn first(&self) -> Option<u64> {
         self.steps.front().map(|&(time, _)| time)
     }
 
-    /// Writes the kept history to another sink: first the state at the oldest time, then the changes.
+    /// Writes the history to another sink: first the state at the oldest time, then the changes.
     ///
     /// # Errors
-    /// Fails if that sink fails.
+    /// Fails if the other sink fails.
     pub fn replay(mut self, to: &mut impl Sink) -> io::Result<()> {
         let Some((first, _)) = self.steps.front().copied() else { return Ok(()) };
         self.fold();
@@ -83,7 +83,8 @@ impl History {
         Ok(())
     }
 
-    /// Applies the changes of the oldest step to `oldest`.
+    /// Applies the changes at the oldest time in `steps` to the values in `oldest`, and removes them from
+    /// `changes`.
     fn fold(&mut self) {
         let Some((_, length)) = self.steps.front_mut() else { return };
         let mut left = std::mem::take(length);
@@ -105,7 +106,8 @@ impl History {
     }
 }
 
-/// Removes the oldest change from the list: returns its signal and stores its value in `value`.
+/// Removes the oldest change from the list. Returns the signal that changed, and stores its new value in
+/// `value`.
 fn next_change(ids: &[SignalId], widths: &Values, changes: &mut VecDeque<u64>, value: &mut Vec<u64>) -> SignalId {
     let place = changes.pop_front().unwrap_or_default();
     let id = ids[place as usize];
@@ -118,7 +120,7 @@ fn next_change(ids: &[SignalId], widths: &Values, changes: &mut VecDeque<u64>, v
 impl Sink for History {
     fn time(&mut self, now: u64) -> io::Result<()> {
         self.steps.push_back((now, 0));
-        // Drop a step only if the next one is old enough to be the start of the span.
+        // The oldest time is dropped only if the next one is old enough to cover the beginning of the span.
         while self.steps.get(1).is_some_and(|&(next, _)| next.saturating_add(self.span) <= now) {
             self.fold();
             self.steps.pop_front();
@@ -147,7 +149,7 @@ mod tests {
     use super::*;
     use crate::signal::{Display, Kind, TreeBuilder};
 
-    /// Sink that records every call as text.
+    /// Sink that records every call as text, for comparison.
     #[derive(Default)]
     struct Log(Vec<String>);
 

@@ -15,10 +15,10 @@ use std::str::FromStr;
 
 use crate::signal::{ScopeId, SignalId, Tree, is_entry};
 
-/// Maximum number of suggestions for a glob that matches nothing.
+/// Maximum number of similar paths that are suggested for a glob that matches nothing.
 const SUGGESTIONS: usize = 3;
 
-/// Pattern over dotted paths.
+/// Glob pattern for the dotted paths of signals and scopes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob {
     text: String,
@@ -46,7 +46,7 @@ impl FromStr for Glob {
             name => Ok(GlobComponent::Name(name.to_owned())),
         };
         let mut parts = text.split('.').map(part).collect::<Result<Vec<_>, _>>()?;
-        // Two consecutive `**` are equivalent to one.
+        // Consecutive `**` are equivalent to a single one, so they are merged.
         parts.dedup_by(|later, part| *later == GlobComponent::AnyDepth && *part == GlobComponent::AnyDepth);
         Ok(Glob { text: text.to_owned(), parts })
     }
@@ -59,7 +59,8 @@ impl fmt::Display for Glob {
 }
 
 impl Glob {
-    /// Returns the signals that the glob selects below a scope, in order. Paths are relative to that scope.
+    /// Returns the signals that the glob selects inside a scope, in order. The glob applies to paths relative
+    /// to that scope.
     pub fn below(&self, tree: &Tree, scope: ScopeId) -> Vec<SignalId> {
         let mut found = Vec::new();
         self.start().collect(tree, scope, &mut found);
@@ -67,8 +68,8 @@ impl Glob {
         found
     }
 
-    /// Returns the signals that the glob selects in the whole tree, in order. Paths start with the root's
-    /// name.
+    /// Returns the signals that the glob selects in the whole tree, in order. The glob applies to paths that
+    /// start with the root's name.
     fn with_root(&self, tree: &Tree) -> Vec<SignalId> {
         let mut found = Vec::new();
         self.start().down(&tree.scope(ScopeId::ROOT).name).collect(tree, ScopeId::ROOT, &mut found);
@@ -76,7 +77,8 @@ impl Glob {
         found
     }
 
-    /// Returns the signals whose whole path matches the glob, in order. The root's name may be omitted.
+    /// Returns the signals whose whole path, not only a prefix of it, matches the glob. The root's name may
+    /// be omitted.
     pub fn signals(&self, tree: &Tree) -> Vec<SignalId> {
         let is_named = |names: &[&str]| matches(&self.parts, &names[1..]) || matches(&self.parts, names);
         tree.ids().filter(|&id| is_named(&tree.names(id))).collect()
@@ -89,13 +91,13 @@ impl Glob {
     }
 }
 
-/// State of matching a glob on the path from the root down the tree. A signal is selected if the glob matches
-/// its whole path or a prefix of it. After a prefix, the rest must not contain an array entry, unless the
-/// prefix itself ends in one.
+/// State of matching a glob on the way from the root down to a scope or signal. A signal is selected if the
+/// glob matches its whole path or a prefix of it. In the second case, the part after the prefix must not
+/// contain an array entry, unless the prefix itself ends in one.
 #[derive(Debug, Clone, Default)]
 struct MatchState<'a> {
-    /// Glob components that the remaining names must match, one slice for each possible match of the names so
-    /// far.
+    /// Components of the glob that the remaining names must match. There is one slice for each way in which
+    /// the glob can match the names so far.
     rest: Vec<&'a [GlobComponent]>,
     /// True if everything below the current scope is selected.
     all: bool,
@@ -104,8 +106,8 @@ struct MatchState<'a> {
 }
 
 impl<'a> MatchState<'a> {
-    /// Adds the components that remain after a match. If they begin with `**`, also adds those after it,
-    /// since `**` matches no name too.
+    /// Adds the components `rest` that remain to be matched. If they begin with `**`, also adds the
+    /// components after it, since `**` can match zero names.
     fn go_to(&mut self, mut rest: &'a [GlobComponent]) {
         loop {
             if self.rest.iter().all(|known| known.len() != rest.len()) {
@@ -118,7 +120,7 @@ impl<'a> MatchState<'a> {
         }
     }
 
-    /// Returns the state after one more name on the path.
+    /// Returns the state after one more name on the way down the tree.
     fn down(&self, name: &str) -> MatchState<'a> {
         let is_entry = is_entry(name);
         let mut next = MatchState { rest: Vec::new(), all: self.all, plain: self.plain && !is_entry };
@@ -143,7 +145,7 @@ impl<'a> MatchState<'a> {
         self.all || self.plain
     }
 
-    /// Adds the selected signals of a scope. Returns at once if nothing below the scope can match.
+    /// Adds the selected signals inside a scope. Returns at once if nothing inside the scope can match.
     fn collect(&self, tree: &Tree, scope: ScopeId, found: &mut Vec<SignalId>) {
         if self.all {
             found.extend(tree.below(scope));
@@ -157,19 +159,19 @@ impl<'a> MatchState<'a> {
     }
 }
 
-/// Match state of several globs at one scope of a tree that is still being described. Shows whether any glob
-/// can select something below.
+/// Match state of several globs at one scope of a tree that is still being described. It shows whether any
+/// glob can select a signal inside that scope.
 #[derive(Debug, Clone)]
 pub struct GlobMatches<'a>(Vec<MatchState<'a>>);
 
 impl<'a> GlobMatches<'a> {
-    /// Starts at the root, whose name a glob may include or omit.
+    /// Creates the state at the root. A glob may include or omit the root's name.
     pub fn new(globs: &'a [Glob], root: &str) -> GlobMatches<'a> {
         GlobMatches(globs.iter().flat_map(|glob| [glob.start(), glob.start().down(root)]).collect())
     }
 
-    /// Returns the state inside a scope with any of these names, or `None` if no glob can match anything
-    /// there.
+    /// Returns the state inside a child scope that has any of these names, or `None` if no glob can match
+    /// anything in it.
     pub fn down(&self, names: &[&str]) -> Option<GlobMatches<'a>> {
         let inside = self.0.iter().flat_map(|reach| names.iter().map(|name| reach.down(name)));
         let leading: Vec<MatchState<'a>> = inside.filter(|reach| reach.takes() || !reach.rest.is_empty()).collect();
@@ -177,19 +179,19 @@ impl<'a> GlobMatches<'a> {
     }
 }
 
-/// True if the components match exactly these names.
+/// True if the glob components match exactly this sequence of names.
 fn matches(parts: &[GlobComponent], names: &[&str]) -> bool {
     let mut reach = MatchState::default();
     reach.go_to(parts);
     names.iter().fold(reach, |reach, name| reach.down(name)).rest.iter().any(|rest| rest.is_empty())
 }
 
-/// True if the pattern matches this name. At a mismatch, the last `*` absorbs one more letter. Retrying only
-/// the last `*` suffices, since it can absorb whatever an earlier `*` could.
+/// True if the pattern of one glob component matches the name. At a mismatch, the last `*` is made to match
+/// one more letter. Retrying only the last `*` suffices, since it can match whatever an earlier `*` could.
 fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut seen) = (0, 0);
-    // Position after the last `*` in the pattern, and the position in the name where the text after that `*`
-    // is tried.
+    // After a `*`: the position after it in the pattern, and the position in the name at which the rest of
+    // the pattern is tried.
     let mut star = None;
     while seen < name.len() {
         match (pattern.get(at), star) {
@@ -211,13 +213,13 @@ fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
     pattern[at..].iter().all(|&letter| letter == b'*')
 }
 
-/// Error for a glob that selects nothing.
+/// Error for a glob that selects no signal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no signal matches scope `{glob}`{}", nearest(near))]
 pub struct NoMatch {
     /// Text of the glob.
     pub glob: String,
-    /// Paths of the scopes and signals closest to it, nearest first.
+    /// Paths of the scopes and signals that are most similar to the glob, the most similar first.
     pub near: Vec<String>,
 }
 
@@ -233,7 +235,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Creates a selection of everything except array entries.
+    /// Creates a selection of all signals except those in array entries.
     pub fn default_of(tree: &Tree) -> Selection {
         let mut chosen = vec![false; tree.len()];
         let everything = MatchState { plain: true, ..MatchState::default() };
@@ -243,7 +245,7 @@ impl Selection {
         Selection { chosen }
     }
 
-    /// Creates an empty selection.
+    /// Creates a selection that contains no signal.
     pub fn none(tree: &Tree) -> Selection {
         Selection { chosen: vec![false; tree.len()] }
     }
@@ -253,8 +255,8 @@ impl Selection {
         self.chosen[id.index()] = true;
     }
 
-    /// Selects the union of the globs. Each glob must match something: a misspelled scope is an error, not a
-    /// smaller dump.
+    /// Selects all signals that at least one of the globs selects. Each glob must match something: a
+    /// misspelled name is an error and does not merely make the dump smaller.
     pub fn new(tree: &Tree, globs: &[Glob]) -> Result<Selection, NoMatch> {
         let mut chosen = vec![false; tree.len()];
         for glob in globs {
@@ -276,7 +278,8 @@ impl Selection {
         self.chosen[id.index()]
     }
 
-    /// True if a signal inside the scope, at any depth, is selected. Otherwise the block need not be sampled.
+    /// True if a signal inside the scope, at any depth, is selected. If not, the values in the scope need not
+    /// be sampled.
     pub fn touches(&self, tree: &Tree, scope: ScopeId) -> bool {
         tree.below(scope).any(|id| self.contains(id))
     }
@@ -287,11 +290,12 @@ impl Selection {
     }
 }
 
-/// Suggests paths for a glob that matches nothing. Finds the deepest scopes that its leading components
-/// match, and sorts the names inside them by similarity to the next component. Returns one path per name.
+/// Suggests paths for a glob that matches nothing. Finds the deepest scopes that the leading components of
+/// the glob match. Sorts the names inside them by similarity to the next component. Returns one path for each
+/// name.
 fn near(tree: &Tree, glob: &Glob) -> Vec<String> {
-    // A longer prefix matches no scope: each name takes one component, with at most one `**` between two
-    // names.
+    // A longer sequence of leading components matches no scope. Each name takes one component, and at most
+    // one `**` stands between two names.
     let deepest = tree.scope_ids().map(|scope| tree.scope_names(scope).len()).max().unwrap_or(0);
     for depth in (0..=glob.parts.len().min(2 * deepest + 1)).rev() {
         let (leading, later) = glob.parts.split_at(depth);
@@ -342,8 +346,8 @@ impl Window {
     /// Window of all cycles.
     pub const ALL: Window = Window { from: 0, to: None };
 
-    /// Creates a window from the first to the last cycle, both included. `None` is the start or the end of
-    /// the run.
+    /// Creates a window from the first to the last cycle, both included. `None` stands for the start or the
+    /// end of the run.
     pub fn new(from: Option<u64>, to: Option<u64>) -> Result<Window, WindowError> {
         let from = from.unwrap_or(0);
         match to {
@@ -357,12 +361,12 @@ impl Window {
         self.from
     }
 
-    /// Limits the window so that it ends no later than this cycle.
+    /// Shortens the window so that it ends no later than `cycle`.
     pub fn until(self, cycle: u64) -> Window {
         Window { to: Some(self.to.map_or(cycle, |to| to.min(cycle))), ..self }
     }
 
-    /// Last cycle of the window; `None` is the end of the run.
+    /// Last cycle of the window; `None` stands for the end of the run.
     pub fn to(&self) -> Option<u64> {
         self.to
     }
@@ -373,7 +377,7 @@ impl Window {
         cycle >= self.from && !self.is_over(cycle)
     }
 
-    /// True if the window includes neither this cycle nor any later one, so that the dump can be finished.
+    /// True if the window ends before this cycle, so that the dump can be finished.
     #[inline]
     pub fn is_over(&self, cycle: u64) -> bool {
         self.to.is_some_and(|to| cycle > to)
@@ -385,7 +389,8 @@ mod tests {
     use super::*;
     use crate::signal::{Display, Kind, TreeBuilder};
 
-    /// Two SMs, each with an L1 of two signals, an array of tags, and an MSHR file with structured entries.
+    /// Describes two SMs. Each has an L1 with two signals, an array of tags, and an MSHR file whose entries
+    /// have several signals.
     fn tree() -> Tree {
         let mut build = TreeBuilder::new("machine");
         let word = |build: &mut TreeBuilder, name: &str| {

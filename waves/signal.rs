@@ -1,16 +1,17 @@
 //! # Signals: the contents of a dump
 //!
-//! A [`Tree`] of scopes and signals, described in one pass (`enter`, `signal`, `leave`). Ids are dense and
-//! assigned in the order of description. The signals below a scope therefore form one range of ids, and a
-//! per-signal table is a plain vector.
+//! A [`Tree`] of scopes and signals is described in one pass (`enter`, `signal`, `leave`). Ids are
+//! consecutive numbers, assigned in the order of description. The signals inside a scope therefore form one
+//! range of ids, and a table with one element per signal is a plain vector.
 //!
 //! A name is a letter or `_`, then letters, digits and `_`, then any number of `[n]`. A name that ends in `]`
-//! is an **array entry**: a dump contains array entries only if they are requested (see [`crate::scope`]).
-//! Breaking these rules is a bug in the describing program, so it causes a panic that names the path.
+//! is an
+//! **array entry**: a dump contains array entries only if they are requested (see [`crate::scope`]). Breaking
+//! these rules is a bug in the describing program, so it causes a panic that names the path.
 
 use std::ops::Range;
 
-/// Maximum width of a signal in bits: one 512-byte data row.
+/// Maximum width of a signal in bits: that of one data row of 512 bytes.
 pub const MAX_WIDTH: u32 = 4096;
 
 /// Names of the codes 0, 1, 2, ... of an enumerated signal; an empty name marks an unused code.
@@ -21,12 +22,12 @@ pub type EnumNames = &'static [&'static str];
 pub struct SignalId(u32);
 
 impl SignalId {
-    /// Index into a vector with one element per signal of the tree.
+    /// Returns the id as an index into a vector with one element per signal of the tree.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// Iterates over the first `count` ids.
+    /// Iterates over the first `count` signal ids.
     pub(crate) fn first(count: usize) -> impl ExactSizeIterator<Item = SignalId> {
         (0..count as u32).map(SignalId)
     }
@@ -45,7 +46,7 @@ impl ScopeId {
     }
 }
 
-/// Kind of a signal: combinational or flip-flop.
+/// Kind of a signal: combinational value or register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Combinational value, valid in this cycle only: a port, a handshake or a computed value.
@@ -59,17 +60,17 @@ pub enum Kind {
 pub enum Display {
     /// Single bit, drawn as a waveform of two levels.
     Bit,
-    /// Hexadecimal: addresses, tags, data.
+    /// Hexadecimal number: for addresses, tags and data.
     Hex,
-    /// Unsigned decimal: counts, indices.
+    /// Unsigned decimal number: for counts and indices.
     Unsigned,
-    /// Counter that never decreases, drawn as steps.
+    /// Counter that never decreases, drawn as a curve of steps.
     Count,
-    /// Binary: masks, one-hot vectors.
+    /// Binary number: for masks and one-hot vectors.
     Binary,
     /// Mask too wide to read bit by bit, displayed as its number of ones.
     MemberCount,
-    /// State or status, displayed by name.
+    /// State or status, displayed by the name of its code.
     Enum(EnumNames),
 }
 
@@ -78,9 +79,9 @@ pub enum Display {
 pub struct Signal {
     /// Name of the signal within its scope.
     pub name: String,
-    /// Width, in bits, 1 to [`MAX_WIDTH`].
+    /// Width of the signal in bits, from 1 to [`MAX_WIDTH`].
     pub width: u32,
-    /// Wire or register.
+    /// Kind of the signal: wire or register.
     pub kind: Kind,
     /// Format in which a viewer displays the signal.
     pub display: Display,
@@ -102,7 +103,7 @@ pub struct Scope {
     below: Range<u32>,
 }
 
-/// Finished description of all scopes and signals.
+/// Tree that describes all scopes and signals of a machine; it no longer changes.
 #[derive(Debug, Clone)]
 pub struct Tree {
     scopes: Vec<Scope>,
@@ -125,7 +126,7 @@ impl Tree {
         SignalId::first(self.signals.len())
     }
 
-    /// Iterates over all scope ids; a scope comes before the scopes inside it.
+    /// Iterates over all scope ids; a scope comes before the scopes that it contains.
     pub fn scope_ids(&self) -> impl ExactSizeIterator<Item = ScopeId> + use<> {
         (0..self.scopes.len() as u32).map(ScopeId)
     }
@@ -187,7 +188,7 @@ impl Tree {
     }
 }
 
-/// Builds a tree in one pass.
+/// Builder that describes the scopes and signals of a tree in one pass.
 #[derive(Debug)]
 pub struct TreeBuilder {
     tree: Tree,
@@ -195,7 +196,7 @@ pub struct TreeBuilder {
 }
 
 impl TreeBuilder {
-    /// Starts a tree. The root scope stays open until [`TreeBuilder::finish`].
+    /// Starts the description of a tree. The root scope stays open until [`TreeBuilder::finish`].
     pub fn new(root: &str) -> TreeBuilder {
         assert!(is_name(root), "{root}: {NAME_RULE}");
         let root = Scope { name: root.to_owned(), parent: None, scopes: vec![], signals: vec![], below: 0..0 };
@@ -258,7 +259,8 @@ impl TreeBuilder {
         self.tree.scopes[scope.index()].below.end = self.tree.signals.len() as u32;
     }
 
-    /// Panics if two items in a scope have the same name. Called when the scope is complete.
+    /// Panics if two signals or scopes directly in a scope have the same name. Called when the scope is
+    /// complete.
     fn check_names(&self, scope: ScopeId) {
         let Scope { scopes, signals, .. } = self.tree.scope(scope);
         let scopes = scopes.iter().map(|&id| self.tree.scope(id).name.as_str());
@@ -270,7 +272,7 @@ impl TreeBuilder {
         }
     }
 
-    /// Checks the name and returns the current scope.
+    /// Panics if the name is not a legal one; returns the current scope.
     fn claim(&mut self, name: &str) -> ScopeId {
         let scope = *self.open.last().expect("the root is open until finish");
         assert!(is_name(name), "{}.{name}: {NAME_RULE}", self.tree.scope_path(scope));

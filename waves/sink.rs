@@ -17,20 +17,20 @@ pub trait Sink {
     /// Fails if the output cannot be written.
     fn time(&mut self, now: u64) -> io::Result<()>;
 
-    /// Records the value of a signal of at most 64 bits. An unchanged value writes nothing.
+    /// Records the value of a signal of at most 64 bits. If the value has not changed, writes nothing.
     ///
     /// # Errors
     /// Fails if the output cannot be written.
     fn sample(&mut self, id: SignalId, value: u64) -> io::Result<()>;
 
-    /// Records the value of a signal of any width, least significant word first. Unused bits of the last word
-    /// must be 0.
+    /// Records the value of a signal of any width, given as 64-bit words, least significant word first.
+    /// Unused bits of the last word must be 0.
     ///
     /// # Errors
     /// Fails if the output cannot be written.
     fn sample_wide(&mut self, id: SignalId, value: &[u64]) -> io::Result<()>;
 
-    /// Records a value given as whole bytes, least significant byte first.
+    /// Records the value of a signal, given as whole bytes, least significant byte first.
     ///
     /// # Errors
     /// Fails if the output cannot be written.

@@ -1,10 +1,10 @@
 //! # Trigger: the event at which a dump starts
 //!
-//! `SIGNAL COMPARISON VALUE [&& SIGNAL COMPARISON VALUE ...] [for N]`. A signal is a path as in
-//! [`crate::scope`], and a comparison is one of `==` `!=` `<` `<=` `>` `>=`. A value is a number (`12`,
-//! `0x1f`, `0b101`) or the name of a state. `N` is the number of cycles for which all comparisons must hold:
-//! `sm0.l1.status == RESERVATION_FAIL for 100`. If a path with wildcards matches several signals, one of them
-//! suffices: `sm*.l1.status == MISS && xbar_req.inject0.level > 3`.
+//! The text of a trigger is `SIGNAL COMPARISON VALUE [&& SIGNAL COMPARISON VALUE ...] [for N]`. A signal is a
+//! path as in [`crate::scope`], and a comparison is one of `==` `!=` `<` `<=` `>` `>=`. A value is a number
+//! (`12`, `0x1f`, `0b101`) or the name of a state. `N` is the number of cycles for which all comparisons must
+//! hold: `sm0.l1.status == RESERVATION_FAIL for 100`. If a path with wildcards matches several signals, the
+//! comparison holds if it holds for one of them: `sm*.l1.status == MISS && xbar_req.inject0.level > 3`.
 
 use crate::scope::Glob;
 use crate::signal::{Display, Signal, SignalId, Tree, fits};
@@ -28,11 +28,12 @@ enum Comparison {
     AtLeast,
 }
 
-/// One comparison, which is true if it is true for at least one of its signals.
+/// One comparison of a trigger. It holds if it holds for at least one of its signals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Condition {
     comparison: Comparison,
-    /// Signals with the value that each is compared to. The code of a state name can differ between signals.
+    /// Signals, each with the value to which it is compared. A state name can have different codes in
+    /// different signals.
     signals: Vec<(SignalId, u64)>,
 }
 
@@ -57,13 +58,14 @@ pub struct TriggerError {
     problem: String,
 }
 
-/// Word of a text, with its start in bytes.
+/// Word of the trigger's text, preceded by the offset in bytes at which it starts.
 type Word<'t> = (usize, &'t str);
 
 /// Operator that joins two comparisons.
 const AND: &str = "&&";
 
-/// Splits a text into words. A comparison operator or `&&` is a separate word even without spaces around it.
+/// Splits the text of a trigger into words. A comparison operator or `&&` is a separate word even without
+/// spaces around it.
 fn words_of(text: &str) -> Vec<Word<'_>> {
     let mut found: Vec<Word<'_>> = Vec::new();
     let class = |c: char| match c {
@@ -85,8 +87,8 @@ fn words_of(text: &str) -> Vec<Word<'_>> {
     found
 }
 
-/// Returns the signal paths in a trigger. They may name array entries, which a dump contains only if
-/// requested.
+/// Returns the paths of the signals to which a trigger refers. They may name array entries, which a dump
+/// contains only if requested.
 pub fn paths_in(text: &str) -> Vec<&str> {
     let words = words_of(text);
     words.split(|&(_, word)| word == AND).filter_map(|comparison| Some(comparison.first()?.1)).collect()
@@ -152,9 +154,9 @@ impl Trigger {
         &self.text
     }
 
-    /// Evaluates the trigger with the signal values from this cycle on; `None` is an unknown value. Cycles
-    /// must not decrease, and skipped cycles have the values of the previous call. Returns true once the
-    /// conditions have held for enough cycles, and from then on.
+    /// Evaluates the trigger in this cycle. `value` returns the values of signals, or `None` for an unknown
+    /// value. Cycles must not decrease; in skipped cycles, signals have the values of the previous call.
+    /// Returns true once all conditions have held for enough cycles, and in every later call.
     pub fn evaluate(&mut self, cycle: u64, value: impl Fn(SignalId) -> Option<u64>) -> bool {
         if self.since.is_some_and(|since| cycle - since >= self.cycles) {
             return true;
@@ -181,7 +183,7 @@ impl Condition {
     }
 }
 
-/// Finds the signals that a path matches; the root's name may be omitted.
+/// Finds the signals that match a path of the trigger; the root's name may be omitted.
 fn find(tree: &Tree, path: &str) -> Result<Vec<SignalId>, String> {
     let glob: Glob = path.parse().map_err(|error| format!("{error}"))?;
     let found = glob.signals(tree);
@@ -196,7 +198,7 @@ fn find(tree: &Tree, path: &str) -> Result<Vec<SignalId>, String> {
     Err(format!("no signal is called `{path}`{nearest}"))
 }
 
-/// Parses a value given as a number or as the name of a state.
+/// Parses a value to which a signal is compared, given as a number or as the name of a state.
 fn value_of(signal: &Signal, text: &str) -> Result<u64, String> {
     let number = match (text.strip_prefix("0x"), text.strip_prefix("0b")) {
         (Some(digits), _) => u64::from_str_radix(digits, 16).ok(),
@@ -243,7 +245,8 @@ mod tests {
         Trigger::parse(text, &tree()).expect_err(text).to_string()
     }
 
-    /// Returns the cycles in which a trigger on `level` fires, given its values in cycles 0, 1, 2, ...
+    /// Returns the cycles in which a trigger on the signal `level` fires, given the values of that signal in
+    /// cycles 0, 1, 2, ...
     fn met(text: &str, levels: &[u64]) -> Vec<u64> {
         let mut trigger = trigger(text);
         let met = |&(cycle, &level): &(u64, &u64)| trigger.evaluate(cycle, |_| Some(level));
@@ -297,7 +300,7 @@ mod tests {
         assert!(!trigger("l1.level != 5").evaluate(0, |_| None));
     }
 
-    /// True if a trigger fires for these values of `l1.status`, `l1.level` and `l1.other.level`.
+    /// True if a trigger fires when `l1.status`, `l1.level` and `l1.other.level` have these values.
     fn meets(text: &str, values: [Option<u64>; 3]) -> bool {
         let tree = tree();
         let at = |path: &str| tree.ids().position(|id| tree.path(id) == format!("machine.{path}"));

@@ -1,4 +1,4 @@
-//! Last value of every selected signal, so that only changes are written.
+//! Table of the last value of every selected signal, so that only changes are written.
 
 use crate::scope::Selection;
 use crate::signal::{SignalId, Tree, fits};
@@ -16,7 +16,7 @@ pub(crate) struct Values {
 
 #[derive(Debug, Clone, Copy)]
 struct Cell {
-    /// Index of the signal's first word in `Values::words`.
+    /// Index in `Values::words` of the first word of the signal's value.
     start: u32,
     /// Width of the signal in bits; 0 if it is not selected.
     width: u16,
@@ -24,7 +24,7 @@ struct Cell {
 }
 
 impl Values {
-    /// Creates the table with every value unknown.
+    /// Creates the table, in which every value is unknown.
     pub(crate) fn new(tree: &Tree, selection: &Selection) -> Values {
         let mut values = Values {
             cells: vec![Cell { start: 0, width: 0, known: false }; tree.len()],

@@ -1,17 +1,17 @@
 //! # VCD: the dump format that every viewer reads
 //!
-//! The `vcd` crate writes the header. Its body writer formats bit by bit, which would cost more than the
-//! simulation. This module therefore writes the body itself: eight digits at a time into a fixed buffer,
-//! without allocation.
+//! The `vcd` crate writes the header. Its writer of value changes formats bit by bit, which would cost more
+//! than the simulation. This module therefore writes the changes itself: eight digits at a time into a fixed
+//! buffer, without allocation.
 //!
-//! Protocol: [`Sink::time`] with strictly increasing times, each followed by the values at that time. Values
-//! given at the first time are the initial ones (`$dumpvars`). A signal without an initial value is unknown
-//! (`x`) until its first value. A time at which nothing changes takes no space in the file. Signals outside
-//! the selection are accepted and ignored. No date and no version number is written: equal runs give equal
-//! bytes.
+//! Order of calls: [`Sink::time`] with strictly increasing times, each followed by the values at that time.
+//! Values given at the first time are the initial ones (`$dumpvars`). A signal without an initial value is
+//! unknown (`x`) until its first value. A time at which no value changes takes no space in the file. Values
+//! of unselected signals are accepted and ignored. No date and no version number is written: equal runs give
+//! equal bytes.
 //!
-//! An output error is returned by the call that caused it and by every later call that has to write. It can
-//! therefore not be lost.
+//! An output error is returned by the call that caused it and by every later call that has to write, so that
+//! it cannot be lost.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -24,16 +24,16 @@ use crate::sink::{Sink, words};
 
 pub use vcd::TimescaleUnit as TimeUnit;
 
-/// Size of the output buffer in bytes: large enough to make system calls rare, small enough to stay in the
-/// host's L2 cache.
+/// Size of the output buffer in bytes: large enough to make system calls rare, small enough to stay in the L2
+/// cache of the host CPU.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Buffer space for one narrow change, in bytes: a time stamp, the letter `b`, 64 digits, the code, and the
-/// excess of whole-word writes.
+/// Buffer space in bytes for one change of a signal of at most 64 bits. It includes a time stamp, the letter
+/// `b`, 64 digits, and the identifier code. It also covers the excess bytes of writing whole words.
 const NARROW_BYTES: usize = 128;
 /// Buffer space for one change of the widest signal, in bytes.
 const WIDE_BYTES: usize = MAX_WIDTH as usize + NARROW_BYTES;
 
-/// Duration of one unit of [`Sink::time`].
+/// Timescale of a dump: the duration of one time unit of [`Sink::time`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timescale {
     count: u32,
@@ -47,7 +47,7 @@ impl Timescale {
         Timescale { count, unit }
     }
 
-    /// Duration as a power of ten in seconds.
+    /// Returns the exponent of the duration, which is a power of ten in seconds.
     pub(crate) fn exponent(self) -> i8 {
         let unit = match self.unit {
             TimeUnit::S => 0,
@@ -71,12 +71,12 @@ enum State {
     Known,
 }
 
-/// Per-signal data that a value change reads or writes, in 24 bytes.
+/// Data of one signal that a value change reads or writes, in 24 bytes.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
-    /// Last value; for a signal wider than 64 bits, the index of its first word in `wide`.
+    /// Last value of the signal. For a signal wider than 64 bits, the index of its first word in `wide`.
     last: u64,
-    /// End of a change line: space, code, newline.
+    /// End of the line for a change of this signal: a space, the identifier code and a newline.
     tail: [u8; 8],
     tail_len: u8,
     width: u16,
@@ -85,13 +85,13 @@ struct Slot {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Before the first time.
+    /// Before the first call of [`Sink::time`].
     Header,
-    /// At the first time, between `$dumpvars` and its `$end`.
+    /// At the first time, whose values are written between `$dumpvars` and its `$end`.
     Initial,
-    /// At a later time without a change so far. The time stamp is written with the first change.
+    /// At a later time at which no value has changed yet. The time stamp is written with the first change.
     Unstamped,
-    /// At a later time whose time stamp has been written.
+    /// At a later time, after its time stamp has been written.
     Stamped,
 }
 
@@ -142,7 +142,8 @@ impl<W: Write> VcdWriter<W> {
             }
             let text = format!(" {code}\n");
             let mut tail = [0; 8];
-            // Six characters encode 94^6 signals, more than a `SignalId` can number.
+            // The identifier code has at most six characters. They distinguish 94^6 signals, more than a
+            // `SignalId` can number.
             tail[..text.len()].copy_from_slice(text.as_bytes());
             slots[id.index()] =
                 Slot { last, tail, tail_len: text.len() as u8, width: width as u16, state: State::Unknown };
@@ -178,7 +179,7 @@ impl<W: Write> VcdWriter<W> {
         let Slot { tail, tail_len, .. } = *slot;
         self.make_room(NARROW_BYTES)?;
         if width == 1 {
-            // A one-bit change has neither the letter nor the space.
+            // The line for a change of a one-bit signal has neither the letter `b` nor a space.
             self.used = put_word(&mut self.buffer, self.used, [b'0' + value as u8, 0, 0, 0, 0, 0, 0, 0], 1);
             self.used =
                 put_word(&mut self.buffer, self.used, (u64::from_le_bytes(tail) >> 8).to_le_bytes(), tail_len - 1);
@@ -190,8 +191,8 @@ impl<W: Write> VcdWriter<W> {
         Ok(())
     }
 
-    /// Writes the value of a signal of any width, least significant word first, without comparing it to the
-    /// last value. Unused bits of the last word must be 0.
+    /// Writes the value of a signal of any width, given as 64-bit words, least significant word first. The
+    /// value is not compared to the last value. Unused bits of the last word must be 0.
     pub fn change_wide(&mut self, id: SignalId, value: &[u64]) -> io::Result<()> {
         let Some((width, start)) = self.wide_slot(id, value) else {
             return Ok(());
@@ -219,7 +220,7 @@ impl<W: Write> VcdWriter<W> {
         self.flushed + self.used as u64
     }
 
-    /// True if something has been written at the current time. Always true at the first time.
+    /// True if a value has been written at the current time. Always true at the first time.
     pub fn has_changed(&self) -> bool {
         matches!(self.phase, Phase::Stamped | Phase::Initial)
     }
@@ -229,7 +230,8 @@ impl<W: Write> VcdWriter<W> {
         match self.phase {
             Phase::Header | Phase::Stamped => {}
             Phase::Initial => self.close_initial()?,
-            // The last time is stamped even without a change, so that the viewer shows the dump up to it.
+            // The last time stamp is written even without a change, so that the viewer shows the dump up to
+            // the last time.
             Phase::Unstamped => self.make_room(NARROW_BYTES)?,
         }
         self.flush()?;
@@ -237,8 +239,8 @@ impl<W: Write> VcdWriter<W> {
         Ok(self.out)
     }
 
-    /// Checks the number of words and the width of `value`. Returns the signal's width and the index of its
-    /// words in `wide`, or `None` if it is not selected.
+    /// Checks the number of words and the width of `value`. Returns the signal's width in bits and the index
+    /// of its words in `wide`, or `None` if the signal is not selected.
     fn wide_slot(&self, id: SignalId, value: &[u64]) -> Option<(u32, usize)> {
         let slot = &self.slots[id.index()];
         if slot.state == State::Unselected {
@@ -252,8 +254,8 @@ impl<W: Write> VcdWriter<W> {
         Some((width, slot.last as usize))
     }
 
-    /// Ensures that `bytes` bytes fit into the buffer, and writes the stamp of the current time if it is
-    /// still missing.
+    /// Ensures that `bytes` bytes fit into the buffer. Writes the time stamp of the current time if it has
+    /// not been written yet.
     #[inline]
     fn make_room(&mut self, bytes: usize) -> io::Result<()> {
         if self.buffer.len() - self.used < bytes {
@@ -272,7 +274,7 @@ impl<W: Write> VcdWriter<W> {
 
     fn stamp(&mut self) {
         self.put(b"#");
-        // Digits are generated from last to first; 20 digits hold any time.
+        // Decimal digits are generated from the last to the first; 20 digits suffice for any 64-bit time.
         let mut digits = [0; 20];
         let mut first = digits.len();
         let mut rest = self.now;
@@ -293,7 +295,7 @@ impl<W: Write> VcdWriter<W> {
         self.used += bytes.len();
     }
 
-    /// Ends `$dumpvars`. Signals without a value are written as unknown.
+    /// Ends the list of initial values, `$dumpvars`. Signals without a value are written as unknown.
     fn close_initial(&mut self) -> io::Result<()> {
         for at in 0..self.slots.len() {
             let Slot { tail, tail_len, width, state, .. } = self.slots[at];
@@ -367,7 +369,8 @@ impl<W: Write> Sink for VcdWriter<W> {
     }
 }
 
-/// Writes a whole word but advances only by `count` bytes; later output overwrites the excess.
+/// Writes all eight bytes of `word`, but returns the index after the first `count` bytes. Later output
+/// overwrites the excess bytes.
 #[inline]
 fn put_word(buffer: &mut [u8], at: usize, word: [u8; 8], count: u8) -> usize {
     buffer[at..at + 8].copy_from_slice(&word);
@@ -381,8 +384,8 @@ fn put_number(buffer: &mut [u8], at: usize, value: u64) -> usize {
     put_digits(buffer, at, value << (64 - digits), digits)
 }
 
-/// Declares the signals with a code in a scope and in the scopes inside it. Scopes without such a signal are
-/// omitted.
+/// Declares those signals in a scope, and in the scopes inside it, that have an identifier code. Scopes
+/// without such a signal are omitted.
 fn declare<W: Write>(
     header: &mut vcd::Writer<W>,
     tree: &Tree,
@@ -401,7 +404,8 @@ fn declare<W: Write>(
             Kind::Wire => vcd::VarType::Wire,
             Kind::Reg => vcd::VarType::Reg,
         };
-        // The range keeps viewers from reading the `[5]` of an array entry as a bit number.
+        // Without a bit range such as `[31:0]`, viewers would take the `[5]` of an array entry for a bit
+        // number.
         let ranged = signal.width > 1 || is_entry(&signal.name);
         let range = ranged.then_some(vcd::ReferenceIndex::Range(signal.width as i32 - 1, 0));
         header.var_def(kind, signal.width, code, &signal.name, range)?;

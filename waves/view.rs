@@ -25,12 +25,12 @@ use crate::signal::{ScopeId, Tree};
 /// View that is built into the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltIn {
-    /// Name of the view, as given on the command line.
+    /// Name of the view on the command line.
     pub name: &'static str,
-    /// Name of the scopes to which the view applies.
+    /// Name that a scope must have for the view to apply to it.
     pub block: &'static str,
-    /// Glob, relative to the scope of the view, of a component that only some designs have. The view is
-    /// available only if the dump contains a signal that matches.
+    /// Glob for a component that only some designs have, relative to the scope of the view. The view is
+    /// available only if the dump contains a signal that matches the glob.
     pub part: Option<&'static str>,
     /// Contents of the view file.
     pub text: &'static str,
@@ -71,15 +71,15 @@ pub const BUILT_IN: &[BuiltIn] = &[
 ];
 
 /// Returns all paths that may be written next to a dump: its save file, one save file per built-in view, and
-/// the folder of filters.
+/// the folder of translate filters.
 pub fn companion_paths(dump: &Path) -> Vec<PathBuf> {
     let views = BUILT_IN.iter().map(|view| save_path(dump, Some(view.name)));
     views.chain([save_path(dump, None), filters_path(dump)]).collect()
 }
 
 impl BuiltIn {
-    /// Returns the first scope to which the view applies and that has a selected signal. If the view names a
-    /// component in `part`, the signal must belong to that component.
+    /// Returns the first scope to which the view applies and that contains a selected signal. If the view
+    /// names a component in `part`, the selected signal must belong to that component.
     pub fn scope(&self, tree: &Tree, selection: &Selection) -> Option<ScopeId> {
         let shows = |scope: ScopeId| {
             let Some(part) = self.part else { return selection.touches(tree, scope) };
@@ -90,7 +90,7 @@ impl BuiltIn {
     }
 }
 
-/// Named list of signal groups, with a color per line.
+/// Named list of signal groups. Each line selects signals by a glob and may give their color.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
     name: String,
@@ -106,12 +106,12 @@ struct Group {
 /// Reason why a view cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ViewError {
-    /// No built-in view has this name.
+    /// No built-in view has the requested name.
     #[error("no view is called `{name}`; did you mean `{nearest}`?")]
     Unknown {
         /// Name that was requested.
         name: String,
-        /// Built-in name closest to the requested one.
+        /// Name of the built-in view that is most similar to the requested name.
         nearest: &'static str,
     },
     /// A line of the view file cannot be parsed.
@@ -119,19 +119,20 @@ pub enum ViewError {
     Line {
         /// Name of the view.
         view: String,
-        /// Line number, from 1.
+        /// Number of the line in the view file, counted from 1.
         line: usize,
         /// Description of the mistake and of the expected text.
         problem: String,
     },
 }
 
-/// View applied to a scope.
+/// View applied to one scope: the signals that it displays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppliedView {
     /// Groups and signals that the save file lists.
     pub items: Vec<Item>,
-    /// Globs that match no signal in the scope: the design lacks the component, or a signal was renamed.
+    /// Globs that match no signal in the scope, because the design lacks the component or a signal was
+    /// renamed.
     pub missing: Vec<String>,
 }
 
@@ -141,14 +142,15 @@ impl View {
         if let Some(BuiltIn { name, text, .. }) = BUILT_IN.iter().find(|built_in| built_in.name == name) {
             return View::parse(name, text);
         }
-        // Only a prefix is compared: the cost is proportional to the product of both lengths.
+        // Only a prefix of a long name is compared, since the cost is proportional to the product of both
+        // lengths.
         let begins = &name[..name.floor_char_boundary(input::MAX_COMPARED_BYTES)];
         let names = BUILT_IN.iter().map(|built_in| built_in.name);
         let nearest = names.min_by_key(|built_in| strsim::osa_distance(built_in, begins)).unwrap_or_default();
         Err(ViewError::Unknown { name: name.to_owned(), nearest })
     }
 
-    /// Parses a view. The name is used for messages and file names.
+    /// Parses the text of a view. `name` is used in messages and in file names.
     pub fn parse(name: &str, text: &str) -> Result<View, ViewError> {
         let mut groups: Vec<Group> = Vec::new();
         for (at, line) in text.lines().enumerate() {
@@ -180,9 +182,9 @@ impl View {
         &self.name
     }
 
-    /// Returns the view's signals in this scope that are in the dump. Empty groups are omitted. A signal
-    /// matched by several lines appears at its first match. Labels are paths relative to the scope with `_`
-    /// for `.`: `mshr.used` becomes `mshr_used`.
+    /// Returns the signals that the view selects in this scope and that the dump contains. Empty groups are
+    /// omitted. A signal that several lines match appears only at its first match. Labels are paths relative
+    /// to the scope, with `_` in place of `.`: `mshr.used` becomes `mshr_used`.
     pub fn apply(&self, tree: &Tree, selection: &Selection, scope: ScopeId) -> AppliedView {
         let mut seen = vec![false; tree.len()];
         let mut applied = AppliedView { items: Vec::new(), missing: Vec::new() };
@@ -235,7 +237,8 @@ mod tests {
         build.finish()
     }
 
-    /// Formats items as `title: path/color path/color title: ...`, with color 0 for the default.
+    /// Formats groups and signals as `title: path/color path/color title: ...`. Color 0 stands for the
+    /// default color.
     fn show_items(tree: &Tree, items: &[Item]) -> String {
         let groups: Vec<String> = items
             .iter()

@@ -1,4 +1,4 @@
-//! Writes the area tree as CSV, one row per block.
+//! Writes the area estimate as CSV, one row per hardware block of the machine.
 
 use miette::{IntoDiagnostic, Report};
 

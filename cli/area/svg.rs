@@ -1,6 +1,6 @@
-//! Draws the area of a machine as a chart with one column per level of the block tree. Each block is a box
-//! whose height is proportional to its area. Identical blocks share a box, and the boxes inside a block are
-//! to its right.
+//! Draws the area of a machine as a chart with one column per level of the tree of hardware blocks. Each
+//! hardware block is a box whose height is proportional to its area. Identical hardware blocks share a box,
+//! and the boxes inside a hardware block are to its right.
 
 use std::fmt::Write;
 
@@ -11,18 +11,19 @@ use warpsieve::estimate::FoldedScopes;
 const WIDTH: f64 = 1200.0;
 const HEIGHT: f64 = 800.0;
 const TOP: f64 = 30.0;
-/// Number of columns drawn.
+/// Number of columns in the chart, one per level of the tree of hardware blocks.
 const LEVELS: u32 = 5;
 const COLUMN: f64 = WIDTH / LEVELS as f64;
-/// Height in SVG units below which a box is not drawn. A box lower than a line of text (`LINE`) gets no name.
+/// Minimum height of a drawn box, in SVG units. A box lower than a line of text (`LINE`) is drawn without a
+/// name.
 const MIN_HEIGHT: f64 = 0.5;
 const LINE: f64 = 13.0;
 
-/// Hue in degrees and saturation in percent of the outermost blocks, used round robin. No color is red or
-/// green, so that readers with color blindness can tell neighbors apart.
+/// Hue in degrees and saturation in percent of each outermost hardware block. If there are more than six, the
+/// colors repeat. No color is red or green, so that readers with color blindness can tell neighbors apart.
 const BRANCHES: [(u32, u32); 6] = [(210, 60), (38, 80), (285, 35), (192, 50), (52, 70), (230, 12)];
 
-/// Position of a box in SVG units, and the index of the outermost block that contains it.
+/// Position of a box in SVG units, and the index of the outermost hardware block to which it belongs.
 #[derive(Clone, Copy)]
 struct Place {
     level: u32,

@@ -1,5 +1,5 @@
-//! Prints the blocks as a table for people: identical blocks share a row, and a second table gives the
-//! sources of the figures.
+//! Formats the area estimate as a table for people, in which identical hardware blocks share a row. A second
+//! table shows how the area was estimated.
 
 use ::area::{Basis, Kind};
 
@@ -29,10 +29,10 @@ pub(super) fn table(estimate: &Estimate<'_>, depth: usize) -> String {
     text + "\n" + &origins(tree)
 }
 
-/// Column heads of the table of blocks.
+/// Column heads of the table of hardware blocks.
 pub const HEAD: [&str; 7] = ["BLOCK", "EACH: BITS", "FLIP-FLOPS", "mm2", "LEAKAGE mW", "ALL: mm2", "%"];
 
-/// Returns the table cells of the blocks in the top `depth` levels of the tree.
+/// Returns the table cells of the hardware blocks in the top `depth` levels of the tree.
 pub fn rows(tree: &Block, depth: usize) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     add_rows(&FoldedScopes::of(tree), depth, "", 1, &mut |indent, block, copies| {
@@ -41,7 +41,8 @@ pub fn rows(tree: &Block, depth: usize) -> Vec<Vec<String>> {
     rows
 }
 
-/// Adds a block and the blocks inside it, each with the number of copies in the whole machine.
+/// Adds a hardware block and the blocks inside it to the table, each with its number of copies in the whole
+/// machine.
 fn add_rows(
     block: &FoldedScopes<'_>,
     depth: usize,
@@ -90,8 +91,8 @@ fn delta_row(indent: &str, block: &FoldedScopes<'_>) -> Vec<String> {
     ]
 }
 
-/// Returns the area that the machine has beyond the machine with design `against`, also in percent of all L1s
-/// and of a real chip.
+/// Returns a text on how much larger the machine is than the machine with design `against`. It gives the
+/// extra area also in percent of all L1s and of a real chip.
 fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
     let Estimate { tree, technology, .. } = estimate;
     let Delta { bits, flops, um2, leakage_mw } = tree.delta.unwrap_or_default();
@@ -99,7 +100,8 @@ fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
         return format!("no difference from {against}\n");
     }
     let chip = technology.chip();
-    // Area of the L1s of the machine with design `against`, to which the first percentage refers.
+    // Total area of the L1s in the machine with design `against`. The extra area is given in percent of this
+    // total.
     let mut l1 = 0.0;
     tree.walk(&mut |_, block| {
         if block.block == "l1" {
@@ -121,7 +123,8 @@ fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
     )
 }
 
-/// Returns a table that splits the area by the method of the estimate.
+/// Returns a table that splits the total area by the method of its estimate, such as interpolation between
+/// CACTI points.
 fn origins(tree: &Block) -> String {
     let (mut grid, mut outside, mut small) = (0.0, 0.0, 0.0);
     let (mut logic, mut flops) = (0.0, tree.um2);

@@ -1,10 +1,11 @@
-//! Collects the headers of source files that implement a block, or that say which block they are part of.
+//! Collects the header comments of source files that implement a hardware block, or that name the hardware
+//! block to which they belong.
 
 use std::path::Path;
 use std::{fs, io};
 
-/// Returns the table `SOURCES`. Folders are in the order of `rtl/lib.rs`, from the SMs to memory, and files
-/// in the order of their paths.
+/// Returns the Rust text of the table `SOURCES` of hardware source files. Folders are in the order of
+/// `rtl/lib.rs`, from the SMs to memory, and files in the order of their paths.
 pub fn table(root: &Path) -> io::Result<String> {
     let lib = fs::read_to_string(root.join("rtl/lib.rs"))?;
     let place = |path: &String| {
@@ -17,8 +18,8 @@ pub fn table(root: &Path) -> io::Result<String> {
     for path in paths {
         let text = fs::read_to_string(root.join(&path))?;
         let header: Vec<_> = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect();
-        // Two kinds of blocks are not hardware: blocks in tests, and the external ends of links, which the
-        // machine implements.
+        // Two kinds of code that implement the trait `Block` are not hardware: code in tests, and the
+        // external ends of links in `rtl/machine`.
         let is_hardware = !path.ends_with("/tests.rs") && !path.starts_with("rtl/machine/");
         let is_block = is_hardware && text.lines().any(|line| line.starts_with("impl") && line.contains(" Block for "));
         if is_block || header.iter().any(|line| line.starts_with("Part of ")) {

@@ -1,5 +1,5 @@
-//! Collects data that would otherwise be listed by hand: the headers of the hardware sources, and the
-//! commit of the build.
+//! Build script. It collects data that would otherwise be listed by hand: the header comments of the hardware
+//! sources, and the commit of the build.
 
 mod headers;
 mod version;
@@ -19,15 +19,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns the paths of all Rust files in a folder of the workspace, or of one file, relative to `root` and
-/// sorted.
+/// Returns the sorted paths, relative to `root`, of all Rust files in a folder of the workspace. If `place`
+/// is a Rust file, returns only its path.
 fn sources(root: &Path, place: &str) -> std::io::Result<Vec<String>> {
     let mut found = Vec::new();
     if root.join(place).is_dir() {
         for entry in fs::read_dir(root.join(place))? {
             let name = entry?.file_name();
             let name = name.to_string_lossy();
-            // Editors keep hidden files next to those that are open.
+            // Hidden files are skipped: editors create them next to files that are open.
             if !name.starts_with('.') {
                 found.extend(sources(root, &format!("{place}/{name}"))?);
             }

@@ -1,29 +1,30 @@
-//! Builds the compared machines: every design of the set with every combination of swept values.
+//! Builds the machines that `compare` runs: every design of the set with every combination of the listed
+//! field values.
 
 use miette::{Report, miette};
 use warpsieve::config::Request;
 
 use super::super::args::CompareArguments;
 
-/// One machine of the comparison.
+/// One of the compared machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Variant {
     /// Label that distinguishes the machine: its design and the values of all fields that are set.
     pub label: String,
-    /// Machine with its designs and settings.
+    /// Name of the machine, with its designs and settings.
     pub request: Request,
-    /// Index of the design in `--design-set`.
+    /// Index of the machine's design in the list of the option `--design-set`.
     pub design: usize,
 }
 
-/// Returns all machines of the comparison. The values of the last field vary fastest.
+/// Returns all compared machines. The values of the last field vary fastest.
 ///
 /// # Errors
 /// Fails if a list contains a value twice, since two machines would be identical.
 pub(super) fn variants(arguments: &CompareArguments) -> Result<Vec<Variant>, Report> {
     let CompareArguments { machine, designs, design_set, sets, .. } = arguments;
     once(design_set, "--design-set")?;
-    // Label of the designs common to all machines; empty if there are none.
+    // Label of the designs that all compared machines share; empty if there are none.
     let under = designs.join("+");
     let with = |(design, label): (usize, &String)| {
         let request = Request { machine: machine.clone(), designs: designs.clone(), sets: Vec::new() };
@@ -43,7 +44,7 @@ pub(super) fn variants(arguments: &CompareArguments) -> Result<Vec<Variant>, Rep
     Ok(variants)
 }
 
-/// Rejects a list that contains a value twice, since both occurrences would give the same rows.
+/// Rejects a list that contains a value twice, since both occurrences would give the same rows in the table.
 fn once(list: &[String], option: &str) -> Result<(), Report> {
     match list.iter().enumerate().find(|(i, value)| list[..*i].contains(value)) {
         Some((_, value)) => Err(miette!("`{option}` gives `{value}` twice")),
@@ -60,7 +61,8 @@ impl Variant {
     }
 }
 
-/// Splits `key=a,b` into `key=a` and `key=b`. Commas inside brackets, braces and quotes do not split.
+/// Splits `key=a,b` into `key=a` and `key=b`. A comma inside brackets, braces or quotes does not separate
+/// values.
 fn values(set: &str) -> Vec<String> {
     let Some((key, list)) = set.split_once('=') else { return vec![set.to_owned()] };
     let (mut depth, mut quote) = (0_i32, None);

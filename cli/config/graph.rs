@@ -1,5 +1,5 @@
-//! Draws the netlist of a machine: one column per clock, one box per kind of block, one line for all links
-//! between two kinds.
+//! Draws the hardware blocks of a machine and the links between them. There is one column per clock, one box
+//! per kind of hardware block, and one line for all links between two kinds.
 
 use std::fmt::Write;
 
@@ -8,21 +8,22 @@ use rtl::kernel::{Bundle, Clocks, Group, Outline};
 use rtl::machine::CLOCKS;
 
 const COLUMN: f64 = 330.0;
-/// Width reserved on the left for the names of links.
+/// Width reserved at the left edge of the picture for the names of links, in SVG units.
 const LEFT: f64 = 30.0;
 const BOX: [f64; 2] = [150.0, 34.0];
 const ROW: f64 = 96.0;
 const TOP: f64 = 70.0;
 const LINE: f64 = 12.0;
 
-/// Position of the center of a box.
+/// Position of the center of a box, in SVG units.
 #[derive(Clone, Copy)]
 struct Place {
     x: f64,
     y: f64,
 }
 
-/// Draws the netlist of the machine with the given name. The cores run on clock 0.
+/// Draws the hardware blocks and links of the machine with the given name. In `clocks`, clock 0 is the core
+/// clock.
 pub(super) fn svg(name: &str, outline: &Outline, clocks: &Clocks) -> String {
     let Outline { groups, bundles, islands } = outline;
     let mut rows = [0u32; CLOCKS.len()];
@@ -81,13 +82,14 @@ fn draw_group(text: &mut String, Group { name, blocks, .. }: &Group, Place { x, 
     );
 }
 
-/// Draws the links from one kind of block to another as one line, with a line of text for each link name.
+/// Draws all links from one kind of hardware block to another as one line, with one line of text per link
+/// name.
 fn draw_links(text: &mut String, [from, to]: [Place; 2], links: &[Bundle], cycle: u32) {
     let half = BOX[0] / 2.0;
     if (from.x, from.y) == (to.x, to.y) {
         return draw_loop(text, from, links, cycle);
     }
-    // The two directions of a connection are drawn apart.
+    // Links in opposite directions between the same two boxes are drawn as two separate lines.
     let (start, end, bend) = if from.x == to.x {
         let side = if to.y > from.y { half } else { -half };
         let bend = side * (1.1 + (to.y - from.y).abs() / ROW * 0.4);
@@ -103,7 +105,7 @@ fn draw_links(text: &mut String, [from, to]: [Place; 2], links: &[Bundle], cycle
         "<path d=\"M{:.1},{:.1} C{:.1},{:.1} {:.1},{:.1} {:.1},{:.1}\" fill=\"none\" stroke=\"#345\" marker-end=\"url(#end)\"/>",
         start.x, start.y, bend[0], start.y, bend[1], end.y, end.x, end.y
     );
-    // Labels are placed near the middle of the curve, where the labels of crossing or parallel lines do not
+    // Labels are placed off the middle of the curve, where the labels of crossing or parallel lines do not
     // overlap.
     let t = if from.x == to.x && to.y < from.y {
         0.35
@@ -119,7 +121,7 @@ fn draw_links(text: &mut String, [from, to]: [Place; 2], links: &[Bundle], cycle
     draw_names(text, Place { x, y: y + above }, links, cycle);
 }
 
-/// Draws the links between blocks of one kind as a loop above their box.
+/// Draws the links between hardware blocks of the same kind as a loop above the box of that kind.
 fn draw_loop(text: &mut String, Place { x, y }: Place, links: &[Bundle], cycle: u32) {
     let (top, reach) = (y - BOX[1] / 2.0, 26.0);
     let _ = writeln!(
@@ -136,7 +138,8 @@ fn draw_loop(text: &mut String, Place { x, y }: Place, links: &[Bundle], cycle: 
     draw_names(text, Place { x, y: top - above }, links, cycle);
 }
 
-/// Writes the names of links, one per line of text, with their counts and delays.
+/// Writes the names of links, one per line of text, each with the number of links and their delays in core
+/// cycles.
 fn draw_names(text: &mut String, Place { x, y }: Place, links: &[Bundle], cycle: u32) {
     for (row, Bundle { name, links, spec, .. }) in links.iter().enumerate() {
         let cycles = |ticks: u64| ticks / u64::from(cycle);

@@ -7,25 +7,26 @@ use object::read::elf::{Dyn, ElfFile64, FileHeader};
 use object::{Object, ObjectSymbol};
 use thiserror::Error;
 
-/// Libraries and CUDA functions that a file needs or defines.
+/// Names of the libraries and CUDA functions that an ELF file needs or defines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Names of the libraries that the file loads.
     pub libraries: Vec<String>,
     /// CUDA functions that the file imports, sorted.
     pub imports: Vec<String>,
-    /// CUDA functions that the file defines, sorted: exported ones, and those of a static runtime.
+    /// CUDA functions that the file defines, sorted. They are exported, or part of a statically linked CUDA
+    /// runtime.
     pub exports: Vec<String>,
-    /// True if the file contains device code.
+    /// True if the file contains device code (code for the GPU).
     pub has_device_code: bool,
 }
 
-/// Reason why a file is not a program: it is no 64-bit ELF file.
+/// Error: a file is not a program, because it is not a 64-bit ELF file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("not a 64-bit ELF program: {0}")]
 pub struct NotAProgram(String);
 
-/// True for the names of functions of the CUDA runtime.
+/// True if `name` has the form of a function of the CUDA runtime, such as `cudaMalloc`.
 fn is_cuda(name: &str) -> bool {
     let name = name.strip_prefix("__").unwrap_or(name);
     name.strip_prefix("cuda").is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_uppercase()))

@@ -1,4 +1,5 @@
-//! Error codes of the CUDA runtime that the library returns, with their names and descriptions.
+//! Error codes of the CUDA runtime that warpsieve's replacement library can return, with their names and
+//! descriptions.
 
 use std::ffi::CStr;
 
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[repr(transparent)]
 pub struct CudaError(pub i32);
 
-/// Name and description of an error code.
+/// Error code with its name and its description.
 struct Known(CudaError, &'static CStr, &'static CStr);
 
 impl CudaError {
@@ -17,44 +18,44 @@ impl CudaError {
     pub const SUCCESS: Self = Self(0);
     /// An argument is outside its legal range.
     pub const INVALID_VALUE: Self = Self(1);
-    /// The memory is exhausted.
+    /// Not enough device memory is free.
     pub const MEMORY_ALLOCATION: Self = Self(2);
-    /// The process is ending.
+    /// The process is ending, so the call was not executed.
     pub const UNLOADING: Self = Self(4);
-    /// The shape of a launch exceeds a limit of the device.
+    /// The size of the grid or of the CTAs exceeds a limit of the device.
     pub const INVALID_CONFIGURATION: Self = Self(9);
-    /// The distance of two rows is smaller than a row.
+    /// The pitch of a copy, which is the distance between two rows, is smaller than the width of a row.
     pub const INVALID_PITCH: Self = Self(12);
-    /// The symbol is unknown.
+    /// The symbol is not a device variable of the program.
     pub const INVALID_SYMBOL: Self = Self(13);
-    /// The address is not one that the runtime returned.
+    /// The address is not one that a memory allocation of the runtime returned.
     pub const INVALID_DEVICE_POINTER: Self = Self(17);
-    /// The direction of a copy does not fit its addresses.
+    /// The direction of a copy does not match the kinds of memory at its addresses.
     pub const INVALID_MEMCPY_DIRECTION: Self = Self(21);
-    /// The device function is unknown.
+    /// The function is not a kernel of the program.
     pub const INVALID_DEVICE_FUNCTION: Self = Self(98);
-    /// The number of the device is too large.
+    /// The device number is too large.
     pub const INVALID_DEVICE: Self = Self(101);
     /// The handle of an event or a stream is unknown.
     pub const INVALID_RESOURCE_HANDLE: Self = Self(400);
-    /// An event has not been recorded.
+    /// The event has not been recorded yet.
     pub const NOT_READY: Self = Self(600);
     /// A kernel accessed an illegal address.
     pub const ILLEGAL_ADDRESS: Self = Self(700);
-    /// A launch needs more of a resource than an SM has.
+    /// A launch needs more of a resource, such as registers, than an SM has.
     pub const LAUNCH_OUT_OF_RESOURCES: Self = Self(701);
     /// A kernel performed an illegal operation.
     pub const LAUNCH_FAILURE: Self = Self(719);
-    /// The feature is not supported.
+    /// The model does not support the CUDA feature.
     pub const NOT_SUPPORTED: Self = Self(801);
 
-    /// Returns the name, such as `cudaErrorInvalidValue`.
+    /// Returns the name of the error code, such as `cudaErrorInvalidValue`.
     #[must_use]
     pub fn name(self) -> &'static CStr {
         self.known().map_or(c"unrecognized error code", |known| known.1)
     }
 
-    /// Returns the description.
+    /// Returns the description of the error code.
     #[must_use]
     pub fn description(self) -> &'static CStr {
         self.known().map_or(c"unrecognized error code", |known| known.2)

@@ -31,77 +31,77 @@ use thiserror::Error;
 pub const MAGIC: u32 = 0xba55_ed50;
 /// Magic number of the structure in a program that refers to a fat binary.
 pub const WRAPPER_MAGIC: u32 = 0x4662_43b1;
-/// Size of the header of a fat binary in bytes.
+/// Size of the header at the start of a fat binary, in bytes.
 pub const HEADER_BYTES: usize = 16;
 
-/// Size of the used part of an entry's header, in bytes.
+/// Number of bytes at the start of an entry's header that contain known fields.
 const ENTRY_BYTES: usize = 64;
-/// Largest PTX text in bytes; the PTX reader accepts 8 MiB.
+/// Maximum size of a decompressed PTX text, in bytes. The PTX reader itself accepts at most 8 MiB.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
 const KIND_PTX: u16 = 1;
 const FLAG_LZ4: u64 = 1 << 13;
 const FLAG_ZSTD: u64 = 1 << 15;
 
-/// PTX text of a fat binary.
+/// One of the PTX texts in a fat binary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PtxText {
-    /// Compute capability times ten: 75 is sm_75.
+    /// Architecture of the text, as the compute capability times ten: 75 is sm_75.
     pub arch: u32,
-    /// True if the text runs only on this architecture, such as `sm_90a`.
+    /// True if the text runs on exactly one architecture, such as `sm_90a`, and not on newer ones.
     pub is_specific: bool,
-    /// PTX text.
+    /// The PTX text itself.
     pub text: String,
 }
 
-/// Content of a fat binary.
+/// Contents of a fat binary that this reader extracts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FatBinary {
-    /// PTX texts, in the order of the file.
+    /// PTX texts, in the order in which the fat binary stores them.
     pub texts: Vec<PtxText>,
-    /// Architectures of the machine code, in the order of the file.
+    /// Architectures of the machine code entries, in the order in which the fat binary stores them.
     pub machine_code: Vec<u32>,
 }
 
 /// Reason why a fat binary cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FatBinaryError {
-    /// The magic number is wrong.
+    /// The fat binary begins with a wrong magic number.
     #[error("a fat binary begins with {found:#x}, expected {MAGIC:#x}")]
     Magic {
-        /// Number that was found.
+        /// Number that was found in place of the magic number.
         found: u32,
     },
-    /// The content ends too early.
+    /// The data end before the end of the fat binary or of an entry.
     #[error("a fat binary of {available} bytes is truncated: expected {needed} bytes")]
     Truncated {
-        /// Number of bytes that must exist.
+        /// Number of bytes that the data should have at least.
         needed: u64,
-        /// Number of bytes that exist.
+        /// Number of bytes that the data have.
         available: usize,
     },
-    /// The header of an entry is too small.
+    /// An entry states a size of its own header that is too small.
     #[error("an entry of a fat binary has a header of {bytes} bytes, expected at least {ENTRY_BYTES}")]
     Header {
-        /// Size of the header in bytes.
+        /// Stated size of the header in bytes.
         bytes: u32,
     },
-    /// A PTX text is too large.
+    /// A PTX text is larger than the limit.
     #[error("a PTX text of a fat binary has {bytes} bytes, expected at most {MAX_TEXT_BYTES}")]
     TooLarge {
-        /// Size of the text in bytes.
+        /// Size of the PTX text in bytes.
         bytes: u64,
     },
-    /// A PTX text cannot be decompressed or is not text.
+    /// A PTX text cannot be decompressed, or its bytes are not text.
     #[error("a PTX text of a fat binary for sm_{arch} cannot be read: {reason}")]
     Content {
-        /// Architecture of the text.
+        /// Architecture of the PTX text, as the compute capability times ten.
         arch: u32,
-        /// Error of the decompressor.
+        /// Error message of the decompressor.
         reason: String,
     },
 }
 
-/// Returns the size in bytes of a fat binary with its header, as the header states it.
+/// Returns the total size of a fat binary in bytes, including its header, as the header states it.
 ///
 /// # Errors
 /// If this is not the header of a fat binary.
@@ -113,7 +113,7 @@ pub fn size(header: &[u8; HEADER_BYTES]) -> Result<u64, FatBinaryError> {
     Ok(number(header, 6, 2)?.saturating_add(number(header, 8, 8)?))
 }
 
-/// Reads all PTX texts of a fat binary.
+/// Reads all PTX texts of a fat binary, and lists the architectures of its machine code.
 ///
 /// # Errors
 /// If the content is malformed.
@@ -143,7 +143,7 @@ pub fn read(bytes: &[u8]) -> Result<FatBinary, FatBinaryError> {
     Ok(found)
 }
 
-/// Decompresses and decodes the PTX text of an entry.
+/// Decompresses the PTX text of an entry and decodes it as text.
 fn text(arch: u32, entry: &[u8], payload: &[u8]) -> Result<PtxText, FatBinaryError> {
     let bad = |reason: &dyn std::fmt::Display| FatBinaryError::Content { arch, reason: reason.to_string() };
     let flags = number(entry, 40, 8)?;
@@ -172,9 +172,9 @@ fn text(arch: u32, entry: &[u8], payload: &[u8]) -> Result<PtxText, FatBinaryErr
     Ok(PtxText { arch, is_specific, text })
 }
 
-/// Returns the newest text that a device can run, given the device's compute capability times ten. If two
-/// texts are for the same architecture, the architecture-specific one (`sm_90a`) is preferred. If all texts
-/// are for newer devices, returns the oldest of them that is not architecture-specific.
+/// Returns the newest PTX text that a device can run, given the device's compute capability times ten. Of two
+/// texts for the same architecture, prefers the architecture-specific one (`sm_90a`). If all texts are for
+/// newer devices, returns the oldest text that is not architecture-specific.
 #[must_use]
 pub fn choose(texts: &[PtxText], capability: u32) -> Option<&PtxText> {
     let fits = |text: &&PtxText| if text.is_specific { text.arch == capability } else { text.arch <= capability };
@@ -182,7 +182,8 @@ pub fn choose(texts: &[PtxText], capability: u32) -> Option<&PtxText> {
     newest.or_else(|| texts.iter().filter(|text| !text.is_specific).min_by_key(|text| text.arch))
 }
 
-/// Returns `length` bytes, starting at offset `start`, or an error if they exceed the content.
+/// Returns `length` bytes of the fat binary, starting at offset `start`, or an error if the fat binary is too
+/// short.
 fn part(bytes: &[u8], start: u64, length: u64) -> Result<&[u8], FatBinaryError> {
     let needed = start.saturating_add(length);
     let range = usize::try_from(start).ok().zip(usize::try_from(needed).ok());
@@ -190,7 +191,7 @@ fn part(bytes: &[u8], start: u64, length: u64) -> Result<&[u8], FatBinaryError> 
     found.ok_or(FatBinaryError::Truncated { needed, available: bytes.len() })
 }
 
-/// Reads a little-endian number of `size` bytes, at most 8, at offset `at`.
+/// Reads a little-endian number that occupies `size` bytes, at most 8, from offset `at`.
 fn number(bytes: &[u8], at: u64, size: u64) -> Result<u64, FatBinaryError> {
     Ok(part(bytes, at, size)?.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
 }

@@ -4,7 +4,7 @@ use super::*;
 
 const TEXT: &str = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }\n";
 
-/// Builds an entry with this content, which had `size` bytes before compression.
+/// Builds an entry of a fat binary with the given content, which had `size` bytes before compression.
 fn entry(kind: u16, arch: u32, flags: u64, content: &[u8], size: u64) -> Vec<u8> {
     let padded = content.len().next_multiple_of(8);
     let packed = if flags == 0 { 0 } else { content.len() as u32 };
@@ -30,7 +30,7 @@ fn fat(entries: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// Builds a Zstandard frame with one uncompressed block.
+/// Builds a Zstandard frame that contains one uncompressed data block.
 fn zstd(content: &[u8]) -> Vec<u8> {
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x60];
     frame.extend_from_slice(&((content.len() - 256) as u16).to_le_bytes());

@@ -1,7 +1,7 @@
-//! # Messages between a program and the simulator
-//! The library in the program sends a [`Request`], and the simulator answers with a [`Reply`]. Both may carry
-//! raw bytes. A frame has four parts: the size of the message (4 bytes), the size of the raw bytes (8 bytes),
-//! the message in postcard's format, and the raw bytes.
+//! # Messages between a CUDA program and the simulator
+//! The library in the program sends a [`Request`], and the simulator answers with a [`Reply`]. Raw bytes may
+//! follow either message. A frame has four parts: the size of the message (4 bytes), the size of the raw
+//! bytes (8 bytes), the message in postcard's format, and the raw bytes.
 
 use std::io::{self, Read, Write};
 
@@ -10,217 +10,217 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::CudaError;
 
-/// Environment variable with the path of the simulator's socket.
+/// Name of the environment variable that contains the path of the simulator's socket.
 pub const SOCKET: &str = "WARPSIEVE_EXEC_SOCKET";
-/// Version of the messages: that of the workspace.
+/// Version of the message format: the version of warpsieve.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Maximum size of a message in bytes, without its raw bytes.
+/// Maximum size of an encoded message in bytes, not counting the raw bytes after it.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
-/// Request of a program.
+/// Request that a program sends to the simulator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Request {
-    /// First request of a process.
+    /// Introduces a new process. The reply is [`Reply::Device`].
     Hello {
-        /// Version of the library.
+        /// Version of warpsieve with which the library was built.
         version: String,
     },
     /// Allocates device memory. The reply is [`Reply::Address`].
     Allocate {
-        /// Size in bytes.
+        /// Size of the allocation in bytes.
         bytes: u64,
         /// Alignment in bytes, a power of two.
         alignment: u64,
-        /// Lowest acceptable address.
+        /// Lowest acceptable start address of the allocation.
         least: u64,
-        /// Function that allocates, for the name of the allocation.
+        /// CUDA function that requests the memory, from which the allocation gets its name.
         function: String,
     },
-    /// Frees device memory.
+    /// Frees an allocation of device memory.
     Free {
-        /// Start address of the allocation.
+        /// Start address of the allocation to free.
         address: u64,
     },
     /// Asks for the allocation that contains an address. The reply is [`Reply::Range`] or a failure.
     Find {
-        /// Address in the allocation.
+        /// Any address inside the allocation.
         address: u64,
     },
-    /// Asks for the free and the total memory. The reply is [`Reply::Memory`].
+    /// Asks for the size of the free and of all device memory. The reply is [`Reply::Memory`].
     Memory,
-    /// Reads device memory. The reply has the raw bytes.
+    /// Reads device memory. The raw bytes after the reply are the contents.
     Read {
-        /// Address of the first byte.
+        /// Device address of the first byte to read.
         address: u64,
-        /// Number of bytes.
+        /// Number of bytes to read.
         bytes: u64,
     },
-    /// Writes the raw bytes to device memory.
+    /// Writes the raw bytes after this request to device memory.
     Write {
-        /// Address of the first byte.
+        /// Device address of the first byte to write.
         address: u64,
     },
-    /// Fills rows of device memory with copies of the raw bytes.
+    /// Fills rows of device memory with repeated copies of the raw bytes after this request.
     Fill {
-        /// Address of the first byte.
+        /// Device address of the first byte to fill.
         address: u64,
-        /// Distance between two rows, in bytes.
+        /// Distance between the starts of two rows, in bytes.
         pitch: u64,
-        /// Size of a row in bytes, a multiple of the number of raw bytes.
+        /// Number of bytes to fill in each row, a multiple of the number of raw bytes.
         width: u64,
-        /// Number of rows.
+        /// Number of rows to fill.
         rows: u64,
     },
-    /// Copies device memory to device memory.
+    /// Copies bytes from one place in device memory to another.
     Copy {
         /// Address of the first source byte.
         from: u64,
         /// Address of the first destination byte.
         to: u64,
-        /// Number of bytes.
+        /// Number of bytes to copy.
         bytes: u64,
     },
-    /// Loads the fat binary in the raw bytes. The reply is [`Reply::Module`].
+    /// Loads the fat binary that follows as raw bytes. The reply is [`Reply::Module`].
     Load,
-    /// Asks for a variable of a module. The reply is [`Reply::Range`].
+    /// Asks for the address and size of a variable of a module. The reply is [`Reply::Range`].
     Variable {
-        /// Number of the module.
+        /// Number of the module that defines the variable.
         module: u32,
-        /// Name of the variable.
+        /// Name of the variable in the PTX text.
         name: String,
     },
-    /// Asks for a kernel. The reply is [`Reply::Kernel`].
+    /// Asks for the number and properties of a kernel. The reply is [`Reply::Kernel`].
     Kernel {
-        /// Number of the module.
+        /// Number of the module that contains the kernel.
         module: u32,
-        /// Name of the kernel.
+        /// Name of the kernel in the PTX text.
         name: String,
     },
-    /// Asks how many CTAs of a kernel fit on an SM. The reply is [`Reply::Count`].
+    /// Asks how many CTAs of a kernel fit on an SM at once. The reply is [`Reply::Count`].
     Occupancy {
-        /// Number of the kernel.
+        /// Number of the kernel, as the simulator assigned it ([`KernelProperties`]).
         kernel: u32,
-        /// Threads per CTA.
+        /// Number of threads per CTA.
         threads: u32,
         /// Dynamic shared memory per CTA in bytes.
         shared_bytes: u64,
     },
-    /// Runs a kernel to its end. The raw bytes are its parameter block.
+    /// Runs a kernel to its end. The raw bytes after this request are the kernel's parameter block.
     Launch {
-        /// Number of the kernel.
+        /// Number of the kernel, as the simulator assigned it ([`KernelProperties`]).
         kernel: u32,
-        /// CTAs in x, y and z.
+        /// Number of CTAs of the grid in the x, y and z dimensions.
         grid: [u32; 3],
-        /// Threads per CTA in x, y and z.
+        /// Number of threads of a CTA in the x, y and z dimensions.
         block: [u32; 3],
         /// Dynamic shared memory per CTA in bytes.
         shared_bytes: u64,
     },
-    /// Frees all memory and unloads all modules.
+    /// Frees all device memory and unloads all modules.
     Reset,
     /// Asks for the simulated time. The reply is [`Reply::Time`].
     Time,
     /// Reports that the program needs something that the library does not have. The simulator prints the
     /// message, and the program ends.
     Refuse {
-        /// Text of the message.
+        /// Text of the message to print.
         message: String,
     },
 }
 
-/// Answer of the simulator.
+/// Reply of the simulator to a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
-    /// The request was carried out.
+    /// The simulator has carried out the request.
     Done,
     /// Properties of the device: the reply to [`Request::Hello`].
     Device(Box<DeviceProperties>),
-    /// Address of the allocated memory: the reply to [`Request::Allocate`].
+    /// Device address of the allocated memory: the reply to [`Request::Allocate`].
     Address(u64),
-    /// Range of memory: the reply to [`Request::Find`] or [`Request::Variable`].
+    /// Range of device memory: the reply to [`Request::Find`] or [`Request::Variable`].
     Range {
-        /// Address of the first byte.
+        /// Address of the first byte of the range.
         address: u64,
-        /// Size in bytes.
+        /// Size of the range in bytes.
         bytes: u64,
     },
-    /// Free and total memory: the reply to [`Request::Memory`].
+    /// Sizes of the free and of all device memory: the reply to [`Request::Memory`].
     Memory {
-        /// Free bytes.
+        /// Number of bytes of device memory that are free.
         free: u64,
-        /// All bytes.
+        /// Total number of bytes of device memory.
         total: u64,
     },
     /// Number of a loaded module: the reply to [`Request::Load`].
     Module(u32),
     /// Properties of a kernel: the reply to [`Request::Kernel`].
     Kernel(Box<KernelProperties>),
-    /// Number of CTAs that fit on an SM: the reply to [`Request::Occupancy`].
+    /// Number of CTAs that fit on an SM at once: the reply to [`Request::Occupancy`].
     Count(u32),
     /// Simulated time since the start of the run, in nanoseconds: the reply to [`Request::Time`].
     Time(f64),
-    /// The call of the program must return this error code.
+    /// The call failed: the library returns this error code to the program.
     Failed(CudaError),
-    /// The program must end, since it needs something that the model lacks. The simulator has printed the
-    /// reason.
+    /// The process must end, since the program needs something that the model lacks. The simulator has
+    /// already printed the reason.
     Refused,
 }
 
 /// Properties of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelProperties {
-    /// Number of the kernel in later requests.
+    /// Number that identifies the kernel in later requests.
     pub number: u32,
     /// Size of the parameter block in bytes.
     pub param_bytes: u32,
-    /// Offset and size of each parameter in bytes.
+    /// Offset and size of each parameter in the parameter block, in bytes.
     pub parameters: Vec<(u32, u32)>,
-    /// Registers per thread.
+    /// Number of 32-bit registers per thread.
     pub registers: u32,
-    /// Static shared memory per CTA in bytes.
+    /// Size of the static shared memory per CTA in bytes.
     pub shared_bytes: u32,
-    /// Constants of the module in bytes.
+    /// Size of the constant memory of the kernel's module in bytes.
     pub const_bytes: u32,
-    /// Local memory per thread in bytes.
+    /// Size of the local memory per thread in bytes.
     pub local_bytes: u32,
     /// Maximum number of threads per CTA.
     pub max_threads: u32,
-    /// Architecture of the PTX text: 75 is sm_75.
+    /// Architecture of the PTX text that contains the kernel: 75 is sm_75.
     pub arch: u32,
 }
 
 /// Properties of the simulated device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceProperties {
-    /// Name of the machine and its designs.
+    /// Name of the simulated machine and its designs.
     pub name: String,
-    /// Compute capability times ten.
+    /// Compute capability of the simulated device times ten: 75 is capability 7.5.
     pub capability: u32,
-    /// Memory in bytes.
+    /// Size of device memory in bytes.
     pub memory_bytes: u64,
-    /// Shared memory of an SM in bytes.
+    /// Size of the shared memory of one SM in bytes.
     pub shared_bytes: u32,
-    /// 32-bit registers of an SM.
+    /// Number of 32-bit registers of one SM.
     pub registers: u32,
-    /// Lanes per warp, as kernels see them.
+    /// Number of threads per warp, as kernels see it.
     pub warp_lanes: u32,
-    /// Threads per SM.
+    /// Maximum number of resident threads per SM.
     pub threads: u32,
-    /// CTAs per SM.
+    /// Maximum number of resident CTAs per SM.
     pub ctas: u32,
-    /// Number of SMs.
+    /// Number of SMs of the device.
     pub num_sms: u32,
-    /// L2 in bytes.
+    /// Total size of the L2 in bytes.
     pub l2_bytes: u64,
-    /// Width of the data bus of all DRAM channels in bits.
+    /// Total width of the data buses of all DRAM channels in bits.
     pub memory_bus_bits: u32,
-    /// Clock of the SMs in kHz.
+    /// Clock frequency of the SMs in kHz.
     pub core_khz: u32,
-    /// Clock of the DRAM in kHz.
+    /// Clock frequency of the DRAM in kHz.
     pub memory_khz: u32,
 }
 
-/// Sends a message with raw bytes.
+/// Sends a message, followed by raw bytes.
 ///
 /// # Errors
 /// If the peer has closed the connection.
@@ -235,10 +235,11 @@ pub fn send<M: Serialize>(to: &mut impl Write, message: &M, raw: &[u8]) -> io::R
     to.flush()
 }
 
-/// Receives a message and its raw bytes; `None` if the peer has closed the connection.
+/// Receives a message and the raw bytes after it. Returns `None` if the peer closes the connection before a
+/// complete header has arrived.
 ///
 /// # Errors
-/// If the connection breaks within a message, or the message is malformed.
+/// If the connection breaks after the header, or the message is malformed.
 pub fn receive<M: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<(M, Vec<u8>)>> {
     let mut header = [0; 12];
     match from.read_exact(&mut header) {

@@ -1,4 +1,4 @@
-//! Computes the changes between two runs, section by section.
+//! Computes the changes between two runs, one section per group of counters.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -13,11 +13,11 @@ use super::super::sweep::tidy::place;
 use super::side::{Load, Side};
 use super::sources::Sources;
 
-/// Picojoules per microjoule.
+/// Number of picojoules in a microjoule.
 const PJ_PER_UJ: f64 = 1e6;
-/// Exclusive upper bound of the first class of a latency histogram, in cycles.
+/// Exclusive upper bound of the shortest class of a latency histogram, in cycles.
 const FIRST_LATENCY: u64 = 16;
-/// Derived rates: name, keys summed in the numerator, keys summed in the denominator.
+/// Derived rates: name, keys whose sum is the numerator, and keys whose sum is the denominator.
 const RATES: [(&str, &[&str], &[&str]); 7] = [
     ("L1D loads that hit", &["l1.hits"], &["l1.accesses"]),
     ("L1D loads that are pending hits", &["l1.hit_pending"], &["l1.accesses"]),
@@ -34,10 +34,10 @@ pub struct Changes {
     pub a: Run,
     pub b: Run,
     pub kernels: String,
-    /// Notes that the reader should see first, such as different machines.
+    /// Notes shown before all changes, such as that the runs used different machines.
     pub notes: Vec<String>,
     pub cycles: Cycles,
-    /// Fraction of the reference value below which a change is omitted.
+    /// Fraction of the reference value that a change must exceed to be listed.
     pub least: f64,
     pub sections: Vec<Section>,
 }
@@ -54,17 +54,18 @@ pub struct Cycles {
     pub a: u64,
     pub b: u64,
     pub change: i128,
-    /// Cycles of run A divided by those of run B.
+    /// Speedup of run B over run A: the cycles of run A divided by the cycles of run B.
     pub speedup: Option<f64>,
 }
 
-/// Changes of one kind, the largest first if all rows share a unit.
+/// Section of the comparison: changes of one kind. Rows that add up to a total are sorted by the size of
+/// their change, the largest first.
 #[derive(Debug, Serialize)]
 pub struct Section {
     pub name: &'static str,
-    /// Text for the reader: the counted quantity, and the total to which the weights refer.
+    /// Text for the reader: what is counted, and the total to which the weights of the rows refer.
     pub about: &'static str,
-    /// Column head of the row names.
+    /// Column head above the names of the rows.
     pub row: &'static str,
     pub rows: Vec<Row>,
     pub left_out: Omitted,
@@ -76,14 +77,13 @@ pub struct Row {
     pub a: f64,
     pub b: f64,
     pub change: f64,
-    /// Change of the row as a fraction of the change of the section's total.
+    /// Change of this row divided by the change of the section's total.
     pub weight: Option<f64>,
-    /// Further values of the same item, such as the hits or the latency of a load.
+    /// Other counters of the same item, such as the hits or the latency of a load.
     pub further: Vec<OtherValue>,
-    /// Meaning of the row, or the source line of a load.
+    /// Meaning of the row; for a load, its source line.
     pub note: Option<String>,
-    /// Reference value with which the change of this row is compared, instead of the reference value of the
-    /// section.
+    /// Reference value for the change of this row; `None` to use the reference value of the section.
     #[serde(skip)]
     of: Option<f64>,
 }
@@ -93,34 +93,35 @@ pub struct OtherValue {
     pub name: &'static str,
     pub a: f64,
     pub b: f64,
-    /// Reference value with which the change of this value is compared.
+    /// Reference value for the change of this counter.
     #[serde(skip)]
     of: f64,
 }
 
-/// Rows whose change is too small to list.
+/// Rows that are not listed because their change is too small.
 #[derive(Debug, Serialize)]
 pub struct Omitted {
     pub rows: usize,
-    /// Name of the reference value. A change is omitted if it is less than the fraction `least` of that
+    /// Name of the reference value. A change is not listed if it is at most the fraction `least` of that
     /// value.
     pub of: &'static str,
-    /// Sum of all omitted rows; `None` if the rows of the section do not add up to a total.
+    /// Sum of all rows that are not listed; `None` if the rows of the section do not add up to a total.
     pub sum: Option<Row>,
 }
 
-/// Reference value with which the changes of a section are compared.
+/// Reference value to which the changes of a section are relative.
 enum Scale {
-    /// Total of a section whose rows add up, in run A (`of`), and its change from A to B (`changed`).
+    /// For a section whose rows add up: `of` is the reference value, and `changed` the change of the total
+    /// from run A to run B.
     Sum { of: f64, changed: f64 },
-    /// Common reference value of a section whose rows overlap, and therefore have no total.
+    /// For a section whose rows overlap and therefore have no total: one reference value for all rows.
     Of(f64),
-    /// The larger of the row's own two values.
+    /// For each row separately: the larger of its two values in run A and run B.
     Own,
 }
 
 impl Changes {
-    /// Compares two runs of the same kernels. Omits changes smaller than the fraction `least` of their
+    /// Compares two runs of the same kernels. Lists only changes that exceed the fraction `least` of their
     /// reference value.
     pub fn of(a: &Side, b: &Side, sources: &Sources, least: f64) -> Self {
         let run =
@@ -153,8 +154,8 @@ impl Row {
         Self { name, a, b, change: b - a, weight: None, further: Vec::new(), note: None, of: None }
     }
 
-    /// True if the row changed by more than the fraction `least` of `of`. Also true if one of its further
-    /// values changed by more than that fraction of its own reference value.
+    /// True if the row changed by more than the fraction `least` of the reference value `of`. Also true if
+    /// one of the row's other counters changed by more than that fraction of its own reference value.
     fn is_large(&self, least: f64, of: f64) -> bool {
         let is_large = |further: &OtherValue| (further.b - further.a).abs() > least * further.of;
         self.change.abs() > least * of || self.further.iter().any(is_large)
@@ -198,7 +199,8 @@ fn largest_first(one: &Row, other: &Row) -> Ordering {
     other.change.abs().total_cmp(&one.change.abs())
 }
 
-/// Returns the changes of the issue slots of the schedulers, by use or stall reason.
+/// Returns the changes of the schedulers' issue slots: slots with an issued instruction, and empty slots by
+/// stall reason.
 fn slots(a: &Side, b: &Side, least: f64) -> Section {
     let sides = [a, b].map(Side::slots);
     let reasons = merge_keys(&sides[0], &sides[1]).map(|(reason, a, b)| {
@@ -220,11 +222,11 @@ fn slots(a: &Side, b: &Side, least: f64) -> Section {
     )
 }
 
-/// Returns the changes of the reservation fails of caches, by reason.
+/// Returns the changes of reservation fails of the caches, by reason.
 fn refusals(a: &Side, b: &Side, least: f64) -> Section {
     let keys = a.numbers.keys().chain(b.numbers.keys().filter(|key| !a.numbers.contains_key(*key)));
     let rows = keys.filter(|key| is_refusal(key)).map(|key| {
-        // Upper bound of the count: every cache of the kind fails in every cycle.
+        // Upper bound of the number of reservation fails: every cache of the kind fails in every cycle.
         let most = |side: &Side| {
             let units = side.units(key.split('.').next().unwrap_or("")) as u64;
             (units * side.statistics.cycles) as f64
@@ -247,7 +249,8 @@ fn refusals(a: &Side, b: &Side, least: f64) -> Section {
     )
 }
 
-/// Returns the changes of the accesses, hits, misses and latency of load instructions.
+/// Returns the changes of each load instruction: its requests to the L2, its latency, its accesses and its
+/// hits.
 fn loads(a: &Side, b: &Side, sources: &Sources, least: f64) -> Section {
     let by_place = |side: &'_ Side| -> BTreeMap<(String, u32, u32), [f64; 5]> {
         let counts = |load: &Load| {
@@ -368,7 +371,7 @@ fn dram_latencies(a: &Side, b: &Side, least: f64) -> Section {
     classes(["DRAM latencies", about, "class", "the reads"], all(a), all(b), least)
 }
 
-/// Returns the changes of a latency histogram, one row per class.
+/// Returns the changes of a latency histogram, one row per latency class.
 fn classes(names: [&'static str; 4], a: Vec<f64>, b: Vec<f64>, least: f64) -> Section {
     let number = a.len().max(b.len());
     let of = |counts: &[f64], class: usize| counts.get(class).copied().unwrap_or(0.0);
@@ -377,13 +380,15 @@ fn classes(names: [&'static str; 4], a: Vec<f64>, b: Vec<f64>, least: f64) -> Se
     Section::new(names, least, &Scale::Of(all[0].max(all[1])), rows)
 }
 
-/// Returns the name of a class in a latency histogram of `number` classes.
+/// Returns the name of a latency class, such as `below 32`. `number` is the number of classes in the
+/// histogram.
 pub fn class_name(class: usize, number: usize) -> String {
     let below = FIRST_LATENCY.checked_shl(class as u32).map_or("more".to_owned(), format_thousands);
     if class + 1 < number { format!("below {below}") } else { "longer".to_owned() }
 }
 
-/// Returns the changes of the energy, by component. The components add up to the whole.
+/// Returns the changes of the energy, one row per component. The rows add up to the energy of the whole
+/// machine.
 fn energy(a: &Side, b: &Side, least: f64) -> Section {
     let both = !a.energy.is_empty() && !b.energy.is_empty();
     let [mine, its] = [a, b].map(|side| if both { parts(&side.energy) } else { BTreeMap::new() });
@@ -397,8 +402,8 @@ fn energy(a: &Side, b: &Side, least: f64) -> Section {
     )
 }
 
-/// Returns the energy in uJ by component. The value of an enclosing component is only the energy that its
-/// inner components do not account for.
+/// Returns the energy in uJ of each component. A component that contains others is given only the energy that
+/// the inner components do not account for.
 fn parts(energy: &[BlockEnergy]) -> BTreeMap<String, f64> {
     let uj = |part: &BlockEnergy| (part.dynamic_pj + part.leakage_pj) / PJ_PER_UJ;
     let blocks = energy.iter().filter(|part| !part.block.is_empty());
@@ -412,19 +417,18 @@ fn parts(energy: &[BlockEnergy]) -> BTreeMap<String, f64> {
     blocks.map(part).collect()
 }
 
-/// Returns the keys of both maps, each with its value in `a` and in `b`.
+/// Returns each key that occurs in either map, with its values in map `a` and in map `b`.
 fn merge_keys<'a, K: Ord>(a: &'a BTreeMap<K, f64>, b: &'a BTreeMap<K, f64>) -> impl Iterator<Item = (&'a K, f64, f64)> {
     let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
     keys.map(|key| (key, a.get(key).copied().unwrap_or(0.0), b.get(key).copied().unwrap_or(0.0)))
 }
 
-/// Returns the meaning of a stall reason, by the key of its counter.
+/// Returns the meaning of a stall reason, given the key of its counter.
 pub fn meaning(key: &str) -> Option<&'static str> {
     all_stalls().iter().find(|stall| is_counted(&stall.counted, key)).map(|stall| stall.meaning)
 }
 
-/// True if `key` is the key of the counter `counted`, alone or at the end of a longer key, such as that of a
-/// cache.
+/// True if `key` is the key `counted`, or ends with it after a dot, as the key of a single cache does.
 fn is_counted(counted: &str, key: &str) -> bool {
     key.strip_suffix(counted).is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }
@@ -433,7 +437,7 @@ fn is_refusal(key: &str) -> bool {
     !key.starts_with("stalls.") && meaning(key).is_some()
 }
 
-/// True if no other section of the comparison lists the counter with this key.
+/// True if the section of all other counters lists this key, since no other section does.
 fn is_counter(key: &str) -> bool {
     let elsewhere = ["schema", "cycles", "schedulers", "issued", "core_mhz"].contains(&key)
         || ["stalls.", "stages.", "energy."].iter().any(|group| key.starts_with(group));

@@ -1,4 +1,4 @@
-//! Holds one of the two runs: its statistics, from a file or from a cached run.
+//! Holds the statistics of one of the two compared runs, read from a file or from the cache of results.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,16 +24,17 @@ const FINISHED: &str = "finished";
 
 /// One of the two runs that are compared.
 pub struct Side {
-    /// Path of the statistics file, or label of the run.
+    /// Path of the statistics file; for a cached run, its label.
     pub name: String,
     pub statistics: Statistics,
-    /// All numbers of the statistics by key, except those in lists and those that describe the host.
+    /// All numbers of the statistics, by key. Excluded are numbers in lists, and numbers about the computer
+    /// that ran the simulator.
     pub numbers: BTreeMap<String, f64>,
-    /// Energy of the whole machine, followed by that of each component.
+    /// Energy of the whole machine, followed by the energy of each component.
     pub energy: Vec<BlockEnergy>,
 }
 
-/// Fields of the statistics that need more structure than one number per key.
+/// Fields of the statistics file that need more structure than one number per key.
 #[derive(Deserialize)]
 pub struct Statistics {
     pub outcome: String,
@@ -45,10 +46,11 @@ pub struct Statistics {
     pub core_mhz: f64,
     pub thread_instructions: u64,
     pub loads: Vec<Load>,
-    /// Stages by name; empty in a file that an older version wrote without them.
+    /// Time that loads and reads spent in each stage, by name of the stage. Empty if an older version wrote
+    /// the file.
     #[serde(default)]
     pub stages: BTreeMap<String, Stays>,
-    /// Keys of the kinds of caches that evicted nothing.
+    /// Kinds of caches that evicted nothing, by their key in the statistics.
     #[serde(default)]
     no_evictions: Vec<String>,
     pub dram: Dram,
@@ -60,23 +62,22 @@ pub struct Statistics {
 #[derive(Deserialize)]
 struct Units {
     sm: Vec<Sm>,
-    /// Units of all kinds except SMs, by kind.
+    /// Units of all kinds except SMs, by name of the kind.
     #[serde(flatten)]
     others: BTreeMap<String, Vec<IgnoredAny>>,
 }
 
 #[derive(Deserialize)]
 struct Sm {
-    /// Number of warp instructions issued. It is above 0 for each SM that ran a warp, since a warp issues at
-    /// least its exit instruction.
+    /// Number of warp instructions that the SM issued. It is above 0 for each SM that ran a warp, since a
+    /// warp issues at least its exit instruction.
     warp_instructions: u64,
-    /// Cycles in which the schedulers of the SM issued.
+    /// Scheduler cycles of the SM in which an instruction was issued.
     issued: u64,
-    /// Scheduler cycles in launches in which the SM had no warp. 0 in a file that an older version wrote
-    /// without this counter.
+    /// Scheduler cycles during launches in which this SM had no warp. 0 if an older version wrote the file.
     #[serde(default)]
     idle: u64,
-    /// Scheduler cycles without an issued instruction, by stall reason.
+    /// Scheduler cycles without an issued instruction, by name of the stall reason.
     stalls: BTreeMap<String, Option<u64>>,
 }
 
@@ -86,7 +87,7 @@ pub struct Kernel {
     launches: u64,
 }
 
-/// Counters of a load instruction.
+/// Counters of one load instruction.
 #[derive(Deserialize)]
 pub struct Load {
     pub kernel: String,
@@ -151,7 +152,7 @@ impl Side {
         Ok(Self { name, statistics, numbers, energy })
     }
 
-    /// Returns the value under a key, or 0 if the statistics lack the key.
+    /// Returns the value of a key, or 0 if the statistics lack the key.
     pub fn number(&self, key: &str) -> f64 {
         self.numbers.get(key).copied().unwrap_or(0.0)
     }
@@ -161,19 +162,20 @@ impl Side {
         &self.statistics.config_hash
     }
 
-    /// Returns the number of units of a kind, such as `l2`. Units of SMs, such as `l1`, count only in SMs
-    /// that had warps.
+    /// Returns the number of units of a kind, such as `l2`. If each SM contains such a unit, as with `l1`,
+    /// only SMs that ran a warp count.
     pub fn units(&self, of: &str) -> usize {
         let units = self.statistics.units.others.get(of).map_or(0, Vec::len);
         if ["l2", "dram"].contains(&of) { units } else { units.min(self.busy_sms().count()) }
     }
 
-    /// Returns the SMs that had warps.
+    /// Returns the SMs that ran at least one warp.
     fn busy_sms(&self) -> impl Iterator<Item = &Sm> {
         self.statistics.units.sm.iter().filter(|sm| sm.warp_instructions > 0)
     }
 
-    /// Returns the issue slots by use or stall reason. For each launch, only SMs that had warps count.
+    /// Returns the issue slots of the schedulers: slots with an issued instruction, and empty slots by stall
+    /// reason. For each launch, only SMs that ran a warp count.
     pub fn slots(&self) -> BTreeMap<&str, f64> {
         let mut slots = BTreeMap::from([("issued", 0.0)]);
         for sm in self.busy_sms() {
@@ -186,8 +188,8 @@ impl Side {
         slots
     }
 
-    /// Returns a note on how many SMs never had a warp, and how many had none in some launch; `None` if all
-    /// SMs had warps in all launches.
+    /// Returns a note on SMs without work: how many never ran a warp, and how many ran none in some launch.
+    /// Returns `None` if every SM ran a warp in every launch.
     fn idle_sms(&self) -> Option<String> {
         let (all, busy) = (self.statistics.units.sm.len(), self.busy_sms().count());
         let of = format_count(all as u64, "SM", "SMs");
@@ -198,13 +200,13 @@ impl Side {
         (!said.is_empty()).then(|| said.join(", "))
     }
 
-    /// Returns the names of the machine and its designs.
+    /// Returns the names of the machine and of its designs.
     pub fn machine(&self) -> String {
         let Statistics { machine, designs, .. } = &self.statistics;
         [machine].into_iter().chain(designs).map(String::as_str).collect::<Vec<_>>().join(" + ")
     }
 
-    /// Returns the names of the kernels, with their numbers of launches.
+    /// Returns the names of the kernels, each with its number of launches.
     pub fn kernels(&self) -> String {
         let kernel = |Kernel { name, launches }: &Kernel| match launches {
             1 => name.clone(),
@@ -213,7 +215,7 @@ impl Side {
         self.statistics.kernels.iter().map(kernel).collect::<Vec<_>>().join(", ")
     }
 
-    /// Rejects two runs of different kernels, and runs that did not complete.
+    /// Returns an error if the two runs ran different kernels, or if one of them did not complete.
     pub fn is_comparable(&self, other: &Self) -> Result<(), Report> {
         for Self { name, statistics, .. } in [self, other] {
             if statistics.outcome != FINISHED {
@@ -231,7 +233,7 @@ impl Side {
         Ok(())
     }
 
-    /// Returns the notes on differences between two comparable runs.
+    /// Returns notes on what differs between two runs that can be compared.
     pub fn notes(&self, other: &Self) -> Vec<String> {
         let (mine, its) = (&self.statistics, &other.statistics);
         let mut notes = Vec::new();
@@ -281,7 +283,7 @@ impl Side {
     }
 }
 
-/// Returns the words of both lists without duplicates.
+/// Returns the words that occur in either list, each once.
 fn all_of<'a>(one: &'a [String], other: &'a [String]) -> impl Iterator<Item = &'a String> {
     one.iter().chain(other.iter().filter(|word| !one.contains(word)))
 }

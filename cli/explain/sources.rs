@@ -1,4 +1,4 @@
-//! Finds the source lines of loads in PTX files.
+//! Finds the source lines of load instructions in PTX files.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use miette::{IntoDiagnostic, Report, WrapErr};
 use warpsieve::content::Content;
 use warpsieve::launch::LaunchFile;
 
-/// PTX texts, each with its path and, if known, the kernel that it contains.
+/// PTX texts. Each has the path of its file and, if known, the name of the one kernel for which it is used.
 #[derive(Default)]
 pub struct Sources(Vec<(Option<String>, PathBuf, String)>);
 
@@ -24,15 +24,16 @@ impl Sources {
         Ok(Self(text.into_iter().collect()))
     }
 
-    /// Reads the PTX files of a launch file. An unreadable file counts as empty here; the run itself reports
-    /// the error.
+    /// Reads the PTX files that a launch file names. A file that cannot be read counts as empty here; the run
+    /// itself reports the error.
     pub fn of_launch(launch: &LaunchFile) -> Self {
         let text = |path: &Path| input::read_text(path).unwrap_or_default();
         let of = launch.launches().map(|launch| (Some(launch.kernel.clone()), launch.ptx.clone(), text(&launch.ptx)));
         Self(of.collect())
     }
 
-    /// Returns a line of the kernel's PTX file, numbered from 1, with runs of blanks collapsed.
+    /// Returns line number `line`, counted from 1, of the PTX file of a kernel. Each run of blanks is reduced
+    /// to a single blank.
     pub fn line(&self, kernel: &str, line: u32) -> Option<String> {
         line_of(self.of(kernel)?.1, line)
     }
@@ -61,17 +62,17 @@ impl Sources {
         Some(source.map_or(place.clone(), |source| format!("{place}: {source}")))
     }
 
-    /// Returns the path and text of the PTX file of a kernel.
+    /// Returns the path and text of the PTX file that contains a kernel.
     fn of(&self, kernel: &str) -> Option<(&PathBuf, &String)> {
         let named = self.0.iter().find(|(name, ..)| name.as_ref().is_some_and(|name| name == kernel));
-        // A launch file may abbreviate kernel names, so a kernel is not always found by name. If all kernels
-        // are in one PTX file, that file is used.
+        // A launch file may abbreviate kernel names, so the search for a kernel by its name may fail. If all
+        // kernels are in one PTX file, that file is used.
         let only = || self.0.first().filter(|(_, path, _)| self.0.iter().all(|(_, other, _)| other == path));
         named.or_else(only).map(|(_, path, text)| (path, text))
     }
 }
 
-/// Returns a line of a text, numbered from 1, with runs of blanks collapsed.
+/// Returns a line of a text, counted from 1. Each run of blanks is reduced to a single blank.
 fn line_of(text: &str, line: u32) -> Option<String> {
     let text = text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)?;
     Some(text.split_whitespace().collect::<Vec<_>>().join(" "))

@@ -1,4 +1,4 @@
-//! Prints the comparison of two runs as text for people.
+//! Prints the comparison of two runs as text for people to read.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use input::visible_line;
 use super::super::output::{columns, format_count, format_thousands, wrap_text};
 use super::changes::{Changes, Omitted, OtherValue, Row, Run, Section};
 
-/// Returns everything that changed, section by section.
+/// Returns the text of everything that changed, section by section.
 pub fn text(changes: &Changes) -> String {
     let Changes { a, b, kernels, notes, cycles, least, sections } = changes;
     let run = |letter: &str, Run { name, machine, config_hash }: &Run| {
@@ -41,8 +41,8 @@ fn section(section: &Section, least: f64) -> String {
 }
 
 impl Section {
-    /// Returns the heads and cells of the section's table. If the rows add up to a total, the omitted rows
-    /// are summed in a last row.
+    /// Returns the column heads and the cells of the section's table. If the rows add up to a total, the last
+    /// row is the sum of the rows that are not listed.
     pub fn cells(&self) -> (Vec<&str>, Vec<Vec<String>>) {
         let Omitted { rows: small, sum, .. } = &self.left_out;
         let (rows, has_weights) = (self.rows.iter().chain(sum.as_ref().filter(|_| *small > 0)), sum.is_some());
@@ -69,7 +69,7 @@ impl Section {
         (head, rows.map(cells).collect())
     }
 
-    /// Returns a sentence on how many rows are omitted.
+    /// Returns a sentence on how many rows are not listed because they changed too little.
     pub fn left_out(&self, least: f64) -> String {
         let Omitted { rows, of, .. } = &self.left_out;
         let rows = format_count(*rows as u64, "row", "rows");
@@ -77,13 +77,13 @@ impl Section {
     }
 }
 
-/// Formats a fraction as a percentage, without a sign if it rounds to zero.
+/// Formats a fraction as a percentage. A negative fraction that rounds to zero gets no minus sign.
 fn percent(part: f64) -> String {
     let number = format!("{:.1}", 100.0 * part);
     format!("{} %", if number == "-0.0" { "0.0" } else { &number })
 }
 
-/// Formats a number with at least three significant digits.
+/// Formats a number with at least three significant digits, and all digits before the decimal point.
 pub fn plain(value: f64) -> String {
     let size = value.abs();
     let sign = if value < 0.0 { "-" } else { "" };

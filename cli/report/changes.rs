@@ -1,4 +1,4 @@
-//! Writes the comparison of two runs by `explain` as HTML.
+//! Writes, as HTML, the comparison of two runs that `explain` computes.
 
 use maud::{Markup, html};
 
@@ -6,7 +6,7 @@ use super::super::explain::changes::{Changes, Cycles};
 use super::super::output::format_thousands;
 use super::html::{table, texts};
 
-/// Returns the changes from A to B, section by section.
+/// Returns the HTML of the changes from run A to run B, section by section.
 pub fn body(changes: &Changes, at: &str) -> Markup {
     let Changes { a, notes, cycles: Cycles { a: before, b: after, speedup, .. }, least, sections, .. } = changes;
     let rows_of = |cells: Vec<Vec<String>>| cells.into_iter().map(texts).collect::<Vec<_>>();

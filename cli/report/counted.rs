@@ -1,4 +1,5 @@
-//! Writes the counts of a run as HTML: by load, by stall reason, by latency class, by component.
+//! Writes the counters of a run as HTML: by load, by stall reason, by latency class, and by component of the
+//! machine.
 
 use ::area::Node;
 use maud::{Markup, html};
@@ -16,7 +17,7 @@ use super::super::explain::sources::Sources;
 use super::super::output::format_thousands;
 use super::html::{bar, percent, spark, table, text};
 
-/// Returns a table of the load instructions, each with its source line.
+/// Returns a table of the load instructions, each with its line in the source file.
 pub fn loads(report: &RunReport, sources: &Sources, at: &str) -> Markup {
     if report.loads.is_empty() {
         return html! { p { "No load of a PTX kernel reached a cache." } };
@@ -52,7 +53,8 @@ pub fn loads(report: &RunReport, sources: &Sources, at: &str) -> Markup {
     }
 }
 
-/// Returns a table of the issue slots of the schedulers, by use or stall reason.
+/// Returns a table of the schedulers' issue slots: slots with an issued instruction, and empty slots by stall
+/// reason.
 pub fn stalls(report: &RunReport, at: &str) -> Markup {
     let mut shares = report.counters.scheduler_shares();
     shares.sort_by(|(_, one), (_, other)| other.total_cmp(one));
@@ -90,7 +92,7 @@ pub fn refusals(report: &RunReport, at: &str) -> Markup {
     }
 }
 
-/// Returns latency histograms of loads, of their stages, and of DRAM reads.
+/// Returns the latency histograms of loads, of the stages that loads pass through, and of DRAM reads.
 pub fn latencies(report: &RunReport, at: &str) -> Markup {
     let loads = LoadStats::total(report.loads.iter().map(|load| &load.stats));
     let Totals { stages: stays, dram, .. } = report.counters.totals();
@@ -119,7 +121,7 @@ fn histogram(id: &str, classes: &[u64]) -> Markup {
     table(id, &["cycles", "number", "%", ""], &(1..3), &rows)
 }
 
-/// Returns a table of the energy of a run by component. The first component is the whole machine.
+/// Returns a table of the energy of a run, by component. The first row is the whole machine.
 pub fn energy(parts: &[BlockEnergy], node: Node, at: &str) -> Markup {
     let Some(whole) = parts.first() else { return html! { p { "The run has no counts of its structures." } } };
     let pj = |part: &BlockEnergy| part.dynamic_pj + part.leakage_pj;

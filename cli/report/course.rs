@@ -1,4 +1,4 @@
-//! Draws charts over the cycles of a run.
+//! Draws charts of how a run develops over its core cycles.
 
 use maud::{Markup, html};
 use papers::curve::Curve;
@@ -8,16 +8,16 @@ use warpsieve::run::{Interval, RunReport, ratio};
 use super::super::output::{format_count, format_thousands};
 use super::html;
 
-/// Returns `part` as a percentage of `whole`, or `None` if `whole` is 0.
+/// Returns `part` in percent of `whole`, or `None` if `whole` is 0.
 fn part(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| 100.0 * ratio(part, whole))
 }
 
-/// Chart: title, unit of the axis, smallest upper end of the axis, and function that computes the value of
-/// an interval.
+/// Chart over time: title, unit of the vertical axis, smallest upper end of that axis, and function that
+/// computes the value of an interval.
 type TimelinePlot<'a> = (&'a str, &'a str, f64, Box<dyn Fn(&Interval) -> Option<f64> + 'a>);
 
-/// Returns the charts over the cycles of the run.
+/// Returns the charts of values over the core cycles of the run.
 pub fn body(resolved: &ResolvedMachine, report: &RunReport) -> Markup {
     let RunReport { history, counters, .. } = report;
     let clock = &resolved.config.clock;
@@ -25,8 +25,8 @@ pub fn body(resolved: &ResolvedMachine, report: &RunReport) -> Markup {
     let channels = counters.dram.len() as f64;
     let bus = |interval: &Interval| {
         let cycles = interval.cycles as f64 * f64::from(clock.dram_khz) / f64::from(clock.core_khz);
-        // A burst counts entirely in the interval in which it begins, so the sum may exceed the cycles of
-        // the interval.
+        // A DRAM burst counts entirely in the interval in which it begins, so the busy cycles may exceed the
+        // length of the interval.
         Some((100.0 * interval.bus_busy_cycles as f64 / (cycles * channels)).min(100.0))
     };
     let charts: [TimelinePlot<'_>; 5] = [

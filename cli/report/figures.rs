@@ -1,4 +1,4 @@
-//! Writes the report of `reproduce`: the pages of the figures with their charts.
+//! Writes the report of `reproduce`: one HTML file with the pages of all figures, including their charts.
 
 use maud::{Markup, PreEscaped, html};
 use papers::page::{Drawing, Page};
@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::html::{self, Section, table, text};
 
-/// Returns the complete HTML file.
+/// Returns the complete HTML file of the report.
 pub fn page(pages: &[Page]) -> String {
     let mut all = vec![Section::new("rows", "Rows that hold", held(pages))];
     all.extend(pages.iter().map(|page| Section::new(id(page), page.name.as_str(), body(page))));
@@ -17,7 +17,8 @@ fn id(page: &Page) -> String {
     format!("page-{}", page.name)
 }
 
-/// Returns a table of the number of rated rows that hold, by page.
+/// Returns a table with one row per page: the number of rows in which our result is rated against the paper,
+/// and how many of them hold.
 fn held(pages: &[Page]) -> Markup {
     let row = |page: &Page| {
         let passed = page.rows.iter().filter(|row| row.passed).count();
@@ -31,15 +32,15 @@ fn held(pages: &[Page]) -> Markup {
     }
 }
 
-/// Returns the body of a page with its pictures inline. Links keep only their text, since their targets are
-/// not in the file.
+/// Returns the body of a page with its pictures embedded. Of a link, only the text remains, since its target
+/// is not in the file.
 fn body(page: &Page) -> Markup {
     let file = page.name.rsplit('/').next().unwrap_or_default();
     let picture = |name: &str| {
         let named = |(suffix, _): &&(String, Drawing)| format!("{file}{suffix}.svg") == name;
         page.charts.iter().find(named).map(|(_, drawing)| html::picture(&drawing.svg()).into_string())
     };
-    // Where a drawing replaces an image, the alternative text of the image is omitted.
+    // An image is replaced by an embedded drawing. The alternative text of the image is then omitted.
     let mut is_drawn = false;
     let event = |event| match event {
         Event::Start(Tag::Link { .. }) | Event::End(TagEnd::Link) => None,
@@ -67,7 +68,7 @@ fn body(page: &Page) -> Markup {
     html! { (PreEscaped(text)) }
 }
 
-/// Returns a heading level of a page, lowered so that it is below the heading of the section.
+/// Returns a heading level of a page, lowered so that the heading ranks below the heading of its section.
 fn lower(level: HeadingLevel) -> HeadingLevel {
     HeadingLevel::try_from((level as usize + 2).min(6)).unwrap_or(HeadingLevel::H6)
 }

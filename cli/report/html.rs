@@ -1,16 +1,16 @@
-//! Builds the page frame and the elements that all sections share.
+//! Builds the frame of an HTML page, and the elements that all reports share.
 
 use std::ops::Range;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// A void element with a closing slash, so that the page is also well-formed XML.
+/// Encoding of the page. The `meta` element ends with a slash, so that the page is also well-formed XML.
 const ENCODING: PreEscaped<&str> = PreEscaped("<meta charset=\"utf-8\"/>");
 const STYLE: PreEscaped<&str> = PreEscaped(include_str!("style.css"));
-/// Width of a bar with its gap, and height of a sparkline, in SVG units.
+/// Width of a bar of a sparkline, including the gap after it, and height of the sparkline, in SVG units.
 const SPARK: (usize, u64) = (6, 20);
 
-/// Section of a page.
+/// Section of an HTML page.
 pub struct Section {
     pub id: String,
     pub title: String,
@@ -54,7 +54,7 @@ pub fn page(title: &str, head: &Markup, sections: &[Section]) -> String {
     legal + "\n"
 }
 
-/// Returns a table in which the columns of the range `numbers` are aligned as numbers.
+/// Returns a table. The columns whose indices are in the range `numbers` are aligned as numbers.
 pub fn table(id: &str, head: &[&str], numbers: &Range<usize>, rows: &[Vec<Markup>]) -> Markup {
     html! {
         div.wide {
@@ -70,12 +70,12 @@ pub fn table(id: &str, head: &[&str], numbers: &Range<usize>, rows: &[Vec<Markup
     }
 }
 
-/// Returns a cell of plain text.
+/// Returns a table cell that contains plain text.
 pub fn text(text: impl AsRef<str>) -> Markup {
     html! { (text.as_ref()) }
 }
 
-/// Returns cells of plain text.
+/// Returns table cells that contain plain text.
 pub fn texts(cells: Vec<String>) -> Vec<Markup> {
     cells.into_iter().map(text).collect()
 }
@@ -85,13 +85,13 @@ pub fn percent(part: f64) -> String {
     format!("{:.1}", 100.0 * part)
 }
 
-/// Draws a fraction as a bar.
+/// Draws a fraction from 0 to 1 as a horizontal bar.
 pub fn bar(part: f64) -> Markup {
     let width = percent(part.clamp(0.0, 1.0));
     html! { svg.bar viewBox="0 0 100 10" preserveAspectRatio="none" { rect width=(width) height="10" {} } }
 }
 
-/// Draws counts as a sparkline of bars, with heights relative to the largest count.
+/// Draws counts as a sparkline: a row of small bars whose heights are relative to the largest count.
 pub fn spark(counts: &[u64]) -> Markup {
     let (width, height) = SPARK;
     let most = counts.iter().copied().max().unwrap_or(0).max(1);
@@ -106,13 +106,13 @@ pub fn spark(counts: &[u64]) -> Markup {
     }
 }
 
-/// Embeds an SVG picture with its own colors. Its letters may lie on colored areas, so the page must not
-/// recolor them.
+/// Embeds an SVG picture and keeps its colors. Some letters may lie on colored areas, so the page must not
+/// change their color.
 pub fn picture(svg: &str) -> Markup {
     html! { span.chart { (PreEscaped(svg)) } }
 }
 
-/// Embeds a chart with black letters on a white background, which are recolored to match the page.
+/// Embeds a chart with black letters on a white background. The page changes these colors to its own.
 pub fn chart(svg: &str) -> Markup {
     html! { span.chart.themed { (PreEscaped(svg)) } }
 }

@@ -1,5 +1,5 @@
-//! Writes the machine of a run as HTML: the configuration fields with their origins, and the area of the
-//! blocks.
+//! Writes the machine of a run as HTML: its configuration fields, each with the source of its value, and the
+//! area of its hardware blocks.
 
 use ::area::{Node, Technology};
 use maud::{Markup, html};
@@ -11,11 +11,11 @@ use super::super::area::table::{HEAD, rows};
 use super::super::output::format_count;
 use super::html::{bar, fold, table, text, texts};
 
-/// Number of levels of blocks in the area table.
+/// Number of levels of nested hardware blocks in the area table.
 const LEVELS: usize = 3;
 
-/// Returns the configuration fields, those changed by designs and settings first. The prefix `at` makes the
-/// element ids unique.
+/// Returns the configuration fields. Fields that designs and settings change come first. The prefix `at`
+/// makes the ids of the HTML elements unique.
 pub fn configuration(resolved: &ResolvedMachine, at: &str) -> Markup {
     let fields: Vec<_> = resolved.printed_fields().collect();
     let changed: Vec<_> = fields.iter().filter(|field| field.was.is_some()).collect();
@@ -62,7 +62,7 @@ fn row(PrintedField { path, value, place, was, assumed }: &PrintedField) -> Mark
     }
 }
 
-/// Returns a table of the estimated area of the blocks.
+/// Returns a table of the estimated area of the hardware blocks.
 pub fn area(resolved: &ResolvedMachine, node: Node, at: &str) -> Result<Markup, Report> {
     let technology = Technology::built_in().into_diagnostic()?;
     let tree = estimate(resolved, technology, node);

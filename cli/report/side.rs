@@ -1,4 +1,5 @@
-//! Writes the report of `compare`: the table, bars by design, and each run as in a report of its own.
+//! Writes the report of `compare`: the table, bar charts by design, and for each run the sections of a report
+//! of its own.
 
 use std::path::Path;
 
@@ -18,10 +19,10 @@ use super::html::{self, Section, fold, texts};
 use super::single::{ReportedRun, sections, verdict};
 use super::{changes, machine};
 
-/// Minimum fraction of the total for a change to be listed, as by default in `explain`.
+/// Minimum change that is listed, as a fraction of its reference value. It equals the default of `explain`.
 const MIN_CHANGE: f64 = 0.01;
 
-/// Run of the comparison, with the PTX sources of its launch file.
+/// One of the compared runs, with the PTX sources of its launch file.
 pub struct Run<'a> {
     pub id: Id,
     pub name: &'a str,
@@ -29,11 +30,11 @@ pub struct Run<'a> {
     pub sources: &'a Sources,
 }
 
-/// Charts of the report: title, unit, and key of the counter.
+/// Bar charts of the report: title, unit, and key of the counter that is drawn.
 const DRAWN: [(&str, &str, &str); 2] =
     [("Cycles", "cycles", "cycles"), ("Thread instructions per cycle", "IPC", "ipc")];
 
-/// Returns the complete HTML file.
+/// Returns the complete HTML file of the report.
 pub fn page(plan: &Plan, results: &Results, runs: &[Run<'_>]) -> Result<String, Report> {
     let mut all = vec![
         Section::new("table", "Side by side", side_by_side(plan, results)),
@@ -67,7 +68,7 @@ pub fn page(plan: &Plan, results: &Results, runs: &[Run<'_>]) -> Result<String, 
     Ok(html::page(&format!("Comparison of {}", names.join(", ")), &about, &all))
 }
 
-/// Returns the table that `compare` prints, with the note on runs without evictions.
+/// Returns the table that `compare` prints, including the note on runs in which a cache evicted nothing.
 pub fn side_by_side(plan: &Plan, results: &Results) -> Markup {
     let rows = rows(plan, results);
     let (head, cells) = table::grid(&rows);
@@ -79,7 +80,7 @@ pub fn side_by_side(plan: &Plan, results: &Results) -> Markup {
     }
 }
 
-/// Returns bar charts of the speed-up and the main counters, with one group of bars per design and one
+/// Returns bar charts of the speedup and of the main counters. There is one group of bars per design, and one
 /// color per launch file.
 fn bars(plan: &Plan, results: &Results) -> Markup {
     let chart = |chart: Chart, value: &dyn Fn(Id) -> Option<f64>| {
@@ -99,7 +100,7 @@ fn bars(plan: &Plan, results: &Results) -> Markup {
     }
 }
 
-/// Returns the sections of a run as in a report of that run alone, followed by its comparison with the
+/// Returns the sections that a report of this run alone has, followed by the comparison of the run with the
 /// baseline.
 fn body(plan: &Plan, results: &Results, run: &Run<'_>, runs: &[Run<'_>], at: &str) -> Result<Markup, Report> {
     let Run { id: (workload, variant), name, ref measured, sources } = *run;

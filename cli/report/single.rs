@@ -14,9 +14,9 @@ use super::super::explain::sources::Sources;
 use super::html::Section;
 use super::{counted, course, html, machine};
 
-/// Run to report.
+/// Run that a report describes.
 pub struct ReportedRun<'a> {
-    /// Launch file or trace of the run.
+    /// Path of the launch file or trace that ran.
     pub file: &'a Path,
     pub resolved: &'a ResolvedMachine,
     pub report: &'a RunReport,
@@ -27,7 +27,7 @@ pub struct ReportedRun<'a> {
     pub notes: &'a [String],
 }
 
-/// Returns the complete HTML file.
+/// Returns the complete HTML file of the report.
 pub fn page(ran: &ReportedRun<'_>) -> Result<String, Report> {
     let ReportedRun { file, resolved, report, node, .. } = *ran;
     let [summary, loads, stalls, refusals, latencies, energy] = sections(ran, "");
@@ -50,7 +50,8 @@ fn summary_of<'a>(ran: &ReportedRun<'a>) -> Summary<'a> {
     Summary { launch: ran.file, resolved: ran.resolved, report: ran.report, energy: None, width: usize::MAX }
 }
 
-/// Returns the sections with the counts of a run. The prefix `at` makes the element ids unique.
+/// Returns the sections that show the counters of a run. The prefix `at` makes the ids of the HTML elements
+/// unique.
 pub fn sections(ran: &ReportedRun<'_>, at: &str) -> [Section; 6] {
     let report = ran.report;
     let section = |id: &str, title: &str, body| Section::new(format!("{at}{id}"), title, body);
@@ -64,7 +65,7 @@ pub fn sections(ran: &ReportedRun<'_>, at: &str) -> [Section; 6] {
     ]
 }
 
-/// Returns the outcome of a run as a short sentence.
+/// Returns a short sentence on how a run ended.
 pub fn verdict(report: &RunReport) -> Markup {
     let (class, text) = match (&report.outcome, &report.verdict) {
         (Outcome::NoProgress(_), _) => ("bad", "No progress"),
@@ -79,7 +80,7 @@ pub fn verdict(report: &RunReport) -> Markup {
     html! { p class={ "verdict " (class) } { (text) } }
 }
 
-/// Returns the summary that `run` prints, with the warnings and notes.
+/// Returns the summary that `run` prints, followed by the warnings and notes about the run.
 fn summary(ran: &ReportedRun<'_>, at: &str) -> Markup {
     let summary = summary_of(ran);
     let rows = [summary.list_counts(), summary.list_checks()].concat();

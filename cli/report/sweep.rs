@@ -1,4 +1,5 @@
-//! Writes the report of a sweep: the tables, the picture, and the differences between the runs.
+//! Writes the report of a sweep: the tables, the picture of the results, and the differences between the
+//! runs.
 
 use maud::{Markup, html};
 use warpsieve::config::ResolvedMachine;
@@ -10,7 +11,7 @@ use super::super::sweep::tidy::ResultTable;
 use super::html::{self, Section, fold, text, texts};
 use super::side::side_by_side;
 
-/// Returns the complete HTML file, with a picture.
+/// Returns the complete HTML file of the report, including the picture of the results.
 pub fn page(name: &str, plan: &Plan, results: &Results, tidy: &ResultTable, picture: &str) -> String {
     let all = [
         Section::new("table", "Results", side_by_side(plan, results)),

@@ -1,4 +1,5 @@
-//! Counts the rated rows that hold, by paper and class.
+//! Counts the comparisons with the papers that hold, by paper and by class (how closely our number must
+//! match).
 
 use std::path::Path;
 
@@ -12,14 +13,14 @@ use papers::judge::{Class, ComparisonRow};
 use papers::page::rows;
 use warpsieve::kernels::{list_folder, name_of};
 
-/// Rows of one paper and class.
+/// Comparisons with one paper that have the same class.
 #[derive(Serialize)]
 struct Entry {
     paper: String,
     class: Class,
     passed: usize,
     rows: usize,
-    /// Number of further rows that cannot fail, and therefore are no evidence.
+    /// Number of further comparisons that cannot fail. They are no evidence, and `rows` does not count them.
     no_evidence: usize,
 }
 

@@ -1,5 +1,5 @@
-//! Fuzz targets for file formats that only the command reads: sweep files, statistics, cached runs, and
-//! `--keep` files of soak tests.
+//! Fuzz targets for the file formats that only this command reads: sweep files, statistics, cached runs, and
+//! progress files of soak tests (`--keep`).
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -21,12 +21,13 @@ use super::super::sweep::file::SweepFile;
 use super::super::sweep::runs::Record;
 use super::progress_file::SoakProgress;
 
-/// Cache key of the cached run among the samples.
+/// Key under which the cached run of the samples is stored.
 const KEY: &str = "soak";
-/// Settings of the machine that produces the samples: small, so that its statistics are small.
+/// Settings of the machine that produces the sample files. The machine is small, so that its statistics are
+/// small.
 const SMALL: [&str; 3] = ["num_sms=2", "num_partitions=1", "l2.sets=16"];
 
-/// Returns the fuzz targets.
+/// Returns the fuzz targets for these file formats.
 #[must_use]
 pub fn inputs() -> &'static [Input] {
     &INPUTS
@@ -64,7 +65,7 @@ static INPUTS: [Input; 4] = [
 const KEPT_SOAK: &str = "soak = \"ptx\"\n\n[[build]]\nversion = \"0.1.0\"\nsources = \"00\"\nseeds = \"1-250, 300\"\n\
                          cases = 251\nruns = 251000\ncycles = 0\nwarp_instructions = 0\n";
 
-/// Simulates the run from which the samples are made.
+/// Simulates the run from which the sample files are made.
 fn ran(kernels: &Path) -> Result<(ResolvedMachine, RunReport), String> {
     let sets = SMALL.map(str::to_owned).to_vec();
     let resolved = ResolvedMachine::new(&Request { machine: "fermi".to_owned(), designs: Vec::new(), sets });
@@ -74,7 +75,7 @@ fn ran(kernels: &Path) -> Result<(ResolvedMachine, RunReport), String> {
     Ok((resolved, report.map_err(|error| error.to_string())?))
 }
 
-/// Undamaged statistics, with which the damaged statistics are compared.
+/// Statistics that are not damaged; damaged statistics are compared with them.
 static WHOLE: OnceLock<Side> = OnceLock::new();
 
 fn make_statistics(kernels: &Path) -> Result<Vec<Sample>, String> {
@@ -93,7 +94,7 @@ fn read_statistics(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     WHOLE.get().map_or(Ok(()), |whole| explain(&side, whole))
 }
 
-/// Compares two statistics twice: each is once run A and once run B.
+/// Compares two runs twice, so that each of them is once run A and once run B.
 fn explain(side: &Side, whole: &Side) -> Result<(), Refusal> {
     for [a, b] in [[side, whole], [whole, side]] {
         a.is_comparable(b).map_err(in_words)?;
@@ -104,7 +105,7 @@ fn explain(side: &Side, whole: &Side) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Configuration and result of the undamaged cached run.
+/// Configuration and result of the cached run before it is damaged.
 static KEPT: OnceLock<(ResolvedMachine, serde_json::Value)> = OnceLock::new();
 
 fn make_kept_run(kernels: &Path) -> Result<Vec<Sample>, String> {
@@ -118,7 +119,8 @@ fn make_kept_run(kernels: &Path) -> Result<Vec<Sample>, String> {
     Ok(vec![Sample { path: PathBuf::from("made.json"), bytes: text.into_bytes() }])
 }
 
-/// Reads a damaged cached run. An unreadable one counts as absent, without a message to the user.
+/// Reads a cached run after damage. The run must be refused, or be equal to the undamaged run. The cache
+/// treats a refused run as absent, without a message to the user.
 fn read_kept_run(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let none = || in_words(format!("{}: not a cached result", path.display()));
     let (measured, (resolved, as_kept)) =

@@ -1,8 +1,8 @@
-//! Records the progress of a soak test in a file: the seeds that each build ran, and the work done. A soak
-//! test resumes from the file, so that it can run in several sessions.
+//! Records the progress of a soak test (long random test) in a file: the seeds that each build has run, and
+//! the work done. A later run of the soak test continues from the file.
 //!
-//! Every write replaces the whole file, every few seconds. A killed soak test repeats the cases since the
-//! last write.
+//! The whole file is replaced every few seconds. If a soak test is killed, the next run repeats the cases
+//! since the last write.
 
 use std::fmt;
 use std::io::{ErrorKind, Write};
@@ -21,25 +21,25 @@ use waves::atomic_file::AtomicFile;
 const WRITE_EVERY: Duration = Duration::from_secs(2);
 const HEADING: &str = "# Written by `warpsieve soak --keep`: the seeds that have passed, by the build that ran them.\n";
 
-/// Cases of a soak test that have passed.
+/// Record of the cases of a soak test that have passed.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SoakProgress {
     /// Name of the soak test.
     pub soak: String,
-    /// Work of each build, in the order in which the builds ran.
+    /// Work that each build of warpsieve has done, in the order in which the builds first ran the test.
     #[serde(rename = "build", default)]
     pub builds: Vec<Build>,
 }
 
-/// Work of one build.
+/// Work that one build of warpsieve has done for a soak test.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Build {
     version: String,
-    /// Fingerprint of the sources.
+    /// Fingerprint (hash) of the sources from which the build was made.
     sources: String,
-    /// Seeds that have passed.
+    /// Seeds whose cases have passed in this build.
     pub seeds: Seeds,
     cases: u64,
     runs: u64,
@@ -47,12 +47,12 @@ pub struct Build {
     warp_instructions: u64,
 }
 
-/// Set of seeds, as sorted ranges with gaps between them.
+/// Set of seeds, stored as sorted ranges with gaps between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seeds(Vec<RangeInclusive<u64>>);
 
 impl Seeds {
-    /// Adds a seed.
+    /// Adds a seed to the set.
     pub fn add(&mut self, seed: u64) {
         self.add_range(seed..=seed);
     }
@@ -72,12 +72,12 @@ impl Seeds {
         self.0.insert(at, first..=last);
     }
 
-    /// Adds all seeds of another set.
+    /// Adds all seeds of another set to this set.
     pub fn add_all(&mut self, others: &Self) {
         others.0.iter().for_each(|range| self.add_range(range.clone()));
     }
 
-    /// Returns the seeds at or above `first` that are not in the set, in ascending order.
+    /// Returns the seeds from `first` on that are not in the set, in ascending order.
     pub fn others_from(&self, first: u64) -> impl Iterator<Item = u64> + use<> {
         let mut known = self.0.clone().into_iter().peekable();
         let mut next = Some(first);
@@ -145,7 +145,7 @@ impl Build {
         Self { version, sources, ..Self::default() }
     }
 
-    /// Returns the counts of the work done.
+    /// Returns the amount of work done: cases, runs, cycles and warp instructions.
     pub fn tally(&self) -> Tally {
         let &Self { cases, runs, cycles, warp_instructions, .. } = self;
         Tally { cases, runs, cycles, warp_instructions }
@@ -158,7 +158,7 @@ impl Build {
 }
 
 impl SoakProgress {
-    /// Reads a file.
+    /// Reads a progress file.
     ///
     /// # Errors
     /// Fails if the file cannot be read, or was not written by `soak --keep`.
@@ -167,7 +167,7 @@ impl SoakProgress {
         Self::parse(path, &text.wrap_err_with(|| format!("{}: cannot be read", path.display()))?)
     }
 
-    /// Parses a text as the file `path`.
+    /// Parses a text as the contents of the progress file `path`.
     ///
     /// # Errors
     /// Fails if `soak --keep` did not write the text.
@@ -196,15 +196,15 @@ impl SoakProgress {
 pub struct ProgressFile {
     path: PathBuf,
     passed: SoakProgress,
-    /// Content of the file at the last access; `None` if there was no file.
+    /// Contents of the file when it was last read or written; `None` if the file did not exist.
     text: Option<String>,
-    /// Seed of the running case, and the work done before it.
+    /// Seed of the running case, and the work done before the case began.
     begun: Option<(u64, Tally)>,
     written: Instant,
 }
 
 impl ProgressFile {
-    /// Opens the progress file of a soak test, or creates it.
+    /// Opens the progress file of a soak test, or creates it if it does not exist.
     ///
     /// # Errors
     /// Fails if the file cannot be read or written, or belongs to another soak test.
@@ -222,18 +222,18 @@ impl ProgressFile {
             ));
         }
         let mut keeper = Self { path: path.to_owned(), passed, text, begun: None, written: Instant::now() };
-        // The file is written at once, so that an error is reported before any case has run.
+        // The file is written now, so that an error is reported before any case has run.
         keeper.write()?;
         Ok(keeper)
     }
 
-    /// Returns the cases that have passed.
+    /// Returns the record of the cases that have passed.
     pub fn passed_cases(&self) -> &SoakProgress {
         &self.passed
     }
 
-    /// Records that a case begins, and that the previous one has passed. `tally` is the work done so far in
-    /// this process.
+    /// Records that a case begins, which means that the case before it has passed. `tally` is the work that
+    /// this process has done so far.
     ///
     /// # Errors
     /// Fails if the file cannot be written.
@@ -243,7 +243,7 @@ impl ProgressFile {
         if self.written.elapsed() >= WRITE_EVERY { self.write() } else { Ok(()) }
     }
 
-    /// Records that the running case has passed.
+    /// Records that the running case has passed. `tally` is the work that this process has done so far.
     pub fn passes(&mut self, tally: Tally) {
         let Some((seed, before)) = self.begun.take() else { return };
         let this = Build::this();
@@ -257,7 +257,7 @@ impl ProgressFile {
         }
     }
 
-    /// Writes the file.
+    /// Writes the progress file.
     ///
     /// # Errors
     /// Fails if the file cannot be written, or if another process has changed it.
@@ -274,7 +274,7 @@ impl ProgressFile {
     }
 }
 
-/// Returns the content of a file; `None` if it does not exist.
+/// Returns the contents of a file; `None` if the file does not exist.
 fn held(path: &Path) -> Result<Option<String>, Report> {
     match input::read_text(path) {
         Ok(text) => Ok(Some(text)),

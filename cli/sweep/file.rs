@@ -1,5 +1,5 @@
-//! Reads the sweep file, which lists workloads, machines and settings in TOML. All violations are reported
-//! together.
+//! Reads a sweep file in TOML, which lists workloads, machines and settings. All errors in the file are
+//! reported together.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -14,23 +14,23 @@ use warpsieve::content::Content;
 use warpsieve::kernels::of_name;
 use warpsieve::launch::{LaunchError, Node, Number, Place, Problems, Table};
 
-/// Top-level keys of the file.
+/// Keys that the sweep file may have at its top level.
 const KEYS: [&str; 9] = ["launch", "trace", "machine", "design", "check", "max_cycles", "set", "together", "baseline"];
-/// Largest number of core cycles per run, as on the command line.
+/// Maximum number of core cycles per run, as for the option on the command line.
 const MAX_CYCLES: i128 = 1_000_000_000_000_000;
-/// Maximum number of runs. A larger number is most likely a mistake, and would exhaust the memory of the
-/// host.
+/// Maximum number of runs of a sweep. A larger number is most likely a mistake, and would exhaust the memory
+/// of the computer.
 const MAX_RUNS: usize = 100_000;
-/// Largest number of characters printed of the label of a rejected machine.
+/// Maximum number of characters that are printed of the label of a rejected machine.
 const MAX_LABEL: usize = 120;
-/// Key that names a table of a `together` parameter.
+/// Key for the name of one table in a `together` list. `together` lists settings that vary together.
 const NAME: &str = "name";
 
-/// Sweep file.
+/// Contents of a sweep file.
 pub struct SweepFile {
     pub launches: Vec<NamedItem<PathBuf>>,
     pub traces: Vec<NamedItem<PathBuf>>,
-    /// Parameters of the machine, in order: machine, designs, `together` parameters, single settings.
+    /// Parameters of the machine, in this order: machine, designs, `together` lists, single settings.
     pub parameters: Vec<Parameter>,
     pub check: bool,
     pub max_cycles: Option<u64>,
@@ -38,33 +38,34 @@ pub struct SweepFile {
     text: String,
 }
 
-/// Item with a name, which the file gives or which is derived from the item.
+/// Item with a name. The sweep file gives the name, or else the name is derived from the item.
 pub struct NamedItem<T> {
     pub name: String,
     pub of: T,
 }
 
-/// Parameter of the machine.
+/// Parameter that a sweep varies: the machine, its designs, or some of its settings.
 pub struct Parameter {
     pub name: String,
     pub choices: Vec<Choice>,
-    /// Index of the choice that is the baseline of speed-ups. `None` if the baseline of a run has the same
-    /// choice as the run.
+    /// Index of the choice that the baseline of speedups has. `None` if the baseline of each run has the same
+    /// choice as the run itself.
     pub baseline: Option<usize>,
 }
 
-/// Choice of a parameter: the value, and the machine, designs or settings that the value stands for.
+/// Choice for a parameter: its value in tables, and the machine, designs or settings that the value stands
+/// for.
 pub struct Choice {
-    /// Value in tables.
+    /// Value that stands for this choice in tables.
     pub value: Value,
     pub machine: Option<String>,
     pub designs: Vec<String>,
-    /// Settings of the choice.
+    /// Settings that this choice applies.
     pub sets: Vec<Set>,
     pub place: Place,
 }
 
-/// Setting of a configuration field: key, value, and text as for `--set`.
+/// Setting of a configuration field: key, value, and text `key=value` as for the option `--set`.
 #[derive(Clone)]
 pub struct Set {
     pub key: String,
@@ -83,7 +84,7 @@ impl SweepFile {
         Ok(Self::parse(path, text)?)
     }
 
-    /// Parses a text as the file `path`.
+    /// Parses a text as the contents of the sweep file `path`.
     ///
     /// # Errors
     /// Fails with every rule that the text violates.
@@ -135,14 +136,14 @@ impl SweepFile {
         Ok(Self { launches, traces, parameters, check, max_cycles, path: path.to_owned(), text })
     }
 
-    /// Returns the error for the machines that the configuration rules reject. Each problem is reported
-    /// once, at the offending value.
+    /// Returns one error for all machines that violate configuration rules. Each problem is reported once, at
+    /// the value in the sweep file that causes it.
     pub fn refusal(&self, refused: &[(String, ConfigError)]) -> LaunchError {
         let mut problems = Problems::new(&self.path, &self.text);
         let mut known: Vec<(&Problem, Vec<&String>)> = Vec::new();
         let mut numbers = HashMap::new();
-        // Labels are shortened, since the label of a machine with thousands of settings is long and is
-        // repeated in each problem.
+        // Labels are shortened. The label of a machine with thousands of settings is long, and is repeated in
+        // each problem.
         let labelled: Vec<_> = refused.iter().map(|(label, error)| (shorten(label), error)).collect();
         for (label, problem) in labelled.iter().flat_map(|(label, e)| e.problems.iter().map(move |p| (label, p))) {
             let number = *numbers.entry((problem.line(), problem.given())).or_insert(known.len());
@@ -155,7 +156,8 @@ impl SweepFile {
             let [first, others @ ..] = labels.as_slice() else { continue };
             let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
             let (option, text) = problem.given();
-            // The offending value is searched for only if the problem will be printed.
+            // The search for the value that causes a problem is slow, so it is skipped for problems that will
+            // not be printed.
             let is_shown = problems.wants_help();
             let mut choices = self.choices().filter(|_| is_shown);
             let place = choices.find(|choice| choice.gives(option, text)).map(|choice| choice.place.span.clone());
@@ -174,7 +176,7 @@ impl SweepFile {
     }
 }
 
-/// Returns the beginning of a label, so that a long label does not hide the message after it.
+/// Returns the beginning of a label, so that a long label does not hide the message that follows it.
 fn shorten(label: &str) -> String {
     match label.char_indices().nth(MAX_LABEL) {
         Some((at, _)) => format!("{} ...", &label[..at]),
@@ -195,8 +197,8 @@ fn list_elements<'a>(root: &Table<'a>, key: &str, what: &str, problems: &mut Pro
     elements
 }
 
-/// Returns the name of an element of the list `key`, and its content. Elements are `"a"`, or `{ name = "b",
-/// key = "a" }`.
+/// Returns the name, if any, and the content of an element of a list. The element is `"a"`, or `{ name = "b",
+/// key = "a" }`, where `key` stands for the parameter `key`.
 fn read_name<'a>(node: Node<'a>, key: &str, problems: &mut Problems<'_>) -> Option<(Option<String>, Node<'a>)> {
     if !node.is_table() {
         return Some((None, node));
@@ -206,9 +208,9 @@ fn read_name<'a>(node: Node<'a>, key: &str, problems: &mut Problems<'_>) -> Opti
     Some((Some(name?.to_owned()), table.require(key, problems)?))
 }
 
-/// Returns the files of a list of names and patterns, in the order of the list. Matches of a pattern are
-/// sorted by name. A file without a `name` is named by its path as written in the sweep file, independent of
-/// the current folder.
+/// Returns the files that a list of names and patterns denotes, in the order of the list. Files that match
+/// the same pattern are sorted by name. A file without a `name` gets its path as written in the sweep file,
+/// no matter what the current folder is.
 fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>) -> Vec<NamedItem<PathBuf>> {
     let what = "names or patterns of files";
     let (mut found, mut names) = (Vec::new(), HashSet::new());
@@ -242,7 +244,7 @@ fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>
     found
 }
 
-/// Returns the files that a name or pattern denotes, or the reason why there are none.
+/// Returns the files that a name or pattern denotes, or the reason why it denotes no file.
 fn matching(folder: &Path, text: &str) -> Result<Vec<PathBuf>, String> {
     if !text.contains(['*', '?', '[']) {
         let path = folder.join(text);
@@ -258,7 +260,7 @@ fn matching(folder: &Path, text: &str) -> Result<Vec<PathBuf>, String> {
     }
 }
 
-/// Returns the name of a machine or design. Paths are relative to the folder of the sweep file.
+/// Returns the name of a machine or design. A relative path is relative to the folder of the sweep file.
 fn beside(folder: &Path, name: &str) -> String {
     let is_file = name.ends_with(".toml") || name.contains(std::path::is_separator);
     if is_file { folder.join(name).display().to_string() } else { name.to_owned() }
@@ -294,8 +296,8 @@ fn designs(root: &Table<'_>, folder: &Path, problems: &mut Problems<'_>) -> Para
     Parameter::new("design", choices, baseline)
 }
 
-/// Reads `together`: lists of tables of settings that vary together. The key of each list is the name of
-/// its parameter.
+/// Reads the lists below `together`. Each list has one table of settings per choice, and all settings of a
+/// table apply together. The key of a list is the name of its parameter.
 fn together(root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Parameter> {
     let what = "tables of settings that go together, such as [{ name = \"small\", l1.sets = 16, l1.ways = 2 }]";
     let Some(node) = root.get("together") else { return Vec::new() };
@@ -337,7 +339,7 @@ fn together(root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Parameter> {
     parameters
 }
 
-/// Reads single settings: each key is a parameter with one value or a list of values.
+/// Reads the single settings. Each key is a parameter, with one value or a list of values.
 fn settings(table: &Table<'_>, above: &str, problems: &mut Problems<'_>, parameters: &mut Vec<Parameter>) {
     leaves(table, above, &mut |key, node| {
         let nodes = match node.is_array() {
@@ -357,7 +359,7 @@ fn settings(table: &Table<'_>, above: &str, problems: &mut Problems<'_>, paramet
     });
 }
 
-/// Visits all values in nested tables, with dotted keys.
+/// Calls a function for every value in nested tables, with the dotted key of the value.
 fn leaves<'a>(table: &Table<'a>, above: &str, visit: &mut impl FnMut(&str, Node<'a>)) {
     for (key, node) in table.entries() {
         let key = if above.is_empty() { key.to_owned() } else { format!("{above}.{key}") };
@@ -368,8 +370,8 @@ fn leaves<'a>(table: &Table<'a>, above: &str, visit: &mut impl FnMut(&str, Node<
     }
 }
 
-/// Rejects a parameter or value that is given twice, since several columns or rows would have the same
-/// name.
+/// Rejects a parameter or value that the file gives twice, since several columns or rows of the table would
+/// have the same name.
 fn once(parameters: &[Parameter], problems: &mut Problems<'_>) {
     let mut names = HashSet::new();
     for parameter in parameters {
@@ -390,8 +392,8 @@ fn once(parameters: &[Parameter], problems: &mut Problems<'_>) {
     }
 }
 
-/// Sets the baselines of speed-ups: the choices in `[baseline]`, or else the first choice of each parameter
-/// except the machine.
+/// Sets the choices of the baseline of speedups. They are those in `[baseline]`, or else the first choice of
+/// each parameter except the machine.
 fn baselines(root: &Table<'_>, parameters: &mut [Parameter], problems: &mut Problems<'_>) {
     let Some(node) = root.get("baseline") else {
         parameters.iter_mut().skip(1).for_each(|parameter| parameter.baseline = Some(0));
@@ -425,7 +427,7 @@ impl Parameter {
 }
 
 impl Choice {
-    /// Returns the default choice, for a parameter that the file does not give.
+    /// Returns the default choice of a parameter that the file does not mention.
     fn nothing(value: &str) -> Self {
         let place = Place { path: String::new(), value: value.to_owned(), span: 0..0 };
         Self { value: value.into(), machine: None, designs: Vec::new(), sets: Vec::new(), place }
@@ -433,7 +435,7 @@ impl Choice {
 }
 
 impl Choice {
-    /// True if the choice stands for the given option of the command line, such as `--set` with this text.
+    /// True if this choice includes the given command line option, such as `--set` with the given text.
     fn gives(&self, option: &str, text: &str) -> bool {
         match option {
             "--machine" => self.machine.as_deref() == Some(text),
@@ -450,7 +452,8 @@ impl Set {
     }
 }
 
-/// Returns a value for tables: a number or a text. Other values become the text in the file.
+/// Returns a value as tables show it: a number or a text. All other values are shown as they are written in
+/// the file.
 fn value_of(node: &Node<'_>) -> Value {
     let number = || match node.number()? {
         Number::Integer(integer) => i64::try_from(integer).ok().map(Value::from),
@@ -460,7 +463,7 @@ fn value_of(node: &Node<'_>) -> Value {
     number().unwrap_or_else(|| text().into())
 }
 
-/// Returns a value as text, without quotes.
+/// Returns a value as text without quotes.
 pub fn text_of(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -1,4 +1,4 @@
-//! Plans the runs of a sweep: every workload on every variant of the machine.
+//! Plans the runs of a sweep: each workload runs on each variant of the machine.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -20,21 +20,22 @@ use super::file::{Choice, NamedItem, Parameter, SweepFile, text_of};
 use warpsieve::config::{ConfigError, Request, ResolvedMachine};
 use warpsieve::run::{RunError, Trace};
 
-/// Workloads and machines of a sweep.
+/// Workloads and variants of the machine that a sweep combines.
 pub struct Plan {
-    /// Parameters in the order of their columns: the workload, then those of the machine.
+    /// Parameters in the order of their columns in the table: the workload, then the parameters of the
+    /// machine.
     pub columns: Vec<Column>,
     pub workloads: Vec<Workload>,
     pub variants: Vec<Variant>,
-    /// Kind of results in the cache, which names all options that affect a result.
+    /// Kind of results, as part of their key in the cache. It names all options that affect a result.
     pub kind: String,
 }
 
-/// Column of a parameter.
+/// Column of the result table that shows a parameter.
 pub struct Column {
     pub name: String,
-    /// Group number, which is shared by the columns of settings that vary together. All other columns have
-    /// unique group numbers.
+    /// Number of the column's group. Columns of settings that vary together share a group number; every other
+    /// column has its own.
     pub group: usize,
 }
 
@@ -45,38 +46,39 @@ pub struct Workload {
     input: Input,
 }
 
-/// Machine of a sweep.
+/// Variant of the machine that a sweep runs.
 pub struct Variant {
     /// Label that distinguishes the variant from all other variants.
     pub label: String,
-    /// Values of the parameters, for the cells of the table.
+    /// Values of the machine's parameters in this variant, for the cells of the table.
     pub values: Vec<Value>,
-    /// Index of the variant that is the baseline of the speed-up of this variant.
+    /// Index of the variant with whose cycles the speedup of this variant is computed.
     pub baseline: usize,
     pub request: Request,
-    /// Resolved configuration; `None` if it was rejected.
+    /// Configuration of the variant with the values of all fields; `None` if a configuration rule rejected
+    /// it.
     pub resolved: Option<Arc<ResolvedMachine>>,
 }
 
-/// Run of a sweep: index of the workload, index of the variant.
+/// Identity of a run: index of the workload, and index of the variant.
 pub type Id = (usize, usize);
 
-/// Run with its configuration. Identical runs under different names are simulated once, as one run with
-/// several ids.
+/// Run with its configuration. If several runs are identical except for their names, they are simulated once,
+/// as one run with several ids.
 pub struct Run<'a> {
     pub ids: Vec<Id>,
     pub workload: &'a Workload,
     pub resolved: Arc<ResolvedMachine>,
 }
 
-/// Returns the kind of results in the cache, which names all options that affect a result.
+/// Returns the kind of results, as part of their key in the cache. It names all options that affect a result.
 pub fn kind(check: bool, max_cycles: Option<u64>) -> String {
     let until = max_cycles.map(|last| format!("-until-{last}")).unwrap_or_default();
     format!("measured{}{until}", if check { "-check" } else { "" })
 }
 
 impl Workload {
-    /// Returns the workload of a launch file. The file is read now, so that its errors are reported before
+    /// Returns the workload for a launch file. The file is read now, so that its errors are reported before
     /// the runs.
     pub fn launch(name: &str, path: &Path, files: &mut Files) -> Result<Self, Report> {
         files.reads_launch(&warpsieve::run::open(path, None)?);
@@ -97,8 +99,8 @@ impl Workload {
 }
 
 impl Plan {
-    /// Builds the plan of a sweep file. A variant whose configuration is rejected has no resolved
-    /// configuration. The errors are returned with the labels of their variants.
+    /// Builds the plan from a sweep file. A variant that a configuration rule rejects stays in the plan
+    /// without a configuration. The errors are returned, each with the label of its variant.
     pub fn of(file: &SweepFile, files: &mut Files) -> Result<(Self, Vec<(String, ConfigError)>), Report> {
         let mut workloads = Vec::new();
         for NamedItem { name, of } in &file.launches {
@@ -122,8 +124,8 @@ impl Plan {
         Ok((Self { columns: columns(&file.parameters), workloads, variants, kind }, refused))
     }
 
-    /// Returns every run with a valid configuration, in order: all variants of the first workload, then of
-    /// the next.
+    /// Returns every run with a valid configuration. All variants of the first workload come first, then
+    /// those of the next workload.
     pub fn jobs(&self) -> Result<Vec<Job<Run<'_>>>, Report> {
         let mut jobs: Vec<Job<Run<'_>>> = Vec::new();
         let mut known: HashMap<Key, usize> = HashMap::new();
@@ -156,19 +158,19 @@ impl Plan {
         Ok(jobs)
     }
 
-    /// Returns the values of the parameters of a run, for the cells of the table.
+    /// Returns the values of the parameters that a run has, for the cells of the table.
     pub fn values(&self, (w, v): Id) -> impl Iterator<Item = Value> {
         [Value::from(self.workloads[w].name.as_str())].into_iter().chain(self.variants[v].values.iter().cloned())
     }
 
-    /// Returns the baseline run of the speed-up of a run.
+    /// Returns the run with whose cycles the speedup of a run is computed.
     pub fn baseline(&self, (w, v): Id) -> Id {
         (w, self.variants[v].baseline)
     }
 }
 
-/// Resolves the configurations of variants, in order. Since this takes long for many variants, it shows its
-/// progress on a terminal and in the logs of batch jobs.
+/// Checks the configurations of all variants and completes them with the values of all fields. This takes
+/// long for many variants, so progress is shown on a terminal and in the logs of batch jobs.
 fn resolve(variants: &[Variant]) -> Vec<Result<ResolvedMachine, ConfigError>> {
     let machines = output::noun(variants.len(), "machine", "machines");
     let bar =
@@ -185,8 +187,8 @@ fn resolve(variants: &[Variant]) -> Vec<Result<ResolvedMachine, ConfigError>> {
     resolved
 }
 
-/// Returns the machine of a variant with the address width that a trace needs. `wider` counts the machines
-/// whose address width had to be increased.
+/// Returns the configuration of a variant, with the number of address bits that a trace needs. `wider` counts
+/// the variants whose address width had to be increased.
 fn widen_addresses(
     recording: &Trace,
     variant: &Variant,
@@ -201,7 +203,7 @@ fn widen_addresses(
     Ok(Arc::new(ResolvedMachine::new(&run::widen_addresses(variant.request.clone(), needed))?))
 }
 
-/// Returns the columns of the parameters. A key that several parameters set has a single column.
+/// Returns the columns for the parameters. If several parameters set the same key, that key has one column.
 fn columns(parameters: &[Parameter]) -> Vec<Column> {
     let mut columns = vec![Column { name: "launch".to_owned(), group: 0 }];
     for (at, parameter) in parameters.iter().enumerate() {
@@ -215,7 +217,7 @@ fn columns(parameters: &[Parameter]) -> Vec<Column> {
     columns
 }
 
-/// Returns every combination of choices. The choices of the last parameter vary fastest.
+/// Returns every combination of choices for the parameters. The choice for the last parameter varies fastest.
 fn variants(parameters: &[Parameter]) -> Vec<Variant> {
     let columns = columns(parameters);
     let all: usize = parameters.iter().map(|parameter| parameter.choices.len()).product();
@@ -260,8 +262,8 @@ fn variants(parameters: &[Parameter]) -> Vec<Variant> {
     (0..all).map(variant).collect()
 }
 
-/// Returns the label of a combination: the machine if there are several, the designs, and all settings with
-/// their keys. A setting is named even if it has only one value, since it changes the machine.
+/// Returns the label of a combination of choices: the machine if there are several, the designs, and all
+/// settings. A setting is named even if the sweep has only one value for it, since it changes the machine.
 fn label<'a>(chosen: impl Iterator<Item = (&'a Parameter, &'a Choice)>) -> String {
     let part = |(at, (parameter, choice)): (usize, (&Parameter, &Choice))| {
         let value = text_of(&choice.value);
@@ -274,7 +276,7 @@ fn label<'a>(chosen: impl Iterator<Item = (&'a Parameter, &'a Choice)>) -> Strin
     chosen.enumerate().filter_map(part).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the reason why a run was rejected, on one line if possible.
+/// Returns the reason why a run was rejected, as a single line if possible.
 pub fn why(error: &RunError) -> String {
     match error {
         RunError::Launch(error) => error.lines().join("\n"),

@@ -14,18 +14,18 @@ use super::file::text_of;
 use super::plan::Plan;
 use super::tidy::{ResultTable, SPEEDUP, is_column};
 
-/// Column to draw, parameters of the axes, and width of the picture.
+/// Options of the picture: column to draw, parameters on the axes, and width.
 pub struct Plot {
     of: String,
     over: Vec<String>,
     width: Width,
 }
 
-/// Value at or above which an axis is labeled in millions.
+/// Value at or above which the labels of an axis are in millions.
 const MILLIONS: f64 = 1e7;
 
 impl Plot {
-    /// Checks the options of the picture.
+    /// Checks the options of the picture, and fills in the default axes.
     ///
     /// # Errors
     /// Fails if the options name a column that the results cannot have, or an unsuitable parameter.
@@ -37,7 +37,7 @@ impl Plot {
             ));
         }
         let numeric = numeric(plan);
-        // The axes of a heat map can show words as well as numbers.
+        // The axes of a heat map can show words, but the axis of a line chart needs numbers.
         let (names, kind) = match over.len() {
             2 => (several(plan), "values"),
             _ => (numeric.iter().map(|(name, _)| name.as_str()).collect(), "numbers"),
@@ -57,7 +57,7 @@ impl Plot {
         Ok(Self { of: of.clone(), over, width: options.plot_width.into() })
     }
 
-    /// Returns the content of a picture file, in the format of its extension.
+    /// Returns the contents of a picture file. The extension of the name selects the format.
     pub fn file(&self, path: &Path, plan: &Plan, tidy: &ResultTable) -> Vec<u8> {
         let picture = self.picture(plan, tidy, self.width);
         match PictureFormat::of(path) {
@@ -66,13 +66,13 @@ impl Plot {
         }
     }
 
-    /// Returns the picture.
+    /// Returns the picture of the results.
     pub fn picture(&self, plan: &Plan, tidy: &ResultTable, width: Width) -> Picture {
         let rows: Vec<_> = tidy.rows.iter().map(|(_, row)| row).collect();
         let launch = [plan.columns[0].name.clone()];
         let axes = if self.over.is_empty() { &launch[..] } else { &self.over };
         let places: Vec<Vec<Value>> = axes.iter().map(|name| distinct(&rows, name)).collect();
-        // Names of the parameters that distinguish runs with the same position on the axes.
+        // Names of the parameters that differ between runs at the same position on the axes.
         let is_axis =
             |group: usize| plan.columns.iter().any(|column| column.group == group && axes.contains(&column.name));
         let others = plan.columns.iter().filter(|column| !is_axis(column.group));
@@ -80,7 +80,7 @@ impl Plot {
         let others: Vec<_> = others.into_iter().filter(|name| distinct(&rows, name).len() > 1).collect();
         let (mut names, mut values) = (Vec::new(), HashMap::new());
         for ((_, variant), row) in &tidy.rows {
-            // A plan of `compare` has names of machines, but no parameters.
+            // In a plan of `compare`, machines have labels, but there are no parameters.
             let name = match plan.columns.len() {
                 1 => plan.variants[*variant].label.clone(),
                 _ => name_row(row, &others),
@@ -132,7 +132,7 @@ impl Plot {
     }
 }
 
-/// Returns the title of an axis that shows a column, with the unit.
+/// Returns the title of the axis that shows a column, which includes the unit.
 fn unit(column: &str) -> String {
     let last = column.rsplit('.').next().unwrap_or(column);
     match last {
@@ -146,7 +146,7 @@ fn unit(column: &str) -> String {
     }
 }
 
-/// Returns the names of the parameters that have several values.
+/// Returns the names of the parameters that have several values in the sweep.
 fn several(plan: &Plan) -> Vec<&str> {
     let differ = |at: usize| {
         let mut values = plan.variants.iter().map(|variant| &variant.values[at - 1]);
@@ -157,8 +157,8 @@ fn several(plan: &Plan) -> Vec<&str> {
     columns.map(|(_, column)| column.name.as_str()).collect()
 }
 
-/// Returns the numeric parameters with several values, each with a flag. The flag is true if no other
-/// parameter varies together with it, so that it can be an axis.
+/// Returns the numeric parameters with several values. The flag of a parameter is true if no other parameter
+/// varies together with it, so that it can be an axis by default.
 fn numeric(plan: &Plan) -> Vec<(String, bool)> {
     let column =
         |at: usize| plan.variants.iter().filter(|variant| variant.resolved.is_some()).map(move |v| &v.values[at - 1]);
@@ -171,7 +171,8 @@ fn numeric(plan: &Plan) -> Vec<(String, bool)> {
     columns.map(|(_, column)| (column.name.clone(), is_axis(column.group))).collect()
 }
 
-/// Returns the first column of each group, which names the settings that vary together.
+/// Returns the first column of each group. A group is a set of parameters that vary together, and this column
+/// stands for all of them.
 fn firsts<'a>(columns: impl Iterator<Item = (usize, &'a String)>) -> Vec<&'a String> {
     let mut seen = Vec::new();
     let mut is_new = |group: usize| {
@@ -197,7 +198,7 @@ fn distinct(rows: &[&Map<String, Value>], name: &str) -> Vec<Value> {
     values
 }
 
-/// Removes the leading folders and the ending that all file names share.
+/// Returns file names without the leading folders and the ending that all of them share.
 fn without_shared(names: &[String]) -> Vec<String> {
     let [first, _, ..] = names else { return names.to_vec() };
     let starts = first.match_indices('/').map(|(at, _)| &first[..=at]);
@@ -210,7 +211,7 @@ fn without_shared(names: &[String]) -> Vec<String> {
     left.into_iter().map(|name| name[..name.len() - end].to_owned()).collect()
 }
 
-/// Returns a name for a row, composed of the values in the given columns.
+/// Returns a name for a row of the table, composed of its values in the given columns.
 fn name_row(row: &Map<String, Value>, names: &[&String]) -> String {
     let part = |name: &&String| {
         let value = row.get(*name).map(text_of).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Performs the runs of a plan, or takes their results from the cache.
+//! Performs the runs of a plan, except those whose results are in the cache.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,16 +29,16 @@ use warpsieve::run::{Outcome, RunError, RunOptions, Verdict};
 /// Results of the completed runs of a plan.
 pub type Results = BTreeMap<Id, Arc<Record>>;
 
-/// Shortest interval between two updates of the outputs.
+/// Minimum interval between two updates of the output files and tables.
 const SHOW_EVERY: Duration = Duration::from_secs(2);
 
-/// Result of a run.
+/// Result of a run of a sweep.
 pub struct Record {
-    /// Row in the table on the terminal.
+    /// Row for the table that is printed.
     pub row: Row,
-    /// Columns of the CSV for which the run has a value, in order.
+    /// Values of the run for the CSV file, each with the name of its column, in column order.
     pub cells: Vec<(String, Value)>,
-    /// Notes for the user.
+    /// Messages to the user about the run.
     pub notes: Vec<String>,
     exit: Exit,
 }
@@ -50,31 +50,32 @@ pub struct SweepOptions {
     pub is_quiet: bool,
 }
 
-/// Outcome of a plan.
+/// Outcome of all runs of a plan.
 #[derive(Default)]
 pub struct SweepOutcome {
     pub results: Results,
-    /// Failures of runs that could not start or complete, by the index of the job.
+    /// Reason for each run that could not start or complete, by the index of its job.
     failed: BTreeMap<usize, RunFailure>,
 }
 
-/// Returns the jobs of the given shard.
+/// Returns the jobs that belong to the given shard, which is one share of all jobs.
 pub fn share<'a>(jobs: Vec<Job<Run<'a>>>, shard: Option<Shard>) -> Vec<Job<Run<'a>>> {
     let is_ours = |number: usize| shard.is_none_or(|shard| number % shard.of == shard.number - 1);
     jobs.into_iter().enumerate().filter(|(number, _)| is_ours(*number)).map(|(_, job)| job).collect()
 }
 
-/// State of the jobs before the first run.
+/// Jobs of a plan, after the cache has been searched and before the first run.
 pub struct PreparedJobs<'a> {
-    /// Jobs whose results are cached, and jobs that can run.
+    /// Jobs that have a cached result or can run.
     pub jobs: Vec<Job<Run<'a>>>,
-    /// Cached results.
+    /// Results that were found in the cache.
     pub done: SweepOutcome,
-    /// Rejected jobs, each with the reason.
+    /// For each job that cannot run because its machine rejects it, the reason.
     pub refused: Vec<String>,
 }
 
-/// Finds the jobs whose results are cached and, among all other jobs, those that their machine rejects.
+/// Finds the jobs with cached results. Among the other jobs, finds those that cannot run because their
+/// machine rejects them.
 pub fn prepare<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>) -> PreparedJobs<'a> {
     let kept = |job: &Job<Run<'_>>| runners.iter().find_map(|runner| runner.read_stored(&job.key));
     let fits = |run: &Run<'_>| match crash::catch_panic(|| run.workload.subject.fits(&run.resolved.config)) {
@@ -99,10 +100,10 @@ pub fn prepare<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>) -> PreparedJobs<
     looked
 }
 
-/// Lists runs or machines that are skipped because they were rejected.
+/// Prints the runs or machines that are skipped because they were rejected.
 ///
 /// # Errors
-/// Fails if there are any, unless they may be skipped (`leaves_out`).
+/// Fails if any were rejected, unless `leaves_out` allows skipping them.
 pub fn report_skipped(refused: &[String], leaves_out: bool) -> Result<(), Report> {
     if leaves_out {
         limit::lines(refused, "refusal").iter().for_each(|line| output::print_error(&format!("left out: {line}")));
@@ -113,8 +114,8 @@ pub fn report_skipped(refused: &[String], leaves_out: bool) -> Result<(), Report
     Ok(())
 }
 
-/// Performs the missing runs, several in parallel. Calls `show` periodically to output the complete results.
-/// If the process is interrupted, it calls `show` a last time.
+/// Performs the runs that have no cached result, several of them in parallel. Calls `show` periodically to
+/// output the results that are complete. If the process is interrupted, it calls `show` one last time.
 ///
 /// # Errors
 /// Fails if a result cannot be written to the cache.
@@ -147,7 +148,8 @@ pub fn run(
             }
             Err(trouble) => drop(lock().failed.insert(number, trouble)),
         }
-        // If another thread is calling `show`, a later call soon outputs this result too.
+        // If `show` is running in another thread, the result is output by a later call of `show`, which
+        // follows soon.
         if let Ok(mut last) = shown.try_lock()
             && last.elapsed() >= SHOW_EVERY
         {
@@ -175,7 +177,7 @@ pub fn run(
     Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Checks that the caches contain every job, with equal results.
+/// Checks that the caches contain a result for every job, and that all caches agree on it.
 ///
 /// # Errors
 /// Fails if a result is missing, or if two caches have different results for a job.
@@ -207,7 +209,7 @@ impl SweepOutcome {
         self.results.extend(run.ids.iter().map(|id| (*id, Arc::clone(record))));
     }
 
-    /// Prints the notes and failures of the runs on stderr, and returns the exit status.
+    /// Prints the notes and failures of the runs on stderr, and returns the exit status of the sweep.
     pub fn judge(self, jobs: &[Job<Run<'_>>]) -> Exit {
         let mut exit = print_notes(&self.results, jobs);
         for (number, trouble) in self.failed {
@@ -224,7 +226,7 @@ impl SweepOutcome {
     }
 }
 
-/// Prints the notes of the complete runs on stderr, and returns their worst exit status.
+/// Prints the notes of the complete runs on stderr. Returns the worst exit status among these runs.
 pub fn print_notes(results: &Results, jobs: &[Job<Run<'_>>]) -> Exit {
     let mut exit = Exit::Done;
     for job in jobs {
@@ -236,7 +238,7 @@ pub fn print_notes(results: &Results, jobs: &[Job<Run<'_>>]) -> Exit {
 }
 
 impl Record {
-    /// Builds the record of a run that completed, stalled, or reached a limit.
+    /// Builds the record of a run that completed, made no more progress, or reached its cycle limit.
     pub fn of(resolved: &ResolvedMachine, measured: &RunMeasurement) -> Self {
         let report = &measured.report;
         let mut notes = report.notes.clone();
@@ -263,8 +265,8 @@ impl Record {
     }
 }
 
-/// Returns the worse of two exit statuses. From worst to best: interrupted, bad input, failed check, no
-/// progress, done.
+/// Returns the worse of two exit statuses. The order from worst to best is: interrupted, bad input, failed
+/// check, no progress, done.
 pub fn worst_exit(one: Exit, other: Exit) -> Exit {
     let weight = |exit| match exit {
         Exit::Done | Exit::Program(_) => 0,
@@ -276,7 +278,7 @@ pub fn worst_exit(one: Exit, other: Exit) -> Exit {
     if weight(other) > weight(one) { other } else { one }
 }
 
-/// Returns a runner for the given cache folder.
+/// Returns a runner that performs jobs and uses the given cache folder.
 pub fn runner(cache: Option<&Path>, jobs: Option<u16>, is_quiet: bool) -> Result<Runner, Report> {
     Runner::new(Store::new(cache)?, jobs.unwrap_or(0), is_quiet, Arc::default())
 }

@@ -33,7 +33,7 @@ pub fn submit(arguments: &SlurmArguments, runs: usize) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// Returns the path of the script.
+/// Returns the path of the script that is written.
 pub fn script_of(arguments: &SlurmArguments) -> PathBuf {
     arguments.script.clone().unwrap_or_else(|| arguments.file.with_extension("sbatch"))
 }
@@ -45,7 +45,7 @@ fn text(arguments: &SlurmArguments, runs: usize) -> Result<String, Report> {
     let [command, file, cache] =
         [Ok(command), file, cache].map(|path| Ok::<_, Report>(quote(&path?.display().to_string())));
     let (command, file, cache) = (command?, file?, cache?);
-    // With more jobs than runs, some jobs would be idle.
+    // There are at most as many jobs as runs; further jobs would have nothing to do.
     let shards = usize::from(*shards).min(runs.max(1));
     let name = arguments.file.file_stem().unwrap_or_default().to_string_lossy().replace(char::is_whitespace, "-");
     let given: String = sbatch.iter().map(|option| format!("#SBATCH {option}\n")).collect();
@@ -67,7 +67,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Report> {
     std::path::absolute(path).into_diagnostic().wrap_err_with(|| format!("{} has no absolute path", path.display()))
 }
 
-/// Quotes a text as one word of a shell.
+/// Quotes a text so that a shell reads it as one word.
 fn quote(text: &str) -> String {
     let is_plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c));
     if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }

@@ -1,4 +1,4 @@
-//! Formats the table of runs, one row per run, for people and for programs.
+//! Formats the table of runs, one row per run, for people and for other programs.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use super::super::output::{self, columns, folded_within, format_count, format_th
 use warpsieve::config::near;
 use warpsieve::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Totals, Verdict, ratio};
 
-/// Row of one run: names, speed-up and the main counters. Rates are fractions from 0 to 1, and `null` if
-/// the divisor is 0.
+/// Row of the table for one run: names, speedup and the main counters. Rates are fractions from 0 to 1; a
+/// rate is `null` in JSON if its divisor is 0.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     launch: String,
@@ -33,10 +33,11 @@ pub struct Row {
     l2_hits: Option<f64>,
     l2_pending_hits: Option<f64>,
     l2_evictions: u64,
-    /// Kinds of caches that neither evicted nor bypassed anything.
+    /// Kinds of caches that evicted no line and that no access bypassed.
     no_evictions: Vec<&'static str>,
     dram_bytes: u64,
-    /// Fraction of all issue slots for each use or stall reason, including issued instructions.
+    /// For each stall reason and for issued instructions, their fraction of all issue slots of the
+    /// schedulers.
     schedulers: Map<String, Value>,
     check: &'static str,
     #[serde(skip)]
@@ -44,7 +45,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Builds the row of a run, without names and speed-up.
+    /// Builds the row of a run. The names and the speedup are added later.
     pub fn new(report: &RunReport) -> Self {
         let counters = &report.counters;
         let Totals { l1, l2, dram, .. } = counters.totals();
@@ -82,7 +83,7 @@ impl Row {
         }
     }
 
-    /// Returns the row with names and a speed-up.
+    /// Returns a copy of the row with names and a speedup.
     pub fn add_names(&self, launch: &str, variant: &str, speedup: Option<f64>) -> Self {
         Self { launch: launch.to_owned(), variant: variant.to_owned(), speedup, ..self.clone() }
     }
@@ -105,7 +106,8 @@ impl Row {
             count(self.l2_evictions),
             count(self.dram_bytes),
         ];
-        // The map is sorted by name, but the table has the order of `StallReason::ALL`.
+        // The stall reasons are printed in the order of `StallReason::ALL`, not in the alphabetical order of
+        // the map.
         let part = |reason: &StallReason| percent(self.schedulers.get(reason.name()).and_then(Value::as_f64));
         cells.extend(StallReason::ALL.iter().map(part));
         cells.push(self.check.to_owned());
@@ -113,7 +115,8 @@ impl Row {
     }
 }
 
-/// Returns the fraction of all issue slots for each use or stall reason.
+/// Returns, for each stall reason and for issued instructions, their fraction of all issue slots of the
+/// schedulers.
 fn schedulers(counters: &Counters) -> Map<String, Value> {
     counters.scheduler_shares().into_iter().map(|(reason, share)| (reason.name().to_owned(), share.into())).collect()
 }
@@ -139,12 +142,12 @@ fn head() -> Vec<String> {
     HEAD.iter().map(|&head| head.to_owned()).chain(reasons).chain(["check".to_owned()]).collect()
 }
 
-/// Returns the head and cells of the table in the format for people.
+/// Returns the column heads and the cells of the table in the form for people.
 pub fn grid(rows: &[Row]) -> (Vec<String>, Vec<Vec<String>>) {
     (head(), rows.iter().map(|row| row.cells(format_thousands)).collect())
 }
 
-/// Returns a note on which kinds of caches evicted nothing, and in how many of the runs.
+/// Returns a note on the kinds of caches that evicted nothing, each with the number of runs concerned.
 pub fn no_evictions(rows: &[Row]) -> Option<String> {
     let mut caches: Vec<(&str, usize)> = Vec::new();
     for evictions in rows.iter().flat_map(|row| &row.evictions) {
@@ -160,16 +163,16 @@ pub fn no_evictions(rows: &[Row]) -> Option<String> {
     (!caches.is_empty()).then(|| format!("no evictions: {}; {NO_EVICTIONS}", caches.join(", ")))
 }
 
-/// Selection of the columns to print.
+/// Columns of the table that are printed.
 pub enum ColumnSelection {
-    /// All columns that fit into a width.
+    /// As many columns as fit into this width, in characters.
     Fitting(usize),
-    /// Columns by their indices.
+    /// Columns with these indices.
     These(Vec<usize>),
 }
 
 impl ColumnSelection {
-    /// Parses `--columns`.
+    /// Parses the value of the option `--columns`.
     ///
     /// # Errors
     /// Fails if it names an unknown column.
@@ -195,21 +198,21 @@ impl ColumnSelection {
             let numbers: Vec<usize> = numbers(name)?;
             these.extend(numbers);
         }
-        // If a column is named twice, also through `all`, it stays at its first position.
+        // If a column is named twice, even through the name `all`, only its first position counts.
         let mut known = BTreeSet::new();
         these.retain(|number| known.insert(*number));
         Ok(Self::These(these))
     }
 }
 
-/// Returns the name of a column on the command line, the words of its head: `l1-hit`.
+/// Returns the name that selects a column on the command line: the words of its head, joined as in `l1-hit`.
 fn key(head: &str) -> String {
     let words = head.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
 }
 
-/// Returns a table of the columns that fit into a width: the first ones, and the last one. A line below the
-/// table names the omitted columns.
+/// Returns a table with the columns that fit into a width: the first columns, and the last one. A line below
+/// the table names the omitted columns.
 fn fit_columns(head: &[String], rows: &[Vec<String>], most: usize) -> String {
     let all = std::iter::once(head.to_vec()).chain(rows.iter().cloned()).collect::<Vec<_>>();
     let widths = output::widths(&all.iter().collect::<Vec<_>>());
@@ -221,7 +224,7 @@ fn fit_columns(head: &[String], rows: &[Vec<String>], most: usize) -> String {
         return joined(&all);
     };
     let width = |kept: usize| output::total(&[&first[..kept], &[GAP.len(), *last]].concat(), output::GAP);
-    // The columns for the workload, the machine and the cycles are never omitted.
+    // The first three columns are never omitted: the workload, the machine and the cycles.
     let kept = (MIN_COLUMNS..first.len()).take_while(|&kept| width(kept) <= most).last().unwrap_or(MIN_COLUMNS);
     let cut = |row: &Vec<String>| {
         let last = row.last().cloned().unwrap_or_default();
@@ -233,14 +236,15 @@ fn fit_columns(head: &[String], rows: &[Vec<String>], most: usize) -> String {
     joined(&all.iter().map(cut).collect::<Vec<_>>()) + &folded_within(most.max(GAP.len()), &note, 0) + "\n"
 }
 
-/// Name that selects all columns on the command line.
+/// Name for the option `--columns` that selects all columns.
 const ALL: &str = "all";
-/// Placeholder for omitted columns.
+/// Text that is printed in place of omitted columns.
 const GAP: &str = "...";
-/// Number of leading columns that are never omitted.
+/// Number of columns at the left of the table that are never omitted.
 const MIN_COLUMNS: usize = 3;
 
-/// Returns the table as text. In the formats for people, the last line notes caches that evicted nothing.
+/// Returns the table as text. In the formats for people, the last line lists the kinds of caches that evicted
+/// nothing.
 pub fn render(rows: &[Row], format: TableFormat, shown: &ColumnSelection) -> Result<String, Report> {
     let these: Vec<_> = match shown {
         ColumnSelection::These(these) => these.clone(),

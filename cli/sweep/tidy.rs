@@ -1,5 +1,5 @@
-//! Builds the table of results for programs: one row per run, one column per parameter or counter, in full
-//! precision.
+//! Builds the table of results for other programs: one row per run, one column per parameter or counter, in
+//! full precision.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use warpsieve::statistics::of_run;
 
 /// Column of the speed-up: cycles of the baseline run divided by those of the run.
 pub const SPEEDUP: &str = "speedup";
-/// Column of the area of the machine.
+/// Column for the area of the machine.
 const AREA: &str = "area.mm2";
-/// Prefix of all energy columns.
+/// Prefix of the names of all columns for energy.
 const ENERGY: &str = "energy.";
-/// Key of the statistics about the host, which are omitted.
+/// Key for the speed of the simulator itself, which is left out of the table.
 const HOST: &str = "host";
 
-/// Returns the columns of a run with their values: all numbers and words of its statistics, the area, and
-/// the energy.
+/// Returns the values of a run, each with the name of its column. They are all numbers and texts of its
+/// statistics, the area, and the energy.
 pub fn cells(resolved: &ResolvedMachine, measured: &RunMeasurement) -> Vec<(String, Value)> {
     let mut cells = Vec::new();
     let statistics = serde_json::to_value(of_run(resolved, &measured.report, None));
@@ -42,8 +42,8 @@ pub fn cells(resolved: &ResolvedMachine, measured: &RunMeasurement) -> Vec<(Stri
     cells
 }
 
-/// Adds the numbers and words below a key. Lists are skipped, since they hold values of single units or
-/// loads.
+/// Adds the numbers and texts that are nested below a key. Lists are skipped, since they contain values of
+/// single units or loads.
 pub fn flatten(path: String, value: Value, cells: &mut Vec<(String, Value)>) {
     match value {
         Value::Object(members) => {
@@ -56,26 +56,26 @@ pub fn flatten(path: String, value: Value, cells: &mut Vec<(String, Value)>) {
     }
 }
 
-/// Returns the position of a key in the statistics. For a key that is not listed, returns the position of the
-/// innermost key that encloses it. Unknown keys come last.
+/// Returns the position of a key in the list of all statistics keys. A key that is not listed gets the
+/// position of its innermost listed parent, or comes last.
 pub fn place(name: &str) -> usize {
     let mut ends = [name.len()].into_iter().chain(name.rmatch_indices('.').map(|(at, _)| at));
     let listed = ends.find_map(|end| counters().iter().position(|counter| counter.key == name[..end]));
     listed.unwrap_or(counters().len())
 }
 
-/// True if the table can have a column of this name.
+/// True if the table can have a column with this name.
 pub fn is_column(name: &str) -> bool {
     [SPEEDUP, AREA].contains(&name) || name.starts_with(ENERGY) || place(name) < counters().len()
 }
 
-/// Table of all runs.
+/// Result table with all runs of a sweep.
 pub struct ResultTable {
     pub head: Vec<String>,
     pub rows: Vec<(Id, Map<String, Value>)>,
 }
 
-/// Returns the speed-up of a run: cycles of its baseline run divided by those of the run.
+/// Returns the speedup of a run: the cycles of its baseline run divided by its own cycles.
 pub fn speedup(plan: &Plan, results: &Results, id: Id) -> Option<f64> {
     let [own, other] = [results.get(&id)?, results.get(&plan.baseline(id))?].map(|record| record.row.cycles);
     (own > 0).then(|| ratio(other, own))
@@ -99,7 +99,7 @@ impl ResultTable {
         Self { head, rows }
     }
 
-    /// Returns the table as CSV. Missing values are empty.
+    /// Returns the table as CSV. A missing value is an empty field.
     pub fn csv(&self) -> Result<String, Report> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         writer.write_record(&self.head).into_diagnostic()?;

@@ -18,33 +18,34 @@ use super::mapping::{BurstLocation, Mapping};
 use super::policy::{Policy, Requests, Waiting};
 use super::timing::Bus;
 
-/// Command on a bus, with the request that it serves.
+/// Command on the command bus, with the memory request that it serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// Command that was issued.
     pub command: Command,
-    /// Number of the request.
+    /// Number of the memory request that the command serves.
     pub request: u64,
 }
 
-/// Channel whose choices are judged.
+/// Model of the DRAM channel whose arbiter is checked.
 struct Channel<'a> {
     checker: &'a Checker,
     policy: &'a mut dyn Policy,
-    /// Location of each request, by number.
+    /// Bank, row and column of each request, by request number.
     places: BTreeMap<u64, BurstLocation>,
     waiting: Requests,
     rows: BTreeMap<BankId, u32>,
-    /// Banks whose open row has served a request.
+    /// Banks whose open row has served at least one request since the row was opened.
     used: BTreeSet<BankId>,
-    /// Commands of earlier cycles.
+    /// Commands issued in earlier cycles.
     before: Vec<Command>,
 }
 
 impl Checker {
-    /// Returns the first cycle in which a channel issued another command than `policy` requires, with an
-    /// explanation. `requests` are in the order of their acceptance. `sms` holds the SM of each request,
-    /// `None` for a request of the L2 itself. `choices` are sorted by cycle.
+    /// Compares the commands of a channel with those that `policy` requires. Returns an explanation of the
+    /// first cycle in which they differ, or `None`. `requests` are in the order of their acceptance. `sms`
+    /// holds the SM of each request, or `None` for a request that the L2 itself makes. `choices` are sorted
+    /// by cycle.
     pub fn check_choices(
         &self,
         mapping: &Mapping,
@@ -78,20 +79,21 @@ impl Checker {
                     format_choices(&expected)
                 ));
             }
-            // The row command is applied last, since the policy sees the state at the start of the cycle.
+            // The row command (ACT or PRE) is applied after the column command, since the policy must see the
+            // state at the start of the cycle.
             seen.iter().rev().for_each(|choice| channel.issue(choice));
         }
         None
     }
 
-    /// True if `command` breaks no distance rule, given the commands of earlier cycles (`before`, sorted by
-    /// cycle).
+    /// True if `command` breaks no distance rule (minimum time between two commands). `before` holds the
+    /// commands of earlier cycles, sorted by cycle.
     fn allows(&self, before: &[Command], command: &Command) -> bool {
         self.distance_violations(before, command).next().is_none()
     }
 }
 
-/// Returns a list of commands for a message.
+/// Formats commands and their requests as text for an error message.
 fn format_choices(choices: &[Choice]) -> String {
     let each = choices.iter().map(|Choice { command, request }| format!("{command} for request {request}"));
     if choices.is_empty() { "no command".to_owned() } else { each.collect::<Vec<_>>().join(" and ") }
@@ -103,22 +105,23 @@ impl Channel<'_> {
         self.waiting.insert(number, Waiting { number, sm, write: op == Op::Write, bank, row, accept });
     }
 
-    /// True if a request hits an open row that the policy does not force to close.
+    /// True if a request hits the open row of its bank and the policy does not force that row to be closed.
     fn is_hit(&self, request: &Waiting) -> bool {
         self.rows.get(&request.bank) == Some(&request.row) && !self.policy.must_close(request.bank)
     }
 
-    /// Returns the sort key of a request; the request with the greatest key is served first.
+    /// Returns the sort key of a request: priority, then age. The request with the greatest key is served
+    /// first.
     fn order(&self, cycle: u64, request: &Waiting) -> (Vec<u64>, u64) {
         (self.policy.priority(cycle, request, self.is_hit(request)), u64::MAX - request.number)
     }
 
-    /// True if an older request to the same burst is still waiting.
+    /// True if an older request to the same burst as request `number` is still waiting.
     fn is_blocked(&self, number: u64) -> bool {
         self.waiting.range(..number).any(|(other, _)| self.places[other] == self.places[&number])
     }
 
-    /// Returns the candidate commands of all banks, which may still break a timing rule.
+    /// Returns the commands that the banks want to issue in a cycle. Some may still break a timing rule.
     fn candidates(&self, cycle: u64) -> Vec<Choice> {
         let mut banks: BTreeMap<BankId, Vec<&Waiting>> = BTreeMap::new();
         let only = self.policy.serves_only_the_oldest();
@@ -143,7 +146,7 @@ impl Channel<'_> {
         found
     }
 
-    /// Returns the column command of a request.
+    /// Returns the column command (RD or WR) that serves a request.
     fn column(&self, cycle: u64, request: &Waiting) -> Choice {
         let BurstLocation { bank, row, col } = self.places[&request.number];
         let kind = if request.write { Kind::Wr } else { Kind::Rd };
@@ -169,7 +172,7 @@ impl Channel<'_> {
         }
     }
 
-    /// Updates the model after a command.
+    /// Updates the model of the channel after a command.
     fn issue(&mut self, choice: &Choice) {
         let Choice { command, request } = choice;
         let Some(&served) = self.waiting.get(request) else { return };
@@ -195,8 +198,8 @@ mod tests {
 
     const CHANNEL: ChannelInfo = ChannelInfo { num_sms: 2, read_latency: 14, write_latency: 6 };
 
-    /// Judges commands of the form `(cycle, kind, request)` on three reads of bank 0.0: two of row 1 and,
-    /// between them, one of row 2.
+    /// Checks the arbitration of commands of the form `(cycle, kind, request)`. They serve three reads of
+    /// bank 0.0: the first and the last access row 1, the second accesses row 2.
     fn judge(scheme: &dyn Scheme, commands: &[(u64, Kind, u64)]) -> Option<String> {
         let addresses = [1 << 16, 2 << 16, (1 << 16) + 64];
         let requests: Vec<Request> = (0..)

@@ -1,8 +1,8 @@
 //! # DRAM command checker
 //! Checks every command of a trace against the table of [`rules`](super::rules) and lists the violations.
-//! For each distance rule it searches exactly the cycles in which the earlier command must not lie. It keeps
-//! no timers, which could fail in the same way as those of a controller.
-//! Commands of one cycle see the bank state left by earlier cycles, and are zero cycles apart.
+//! For each rule on a minimum distance, it searches the preceding cycles that are too close for an earlier
+//! command. It does not model the countdown timers of a controller, so it does not share their errors.
+//! Commands of one cycle are zero cycles apart; each sees the bank state that earlier cycles left.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,17 +11,17 @@ use super::command::{BankId, Command, Kind};
 use super::rules::{Form, RULES, Rule, Scope};
 use super::timing::Timing;
 
-/// Violation of a rule.
+/// Violation of a DRAM command rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Number of the rule.
+    /// Number of the violated rule.
     pub rule: u8,
-    /// Offending command; `None` if a command is missing.
+    /// Command that violates the rule; `None` if the violation is that a command is missing.
     pub command: Option<Command>,
     /// Earlier command with which the offending command conflicts; `None` if the rule concerns a single
     /// command.
     pub earlier: Option<Command>,
-    /// Explanation for the user, with cycles and banks.
+    /// Explanation for the user; names cycles and banks.
     pub text: String,
 }
 
@@ -31,36 +31,36 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Rule checker for one set of timing parameters.
+/// Checker of DRAM command rules for one set of timing parameters.
 #[derive(Clone, Debug)]
 pub struct Checker {
     pub(super) timing: Timing,
     refresh: bool,
-    /// Minimum distance for each row of [`RULES`] [command clocks].
+    /// Distance in command clocks for each row of [`RULES`].
     bounds: Vec<u64>,
 }
 
 impl Checker {
-    /// Creates a checker for `timing`. With `refresh`, it also checks the longest gap between refreshes, from
-    /// cycle 0 to the last command.
+    /// Creates a checker for `timing`. If `refresh` is set, it also checks that no interval without a refresh
+    /// is too long, from cycle 0 to the last command.
     pub fn new(timing: Timing, refresh: bool) -> Self {
         let bounds = RULES.iter().map(|rule| (rule.minimum)(&timing)).collect();
         Checker { timing, refresh, bounds }
     }
 
-    /// Returns the distance that row `row` of [`RULES`] requires [command clocks].
+    /// Returns the distance in command clocks that row `row` of [`RULES`] requires.
     pub fn bound(&self, row: usize) -> u64 {
         self.bounds[row]
     }
 
-    /// Replaces the distance in row `row` of [`RULES`].
+    /// Replaces the required distance of row `row` of [`RULES`] by `cycles` command clocks.
     pub fn with_bound(mut self, row: usize, cycles: u64) -> Self {
         self.bounds[row] = cycles;
         self
     }
 
-    /// Checks the rules that concern commands only (1 to 22). `commands` are sorted by cycle; commands of one
-    /// cycle may have any order.
+    /// Checks rules 1 to 22, which concern commands but not requests. `commands` are sorted by cycle;
+    /// commands of the same cycle may have any order.
     pub fn check(&self, commands: &[Command]) -> Vec<Violation> {
         let mut found = Vec::new();
         let mut rows: BTreeMap<BankId, u32> = BTreeMap::new();
@@ -81,13 +81,14 @@ impl Checker {
         found
     }
 
-    /// Yields the violations of all rules that relate `command` to earlier commands.
+    /// Yields the violations of all rules that compare `command` with earlier commands.
     fn check_rules(&self, history: History, command: &Command) -> impl Iterator<Item = Violation> {
         let rules = RULES.iter().zip(&self.bounds).filter(|(rule, _)| rule.to.contains(&command.kind));
         rules.filter_map(move |(rule, &bound)| self.check_rule(rule, bound, history, command))
     }
 
-    /// Yields the violations of all distance rules by `command`, given the commands of earlier cycles.
+    /// Yields the violations by `command` of all rules on its distance from the commands in `before`, which
+    /// were issued in earlier cycles.
     pub(super) fn distance_violations(&self, before: &[Command], command: &Command) -> impl Iterator<Item = Violation> {
         self.check_rules(History { before, beside: &[] }, command)
     }
@@ -145,7 +146,7 @@ impl Checker {
         }
     }
 
-    /// Returns the cycle in which the data burst of a column command starts.
+    /// Returns the cycle in which the data burst of a column command starts, or `None` for other commands.
     fn burst_start(&self, command: &Command) -> Option<u64> {
         match command.kind {
             kind if kind.is_read() => Some(command.cycle + self.timing.cl),
@@ -154,7 +155,7 @@ impl Checker {
         }
     }
 
-    /// Checks the gap between the last refresh and the end of the trace.
+    /// Checks that the time from the last refresh to the end of the trace is not too long.
     fn check_end(&self, commands: &[Command]) -> Option<Violation> {
         let row = RULES.iter().position(|rule| rule.form == Form::AtMost)?;
         let end = commands.last()?;
@@ -170,19 +171,21 @@ impl Checker {
     }
 }
 
-/// Commands that a command can conflict with.
+/// Commands of a trace with which the command being checked can conflict.
 #[derive(Clone, Copy)]
 struct History<'a> {
-    /// Commands listed before the checked command in the trace.
+    /// Commands that the trace lists before the command being checked.
     before: &'a [Command],
-    /// Commands of the same cycle that the trace lists after the checked command.
+    /// Commands of the same cycle that the trace lists after the command being checked.
     beside: &'a [Command],
 }
 
 impl<'a> History<'a> {
-    /// Yields the commands of the same cycle and those less than `window` cycles earlier, latest first. A
-    /// command that is listed earlier but has a later cycle counts as simultaneous. If the rule applies to
-    /// the two kinds of command in both orders, a simultaneous pair is compared once, for its second command.
+    /// Yields the commands of the same cycle as `command`, and those less than `window` cycles earlier,
+    /// latest first. A command that the trace lists before `command`, but with a later cycle, counts as
+    /// simultaneous.
+    /// If the rule applies to a simultaneous pair in both orders, the pair is compared only once: when its
+    /// second command is checked.
     fn recent_commands(self, rule: &Rule, command: &Command, window: u64) -> impl Iterator<Item = &'a Command> {
         let now = command.cycle;
         let either_way = |other: &Command| rule.from.contains(&command.kind) && rule.to.contains(&other.kind);
@@ -206,7 +209,7 @@ fn concerns(rule: &Rule, earlier: &Command, command: &Command) -> bool {
     in_scope && rule.from.contains(&earlier.kind)
 }
 
-/// Returns the ACT that opened the row of a column command.
+/// Returns the ACT command that opened the row of the column command `column`.
 fn opening<'a>(history: &'a [Command], column: &Command) -> Option<&'a Command> {
     history
         .iter()
@@ -241,7 +244,7 @@ fn check_state(rows: &BTreeMap<BankId, u32>, command: &Command) -> Option<Violat
     }
 }
 
-/// Updates the open rows with the effect of `command`.
+/// Updates `rows`, the open row of each bank, with the effect of `command`.
 pub(super) fn advance(rows: &mut BTreeMap<BankId, u32>, command: &Command) {
     match (command.kind, command.bank, command.row) {
         (Kind::Act, Some(bank), Some(row)) => {

@@ -1,8 +1,8 @@
-//! DRAM commands and requests as recorded in a trace.
+//! DRAM commands and memory requests, as recorded in a trace.
 
 use std::fmt;
 
-/// Type of a DRAM command.
+/// Type of a DRAM command: ACT, RD, RDA, WR, WRA, PRE, PREA or REF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Activate: opens a row.
@@ -29,28 +29,28 @@ impl Kind {
         self.is_read() || self.is_write()
     }
 
-    /// True for RD and RDA.
+    /// True if the command is a read: RD or RDA.
     pub fn is_read(self) -> bool {
         matches!(self, Kind::Rd | Kind::Rda)
     }
 
-    /// True for WR and WRA.
+    /// True if the command is a write: WR or WRA.
     pub fn is_write(self) -> bool {
         matches!(self, Kind::Wr | Kind::Wra)
     }
 
-    /// True if the command applies to the whole channel and names no bank.
+    /// True if the command applies to all banks of the channel and names no bank.
     pub fn is_channel_wide(self) -> bool {
         matches!(self, Kind::Prea | Kind::Ref)
     }
 }
 
-/// Bank of a channel.
+/// Identifier of a bank within a DRAM channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BankId {
-    /// Bank group number.
+    /// Number of the bank group.
     pub group: u32,
-    /// Bank number within the group.
+    /// Number of the bank within its bank group.
     pub bank: u32,
 }
 
@@ -60,18 +60,18 @@ impl fmt::Display for BankId {
     }
 }
 
-/// Command on the command bus.
+/// DRAM command on the command bus, as recorded in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// Cycle of the command [command clocks].
+    /// Cycle in which the command is issued, in command clocks.
     pub cycle: u64,
-    /// Type of the command.
+    /// Type of the DRAM command.
     pub kind: Kind,
-    /// Bank; `None` for channel-wide commands.
+    /// Bank to which the command applies; `None` for a command to all banks of the channel.
     pub bank: Option<BankId>,
-    /// Row: always present for ACT, and for column commands if the trace records it.
+    /// Row number. Always present for ACT; present for a column command if the trace records it.
     pub row: Option<u32>,
-    /// Burst number within the row, for column commands.
+    /// Number of the burst within the row; present only for column commands.
     pub col: Option<u32>,
 }
 
@@ -92,7 +92,7 @@ impl fmt::Display for Command {
     }
 }
 
-/// Direction of a request.
+/// Direction of a memory request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Read of one burst.
@@ -101,29 +101,29 @@ pub enum Op {
     Write,
 }
 
-/// Way in which the controller served a request.
+/// Way in which the memory controller served a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// Served by a column command of its own.
+    /// A column command of its own served the request.
     Column,
-    /// Served without a command: forwarded from a queued write, or merged with another request to the same
-    /// burst.
+    /// No command served the request. Its data came from a queued write, or it was merged with another
+    /// request to the same burst.
     Forwarded,
 }
 
 /// Request to the memory controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Position in the trace; requests to one address take effect in this order.
+    /// Position of the request in the trace; requests to the same address take effect in this order.
     pub number: u64,
     /// Direction of the transfer.
     pub op: Op,
-    /// Byte address within the channel.
+    /// Byte address within the address space of the channel.
     pub address: u64,
-    /// Cycle in which the controller accepted the request; its first command may follow in the next cycle.
+    /// Cycle in which the controller accepted the request. Its first command may be issued in the next cycle.
     pub accept: u64,
-    /// Cycle of completion, if the controller reports it.
+    /// Cycle in which the request completed, if the controller reports it.
     pub complete: Option<u64>,
-    /// Way in which the controller served the request.
+    /// Way in which the memory controller served the request.
     pub service: Service,
 }

@@ -16,7 +16,7 @@ fn kind(name: &str) -> Kind {
     }
 }
 
-/// Parses comma-separated commands of the form `cycle KIND group.bank row col`. Trailing fields may be
+/// Parses comma-separated DRAM commands of the form `cycle KIND group.bank row col`. Fields at the end may be
 /// omitted.
 pub fn stream(text: &str) -> Vec<Command> {
     let command = |text: &str| {
@@ -34,14 +34,14 @@ pub fn stream(text: &str) -> Vec<Command> {
     text.split(',').map(command).collect()
 }
 
-/// Reads a file of `data/` and returns the records without the header line.
+/// Reads the CSV file `data/{name}.csv` and returns its records without the header line.
 fn rows(name: &str) -> Vec<csv::StringRecord> {
     let path = format!("{}/dram/data/{name}.csv", env!("CARGO_MANIFEST_DIR"));
     let mut reader = csv::Reader::from_path(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     reader.records().collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Reads a reference command stream.
+/// Reads the reference stream `name` of DRAM commands.
 pub fn commands(name: &str) -> Vec<Command> {
     let command = |record: csv::StringRecord| {
         let number = |field: usize| record[field].parse::<u32>().ok();
@@ -57,7 +57,7 @@ pub fn commands(name: &str) -> Vec<Command> {
     rows(&format!("{name}.commands")).into_iter().map(command).collect()
 }
 
-/// Reads the requests that produced a reference command stream.
+/// Reads the memory requests that produced the reference command stream `name`.
 pub fn requests(name: &str) -> Vec<Request> {
     let request = |record: csv::StringRecord| Request {
         number: record[0].parse().expect("a number"),

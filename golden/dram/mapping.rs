@@ -1,44 +1,46 @@
 //! # DRAM address mapping
-//! Maps a byte address to bank, row and column of a channel. A layout names the fields of an address from its
-//! lowest bit upward; each address bit belongs to one field.
+//! Maps a byte address to the bank, row and column of a channel. A layout lists the fields of an address from
+//! its lowest bit upward; each address bit belongs to one field.
 
 use super::command::BankId;
 
-/// Geometry of a channel; all sizes are powers of two.
+/// Geometry of a DRAM channel; all sizes are powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Bytes transferred by one column command.
+    /// Number of bytes that one column command transfers.
     pub burst_bytes: u32,
-    /// Number of bursts per row.
+    /// Number of bursts (columns) per DRAM row.
     pub columns: u32,
     /// Number of rows per bank.
     pub rows: u32,
-    /// Number of bank groups.
+    /// Number of bank groups per channel.
     pub groups: u32,
-    /// Number of banks per group.
+    /// Number of banks per bank group.
     pub banks_per_group: u32,
 }
 
 impl Geometry {
-    /// Geometry of two 1 Gb x32 devices in parallel.
+    /// Geometry of a channel of two 1 Gbit x32 DRAM devices that operate in parallel.
     pub const REFERENCE: Geometry =
         Geometry { burst_bytes: 64, columns: 64, rows: 4096, groups: 4, banks_per_group: 4 };
 }
 
-/// Order of the fields of an address.
+/// Order of the fields row, bank and column in an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// From high to low bits: row, bank, column.
+    /// Fields from high to low address bits: row, bank, column.
     RowBankColumn,
-    /// Like `RowBankColumn`, but with the lowest bank bit above two column bits: GPGPU-Sim's GTX 480.
+    /// Like `RowBankColumn`, except that the lowest bank bit lies above the lowest two column bits. GPGPU-Sim
+    /// uses this layout for the GTX 480.
     Gtx480,
-    /// Like `RowBankColumn`, but with the lowest bank bit above three column bits: Accel-Sim's QV100.
+    /// Like `RowBankColumn`, except that the lowest bank bit lies above the lowest three column bits. Accel-
+    /// Sim uses this layout for the QV100.
     Qv100,
-    /// Like `RowBankColumn`, but with the bank number XORed with the low bits of the row.
+    /// Like `RowBankColumn`, except that the bank number is XORed with the low bits of the row number.
     PermutedBank,
 }
 
-/// Field of an address.
+/// Field of a DRAM address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Field {
     Row,
@@ -46,31 +48,32 @@ enum Field {
     Column,
 }
 
-/// Address mapping: address bits of each field, from the lowest bit upward.
+/// DRAM address mapping: for each field, the numbers of its address bits from the lowest bit upward.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     row: Vec<u32>,
     bank: Vec<u32>,
     column: Vec<u32>,
     geometry: Geometry,
-    /// True if the low bits of the bank number select the group; false if the high bits do.
+    /// True if the low bits of the bank number select the bank group; false if its high bits do.
     low_groups: bool,
     permuted: bool,
 }
 
-/// Location of one burst in a channel.
+/// Location of one burst in a DRAM channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BurstLocation {
-    /// Bank of the burst.
+    /// Bank that contains the burst.
     pub bank: BankId,
-    /// Row of the burst.
+    /// Number of the row that contains the burst.
     pub row: u32,
-    /// Burst number within the row.
+    /// Number of the burst within its row.
     pub col: u32,
 }
 
 impl Mapping {
-    /// Creates a mapping from a layout and a geometry.
+    /// Creates an address mapping from a layout and a geometry. If `low_groups` is true, the low bits of the
+    /// bank number select the bank group.
     pub fn new(layout: Layout, geometry: Geometry, low_groups: bool) -> Mapping {
         use Field::{Bank, Column, Row};
         let columns = geometry.columns.ilog2();
@@ -94,13 +97,13 @@ impl Mapping {
         }
     }
 
-    /// Returns the mapping of the reference streams: consecutive addresses change the bank group before the
-    /// bank, and the bank before the row.
+    /// Returns the address mapping of the reference command streams. As addresses increase, the bank group
+    /// changes faster than the bank, and the bank faster than the row.
     pub fn reference() -> Mapping {
         Mapping::new(Layout::RowBankColumn, Geometry::REFERENCE, true)
     }
 
-    /// Returns the location of a byte address.
+    /// Returns the bank, row and column of a byte address.
     pub fn place(&self, address: u64) -> BurstLocation {
         let gather = |bits: &[u32]| bits.iter().rev().fold(0, |value, bit| value << 1 | (address >> bit & 1) as u32);
         let Geometry { groups, banks_per_group, .. } = self.geometry;

@@ -1,8 +1,9 @@
 //! # Matching of requests and commands
-//! Checks rule 23 of the table:
-//! - Every request has exactly one column command, at its own bank, row and column, after its acceptance.
-//! - Requests to one burst are served in order, so that no read or write passes a write.
-//! - A reported completion is in the cycle that follows from the column command.
+//! Checks rule 23 of the rule table:
+//! - Every request has exactly one column command, which names the request's bank, row and column and is
+//!   issued after the request was accepted.
+//! - Requests to the same burst are served in order, so that no read or write overtakes a write.
+//! - A request completes in the cycle that follows from its column command, if a completion is reported.
 //!
 //! The checker sorts requests and commands into one list per burst of the channel, and matches them in order.
 
@@ -20,7 +21,8 @@ struct Visitors<'a> {
 }
 
 impl Checker {
-    /// Checks rule 23. `requests` are in the order of their acceptance.
+    /// Checks rule 23: requests and column commands must match. `requests` are in the order of their
+    /// acceptance.
     pub fn check_requests(&self, mapping: &Mapping, requests: &[Request], commands: &[Command]) -> Vec<Violation> {
         let mut places: BTreeMap<BurstLocation, Visitors> = BTreeMap::new();
         for request in requests.iter().filter(|request| request.service == Service::Column) {
@@ -29,7 +31,8 @@ impl Checker {
         let mut rows = BTreeMap::new();
         for command in commands {
             if let (true, Some(bank), Some(col)) = (command.kind.is_column(), command.bank, command.col) {
-                // Rule 22 reports a closed bank, so the row named in the trace is used here.
+                // If the bank is closed, the row that the trace names is used. The error itself is reported
+                // by rule 22.
                 let row = rows.get(&bank).copied().or(command.row).unwrap_or(0);
                 places.entry(BurstLocation { bank, row, col }).or_default().commands.push(command);
             }

@@ -1,7 +1,8 @@
 //! # Rules of a GDDR5 or HBM command stream
-//! Table of the timing and state rules, one row per rule and kind of earlier command. A command of `to` must
-//! follow the latest command of `from` in `scope` by at least `minimum` cycles. Commands of one cycle are
-//! zero cycles apart, in whatever order a trace lists them.
+//! Table of the timing and state rules. Most rows state a minimum distance between two commands: a command of
+//! a kind in `to` must follow the latest command of a kind in `from` by at least `minimum` cycles. Only
+//! earlier commands within `scope` count, such as those to the same bank. Commands of the same cycle are zero
+//! cycles apart, in whatever order a trace lists them.
 //!
 //! A rule number can have several rows, since a distance may depend on the direction of the transfer or on
 //! the bank group. The checker iterates over the table. It contains code only for the few rules whose
@@ -10,58 +11,60 @@
 use super::command::Kind::{self, Act, Pre, Prea, Rd, Rda, Ref, Wr, Wra};
 use super::timing::{Bus, Timing};
 
-/// Scope in which earlier commands count. A command to all banks is in the scope of every bank.
+/// Scope of a timing rule: the earlier commands to which it applies. A command to all banks is in the scope
+/// of every bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Commands to the same bank.
+    /// Scope of the timing rule: earlier commands to the same bank.
     Bank,
-    /// Commands to the same bank group.
+    /// Scope of the timing rule: earlier commands to the same bank group.
     Group,
-    /// Commands to another bank of the same group.
+    /// Scope of the timing rule: earlier commands to other banks of the same bank group.
     OtherBankOfGroup,
-    /// Commands to any other bank of the channel.
+    /// Scope of the timing rule: earlier commands to any other bank of the channel.
     OtherBank,
-    /// All commands on the channel.
+    /// Scope of the timing rule: all earlier commands on the channel.
     Channel,
 }
 
-/// Kind of check that a row requires.
+/// Kind of check that a row of the rule table requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Distance of at least `minimum` cycles from the `back`-th latest command of `from`.
+    /// The command must follow an earlier command of a kind in `from` by at least `minimum` cycles: the
+    /// latest such command, or one before it, as `back` states.
     Distance {
-        /// Number of commands to look back; 1 is the latest.
+        /// Number of earlier commands to count back: 1 means the latest, 4 the fourth latest.
         back: usize,
     },
-    /// Distance from a column command with auto-precharge: both `minimum` cycles and the minimum open time of
-    /// the row plus a precharge must have passed.
+    /// The command must follow a column command with auto-precharge by at least `minimum` cycles. In
+    /// addition, tRAS + tRP must have passed since the ACT of that row.
     AutoPrecharge,
-    /// Distance of at most `minimum` cycles.
+    /// The command must follow the latest command of a kind in `from` by at most `minimum` cycles.
     AtMost,
-    /// Data bursts of `minimum` cycles must not overlap on the bus.
+    /// The data bursts of two column commands, each `minimum` cycles long, must not overlap on the data bus.
     DataBus,
-    /// Bank must be in the state that the command requires.
+    /// The bank must be in the state that the command requires: open, closed, or open at the named row.
     BankState,
-    /// Requests and column commands must match.
+    /// Memory requests and column commands must match.
     Requests,
 }
 
-/// Row of the rule table.
+/// Row of the table of DRAM command rules.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Rule number that violations report.
+    /// Number of the rule, which is reported with violations.
     pub number: u8,
-    /// Types of the earlier command.
+    /// Kinds of the earlier command to which the rule applies.
     pub from: &'static [Kind],
-    /// Types of the later command.
+    /// Kinds of the later command to which the rule applies.
     pub to: &'static [Kind],
-    /// Scope in which earlier commands count.
+    /// Scope in which an earlier command counts, such as the same bank.
     pub scope: Scope,
     /// Kind of check that the rule requires.
     pub form: Form,
-    /// Distance as a formula, for messages.
+    /// Required distance as a formula, for error messages.
     pub expression: &'static str,
-    /// Distance for a set of timing parameters [command clocks].
+    /// Function from timing parameters to the required distance in command clocks.
     pub minimum: fn(&Timing) -> u64,
 }
 
@@ -85,9 +88,10 @@ const fn row(
     Rule { number, from, to, scope, form, expression, minimum }
 }
 
-/// All rules, in order of their numbers.
+/// All DRAM command rules, in order of their numbers.
 pub const RULES: &[Rule] = &[
-    // A shared bus carries one command per cycle; two separate buses carry one command each.
+    // Rule 1: each command bus carries at most one command per cycle. A channel has one shared bus, or
+    // separate buses for row and column commands.
     row(1, ANY, ANY, Scope::Channel, LAST, "1", |t| u64::from(t.bus == Bus::Shared)),
     row(1, ROW, ROW, Scope::Channel, LAST, "1 on the row bus", |t| u64::from(t.bus == Bus::RowsApart)),
     row(1, COLUMN, COLUMN, Scope::Channel, LAST, "1 on the column bus", |t| u64::from(t.bus == Bus::RowsApart)),
@@ -106,7 +110,7 @@ pub const RULES: &[Rule] = &[
     row(11, WRITE, WRITE, Scope::Group, LAST, "tCCD_L", |t| t.ccd_l),
     row(12, READ, READ, Scope::Channel, LAST, "max(tCCD_S, burst)", |t| t.ccd_s.max(t.burst)),
     row(12, WRITE, WRITE, Scope::Channel, LAST, "max(tCCD_S, burst)", |t| t.ccd_s.max(t.burst)),
-    // The turnaround of the bus takes two idle cycles.
+    // Rule 13: the data bus is idle for two cycles when it turns from read to write.
     row(13, READ, WRITE, Scope::Channel, LAST, "CL + burst + 2 - WL", |t| (t.cl + t.burst + 2).saturating_sub(t.wl)),
     row(14, WRITE, READ, Scope::Channel, LAST, "WL + burst + tWTR_S", |t| t.write_burst() + t.wtr_s),
     row(14, WRITE, READ, Scope::Group, LAST, "WL + burst + tWTR_L", |t| t.write_burst() + t.wtr_l),

@@ -1,15 +1,15 @@
-//! # Sharing tracker bank, event by event
-//! Predicts the response of a sharing tracker bank to requests, memory replies and supplier responses, given
-//! their order (anssari2012 sections 3.1, 3.2 and 3.4). Line numbers are local to the bank. A compute unit
-//! and a ticket identify a load.
+//! # Reference model of a sharing tracker bank
+//! Predicts how a bank of the sharing tracker responds to each request, memory reply and supplier response,
+//! in the order in which they occur (anssari2012 sections 3.1, 3.2 and 3.4). Line numbers are local to the
+//! bank. A load is identified by its compute unit and a ticket.
 
 use super::Protections;
 use super::tracker::{Tracker, TrackerConfig};
 
-/// Type of a request, as far as the tracker distinguishes it.
+/// Kinds of request that the tracker treats differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrackedRequest {
-    /// Load that allocates its line in the L1.
+    /// Load whose line is to be allocated in the L1.
     Keeps,
     /// Load that bypasses its L1.
     Takes,
@@ -17,33 +17,33 @@ pub enum TrackedRequest {
     Stores,
     /// Coherent load, store or atomic, which is sent to memory.
     Coherent,
-    /// Eviction notice rather than a request: the L1 no longer holds the line.
+    /// Notice that the L1 has evicted the line, rather than a request.
     Drops,
 }
 
-/// Destination of a request.
+/// Destination to which the tracker sends a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// L1 of a compute unit, which is to supply the line.
+    /// L1 that is to supply the line, given by the number of its compute unit.
     Supplier(usize),
-    /// Memory behind the tracker.
+    /// Memory, that is, the L2 and DRAM.
     Memory,
-    /// None: the request ends at the tracker.
+    /// No destination: the tracker completes the request itself.
     Nowhere,
 }
 
-/// Response of an L1 that was to supply a line.
+/// Response of an L1 that the tracker asked to supply a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SupplierResponse {
-    /// The L1 has the line and supplies it.
+    /// The L1 still has the line and supplies it.
     Here,
-    /// The line is still in flight to that L1.
+    /// The L1 does not supply the line, because the line is still in flight to this L1.
     Coming,
-    /// The L1 no longer has the line.
+    /// The L1 does not supply the line, because it has evicted the line.
     Gone,
 }
 
-/// Location of an outstanding load.
+/// Place to which an outstanding load was last sent, or from which it was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Supplier(usize),
@@ -61,7 +61,7 @@ struct Load {
     at: At,
 }
 
-/// Reference model of one bank.
+/// Reference model of one sharing tracker bank.
 #[derive(Clone, Debug)]
 pub struct Bank {
     trackers: Vec<Tracker>,
@@ -69,22 +69,23 @@ pub struct Bank {
     served: usize,
     protections: Protections,
     loads: Vec<Load>,
-    /// Capacity of the table of outstanding loads.
+    /// Maximum number of loads in the table of outstanding loads.
     rows: usize,
 }
 
 impl Bank {
-    /// Creates an empty bank with trackers for `cus` compute units and a table of `rows` outstanding loads.
+    /// Creates an empty bank with trackers for `cus` compute units. Its table has room for `rows` outstanding
+    /// loads.
     #[must_use]
     pub fn new(config: &TrackerConfig, cus: usize, rows: usize, protections: Protections) -> Self {
         let trackers = (0..config.count).map(|_| Tracker::new(config)).collect();
         Self { trackers, served: cus.div_ceil(config.count), protections, loads: Vec::new(), rows }
     }
 
-    /// Processes a request and returns its destination.
+    /// Processes a request and returns the destination to which the tracker sends it.
     ///
     /// # Errors
-    /// Returns an error if a correct tracker would not have accepted the request yet.
+    /// Returns an error if a correct tracker would not yet have accepted the request.
     pub fn request(&mut self, cu: usize, line: u64, ticket: u64, asked: TrackedRequest) -> Result<Destination, String> {
         let (number, first) = self.tracker_of(cu);
         let keeps = match asked {
@@ -127,12 +128,13 @@ impl Bank {
         Ok(())
     }
 
-    /// Processes the response of the L1 that was to supply a load.
-    /// The compute unit may have received the data before that, and may have reused the ticket for another
-    /// load. A supplier responds in request order, so the response belongs to the oldest matching load.
+    /// Processes the response of L1 `supplier`, which was asked to supply the line of a load.
+    /// The requesting compute unit may receive the data before this response arrives, and may reuse the
+    /// ticket for another load. Since a supplier responds in request order, the response belongs to the
+    /// oldest load with this ticket.
     ///
     /// # Errors
-    /// Returns an error if no load is outstanding at this supplier.
+    /// Returns an error if no such load is outstanding at this supplier.
     pub fn answer(&mut self, cu: usize, ticket: u64, supplier: usize, found: SupplierResponse) -> Result<(), String> {
         let at = self.find(cu, ticket, |at| at == At::Supplier(supplier))?;
         let load = self.loads[at];
@@ -152,10 +154,10 @@ impl Bank {
         Ok(())
     }
 
-    /// Forwards a load to memory after its supplier refused it.
+    /// Forwards a load to memory, after the L1 that was asked to supply its line did not.
     ///
     /// # Errors
-    /// Returns an error if no supplier refused the load.
+    /// Returns an error if no such L1 refused the load.
     pub fn resend(&mut self, cu: usize, ticket: u64) -> Result<(), String> {
         let at = self.find(cu, ticket, |at| at == At::Refused)?;
         if self.loads[at].keeps {
@@ -166,10 +168,11 @@ impl Bank {
         Ok(())
     }
 
-    /// Processes the memory reply to a load in the table. Returns true if the requesting L1 becomes a sharer.
+    /// Processes the memory reply to an outstanding load. Returns true if the tracker then lists the
+    /// requesting L1 as a sharer.
     ///
     /// # Errors
-    /// Returns an error if the load is not in the table.
+    /// Returns an error if the load is not in the table of outstanding loads.
     pub fn reply(&mut self, cu: usize, ticket: u64) -> Result<bool, String> {
         let at = self.find(cu, ticket, |at| at == At::Memory)?;
         let load = self.loads.remove(at);
@@ -224,7 +227,8 @@ mod tests {
             assert_eq!(bank.request(cu, line, 5, TrackedRequest::Keeps), Ok(Destination::Memory));
             assert_eq!(bank.reply(cu, 5), Ok(true));
         }
-        // The first load is served, and its ticket reused, before the response of its supplier arrives.
+        // The second load reuses the ticket of the first load, before the response of the first load's
+        // supplier arrives.
         assert_eq!(bank.request(1, 1, 7, TrackedRequest::Keeps), Ok(Destination::Supplier(0)));
         assert_eq!(bank.request(1, 2, 7, TrackedRequest::Keeps), Ok(Destination::Supplier(2)));
         assert_eq!(bank.answer(1, 7, 2, SupplierResponse::Here), Ok(()));

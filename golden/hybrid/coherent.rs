@@ -1,4 +1,5 @@
-//! Coherent domain: L2 banks with one atomic buffer each, and DRAM (anssari2012 sections 3.2, 3.4).
+//! Coherent domain of the memory system: L2 banks with one atomic buffer each, and DRAM (anssari2012 sections
+//! 3.2, 3.4).
 
 use super::SECTORS;
 use super::counts::Counts;
@@ -8,15 +9,16 @@ use crate::untimed::lines::Lines;
 /// Configuration of the L2.
 #[derive(Clone, Copy, Debug)]
 pub struct L2Config {
-    /// Number of banks; consecutive L1 lines map to consecutive banks.
+    /// Number of L2 banks; consecutive L1 lines map to consecutive banks.
     pub banks: usize,
-    /// Geometry of each bank, in L2 lines.
+    /// Sets and ways of each L2 bank, counted in L2 lines.
     pub bank: Geometry,
-    /// True if a write miss fetches its line even when it writes the whole line (section 4.3, on Figure 4.3).
+    /// True if a write miss fetches its L2 line from DRAM even when it writes the whole line (section 4.3, on
+    /// Figure 4.3).
     pub fetches_written: bool,
 }
 
-/// L2 banks with their atomic buffers.
+/// L2 banks, each with its atomic buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Coherent {
     banks: Vec<Bank>,
@@ -25,10 +27,10 @@ pub(super) struct Coherent {
 
 #[derive(Clone, Debug)]
 struct Bank {
-    /// Resident lines, each with its dirty flag.
+    /// L2 lines that are present in the bank, each with its dirty flag.
     lines: Lines<bool>,
-    /// Line of the most recent atomic operation, held exclusively in the atomic buffer. Another access to
-    /// this line, or an atomic on another line, writes it back to the L2.
+    /// L2 line of the most recent atomic operation. The atomic buffer holds it instead of the L2. The line is
+    /// written back when another kind of access needs it, or when an atomic accesses another line.
     buffer: Option<u64>,
 }
 
@@ -38,22 +40,22 @@ impl Coherent {
         Self { banks: (0..config.banks).map(|_| bank()).collect(), fetches_written: config.fetches_written }
     }
 
-    /// Returns the bank of a sector of an L1 line, and the number of the sector within the bank.
+    /// Returns the L2 bank that holds a sector of an L1 line, and the number of the sector within that bank.
     fn locate(&mut self, line: u64, sector: usize) -> (&mut Bank, u64) {
         let banks = self.banks.len() as u64;
         let own = line / banks * SECTORS as u64 + sector as u64;
         (&mut self.banks[(line % banks) as usize], own)
     }
 
-    /// Reads a sector. A missing sector is allocated only if `allocates` is set.
+    /// Reads a sector from the L2. On a miss, the sector is allocated in the L2 only if `allocates` is set.
     pub(super) fn read(&mut self, line: u64, sector: usize, allocates: bool, counts: &mut Counts) {
         let (bank, own) = self.locate(line, sector);
         bank.flush_if(own, counts);
         bank.read(own, allocates, counts);
     }
 
-    /// Writes a sector. A missing sector is fetched first, unless the write covers the whole sector and the
-    /// configuration avoids that fetch.
+    /// Writes a sector to the L2. On a miss, the sector is first fetched from DRAM. The fetch is skipped if
+    /// the write covers the whole sector (`whole`) and the configuration permits that.
     pub(super) fn write(&mut self, line: u64, sector: usize, whole: bool, counts: &mut Counts) {
         let spared = whole && !self.fetches_written;
         let (bank, own) = self.locate(line, sector);
@@ -61,7 +63,7 @@ impl Coherent {
         bank.write(own, spared, counts);
     }
 
-    /// Performs atomic operations on a sector in the atomic buffer.
+    /// Performs the atomic operations of one instruction on a sector, in the atomic buffer of its L2 bank.
     pub(super) fn atomic(&mut self, line: u64, sector: usize, counts: &mut Counts) {
         let (bank, own) = self.locate(line, sector);
         if bank.buffer == Some(own) {
@@ -78,7 +80,7 @@ impl Coherent {
         self.banks.iter().flat_map(|bank| bank.lines.notes()).map(|dirty| u64::from(*dirty)).sum()
     }
 
-    /// Writes all atomic buffers back to the L2.
+    /// Writes the contents of all atomic buffers back to the L2.
     pub(super) fn flush_buffers(&mut self, counts: &mut Counts) {
         self.banks.iter_mut().for_each(|bank| bank.flush(counts));
     }

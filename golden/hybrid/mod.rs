@@ -1,17 +1,19 @@
-//! # Shared and distributed caches without time (anssari2012 chapter 3)
-//! Models non-coherent L1s that supply lines to each other under a sharing tracker, above a coherent L2.
-//! Reports the supplier of each access, the data moved, and the activity of every structure.
-//! The model holds no data. A user that needs values keeps a copy of memory and of each L1, and moves them as
-//! the model reports.
+//! # Untimed model of shared and distributed caches (anssari2012 chapter 3)
+//! Models non-coherent L1s that supply lines to each other under the control of a sharing tracker, and a
+//! coherent L2 below them. Reports the supplier of each access, the data moved, and the activity of every
+//! structure. The model holds no data. A user that needs values keeps a copy of memory and of each L1, and
+//! moves data as the model reports.
 //!
 //! * A load looks up its own L1, then the tracker, then the L2. [`Hybrid::load`] requests a line that will be
-//!   allocated, and [`Hybrid::fill`] delivers it. [`Protections`] cover the interval between them.
+//!   allocated in the L1, and [`Hybrid::fill`] delivers it. [`Protections`] keep data from becoming stale
+//!   between the two.
 //! * A store updates the copy in its own L1, removes the line from the tracker, and is written through to the
 //!   L2.
 //! * Coherent operations invalidate the line in their own L1 and remove it from the tracker.
 //! * L1s notify the tracker of evicted lines; [`Hybrid::deliver_notices`] delivers the notices.
 //!
-//! An L1 line spans several L2 lines, each of which hits or misses on its own. All of them map to one bank.
+//! An L1 line spans several L2 lines, each of which hits or misses on its own. All of them map to one L2
+//! bank.
 
 pub mod bank;
 mod coherent;
@@ -30,53 +32,54 @@ pub use coherent::L2Config;
 pub use counts::{Counts, HEADER_BYTES};
 pub use tracker::{SharerList, Tracker, TrackerConfig};
 
-/// Size of an L2 line and of a DRAM access in bytes.
+/// Size of a sector in bytes. A sector is an L2 line and also the unit of DRAM access.
 pub const SECTOR_BYTES: usize = 32;
 /// Size of an L1 line in bytes.
 pub const LINE_BYTES: usize = 128;
 /// Number of L2 lines per L1 line.
 pub const SECTORS: usize = LINE_BYTES / SECTOR_BYTES;
 
-/// Configuration of the caches and trackers.
+/// Configuration of the L1s, the L2 and the sharing trackers.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     /// Number of compute units, each with its own L1.
     pub cus: usize,
-    /// Geometry of each L1.
+    /// Sets and ways of each L1.
     pub l1: Geometry,
     /// Configuration of the L2.
     pub l2: L2Config,
-    /// Configuration of the sharing trackers; `None` if there are none.
+    /// Configuration of the sharing trackers; `None` if the system has no trackers.
     pub tracker: Option<TrackerConfig>,
     /// True if contentious loads ([`Config::is_contentious`]) do not allocate in the L1 (section 3.3).
     pub bypass_l1: bool,
-    /// True if loads that allocate in the L1 do not allocate in the L2 (section 3.3; left out of the thesis's
-    /// evaluation).
+    /// True if loads that allocate in the L1 do not allocate in the L2 (section 3.3; the thesis does not
+    /// evaluate this option).
     pub bypass_l2: bool,
     /// Mechanisms that keep a compute unit from reading stale data.
     pub protections: Protections,
 }
 
 /// Mechanisms that keep a compute unit from reading stale data. Each can be disabled, to show the violation
-/// that it prevents.
+/// that occurs without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protections {
-    /// True if a store removes its line from the tracker. If false, the tracker has the flaw that section 3.2
-    /// describes.
+    /// True if a store removes its line from the tracker. If false, stale data can be read as section 3.2 of
+    /// anssari2012 describes.
     pub store_untracks: bool,
-    /// True if a coherent operation removes its line from the tracker and from its own L1.
+    /// True if a coherent operation removes its line from the tracker and from the L1 of its compute unit.
     pub coherent_untracks: bool,
-    /// True if the receiver of a fill is not listed as a sharer when the tracker removed the line during the
-    /// fill.
+    /// True if an L1 that receives a line is not listed as a sharer in this case: the tracker removed the
+    /// line's entry while the line was in flight.
     pub poisons_fills: bool,
-    /// True if a fill is dropped on arrival when the receiving compute unit has stored to the line meanwhile.
+    /// True if an L1 drops an arriving line when its compute unit has stored to that line while it was in
+    /// flight.
     pub drops_overtaken: bool,
     /// True if L1s and trackers are flushed at the end of a kernel.
     pub flushes: bool,
 }
 
 impl Protections {
-    /// All mechanisms enabled, as in a correct system.
+    /// All protections enabled, as in a correct system.
     pub const ALL: Self = Self {
         store_untracks: true,
         coherent_untracks: true,
@@ -87,7 +90,7 @@ impl Protections {
 }
 
 impl Config {
-    /// True if an instruction is contentious for the L1s of this system, see [`is_contentious`].
+    /// True if an instruction is contentious for the L1s of this system, as defined by [`is_contentious`].
     ///
     /// # Panics
     /// Panics if no warp is resident.
@@ -97,8 +100,8 @@ impl Config {
     }
 }
 
-/// True if an instruction that touches `touched` lines is contentious: that is, at least the share of each
-/// resident warp in the L1 of its compute unit (section 3.3).
+/// True if an instruction that touches `touched` lines is contentious: it touches at least as many lines as
+/// each resident warp's equal share of the L1 (section 3.3).
 ///
 /// # Panics
 /// Panics if no warp is resident.
@@ -107,19 +110,19 @@ pub fn is_contentious(l1_lines: usize, touched: usize, resident_warps: usize) ->
     touched >= l1_lines / resident_warps
 }
 
-/// Supplier of a load.
+/// Part of the system that supplies the line of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// L1 of the requesting compute unit.
+    /// The L1 of the requesting compute unit has the line.
     Own,
-    /// Fill that is already in flight to the requesting L1.
+    /// The line is already in flight to the requesting L1, and the load waits for it.
     OwnPending,
-    /// L1 of another compute unit, given by its number.
+    /// The L1 of another compute unit supplies the line. The number is that of the compute unit.
     Remote(usize),
-    /// Coherent domain: atomic buffer, L2 or DRAM.
+    /// Coherent domain: the atomic buffers, the L2 or DRAM.
     Coherent,
-    /// None yet: the fill is in flight, but the compute unit has stored to the line since. The load must be
-    /// retried.
+    /// No supplier yet: the line is in flight, but the compute unit has written it since requesting it. The
+    /// load must be retried.
     Refused,
 }
 
@@ -130,16 +133,16 @@ struct Pending {
     overtaken: bool,
 }
 
-/// State of the whole system.
+/// State of the whole system: L1s, sharing trackers, coherent domain and messages in flight.
 #[derive(Clone, Debug)]
 pub struct Hybrid {
     config: Config,
     l1: Vec<Lines<()>>,
     trackers: Vec<Tracker>,
     coherent: Coherent,
-    /// Lines in flight, by line number and compute unit.
+    /// Lines in flight to L1s, by line number and receiving compute unit.
     pending: BTreeMap<(u64, usize), Pending>,
-    /// Eviction notices in flight: compute unit and line.
+    /// Eviction notices in flight to the trackers: compute unit and evicted line.
     notices: VecDeque<(usize, u64)>,
     counts: Counts,
 }
@@ -172,7 +175,7 @@ impl Hybrid {
         &self.config
     }
 
-    /// Returns the activity counters of all structures.
+    /// Returns the activity counters of the caches, trackers, network and DRAM.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
@@ -183,8 +186,9 @@ impl Hybrid {
         self.l1[cu].note(line).is_some()
     }
 
-    /// Performs a load of the masked bytes of a line. A line that another L1 or the coherent domain supplies
-    /// is in flight until [`Self::fill`], unless the load bypasses its L1.
+    /// Performs a load of the bytes of a line that `byte_mask` selects. If another L1 or the coherent domain
+    /// supplies the line, the line is in flight until [`Self::fill`] is called. A load that bypasses its L1
+    /// needs no fill.
     pub fn load(&mut self, cu: usize, line: u64, byte_mask: u128, contentious: bool) -> Source {
         if let Some(pending) = self.pending.get(&(line, cu)) {
             if pending.overtaken {
@@ -226,8 +230,8 @@ impl Hybrid {
         source
     }
 
-    /// Returns the L1 that supplies a line according to the tracker. An L1 that has evicted the line answers
-    /// with a NACK and is removed from the tracker.
+    /// Returns the L1 that supplies a line according to the tracker. If that L1 has evicted the line, it
+    /// answers with a NACK, and the tracker no longer lists it for this line.
     fn supplier(&mut self, cu: usize, line: u64) -> Option<usize> {
         let (number, first) = self.tracker_of(cu)?;
         self.counts.tracker_reads += 1;
@@ -244,14 +248,15 @@ impl Hybrid {
         None
     }
 
-    /// Returns the number of the tracker that serves a compute unit, and the first compute unit that this
-    /// tracker serves.
+    /// Returns the number of the tracker that serves a compute unit, and the number of the first compute unit
+    /// that this tracker serves.
     fn tracker_of(&self, cu: usize) -> Option<(usize, usize)> {
         let served = self.config.cus.checked_div(self.trackers.len())?;
         Some((cu / served, cu / served * served))
     }
 
-    /// Delivers a line in flight to its L1. Returns true if the L1 keeps it.
+    /// Delivers a line that is in flight to its L1. Returns true if the L1 stores the line, and false if it
+    /// drops it.
     ///
     /// # Panics
     /// Panics if the line is not in flight.
@@ -279,7 +284,7 @@ impl Hybrid {
         true
     }
 
-    /// Delivers all eviction notices to the trackers.
+    /// Delivers all eviction notices that are in flight to the trackers.
     pub fn deliver_notices(&mut self) {
         while let Some((cu, line)) = self.notices.pop_front() {
             let Some((number, first)) = self.tracker_of(cu) else { return };
@@ -288,8 +293,9 @@ impl Hybrid {
         }
     }
 
-    /// Removes a line from the tracker of the compute unit that writes it. Compute units of other trackers
-    /// may keep reading stale data, but the writer must not, and the writer queries no other tracker.
+    /// Removes a line from the tracker that serves the compute unit which writes it. Other trackers keep the
+    /// line: compute units that they serve may read stale data. Only the writer must not, and the writer
+    /// queries no other tracker.
     fn untrack(&mut self, cu: usize, line: u64) {
         let Some((number, first)) = self.tracker_of(cu) else { return };
         self.counts.tracker_writes += 1;
@@ -302,8 +308,8 @@ impl Hybrid {
         }
     }
 
-    /// Performs a store to the masked bytes of a line. Returns true if the copy in the compute unit's own L1
-    /// was updated.
+    /// Performs a store to the bytes of a line that `byte_mask` selects. Returns true if the compute unit's
+    /// own L1 has a copy of the line, which the store updates.
     pub fn store(&mut self, cu: usize, line: u64, byte_mask: u128) -> bool {
         self.counts.stores += 1;
         if let Some(pending) = self.pending.get_mut(&(line, cu)) {
@@ -325,8 +331,8 @@ impl Hybrid {
         }
     }
 
-    /// Invalidates the compute unit's own copy and the tracker entry before a coherent operation proceeds to
-    /// the coherent domain.
+    /// Prepares a coherent operation before it accesses the L2: invalidates the line in the compute unit's
+    /// own L1 and removes it from the tracker.
     fn enter_coherent(&mut self, cu: usize, line: u64) {
         if let Some(pending) = self.pending.get_mut(&(line, cu)) {
             pending.overtaken = true;
@@ -337,7 +343,7 @@ impl Hybrid {
         }
     }
 
-    /// Performs a coherent load of the masked bytes of a line.
+    /// Performs a coherent load of the bytes of a line that `byte_mask` selects.
     pub fn coherent_load(&mut self, cu: usize, line: u64, byte_mask: u128) {
         self.counts.coherent += 1;
         self.enter_coherent(cu, line);
@@ -348,15 +354,15 @@ impl Hybrid {
         }
     }
 
-    /// Performs a coherent store to the masked bytes of a line.
+    /// Performs a coherent store to the bytes of a line that `byte_mask` selects.
     pub fn coherent_store(&mut self, cu: usize, line: u64, byte_mask: u128) {
         self.counts.coherent += 1;
         self.enter_coherent(cu, line);
         self.write(line, byte_mask);
     }
 
-    /// Performs the atomic operations of one instruction on a line: on `words` words, which lie in the masked
-    /// bytes.
+    /// Performs the atomic operations of one instruction on one line. They access `words` words, which lie in
+    /// the bytes that `byte_mask` selects.
     pub fn atomic(&mut self, cu: usize, line: u64, byte_mask: u128, words: u64) {
         self.counts.coherent += 1;
         self.counts.atomics += words;
@@ -368,8 +374,8 @@ impl Hybrid {
         }
     }
 
-    /// Performs the global synchronization at the end of a kernel: flushes all L1s and trackers, and writes
-    /// the atomic buffers to the L2.
+    /// Performs the global synchronization at the end of a kernel: empties all L1s and trackers, and writes
+    /// the contents of the atomic buffers to the L2.
     ///
     /// # Panics
     /// Panics if a line is still in flight.
@@ -385,7 +391,8 @@ impl Hybrid {
     }
 }
 
-/// Returns the sectors that a byte mask touches, each with its own byte mask.
+/// Returns the sectors of a line in which `byte_mask` selects at least one byte, each with its part of the
+/// mask.
 fn sectors(byte_mask: u128) -> impl Iterator<Item = (usize, u32)> {
     let bytes = move |sector: usize| (byte_mask >> (sector * SECTOR_BYTES)) as u32;
     (0..SECTORS).map(move |sector| (sector, bytes(sector))).filter(|(_, bytes)| *bytes != 0)

@@ -1,5 +1,5 @@
-//! Tests with data: memory and a copy of each L1 follow the moves that the model reports, and the
-//! memory-consistency checker judges every load.
+//! Tests of the cache model with data. The tests keep a copy of memory and of each L1, and move data as the
+//! model reports. The memory-consistency checker checks the value of every load.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ fn geometry(bits: u32, ways: usize) -> Geometry {
     Geometry { index: SetIndex::new(Function::Linear { bits }, 7, 40).unwrap(), ways }
 }
 
-/// Returns the caches of anssari2012 Table 4.1 with sixteen sharers; the parameters set the size of the L1s.
+/// Returns the cache configuration of anssari2012 Table 4.1 with sixteen compute units. The parameters set
+/// the number of sets and ways of the L1s.
 fn config(sets_bits: u32, ways: usize) -> Config {
     let tracker = TrackerConfig { count: 1, geometry: geometry(sets_bits + 3, 2 * ways), list: SharerList::All };
     Config {
@@ -27,17 +28,18 @@ fn config(sets_bits: u32, ways: usize) -> Config {
 
 const TABLE_4_1: fn() -> Config = || config(7, 4);
 
-/// System with data, one word per line.
+/// Cache model together with its data; each line holds one word that the tests use.
 struct SystemWithData {
     system: Hybrid,
     memory: BTreeMap<u64, u64>,
     copies: BTreeMap<(usize, u64), u64>,
-    /// Loads that wait for a fill, with the value that it delivers.
+    /// Loads that wait for a line in flight, by compute unit and line, with the value that the line will
+    /// deliver.
     waiting: BTreeMap<(usize, u64), (u64, Vec<PendingLoad>)>,
     checker: Checker,
 }
 
-/// Byte mask of the word in use: 4 bytes in sector 1 of each line.
+/// Byte mask of the only word of a line that the tests use: 4 bytes in sector 1.
 const WORD: u128 = 0xf << 40;
 
 impl SystemWithData {
@@ -55,7 +57,7 @@ impl SystemWithData {
         self.memory.get(&line).copied().unwrap_or(0)
     }
 
-    /// Issues a load. Returns its value, or `None` if it must wait for a fill.
+    /// Issues a load. Returns the loaded value, or `None` if the load must wait for a line in flight.
     fn begin(&mut self, cu: usize, line: u64, contentious: bool) -> Result<Option<u64>, Violation> {
         let load = self.checker.begin(cu, line);
         let value = match self.system.load(cu, line, WORD, contentious) {
@@ -77,7 +79,7 @@ impl SystemWithData {
         Ok(Some(value))
     }
 
-    /// Delivers a fill to its L1 and completes the waiting loads.
+    /// Delivers a line in flight to its L1 and completes the loads that wait for it.
     fn arrive(&mut self, cu: usize, line: u64) -> Result<u64, Violation> {
         let (value, loads) = self.waiting.remove(&(cu, line)).expect("the line is on its way");
         if self.system.fill(cu, line) {
@@ -87,7 +89,7 @@ impl SystemWithData {
         Ok(value)
     }
 
-    /// Loads a line; a miss is filled at once.
+    /// Loads a line. If the load misses, its line is delivered immediately.
     fn load(&mut self, cu: usize, line: u64) -> Result<u64, Violation> {
         match self.begin(cu, line, false)? {
             Some(value) => Ok(value),
@@ -104,7 +106,7 @@ impl SystemWithData {
         self.checker.perform(cu, line);
     }
 
-    /// Performs an atomic exchange.
+    /// Performs an atomic exchange with the word of a line.
     fn exchange(&mut self, cu: usize, line: u64, value: u64) -> Result<(), Violation> {
         self.system.atomic(cu, line, WORD, 1);
         let old = self.memory.insert(line, value).unwrap_or(0);
@@ -121,12 +123,14 @@ impl SystemWithData {
     }
 }
 
-/// Returns a line of set 0 in the L1s of Table 4.1; four more such lines evict the first.
+/// Returns the number of the `n`-th line that maps to set 0 of the L1s of Table 4.1. These L1s have 4 ways,
+/// so a fifth such line evicts the first.
 fn same_set(n: u64) -> u64 {
     n * 128
 }
 
-/// Scenario of anssari2012 section 3.2: P and Q share X; Q writes X, evicts it, and reads it again.
+/// Runs the scenario of anssari2012 section 3.2: compute units P and Q share line X; Q writes X, evicts it
+/// from its L1, and reads it again.
 fn section_3_2(protections: Protections) -> (Result<u64, Rule>, Counts) {
     let (p, q, x) = (0, 1, same_set(0));
     let mut system = SystemWithData::new(Config { protections, ..TABLE_4_1() });
@@ -156,7 +160,8 @@ fn the_corrected_tracker_returns_the_new_value() {
     assert_eq!(counts.remote_hits, 1, "only the first load of Q");
 }
 
-/// Scenario in which a fill of P was requested before a store of Q and arrives after it.
+/// Runs a scenario in which compute unit P requests a line before compute unit Q stores to it. P receives the
+/// line after that store.
 fn fill_race(protections: Protections) -> Result<u64, Rule> {
     let (p, q, x) = (0, 1, same_set(0));
     let mut system = SystemWithData::new(Config { protections, ..TABLE_4_1() });
@@ -221,7 +226,8 @@ fn suppliers_take_turns_and_the_requester_is_none() {
         system.fill(cu, 9);
     }
     let sources: Vec<_> = (3..7).map(|cu| system.load(cu, 9, u128::MAX, false)).collect();
-    // L1 0 supplied compute unit 1, and L1 1 supplied compute unit 2, so round robin continues at 2.
+    // When compute units 1 and 2 loaded the line, the L1s of compute units 0 and 1 supplied it. The round-
+    // robin selection therefore continues with the L1 of compute unit 2.
     assert_eq!(sources, [Source::Remote(2), Source::Remote(0), Source::Remote(1), Source::Remote(2)]);
 }
 
@@ -249,7 +255,7 @@ fn an_entry_with_one_sharer_names_the_last_to_fill() {
 #[test]
 fn contention_begins_where_an_instruction_touches_a_warps_whole_part() {
     let config = TABLE_4_1();
-    // 512 lines are 8 per warp for 64 warps, and 32 per warp for 16 warps.
+    // The L1 has 512 lines. The share of each warp is 8 lines with 64 warps, and 32 lines with 16 warps.
     assert!(!config.is_contentious(7, 64));
     assert!(config.is_contentious(8, 64));
     assert!(!config.is_contentious(31, 16));
@@ -280,7 +286,8 @@ fn a_store_fetches_the_sectors_that_it_writes_in_part() {
     assert_eq!(system.counts().dram_reads, 2, "it is there");
 }
 
-/// The L2 of these tests has 8 banks of 4 sets with 2 lines each: sector 0 of all lines 8 n maps to one set.
+/// The L2 of these tests has 8 banks, each with 4 sets of 2 L2 lines. For every L1 line whose number is a
+/// multiple of 8, sector 0 maps to the same set.
 #[test]
 fn what_was_written_is_owed_to_dram_until_it_is_written_back() {
     let mut system = Hybrid::new(TABLE_4_1());
@@ -307,8 +314,8 @@ fn atomics_stay_in_the_buffer_until_another_access_needs_the_line() {
     assert_eq!(system.counts().buffer_hits, 1);
 }
 
-/// Runs random operations of sixteen compute units on 12 lines, with fills and eviction notices at random
-/// times.
+/// Runs random operations of sixteen compute units on 12 lines. Lines and eviction notices in flight are
+/// delivered at random times.
 fn random(config: Config, seed: u64, steps: u32) -> Result<(), Violation> {
     let mut system = SystemWithData::new(config);
     let mut state = seed;

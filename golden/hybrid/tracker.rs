@@ -6,28 +6,28 @@ use std::collections::BTreeSet;
 use crate::untimed::Geometry;
 use crate::untimed::lines::Lines;
 
-/// Configuration of the trackers.
+/// Configuration of the sharing trackers.
 #[derive(Clone, Copy, Debug)]
 pub struct TrackerConfig {
-    /// Number of trackers. Each serves its own group of compute units and queries no other tracker (section
-    /// 4.3).
+    /// Number of trackers. Each serves its own group of compute units, and does not query the other trackers
+    /// (section 4.3).
     pub count: usize,
-    /// Geometry of each tracker, in L1 lines.
+    /// Sets and ways of each tracker, counted in L1 lines.
     pub geometry: Geometry,
-    /// Sharers that an entry lists.
+    /// Which sharers of a line a tracker entry lists.
     pub list: SharerList,
 }
 
-/// Sharers that a tracker entry lists.
+/// Which sharers of a line a tracker entry lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharerList {
-    /// All sharers, one bit per L1.
+    /// All L1s that received the line, as a bit vector with one bit per L1.
     All,
     /// Only the L1 that received the line most recently.
     Last,
 }
 
-/// One tracker. It numbers the compute units that it serves from 0.
+/// One sharing tracker. It numbers the compute units that it serves from 0.
 #[derive(Clone, Debug)]
 pub struct Tracker {
     list: SharerList,
@@ -36,20 +36,21 @@ pub struct Tracker {
 
 #[derive(Clone, Debug)]
 struct Entry {
-    /// L1s that hold the line, at least one.
+    /// L1s that the entry lists as holders of its line; at least one.
     sharers: BTreeSet<usize>,
-    /// Round-robin position at which the search for a supplier starts.
+    /// Number of the L1 at which the round-robin search for the next supplier starts.
     turn: usize,
 }
 
 impl Tracker {
-    /// Creates an empty tracker.
+    /// Creates a sharing tracker without entries.
     #[must_use]
     pub fn new(config: &TrackerConfig) -> Self {
         Self { list: config.list, lines: Lines::new(config.geometry) }
     }
 
-    /// Selects the L1 that supplies a line to `to`, round robin among the other sharers.
+    /// Selects the L1 that supplies a line to the L1 of compute unit `to`. Selects round robin among the
+    /// sharers of the line other than `to`.
     pub fn supplier(&mut self, line: u64, to: usize) -> Option<usize> {
         let Entry { sharers, turn } = self.lines.find(line)?;
         let supplier = sharers.range(*turn..).chain(&*sharers).copied().find(|sharer| *sharer != to)?;
@@ -57,7 +58,7 @@ impl Tracker {
         Some(supplier)
     }
 
-    /// Lists an L1 as a sharer of a line that it received.
+    /// Lists an L1 as a sharer of a line that this L1 has received.
     pub fn add(&mut self, line: u64, sharer: usize) {
         match (self.lines.find(line), self.list) {
             (None, _) => {
@@ -70,7 +71,7 @@ impl Tracker {
         }
     }
 
-    /// Removes an L1 that no longer holds a line from the sharers.
+    /// Removes an L1 from the sharers of a line that this L1 no longer holds.
     pub fn remove(&mut self, line: u64, sharer: usize) {
         let Some(entry) = self.lines.note(line) else { return };
         entry.sharers.remove(&sharer);
@@ -79,12 +80,12 @@ impl Tracker {
         }
     }
 
-    /// Removes the entry of a line, so that no L1 supplies it anymore.
+    /// Removes the tracker entry of a line, so that the tracker names no L1 as its supplier.
     pub fn forget(&mut self, line: u64) {
         self.lines.remove(line);
     }
 
-    /// Removes all entries, as at the end of a kernel.
+    /// Removes all tracker entries, as at the end of a kernel.
     pub fn clear(&mut self) {
         self.lines.clear();
     }

@@ -1,10 +1,10 @@
-//! # The set hash of NVIDIA Fermi
+//! # Hash function of NVIDIA Fermi from address to cache set
 
 use serde::Deserialize;
 
 use super::{Function, IndexScheme};
 
-/// Configuration of the hash, which has no parameters.
+/// Configuration of the Fermi set hash, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Fermi {}
 

@@ -1,17 +1,18 @@
-//! # Remainder of a division by a polynomial (khairy2015 section 4.3)
+//! # Cache set index as the remainder of a polynomial division (khairy2015 section 4.3)
 
 use serde::Deserialize;
 
 use super::{Function, IndexScheme, Poly};
 
-/// Configuration of the polynomial index.
+/// Configuration of the polynomial set index.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct IPoly {
-    /// Modulus; bit `k` is the coefficient of `x^k`.
+    /// Polynomial by which the line number is divided; bit `k` is the coefficient of `x^k`.
     polynomial: u32,
-    /// Number of low byte-address bits that the index depends on.
+    /// Number of low address bits on which the index depends. Addresses are byte addresses.
     addr_bits: u32,
-    /// True if index bit 0 is the coefficient of the highest power; false if it is the constant term.
+    /// True if index bit 0 is the coefficient of the highest power in the remainder; false if it is the
+    /// constant term.
     reversed: bool,
 }
 

@@ -1,10 +1,10 @@
-//! # Low bits of the line number
+//! # Cache set index from the low bits of the line number
 
 use serde::Deserialize;
 
 use super::{Function, IndexScheme};
 
-/// Configuration of the linear index, which has no parameters.
+/// Configuration of the linear set index, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Linear {}
 

@@ -1,6 +1,6 @@
-//! Decoded program of the interpreter. Every operand is a slot, which names a row of the registers of a warp.
-//! Registers, predicates, constants and special registers all have rows, so that every operand is read in the
-//! same way.
+//! Decoded form of a program, which the interpreter executes. Every operand is a slot, which names a register
+//! row of a warp: the values of one register in all lanes. Predicates, constants and special registers have
+//! rows like ordinary registers, so that every operand is read in the same way.
 
 use isa::lanes::{alu, alu32, carry_add, compare, compare32, convert, tensor};
 use isa::program::{Dst, Form, Guard, Inst, Op, Program, Reg, Src};
@@ -10,34 +10,35 @@ use rustc_hash::FxHashMap;
 use super::registers::{Longs, Registers, Row, Slot};
 use super::{LANES, Launch};
 
-/// Program in decoded form.
+/// Program in the decoded form that the interpreter executes.
 pub(super) struct Code {
     pub(super) insts: Vec<DecodedInst>,
-    /// Initial registers of a warp: constants in place, everything else zero.
+    /// Initial register rows of a warp: constants have their values, everything else is zero.
     pub(super) initial: Registers,
-    /// Number of rows of 32 and of 64 bits that hold registers; constants and special registers follow.
+    /// Number of 32-bit rows and of 64-bit rows that hold registers. Rows of constants and special registers
+    /// follow them.
     pub(super) register_rows: [usize; 2],
-    /// Special registers in use, with their slots.
+    /// Special registers that the program uses, with their slots.
     pub(super) specials: Vec<(Special, Slot)>,
-    /// Number of different operands that slots can name.
+    /// Number of different operands in the program: registers, predicates, constants and special registers.
     pub(super) places: usize,
-    /// True if undefined registers are tracked.
+    /// True if the interpreter tracks undefined register values.
     pub(super) follows_undefined: bool,
 }
 
-/// Instruction with its operands as slots.
+/// Instruction of the decoded program, with slots as operands.
 pub(super) struct DecodedInst {
     pub(super) op: Op,
     pub(super) guard: Option<Slot>,
     pub(super) base: Slot,
     pub(super) dsts: [Slot; 4],
     pub(super) srcs: [Slot; 6],
-    /// True if the second source is present; it is the thread count of a barrier.
+    /// True if the instruction has a second source operand. For a barrier, that operand is the thread count.
     pub(super) has_count: bool,
 }
 
 impl DecodedInst {
-    /// Executes an instruction that accesses only registers, in the lanes of a mask.
+    /// Executes an instruction that accesses only registers, in the lanes that `mask` selects.
     #[inline]
     pub(super) fn compute(&self, registers: &mut Registers, mask: u32) {
         let [a, b, c, ..] = self.srcs;
@@ -120,16 +121,18 @@ impl DecodedInst {
                     registers.write_longs(*part, &whole.map(|value| value >> at & kept), mask);
                 }
             }
-            // Instructions that access memory, other threads or the control flow are executed elsewhere.
+            // Instructions that access memory or other threads, or that change the control flow, are executed
+            // elsewhere.
             _ => {}
         }
     }
 }
 
-/// Builder of the rows: registers first, then constants and special registers in order of first use.
+/// Builder of the register rows of a warp: registers come first, then constants and special registers in the
+/// order of their first use.
 struct Layout<'a> {
     program: &'a Program,
-    /// Row of each register.
+    /// Row that is assigned to each register, by register number.
     registers: Vec<Row>,
     initial: Registers,
     constants: FxHashMap<(u64, bool), Slot>,
@@ -137,7 +140,7 @@ struct Layout<'a> {
     places: u32,
 }
 
-/// Decodes a program: assigns a slot to every operand.
+/// Decodes a program: assigns a slot (register row) to every operand.
 pub(super) fn decode(program: &Program) -> Code {
     let (registers, register_rows) = register_rows(program);
     let [words, longs] = register_rows;
@@ -164,8 +167,9 @@ pub(super) fn decode(program: &Program) -> Code {
     }
 }
 
-/// Assigns a row to every register, and returns the number of rows of 32 and of 64 bits. A register that any
-/// instruction uses as 64 bits wide has a 64-bit row. In physical form, it has two 32-bit rows instead.
+/// Assigns a row to every register, and returns the number of 32-bit rows and of 64-bit rows. A register that
+/// any instruction uses as a 64-bit value gets a 64-bit row. In physical form (after register allocation), it
+/// has two 32-bit rows instead.
 fn register_rows(program: &Program) -> (Vec<Row>, [usize; 2]) {
     let count = usize::from(program.regs);
     if program.form == Form::Physical {
@@ -241,7 +245,7 @@ impl Layout<'_> {
         slot
     }
 
-    /// Appends a row that holds `value` in every lane.
+    /// Appends a register row that holds `value` in every lane, and returns its slot.
     fn append(&mut self, value: u64, is_long: bool) -> Slot {
         let Registers { words, longs, .. } = &mut self.initial;
         let row = if is_long {
@@ -256,13 +260,14 @@ impl Layout<'_> {
     }
 }
 
-/// Returns the values of `a` in the lanes of the mask `chosen`, and those of `b` in the other lanes.
+/// Returns the values of `a` in the lanes that the mask `chosen` selects, and those of `b` in the other
+/// lanes.
 #[inline]
 fn select<T: Copy>(chosen: u32, a: &[T; LANES], b: &[T; LANES]) -> [T; LANES] {
     std::array::from_fn(|lane| if chosen & 1 << lane != 0 { a[lane] } else { b[lane] })
 }
 
-/// True if an instruction computes with 64-bit operands. Its constants then have rows of that width.
+/// True if an instruction computes with 64-bit operands, so that its constants need 64-bit rows.
 fn computes_wide(op: &Op) -> bool {
     match op {
         Op::Alu(op) => !op.is_word(),

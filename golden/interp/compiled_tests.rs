@@ -1,9 +1,10 @@
-//! PTX instructions that compilers of various ages emit and other code rarely uses, checked against results
-//! computed here.
+//! Tests of PTX instructions that compilers emit but handwritten code rarely uses. Results are compared with
+//! values that these tests compute themselves.
 
 use super::spaces::tests::{ran, results};
 
-/// Sets `%r2` and `%r3` to words that differ between threads, with bytes and halves of both signs.
+/// PTX code that sets `%r2` and `%r3` to words that differ between threads. Their bytes and halves include
+/// positive and negative values.
 const WORDS: &str = "mad.lo.u32 %r2, %r0, 0x9e3779b9, 0x80ff7f01; mad.lo.u32 %r3, %r0, 0x85ebca6b, 0x7f80ff02;\n";
 const THREADS: u32 = 32;
 
@@ -12,13 +13,15 @@ fn words(thread: u32) -> [u32; 2] {
     [word(0x9e37_79b9, 0x80ff_7f01), word(0x85eb_ca6b, 0x7f80_ff02)]
 }
 
-/// Runs one instruction on the two words of [`WORDS`], and compares the results with `expected`.
+/// Runs one SIMD video instruction on the two words that [`WORDS`] sets in each thread, and compares the
+/// results with `expected`.
 fn video(instruction: &str, expected: impl Fn(u32, u32) -> u32) {
     let wanted: Vec<u32> = (0..THREADS).map(words).map(|[a, b]| expected(a, b)).collect();
     assert_eq!(results("", THREADS, &format!("{WORDS}{instruction}")), wanted, "{instruction}");
 }
 
-/// Applies `f` to each pair of corresponding bytes of two words, and returns the word of the results.
+/// Applies `f` to each pair of corresponding bytes of two words, and returns the word that consists of the
+/// four results.
 fn bytewise(a: u32, b: u32, f: impl Fn(u8, u8) -> u8) -> u32 {
     let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
     u32::from_le_bytes([0, 1, 2, 3].map(|i| f(a[i], b[i])))
@@ -48,8 +51,9 @@ fn simd_video_instructions_work_on_bytes_and_halves() {
 
 #[test]
 fn selectors_and_masks_of_video_instructions_pick_parts() {
-    // Bytes 3 and 2 of the second input and 1 and 0 of the first, plus the second input; only bytes 3 and 0
-    // are replaced.
+    // The selector `.b7610` forms a word from bytes 3 and 2 of the second input and bytes 1 and 0 of the
+    // first. The second input is added to it bytewise. The mask `.b30` replaces only bytes 3 and 0 of the
+    // destination.
     video("vadd4.u32.u32.u32 %r1.b30, %r2.b7610, %r3, 0xaabbccdd;", |a, b| {
         let picked = b & 0xffff_0000 | a & 0xffff;
         bytewise(picked, b, u8::wrapping_add) & 0xff00_00ff | 0x00bb_cc00
@@ -74,7 +78,8 @@ fn scalar_video_instructions_pick_clamp_and_add() {
 
 #[test]
 fn pairs_of_halves_are_two_operations_in_one() {
-    // Half-precision pairs (t, 2) and (3, t): small integers, whose sums and products are exact too.
+    // Thread t operates on the half-precision pairs (t, 2) and (3, t). Sums and products of such small
+    // integers are exact.
     let pairs = "cvt.rn.f16.u32 %rs1, %r0; cvt.rn.f16.u32 %rs2, 2; cvt.rn.f16.u32 %rs3, 3;\n\
                  mov.b32 %r2, {%rs1, %rs2}; mov.b32 %r3, {%rs3, %rs1};\n";
     let back = "mov.b32 {%rs4, %rs5}, %r4; cvt.rzi.s32.f16 %r5, %rs4; cvt.rzi.s32.f16 %r6, %rs5; mad.lo.s32 %r1, %r6, 1000, %r5;";
@@ -176,7 +181,7 @@ fn constant_expressions_follow_the_rules_of_c() {
 
 #[test]
 fn brains_compute_like_the_upper_halves_of_singles() {
-    // Thread t operates on the numbers t and -2, which are exact.
+    // Thread t operates on the numbers t and -2, which bfloat16 represents exactly.
     let body =
         "cvt.rn.f32.u32 %f1, %r0; mov.f32 %f2, 0fC0000000; cvt.rn.bf16.f32 %rs1, %f1; cvt.rn.bf16.f32 %rs2, %f2;\n";
     let single = |value: f32| value.to_bits() >> 16;
@@ -235,7 +240,7 @@ fn what_triton_writes_for_a_softmax_of_sm_100_runs() {
 #[test]
 fn atomics_of_halves_change_their_own_half_of_a_word() {
     let file = ".global .align 4 .u32 word;";
-    // 32 additions of 1 in the lower half, and 32 of 2 in the upper half.
+    // Each of the 32 threads atomically adds 1 to the lower half of a word, and 2 to its upper half.
     let add = |ty: &str, one: u32, two: u32| {
         format!(
             "mov.b16 %rs1, {one}; mov.b16 %rs2, {two}; mov.u64 %rd1, word; red.global.add.noftz.{ty} [%rd1], %rs1;\n\
@@ -246,7 +251,7 @@ fn atomics_of_halves_change_their_own_half_of_a_word() {
     assert_eq!(results(file, 32, &add("bf16", 0x3f80, 0x4000)), [0x4280_4200; 32]);
     let pairs = "mov.u64 %rd1, word; red.add.noftz.bf16x2 [%rd1], 0x40003f80; bar.sync 0; ld.global.u32 %r1, [word];";
     assert_eq!(results(file, 32, pairs), [0x4280_4200; 32]);
-    // Each thread in turn increments the counter by one.
+    // Each thread increments the 16-bit counter by one, with a compare-and-swap loop.
     let swap = "mov.u64 %rd1, word; mov.b16 %rs1, 0;\n\
                 again: add.u16 %rs2, %rs1, 1; atom.cas.b16 %rs3, [%rd1+2], %rs1, %rs2; setp.ne.b16 %p1, %rs3, %rs1;\n\
                 mov.b16 %rs1, %rs3; @%p1 bra again; bar.sync 0; ld.global.u32 %r1, [word];";
@@ -256,7 +261,7 @@ fn atomics_of_halves_change_their_own_half_of_a_word() {
 #[test]
 fn matrices_are_loaded_through_a_generic_address() {
     let file = ".shared .align 16 .b8 tile[128];";
-    // Row t of the matrix holds t in each of its words.
+    // Each word in row t of the matrix has the value t.
     let body = "shl.b32 %r2, %r0, 4; and.b32 %r3, %r2, 127; cvt.u64.u32 %rd1, %r3; mov.u64 %rd2, tile; cvta.shared.u64 %rd3, %rd2;\n\
                 add.s64 %rd4, %rd3, %rd1; and.b32 %r4, %r0, 7; st.v4.u32 [%rd4], {%r4, %r4, %r4, %r4}; bar.sync 0;";
     let found = results(file, 32, &format!("{body} ldmatrix.sync.aligned.m8n8.x1.b16 {{%r1}}, [%rd4];"));

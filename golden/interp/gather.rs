@@ -1,7 +1,7 @@
 //! Synchronization between threads: barriers of a CTA, and exchanges between the lanes of a warp.
 //!
-//! A warp arrives at a barrier with all lanes that have not exited, and counts as 32 threads. An exchange
-//! with a member mask takes place among the members that have not exited. These members must execute it
+//! A warp arrives at a barrier with all lanes that have not exited, and counts as 32 threads. In an exchange
+//! with a member mask, all members that have not exited take part. These members must execute the exchange
 //! together.
 
 use isa::lanes::{ConvergenceFault, VoteMode, WarpInputs, WarpOp, warp};
@@ -13,12 +13,12 @@ use super::undefined::Step;
 use super::warp::{Arrival, Warp, lanes};
 use super::{BARRIERS, Cta, FaultKind, InterpError, LANES};
 
-/// Fault together with the number of its thread.
+/// Fault, preceded by the number of the thread that caused it.
 type Fault = (usize, FaultKind);
-/// Result of executing an instruction.
+/// Result of executing an instruction: success, or a fault.
 type Outcome = Result<(), Fault>;
 
-/// Returns the lanes of a mask whose member masks equal that of the given lane.
+/// Returns those lanes of `mask` whose member mask equals the member mask of lane `lane`.
 fn agreeing(members: &Words, mask: u32, lane: usize) -> u32 {
     lanes(mask).filter(|other| members[*other] == members[lane]).fold(0, |all, other| all | 1 << other)
 }
@@ -37,7 +37,7 @@ impl Cta<'_> {
         let a: Longs = std::array::from_fn(|lane| if acts(lane) { values[lane] } else { 0 });
         let (b, c, pred) = (words(y), words(z), registers.truth(x) & mask);
         let members = op.members().map_or([mask; LANES], |source| words(inst.srcs[source]));
-        // Lanes with the same member mask form a group. Checks that each group is complete.
+        // Lanes with the same member mask form a group. The loop checks that each group is complete.
         let mut rest = mask;
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
@@ -73,8 +73,8 @@ impl Cta<'_> {
         Ok(())
     }
 
-    /// Returns the live lanes of a warp whose next instruction is not an exit. Other lanes do not wait for a
-    /// lane that is about to exit.
+    /// Returns the lanes of a warp that an exchange or barrier must wait for: live lanes whose next
+    /// instruction is not an exit. A lane that is about to exit is not waited for.
     fn awaited_lanes(&self, warp: usize) -> u32 {
         let Warp { alive, ref stack, .. } = self.warps[warp];
         let stands = |lane: &usize| stack.iter().rfind(|entry| entry.mask >> lane & 1 != 0).map(|entry| entry.pc);
@@ -82,7 +82,8 @@ impl Cta<'_> {
         lanes(alive).filter(is_awaited).fold(0, |mask, lane| mask | 1 << lane)
     }
 
-    /// Executes a barrier whose number, and possibly thread count, are operands.
+    /// Executes a barrier instruction whose barrier number is an operand. The thread count may be another
+    /// operand.
     pub(super) fn arrive_at_named_barrier(
         &mut self,
         warp: usize,
@@ -109,7 +110,7 @@ impl Cta<'_> {
         }
     }
 
-    /// Returns the value of a barrier operand, on which all arriving lanes must agree.
+    /// Returns the value of a barrier operand, or a fault unless it is the same in all arriving lanes.
     fn uniform_operand(
         &self,
         warp: usize,
@@ -130,8 +131,8 @@ impl Cta<'_> {
         Err((first + fault.lane() as usize, FaultKind::Convergence(fault)))
     }
 
-    /// Returns a fault unless all live lanes of a warp, except those about to exit, arrive at a barrier
-    /// together.
+    /// Returns a fault unless all live lanes of a warp arrive at a barrier together. Lanes that are about to
+    /// exit need not arrive.
     fn check_whole(&self, warp: usize, kind: BarrierKind, lanes: u32) -> Outcome {
         let Warp { first, alive, .. } = self.warps[warp];
         let live = if lanes == alive { alive } else { self.awaited_lanes(warp) };
@@ -143,7 +144,8 @@ impl Cta<'_> {
         Err((first + fault.lane() as usize, FaultKind::Convergence(fault)))
     }
 
-    /// Executes the arrival of a warp at a barrier, where it waits or continues depending on `kind`.
+    /// Executes the arrival of a warp at a barrier. Depending on `kind`, the warp then waits there or
+    /// continues.
     pub(super) fn arrive_at_barrier(&mut self, warp: usize, kind: BarrierKind, arrival: Arrival) -> Outcome {
         self.check_whole(warp, kind, arrival.lanes)?;
         match kind {
@@ -153,19 +155,19 @@ impl Cta<'_> {
         Ok(())
     }
 
-    /// Records that a warp arrives at a barrier and waits.
+    /// Records that a warp has arrived at a barrier and waits there.
     fn arrive(&mut self, warp: usize, arrival: Arrival) {
         self.warps[warp].barrier = Some(arrival);
         self.open_if_complete(arrival.id);
     }
 
-    /// Records that a warp arrives at a barrier and continues (`bar.arrive`).
+    /// Records that a warp has arrived at a barrier and continues without waiting (`bar.arrive`).
     fn arrive_without_waiting(&mut self, id: u8) {
         self.arrived[usize::from(id)] += LANES as u32;
         self.open_if_complete(id);
     }
 
-    /// Opens all barriers that are complete, after a warp has ended.
+    /// Opens all barriers that the end of a warp has made complete.
     pub(super) fn open_all(&mut self) {
         if self.warps.iter().all(|warp| warp.barrier.is_none()) {
             return;
@@ -179,13 +181,13 @@ impl Cta<'_> {
         }
     }
 
-    /// Yields the warps that wait at a barrier, with their arrivals.
+    /// Yields the warps that wait at barrier `id`, with their arrivals.
     fn waiting(&self, id: u8) -> impl Iterator<Item = (usize, Arrival)> {
         let at = self.warps.iter().enumerate().filter_map(|(warp, one)| Some((warp, one.barrier?)));
         at.filter(move |(_, arrival)| arrival.id == id)
     }
 
-    /// True if a barrier has all arrivals that it waits for.
+    /// True if all threads for which a barrier waits have arrived.
     fn is_complete(&self, id: u8) -> bool {
         let count = self.waiting(id).count();
         let Some((warp, arrival)) = self.waiting(id).next() else { return false };
@@ -195,7 +197,8 @@ impl Cta<'_> {
         }
     }
 
-    /// Returns the thread count that a waiting warp gave for its barrier, if any.
+    /// Returns the thread count that a warp waiting at a barrier has specified, or `None` if it has specified
+    /// none.
     fn expected_threads(&self, warp: usize, Arrival { pc, lanes, .. }: Arrival) -> Option<u32> {
         let inst: &DecodedInst = &self.code.insts[pc as usize];
         let is_counted = matches!(inst.op, Op::BarrierWith(_)) && inst.has_count;
@@ -203,7 +206,7 @@ impl Cta<'_> {
         is_counted.then(read).filter(|count| *count != 0)
     }
 
-    /// Releases the warps at a barrier and delivers the result of a reduction.
+    /// Releases the warps that wait at a barrier, and delivers the result of a barrier reduction to them.
     fn open(&mut self, id: u8) {
         let waiting: Vec<_> = self.waiting(id).collect();
         let code = self.code;
@@ -220,7 +223,8 @@ impl Cta<'_> {
                 Op::BarrierWith(BarrierKind::Any) => u32::from(held > 0),
                 _ => held,
             };
-            // The livelock detector counts a reduction as progress, like a changed value in memory.
+            // The livelock detector treats the result of a reduction as progress, as it does a changed value
+            // in memory.
             self.has_changed = true;
             self.warps[warp].registers.write_words(inst.dsts[0], &[result; LANES], mask);
         }
@@ -228,7 +232,8 @@ impl Cta<'_> {
         self.arrived[usize::from(id)] = 0;
     }
 
-    /// Returns the fault for a CTA in which no warp can run; it names a thread that waits in vain.
+    /// Returns the fault for a deadlocked CTA, in which no warp can run. The fault names a thread that waits
+    /// at a barrier.
     pub(super) fn deadlock_error(&self) -> InterpError {
         let waiting = self.warps.iter().filter_map(|warp| Some((warp.first, warp.barrier?)));
         let fault = |(first, Arrival { lanes, pc, .. }): (usize, Arrival), kind| {

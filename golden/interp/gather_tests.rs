@@ -24,7 +24,7 @@ fn votes_and_masks_name_the_lanes_that_are_there() {
 
 #[test]
 fn lanes_that_have_run_ahead_wait_for_those_still_in_the_loop() {
-    // Lane t runs t iterations; after the loop, all lanes have reconverged.
+    // Lane t runs t iterations of the loop; after the loop, all lanes have reconverged.
     let body = "mov.u32 %r2, 0; mov.u32 %r3, 0; L: setp.ge.u32 %p1, %r2, %r0; @%p1 bra E; vote.ballot.b32 %r4, %p1;\n\
                 activemask.b32 %r5; add.u32 %r3, %r3, %r5; add.u32 %r2, %r2, 1; bra L;\n\
                 E: activemask.b32 %r6; mad.lo.u32 %r1, %r6, 1000, %r3;";
@@ -36,7 +36,7 @@ fn an_exchange_among_named_members_does_not_wait_for_others() {
     let body =
         "mov.u32 %r1, 0; setp.ge.u32 %p1, %r0, 2; @%p1 bra L; shfl.sync.idx.b32 %r1, %r0, 1, 31, 3; L: bar.sync 0;";
     assert_eq!(results("", 4, body), [1, 1, 0, 0]);
-    // An exchange does not wait for lanes that exit, whichever path runs first.
+    // An exchange does not wait for lanes that exit on the other path of a branch, whichever path runs first.
     let left = "setp.ge.u32 %p1, %r0, 2; @!%p1 bra L; exit; L: vote.sync.ballot.b32 %r1, 1, -1;";
     assert_eq!(results("", 4, left)[..2], [3, 3]);
     let right = "setp.ge.u32 %p1, %r0, 2; @%p1 bra END; vote.sync.ballot.b32 %r1, 1, -1; bar.sync 0; st.global.u32 [%rd11], %r1; END: ret;";
@@ -45,7 +45,7 @@ fn an_exchange_among_named_members_does_not_wait_for_others() {
 
 #[test]
 fn tiles_of_a_warp_exchange_among_their_own_members() {
-    // Tiles of 4 lanes in a warp of 10: the last tile has only two.
+    // A warp of 10 threads is divided into tiles of 4 lanes; the last tile has only two lanes.
     let body = "and.b32 %r2, %r0, 28; mov.u32 %r3, 15; shl.b32 %r3, %r3, %r2; redux.sync.add.u32 %r1, %r0, %r3;\n\
                 setp.eq.u32 %p1, %r0, 5; vote.sync.ballot.b32 %r4, %p1, %r3; vote.sync.any.pred %p2, %p1, %r3;\n\
                 and.b32 %r5, %r0, 1; match.any.sync.b32 %r6, %r5, %r3; match.all.sync.b32 %r7|%p3, %r2, %r3; bar.warp.sync %r3;\n\
@@ -81,8 +81,8 @@ fn lanes_that_need_others_which_are_elsewhere_stop_the_launch() {
         (parted("bar.sync 0;"), "`barrier.sync` in the lanes 0x00000007 of a warp in which 0x000000ff".to_owned()),
         (parted("bar.arrive 1, 32;"), "`barrier.arrive` in the lanes 0x00000007 of a warp".to_owned()),
         (parted("barrier.red.popc.u32 %r1, 0, 1;"), "`barrier.red` in the lanes 0x00000007 of a warp".to_owned()),
-        // The member mask of every lane names the lane and its neighbor, but the neighbor's mask names other
-        // lanes.
+        // The member mask of each lane names this lane and the next one, so neighboring lanes have different
+        // member masks.
         (
             "mov.u32 %r2, 3; shl.b32 %r2, %r2, %r0; redux.sync.add.u32 %r1, %r0, %r2;".to_owned(),
             "names the members 0x00000003, but the lanes 0x00000002 of these".to_owned(),
@@ -99,7 +99,8 @@ fn barriers_count_threads_and_reduce_predicates() {
                   bar.red.or.pred %p3, 1, %p1; @%p2 add.u32 %r1, %r1, 100; @%p3 add.u32 %r1, %r1, 10;";
     assert_eq!(results("", 8, reduce), [13; 8]);
     assert_eq!(results("", 2, reduce), [112; 2]);
-    // The first warp produces, the second consumes; only the second waits at the barrier.
+    // The first warp stores a value and arrives at the barrier without waiting. The second warp waits at the
+    // barrier, then loads the value.
     let pair = ".shared .u32 s; setp.ge.u32 %p1, %r0, 32; @%p1 bra TAKE; st.shared.u32 [s], 7; bar.arrive 1, 64;\n\
                 mov.u32 %r1, 1; bra DONE; TAKE: bar.sync 1, 64; ld.shared.u32 %r1, [s]; DONE:";
     let words = results("", 48, pair);
@@ -123,7 +124,8 @@ fn the_lanes_of_a_warp_agree_on_a_barrier() {
         let error = ran("", 8, &format!("{one}{barrier}")).unwrap_err();
         assert!(error.contains(&fault), "{error}\n{fault}");
     }
-    // Lanes disabled by a guard have no influence; warps may use different barriers.
+    // Three threads: all of them use barrier 1. Different warps, as opposed to lanes of one warp, may use
+    // different barriers.
     assert_eq!(results("", 3, &format!("{one}barrier.sync %r2;")), [7; 3]);
     let each = "mov.u32 %r1, 7; shr.u32 %r2, %r0, 5; bar.sync %r2, 32;";
     assert_eq!(results("", 64, each), [7; 64]);

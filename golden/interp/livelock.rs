@@ -1,9 +1,11 @@
 //! Detects livelock: warps that spin forever, for example on a lock that is never released.
 //!
-//! If no value in memory changes and no CTA ends for a long time, every warp is watched for a while. A warp
+//! If no value in memory changes and no warp ends for a long time, every warp is observed for a while. A warp
 //! that returns to an earlier state (same next instruction, lanes and registers) reads the same memory again,
-//! so it loops forever. If all warps do so, or wait for one that does, the launch never ends.
-//! A kernel that counts or stores changes a register or memory, so it is never reported.
+//! so it loops forever. If every warp loops in this way, or waits for a warp that does, the launch never
+//! ends.
+//! A loop that increments a counter or stores new values changes a register or memory, so it is never
+//! reported.
 
 use std::fmt;
 
@@ -13,22 +15,22 @@ use super::registers::Registers;
 use super::warp::Entry;
 use super::{Cta, InterpError};
 
-/// Number of warp instructions without a change after which the warps are first watched.
+/// Number of warp instructions without progress after which the detector starts to observe the warps.
 const PATIENCE: u64 = 1 << 18;
-/// Number of warp instructions for which the warps are watched. This number and [`PATIENCE`] double after
-/// each watch that proves no livelock.
+/// Number of warp instructions for which the warps are observed. This number and [`PATIENCE`] double each
+/// time that no livelock is proven.
 const STEPS: u64 = 1 << 17;
-/// Maximum number of warps that the message lists.
+/// Maximum number of warps that the error message lists.
 const LISTED: usize = 16;
 
-/// Livelocked launch: looping warps, and warps that wait for them.
+/// Livelocked launch, with the warps that loop and the warps that wait for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Livelocked {
     /// Source file of the kernel.
     pub file: String,
     /// Name of the livelocked kernel.
     pub kernel: String,
-    /// Number of warp instructions executed.
+    /// Number of warp instructions that the launch has executed.
     pub warp_instructions: u64,
     /// Number of resident CTAs that have not ended.
     pub resident: usize,
@@ -36,10 +38,10 @@ pub struct Livelocked {
     pub warps: Vec<LoopingWarp>,
 }
 
-/// Position of a warp in a livelocked launch.
+/// Warp of a livelocked launch, with the position where it loops or waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopingWarp {
-    /// CTA index of the warp.
+    /// Index of the CTA to which the warp belongs.
     pub cta: [u32; 3],
     /// Number of the warp in its CTA.
     pub warp: usize,
@@ -47,7 +49,7 @@ pub struct LoopingWarp {
     pub pc: u32,
     /// Source line of the warp's next instruction.
     pub line: u32,
-    /// Name of the construct at which the warp waits; `None` if the warp is looping.
+    /// What the warp waits at, such as `barrier`; `None` if the warp is looping.
     pub waits: Option<&'static str>,
 }
 
@@ -71,25 +73,25 @@ impl fmt::Display for Livelocked {
     }
 }
 
-/// Livelock detector of a launch.
+/// Livelock detector for one launch.
 pub(super) struct Livelock {
-    /// Number of warp instructions since the last change.
+    /// Number of warp instructions since memory, a warp or a CTA last made progress.
     quiet: u64,
     patience: u64,
     steps: u64,
     watched: Option<FxHashMap<Name, WatchedWarp>>,
 }
 
-/// Identifier of a warp: CTA index, and number of the warp in the CTA.
+/// Identifier of a warp: index of its CTA, and number of the warp in the CTA.
 type Name = ([u32; 3], usize);
 
 struct WatchedWarp {
     seen: State,
-    /// True if the warp has returned to the recorded state.
+    /// True if the warp has returned to its recorded state, so that it loops forever.
     back: bool,
 }
 
-/// State that, together with memory, determines the further execution of a warp.
+/// State of a warp that, together with the contents of memory, determines what the warp does next.
 #[derive(PartialEq, Eq)]
 struct State {
     stack: Vec<Entry>,
@@ -103,7 +105,7 @@ impl Default for Livelock {
 }
 
 impl Livelock {
-    /// Restarts the detection after a change of memory or of the resident CTAs.
+    /// Restarts the detection after progress, such as a change of memory or a new CTA.
     pub(super) fn restart(&mut self) {
         self.quiet = 0;
         self.watched = None;
@@ -137,7 +139,7 @@ impl Livelock {
         known.back
     }
 
-    /// True if it is proven that none of the given CTAs will ever end.
+    /// True if the recorded states prove that none of the given CTAs will ever end.
     pub(super) fn is_proven(&self, ctas: &[Cta<'_>]) -> bool {
         let is_back = |name: Name| self.watched.as_ref().is_some_and(|all| all.get(&name).is_some_and(|one| one.back));
         let running = |cta: &Cta<'_>| (0..cta.warps.len()).filter(|warp| cta.can_run(*warp)).collect::<Vec<_>>();
@@ -151,7 +153,8 @@ impl State {
         Self { stack: one.stack.clone(), registers: one.registers.clone() }
     }
 
-    /// True if the warp has the recorded stack: a fast check before all registers are compared.
+    /// True if the SIMT stack of the warp equals the recorded one. This quick check precedes the comparison
+    /// of all registers.
     fn is_at(&self, cta: &Cta<'_>, warp: usize) -> bool {
         self.stack == cta.warps[warp].stack
     }

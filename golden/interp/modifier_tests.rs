@@ -1,19 +1,20 @@
-//! Tests every PTX modifier on every type: the result must be exact, or the instruction refused with the name
-//! of the unsupported modifier. The references are a software implementation of IEEE 754 and 128-bit
-//! integers.
-//! Also tests PTX instructions that expand into several instructions and write a register or guard that they
-//! also read.
+//! Tests the PTX modifiers on every type. The result must be exact, or the instruction must be refused with a
+//! message that names the unsupported modifier. The expected results come from a software implementation of
+//! IEEE 754 and from 128-bit integers.
+//!
+//! Also tests PTX instructions that the compiler expands into several instructions. Their destination may be
+//! a register or guard that they also read.
 
 use rustc_apfloat::ieee::{Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
 use super::spaces::tests::ran;
 
-/// Bit layout of a type, with the registers for operands `a`, `b`, `c` and the result.
+/// Bit layout of a data type, and the registers of that type for operands `a`, `b`, `c` and the result.
 struct Format {
     name: &'static str,
     bits: u32,
-    /// Number of fraction bits of a float; 0 for integers.
+    /// Number of fraction bits of a floating-point type; 0 for an integer type.
     fraction: u32,
     nan: u64,
     registers: [&'static str; 4],
@@ -62,7 +63,7 @@ impl Format {
         u64::MAX >> (64 - self.bits)
     }
 
-    /// Returns the encoding of positive infinity.
+    /// Returns the bit pattern of positive infinity.
     fn infinity(&self) -> u64 {
         (self.sign() - 1) >> self.fraction << self.fraction
     }
@@ -79,17 +80,18 @@ impl Format {
         if x & self.infinity() == 0 { x & self.sign() } else { x }
     }
 
-    /// Applies `.sat` to a result.
+    /// Applies the modifier `.sat` to a result: clamps it to the range from 0 to 1, and turns NaN into 0.
     fn clamp(&self, x: u64) -> u64 {
         if self.is_nan(x) || x & self.sign() != 0 { 0 } else { x.min(self.one()) }
     }
 
-    /// Applies `.relu` to a result.
+    /// Applies the modifier `.relu` to a result: turns negative numbers into 0.
     fn rectify(&self, x: u64) -> u64 {
         if !self.is_nan(x) && x & self.sign() != 0 { 0 } else { x }
     }
 
-    /// Returns zeros, subnormals, both ends of every relevant binade, infinities and NaN, in both signs.
+    /// Returns test values of both signs: zeros, subnormals, values at the ends of binades (ranges between
+    /// powers of two), infinities and NaN.
     fn floats(&self) -> Vec<u64> {
         let unit = 1 << self.fraction;
         let (one, infinity) = (self.one(), self.infinity());
@@ -112,7 +114,8 @@ impl Format {
         signed.chain([self.nan, (infinity + 1) | self.sign()]).collect()
     }
 
-    /// Returns integers at both ends of the range, around zero, and at the limits of narrower types.
+    /// Returns test values: integers at both ends of the type's range, around zero, and at the limits of
+    /// narrower types.
     fn integers(&self) -> Vec<u64> {
         let ends = [7, 8, 11, 15, 16, 24, 31, 32, 53, 63].into_iter().flat_map(|bit| {
             let power = 1u64 << bit;
@@ -131,7 +134,8 @@ impl Format {
         if self.name.starts_with('s') { (-half, half - 1) } else { (0, 2 * half - 1) }
     }
 
-    /// Emits the move of operand `at` from `%rd{2 + at}` to its register.
+    /// Returns PTX code that moves operand number `at` from register `%rd{2 + at}` to the register of its
+    /// type.
     fn put(&self, at: usize) -> String {
         let (wide, to) = (LONGS[at], self.registers[at]);
         match (self.fraction > 0, self.bits) {
@@ -143,7 +147,7 @@ impl Format {
         }
     }
 
-    /// Emits the move of the result to `%rd5`.
+    /// Returns PTX code that moves the result from the register of its type to `%rd5`.
     fn take(&self) -> String {
         let from = self.registers[3];
         match (self.fraction > 0, self.bits) {
@@ -156,7 +160,8 @@ impl Format {
     }
 }
 
-/// Runs an instruction once per input set; `{a}`, `{b}`, `{c}` and `{d}` stand for its operands.
+/// Runs an instruction once per set of inputs, each in its own thread. In its text, `{a}`, `{b}` and `{c}`
+/// stand for the operands, and `{d}` for the destination.
 fn run(instruction: &str, [from, to]: [&Format; 2], inputs: &[[u64; 3]]) -> Result<Vec<u64>, String> {
     let numbers: Vec<String> = inputs.iter().flatten().map(|x| format!("{x:#x}")).collect();
     let file = format!(".global .align 8 .b64 in[{}] = {{{}}};", numbers.len(), numbers.join(", "));
@@ -174,14 +179,14 @@ fn run(instruction: &str, [from, to]: [&Format; 2], inputs: &[[u64; 3]]) -> Resu
     Ok(low.into_iter().zip(high).map(|(low, high)| u64::from(high) << 32 | u64::from(low)).collect())
 }
 
-/// Returns every pair of values, with a third value that cycles through all.
+/// Returns every pair of values, extended to a triple by a third value that cycles through all values.
 fn triples(values: &[u64]) -> Vec<[u64; 3]> {
     let third = |i: usize, j: usize| values[(5 * i + 3 * j + 1) % values.len()];
     let pairs = values.iter().enumerate().flat_map(|(i, a)| values.iter().enumerate().map(move |(j, b)| (i, j, a, b)));
     pairs.map(|(i, j, a, b)| [*a, *b, third(i, j)]).collect()
 }
 
-/// Runs an instruction on every input and compares the results with a reference.
+/// Runs an instruction on every set of inputs and compares the results with those that `expected` computes.
 fn check(instruction: &str, formats: [&Format; 2], inputs: &[[u64; 3]], expected: &dyn Fn([u64; 3]) -> u64) {
     for inputs in inputs.chunks(1024) {
         let results = run(instruction, formats, inputs).unwrap_or_else(|error| panic!("{instruction}: {error}"));
@@ -192,7 +197,7 @@ fn check(instruction: &str, formats: [&Format; 2], inputs: &[[u64; 3]], expected
     }
 }
 
-/// Returns every choice of at most one word from each group.
+/// Returns every combination of modifiers that takes at most one modifier from each group.
 fn choices<'w>(groups: &[&[&'w str]]) -> Vec<Vec<&'w str>> {
     groups.iter().fold(vec![Vec::new()], |all, group| {
         let with = |chosen: &Vec<&'w str>, word: Option<&&'w str>| chosen.iter().chain(word).copied().collect();
@@ -227,13 +232,14 @@ fn ieee<F: Float>(opcode: &str, [a, b, c]: [u64; 3], round: Round) -> u64 {
     result.value.to_bits() as u64
 }
 
-/// Returns the reference result of a floating-point instruction with its modifiers.
+/// Returns the expected result of a floating-point instruction with the modifiers `words`.
 fn float(format: &Format, opcode: &str, words: &[&str], inputs: [u64; 3]) -> u64 {
     let has = |word| words.contains(&word);
     let flush = |x| if has("ftz") { format.flush(x) } else { x };
     let [a, b, c] = inputs.map(|x| flush(x & format.mask()));
     let number = |x: u64| if format.is_nan(x) { format.nan } else { x };
-    // Order of the numbers, with -0 before +0.
+    // Maps a floating-point bit pattern to an integer such that the integers have the order of the numbers;
+    // -0 comes before +0.
     let rank = |x: u64| if x & format.sign() != 0 { -i128::from(x & !format.sign()) - 1 } else { i128::from(x) };
     let pick = |first_wins: fn(i128, i128) -> bool| match (format.is_nan(a), format.is_nan(b)) {
         (true, true) => format.nan,
@@ -262,8 +268,8 @@ fn float(format: &Format, opcode: &str, words: &[&str], inputs: [u64; 3]) -> u64
     }
 }
 
-/// Opcode, number of inputs, and the modifiers that `.f16` (scalar and pairs), `.f32` and `.f64` accept (PTX
-/// ISA).
+/// For each opcode: number of inputs, and the modifiers that the PTX ISA permits for `.f16` (scalar and
+/// pairs), `.f32` and `.f64`. `None` marks a type that the opcode does not support.
 const FLOATS: &[(&str, usize, [Option<&str>; 3])] = &[
     ("add", 2, [Some("rn ftz sat"), Some("rn rz rm rp ftz sat"), Some("rn rz rm rp")]),
     ("sub", 2, [Some("rn ftz sat"), Some("rn rz rm rp ftz sat"), Some("rn rz rm rp")]),
@@ -293,7 +299,7 @@ fn every_modifier_of_floating_point_arithmetic_is_honoured_or_refused() {
             for words in &all {
                 let dotted: String = words.iter().map(|word| format!(".{word}")).collect();
                 let instruction = format!("{opcode}{dotted}.{} {{d}}, {operands};", format.name);
-                // `.sat` and `.relu` exclude each other.
+                // The modifiers `.sat` and `.relu` exclude each other.
                 let takes = |word: &str| {
                     takes.split(' ').any(|legal| legal == word) && (word != "relu" || !words.contains(&"sat"))
                 };
@@ -311,7 +317,7 @@ fn every_modifier_of_floating_point_arithmetic_is_honoured_or_refused() {
                 }
                 check(&instruction, [format; 2], &inputs, &|input| float(format, opcode, words, input));
                 if format.bits == 16 {
-                    // Uses another set of inputs in the upper halves.
+                    // Tests `.f16x2`: the upper halves of the words hold other inputs than the lower halves.
                     let paired: Vec<[u64; 3]> = inputs
                         .iter()
                         .zip(inputs.iter().rev())
@@ -345,7 +351,7 @@ fn the_least_and_the_largest_of_three_honour_every_modifier() {
     }
 }
 
-/// Converts a double to another format with a single rounding.
+/// Converts a double to another floating-point format, with a single rounding.
 fn narrow(format: &Format, x: f64, round: Round) -> u64 {
     let soft = Double::from_bits(x.to_bits().into());
     let bits = match format.bits {
@@ -365,7 +371,8 @@ fn widen(format: &Format, x: u64) -> f64 {
     f64::from_bits(wide.to_bits() as u64)
 }
 
-/// Returns the result of `cvt` in a register of the destination width, or of 32 bits for 8-bit types.
+/// Returns the expected result of `cvt`, as it appears in a register of the destination's width. For 8-bit
+/// destination types, the register has 32 bits.
 fn convert([from, to]: [&Format; 2], words: &[&str], x: u64) -> u64 {
     let has = |word| words.contains(&word);
     let round = mode(words);
@@ -406,8 +413,8 @@ fn convert([from, to]: [&Format; 2], words: &[&str], x: u64) -> u64 {
     held((exact as i128).clamp(low, high))
 }
 
-/// True if a conversion accepts these modifiers (PTX ISA, `cvt`), except for `.sat` where nothing can
-/// saturate.
+/// True if the PTX ISA permits these modifiers for a conversion (`cvt`). Does not check whether `.sat` is
+/// permitted on a conversion that cannot saturate.
 fn is_conversion([from, to]: [&Format; 2], words: &[&str]) -> bool {
     let rounds = words.iter().find(|word| word.starts_with('r'));
     let (integral, floating) = (rounds.is_some_and(|word| word.len() == 3), rounds.is_some_and(|word| word.len() == 2));
@@ -433,7 +440,8 @@ fn every_modifier_of_conversions_is_honoured_or_refused() {
     for (from, to) in formats.iter().flat_map(|from| formats.iter().map(move |to| (*from, *to))) {
         let mut values = from.integers();
         if from.fraction > 0 {
-            // Adds all values from -3 to 3 in steps of 1/2, and the limits of the integer types.
+            // Adds multiples of 1/2 from -3 to 3, and the integer test values, which include the limits of
+            // the integer types.
             let integers = INTEGERS.iter().flat_map(Format::integers).map(|x| x as i64 as f64);
             let halves = (-6..7).map(|x| f64::from(x) / 2.0);
             values = from.floats();
@@ -456,8 +464,8 @@ fn every_modifier_of_conversions_is_honoured_or_refused() {
     }
 }
 
-/// Tests integer instructions with their modifiers against exact results; illegal combinations must be
-/// refused.
+/// Tests integer instructions with their modifiers against exact results. Illegal combinations of modifiers
+/// must be refused.
 #[test]
 fn every_modifier_of_integer_arithmetic_is_honoured_or_refused() {
     let all = choices(&[&["lo", "hi", "wide"], &["sat"], &["ftz"]]);
@@ -480,7 +488,7 @@ fn every_modifier_of_integer_arithmetic_is_honoured_or_refused() {
             let wide = integer(if format.name.starts_with('s') { "s64" } else { "u64" }, 2 * format.bits.min(32));
             let is_wide = has("wide") && is_product;
             let to = if is_wide { &wide } else { format };
-            // The addend of a widening product is wide.
+            // A widening product (`.wide`) has an addend of the wide type.
             let instruction = format!("{opcode}{dotted}.{} {{d}}, {operands};", format.name);
             let instruction = if is_wide { instruction.replace("{c}", wide.registers[2]) } else { instruction };
             if !is_legal {
@@ -516,8 +524,8 @@ fn every_modifier_of_integer_arithmetic_is_honoured_or_refused() {
     }
 }
 
-/// Tests the special cases that the PTX ISA lists for these approximations. For all other inputs, the result
-/// must be the nearest value of the upper word.
+/// Tests the special cases that the PTX ISA lists for approximate reciprocal and square root of doubles. For
+/// all other inputs, the upper 32-bit word of the result must be the nearest value.
 #[test]
 fn approximations_in_double_precision_read_and_write_the_upper_word_alone() {
     let nan = 0x7fff_ffff_0000_0000;
@@ -531,11 +539,11 @@ fn approximations_in_double_precision_read_and_write_the_upper_word_alone() {
         (1, infinity, infinity),
         (0xf_ffff_ffff_ffff, infinity, infinity),
         (infinity, 0, 0),
-        // NaN that differs from infinity only in the lower word.
+        // This NaN differs from infinity only in the lower 32-bit word, which the instructions ignore.
         (infinity + 1, 0, 0),
         (F64.nan, nan, nan),
         (F64.nan | minus | 5, nan, nan),
-        // The first result is subnormal: 2^-1023.
+        // The exact first result, 2^-1023, is subnormal, so 0 is expected.
         (1023f64.exp2().to_bits(), 0, ((-511.5f64).exp2().to_bits() + (1 << 31)) >> 32 << 32),
         (1023f64.exp2().to_bits() | minus, minus, nan),
         (1.0f64.to_bits() | 0xffff_ffff, 1.0f64.to_bits(), 1.0f64.to_bits()),
@@ -587,8 +595,9 @@ fn approximate_quotients_by_the_largest_numbers_are_zero() {
     assert_eq!(full[0], u64::from((1f32 / f32::from_bits(large as u32)).to_bits()));
 }
 
-/// PTX instructions that expand into several instructions. The first string lists the operands that are
-/// written. `D`, `A`, `B`, `C` are words, `P`, `Q`, `R` predicates.
+/// PTX instructions that the compiler expands into several instructions. The first string lists the operands
+/// that the instruction writes. In the instruction, `D`, `A`, `B` and `C` are words, and `P`, `Q` and `R` are
+/// predicates.
 const SEVERAL: &[(&str, &str)] = &[
     ("PQ", "setp.lt.f16x2 P|Q, A, B;"),
     ("PQ", "setp.geu.xor.f16x2 P|Q, A, B, R;"),
@@ -619,8 +628,9 @@ const SEVERAL: &[(&str, &str)] = &[
 fn what_an_instruction_of_several_writes_may_be_what_it_reads() {
     let setup = "mad.lo.u32 %r2, %r0, 0x9e3779b9, 0x3c01bc00; mad.lo.u32 %r3, %r0, 0x85ebca6b, 0x3bff4001; mul.lo.u32 %r4, %r0, 0x40f3;\n\
                  setp.gt.u32 %p1, %r4, 0x80000; setp.lt.s32 %p2, %r2, %r3; and.b32 %r5, %r2, 4; setp.eq.u32 %p3, %r5, 0;";
-    // `[d, p, q]` are the registers of D, P and Q, which `first` initializes. The expected result comes from
-    // a run in which they differ from all registers that the instruction reads.
+    // Runs an instruction with the registers `[d, p, q]` for the operands D, P and Q; `first` is code that
+    // initializes them. The expected result comes from a run in which these registers differ from all
+    // registers that the instruction reads.
     let run = |text: &str, [d, p, q]: [&str; 3], guard: &str, first: &str| {
         let names = [("A", "%r2"), ("B", "%r3"), ("C", "%r4"), ("R", "%p3"), ("D", d), ("P", p), ("Q", q)];
         let statements = text.split_inclusive(';').map(str::trim).filter(|text| !text.is_empty());

@@ -1,5 +1,5 @@
-//! Orders in which warps and CTAs run. A program must not rely on any of them: if two orders leave different
-//! bytes, its result depends on the order.
+//! Orders in which the interpreter runs warps and CTAs. A program must not rely on any particular order. If
+//! two orders leave different bytes in memory, the result of the program depends on the order.
 
 use super::code::{Code, decode};
 use super::livelock::{Livelock, livelock};
@@ -8,29 +8,32 @@ use super::warps::Watcher;
 use super::{Counts, Cta, InterpError, Launch, Sms, check, ctas, run_steps};
 use crate::memory::FlatMemory;
 
-/// Maximum number of instructions that a warp runs per turn, unless it has to wait earlier.
+/// Maximum number of instructions that a warp runs per turn. The turn ends earlier if the warp must wait.
 const BURST: u64 = 1 << 12;
-/// Maximum number of instructions that a CTA runs per turn, unless it ends earlier.
+/// Maximum number of warp instructions that a CTA runs per turn. The turn ends earlier if the CTA ends.
 const TURN: u64 = 1 << 17;
-/// Number of turn lengths in a random order: 1, 2, 4 and so on up to 2^10 instructions.
+/// Number of different turn lengths in a random order. The lengths are powers of two, from 1 to 2^10
+/// instructions.
 const RANDOM_BURSTS: u64 = 11;
 
 /// Order in which warps and CTAs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// CTAs run one after the other, beginning with the first warp of each CTA. If a CTA does not end within
+    /// CTAs run one after the other, and each CTA starts with its first warp. If a CTA does not end within
     /// its turn, further CTAs start while it continues.
     Forward,
-    /// All CTAs that fit are resident; the last warp of the last CTA runs first.
+    /// As many CTAs as fit are resident. Of these, the CTA that started last runs first, starting with its
+    /// last warp.
     Backward,
-    /// Round robin over the warps, one instruction each.
+    /// All warps run round robin, one instruction at a time.
     Turns,
-    /// Random warps of random CTAs run for random numbers of instructions, from this seed.
+    /// Randomly selected warps of randomly selected CTAs run for random numbers of instructions. The number
+    /// is the seed of the random generator.
     Random(u64),
 }
 
 impl Order {
-    /// All orders but [`Order::Forward`], to find results that depend on the order.
+    /// All orders except [`Order::Forward`]. They serve to find results that depend on the order.
     pub const OTHERS: [Order; 8] = [
         Order::Backward,
         Order::Turns,
@@ -43,7 +46,7 @@ impl Order {
     ];
 }
 
-/// Runs a launch to its end, one CTA after the other.
+/// Runs a launch to its end in [`Order::Forward`]: one CTA after the other.
 ///
 /// # Errors
 /// Returns an error if the launch does not fit its kernel, a thread performs an illegal operation, or warps
@@ -52,8 +55,8 @@ pub fn run(launch: &Launch<'_>, memory: &mut FlatMemory) -> Result<Counts, Inter
     run_in(Order::Forward, launch, Sms { count: 1, ctas: usize::MAX }, memory)
 }
 
-/// Runs a launch like [`run_in`] in [`Order::Forward`], and finds registers that a thread uses before it has
-/// written them. Each read is reported once, with the first thread that executes it.
+/// Runs a launch in [`Order::Forward`], and finds registers that a thread uses before it has written them.
+/// Each such read in the program is reported once, with the first thread that executes it.
 ///
 /// # Errors
 /// Returns the same errors as [`run`].
@@ -78,7 +81,7 @@ pub fn run_finding_undefined(
     Ok((Counts { thread_instructions }, reads))
 }
 
-/// Runs a launch to its end in the given order, with as many resident CTAs as the SMs hold.
+/// Runs a launch to its end in the given order. The number of resident CTAs is what the SMs hold.
 ///
 /// # Errors
 /// Returns the same errors as [`run`].
@@ -102,7 +105,7 @@ pub fn run_in(order: Order, launch: &Launch<'_>, sms: Sms, memory: &mut FlatMemo
     Ok(Counts { thread_instructions: residents.ctas.iter().map(|cta| cta.executed).sum() })
 }
 
-/// CTAs that have not started.
+/// Grid of a launch, with the CTAs that have not started.
 struct Grid<'a, I> {
     launch: &'a Launch<'a>,
     code: &'a Code,
@@ -110,10 +113,10 @@ struct Grid<'a, I> {
     at_once: usize,
 }
 
-/// Resident CTAs. The next CTA of the grid reuses the state of one that has ended.
+/// Resident CTAs of a launch. When a CTA has ended, the next CTA of the grid reuses its memory and registers.
 pub(super) struct Residents<'a, 'm> {
     pub(super) ctas: Vec<Cta<'a>>,
-    /// True if no CTA can join before another one ends.
+    /// True if no further CTA can become resident before a resident CTA ends.
     pub(super) is_full: bool,
     memory: &'m mut FlatMemory,
     livelock: Livelock,
@@ -127,7 +130,7 @@ impl<'a, 'm> Residents<'a, 'm> {
         Self { ctas: Vec::new(), is_full: false, memory, livelock: Livelock::default(), issued: 0, has_ended: false }
     }
 
-    /// Adds one more resident CTA.
+    /// Makes one more CTA resident.
     pub(super) fn join(&mut self, launch: &'a Launch<'a>, code: &'a Code, index: [u32; 3]) -> Result<(), InterpError> {
         let mut cta = Cta::new(launch, code)?;
         cta.begin(index);
@@ -136,13 +139,13 @@ impl<'a, 'm> Residents<'a, 'm> {
         Ok(())
     }
 
-    /// Starts a CTA in the state of one that has ended.
+    /// Starts a new CTA, which reuses the memory and registers of a CTA that has ended.
     pub(super) fn replace(&mut self, cta: usize, index: [u32; 3]) {
         self.ctas[cta].begin(index);
         self.livelock.restart();
     }
 
-    /// Runs one instruction of a warp that is able to run.
+    /// Runs one instruction of a warp that does not wait and has not ended.
     #[inline]
     pub(super) fn issue(&mut self, cta: usize, warp: usize, watcher: Option<Watcher<'_>>) -> Result<(), InterpError> {
         let one = &mut self.ctas[cta];
@@ -159,7 +162,7 @@ impl<'a, 'm> Residents<'a, 'm> {
         ran
     }
 
-    /// Runs a warp until it must wait, for at most `most` instructions.
+    /// Runs a warp until it must wait or has run `most` instructions.
     fn burst(&mut self, cta: usize, warp: usize, most: u64) -> Result<(), InterpError> {
         let end = self.issued + most;
         while self.issued < end && self.ctas[cta].can_run(warp) {
@@ -168,7 +171,8 @@ impl<'a, 'm> Residents<'a, 'm> {
         Ok(())
     }
 
-    /// Runs a CTA for one turn. Its warps take shorter turns, starting with the first or the last warp.
+    /// Runs a CTA for one turn. Within it, the warps of the CTA take shorter turns, in ascending order or, if
+    /// `is_backward` is true, in descending order.
     fn turn(&mut self, cta: usize, is_backward: bool) -> Result<(), InterpError> {
         let end = self.issued + TURN;
         let last = self.ctas[cta].warps.len() - 1;
@@ -184,7 +188,7 @@ impl<'a, 'm> Residents<'a, 'm> {
         self.ctas.iter().all(Cta::is_done)
     }
 
-    /// Adds the next CTA of the grid, if there is one and it fits. Returns true if a CTA was added.
+    /// Makes the next CTA of the grid resident, if there is one and it fits. Returns true if a CTA was added.
     fn admit(&mut self, grid: &mut Grid<'a, impl Iterator<Item = [u32; 3]>>) -> Result<bool, InterpError> {
         let next = if self.ctas.len() < grid.at_once { grid.rest.next() } else { None };
         self.is_full = next.is_none();
@@ -215,7 +219,8 @@ impl<'a, 'm> Residents<'a, 'm> {
 
     fn backward(&mut self, grid: &mut Grid<'a, impl Iterator<Item = [u32; 3]>>) -> Result<(), InterpError> {
         while self.admit(grid)? {}
-        // Indices of resident CTAs in order of their start; the CTA that started last is at the end.
+        // Indices of the resident CTAs, sorted by the time of their start; the CTA that started last is at
+        // the end.
         let mut rooms: Vec<usize> = (0..self.ctas.len()).collect();
         while !self.is_done() {
             for at in (0..rooms.len()).rev() {
@@ -235,13 +240,14 @@ impl<'a, 'm> Residents<'a, 'm> {
     fn randomly(&mut self, grid: &mut Grid<'a, impl Iterator<Item = [u32; 3]>>, seed: u64) -> Result<(), InterpError> {
         while self.admit(grid)? {}
         let mut random = Random(seed);
-        // Indices of resident CTAs that have not ended.
+        // Indices of the resident CTAs that have not ended.
         let mut live: Vec<usize> = (0..self.ctas.len()).collect();
         while !live.is_empty() {
             let at = random.below(live.len());
             let cta = live[at];
             let warps = self.ctas[cta].warps.len();
-            // A CTA that has not ended has at least one warp that can run.
+            // The search below finds a warp, because a CTA that has not ended has at least one warp that can
+            // run.
             let first = random.below(warps);
             let warp = (0..warps).map(|turn| (first + turn) % warps).find(|&warp| self.ctas[cta].can_run(warp));
             let most = 1 << random.below(RANDOM_BURSTS as usize);

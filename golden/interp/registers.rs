@@ -1,63 +1,67 @@
-//! Registers of a warp, stored as rows: one value per lane. An instruction therefore computes on whole rows.
-//! Values of 32 and of 64 bits have rows of their own, and a predicate is a mask of lanes.
+//! Registers of a warp, stored as rows: a row holds the value of one register in every lane, and an
+//! instruction computes on whole rows. Registers of 32 and of 64 bits have separate rows. A predicate is a
+//! mask with one bit per lane.
 
 use std::borrow::Cow;
 
 use super::LANES;
 use super::warp::lanes;
 
-/// Row of 32-bit values.
+/// Register row of 32-bit values, one per lane.
 pub(super) type Words = [u32; LANES];
-/// Row of 64-bit values.
+/// Register row of 64-bit values, one per lane.
 pub(super) type Longs = [u64; LANES];
 
-/// Row of an absent source.
+/// Register row of zeros, which an absent 32-bit source operand reads.
 const NO_WORDS: &Words = &[0; LANES];
-/// Row of an absent source.
+/// Register row of zeros, which an absent 64-bit source operand reads.
 pub(super) const NO_LONGS: &Longs = &[0; LANES];
 
-/// Operand of an instruction.
+/// Operand of an instruction, as a reference to a register row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
-    /// Number of the operand: registers, predicates, then constants and special registers.
+    /// Number of the operand in the program. Registers come first, then predicates, then constants and
+    /// special registers.
     pub(super) place: u32,
     pub(super) row: Row,
-    /// True if the value has 64 bits.
+    /// True if the instruction uses the operand as a 64-bit value. Always true for constants and special
+    /// registers.
     pub(super) wide: bool,
 }
 
-/// Row that holds an operand.
+/// Register row or rows that hold an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Row {
-    /// Absent operand: reads as 0, and drops what is written.
+    /// Absent operand: it reads as 0, and values written to it are discarded.
     None,
-    /// Row of 32-bit values.
+    /// Row of 32-bit values, given by its number.
     Word(u32),
-    /// Row of 64-bit values.
+    /// Row of 64-bit values, given by its number.
     Long(u32),
-    /// Two adjacent rows of 32-bit values: the lower and the upper half of a 64-bit value.
+    /// Two consecutive rows of 32-bit values, which hold the lower and the upper half of a 64-bit value. The
+    /// number is that of the first row.
     Split(u32),
-    /// Predicate.
+    /// Predicate register, which has one bit per lane.
     Pred {
         at: u32,
-        /// True if the predicate is used inverted.
+        /// True if the instruction uses the inverse of the predicate.
         negated: bool,
     },
 }
 
 impl Slot {
-    /// True if both slots name the same operand.
+    /// True if both slots refer to the same operand.
     pub(super) fn is_same(self, other: Slot) -> bool {
         self.place == other.place
     }
 
-    /// Returns a mask of all bits of the operand: 32 or 64 ones.
+    /// Returns a mask that covers all bits of the operand: 32 or 64 ones.
     pub(super) fn width(self) -> u64 {
         if self.wide { u64::MAX } else { u32::MAX.into() }
     }
 }
 
-/// All rows of a warp.
+/// All register rows of a warp.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Registers {
     pub(super) words: Vec<Words>,
@@ -92,8 +96,8 @@ impl Registers {
         }
     }
 
-    /// Returns the mask of lanes in which a predicate is true. An operand of another type counts as true
-    /// unless it is 0.
+    /// Returns the mask of lanes in which a predicate is true. An operand that is not a predicate counts as
+    /// true in lanes where its value is not 0.
     #[inline(always)]
     pub(super) fn truth(&self, slot: Slot) -> u32 {
         match slot.row {
@@ -109,7 +113,8 @@ impl Registers {
         lanes(u32::MAX).filter(|&lane| values[lane] != 0).fold(0, |mask, lane| mask | 1 << lane)
     }
 
-    /// Returns the value of an operand in one lane: 0 or 1 for a predicate, not inverted.
+    /// Returns the value of an operand in one lane. A predicate yields 0 or 1, and an inversion of the
+    /// predicate is ignored.
     #[inline]
     pub(super) fn read(&self, slot: Slot, lane: usize) -> u64 {
         match slot.row {
@@ -124,7 +129,7 @@ impl Registers {
         }
     }
 
-    /// Writes a value in one lane. A predicate becomes true unless the value is 0.
+    /// Writes a value to an operand in one lane. A predicate becomes true if the value is not 0.
     #[inline]
     pub(super) fn write(&mut self, slot: Slot, lane: usize, value: u64) {
         match slot.row {
@@ -142,7 +147,8 @@ impl Registers {
         }
     }
 
-    /// Writes 32-bit values, zero extended, in the lanes of a mask.
+    /// Writes 32-bit values to an operand, in the lanes that `mask` selects. A 64-bit operand receives them
+    /// zero-extended.
     #[inline(always)]
     pub(super) fn write_words(&mut self, slot: Slot, values: &Words, mask: u32) {
         match slot.row {
@@ -151,7 +157,8 @@ impl Registers {
         }
     }
 
-    /// Writes 64-bit values, truncated to the width of the register, in the lanes of a mask.
+    /// Writes 64-bit values to an operand, in the lanes that `mask` selects. They are truncated to the
+    /// operand's width.
     #[inline(never)]
     pub(super) fn write_longs(&mut self, slot: Slot, values: &Longs, mask: u32) {
         match slot.row {
@@ -161,7 +168,8 @@ impl Registers {
         }
     }
 
-    /// Writes 0 or 1, the lane's bit of `bits`, in each lane of `mask`.
+    /// Writes 0 or 1 to an operand, in the lanes that `mask` selects. The value for a lane is its bit in
+    /// `bits`.
     #[inline]
     pub(super) fn write_bits(&mut self, slot: Slot, bits: u32, mask: u32) {
         match slot.row {
@@ -175,7 +183,7 @@ impl Registers {
     }
 }
 
-/// Replaces the values in the lanes of a mask.
+/// Replaces the values of a register row in the lanes that `mask` selects.
 #[inline(always)]
 fn merge<T: Copy>(row: &mut [T; LANES], values: &[T; LANES], mask: u32) {
     if mask == u32::MAX {

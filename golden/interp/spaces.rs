@@ -1,7 +1,7 @@
-//! Memory accesses of a warp: all state spaces with their bounds.
+//! Memory accesses of a warp, for all state spaces. Every access is checked against the bounds of its space.
 //!
-//! The lanes of most accesses lie in one window of memory and access the same or adjacent elements. Such an
-//! access is checked once for all lanes. Any other access is performed lane by lane, in ascending order.
+//! Usually, all lanes access the same element, or adjacent elements, in one window of memory. Such an access
+//! is checked once for all lanes. Any other access is performed lane by lane, in ascending order.
 
 use std::ops::Range;
 
@@ -17,10 +17,11 @@ use super::warp::{Warp, each};
 use super::{Cta, FaultKind, LANES, Launch};
 use crate::memory::FlatMemory;
 
-/// Fault together with the number of its thread.
+/// Result of a memory access: success, or a fault with the number of the faulting thread.
 type Outcome = Result<(), (usize, FaultKind)>;
 
-/// Location of an access.
+/// Location of the bytes that a thread accesses: an address in device memory, or a byte range in another
+/// space.
 enum Bytes {
     Memory(u64),
     Shared(Range<usize>),
@@ -29,8 +30,8 @@ enum Bytes {
 }
 
 impl Warp {
-    /// Returns the addresses of an access in the lanes of a mask, and 0 for other lanes. For `ldmatrix`,
-    /// lanes beyond the rows of the matrices repeat the addresses of other lanes.
+    /// Returns the address that each lane accesses, or 0 for lanes that `mask` does not select. `ldmatrix`
+    /// needs addresses only from the lanes that stand for a matrix row; the other lanes repeat them.
     #[inline]
     pub(super) fn addresses(&self, inst: &DecodedInst, mem: &MemOp, mask: u32) -> Longs {
         let base = self.registers.longs(inst.base);
@@ -49,14 +50,14 @@ impl Warp {
     }
 }
 
-/// Arrangement of the elements that a full warp accesses.
+/// Arrangement in memory of the elements that the lanes of a full warp access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pattern {
-    /// All lanes access the same element.
+    /// All lanes of the warp access the same element.
     Same,
-    /// Each lane accesses the element that follows that of the lane before.
+    /// Consecutive lanes access consecutive elements.
     Adjacent,
-    /// The lanes access elements in any other arrangement.
+    /// Any other arrangement of elements, or a warp with inactive lanes.
     Scattered,
 }
 
@@ -76,7 +77,7 @@ impl Pattern {
     }
 }
 
-/// Memory of a CTA, as an access of one of its threads sees it.
+/// State spaces that one memory access of a CTA can refer to.
 struct Spaces<'s> {
     launch: &'s Launch<'s>,
     shared_bytes: usize,
@@ -84,7 +85,7 @@ struct Spaces<'s> {
 }
 
 impl Spaces<'_> {
-    /// Returns the location of an access of thread `number`.
+    /// Returns the location that thread `number` of the CTA accesses at `address`.
     #[inline(always)]
     fn place(&self, number: usize, address: u64) -> Result<Bytes, FaultKind> {
         let Self { launch: Launch { program, params, .. }, shared_bytes, mem } = self;
@@ -108,8 +109,8 @@ impl Spaces<'_> {
         })
     }
 
-    /// Returns the range in shared memory of an access of a full warp to adjacent elements, if all of it lies
-    /// inside.
+    /// Returns the range in shared memory that a full warp accesses if its lanes access adjacent elements
+    /// from `address` on. `None` if the range is not entirely inside shared memory.
     fn shared_run(&self, address: u64) -> Option<Range<usize>> {
         let at = window("shared memory", self.shared_bytes, self.mem, address).ok()?;
         let end = at.start + LANES * at.len();
@@ -156,7 +157,7 @@ impl Cta<'_> {
             });
         };
         let row = &mut registers.words[at as usize];
-        // Bytes in which most lanes lie, with the address of the first one.
+        // Bytes of the memory buffer in which most lanes access, and the address of its first byte.
         let (base, window): (u64, &[u8]) = match mem.space {
             Space::Global => memory.around(addresses[mask.trailing_zeros() as usize]).unwrap_or_default(),
             Space::Shared => (0, shared),
@@ -182,9 +183,10 @@ impl Cta<'_> {
         })
     }
 
-    /// Loads 8 x 8 matrices of half-precision elements. All rows are read first, because a result may
-    /// overwrite an address. Then each lane receives two adjacent elements of row `lane / 4` (of that column
-    /// if transposed), from index `2 (lane mod 4)` on.
+    /// Executes `ldmatrix`: loads 8 x 8 matrices of 16-bit elements. All rows are read before any result is
+    /// written, because a result may overwrite the address register. Each lane receives the two adjacent
+    /// elements `2 (lane mod 4)` and `2 (lane mod 4) + 1` of row `lane / 4`. If the load is transposed, it
+    /// receives them from column `lane / 4`.
     pub(super) fn load_matrix(
         &mut self,
         warp: usize,
@@ -314,7 +316,8 @@ impl Cta<'_> {
     }
 }
 
-/// Returns the bytes of an access for writing. `near` is the index of the buffer that is searched first.
+/// Returns the bytes of an access for writing, or a fault if they are read-only. `near` is the index of the
+/// memory buffer that is searched first.
 #[inline(always)]
 fn writable<'b>(
     place: Bytes,
@@ -328,7 +331,7 @@ fn writable<'b>(
         Bytes::Memory(address) => memory.write_near(near, address, mem.bytes()).map_err(FaultKind::Global),
         Bytes::Shared(at) => Ok(&mut shared[at]),
         Bytes::Local(at) => Ok(&mut local[at]),
-        // Parameters are read-only: the fault names a window of 0 writable bytes.
+        // Parameters are read-only, so the fault reports a window with 0 writable bytes.
         Bytes::Params(at) => {
             let (address, bytes) = (at.start as u64, mem.bytes());
             Err(FaultKind::Window { what: "writable parameters", address, bytes, size: 0 })
@@ -336,7 +339,7 @@ fn writable<'b>(
     }
 }
 
-/// Yields the elements in `bytes`, each extended by the signedness of its type.
+/// Yields the elements in `bytes`, each sign-extended or zero-extended to 64 bits according to its type.
 #[inline]
 fn elements<'b>(mem: &MemOp, bytes: &'b [u8]) -> impl Iterator<Item = u64> + use<'b> {
     let (unused, is_signed) = (64 - mem.ty.bits(), mem.ty.is_signed());
@@ -352,7 +355,8 @@ fn elements<'b>(mem: &MemOp, bytes: &'b [u8]) -> impl Iterator<Item = u64> + use
     })
 }
 
-/// Returns the byte range of an aligned access to a window that starts at address 0.
+/// Returns the byte range of an access within a window of `size` bytes, or a fault if the access is
+/// misaligned or out of range. Addresses are relative to the start of the window.
 #[inline]
 fn window(what: &'static str, size: usize, mem: &MemOp, address: u64) -> Result<Range<usize>, FaultKind> {
     let bytes = mem.bytes();

@@ -15,8 +15,8 @@ const CONSTANTS: u64 = 0x30_0000;
 const REGISTERS: &str = ".reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<20>; .reg .f32 %f<9>;\n\
      .reg .b64 %rd<20>; .reg .f64 %fd<9>;\n";
 
-/// Runs kernel `k(out)` of a file in both register forms. Returns one word per thread: the value that `body`
-/// leaves in `%r1`. `%r0` is the thread number.
+/// Runs kernel `k(out)` with the given body, both with virtual registers and after register allocation.
+/// Returns one word per thread: the value that `body` leaves in `%r1`. `%r0` holds the thread number.
 pub(in crate::interp) fn ran(file: &str, threads: u32, body: &str) -> Result<Vec<u32>, String> {
     let text = format!(
         ".version 7.1\n.target sm_35\n.address_size 64\n{file}\n.entry k(.param .u64 out) {{\n{REGISTERS}\
@@ -106,7 +106,8 @@ fn a_generic_address_finds_its_space() {
 
 #[test]
 fn an_address_is_in_the_spaces_that_hold_it() {
-    // Result bits from bit 0 upward: global, const, shared, local, param.
+    // Each bit of the result stands for one state space, from bit 0 upward: global, const, shared, local,
+    // param.
     let asks: String = ["global", "const", "shared", "local", "param"]
         .into_iter()
         .enumerate()
@@ -122,13 +123,13 @@ fn an_address_is_in_the_spaces_that_hold_it() {
         ("mov.u64 %rd1, c; cvta.const.u64 %rd1, %rd1; add.u64 %rd1, %rd1, 8;", 0b00001),
         (".shared .u32 s; mov.u64 %rd1, s; cvta.shared.u64 %rd1, %rd1;", 0b00100),
         (".local .u32 l; mov.u64 %rd1, l; cvta.local.u64 %rd1, %rd1;", 0b01000),
-        // The parameter window lies within the global one.
+        // The address window of parameters lies within that of global memory, so both bits are set.
         ("cvta.param.u64 %rd1, out;", 0b10001),
         ("mov.u64 %rd1, 0; cvta.param.u64 %rd1, %rd1;", 0b10001),
     ] {
         assert_eq!(results(file, 1, &format!("{address} mov.u32 %r1, 0;\n{asks}")), [expected], "{address}");
     }
-    // Repeats the queries for a file without constants.
+    // Runs the same `isspacep` queries in a file that declares no constants.
     assert_eq!(results("", 1, &format!("ld.param.u64 %rd1, [out]; mov.u32 %r1, 0;\n{asks}")), [1]);
 }
 
@@ -258,7 +259,8 @@ fn atomics_return_what_was_there_before() {
         atom.shared.add.u32 %r1, [s], 2; atom.max.u32 %r2, [%rd1], 3; red.shared.add.f64 [d], 0d3FE0000000000000;\n\
         atom.acq_rel.gpu.shared.cas.b32 %r3, [s], 8, 100; bar.sync 0; ld.shared.f64 %fd1, [d];\n\
         cvt.rzi.u32.f64 %r4, %fd1; ld.shared.u32 %r5, [s]; mad.lo.u32 %r1, %r4, 1000, %r5;";
-    // Four additions of 2, a maximum with 3, and a swap for 100 that succeeds only in the first lane.
+    // The shared word receives four additions of 2 and a maximum with 3. Then lane 0 swaps it from 8 to 100,
+    // and the compare-and-swap of the other lanes fails.
     assert_eq!(results("", 4, body), [2100; 4]);
 }
 
@@ -276,7 +278,8 @@ fn carries_go_from_word_to_word() {
     let body = "mov.u32 %r2, -1; add.cc.u32 %r3, %r2, %r0; addc.cc.u32 %r4, %r2, 0; addc.u32 %r5, 0, 0;\n\
         mad.lo.cc.u32 %r6, %r2, %r2, %r2; madc.hi.u32 %r7, %r2, %r2, 0; sub.cc.u32 %r8, %r0, 1; subc.u32 %r9, 5, 0;\n\
         mad.lo.u32 %r1, %r5, 1000, %r9; sub.u32 %r7, %r7, %r2; add.u32 %r1, %r1, %r7;";
-    // (2^32-1)^2 + 2^32-1 = 2^64 - 2^32: high word -1, low word 0.
+    // The multiply-add with carry yields (2^32-1)^2 + 2^32-1 = 2^64 - 2^32: its high word is -1, its low word
+    // 0.
     assert_eq!(results("", 2, body), [4, 1005]);
 }
 

@@ -1,5 +1,6 @@
-//! Matrix products through memory, checked by matrix indices rather than by fragment. Elements are small
-//! integers, so sums are exact in any order.
+//! Tests of matrix multiply-accumulate instructions with operands in memory. Results are checked by the row
+//! and column of each element, not by the lane and register that hold it. Elements are small integers, so
+//! sums are exact in any order.
 
 use isa::alloc::allocate;
 use isa::program::Program;
@@ -13,10 +14,11 @@ const A: u64 = 0x10_0000;
 const B: u64 = 0x20_0000;
 const C: u64 = 0x30_0000;
 const D: u64 = 0x40_0000;
-/// Distance between consecutive rows or columns in memory, in elements.
+/// Distance in memory between consecutive rows, or between consecutive columns of a column-major matrix, in
+/// elements.
 const STRIDE: usize = 40;
 
-/// Returns a matrix of integers from -8 to 7.
+/// Returns a matrix of pseudorandom integers from -8 to 7, determined by `seed`.
 fn matrix(seed: usize, [rows, columns]: [usize; 2]) -> Vec<Vec<i32>> {
     let element =
         |row: usize, column: usize| (((row * 37 + column * 101 + seed * 29) * 2_654_435_761) >> 20 & 15) as i32 - 8;
@@ -34,7 +36,8 @@ fn bits(value: i32, bytes: usize) -> Vec<u8> {
     if bytes == 2 { half(value).to_le_bytes().to_vec() } else { (value as f32).to_le_bytes().to_vec() }
 }
 
-/// Stores a matrix row by row or column by column; the padding between is NaN.
+/// Returns the bytes of a matrix in row-major or column-major order. The padding between rows or columns is
+/// NaN.
 fn store_matrix(matrix: &[Vec<i32>], order: &str, bytes: usize) -> Vec<u8> {
     let mut memory = vec![0xff; 40 * STRIDE * bytes];
     for (row, elements) in matrix.iter().enumerate() {
@@ -51,7 +54,8 @@ fn names(kind: char, first: usize, count: usize) -> String {
     format!("{{{}}}", names.join(", "))
 }
 
-/// Runs `body` in one warp, in both register forms, which must agree. Returns matrix D.
+/// Runs `body` in one warp, both with virtual registers and after register allocation, and asserts equal
+/// results. Returns the bytes of matrix D.
 fn ran(body: &str, [a, b, c]: [&[u8]; 3]) -> Vec<u8> {
     let text = format!(
         ".version 7.1\n.target sm_80\n.address_size 64\n.entry k() {{ .shared .align 32 .b8 tile[4096];
@@ -111,7 +115,8 @@ fn matrices_in_every_order_and_shape_are_multiplied() {
 #[test]
 fn a_result_may_take_the_place_of_a_factor() {
     let (a, b, c) = (matrix(4, [16, 16]), matrix(5, [16, 8]), matrix(6, [16, 8]));
-    // Fragment layout of the PTX ISA: group of four lanes, and lane within the group.
+    // Computes the position of a lane in the PTX fragment layout: `%r31` is its group of four lanes, and
+    // `%r32` its number within the group.
     let body = "mov.u32 %r30, %laneid; shr.u32 %r31, %r30, 2; and.b32 %r32, %r30, 3;
          mad.lo.u32 %r33, %r31, 80, 0; mad.lo.u32 %r33, %r32, 4, %r33; cvt.u64.u32 %rd4, %r33; add.u64 %rd5, %rd0, %rd4; add.u64 %rd6, %rd1, %rd4;
          ld.global.u32 %r0, [%rd5]; ld.global.u32 %r1, [%rd5+640]; ld.global.u32 %r2, [%rd5+16]; ld.global.u32 %r3, [%rd5+656];
@@ -128,8 +133,8 @@ fn a_result_may_take_the_place_of_a_factor() {
 
 #[test]
 fn each_lane_gets_its_two_elements_of_each_matrix() {
-    // Half-precision values 0 to 255 in shared memory: four matrices with rows of 16 bytes, the last row
-    // first.
+    // Stores the values 0 to 255 in shared memory as four 8 x 8 matrices of 16-bit elements. Within each
+    // matrix, the last row is stored first.
     let body = |form: &str| {
         format!(
             "mov.u32 %r30, %laneid; shl.b32 %r31, %r30, 4; mov.u32 %r32, tile; add.u32 %r33, %r31, %r32;

@@ -8,8 +8,8 @@ use crate::memory::FlatMemory;
 
 const OUT: u64 = 0x1000_0000;
 
-/// Compiles a kernel `k(out, n)` with registers of all kinds around `body`; `%rd0` holds `out`, `%r0` the
-/// thread number in the CTA.
+/// Compiles a kernel `k(out, n)` that consists of `body` and declarations of registers of all types. `%rd0`
+/// holds the parameter `out`, and `%r0` the thread number in the CTA.
 fn kernel(body: &str) -> Program {
     let text = format!(
         ".version 7.1\n.target sm_35\n.address_size 64\n.entry k(.param .u64 out, .param .u32 n) {{\n\
@@ -43,7 +43,7 @@ fn words(memory: &FlatMemory) -> Vec<u32> {
     words.map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect()
 }
 
-/// Runs `threads` threads and returns one word per thread: the value that `body` leaves in `%r1`.
+/// Runs `body` in `threads` threads. Returns one word per thread: the value that `body` leaves in `%r1`.
 fn results(threads: u32, body: &str) -> Vec<u32> {
     let store = "mul.wide.u32 %rd39, %r0, 4; add.s64 %rd39, %rd0, %rd39; st.global.u32 [%rd39], %r1;";
     let program = kernel(&format!("{body} {store}"));
@@ -67,8 +67,8 @@ fn threads_that_have_exited_hold_no_barrier_up() {
     assert_eq!(results(4, body), [5, 5, 0, 5]);
 }
 
-/// A full warp with equal or adjacent addresses is served at once; a warp under a guard is served lane by
-/// lane.
+/// The interpreter handles a full warp with equal or adjacent addresses in one step, and a warp under a guard
+/// lane by lane. Both must have the same result.
 #[test]
 fn a_full_warp_accesses_the_same_memory_as_its_lanes_one_by_one() {
     for (space, base) in [("global", "mov.u64 %rd1, %rd0;"), ("shared", "mov.u64 %rd1, more;")] {
@@ -273,12 +273,12 @@ fn vadd_adds_vectors() {
     }
 }
 
-/// Generates random kernels with branches, loops and guards that read only written registers, so that both
-/// forms of a program must agree.
+/// Generator of random kernels with branches, loops and guards. The kernels read only registers that they
+/// have written, so their results must be the same before and after register allocation.
 struct Writer {
     state: u64,
     text: String,
-    /// Registers that are defined at this point on every path.
+    /// Numbers of the registers that are written on every path to the current position.
     words: Vec<u32>,
     wides: Vec<u32>,
     preds: Vec<u32>,
@@ -320,7 +320,8 @@ impl Writer {
         let (a, b, c) = (self.word(), self.word(), self.word());
         let (x, y, p) = (self.wide(), self.wide(), self.pred());
         let kind = self.below(10);
-        // A guarded write leaves a register defined only if it was defined before.
+        // A guarded write may leave its register unwritten. The guard is therefore used only if the register
+        // was written before.
         let known = match kind {
             0..=4 => self.words.contains(&target),
             5..=7 => self.wides.contains(&target),

@@ -1,6 +1,7 @@
 //! Finds registers that a kernel uses before it has written them, and results of shuffles from lanes that do
-//! not take part. Both are undefined on a GPU. The interpreter sets registers to zero, and a shuffle without
-//! a source lane returns the lane's own value, so the error would otherwise go unnoticed.
+//! not take part in the shuffle. Both are undefined on a GPU. In the interpreter, an unwritten register is
+//! zero, and a shuffle without a source lane returns the lane's own value. The errors would therefore go
+//! unnoticed.
 //!
 //! Every undefined bit is tracked per thread through the computations that depend on it. A read alone is
 //! harmless, and compilers emit such reads: half of a packed register, an operand that is not selected, or a
@@ -10,10 +11,10 @@
 //! - takes part in a barrier or an atomic, or
 //! - is stored where other threads can see it.
 //!
-//! A store to local memory is not a use, and loaded values are defined.
+//! A store to local memory is not a use, and loaded values are always defined.
 //!
-//! Tracking is skipped for a kernel without undefined bits: one that writes each register before reading it
-//! on all paths, and has no shuffle.
+//! Tracking is skipped for a kernel that cannot have undefined bits: it writes each register before reading
+//! it on all paths, and has no shuffle.
 
 use std::fmt;
 
@@ -27,27 +28,27 @@ use super::registers::{Longs, Registers, Row, Slot};
 use super::warp::lanes;
 use super::{LANES, Launch, thread_index};
 
-/// Maximum size of the static dataflow analysis over all basic blocks, in bits. A larger kernel is tracked
-/// without analysis.
+/// Maximum size of the static dataflow analysis, in bits summed over all basic blocks. If a kernel exceeds
+/// it, its undefined bits are always tracked.
 const MAX_FLOW_BITS: usize = 1 << 30;
-/// Maximum number of different reads recorded per CTA.
+/// Maximum number of different undefined reads that are recorded per CTA.
 const MAX_READS: usize = 64;
 
-/// Read of an undefined value, with the use that depends on it.
+/// Read of an undefined value, together with a use that depends on that value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndefinedRead {
     /// Source file of the kernel.
     pub file: String,
     /// Name of the kernel that reads the register.
     pub kernel: String,
-    /// True if a shuffle took the value from a lane that does not take part in it; false if the register was
-    /// unwritten.
+    /// True if the value is the result of a shuffle from a lane that does not take part; false if it is an
+    /// unwritten register.
     pub is_shuffled: bool,
-    /// Name of the register in the source; empty if the source does not name the value.
+    /// Name of the register in the source code; empty if the value has no name there.
     pub register: String,
-    /// Source line of the read.
+    /// Source line of the instruction that reads the undefined value.
     pub line: u32,
-    /// Source line of the use.
+    /// Source line of the instruction that uses the value, such as a branch or a store.
     pub use_line: u32,
     /// CTA index of the thread.
     pub cta: [u32; 3],
@@ -71,8 +72,8 @@ impl fmt::Display for UndefinedRead {
     }
 }
 
-/// True if some path reads a register or predicate before writing it, or if a shuffle may have no source
-/// lane.
+/// True if a path of the program may read a register or predicate before writing it, or if the program has a
+/// shuffle.
 pub(super) fn reads_undefined(program: &Program) -> bool {
     if program.insts.iter().any(|inst| matches!(inst.op, Op::Warp(WarpOp::Shuffle { .. }))) {
         return true;
@@ -83,8 +84,8 @@ pub(super) fn reads_undefined(program: &Program) -> bool {
     if cfg.blocks.len().saturating_mul(words * 64) > MAX_FLOW_BITS {
         return true;
     }
-    // Registers written on every path to the start of a block. Blocks not yet visited start with all
-    // registers written.
+    // For each basic block: registers that are written on every path to its start. The initial value for a
+    // block that has not been visited is "all registers".
     let mut written = vec![vec![u64::MAX; words]; cfg.blocks.len()];
     written[0].fill(0);
     let (mut waiting, mut seen) = (vec![0], vec![false; cfg.blocks.len()]);
@@ -112,7 +113,8 @@ pub(super) fn reads_undefined(program: &Program) -> bool {
     })
 }
 
-/// Marks the registers that an instruction writes unconditionally.
+/// Marks in `written` the registers that an instruction writes unconditionally. An instruction with a guard
+/// marks none.
 fn define(program: &Program, inst: &Inst, written: &mut [u64]) {
     if inst.guard.is_none() {
         let preds = inst.dest_preds().map(|pred| usize::from(program.regs) + usize::from(pred));
@@ -121,27 +123,28 @@ fn define(program: &Program, inst: &Inst, written: &mut [u64]) {
     }
 }
 
-/// Yields the slots of registers and predicates that an instruction reads.
+/// Yields the operand numbers of the registers and predicates that an instruction reads.
 fn reads<'p>(program: &'p Program, inst: &'p Inst) -> impl Iterator<Item = usize> + 'p {
     let preds = inst.source_preds().map(|pred| usize::from(program.regs) + usize::from(pred));
     inst.source_regs().flat_map(|reg| places(program, reg)).chain(preds)
 }
 
-/// Returns the slots of a register: two for a wide register in the physical form.
+/// Returns the operand numbers of a register: two for a 64-bit register after register allocation, otherwise
+/// one.
 fn places(program: &Program, Reg { index, wide }: Reg) -> std::ops::RangeInclusive<usize> {
     let index = usize::from(index);
     index..=index + usize::from(wide && program.form == Form::Physical)
 }
 
-/// Instruction that made a value undefined.
+/// Instruction that introduced an undefined value: the read of an unwritten register, or a shuffle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Origin {
     pc: u32,
-    /// Slot that the instruction read unwritten; `None` for a shuffle without a source lane.
+    /// Number of the unwritten operand that the instruction read; `None` for a shuffle without a source lane.
     place: Option<u32>,
 }
 
-/// Use of an undefined value.
+/// Use of an undefined value, for example in a branch or a store.
 struct Use {
     origin: Origin,
     pc: u32,
@@ -155,19 +158,20 @@ pub(super) struct Step {
     pub(super) pc: u32,
     /// Number of the warp in its CTA.
     pub(super) warp: usize,
-    /// Running lanes, followed by those of them in which the guard holds.
+    /// Mask of the running lanes. The mask in `acting` selects those of them in which the guard is true.
     pub(super) running: u32,
     pub(super) acting: u32,
     pub(super) cta: [u32; 3],
 }
 
-/// Undefined bits of all threads of a CTA.
+/// Undefined register bits of all threads of a CTA.
 pub(super) struct UndefinedBits {
-    /// Rows of each warp, which hold a mask of undefined bits instead of each value.
+    /// Register rows of each warp. In place of each value, they hold a mask of its undefined bits.
     bits: Vec<Registers>,
-    /// Read that made each operand undefined, by warp, operand and lane; `None` for operands never written.
+    /// Instruction that introduced the undefined value of each operand, by warp, operand and lane. `None` if
+    /// the operand was never written or is defined.
     origins: Vec<Option<Origin>>,
-    /// Number of operands of each warp.
+    /// Number of different operands that the program has.
     places: usize,
     uses: Vec<Use>,
 }
@@ -184,7 +188,8 @@ impl UndefinedBits {
         Self { bits: vec![defined; warps], origins, places: code.places, uses: Vec::new() }
     }
 
-    /// Resets the state at the start of a CTA: registers and predicates are undefined, and constants are not.
+    /// Resets the state at the start of a CTA: all registers and predicates are undefined; constants and
+    /// special registers are defined.
     pub(super) fn begin(&mut self, code: &Code) {
         let [words, longs] = code.register_rows;
         for bits in &mut self.bits {
@@ -195,7 +200,7 @@ impl UndefinedBits {
         self.origins.fill(None);
     }
 
-    /// Yields the uses found so far, one for each undefined read.
+    /// Yields the undefined reads found so far, each with one use that depends on it.
     pub(super) fn reads(&self, launch: &Launch<'_>) -> impl Iterator<Item = UndefinedRead> {
         let Program { file, name, names, insts, .. } = launch.program;
         let line = |pc: u32| insts[pc as usize].line;
@@ -211,7 +216,8 @@ impl UndefinedBits {
         })
     }
 
-    /// Tracks an instruction that is about to run on these registers.
+    /// Tracks the undefined bits through an instruction that is about to run. `values` holds the registers
+    /// before the instruction.
     pub(super) fn follow(&mut self, inst: &DecodedInst, step: Step, values: &Registers) {
         if let Some(guard) = inst.guard {
             self.uses(&[guard], 1, step, step.running);
@@ -246,7 +252,7 @@ impl UndefinedBits {
                 self.uses(&inst.srcs[2..3], 1, step, step.acting);
                 self.define(inst, step);
             }
-            // Data exchanged between lanes are tracked in [`UndefinedBits::exchange`].
+            // The data that lanes exchange are tracked in [`UndefinedBits::exchange`].
             Op::Warp(op) => {
                 let controls = if let WarpOp::Shuffle { .. } = op { &inst.srcs[1..4] } else { &inst.srcs[..0] };
                 self.uses(controls, ones(32), step, step.acting);
@@ -256,7 +262,7 @@ impl UndefinedBits {
         }
     }
 
-    /// Tracks an exchange between the acting lanes.
+    /// Tracks the undefined bits through an exchange between the acting lanes of a warp, such as a shuffle.
     pub(super) fn exchange(&mut self, inst: &DecodedInst, op: &WarpOp, step: Step, inputs: &WarpInputs<'_>) {
         let bits = self.read(inst.srcs[0], step);
         let &WarpInputs { b, c, pred, .. } = inputs;
@@ -279,14 +285,14 @@ impl UndefinedBits {
         self.write(inst.dsts[1], step, [0; LANES], |_| None);
     }
 
-    /// Tracks an instruction whose results depend only on its sources.
+    /// Tracks the undefined bits through an instruction whose results depend only on its source operands.
     fn compute(&mut self, inst: &DecodedInst, step: Step, values: &Registers) {
         let sources = inst.srcs.map(|slot| self.read(slot, step));
         let any = |lane: usize| sources.iter().any(|bits| bits[lane] != 0);
         if !lanes(step.acting).any(any) {
             return self.define(inst, step);
         }
-        // The first undefined source of a lane is reported on behalf of all.
+        // If a lane has several undefined sources, only the first of them is reported.
         let origins: [Option<Origin>; LANES] = std::array::from_fn(|lane| {
             let at = sources.iter().position(|bits| bits[lane] != 0)?;
             Some(self.origin(inst.srcs[at], step, lane))
@@ -300,7 +306,7 @@ impl UndefinedBits {
         let [ua, ub, uc, ..] = sources;
         let undefined: [u64; LANES] = match &inst.op {
             Op::Mov(_) | Op::Pack { .. } | Op::Unpack { .. } => return self.move_bits(inst, step, &origins),
-            // An integer conversion moves the bits, and replicates the sign bit.
+            // An integer conversion moves the bits of its source, and may replicate the sign bit.
             Op::Convert(op) if !op.from.is_float() && !op.to.is_float() && !op.sat => {
                 return self.move_bits(inst, step, &origins);
             }
@@ -372,7 +378,8 @@ impl UndefinedBits {
         self.write(inst.dsts[0], step, undefined, |lane| origins[lane]);
     }
 
-    /// Applies an instruction that only moves bits to the undefined masks of its sources.
+    /// Tracks an instruction that only moves bits: applies the same instruction to the masks of undefined
+    /// bits.
     fn move_bits(&mut self, inst: &DecodedInst, step: Step, origins: &[Option<Origin>; LANES]) {
         inst.compute(&mut self.bits[step.warp], step.acting);
         for slot in inst.dsts {
@@ -380,7 +387,7 @@ impl UndefinedBits {
         }
     }
 
-    /// Returns the undefined bits of an operand in each acting lane, and 0 for other lanes.
+    /// Returns the mask of undefined bits of an operand in each acting lane, and 0 for other lanes.
     fn read(&self, slot: Slot, step: Step) -> Longs {
         only(step.acting, &self.bits[step.warp].longs(slot))
     }
@@ -397,18 +404,20 @@ impl UndefinedBits {
         }
     }
 
-    /// Marks the results of an instruction as defined.
+    /// Marks all results of an instruction as defined.
     fn define(&mut self, inst: &DecodedInst, step: Step) {
         inst.dsts.iter().for_each(|slot| self.write(*slot, step, [0; LANES], |_| None));
     }
 
-    /// Returns the read that made a slot undefined; if the slot was never written, the current read.
+    /// Returns the instruction that introduced the undefined value of an operand. If the operand was never
+    /// written, this is the current instruction.
     fn origin(&self, slot: Slot, step: Step, lane: usize) -> Origin {
         let known = self.origins[(step.warp * self.places + slot.place as usize) * LANES + lane];
         known.unwrap_or(Origin { pc: step.pc, place: Some(slot.place) })
     }
 
-    /// Records the uses of undefined bits of these slots in the lanes of a mask.
+    /// Records a use for each operand in `slots` that has undefined bits, in the lanes that `mask` selects.
+    /// `width` selects the bits that count.
     fn uses(&mut self, slots: &[Slot], width: u64, step: Step, mask: u32) {
         let step = Step { acting: mask, ..step };
         for &slot in slots {
@@ -423,12 +432,12 @@ impl UndefinedBits {
     }
 }
 
-/// Returns the values in the lanes of a mask, and 0 for other lanes.
+/// Returns the values of the lanes that `mask` selects, and 0 for other lanes.
 fn only(mask: u32, values: &Longs) -> Longs {
     each(|lane| if mask >> lane & 1 != 0 { values[lane] } else { 0 })
 }
 
-/// Returns a mask of the lowest `bits` bits.
+/// Returns a mask in which the lowest `bits` bits are set.
 fn ones(bits: u32) -> u64 {
     u64::MAX >> (64 - bits.clamp(1, 64))
 }
@@ -441,8 +450,8 @@ fn each(of: impl FnMut(usize) -> u64) -> [u64; LANES] {
     std::array::from_fn(of)
 }
 
-/// Returns the undefined bits of the result of a bitwise function: those that vary with the undefined bits of
-/// the operands.
+/// Returns the undefined bits in the result of a bitwise operation: the result bits that change when
+/// undefined bits of the operands change.
 fn bitwise(op: &AluOp, values: [[u64; LANES]; 3], undefined: [[u64; LANES]; 3]) -> [u64; LANES] {
     let with = |choice: u32| {
         let [a, b, c] = [0, 1, 2].map(|at: usize| {
@@ -456,8 +465,8 @@ fn bitwise(op: &AluOp, values: [[u64; LANES]; 3], undefined: [[u64; LANES]; 3]) 
     (1..8).map(with).fold([0; LANES], |all, other| each(|lane| all[lane] | (other[lane] ^ first[lane])))
 }
 
-/// Returns 1 if the combination of two conditions is undefined. A single defined condition may decide the
-/// result.
+/// Returns 1 if the logical combination of two conditions is undefined, and otherwise 0. If one condition is
+/// defined and decides the result, the result is defined.
 fn combine_undefined(logic: Logic, undefined: [bool; 2], holds: [bool; 2]) -> u64 {
     let [a, b] = [0, 1].map(|at| {
         let other = 1 - at;

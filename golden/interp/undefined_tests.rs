@@ -1,4 +1,5 @@
-//! Reads of unwritten registers: harmful uses that must be reported, and harmless reads that compilers emit.
+//! Tests with reads of unwritten registers: harmful uses that must be reported, and harmless reads that
+//! compilers emit.
 
 use ptx::Source;
 
@@ -6,16 +7,16 @@ use super::super::{InterpError, Launch, Sms, UndefinedRead, run_finding_undefine
 use crate::memory::FlatMemory;
 
 const OUT: u64 = 0x1000;
-/// Source line on which a body starts.
+/// Source line on which the kernel text of each test starts.
 const FIRST: u32 = 6;
 
-/// Runs `body` in one warp per CTA and returns the reads found. `%rd0` holds the address of 4 KiB, `%r0` the
-/// lane; `%p0` is true in the lower half of the lanes.
+/// Runs `body` in one warp per CTA and returns the undefined reads found. `%rd0` holds the address of a
+/// buffer of 4 KiB, and `%r0` the lane number. `%p0` is true in lanes 0 to 15.
 fn find_reads(body: &str) -> Vec<UndefinedRead> {
     find_reads_with(body, 32)
 }
 
-/// Runs `body` with `threads` threads per CTA and returns the reads found.
+/// Runs `body` with `threads` threads per CTA and returns the undefined reads found.
 fn find_reads_with(body: &str, threads: u32) -> Vec<UndefinedRead> {
     let text = format!(
         ".version 7.8\n.target sm_80\n.address_size 64\n.entry k(.param .u64 out) {{ .reg .pred %p<9>; .reg .b16 %h<9>; \
@@ -45,10 +46,11 @@ fn a_use_of_a_register_that_nothing_has_written_is_found_with_name_and_lines() {
         ("@%p3 bra over;\nst.global.u32 [%rd0], 1;\nover:", "%p3", 0, 0),
         ("setp.eq.u32 %p1, %r7, 0;\n@%p1 st.global.u32 [%rd0], 1;", "%r7", 0, 1),
         ("selp.u32 %r2, 1, 2, %p4;\nst.global.u32 [%rd0], %r2;", "%p4", 0, 1),
-        // Registers written on one side of a branch only, or in some lanes only.
+        // Registers that are written on only one side of a branch, or in only some lanes.
         ("@%p0 mov.u32 %r1, 1;\nst.global.u32 [%rd0], %r1;", "%r1", 1, 1),
         ("@%p0 bra over;\nmov.u32 %r1, 1;\nover:\nst.global.u32 [%rd0], %r1;", "%r1", 3, 3),
-        // Undefined values that pass through a copy, a conversion, half of a pair, or another lane.
+        // Undefined values that reach their use through a copy, a conversion, half of a register pair, or
+        // another lane.
         ("mov.b64 %rd1, {%r1, %r2};\nst.global.u64 [%rd0], %rd1;", "%r1", 0, 1),
         ("mov.b64 %rd1, {%r0, %r2};\nshr.u64 %rd2, %rd1, 32;\nst.global.u64 [%rd0], %rd2;", "%r2", 0, 2),
         ("cvt.s64.s32 %rd1, %r1;\nst.global.u64 [%rd0], %rd1;", "%r1", 0, 1),
@@ -77,8 +79,8 @@ fn a_used_result_of_a_shuffle_from_a_lane_that_does_not_take_part_is_found() {
     assert_eq!((read.thread, &*read.register), ([16, 0, 0], ""));
     let said = "the source lane of its shuffle does not take part: the result is undefined, and line 8 depends on it";
     assert!(read.to_string().ends_with(said), "{read}");
-    // A sum over eight lanes. The sums of lanes 1 to 7 depend on absent lanes above 7, but only lane 0 stores
-    // its sum.
+    // A reduction over lanes 0 to 7. The sums of lanes 1 to 7 depend on lanes above 7, which do not take
+    // part. This is harmless if only lane 0 stores its sum.
     let of_eight = "setp.gt.u32 %p1, %r0, 7; @%p1 bra over; mov.u32 %r1, %r0;\n\
                     shfl.sync.down.b32 %r2, %r1, 4, 31, 0xff; add.u32 %r1, %r1, %r2;\n\
                     shfl.sync.down.b32 %r2, %r1, 2, 31, 0xff; add.u32 %r1, %r1, %r2;\n\
@@ -96,28 +98,29 @@ fn the_first_thread_that_reads_it_is_named() {
 #[test]
 fn what_compilers_leave_undefined_without_harm_is_not_found() {
     for body in [
-        // Registers written under both senses of a guard, or read under the guard that wrote them.
+        // Registers that are written under a guard and under its inverse, or that are read under the guard
+        // that wrote them.
         "@%p0 mov.u32 %r1, 1;\n@!%p0 mov.u32 %r1, 2;\nst.global.u32 [%rd0], %r1;",
         "@%p0 mov.u32 %r1, 1;\n@%p0 st.global.u32 [%rd0], %r1;",
         "mov.pred %p1, %p0; @%p0 mov.u32 %r1, 1;\n@!%p1 bra over;\nst.global.u32 [%rd0], %r1;\nover:",
-        // Pair with an undefined half, of which only the other half is used.
+        // Register pair with one undefined half; only the other half is used.
         "mov.b64 %rd1, {%r0, %r2};\ncvt.u32.u64 %r3, %rd1;\nst.global.u32 [%rd0], %r3;",
         "mov.b64 %rd1, {%r0, %r2};\nmov.b64 {%r3, %r4}, %rd1;\nst.global.u32 [%rd0], %r3;",
         "mov.b32 %r1, {%h1, %h2};\nmov.u16 %h3, 5; mov.b32 %r2, {%h3, %h1}; and.b32 %r3, %r2, 0xffff;\nst.global.u32 [%rd0], %r3;",
         "mov.u16 %h3, 5; mov.b32 %r2, {%h3, %h1}; prmt.b32 %r3, %r2, %r0, 0x1010;\nst.global.u32 [%rd0], %r3;",
         "mov.u16 %h3, 5; mov.b32 %r2, {%h1, %h3}; shr.u32 %r3, %r2, 16;\nst.global.u32 [%rd0], %r3;",
-        // Undefined values that are not selected, or that do not matter because the other operand decides the
-        // result.
+        // Undefined operands that are not selected, or that cannot affect the result because the other
+        // operand determines it.
         "add.u32 %r2, %r1, 1; setp.ge.u32 %p1, %r0, 0; selp.u32 %r3, %r0, %r2, %p1;\nst.global.u32 [%rd0], %r3;",
         "setp.lt.u32 %p1, %r1, 3; setp.gt.u32 %p2, %r0, 99; and.pred %p3, %p1, %p2;\n@%p3 st.global.u32 [%rd0], 1;",
         "setp.gt.u32 %p2, %r0, 99; setp.lt.and.u32 %p3, %r1, 3, %p2;\n@%p3 st.global.u32 [%rd0], 1;",
         "and.b32 %r2, %r1, 0;\nst.global.u32 [%rd0], %r2;",
         "xor.b32 %r2, %r1, %r1;\nst.global.u32 [%rd0], %r2;",
         "lop3.b32 %r2, %r1, %r0, %r0, 0xaa;\nst.global.u32 [%rd0], %r2;",
-        // Results that are never used, or copied only to local memory.
+        // Results that are never used, or that are stored only to local memory.
         "add.u32 %r2, %r1, 1;",
         "st.local.u32 [l], %r1;",
-        // Undefined value in a lane that no other lane reads.
+        // Lanes whose value is undefined, but from which no lane reads in the shuffle.
         "@%p0 mov.u32 %r1, 1; and.b32 %r2, %r0, 15;\nshfl.sync.idx.b32 %r3, %r1, %r2, 31, -1;\nst.global.u32 [%rd0], %r3;",
         // Loop that writes a register in its first iteration and reads it in the second.
         "mov.u32 %r3, 0;\nagain: setp.eq.u32 %p1, %r3, 0; @%p1 mov.u32 %r1, 7;\n@!%p1 st.global.u32 [%rd0], %r1;\n\

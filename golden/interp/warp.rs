@@ -1,4 +1,5 @@
-//! Execution of one warp: SIMT stack, divergence and reconvergence, and the instruction to run.
+//! Execution of one warp: its SIMT stack, divergence and reconvergence, and the execution of its next
+//! instruction.
 
 use isa::program::{BarrierKind, MemOp, NO_PC, Op};
 
@@ -11,20 +12,20 @@ use crate::memory::FlatMemory;
 
 /// State of a warp with its registers and its SIMT stack.
 pub(super) struct Warp {
-    /// Number of the thread in lane 0.
+    /// Number of the thread in lane 0 of the warp, counted within the CTA.
     pub(super) first: usize,
-    /// Mask of the lanes that have a thread.
+    /// Mask of the lanes that have a thread; the last warp of a CTA may have fewer than 32.
     threads: u32,
     /// Mask of the lanes that have not exited.
     pub(super) alive: u32,
-    /// Barrier at which the whole warp waits.
+    /// Barrier at which the warp waits, if any.
     pub(super) barrier: Option<Arrival>,
-    /// SIMT stack: the last entry runs; the entries below wait for it.
+    /// SIMT stack. The last entry runs; the entries below it wait until it has reconverged.
     pub(super) stack: Vec<Entry>,
     pub(super) registers: Registers,
 }
 
-/// SIMT stack entry: lanes that run together from `pc` until the reconvergence point `until`.
+/// Entry of the SIMT stack: the lanes in `mask` run together from `pc` to the reconvergence point `until`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) pc: u32,
@@ -32,7 +33,8 @@ pub(super) struct Entry {
     pub(super) mask: u32,
 }
 
-/// Arrival of a warp at a barrier where it waits, with the lanes that executed the barrier.
+/// Arrival of a warp at a barrier at which it waits, with the mask of lanes that executed the barrier
+/// instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Arrival {
     pub(super) id: u8,
@@ -46,8 +48,9 @@ impl Warp {
         Self { first, threads, alive: 0, barrier: None, stack: Vec::new(), registers }
     }
 
-    /// Restarts the warp with all lanes at the first instruction. Clears the first `words` rows of 32 bits
-    /// and the first `longs` rows of 64 bits, which hold registers.
+    /// Restarts the warp with all lanes at the first instruction. Clears the predicates and the register
+    /// rows. The rows to clear are the first `words` 32-bit rows and the first `longs` 64-bit rows; later
+    /// rows hold constants.
     pub(super) fn begin(&mut self, [words, longs]: [usize; 2]) {
         let mask = self.threads;
         (self.alive, self.barrier) = (mask, None);
@@ -62,13 +65,13 @@ impl Warp {
         self.alive == 0
     }
 
-    /// Returns the index of the stack entry to run, or `None` if the warp waits or has ended.
+    /// Returns the index of the SIMT stack entry that runs next, or `None` if the warp waits or has ended.
     #[inline]
     pub(super) fn next(&self) -> Option<usize> {
         if self.barrier.is_some() { None } else { self.stack.len().checked_sub(1) }
     }
 
-    /// Returns the program counter of a running or waiting warp.
+    /// Returns the program counter of a warp that runs or waits at a barrier.
     pub(super) fn pc(&self) -> u32 {
         match &self.barrier {
             Some(arrival) => arrival.pc,
@@ -76,8 +79,9 @@ impl Warp {
         }
     }
 
-    /// Executes a branch for the stack entry at `at`: the lanes in `jumped` take the branch, the others fall
-    /// through. If all lanes agree, the reconvergence point of the entry stays the same.
+    /// Executes a branch for the SIMT stack entry with index `at`. The lanes in `jumped` take the branch, and
+    /// the other lanes of the entry fall through. If all lanes go the same way, the reconvergence point of
+    /// the entry stays the same.
     fn part(&mut self, at: usize, jumped: u32, target: u32, reconverge: u32) {
         let Entry { pc, until, mask } = self.stack[at];
         let went_on = mask & !jumped;
@@ -94,8 +98,8 @@ impl Warp {
         self.settle(self.stack.len() - 1);
     }
 
-    /// Removes a stack entry that has reached its reconvergence point. Then removes all top entries that have
-    /// reached their reconvergence points or have no lanes left.
+    /// Removes SIMT stack entry `at` if it has reached its reconvergence point. Then removes entries from the
+    /// top of the stack as long as they have reached their reconvergence points or have no lanes left.
     #[inline]
     fn settle(&mut self, at: usize) {
         if self.stack[at].pc == self.stack[at].until {
@@ -112,12 +116,12 @@ impl Warp {
 }
 
 impl Cta<'_> {
-    /// True if a warp is able to run.
+    /// True if a warp can run: it does not wait at a barrier and has not ended.
     pub(super) fn can_run(&self, warp: usize) -> bool {
         self.warps[warp].next().is_some()
     }
 
-    /// Runs one instruction of a warp that is able to run, after notifying the watcher.
+    /// Runs one instruction of a warp that can run. The observer is notified first.
     #[inline]
     pub(super) fn issue(
         &mut self,
@@ -168,8 +172,8 @@ impl Cta<'_> {
         Ok(())
     }
 
-    /// Executes an instruction other than a branch in the given lanes, at least one. Returns a fault together
-    /// with the number of its thread.
+    /// Executes an instruction other than a branch in the lanes that `mask` selects, of which there is at
+    /// least one. If it faults, returns the fault and the number of the faulting thread.
     #[inline]
     fn act(
         &mut self,
@@ -208,7 +212,8 @@ impl Cta<'_> {
         }
     }
 
-    /// Exits lanes. If this ends the warp, barriers may open, because they no longer wait for it.
+    /// Exits the lanes that `mask` selects. If this ends the warp, barriers that waited only for this warp
+    /// open.
     fn exit(&mut self, warp: usize, mask: u32) {
         self.warps[warp].alive &= !mask;
         if self.warps[warp].is_done() {
@@ -218,7 +223,8 @@ impl Cta<'_> {
         }
     }
 
-    /// Called when a warp must wait. Returns an error if no warp of the CTA can run, unless the CTA is done.
+    /// Called when a warp has stopped: it waits or has ended. Returns a deadlock error if the CTA has not
+    /// ended but none of its warps can run.
     #[inline(never)]
     fn waits(&self, warp: usize, pc: u32) -> Result<(), InterpError> {
         debug_assert!(!self.can_run(warp), "at pc {pc}");
@@ -229,14 +235,14 @@ impl Cta<'_> {
     }
 }
 
-/// Calls `act` for the lanes of a mask in ascending order. Returns an error together with the number of the
-/// thread.
+/// Calls `act` for each lane that `mask` selects, in ascending order. If `act` fails, returns its error and
+/// the number of the thread in that lane.
 #[inline(always)]
 pub(super) fn each<E>(first: usize, mask: u32, mut act: impl FnMut(usize) -> Result<(), E>) -> Result<(), (usize, E)> {
     lanes(mask).try_for_each(|lane| act(lane).map_err(|e| (first + lane, e)))
 }
 
-/// Returns the memory access of an instruction, if it has one.
+/// Returns the kind and the operands of the memory access that an instruction performs, if any.
 fn memory_access(op: &Op) -> Option<(Access, &MemOp)> {
     match op {
         Op::Load(mem) | Op::LoadMatrix(_, mem) => Some((Access::Load, mem)),
@@ -246,7 +252,7 @@ fn memory_access(op: &Op) -> Option<(Access, &MemOp)> {
     }
 }
 
-/// Yields the lanes of a mask in ascending order.
+/// Yields the numbers of the lanes that `mask` selects, in ascending order.
 #[inline(always)]
 pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     let mut rest = mask;

@@ -7,8 +7,8 @@ use super::*;
 const OUT: u64 = 0x1000_0000;
 const BYTES: usize = 4096;
 
-/// Compiles a kernel `k(out)`: `%rd0` holds `out`, `%r0` the thread number, `%r1` the CTA number, and `%rd1`
-/// the address of the thread's word in an array.
+/// Compiles a kernel `k(out)` with the given body. `%rd0` holds the parameter `out`, `%r0` the thread number,
+/// and `%r1` the CTA number. `%rd1` holds the address of the word in `out` that belongs to the thread.
 fn kernel(body: &str) -> Program {
     let text = format!(
         ".version 7.1\n.target sm_35\n.address_size 64\n.entry k(.param .u64 out) {{\n\
@@ -23,7 +23,8 @@ fn kernel(body: &str) -> Program {
     }
 }
 
-/// Observed access to global memory: SM, lane mask, and word index of the lowest lane.
+/// Access to global memory as seen by the observer: SM, lane mask, and index of the word that the lowest lane
+/// accesses.
 type ObservedAccess = (usize, u32, u64);
 
 fn launch(program: &Program, grid: u32, block: u32) -> Launch<'_> {
@@ -48,14 +49,15 @@ fn words_of(memory: &FlatMemory) -> Vec<u32> {
     memory.buffers()[0].bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
 }
 
-/// Returns the contents of memory after a launch in the given order, with up to four resident CTAs.
+/// Runs a kernel in the given order, with up to four resident CTAs, and returns the contents of memory
+/// afterward.
 fn words(body: &str, grid: u32, block: u32, order: Order) -> Vec<u32> {
     let (program, mut memory) = (kernel(body), memory());
     run_in(order, &launch(&program, grid, block), Sms { count: 2, ctas: 2 }, &mut memory).unwrap();
     words_of(&memory)
 }
 
-/// Returns the observed accesses and the final contents of memory.
+/// Runs a kernel and returns its accesses to global memory and the contents of memory afterward.
 fn run_observed(body: &str, grid: u32, block: u32, sms: Sms) -> (Vec<ObservedAccess>, Vec<u32>) {
     let (program, mut memory) = (kernel(body), memory());
     let mut seen = Vec::new();
@@ -102,7 +104,7 @@ fn the_warps_of_an_sm_take_turns() {
 
 #[test]
 fn ctas_go_round_the_sms_and_then_to_the_one_that_ends_first() {
-    // CTA 1 of 4 runs longest; one CTA fits on each of the two SMs.
+    // Of four CTAs, CTA 1 runs longest. Each of the two SMs holds one CTA at a time.
     let body = "setp.ne.u32 %p1, %r1, 1; mov.u32 %r4, 0; @%p1 bra STORE; LOOP: add.u32 %r4, %r4, 1; setp.lt.u32 %p2, %r4, 50; @%p2 bra LOOP;\n\
                 STORE: st.global.u32 [%rd1], %r0;";
     let (seen, _) = run_observed(body, 4, 1, Sms { count: 2, ctas: 1 });
@@ -120,7 +122,7 @@ fn no_order_changes_what_barriers_keep_apart() {
     let word = |thread: u32| {
         let (cta, number) = (thread / 100, thread % 100);
         let other = cta * 100 + (number ^ 31);
-        // Threads 100 to 127 of the tile are never written, so they read as 0.
+        // The CTA has 100 threads, so words 100 to 127 of the shared array are never written and read as 0.
         let other = if number ^ 31 < 100 { other } else { 0 };
         if number > 90 { 0 } else { other * if number & 3 == 1 { 1 } else { 7 } }
     };
@@ -130,8 +132,8 @@ fn no_order_changes_what_barriers_keep_apart() {
     }
 }
 
-/// Warp-synchronous reduction without a barrier: each thread adds the values 16, 8, 4, 2 and 1 positions
-/// ahead.
+/// Tests a warp-synchronous reduction without a barrier. In successive steps, each thread adds the value of
+/// the thread 16, 8, 4, 2 and 1 positions above it.
 #[test]
 fn lanes_of_a_warp_run_together_without_a_barrier() {
     let step = |distance: u32, qualifier: &str| {
@@ -153,8 +155,8 @@ fn lanes_of_a_warp_run_together_without_a_barrier() {
     }
 }
 
-/// Lanes leave a loop by a break and by an early exit, within one side of a branch. The remaining lanes
-/// reconverge behind each.
+/// Lanes leave a loop by a break or by an early exit, and the loop is on one side of a branch. The remaining
+/// lanes must reconverge after the loop and after the branch.
 #[test]
 fn lanes_meet_again_behind_nested_branches_breaks_and_exits() {
     let body = "mov.u32 %r4, 0; setp.ge.u32 %p1, %r0, 6; @%p1 bra ELSE;\n\
@@ -169,7 +171,7 @@ fn lanes_meet_again_behind_nested_branches_breaks_and_exits() {
 
 #[test]
 fn backward_the_cta_that_began_last_goes_first() {
-    // Each CTA draws a ticket number from an atomic counter.
+    // Each CTA takes a number from an atomic counter, which shows the order in which the CTAs run.
     let body = "atom.global.add.u32 %r4, [%rd0+1024], 1; st.global.u32 [%rd1], %r4;";
     let drawn = |order| {
         let (program, mut memory) = (kernel(body), memory());
@@ -180,10 +182,10 @@ fn backward_the_cta_that_began_last_goes_first() {
     assert_eq!(drawn(Order::Backward), [4, 0, 1, 2, 3]);
 }
 
-/// Warps and CTAs that wait for a warp or CTA later in the order still make progress.
+/// Tests that every order makes progress even if a warp or CTA waits for one that comes later in the order.
 #[test]
 fn an_order_lets_nobody_wait_in_vain() {
-    // Every thread but the last waits for the word that the next thread writes.
+    // Every thread except the last waits until the next thread has written its word.
     let chain = "add.u32 %r4, %r3, 1; setp.eq.u32 %p1, %r4, 6; @%p1 bra PUT;\n\
                  WAIT: ld.volatile.global.u32 %r5, [%rd1+4]; setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT;\n\
                  PUT: st.volatile.global.u32 [%rd1], %r4;";
@@ -230,7 +232,7 @@ fn a_lock_that_nobody_opens_is_noticed_and_named() {
         assert!(text.contains(&format!("CTA [{cta}, 0, 0]: warp 0 at pc ")), "{text}");
         assert!(text.contains(&format!("CTA [{cta}, 0, 0]: warp 1 at pc 14, line 11: barrier")), "{text}");
     }
-    // The lane that holds the lock waits for the spinning lanes of its warp.
+    // The lane that holds the lock waits for reconvergence with the lanes of its warp that spin on the lock.
     let within =
         "SPIN: atom.global.cas.b32 %r5, [%rd0], 0, 1; setp.ne.u32 %p2, %r5, 0; @%p2 bra SPIN; st.global.u32 [%rd0], 0;";
     assert!(livelock_message(within, 1, 32).contains("warp 0 at pc "), "{within}");

@@ -1,16 +1,16 @@
 //! # Warp-level execution of kernels
-//! Runs a launch distributed over the SMs of a machine, but without time. Notifies an observer of every warp
-//! instruction, or of every global memory access of a warp, in an order close to that of the hardware.
+//! Runs a launch on the SMs of a machine, but without time. Notifies an observer of every warp instruction,
+//! or of every global memory access of a warp, in an order close to that of the hardware.
 //!
-//! * CTAs are assigned to SMs round robin in grid order, up to the capacity of each SM. The next CTA is
+//! * CTAs are assigned to SMs round robin in grid order, up to the capacity of each SM. The next CTA is then
 //!   assigned to the first SM on which a CTA ends.
-//! * SMs run round robin, one instruction of one warp per turn. Within an SM, warps run round robin, without
-//!   those that wait at a barrier.
+//! * SMs run round robin, one instruction of one warp per turn. Within an SM, the warps that do not wait at a
+//!   barrier run round robin.
 //! * The lanes of a warp run in lockstep until a branch diverges. The taken path runs first, and both paths
 //!   meet at the reconvergence point of the branch.
 //!
-//! The number of warp instructions therefore equals that of any machine with the same reconvergence, whatever
-//! its timing, unless threads race.
+//! The number of warp instructions therefore equals that of any machine with the same reconvergence points,
+//! whatever its timing, unless threads race.
 
 use isa::map;
 use isa::program::MemOp;
@@ -22,10 +22,10 @@ use super::warp::lanes;
 use super::{InterpError, Launch, check, ctas};
 use crate::memory::FlatMemory;
 
-/// Number of lanes in a warp.
+/// Number of lanes (threads) in a warp.
 pub const LANES: usize = 32;
 
-/// SMs that share the CTAs of a launch.
+/// Number and capacity of the SMs that run the CTAs of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sms {
     /// Number of SMs, at least 1.
@@ -37,7 +37,7 @@ pub struct Sms {
 /// Kind of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Read from memory, without a write.
+    /// Read of memory, without a write.
     Load,
     /// Write to memory, without a read.
     Store,
@@ -48,40 +48,41 @@ pub enum Access {
 /// Global memory access of one warp instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct WarpMemory<'a> {
-    /// SM that runs the warp.
+    /// Number of the SM that runs the warp.
     pub sm: usize,
     /// Program counter of the instruction.
     pub pc: u32,
-    /// Width, space and cache operator of the access.
+    /// Width, state space and cache operator of the access.
     pub mem: &'a MemOp,
-    /// Kind of the access.
+    /// Kind of the access: load, store or atomic.
     pub access: Access,
-    /// Lanes that take part, at least one.
+    /// Mask of the lanes that access global memory; at least one lane.
     pub mask: u32,
-    /// Byte address of every lane; 0 for lanes that do not take part.
+    /// Byte address that each lane accesses; 0 for lanes that do not take part in the access.
     pub addresses: [u64; LANES],
-    /// Number of warps on the SM that have not ended, including this one.
+    /// Number of warps on the SM that have not ended, including the warp of this access.
     pub resident: usize,
 }
 
 /// Instruction issued by one warp.
 #[derive(Clone, Copy, Debug)]
 pub struct WarpStep<'a> {
-    /// SM that runs the warp.
+    /// Number of the SM that runs the warp.
     pub sm: usize,
-    /// CTA index of the warp.
+    /// Index of the CTA to which the warp belongs.
     pub cta: [u32; 3],
     /// Number of the warp in its CTA.
     pub warp: usize,
     /// Program counter of the instruction.
     pub pc: u32,
-    /// Lanes that take part: running lanes whose guard holds.
+    /// Mask of the lanes that execute the instruction: running lanes whose guard is true.
     pub mask: u32,
-    /// Kind, width and space of a load, store or atomic; `None` for other instructions.
+    /// Kind of the memory access, and its width and state space; `None` if the instruction is not a load,
+    /// store or atomic.
     pub access: Option<(Access, &'a MemOp)>,
-    /// Address of each lane of the mask in the space of the access; 0 for other lanes.
+    /// Address that each lane accesses, within the state space of the access; 0 for lanes outside the mask.
     pub addresses: &'a [u64; LANES],
-    /// Number of warps on the SM that have not ended, including this one.
+    /// Number of warps on the SM that have not ended, including the warp of this instruction.
     pub resident: usize,
 }
 
@@ -110,7 +111,7 @@ impl<'a> WarpStep<'a> {
 }
 
 /// Runs a launch to its end, and calls `observer` before every access of a warp to global memory. Returns the
-/// number of warp instructions.
+/// number of executed warp instructions.
 ///
 /// # Errors
 /// Returns the same errors as [`super::run`].
@@ -128,7 +129,7 @@ pub fn run_warps(
 }
 
 /// Runs a launch to its end, and calls `observer` before every instruction of a warp. Returns the number of
-/// warp instructions.
+/// executed warp instructions.
 ///
 /// # Errors
 /// Returns the same errors as [`super::run`].
@@ -173,16 +174,18 @@ pub fn run_steps(
     }
 }
 
-/// One SM. It holds the resident CTAs with the indices `id`, `id + count`, `id + 2 count` and so on.
+/// SM number `id` of `count` SMs. It runs the resident CTAs with the indices `id`, `id + count`, `id + 2
+/// count` and so on.
 struct Sm<'n> {
     id: usize,
     count: usize,
-    /// Warp to try first for round robin, numbered over all CTAs of the SM.
+    /// Number of the warp that the round-robin selection tries first. Warps are numbered over all CTAs of the
+    /// SM.
     next: &'n mut usize,
 }
 
 impl Sm<'_> {
-    /// Runs one instruction of the next warp that can run, if any.
+    /// Runs one instruction of the next warp that can run, if there is one.
     fn turn(
         &mut self,
         residents: &mut Residents<'_, '_>,
@@ -207,7 +210,8 @@ impl Sm<'_> {
     }
 }
 
-/// Observer of issued instructions, with the SM and the occupancy that it reports.
+/// Observer of the instructions of one SM, with the SM number and the number of resident warps that it
+/// reports.
 pub(super) struct Watcher<'w> {
     pub(super) observer: &'w mut dyn FnMut(&WarpStep<'_>),
     pub(super) sm: usize,

@@ -1,4 +1,4 @@
-//! # Banks of an L1 by words and lines
+//! # Bank conflicts of an L1
 //! Returns the cycles that an L1 takes for a load whose lines are all present, as measured on an H200
 //! (`machines/silicon/README.md`). Every 4-byte word maps to a data bank, and every line to a tag bank. Each
 //! bank serves one word or line per cycle.
@@ -9,13 +9,13 @@ use super::coalescer::{LANES, WarpAccess};
 
 /// Number of data banks.
 const DATA_BANKS: u64 = 32;
-/// Number of bytes that the data banks serve together: one word per bank.
+/// Number of bytes that the data banks together serve per cycle: one 4-byte word per bank.
 const ROW_BYTES: usize = 128;
 
-/// Layout of the tag banks.
+/// Mapping of cache lines to tag banks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Banks {
-    /// For each bit of a tag bank's number, the positions of the address bits whose XOR it is.
+    /// For each bit of the tag bank number, the address bits whose XOR forms it, as bit positions.
     pub tag_bank_bits: Vec<Vec<u32>>,
 }
 
@@ -27,7 +27,7 @@ impl Banks {
         self.tag_bank_bits.iter().rev().fold(0, |number, bits| 2 * number + digit(bits))
     }
 
-    /// Returns the number of cycles that a load takes.
+    /// Returns the number of cycles that a load takes if all its lines are present.
     #[must_use]
     pub fn cycles(&self, load: &WarpAccess, line_bytes: u64) -> usize {
         let of_lane = |lane: usize| load.addresses[lane]..load.addresses[lane] + load.width as u64;
@@ -35,7 +35,7 @@ impl Banks {
         let lines: BTreeSet<u64> =
             (0..LANES).filter(is_active).map(|lane| load.addresses[lane] / line_bytes * line_bytes).collect();
         let lookups = fullest(lines.into_iter().map(|line| (self.tag_bank(line), line)));
-        // An access of less than 4 bytes per lane occupies a whole word.
+        // An access of less than 4 bytes per lane occupies a whole word of its data bank.
         let together = ROW_BYTES / load.width.max(4);
         let reads = (0..LANES).step_by(together).map(|first| {
             let lanes = (first..first + together).filter(is_active);
@@ -46,7 +46,8 @@ impl Banks {
     }
 }
 
-/// Returns the largest number of distinct members in one bank. `members` yields each member with its bank.
+/// Returns the largest number of different words or lines that map to the same bank. `members` yields each
+/// word or line, preceded by its bank.
 fn fullest(members: impl Iterator<Item = (u64, u64)>) -> usize {
     let mut banks: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     for (bank, member) in members {

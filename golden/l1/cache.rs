@@ -1,19 +1,19 @@
-//! # L1 data cache by lists
+//! # L1 data cache as lists of lines
 //! Predicts the outcome of each event at the L1D (li2015 section 2.2, khairy2015 section 3.1). The events are
-//! given in the order in which the clocked cache processed them.
-//! Policy: write-evict for global stores, write-back for local stores, no-write-allocate, allocate on miss,
-//! LRU or another replacement policy. For a cache with decoupled tags (li2015 section 4), the same model has
-//! a filter in front.
+//! given in the order in which the clocked cache processed them. Policy: write-evict for global stores,
+//! write-back for local stores, no-write-allocate, allocate on miss, LRU or another replacement policy. For a
+//! cache with decoupled tags (li2015 section 4), a filter precedes the same model and decides which lines to
+//! admit.
 //!
 //! A set is a list of lines from least to most recently used. Empty ways are not represented, so the model
 //! tracks lines, never way numbers. A line is a map of sectors: one if whole lines are filled, otherwise the
 //! sectors that loads fetched.
 //!
-//! In one cycle, in this order:
-//! 1. fill
-//! 2. recall
-//! 3. drain
-//! 4. access
+//! In one cycle, the cache processes events in this order:
+//! 1. fill: data arrive from memory
+//! 2. recall: the L2 invalidates a line
+//! 3. drain: a waiting load is replayed
+//! 4. access: a load, store or atomic looks up the cache
 //!
 //! [`Cache::predict`] returns the required outcome of an event, and [`Cache::step`] applies it.
 //! [`Cache::check`] applies it only if the cache under test had the same outcome, and otherwise explains the
@@ -36,58 +36,59 @@ use crate::index::SetIndex;
 use crate::replacement::lru::Lru;
 use crate::replacement::{InsertedLine, Replacement};
 
-/// Geometry and policies of the cache.
+/// Geometry and policies of the L1 data cache.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Index function: maps a line to its set.
+    /// Index function, which maps a line to its set.
     pub index: SetIndex,
     /// Number of ways per set.
     pub ways: usize,
-    /// Number of MSHR entries, which limits the lines in flight.
+    /// Number of MSHR entries. It limits the number of lines in flight.
     pub mshr_entries: usize,
-    /// Number of loads that may wait for one line, the first included.
+    /// Maximum number of loads that may wait for one line, including the load that missed first.
     pub mshr_slots: usize,
     /// Number of miss-queue slots.
     pub miss_queue: usize,
-    /// Priority of failing conditions, for the reported reason.
+    /// If several conditions refuse an access, priority that selects the one to report.
     pub fail_order: FailOrder,
-    /// Decoupled-tag filter that decides which lines to admit; `None` admits all.
+    /// Decoupled-tag filter, which decides which lines may use the cache; `None` admits all lines.
     pub filter: Option<decoupled::Config>,
-    /// True if a global store updates the copy instead of invalidating it.
+    /// True if a global store updates the cached copy of its line; false if it invalidates the copy.
     pub updates: bool,
-    /// True if the cache notifies the sharing tracker of each eviction, which takes a miss-queue slot.
+    /// True if the cache notifies the sharing tracker of each eviction. Each notice takes one miss-queue
+    /// slot.
     pub notifies: bool,
 }
 
-/// State of a line as a whole.
+/// State of a cache line as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
-    /// At least one sector is in flight.
+    /// Reserved: at least one sector of the line is in flight.
     Reserved,
     Valid,
     Modified,
-    /// Tag only: no sector is present or in flight.
+    /// Tag only: no sector of the line is present or in flight.
     TagOnly,
 }
 
-/// State of a sector that is present or in flight. Absent sectors have no entry.
+/// State of a sector that is present or in flight. An absent sector has no entry in the map of its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SectorState {
-    /// In flight; `doomed` if the fill must be dropped because a write overtook it.
+    /// The sector is in flight. `doomed` is true if its fill must be dropped, because a write overtook it.
     OnWay {
         doomed: bool,
     },
     Here,
 }
 
-/// Line that occupies a way; tag-only if it has no sector.
+/// Line that occupies a way of the cache. It is tag-only if no sector is present or in flight.
 #[derive(Clone, Debug)]
 struct CacheLine {
     line: u64,
     parts: BTreeMap<u8, SectorState>,
-    /// True if the line is newer than memory.
+    /// True if the line holds local stores that memory does not have yet.
     modified: bool,
-    /// True if the line was prefetched, and no load has used it.
+    /// True if the line was prefetched and no load has used it yet.
     unused: bool,
 }
 
@@ -107,7 +108,7 @@ impl CacheLine {
         }
     }
 
-    /// Returns those sectors in `of` whose state satisfies `is_meant`.
+    /// Returns those of the sectors `of` that are present or in flight and whose state satisfies `is_meant`.
     fn select(&self, of: Sectors, is_meant: impl Fn(SectorState) -> bool) -> Sectors {
         let meant = of.each().filter(|part| self.parts.get(part).is_some_and(|state| is_meant(*state)));
         Sectors(meant.fold(0, |all, part| all | 1 << part))
@@ -122,7 +123,7 @@ impl CacheLine {
     }
 }
 
-/// Reference model of the L1D; `W` identifies a waiting load.
+/// Reference model of the L1 data cache. The type `W` identifies a waiting load.
 #[derive(Debug)]
 pub struct Cache<W> {
     config: Config,
@@ -131,16 +132,17 @@ pub struct Cache<W> {
     replacement: Box<dyn Replacement>,
     filter: Option<Filter>,
     mshr: Mshr<W>,
-    /// Bypass schemes, each of which may make a load bypass the cache.
+    /// Bypass schemes. A load bypasses the cache if any of them requires it.
     schemes: Vec<Box<dyn Bypass>>,
     prefetch: Option<Unit>,
-    /// Victim cache: holds lines that the cache has evicted.
+    /// Victim cache, which holds clean lines that the cache has evicted.
     victims: Option<Victims>,
-    /// Test hook: a fill that a write overtook becomes valid instead of being dropped.
+    /// Test hook that disables a protection: if a write overtakes a fill, the fill becomes valid instead of
+    /// being dropped.
     keeps_overtaken: bool,
 }
 
-/// Returns the state of a line for the decoupled filter, given the lines of its set.
+/// Returns the state of a line as the decoupled filter distinguishes it. `held` are the lines in its set.
 fn standing(held: &[CacheLine], line: u64) -> Standing {
     match held.iter().find(|other| other.line == line).map(CacheLine::status) {
         None => Standing::Candidate,
@@ -150,7 +152,7 @@ fn standing(held: &[CacheLine], line: u64) -> Standing {
 }
 
 impl<W: Waits + Debug + PartialEq> Cache<W> {
-    /// Creates an empty cache with LRU replacement and no bypass scheme.
+    /// Creates an empty cache with LRU replacement and without a bypass scheme, prefetcher or victim cache.
     pub fn new(config: Config) -> Self {
         let mshr = Mshr::new(config.mshr_entries, config.mshr_slots);
         let sets = config.index.sets();
@@ -167,7 +169,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Returns the index function.
+    /// Returns the index function, which maps a line to its set.
     pub fn index(&self) -> SetIndex {
         self.config.index
     }
@@ -182,17 +184,17 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.replacement = policy;
     }
 
-    /// Adds a bypass scheme.
+    /// Adds a bypass scheme to the cache.
     pub fn bypass(&mut self, scheme: Box<dyn Bypass>) {
         self.schemes.push(scheme);
     }
 
-    /// Adds a prefetcher.
+    /// Adds a prefetcher to the cache.
     pub fn prefetch(&mut self, unit: Unit) {
         self.prefetch = Some(unit);
     }
 
-    /// Adds a victim cache.
+    /// Adds a victim cache to the cache.
     pub fn keep_victims(&mut self, victims: Victims) {
         self.victims = Some(victims);
     }
@@ -202,41 +204,41 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.prefetch.is_some()
     }
 
-    /// Returns the counts of the prefetched lines.
+    /// Returns the counters of the prefetcher.
     pub fn prefetch_counts(&self) -> Counts {
         self.prefetch.as_ref().map(|unit| unit.counts).unwrap_or_default()
     }
 
-    /// Passes the lines that a profile admits to the bypass schemes.
+    /// Passes to the bypass schemes the lines that a profile permits to use the cache.
     pub fn admit(&mut self, lines: &[u64]) {
         self.schemes.iter_mut().for_each(|scheme| scheme.admit(lines));
     }
 
-    /// True if any scheme needs to know which instructions are contentious.
+    /// True if a bypass scheme needs to know which instructions are contentious.
     pub fn needs_contention(&self) -> bool {
         self.schemes.iter().any(|scheme| scheme.needs_contention())
     }
 
-    /// True if an instruction that touches `touched` lines while `resident` warps are resident is
-    /// contentious.
+    /// True if an instruction is contentious when it touches `touched` lines while `resident` warps are
+    /// resident.
     pub fn contends(&self, touched: usize, resident: usize) -> bool {
         self.schemes.iter().any(|scheme| scheme.contends(touched, resident))
     }
 
-    /// Enables eviction notices, one miss-queue slot each.
+    /// Enables eviction notices to the sharing tracker. Each notice takes one miss-queue slot.
     pub fn notify(&mut self) {
         self.config.notifies = true;
     }
 
-    /// Enables the test hook that keeps a fill although a write overtook it.
+    /// Enables a test hook: if a write overtakes a fill, the fill becomes valid instead of being dropped.
     pub fn test_keep_overtaken_fills(&mut self) {
         self.keeps_overtaken = true;
     }
 
-    /// Returns the outcome that `event` must have in the present state.
+    /// Returns the outcome that `event` must have in the present state of the cache.
     ///
     /// # Errors
-    /// Returns the breach if no correct cache allows the event.
+    /// Returns the violation if no correct cache would process the event in this state.
     pub fn predict(&self, event: &Event<W>) -> Result<Outcome<W>, Breach> {
         match *event {
             Event::Load { load: Load { line, .. }, .. } if self.is_filtered(line) => Err(Breach::NotAdmitted(line)),
@@ -293,21 +295,23 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Applies `event` and returns its outcome. A refused access changes nothing.
+    /// Applies `event` to the model and returns its outcome. An access that the cache refuses changes
+    /// nothing.
     ///
     /// # Errors
-    /// Returns the breach if no correct cache allows the event.
+    /// Returns the violation if no correct cache would process the event in the present state.
     pub fn step(&mut self, event: Event<W>) -> Result<Outcome<W>, Breach> {
         let outcome = self.predict(&event)?;
         self.apply(&event, &outcome)?;
         Ok(outcome)
     }
 
-    /// Applies `event` if the cache under test had the predicted outcome.
+    /// Applies `event` to the model if the cache under test had the outcome that the model predicts.
     ///
     /// # Errors
-    /// Returns a mismatch if the outcomes differ or no correct cache allows the event. The text contains the
-    /// event, both outcomes and the state that determines the outcome. The model is left unchanged.
+    /// Returns a mismatch if the outcomes differ, or if no correct cache would process the event. The text
+    /// contains the event, both outcomes and the state that determines the outcome. The model is left
+    /// unchanged.
     pub fn check(&mut self, event: Event<W>, seen: &Outcome<W>) -> Result<(), Mismatch> {
         let differs = match self.predict(&event) {
             Ok(expected) if expected == *seen => match self.apply(&event, seen) {
@@ -321,14 +325,15 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         Err(Mismatch(format!("{event:?}: the cache says {seen:?}, {differs}; {state}")))
     }
 
-    /// Describes the state that determines the outcome of `event`, for messages.
+    /// Returns, for error messages, a description of the state that determines the outcome of `event`.
     pub fn explain(&self, event: &Event<W>) -> String {
         let (used, entries) = (self.mshr.occupancy(), self.config.mshr_entries);
         let mshr = format!("{used} of {entries} MSHR entries in use");
         let Some(line) = event.line() else { return mshr };
         let set = self.set_of(line);
         let shown = |held: &CacheLine| match held.parts.len() {
-            // The line is filled as a whole, or at most one of its sectors has a state.
+            // Describes the line by a single state: it is filled as a whole, or at most one sector is present
+            // or in flight.
             0 | 1 => format!("{:#x} {:?}", held.line, held.status()),
             _ => format!("{:#x} {:?} {:?}", held.line, held.status(), held.parts),
         };
@@ -342,8 +347,9 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         format!("set {set} holds, oldest first, [{}]{known}; {mshr}{draining}", lines.join(", "))
     }
 
-    /// True if the invariants hold: the lines and sectors in flight are exactly those pending in the MSHR, no
-    /// set is over-full, and no line occurs twice.
+    /// True if the invariants of the model hold. The lines and sectors in flight are exactly those that are
+    /// pending in the MSHR. No set has more lines than ways. No line occurs twice in a set, or in both the
+    /// cache and the victim cache. The filter is consistent with each set.
     pub fn is_consistent(&self) -> bool {
         let all = || self.sets.iter().flatten();
         let is_coming = |held: &&CacheLine| held.status() == Status::Reserved;
@@ -367,30 +373,32 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             && self.sets.iter().enumerate().all(|(set, held)| is_known(set, held))
     }
 
-    /// Returns the lines of a set that the filter knows with their reuse counts, least recently used first.
+    /// Returns the lines of a set for which the decoupled filter has a tag, with their reuse counts. The
+    /// least recently used line is first.
     pub fn known_lines(&self, set: usize) -> &[(u64, u32)] {
         self.filter.as_ref().map_or(&[], |filter| filter.known_lines(set))
     }
 
-    /// True if the decoupled filter makes a load of the line bypass.
+    /// True if the decoupled filter requires a load of the line to bypass the cache.
     pub fn is_filtered(&self, line: u64) -> bool {
         let filter = self.filter.as_ref().filter(|_| self.find_line(line).is_none());
         filter.is_some_and(|filter| !filter.admits(self.set_of(line), line))
     }
 
-    /// Returns the sectors of a load that are in flight, and then the sectors that are absent.
+    /// Returns two sets of sectors that a load requests: those in flight, and those neither present nor in
+    /// flight.
     fn missing_sectors(&self, load: &Load) -> (Sectors, Sectors) {
         let Some(held) = self.find_line(load.line) else { return (Sectors(0), load.parts) };
         let coming = held.coming(load.parts);
         (coming, load.parts.without(coming).without(held.here(load.parts)))
     }
 
-    /// Returns the sectors of a line in the victim cache; `None` if the victim cache does not hold the line.
+    /// Returns the sectors of a line that the victim cache holds; `None` if it does not hold the line.
     fn kept_parts(&self, line: u64) -> Option<Sectors> {
         self.victims.as_ref()?.parts(line)
     }
 
-    /// Returns the outcome of a load that finds all its sectors in the victim cache.
+    /// Returns the outcome of a load if the victim cache holds all its sectors; otherwise `None`.
     fn predict_victim_hit(&self, &Load { line, parts, .. }: &Load, queue_used: usize) -> Option<LoadOutcome> {
         let victims = self.victims.as_ref()?;
         victims.parts(line).filter(|kept| parts.without(*kept).is_empty())?;
@@ -461,8 +469,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Returns the outcome of a write that is sent to memory. A global write must leave no stale copy in the
-    /// cache; a local store updates the sectors that are present.
+    /// Returns the outcome of a store or atomic that is sent to memory. A global write must leave no stale
+    /// copy in the cache. A local store updates the sectors that are present.
     fn predict_overtaking(
         &self,
         (line, parts): (u64, Sectors),
@@ -481,7 +489,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Applies an outcome that [`Cache::predict`] returned for the present state.
+    /// Changes the state of the model as an outcome requires. [`Cache::predict`] must have returned the
+    /// outcome for the present state.
     fn apply(&mut self, event: &Event<W>, outcome: &Outcome<W>) -> Result<(), Breach> {
         match (*event, *outcome) {
             (Event::Reach { cycle }, _) => self.end_periods(|scheme| scheme.reach(cycle)),
@@ -580,23 +589,24 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                 self.prefetch.iter_mut().for_each(Unit::clear);
                 self.victims.iter_mut().for_each(Victims::clear);
             }
-            // Refused accesses, stores that miss and other bypasses leave the state unchanged.
+            // All other events leave the state unchanged: refused accesses, stores that miss, and bypasses
+            // that no scheme chose.
             _ => {}
         }
         Ok(())
     }
 
-    /// Returns the line with data that a miss of `line` evicts, if any. The flag is true if the miss needs a
-    /// victim but no line is eligible.
+    /// Returns the line with data that a miss of `line` would evict, if any. The flag is true if the miss
+    /// needs a way but no line may be evicted.
     fn victim_for(&self, line: u64) -> (Option<Victim>, bool) {
         let (gone, none) = self.place_for(line);
         let victim = gone.filter(|gone| self.has_parts(*gone));
         (victim.map(|line| Victim { line, modified: self.find_line(line).is_some_and(|held| held.modified) }), none)
     }
 
-    /// Returns the line, possibly tag-only, whose way a miss of `line` takes; `None` if a way is free. If
-    /// only the tag of `line` is present, that is `line` itself, otherwise the victim. The flag is true if
-    /// the miss needs a victim but no line is eligible.
+    /// Returns the line whose way a miss of `line` takes, or `None` if a way is free. If the cache holds only
+    /// the tag of `line`, that is `line` itself; otherwise it is the victim, which may be tag-only. The flag
+    /// is true if the miss needs a way but no line may be evicted.
     fn place_for(&self, line: u64) -> (Option<u64>, bool) {
         match self.find_line(line) {
             Some(held) if held.parts.is_empty() => return (Some(line), false),
@@ -613,8 +623,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             let free = set.iter().filter(|held| held.status() != Status::Reserved && is_free(held.line));
             self.replacement.victim(&mut free.map(|held| held.line))
         };
-        // All eligible lines are protected. Only a local load reaches this case, since a global load
-        // bypasses.
+        // If all lines that may be evicted are protected, one of them is evicted nevertheless. Only a local
+        // load reaches this case, since a global load bypasses.
         let victim = may_go(&|other| !self.protects(other)).or_else(|| may_go(&|_| true));
         (victim, victim.is_none())
     }
@@ -623,8 +633,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.schemes.iter().any(|scheme| scheme.protects(self.set_of(line), line))
     }
 
-    /// Reports an accepted load to the schemes and the prefetcher. `is_late` is true if the load is the first
-    /// one to wait for a prefetch.
+    /// Notifies the bypass schemes and the prefetcher of a load that the cache accepted. `is_late` is true if
+    /// the load is the first one to wait for a prefetched line in flight.
     fn notify_access(&mut self, load: &Load, missed: bool, is_late: bool) {
         let set = self.set_of(load.line);
         self.schemes.iter_mut().for_each(|scheme| scheme.on_access(load, set, missed));
@@ -640,13 +650,13 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// True if a load would be the first one to wait for a prefetch in flight.
+    /// True if the load would be the first one to wait for a prefetched line in flight.
     fn is_late(&self, load: &Load) -> bool {
         let (coming, _) = self.missing_sectors(load);
         self.mshr.is_unwaited(load.line, coming)
     }
 
-    /// Allocates a line for a prefetch, and marks its sectors as in flight.
+    /// Allocates a line for a prefetch, and marks the prefetched sectors as in flight.
     fn fetch_ahead(&mut self, line: u64, parts: Sectors) {
         let (gone, _) = self.place_for(line);
         self.keep_evicted(line, gone);
@@ -661,8 +671,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Inserts the clean line that a miss or a prefetch of `line` evicts into the victim cache. A copy of
-    /// `line` in the victim cache, which lacks a sector, is dropped.
+    /// Moves the line `gone`, which a miss or a prefetch of `line` evicts, to the victim cache if it is
+    /// clean. If the victim cache has an incomplete copy of `line`, drops that copy.
     fn keep_evicted(&mut self, line: u64, gone: Option<u64>) {
         let evicted = self.clean_parts(gone);
         if let Some(victims) = &mut self.victims {
@@ -671,8 +681,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Moves a line from the victim cache to the cache. The line that the cache evicts moves to the victim
-    /// cache if it is clean.
+    /// Moves a line from the victim cache to the cache. The line that the cache evicts for it moves to the
+    /// victim cache if it is clean.
     fn swap_victim(&mut self, line: u64, pc: u32) {
         let (gone, _) = self.place_for(line);
         let (evicted, parts) = (self.clean_parts(gone), self.kept_parts(line));
@@ -681,13 +691,13 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.set_parts(line, parts.unwrap_or(Sectors(0)), Some(SectorState::Here));
     }
 
-    /// Returns an evicted line and its sectors, unless it is modified or has only a tag.
+    /// Returns the evicted line `gone` and its present sectors; `None` if the line is modified or tag-only.
     fn clean_parts(&self, gone: Option<u64>) -> Option<(u64, Sectors)> {
         let held = self.find_line(gone?).filter(|held| !held.modified && !held.parts.is_empty())?;
         Some((held.line, held.here(Sectors(u8::MAX))))
     }
 
-    /// Updates tags, filter and schemes after a scheme or the filter made a load bypass.
+    /// Updates tags, filter and bypass schemes after a load has bypassed because of a scheme or the filter.
     fn notify_bypass(&mut self, load: &Load) {
         let (line, set) = (load.line, self.set_of(load.line));
         let known = self.find_line(line).is_some();
@@ -703,13 +713,13 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.schemes.iter().map(move |scheme| scheme.way(load, self))
     }
 
-    /// True if a scheme or the filter may make the load bypass.
+    /// True if a bypass scheme or the decoupled filter permits the load to bypass.
     fn bypasses(&self, load: &Load) -> bool {
         self.filter.is_some() || self.ways_of(load).any(|way| way != Path::Lookup)
     }
 
-    /// Inserts a tag-only line for a bypassed load. In a full set it replaces the least recently used line
-    /// that is valid or tag-only.
+    /// Inserts a tag-only line for a bypassed load. In a full set, it replaces the least recently used line
+    /// that is neither in flight nor modified.
     fn keep_tag(&mut self, line: u64) {
         let set = self.set_of(line);
         if self.sets[set].len() == self.config.ways {
@@ -720,7 +730,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.sets[set].push(CacheLine::hollow(line));
     }
 
-    /// Lets the schemes end a period, and drops all tag-only lines if a scheme requests it.
+    /// Notifies the bypass schemes that a period may have ended. Drops all tag-only lines if a scheme
+    /// requests that.
     fn end_periods(&mut self, end: impl Fn(&mut dyn Bypass) -> bool) {
         let mut drops = false;
         for scheme in &mut self.schemes {
@@ -731,7 +742,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Allocates a way for a line, replacing `victim` if there is one. No sector is in flight yet.
+    /// Allocates a way for a line, replacing `victim` if there is one. The line is at first tag-only.
     fn place(&mut self, line: u64, pc: u32, victim: Option<u64>) {
         let number = self.set_of(line);
         let set = &mut self.sets[number];
@@ -744,8 +755,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         set.push(CacheLine::hollow(line));
     }
 
-    /// Records in the filter that a load bypassed by choice. If the filter replaced the tag of another line,
-    /// drops that line.
+    /// Records in the decoupled filter that a load bypassed because of the filter or a scheme. If the filter
+    /// reuses the tag of another line, that line is dropped from the cache.
     fn record_bypass(&mut self, line: u64) {
         let number = self.set_of(line);
         let set = &mut self.sets[number];
@@ -756,8 +767,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Adds a waiter for the sectors of a load. The load merges with the sectors in flight, and allocates an
-    /// MSHR entry for the absent sectors.
+    /// Adds a waiting load to the MSHR. The load merges into the entries of its sectors in flight, and
+    /// allocates an entry for its absent sectors.
     fn wait(&mut self, load: &Load, waiter: W) {
         let (coming, absent) = self.missing_sectors(load);
         for parts in [coming, absent].into_iter().filter(|parts| !parts.is_empty()) {
@@ -765,8 +776,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Promotes a line on a store. If the store is `local`, memory is not updated, so the line is marked
-    /// modified.
+    /// Makes a stored line the most recently used. If `local` is true, memory does not receive the store, so
+    /// the line is marked as modified.
     fn change(&mut self, line: u64, local: bool) {
         self.touch(line, false);
         if let Some(held) = self.find_line_mut(line) {
@@ -774,15 +785,15 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Invalidates the given sectors of a line, if they are present.
+    /// Invalidates those of the given sectors of a line that are present.
     fn drop_parts(&mut self, line: u64, parts: Sectors) {
         let here = self.find_line(line).map_or(Sectors(0), |held| held.here(parts));
         self.set_parts(line, here, None);
         self.drop_if_empty(line);
     }
 
-    /// Marks in-flight sectors as overtaken by a write. No further load may merge with them, and their fill
-    /// is dropped unless the test hook is set.
+    /// Records that a write overtook the given sectors of a line, as far as they are in flight. No further
+    /// load may merge with them, and their fill is dropped unless the test hook is set.
     fn overtake(&mut self, line: u64, parts: Sectors) {
         let coming = self.find_line(line).map_or(Sectors(0), |held| held.coming(parts));
         self.mshr.close(line, coming);
@@ -791,14 +802,14 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Frees the way of a line that has no sectors, even if the line was tag-only.
+    /// Frees the way of a line if no sector of it is present or in flight. This includes tag-only lines.
     fn drop_if_empty(&mut self, line: u64) {
         if self.find_line(line).is_some_and(|held| held.parts.is_empty()) {
             self.drop_line(line);
         }
     }
 
-    /// Invalidates a line because of a store or a recall.
+    /// Removes a line from the cache, because no sector of it is present or in flight anymore.
     fn drop_line(&mut self, line: u64) {
         let number = self.set_of(line);
         self.sets[number].retain(|held| held.line != line);
@@ -828,12 +839,12 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.sets[set].iter_mut().find(|held| held.line == line)
     }
 
-    /// True if any sector of the line is present or in flight.
+    /// True if at least one sector of the line is present or in flight.
     fn has_parts(&self, line: u64) -> bool {
         self.find_line(line).is_some_and(|held| !held.parts.is_empty())
     }
 
-    /// Sets the state of some sectors of a line that has a way; `None` makes them absent.
+    /// Sets the state of the given sectors of a line that occupies a way; `None` makes the sectors absent.
     fn set_parts(&mut self, line: u64, parts: Sectors, to: Option<SectorState>) {
         let Some(held) = self.find_line_mut(line) else { return };
         for part in parts.each() {
@@ -844,10 +855,10 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Promotes a line to most recently used and notifies policy and filter.
+    /// Makes a line the most recently used, and notifies the replacement policy and the decoupled filter.
     fn touch(&mut self, line: u64, by_load: bool) {
         let set = self.set_of(line);
-        // The sort is stable, so all other lines keep their order.
+        // Moves the line to the end of the list. The sort is stable, so all other lines keep their order.
         self.sets[set].sort_by_key(|held| held.line == line);
         self.replacement.on_hit(line);
         if let Some(filter) = &mut self.filter {

@@ -1,22 +1,22 @@
-//! # Coalescer by sets
-//! Merges the lanes of one warp memory instruction into requests for the lines that they touch.
+//! # Reference model of the memory coalescer
+//! Merges the lanes of one warp memory instruction into requests for the cache lines that they touch.
 //!
-//! Active lanes are sorted by their lines. Each line yields one request, in ascending line order. When several
-//! lanes store to the same byte, the highest lane wins. CUDA leaves the winner undefined; a fixed choice keeps
-//! runs repeatable.
+//! Active lanes are grouped by their cache lines. Each line yields one request, in ascending line order. When
+//! several lanes store to the same byte, the highest lane wins. CUDA leaves the winner undefined; a fixed
+//! choice keeps runs repeatable.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// Number of lanes in a warp.
 pub const LANES: usize = 32;
-/// Widest access of one lane in bytes.
+/// Size in bytes of the widest access that one lane can make.
 pub const MAX_WIDTH: usize = 16;
 
-/// One warp memory instruction.
+/// Memory access of one warp instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarpAccess {
-    /// Active lanes; bit `i` is set if lane `i` takes part.
+    /// Mask of the active lanes; bit `i` is set if lane `i` takes part in the access.
     pub active: u32,
     /// Byte address of every lane; ignored for inactive lanes.
     pub addresses: [u64; LANES],
@@ -24,32 +24,33 @@ pub struct WarpAccess {
     pub width: usize,
 }
 
-/// Request of one warp instruction for one line.
+/// Request of one warp instruction for one cache line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineRequest {
     /// Line number: byte address divided by line size.
     pub line: u64,
-    /// Lanes that touch the line; bit `i` is lane `i`.
+    /// Mask of the lanes that touch the line; bit `i` stands for lane `i`.
     pub lanes: u32,
-    /// Touched bytes; bit `i` is byte `i` of the line.
+    /// Mask of the touched bytes; bit `i` stands for byte `i` of the line.
     pub byte_mask: u128,
 }
 
-/// [`LineRequest`] with the bytes to store.
+/// Store request of one warp instruction for one cache line: a [`LineRequest`] with the bytes to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreRequest {
-    /// Line, lanes and touched bytes.
+    /// Line number, lanes and touched bytes of the request.
     pub request: LineRequest,
-    /// One value per byte of the line; 0 for bytes outside the byte mask.
+    /// Data to store, one value per byte of the line; 0 for bytes that are not in the byte mask.
     pub bytes: Vec<u8>,
 }
 
-/// Lane whose address is not a multiple of the access width. Such an access could straddle two lines.
+/// Error: the address of a lane is not a multiple of the access width. Such an access could straddle two
+/// lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Misaligned {
-    /// Number of the lane in the warp.
+    /// Number of the lane within the warp.
     pub lane: usize,
-    /// Byte address of the lane.
+    /// Byte address that the lane accesses.
     pub address: u64,
     /// Access width per lane in bytes.
     pub width: usize,
@@ -64,11 +65,11 @@ impl fmt::Display for Misaligned {
 
 impl std::error::Error for Misaligned {}
 
-/// Returns one request per line touched by `access`, in ascending line order. `line_bytes` is a power of two
-/// from 16 to 128.
+/// Returns one request for each line that `access` touches, in ascending line order. `line_bytes` is a power
+/// of two from 16 to 128.
 ///
 /// # Errors
-/// Returns the lowest active lane with a misaligned address.
+/// Returns the lowest active lane that has a misaligned address.
 ///
 /// # Panics
 /// Panics if `line_bytes` or the access width is not one of the supported values.
@@ -84,7 +85,7 @@ pub fn coalesce(access: &WarpAccess, line_bytes: usize) -> Result<Vec<LineReques
         }
         let (line, offset) = (address / line_bytes as u64, address % line_bytes as u64);
         let (lanes, byte_mask) = (1 << lane, ((1 << width) - 1) << offset);
-        // Adjacent lanes usually touch the same line, which is then the last one found.
+        // The search starts from the latest request, because adjacent lanes usually touch the same line.
         match requests.iter_mut().rfind(|request| request.line == line) {
             Some(request) => {
                 request.lanes |= lanes;
@@ -97,10 +98,11 @@ pub fn coalesce(access: &WarpAccess, line_bytes: usize) -> Result<Vec<LineReques
     Ok(requests)
 }
 
-/// Coalesces a store. Lane `i` stores the first `width` bytes of `data[i]`, lowest address first.
+/// Coalesces a store into one request per line. Lane `i` stores the first `width` bytes of `data[i]`, where
+/// `width` is the access width; byte 0 goes to the lowest address.
 ///
 /// # Errors
-/// Returns the lowest active lane with a misaligned address.
+/// Returns the lowest active lane that has a misaligned address.
 ///
 /// # Panics
 /// Panics if `line_bytes` or the access width is not one of the supported values.
@@ -111,7 +113,7 @@ pub fn coalesce_store(
 ) -> Result<Vec<StoreRequest>, Misaligned> {
     let store = |request: LineRequest| {
         let mut bytes = vec![0; line_bytes];
-        // Lanes are visited in ascending order, so a higher lane overwrites a lower one.
+        // The lanes store in ascending order, so a higher lane overwrites the bytes of a lower one.
         for lane in (0..LANES).filter(|lane| request.lanes >> lane & 1 == 1) {
             let offset = access.addresses[lane] as usize % line_bytes;
             bytes[offset..][..access.width].copy_from_slice(&data[lane][..access.width]);
@@ -121,13 +123,14 @@ pub fn coalesce_store(
     Ok(coalesce(access, line_bytes)?.into_iter().map(store).collect())
 }
 
-/// Returns the requests of an atomic, ordered by their lowest lanes. The lanes of one request lie in the same
-/// block of `reach` bytes and access different words.
-/// A block is a line, or half a line for compare-and-swap, which processes half a line at a time. When
-/// several lanes access the same word, the n-th lane of each word goes into the n-th request.
+/// Returns the requests of an atomic instruction, ordered by their lowest lanes. The lanes of one request lie
+/// in the same aligned region of `reach` bytes and access different words.
+/// The region is a line, or half a line for compare-and-swap, which processes half a line at a time. When
+/// several lanes access the same word, they go into different requests: the lowest of these lanes into the
+/// first request, the next lane into the second, and so on.
 ///
 /// # Errors
-/// Returns the lowest active lane with a misaligned address.
+/// Returns the lowest active lane that has a misaligned address.
 ///
 /// # Panics
 /// Panics if `line_bytes` or the access width is not one of the supported values.
@@ -139,11 +142,11 @@ pub fn coalesce_atomic(access: &WarpAccess, line_bytes: usize, reach: usize) -> 
     })
 }
 
-/// Returns the requests of a load of constants, ordered by their lowest lanes. Each request is a broadcast:
-/// one word of at least 4 bytes for all lanes that load it.
+/// Returns the requests of a load from constant memory, ordered by their lowest lanes. Each request
+/// broadcasts one word of at least 4 bytes to all lanes that load it.
 ///
 /// # Errors
-/// Returns the lowest active lane with a misaligned address.
+/// Returns the lowest active lane that has a misaligned address.
 ///
 /// # Panics
 /// Panics if `line_bytes` or the access width is not one of the supported values.
@@ -151,8 +154,8 @@ pub fn coalesce_constant(access: &WarpAccess, line_bytes: usize) -> Result<Vec<L
     split(access, line_bytes, |lane, _| (access.addresses[lane] / access.width.max(4) as u64, 0))
 }
 
-/// Groups active lanes with equal keys into one request each. The key of a lane may depend on the active
-/// lanes with lower numbers.
+/// Groups the active lanes by the value of `key`, and returns the requests of each group. The key of a lane
+/// may depend on the active lanes with lower numbers, which are passed as its second argument.
 fn split(
     access: &WarpAccess,
     line_bytes: usize,

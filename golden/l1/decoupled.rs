@@ -1,76 +1,82 @@
 //! # Decoupled L1D as a filter
-//! Decides which loads the decoupled tag store of li2015 section 4 keeps out of the data array. The hardware
-//! stores positions and free ways; this model keeps, per set, a list of known lines with their reuse counts.
-//! Empty tags are not represented, and the cache behind the filter tracks which lines have data.
+//! A decoupled L1D has more tags than data lines, so that it can count the reuse of lines without data
+//! (li2015 section 4). This model decides which loads must bypass the data array. The hardware stores
+//! positions of data and free ways. The model stores instead, for each set, a list of the lines that have a
+//! tag, with their reuse counts. Tags that are not in use are not represented. The cache model that uses this
+//! filter tracks which lines have data.
 
-/// Parameters of the filter.
+/// Parameters of the decoupled-tag filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Number of tags per set.
+    /// Number of tags per set of the decoupled tag store.
     pub tags: usize,
-    /// Reuse count at which a line is admitted.
+    /// Reuse count at which a line may use the data array.
     pub threshold: u32,
-    /// True if the reuse count must exceed the threshold; false if reaching the threshold suffices.
+    /// True if a line is admitted when its reuse count exceeds the threshold; false if it is admitted when
+    /// the count equals or exceeds the threshold.
     pub above: bool,
     /// Reuse count of a line after its first request.
     pub first: u32,
-    /// True if an access with both an eviction and an allocation ages the other lines twice; false if it ages
-    /// them once.
+    /// True if an access that evicts one line and allocates another decrements the reuse counts of all other
+    /// lines twice; false if once.
     pub ages_twice: bool,
-    /// True if the tags of lines with clean data may be replaced too.
+    /// True if a new line may take the tag of a line with clean data, and not only the tag of a line without
+    /// data.
     pub forgets_any: bool,
-    /// True if the other lines of the set age when a line loses its data to a store.
+    /// True if the reuse counts of the other lines in the set are decremented when a line loses its data to a
+    /// store.
     pub stores_age: bool,
-    /// True if the filter starts in the original mode, which admits every line.
+    /// True if the filter starts in the original mode, in which it admits every line.
     pub starts_original: bool,
 }
 
-/// State of a line whose tag the filter holds.
+/// State of a line for which the filter holds a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Tag only, without data.
+    /// Line that has only a tag in the filter, and no data in the cache.
     Candidate,
-    /// Line with data identical to memory.
+    /// Line whose data are identical to memory.
     Clean,
-    /// Line whose data are in flight or newer than memory; its tag cannot be replaced.
+    /// Line whose data are in flight or newer than memory. Its tag cannot be replaced.
     Bound,
 }
 
-/// Value at which reuse counts saturate (six bits).
+/// Maximum value of a reuse count, which has six bits.
 const MAX_COUNT: u32 = 63;
 
-/// State of the filter.
+/// State of the decoupled-tag filter.
 #[derive(Clone, Debug)]
 pub struct Filter {
     config: Config,
     original: bool,
-    /// Known lines and reuse counts per set, least recently used first.
+    /// For each set, the lines that have a tag, each with its reuse count. The least recently used line is
+    /// first.
     sets: Vec<Vec<(u64, u32)>>,
 }
 
 impl Filter {
-    /// Creates a filter of `sets` sets without tags.
+    /// Creates a filter with `sets` sets, in which no line has a tag.
     pub fn new(config: Config, sets: usize) -> Self {
         Self { config, original: config.starts_original, sets: vec![Vec::new(); sets] }
     }
 
-    /// True if a load of a line without data may allocate it.
+    /// True if a load of a line without data may allocate the line in the data array.
     pub fn admits(&self, set: usize, line: u64) -> bool {
         let count = self.next_count(set, line);
         self.is_original()
             || if self.config.above { count > self.config.threshold } else { count >= self.config.threshold }
     }
 
-    /// True if every tag of the set belongs to a line with data. A new line can then get a tag only if
-    /// another line loses its data.
+    /// True if `line` has no tag and every tag of its set belongs to a line with data. The new line can then
+    /// get a tag only if another line loses its data.
     pub fn is_short(&self, set: usize, line: u64, standing: impl Fn(u64) -> Standing) -> bool {
         let known = &self.sets[set];
         known.len() >= self.config.tags
             && known.iter().all(|(other, _)| *other != line && standing(*other) != Standing::Candidate)
     }
 
-    /// Records a load that bypassed the cache. Returns the line that lost its data because its tag was
-    /// replaced, if any.
+    /// Records a load that bypassed the cache, and gives its line a tag. If that tag belonged to a line with
+    /// data, returns this line, which loses its data.
     pub fn on_bypass(&mut self, set: usize, line: u64, standing: impl Fn(u64) -> Standing) -> Option<u64> {
         let count = self.next_count(set, line);
         let mut lost = None;
@@ -91,12 +97,12 @@ impl Filter {
         lost
     }
 
-    /// Records the allocation of a line, which may have evicted `loser`.
+    /// Records that the cache allocates a line. `loser` is the line that it evicts for that, if any.
     pub fn on_allocate(&mut self, set: usize, line: u64, loser: Option<u64>, standing: impl Fn(u64) -> Standing) {
         let count = self.next_count(set, line);
         if !self.has_tag(set, line) && self.sets[set].len() >= self.config.tags {
-            // Candidates are judged by the state before the access. If there is no candidate, the tag of
-            // `loser` is replaced.
+            // The line without data that has the lowest reuse count gives up its tag. If every line of the
+            // set has data, `loser` gives up its tag. The states are those before this access.
             let forgotten = self.least(set, |other| standing(other) == Standing::Candidate).or(loser);
             if let Some(forgotten) = forgotten {
                 self.forget(set, forgotten);
@@ -110,7 +116,7 @@ impl Filter {
         self.age(set, &[line, loser.unwrap_or(line)], steps);
     }
 
-    /// Records that a line lost its data to a store.
+    /// Records that the cache invalidated the data of a line because of a store or a recall.
     pub fn on_store_evict(&mut self, set: usize, line: u64) {
         self.demote(set, line);
         if self.config.stores_age {
@@ -118,13 +124,14 @@ impl Filter {
         }
     }
 
-    /// Records the use of a line with data. Only loads increment its reuse count.
+    /// Records an access to a line with data. Only a load increments the reuse count of the line.
     pub fn on_hit(&mut self, set: usize, line: u64, by_load: bool) {
         let known = self.sets[set].iter().find(|(other, _)| *other == line).map_or(0, |(_, count)| *count);
         self.set_count(set, line, if by_load { (known + 1).min(MAX_COUNT) } else { known });
     }
 
-    /// Changes the mode: admits every line if `original`, otherwise applies the threshold.
+    /// Changes the mode of the filter: if `original` is true, it admits every line; otherwise it applies the
+    /// threshold.
     pub fn switch(&mut self, original: bool, standing: impl Fn(u64) -> Standing) {
         self.original = original;
         if self.is_original() {
@@ -140,12 +147,13 @@ impl Filter {
         self.original = self.config.starts_original;
     }
 
-    /// Returns the known lines of a set with their reuse counts, least recently used first.
+    /// Returns the lines of a set that have a tag, with their reuse counts. The least recently used line is
+    /// first.
     pub fn known_lines(&self, set: usize) -> &[(u64, u32)] {
         &self.sets[set]
     }
 
-    /// True if the set holds no more lines than tags, and every line with data has a tag.
+    /// True if the set uses no more tags than it has, and every line in `with_data` has a tag.
     pub fn is_consistent(&self, set: usize, with_data: impl Iterator<Item = u64>) -> bool {
         self.sets[set].len() <= self.config.tags && with_data.into_iter().all(|line| self.has_tag(set, line))
     }
@@ -163,7 +171,8 @@ impl Filter {
         known.map_or(self.config.first, |(_, count)| (count + 1).min(MAX_COUNT))
     }
 
-    /// Returns the replaceable line with the lowest reuse count; ties go to the least recently used.
+    /// Returns the line with the lowest reuse count among those that satisfy `may_go`. Among equal counts,
+    /// returns the least recently used line.
     fn least(&self, set: usize, may_go: impl Fn(u64) -> bool) -> Option<u64> {
         let known = self.sets[set].iter().filter(|(line, _)| may_go(*line));
         known.min_by_key(|(_, count)| *count).map(|(line, _)| *line)
@@ -173,13 +182,15 @@ impl Filter {
         self.sets[set].retain(|(other, _)| *other != line);
     }
 
-    /// Sets the reuse count of a line and makes it most recently used, allocating a tag if necessary.
+    /// Sets the reuse count of a line and makes the line the most recently used. Allocates a tag if the line
+    /// has none.
     fn set_count(&mut self, set: usize, line: u64, count: u32) {
         self.forget(set, line);
         self.sets[set].push((line, count));
     }
 
-    /// Demotes a line without data to a candidate with reuse count 0. In the original mode its tag is freed.
+    /// Sets the reuse count of a line that lost its data to 0, so that it is a candidate for replacement. In
+    /// the original mode, the tag of the line is freed.
     fn demote(&mut self, set: usize, line: u64) {
         if self.is_original() {
             self.forget(set, line);

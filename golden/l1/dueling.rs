@@ -1,48 +1,50 @@
 //! # SM dueling by intervals
-//! Decides which SMs admit every line to their L1D, from the accesses of two leader SMs (li2015 section 4.3,
-//! Table 3). Accumulates all accesses of an interval, then compares the miss rates of the two leaders.
+//! Decides which SMs admit every line to their L1D, the original mode, and which admit only lines whose reuse
+//! count reaches a threshold (li2015 section 4.3, Table 3). Two leader SMs run one mode each. The model
+//! compares their miss rates after each interval, and the other SMs adopt the better mode.
 
 /// Parameters of SM dueling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Length of an interval [core cycles].
+    /// Length of an interval in core cycles.
     pub interval: u64,
-    /// Margin by which the miss rate of the original mode must be lower for that mode to win, in percent.
+    /// Margin in percent by which the miss rate in the original mode must be lower for that mode to win.
     pub margin: u64,
-    /// True if the margin is in percentage points; false if it is relative to the miss rate of the original
+    /// True if the margin is in percentage points; false if it is relative to the miss rate in the original
     /// mode.
     pub in_points: bool,
-    /// Minimum number of accesses per leader for an interval to count.
+    /// Minimum number of accesses of each leader; an interval in which a leader has fewer changes nothing.
     pub min_accesses: u64,
-    /// True if the first decision is final and applies to the leaders too.
+    /// True if the first decision is final and the two leaders adopt it too.
     pub join_once: bool,
 }
 
-/// State of the duel: SM 0 leads with the threshold, SM 1 with the original mode.
+/// State of SM dueling. Leader SM 0 applies the reuse threshold; leader SM 1 uses the original mode.
 #[derive(Clone, Debug)]
 pub struct Duel {
     rules: Rules,
     interval: u64,
-    /// Accesses and misses of each leader in the current interval.
+    /// Number of accesses and number of misses of each leader in the current interval.
     seen: [(u64, u64); 2],
     original: bool,
     joined: bool,
 }
 
 impl Duel {
-    /// Creates a duel before the first access of a kernel.
+    /// Creates the state of SM dueling before the first access of a kernel.
     pub fn new(rules: Rules) -> Self {
         Self { rules, interval: 0, seen: [(0, 0); 2], original: true, joined: false }
     }
 
-    /// Records an access of leader `leader`. `cycle` is the core cycle in which the duel is notified of it.
+    /// Records an access of leader SM `leader`. `cycle` is the core cycle in which the access is reported.
     pub fn record(&mut self, cycle: u64, leader: usize, missed: bool) {
         self.advance(cycle);
         self.seen[leader].0 += 1;
         self.seen[leader].1 += u64::from(missed);
     }
 
-    /// Evaluates the interval that ended before or in `cycle`, if any.
+    /// Advances to `cycle`. If an interval has ended since the last call, compares the leaders and selects
+    /// the mode.
     pub fn advance(&mut self, cycle: u64) {
         let interval = cycle / self.rules.interval;
         if interval <= self.interval {
@@ -57,7 +59,7 @@ impl Duel {
         self.joined = self.rules.join_once;
     }
 
-    /// True if the SM admits every line.
+    /// True if the SM uses the original mode, in which it admits every line.
     pub fn is_original(&self, sm: usize) -> bool {
         match sm {
             0 | 1 if !self.joined => sm == 1,
@@ -67,7 +69,8 @@ impl Duel {
 }
 
 impl Rules {
-    /// True if m0 / a0 exceeds m1 / a1 by more than the margin. Multiplies by a0 * a1 to avoid the division.
+    /// True if the miss rate m0 / a0 exceeds the miss rate m1 / a1 by more than the margin. Both sides are
+    /// multiplied by a0 * a1 to avoid the divisions.
     pub fn is_better(&self, [m0, a0, m1, a1]: [u64; 4]) -> bool {
         let (new, old, all) = (m0 * a1, m1 * a0, a0 * a1);
         let hundredths = if self.in_points { 100 * old + self.margin * all } else { (100 + self.margin) * old };

@@ -1,6 +1,6 @@
 //! # Events of the L1 data cache
-//! Events that reach the L1D and their possible outcomes. The reference model and the observer of the clocked
-//! cache share these types.
+//! Defines the events that reach the L1D and their possible outcomes. The reference model and the observer of
+//! the clocked cache share these types.
 
 use std::fmt;
 
@@ -12,21 +12,21 @@ use super::prefetch::unit::Delivery;
 pub struct Sectors(pub u8);
 
 impl Sectors {
-    /// Only sector of a line that is filled as a whole.
+    /// The only sector of a line that is filled as a whole.
     pub const WHOLE: Self = Self(1);
 
-    /// Returns the sector numbers in ascending order.
+    /// Yields the numbers of the sectors in the set, in ascending order.
     pub fn each(self) -> impl Iterator<Item = u8> {
         (0..8).filter(move |part| self.0 >> part & 1 != 0)
     }
 
-    /// True if the set is empty.
+    /// True if the set contains no sector.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Returns the sectors that both sets contain.
+    /// Returns the sectors that are in both this set and the other.
     #[must_use]
     pub fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
@@ -39,44 +39,45 @@ impl Sectors {
     }
 }
 
-/// Priority that selects the reported reason when several conditions fail at once.
+/// Priority among reservation fails. It selects the one to report when several conditions fail at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FailOrder {
-    /// Line allocation, then MSHR, then miss queue.
+    /// Reported first: line allocation, then MSHR, then miss queue.
     #[default]
     MshrFirst,
-    /// Line allocation, then miss queue, then MSHR.
+    /// Reported first: line allocation, then miss queue, then MSHR.
     QueueFirst,
 }
 
-/// Reason for a reservation fail.
+/// Reservation fail: the reason for which the cache refuses an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fail {
-    /// Every line of the set is reserved for a fill.
+    /// Every line of the set is reserved for a fill, so none can be evicted.
     LineAlloc,
-    /// No MSHR entry is free, or an entry of the same line is still draining.
+    /// No MSHR entry is free, or loads that waited in an earlier entry of the same line are still being
+    /// replayed.
     MshrEntry,
-    /// The MSHR entry of the pending line is full or closed.
+    /// The MSHR entry of the line in flight has no room for another load, or has been closed by a store.
     MshrMerge,
     /// The miss queue has too few free slots.
     MissQueue,
 }
 
-/// All conditions that fail in the same cycle.
+/// All reservation fails that apply to an access in the same cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fails {
-    /// True if [`Fail::LineAlloc`] applies.
+    /// True if line allocation fails: every line of the set is reserved for a fill.
     pub line_alloc: bool,
-    /// True if [`Fail::MshrEntry`] applies.
+    /// True if the allocation of an MSHR entry fails.
     pub mshr_entry: bool,
-    /// True if [`Fail::MshrMerge`] applies.
+    /// True if merging with the MSHR entry of the line in flight fails.
     pub mshr_merge: bool,
-    /// True if [`Fail::MissQueue`] applies.
+    /// True if the miss queue has too few free slots.
     pub miss_queue: bool,
 }
 
 impl Fails {
-    /// Returns the reason to report under `order`, or `None` if nothing fails.
+    /// Returns the reservation fail to report under the priority `order`, or `None` if none applies.
     pub fn first(&self, order: FailOrder) -> Option<Fail> {
         let line = (self.line_alloc, Fail::LineAlloc);
         let merge = (self.mshr_merge, Fail::MshrMerge);
@@ -90,48 +91,49 @@ impl Fails {
     }
 }
 
-/// Line evicted by a miss.
+/// Line that a miss evicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Victim {
-    /// Line number of the victim.
+    /// Line number of the evicted line.
     pub line: u64,
-    /// True if the victim is modified and must be written back.
+    /// True if the evicted line is modified and must be written back.
     pub modified: bool,
 }
 
-/// Address space of an access.
+/// Address space of an access, which determines the write policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// Global memory, which the SMs share. Stores are write-evict.
+    /// Global memory, which all SMs share. A store is sent to memory, and its line is evicted from the cache.
     Global,
-    /// Local memory, private to a thread. Stores are write-back.
+    /// Local memory, which is private to a thread. A store is written back to memory only when its line is
+    /// evicted.
     Local,
 }
 
-/// Outcome of a load lookup.
+/// Outcome of a load that looks up the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadOutcome {
-    /// The data are present.
+    /// Hit: the data are present.
     Hit,
-    /// Pending hit: the load waits for a fill that is already in flight.
+    /// Pending hit: the line is already in flight, and the load waits for it.
     HitPending,
-    /// The victim cache holds the data.
+    /// Victim hit: the victim cache holds the data.
     VictimHit {
-        /// True if the line moves back to the cache.
+        /// True if the line moves from the victim cache back to the cache.
         moves: bool,
-        /// Line that the cache evicts to make room for the moved line, if any.
+        /// Line that the cache evicts to make room for the line from the victim cache, if any.
         victim: Option<Victim>,
     },
     /// Miss: the cache sends a request to memory, and evicts `victim` if no way was free.
     Miss {
-        /// Evicted line, if any.
+        /// Line that the cache evicts for the miss, if any.
         victim: Option<Victim>,
     },
-    /// Reservation fail; the cache state is unchanged.
+    /// Reservation fail: the cache refuses the load, and its state is unchanged.
     Refused {
-        /// Reason to report, by the configured priority.
+        /// Reason to report, selected by the configured priority.
         first: Fail,
-        /// All conditions that failed.
+        /// All reasons that apply.
         all: Fails,
     },
 }
@@ -139,54 +141,60 @@ pub enum LoadOutcome {
 /// Outcome of a store or an atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteOutcome {
-    /// The copy is invalidated and the data are sent to memory.
+    /// The cached copy is invalidated, and the data are sent to memory.
     Evicted,
-    /// The copy holds the data and becomes modified; nothing is sent to memory.
+    /// The cached copy takes the data and becomes modified; nothing is sent to memory.
     WrittenBack,
-    /// The copy is updated, and the data are sent to memory as well.
+    /// The cached copy takes the data, and the data are sent to memory as well.
     Updated,
-    /// The cache has no copy; the data are sent to memory.
+    /// The cache has no copy of the line; the data are sent to memory.
     Missed,
-    /// The fill is in flight. It will be dropped when it arrives, and no further load may merge with it.
+    /// The line is in flight to the cache. Its fill will be dropped on arrival, and no further load may merge
+    /// with it.
     Pending,
-    /// Reservation fail; the cache state is unchanged.
+    /// Reservation fail: the cache refuses the write, and its state is unchanged.
     Refused {
-        /// Reason to report, by the configured priority.
+        /// Reason to report, selected by the configured priority.
         first: Fail,
-        /// All conditions that failed.
+        /// All reasons that apply.
         all: Fails,
     },
 }
 
-/// Outcome of a recall: the L2 evicts a line, so the L1D must invalidate its copy.
+/// Outcome of a recall, which tells the L1D to invalidate its copy of a line, for example because the L2
+/// evicts the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecallOutcome {
-    /// The cache has no copy.
+    /// The cache has no copy of the line.
     Missed,
-    /// The copy is invalidated.
+    /// The cached copy is invalidated.
     Dropped,
-    /// The fill is in flight. It will be dropped when it arrives, and no further load may merge with it.
+    /// The line is in flight to the cache. Its fill will be dropped on arrival, and no further load may merge
+    /// with it.
     Pending,
-    /// The copy stays: it is modified local data, so no other SM needs it and memory has no current copy.
+    /// The cached copy remains. It is modified local data: no other SM needs it, and memory has no current
+    /// copy.
     Kept,
 }
 
-/// Load of one line.
+/// Load of one cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// Line number: byte address divided by line size.
     pub line: u64,
-    /// Sectors that the load requests.
+    /// Sectors of the line that the load requests.
     pub parts: Sectors,
     /// Program counter of the load instruction.
     pub pc: u32,
-    /// Warp slot.
+    /// Number of the warp slot in the SM.
     pub warp: u8,
-    /// True for the first line of an instruction. Computed only if a prefetcher needs it.
+    /// True if this is the first line that the load instruction requests. Computed only if a prefetcher needs
+    /// it.
     pub first: bool,
-    /// Address space. Constants and texels are read-only and count as global.
+    /// Address space of the load. Constants and texels are read-only and count as global.
     pub space: Space,
-    /// True if the instruction is contentious (anssari2012 section 3.3). Computed only if a scheme needs it.
+    /// True if the load instruction is contentious (anssari2012 section 3.3). Computed only if a bypass
+    /// scheme needs it.
     pub contends: bool,
 }
 
@@ -198,19 +206,20 @@ impl Load {
     }
 }
 
-/// Event at the L1D. `queue_used` is the miss-queue occupancy that the cache saw when it processed the event.
+/// Event at the L1D. The field `queue_used` of an event is the miss-queue occupancy when the cache processed
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<W> {
-    /// Load that may allocate a line.
+    /// Load that looks up the cache and may allocate a line.
     Load {
         /// Line, sectors and attributes of the load.
         load: Load,
-        /// Identifier of the load that receives the data.
+        /// Identifier of the load, which receives the data.
         waiter: W,
         /// Number of miss-queue slots in use.
         queue_used: usize,
     },
-    /// Store to one line.
+    /// Store to one cache line.
     Store {
         /// Number of the stored line.
         line: u64,
@@ -221,77 +230,78 @@ pub enum Event<W> {
         /// Number of miss-queue slots in use.
         queue_used: usize,
     },
-    /// Atomic operation. It bypasses the cache, in order with the stores.
+    /// Atomic operation. It is sent to memory past the cache, in order with the stores.
     Atomic {
-        /// Number of the updated line.
+        /// Number of the line that the atomic updates.
         line: u64,
         /// Sectors that the atomic writes.
         parts: Sectors,
         /// Number of miss-queue slots in use.
         queue_used: usize,
     },
-    /// Load on the bypass path.
+    /// Load that bypasses the cache.
     Bypass {
         /// Line, sectors and attributes of the load.
         load: Load,
-        /// True if a bypass scheme of the cache chose the path.
+        /// True if the decoupled filter or a bypass scheme of the cache decided that the load bypasses.
         chosen: bool,
     },
-    /// Mode change of the decoupled filter: admit every line, or apply the threshold.
+    /// Change of the mode of the decoupled filter: it admits every line, or applies its reuse threshold.
     Switch {
-        /// True if the cache admits every line from now on.
+        /// True if the filter admits every line from now on.
         original: bool,
     },
-    /// Delivery of the prefetcher's next line to the prefetch queue, once per cycle.
+    /// Once per cycle: the prefetcher adds the next line that it wants to prefetch to the prefetch queue.
     Deliver,
-    /// Lookup of the oldest line of the prefetch queue.
+    /// Lookup of the oldest line in the prefetch queue.
     Prefetch {
-        /// Number of the line.
+        /// Number of the line to prefetch.
         line: u64,
-        /// All sectors of the line.
+        /// Sectors to prefetch: all sectors of the line.
         parts: Sectors,
         /// Number of miss-queue slots in use.
         queue_used: usize,
-        /// Number of prefetches among the miss-queue slots in use.
+        /// Number of miss-queue slots that prefetches use, included in the slots in use.
         queued: usize,
     },
-    /// Arrival of data from memory.
+    /// Fill: the data of a line arrive from memory.
     Fill {
-        /// Number of the filled line.
+        /// Number of the line that is filled.
         line: u64,
         /// Sectors that the fill delivers.
         parts: Sectors,
     },
-    /// Invalidation of a line, because the L2 evicts it or a coherent load bypasses to the L2.
+    /// Recall: the cache must invalidate a line, because the L2 evicts the line or a coherent load bypasses
+    /// to the L2.
     Recall {
-        /// Number of the recalled line.
+        /// Number of the line to invalidate.
         line: u64,
     },
     /// Request of another L1 cache for a copy of a line.
     Supply {
-        /// Number of the requested line.
+        /// Number of the line that the other cache requests.
         line: u64,
         /// Sectors that the other cache requests.
         parts: Sectors,
     },
-    /// Replay of one waiting load.
+    /// Replay of one load that waited for a line which has been filled.
     Drain,
     /// End of a kernel: the cache invalidates all lines.
     Flush,
-    /// Advances the schemes that work in periods to the core cycle of the next event.
+    /// Advance of time to the core cycle of the next event, for bypass schemes that work in periods.
     Reach {
-        /// Core cycle of the next event.
+        /// Core cycle in which the next event occurs.
         cycle: u64,
     },
-    /// Period end of the streaming monitor, signaled from outside the cache.
+    /// End of a period of the streaming monitor, on a signal from outside the cache.
     PeriodEnd {
-        /// True if the monitor may close the cache, that is, start to bypass.
+        /// True if the monitor may close the cache, that is, let global loads bypass.
         may_close: bool,
     },
 }
 
 impl<W> Event<W> {
-    /// Returns the line concerned, or `None` for events that concern no single line.
+    /// Returns the number of the line that the event concerns, or `None` if it concerns no single line.
     pub fn line(&self) -> Option<u64> {
         match *self {
             Event::Load { load: Load { line, .. }, .. }
@@ -312,19 +322,20 @@ impl<W> Event<W> {
     }
 }
 
-/// Outcome of the lookup of a prefetch.
+/// Outcome of the lookup of a prefetched line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrefetchOutcome {
     /// The cache sends a request to memory, and evicts `victim` if no way was free.
     Issued {
-        /// Evicted line, if any.
+        /// Line that the cache evicts for the prefetch, if any.
         victim: Option<Victim>,
     },
-    /// The line is present, and the prefetch is dropped.
+    /// The line is already present, so the prefetch is dropped.
     Present,
-    /// The line is in flight, and the prefetch is dropped.
+    /// The line is already in flight, so the prefetch is dropped.
     InFlight,
-    /// A resource is missing. The line stays in the queue, and the state of the cache is unchanged.
+    /// The prefetch must wait for a resource. The line stays in the prefetch queue, and the state of the
+    /// cache is unchanged.
     Waits,
 }
 
@@ -335,43 +346,47 @@ pub enum Outcome<W> {
     Load(LoadOutcome),
     /// Outcome of a store or an atomic.
     Write(WriteOutcome),
-    /// Line that the prefetcher has delivered, if it had one.
+    /// Line that the prefetcher added to the prefetch queue or dropped; `None` if it had no line.
     Delivered(Option<Delivery>),
-    /// Outcome of the lookup of a prefetch.
+    /// Outcome of the lookup of a prefetched line.
     Prefetched(PrefetchOutcome),
-    /// Outcome of a fill.
+    /// Outcome of a fill: arrival of the data of a line.
     Filled {
-        /// Sectors that became valid: no store overtook them while they were in flight.
+        /// Sectors that became valid, because no write overtook them while they were in flight.
         kept: Sectors,
-        /// Number of loads that the fill serves.
+        /// Number of loads that waited for the fill.
         waiters: usize,
     },
-    /// Outcome of a recall.
+    /// Outcome of a recall, which invalidates a line.
     Recalled(RecallOutcome),
-    /// Outcome of a supply request: true if the line is present and identical to memory.
+    /// Outcome of another cache's request for a copy: true if the requested sectors are present and identical
+    /// to memory.
     Supplied(bool),
-    /// Outcome of a drain: the replayed load, if any was waiting.
+    /// Load that was replayed; `None` if no load was waiting.
     Drained(Option<Replay<W>>),
-    /// Outcome of an event that has only one possible outcome.
+    /// Completion of an event that has only one possible outcome.
     Done,
 }
 
-/// Event that a correct cache never allows.
+/// Violation: an event that a correct cache would not have processed in its state. A `u64` is the line
+/// number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Breach {
-    /// Fill of a line without an MSHR entry.
+    /// A line was filled although no MSHR entry waits for it.
     Fill(NotPending),
-    /// Bypass or global access of a modified local line, whose only current copy is in this cache.
+    /// A load bypassed, or a global access used, a modified local line. This cache has the only current copy
+    /// of that line.
     Modified(u64),
-    /// Lookup of a line that the decoupled filter does not admit.
+    /// A load looked up a line that the decoupled filter does not admit.
     NotAdmitted(u64),
-    /// Bypass chosen for a line that is present or admitted.
+    /// A load bypassed by decision of the cache, although its line is present or the decoupled filter admits
+    /// it.
     Admitted(u64),
-    /// Flush while MSHR entries are in use; holds their number.
+    /// The cache was flushed while MSHR entries were in use; the number counts these entries.
     FlushBusy(usize),
-    /// Load that bypassed, or did not bypass, contrary to the bypass schemes.
+    /// A load bypassed, or did not bypass, contrary to the decision of the bypass schemes.
     Path(u64),
-    /// Prefetch of a line that is not the oldest one of the prefetch queue.
+    /// A prefetch looked up a line that is not the oldest line in the prefetch queue.
     NotQueued(u64),
 }
 

@@ -1,64 +1,64 @@
 //! # Memory request prioritization buffer (MRPB)
-//! Reorders requests between the coalescer and the L1D, with one queue per group of warps (khairy2015 section
-//! 5 and Table 4). The model keeps a single list in order of arrival and searches all of it for the next
-//! request.
+//! Reorders requests between the coalescer and the L1D. Each group of warps has its own queue (khairy2015
+//! section 5 and Table 4). The hardware has one queue per group. The model keeps instead a single list in
+//! order of arrival, and searches it for the next request.
 
-/// Priority between the queues of the groups.
+/// Priority among the warp groups, each of which has a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Lowest nonempty group first.
+    /// The group with the lowest number that has a request.
     Fixed,
-    /// Round robin: the next nonempty group after the last one served.
+    /// Round robin: the next group with a request, after the group that was served last.
     RoundRobin,
-    /// Group with the most requests; ties go to the lowest group.
+    /// The group with the most requests; among equals, the group with the lowest number.
     LongestFirst,
 }
 
-/// Parameters of the buffer.
+/// Parameters of the request buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Number of groups; a warp belongs to group `warp % groups`.
+    /// Number of warp groups; a warp belongs to group `warp % groups`.
     pub groups: usize,
-    /// Capacity per group in requests.
+    /// Maximum number of requests in the queue of each group.
     pub depth: usize,
-    /// Priority between the queues of the groups.
+    /// Priority among the groups.
     pub order: Order,
-    /// True if a group keeps its grant until its queue is empty.
+    /// True if a selected group stays selected until its queue is empty.
     pub greedy: bool,
-    /// Delay from arrival until a request may be dequeued [core cycles].
+    /// Number of core cycles from the arrival of a request until it may be dequeued.
     pub delay: u64,
 }
 
-/// Buffer state; `T` identifies a request.
+/// State of the request buffer. The type `T` identifies a request.
 #[derive(Clone, Debug)]
 pub struct Mrpb<T> {
     config: Config,
-    /// Arrival cycle, group and request of each entry, in order of arrival.
+    /// Buffered requests in order of arrival: arrival cycle, group and request.
     waiting: Vec<(u64, usize, T)>,
     last: usize,
 }
 
 impl<T: Copy> Mrpb<T> {
-    /// Creates an empty buffer.
+    /// Creates an empty request buffer.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self { config, waiting: Vec::new(), last: 0 }
     }
 
-    /// True if the group of the warp has a free slot.
+    /// True if the queue of the warp's group has a free slot.
     #[must_use]
     pub fn has_room(&self, warp: usize) -> bool {
         let group = warp % self.config.groups;
         self.waiting.iter().filter(|(_, of, _)| *of == group).count() < self.config.depth
     }
 
-    /// Enqueues a request of a warp.
+    /// Adds a request of a warp to the queue of the warp's group.
     pub fn enqueue(&mut self, cycle: u64, warp: usize, request: T) {
         self.waiting.push((cycle, warp % self.config.groups, request));
     }
 
-    /// Returns the request at the head in `cycle`. Must be called exactly once per cycle, even if the request
-    /// then stalls, because each call updates which group was served last.
+    /// Selects a group and returns its oldest request in `cycle`. Must be called exactly once per cycle, even
+    /// if the request then stalls, because each call records which group was selected last.
     pub fn next(&mut self, cycle: u64) -> Option<T> {
         let Config { groups, order, greedy, delay, .. } = self.config;
         let mut sizes = vec![0_usize; groups];
@@ -90,7 +90,8 @@ impl<T: Copy> Mrpb<T> {
 mod tests {
     use super::*;
 
-    /// Returns the dequeue order at one request per cycle, if all requests arrive before the first dequeue.
+    /// Returns the requests in the order in which they are dequeued, one per cycle. All of them arrive before
+    /// the first is dequeued.
     fn order(order: Order, greedy: bool, arrivals: &[(usize, char)]) -> String {
         let mut buffer = Mrpb::new(Config { groups: 4, depth: 8, order, greedy, delay: 0 });
         arrivals.iter().for_each(|(warp, request)| buffer.enqueue(0, *warp, *request));

@@ -1,9 +1,11 @@
 //! # MSHR as a map
-//! Tracks the lines in flight from memory and the loads that wait for each (li2015 section 2.2).
+//! Reference model of the miss status holding registers. Tracks the lines in flight from memory and the loads
+//! that wait for each (li2015 section 2.2).
 //!
-//! A line is pending until its fill: a map holds its waiters. It is then draining while its waiters are
-//! replayed one by one: a queue holds draining lines in fill order. Both states occupy an MSHR entry. A
-//! sectored line may have several entries, each for the sectors that one load requested.
+//! A line is pending until its fill arrives; a map holds the loads that wait for it. Then the line is
+//! draining while its loads are replayed one by one; a queue holds the draining lines in the order of their
+//! fills. A line occupies an MSHR entry in both states. A sectored line may have several entries, each for
+//! the sectors that one load requested.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -12,12 +14,12 @@ use super::event::Sectors;
 
 /// Load that waits in an MSHR entry, possibly for some sectors only.
 pub trait Waits: Copy {
-    /// Returns the component of the load that waits for the sectors in `parts`.
+    /// Returns the part of the load that waits for the sectors in `parts`.
     #[must_use]
     fn part(self, parts: Sectors) -> Self;
 }
 
-/// Implements [`Waits`] for waiters that always wait for a whole line.
+/// Implements [`Waits`] for types that identify loads of whole lines.
 macro_rules! whole {
     ($($name:ty),*) => {$(
         impl Waits for $name {
@@ -30,31 +32,33 @@ macro_rules! whole {
 
 whole!(u32, ());
 
-/// Response of the MSHR to a load that misses or finds its line reserved.
+/// Response of the MSHR to a load of sectors that are not present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// New entry: the load sends a request to memory.
+    /// The load gets a new entry and sends a request to memory.
     Primary,
-    /// The load joins the waiters of a pending line.
+    /// The load joins the loads that already wait for the line.
     Merged,
-    /// Reservation fail: the entry of the pending line is full or closed.
+    /// Reservation fail: the entry of the pending line has no room for another load, or has been closed by a
+    /// store.
     RefusedMerge,
-    /// Reservation fail: no entry is free, or the previous entry of the line is still draining.
+    /// Reservation fail: no entry is free, or loads that waited in an earlier entry of the line are still
+    /// being replayed.
     RefusedEntry,
 }
 
-/// Waiter removed from a filled entry.
+/// Load that is replayed after the fill of its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay<W> {
-    /// Line number of the fill.
+    /// Number of the line that was filled.
     pub line: u64,
-    /// Removed waiter. Waiters of a line are replayed in order of arrival.
+    /// Identifier of the replayed load. The loads of a line are replayed in the order in which they arrived.
     pub waiter: W,
-    /// True if this was the last waiter, so that the entry is free.
+    /// True if this was the last load that waited for the line, so that the MSHR entry becomes free.
     pub last: bool,
 }
 
-/// Fill of a line without a pending entry.
+/// Error: the line with this number was filled, but no MSHR entry waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotPending(pub u64);
 
@@ -72,7 +76,7 @@ struct Pending<W> {
     closed: bool,
 }
 
-/// Miss status holding registers; `W` identifies a waiter.
+/// Miss status holding registers (MSHR). The type `W` identifies a waiting load.
 #[derive(Clone, Debug)]
 pub struct Mshr<W> {
     entries: usize,
@@ -82,13 +86,14 @@ pub struct Mshr<W> {
 }
 
 impl<W: Waits> Mshr<W> {
-    /// Creates an empty MSHR: `entries` lines with up to `slots` waiters each, the first load included.
+    /// Creates an empty MSHR with `entries` entries. Up to `slots` loads can wait in each entry, including
+    /// the load that missed first.
     pub fn new(entries: usize, slots: usize) -> Self {
         Mshr { entries, slots, pending: BTreeMap::new(), draining: VecDeque::new() }
     }
 
-    /// Returns the response to a load of these sectors, without changing state. The sectors of the load must
-    /// all be in flight, or none of them.
+    /// Returns the response to a load of the sectors `parts`, without changing the state. Either all of these
+    /// sectors must be in flight, or none of them.
     pub fn verdict(&self, line: u64, parts: Sectors) -> Verdict {
         let refuses = |entry: &Pending<W>| entry.closed || entry.waiters.len() >= self.slots;
         let tracked: Vec<_> = self.tracking(line, parts).collect();
@@ -100,7 +105,8 @@ impl<W: Waits> Mshr<W> {
         }
     }
 
-    /// Returns the response to a load of these sectors, and records the waiter unless it is refused.
+    /// Returns the response to a load of the sectors `parts`, and records the load as waiting unless it is
+    /// refused.
     pub fn alloc(&mut self, line: u64, parts: Sectors, waiter: W) -> Verdict {
         let verdict = self.verdict(line, parts);
         match verdict {
@@ -120,23 +126,23 @@ impl<W: Waits> Mshr<W> {
         verdict
     }
 
-    /// Records a prefetch of these sectors, which no load waits for.
+    /// Records a prefetch of the sectors `parts`. No load waits for them yet.
     pub fn prefetch(&mut self, line: u64, parts: Sectors) {
         self.pending.insert((line, parts), Pending { waiters: VecDeque::new(), closed: false });
     }
 
-    /// Returns the number of outstanding prefetches that no load waits for.
+    /// Returns the number of prefetches in flight for which no load waits.
     pub fn count_unwaited(&self) -> usize {
         self.pending.values().filter(|entry| entry.waiters.is_empty()).count()
     }
 
-    /// True if one of these sectors is in flight without a load that waits for it.
+    /// True if one of the sectors `parts` is in flight and no load waits for it.
     pub fn is_unwaited(&self, line: u64, parts: Sectors) -> bool {
         self.tracking(line, parts).any(|key| self.pending[&key].waiters.is_empty())
     }
 
-    /// Closes the entries of these sectors to further waiters, because a younger store overtook them. Returns
-    /// true if any sector is pending.
+    /// Closes the entries of the sectors `parts`, so that no further load can join them, because a younger
+    /// write has overtaken their fill. Returns true if any of the sectors is pending.
     pub fn close(&mut self, line: u64, parts: Sectors) -> bool {
         let tracked: Vec<_> = self.tracking(line, parts).collect();
         tracked.iter().for_each(|key| {
@@ -145,28 +151,30 @@ impl<W: Waits> Mshr<W> {
         !tracked.is_empty()
     }
 
-    /// Moves an entry from pending to draining, and returns the number of its waiters.
+    /// Changes the entry of the sectors `parts` from pending to draining, and returns the number of loads
+    /// that wait in it.
     ///
     /// # Errors
     /// Returns an error if no pending entry covers exactly these sectors.
     pub fn fill(&mut self, line: u64, parts: Sectors) -> Result<usize, NotPending> {
         let entry = self.pending.remove(&(line, parts)).ok_or(NotPending(line))?;
         let waiters = entry.waiters.len();
-        // A prefetch that no load waits for has nothing to replay.
+        // If no load waits for a prefetched line, its entry becomes free at once.
         if waiters > 0 {
             self.draining.push_back((line, parts, entry.waiters));
         }
         Ok(waiters)
     }
 
-    /// Returns the next waiter to replay without removing it: lines in fill order, waiters in arrival order.
+    /// Returns the next load to replay, without removing it. Lines are replayed in the order of their fills,
+    /// and the loads of a line in the order of their arrival.
     pub fn head(&self) -> Option<Replay<W>> {
         let (line, _, waiters) = self.draining.front()?;
         let waiter = *waiters.front()?;
         Some(Replay { line: *line, waiter, last: waiters.len() == 1 })
     }
 
-    /// Removes and returns the next waiter to replay.
+    /// Removes and returns the next load to replay.
     pub fn pop(&mut self) -> Option<Replay<W>> {
         let replay = self.head()?;
         if replay.last {
@@ -177,37 +185,38 @@ impl<W: Waits> Mshr<W> {
         Some(replay)
     }
 
-    /// Returns the number of waiters of a pending entry.
+    /// Returns the number of loads that wait in the pending entry of the sectors `parts`, or `None` if no
+    /// such entry exists.
     pub fn waiters(&self, line: u64, parts: Sectors) -> Option<usize> {
         self.pending.get(&(line, parts)).map(|entry| entry.waiters.len())
     }
 
-    /// Returns the number of entries in use, pending or draining.
+    /// Returns the number of entries in use, both pending and draining.
     pub fn occupancy(&self) -> usize {
         self.pending.len() + self.draining.len()
     }
 
-    /// True if any of these sectors is filled and still has waiters.
+    /// True if any of the sectors `parts` has been filled and loads that waited for it remain to be replayed.
     pub fn is_draining(&self, line: u64, parts: Sectors) -> bool {
         self.draining.iter().any(|&(other, filled, _)| other == line && !filled.intersection(parts).is_empty())
     }
 
-    /// Returns the lines that are filled and still have waiters, in fill order.
+    /// Yields the lines that have been filled but still have loads to replay, in the order of their fills.
     pub fn draining_lines(&self) -> impl Iterator<Item = u64> {
         self.draining.iter().map(|(line, ..)| *line)
     }
 
-    /// Returns the pending lines in ascending order.
+    /// Yields the pending lines (in flight from memory) in ascending order.
     pub fn pending_lines(&self) -> impl Iterator<Item = u64> {
         self.pending.keys().map(|(line, _)| *line).collect::<BTreeSet<_>>().into_iter()
     }
 
-    /// Returns the sectors of a line that are in flight.
+    /// Returns the numbers of the sectors of a line that are in flight.
     pub fn pending_parts(&self, line: u64) -> BTreeSet<u8> {
         self.tracking(line, Sectors(u8::MAX)).flat_map(|(_, parts)| parts.each()).collect()
     }
 
-    /// Returns the pending entries that cover any of these sectors.
+    /// Yields the pending entries of a line that cover any of the sectors `parts`.
     fn tracking(&self, line: u64, parts: Sectors) -> impl Iterator<Item = (u64, Sectors)> {
         let of_line = self.pending.range((line, Sectors(0))..=(line, Sectors(u8::MAX)));
         of_line.map(|(key, _)| *key).filter(move |(_, tracked)| !tracked.intersection(parts).is_empty())

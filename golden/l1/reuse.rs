@@ -1,33 +1,36 @@
 //! # Reuse in a stream of accesses
-//! Measures how often each line is accessed and the distance between two accesses of a line (li2015 Figures
-//! 3, 4 and 11).
-//! A distance counts the accesses in between, including repeated accesses to one line: in A B C A it is 2.
-//! The distance does not depend on the contents of a cache. The stream of an SM ends with its kernel.
+//! Measures how often each line is accessed, and the reuse distance between two accesses to the same line
+//! (li2015 Figures 3, 4 and 11). The distance is the number of accesses between the two, counting repeated
+//! accesses to one line each time. In A B C A, it is 2 for line A. The distance does not depend on the
+//! contents of a cache. The stream of an SM ends with its kernel.
 
 use std::collections::BTreeMap;
 
-/// Number of distance bins: 0, then up to 1, 3, 7, 15 and so on; the last bin holds all longer distances.
+/// Number of bins for reuse distances. The upper bounds of the bins are 0, 1, 3, 7, 15 and so on; the last
+/// bin holds all longer distances.
 pub const DISTANCES: usize = 16;
-/// Number of reuse bins: 0, 1, 2 and so on; the last bin holds all higher counts.
+/// Number of bins for reuse counts. The bins hold the counts 0, 1, 2 and so on; the last bin holds all higher
+/// counts.
 pub const REUSES: usize = 16;
 
-/// Reuse statistics of an access stream.
+/// Reuse statistics of a stream of accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Histograms {
-    /// Number of repeated accesses, binned by the number of accesses since the previous one to the same line.
+    /// Number of repeated accesses in each bin of the reuse distance: number of accesses since the previous
+    /// access to the same line.
     pub distances: [u64; DISTANCES],
-    /// Number of lines, binned by the number of accesses after the first.
+    /// Number of lines in each bin of the reuse count: number of accesses to the line after the first.
     pub reuses: [u64; REUSES],
 }
 
 impl Histograms {
-    /// Returns the number of distinct lines accessed.
+    /// Returns the number of different lines that were accessed.
     #[must_use]
     pub fn footprint(&self) -> u64 {
         self.reuses.iter().sum()
     }
 
-    /// Adds the histograms of another stream.
+    /// Adds the histograms of another stream of accesses to these.
     pub fn add(&mut self, other: &Self) {
         let Self { distances, reuses } = other;
         self.distances.iter_mut().zip(distances).for_each(|(sum, count)| *sum += count);
@@ -35,17 +38,17 @@ impl Histograms {
     }
 }
 
-/// Access stream of one SM and kernel.
+/// Stream of the accesses of one SM during one kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Reuse {
     accesses: u64,
-    /// Sequence number of the last access and count of repeated accesses, per line.
+    /// For each line, the sequence number of its last access and the number of its repeated accesses.
     lines: BTreeMap<u64, (u64, usize)>,
     seen: Histograms,
 }
 
 impl Reuse {
-    /// Records an access to a line.
+    /// Records an access to a cache line.
     pub fn record(&mut self, line: u64) {
         let now = self.accesses;
         self.accesses += 1;
@@ -60,7 +63,7 @@ impl Reuse {
             .or_insert((now, 0));
     }
 
-    /// Ends the stream, returns its histograms, and starts a new one.
+    /// Ends the stream of accesses, returns its histograms, and starts a new stream.
     pub fn end(&mut self) -> Histograms {
         let Self { lines, mut seen, .. } = std::mem::take(self);
         for (_, reuses) in lines.into_values() {
@@ -86,7 +89,8 @@ mod tests {
         assert_eq!((distances.iter().sum::<u64>(), distances[2]), (1, 1));
         assert_eq!(stream("AA").distances[0], 1);
         assert_eq!(stream("ABA").distances[1], 1);
-        // Each of the repeated accesses to B counts.
+        // The distance between the two accesses to A is 3, since each access to B counts. Bin 2 holds
+        // distances 2 and 3.
         assert_eq!(stream("ABBBA").distances[2], 1);
     }
 

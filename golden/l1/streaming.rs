@@ -1,28 +1,29 @@
-//! # Streaming monitor by a list
-//! Decides when the L1D bypasses streaming loads (khairy2015 section 4.1). Records whether each access of the
-//! current period missed, and evaluates the list at the end of the period:
-//! - miss rate above the bound: the cache closes, so that loads bypass;
+//! # Streaming monitor
+//! Decides when global loads bypass the L1D because the kernel streams data (khairy2015 section 4.1). Records
+//! in a list whether each access of the current period missed, and evaluates the list at the end of the
+//! period:
+//! - miss rate above the bound: the cache closes, so that global loads bypass it;
 //! - miss rate below the bound: the cache opens;
 //! - miss rate equal to the bound, or too few accesses: no change.
 
-/// Largest access count that the 14-bit counters of the hardware monitor hold.
+/// Maximum value of the 14-bit access counter in the hardware monitor. Accesses beyond it are not counted.
 const MAX_ACCESSES: usize = (1 << 14) - 1;
 
-/// Parameters of the monitor.
+/// Parameters of the streaming monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Length of a period, which ends at multiples of it [core cycles]. `None` if periods are ended from
-    /// outside.
+    /// Length of a period in core cycles; periods end at multiples of it. `None` if signals from outside the
+    /// cache end the periods.
     pub period: Option<u64>,
-    /// Miss rate at which the monitor keeps its state, in percent.
+    /// Miss rate in percent above which the cache closes and below which it opens.
     pub miss_percent: usize,
-    /// Minimum number of accesses; a period with fewer changes nothing.
+    /// Minimum number of accesses in a period. The end of a period with fewer accesses changes nothing.
     pub min_accesses: usize,
-    /// True if tag-only lines are dropped when the cache opens.
+    /// True if all tag-only lines are dropped when the closed cache opens again.
     pub flush: bool,
 }
 
-/// State of the monitor.
+/// State of the streaming monitor.
 #[derive(Clone, Debug)]
 pub struct Streaming {
     config: Config,
@@ -33,17 +34,18 @@ pub struct Streaming {
 }
 
 impl Streaming {
-    /// Creates the monitor of an open cache, in its first period.
+    /// Creates a streaming monitor in its first period, with the cache open.
     pub fn new(config: Config) -> Self {
         Self { config, period: 0, missed: Vec::new(), closed: false }
     }
 
-    /// True if loads bypass the cache.
+    /// True if the cache is closed, so that global loads bypass it.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Advances to `cycle` and ends the period if it is over. Returns true if tag-only lines must be dropped.
+    /// Advances to core cycle `cycle`, and ends the period if it is over. Returns true if the cache must drop
+    /// all tag-only lines.
     pub fn advance(&mut self, cycle: u64) -> bool {
         let number = self.config.period.map_or(0, |period| cycle / period);
         let is_next = number != self.period;
@@ -51,8 +53,8 @@ impl Streaming {
         is_next && self.end(true)
     }
 
-    /// Ends the period. If `may_close` is false, the cache opens whatever the miss rate, because the misses
-    /// are not attributed to streaming. Returns true if tag-only lines must be dropped.
+    /// Ends the period. If `may_close` is false, the cache opens whatever its miss rate, because its misses
+    /// are not attributed to streaming. Returns true if the cache must drop all tag-only lines.
     pub fn end(&mut self, may_close: bool) -> bool {
         let was_closed = self.closed;
         let missed = std::mem::take(&mut self.missed);
@@ -69,7 +71,7 @@ impl Streaming {
         was_closed && !self.closed && self.config.flush
     }
 
-    /// Records an accepted access.
+    /// Records whether an accepted access missed.
     pub fn note(&mut self, missed: bool) {
         if self.missed.len() < MAX_ACCESSES {
             self.missed.push(missed);

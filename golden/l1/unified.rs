@@ -1,11 +1,12 @@
-//! Splits one on-chip memory between L1D and shared memory (NVIDIA, CUDA C programming guide, compute
+//! Divides one on-chip memory between L1D and shared memory (NVIDIA, CUDA C programming guide, compute
 //! capability 7.0; Accel-Sim's adaptive cache configuration).
 
 use std::collections::BTreeSet;
 
-/// Returns the L1D ways that remain per set while a kernel needs `needed` bytes of shared memory per SM. The
-/// array gives sets, ways and line size in bytes of the whole memory. Shared memory takes the smallest size
-/// in `parts` that is at least `needed`, or the largest size if all are smaller.
+/// Returns the number of L1D ways per set while a kernel needs `needed` bytes of shared memory per SM. The
+/// array holds the number of sets, the number of ways and the line size in bytes if the L1D uses the whole
+/// memory. Shared memory gets the smallest size in `parts` that is at least `needed`, or the largest size if
+/// all are smaller.
 #[must_use]
 pub fn ways([sets, ways, line_bytes]: [u64; 3], parts: &[u32], needed: u64) -> u64 {
     let parts: BTreeSet<u64> = parts.iter().copied().map(u64::from).collect();

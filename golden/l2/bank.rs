@@ -1,11 +1,11 @@
-//! # L2 bank as a map
-//! Models a write-back, write-allocate bank under LRU, as in li2015 and khairy2015, or another policy.
-//! Predicts hit, miss, victim and every byte read, given accesses and fills in the order in which the bank
-//! accepted them.
+//! # Reference model of an L2 bank
+//! Models a write-back, write-allocate bank with LRU replacement, as in li2015 and khairy2015, or with
+//! another policy. The bank is a map from lines to their contents. Predicts hit, miss, victim and every byte
+//! read, given accesses and fills in the order in which the bank accepted them.
 //!
-//! An access to a line in flight is appended to the list of that line. The list takes effect in order when
-//! the line arrives, so a read sees exactly the writes accepted before it. Timing, queues and the limit on
-//! outstanding lines exist only in the clocked bank.
+//! An access to a line in flight is appended to a list of that line. The accesses in the list take effect in
+//! order when the line arrives, so a read sees exactly the writes accepted before it. Only the clocked bank
+//! models timing, queues and the limit on outstanding lines.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,15 +17,15 @@ use crate::index::SetIndex;
 use crate::replacement::Replacement;
 use crate::replacement::order::LineSets;
 
-/// Contents of one line.
+/// Contents of one cache line.
 pub type Line = Vec<u8>;
 
-/// Write to some bytes of a line.
+/// Write to some bytes of a cache line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// Written bytes; bit `i` is byte `i` of the line.
+    /// Mask of the written bytes; bit `i` stands for byte `i` of the line.
     pub byte_mask: u128,
-    /// One value per byte of the line; ignored outside the mask.
+    /// Data to write, one value per byte of the line; ignored for bytes that are not in the mask.
     pub bytes: Line,
 }
 
@@ -41,13 +41,14 @@ impl Write {
 /// Atomic read-modify-write of some words of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Atomic<R> {
-    /// Reader that receives the line as it was before; `None` for a reduction.
+    /// Identifier of the reader, which receives the line as it was before the atomic; `None` for a reduction.
     pub reader: Option<R>,
-    /// Operation on each word.
+    /// Operation to perform on each word.
     pub f: AtomicFn,
-    /// Type of a word.
+    /// Data type of a word.
     pub ty: Type,
-    /// Byte offset of each word in the line, with its operands `b` and `c` of [`isa::lanes::global_atomic`].
+    /// Words to update: byte offset in the line, and the operands `b` and `c` of
+    /// [`isa::lanes::global_atomic`].
     pub words: Vec<(usize, u64, u64)>,
 }
 
@@ -62,43 +63,43 @@ impl<R> Atomic<R> {
     }
 }
 
-/// Accepted request; `R` identifies a reader.
+/// Request that the bank has accepted. The type `R` identifies a reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access<R> {
-    /// Read of the whole line.
+    /// Read of the whole cache line.
     Read(R),
-    /// Write to some bytes.
+    /// Write to some bytes of the line.
     Write(Write),
-    /// Atomic operation on some words.
+    /// Atomic operation on some words of the line.
     Atomic(Atomic<R>),
 }
 
-/// Evicted line, dirty or clean.
+/// Line that the bank evicts, dirty or clean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Victim {
     /// Line number within the bank.
     pub line: u64,
-    /// Contents to write back to memory; `None` if the line was clean.
+    /// Contents of the line, which are written back to memory; `None` if the line was clean.
     pub write_back: Option<Line>,
 }
 
-/// Outcome of an access.
+/// Outcome of an access to the bank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Hit. Contains the line after a read or write, or before an atomic.
+    /// Hit. The value is the line after a read or write, or before an atomic.
     Hit(Line),
-    /// Pending hit: the line is already in flight.
+    /// Pending hit: the line is already in flight from memory.
     HitPending,
     /// Miss: the bank requests the line from memory, and evicts `victim` if the set was full.
     Miss {
-        /// Evicted line, if any.
+        /// Line that the bank evicts for the miss, if any.
         victim: Option<Victim>,
     },
-    /// Reservation fail: every line of the set is in flight. The state is unchanged.
+    /// Reservation fail: every line of the set is in flight. The state of the bank is unchanged.
     Refused,
 }
 
-/// Fill of a line that is not in flight; contains the line number.
+/// Error: the line with this number was filled, but is not in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotPending(pub u64);
 
@@ -116,25 +117,25 @@ enum Entry<R> {
     Here { bytes: Line, dirty: bool },
 }
 
-/// Reference model of one bank. Line numbers are local to the bank, see [`Banks`].
+/// Reference model of one L2 bank. Line numbers are local to the bank, as returned by [`Banks::locate`].
 #[derive(Debug)]
 pub struct Bank<R> {
     lines: BTreeMap<u64, Entry<R>>,
     sets: LineSets,
 }
 
-/// Interleaving of lines across banks.
+/// Interleaving of cache lines across L2 banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Banks {
-    /// Number of banks that share the lines.
+    /// Number of banks across which the lines are interleaved.
     pub count: u64,
-    /// Number of consecutive lines in one bank before the next bank follows.
+    /// Number of consecutive lines that map to one bank before the next line maps to the next bank.
     pub run: u64,
 }
 
 impl Banks {
-    /// Returns the bank that serves a line, and the number of the line within that bank. Lines of a bank are
-    /// numbered without gaps.
+    /// Returns the bank that serves a line, and the number of the line within that bank. Each bank numbers
+    /// its lines consecutively.
     pub fn locate(self, line: u64) -> (u64, u64) {
         let Self { count, run } = self;
         (line / run % count, line / run / count * run + line % run)
@@ -152,7 +153,7 @@ impl<R: Clone> Bank<R> {
         self.sets.replace_by(policy);
     }
 
-    /// Performs an access to `line`.
+    /// Performs an access to `line` and returns its outcome.
     pub fn access(&mut self, line: u64, access: Access<R>) -> Outcome {
         let outcome = match self.lines.get_mut(&line) {
             Some(Entry::Pending(waiting)) => {
@@ -188,8 +189,9 @@ impl<R: Clone> Bank<R> {
         outcome
     }
 
-    /// Fills `line` with bytes from memory. Waiting accesses take effect in order; each reader is returned
-    /// with the bytes that it sees. A fill does not count as a use of the line.
+    /// Fills `line` with bytes from memory. The accesses that wait for the line take effect in order. Returns
+    /// each waiting reader with the bytes that it sees. A fill does not count as a use of the line for
+    /// replacement.
     ///
     /// # Errors
     /// Returns an error if the line is not in flight.
@@ -217,7 +219,7 @@ impl<R: Clone> Bank<R> {
         Ok(answers)
     }
 
-    /// Returns the dirty lines with their bytes, in ascending order.
+    /// Yields the dirty lines with their bytes, in ascending order of line numbers.
     pub fn dirty_lines(&self) -> impl Iterator<Item = (u64, &Line)> {
         self.lines.iter().filter_map(|(line, entry)| match entry {
             Entry::Here { bytes, dirty: true } => Some((*line, bytes)),
@@ -225,13 +227,13 @@ impl<R: Clone> Bank<R> {
         })
     }
 
-    /// Returns the lines in flight, in ascending order.
+    /// Yields the lines in flight, in ascending order of line numbers.
     pub fn pending_lines(&self) -> impl Iterator<Item = u64> {
         let pending = |(_, entry): &(&u64, &Entry<R>)| matches!(entry, Entry::Pending(_));
         self.lines.iter().filter(pending).map(|(line, _)| *line)
     }
 
-    /// Removes the contents of a line that was replaced.
+    /// Removes a line that another line replaces, and returns it as a victim.
     fn evict(&mut self, line: u64) -> Victim {
         let write_back = match self.lines.remove(&line) {
             Some(Entry::Here { bytes, dirty: true }) => Some(bytes),

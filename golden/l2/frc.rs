@@ -1,13 +1,13 @@
-//! # L2 bank with a Fetch and Replacement Cache, as maps
-//! Models an L2 bank with an FRC (candel2018 sections 3 and 4), without time. A miss whose FRC set has a free
-//! entry is handled in three steps:
-//! 1. The line is fetched into the FRC.
-//! 2. On arrival it is swapped with the least recently used line of its set.
-//! 3. The eviction completes in the FRC: the line is recalled from every L1 with a copy, and written to
+//! # L2 bank with a Fetch and Replacement Cache (FRC)
+//! Models an L2 bank with an FRC (candel2018 sections 3 and 4) as maps, without time. A miss whose FRC set
+//! has a free entry is handled in three steps:
+//! 1. The line is fetched from memory into the FRC.
+//! 2. On arrival, the line is swapped with the least recently used line of its set in the bank.
+//! 3. The evicted line, which is now in the FRC, is recalled from every L1 with a copy, and is written to
 //!    memory if dirty.
 //!
-//! Without a free FRC entry, the victim is evicted from its own way first, and the fetch follows. With
-//! neither an entry nor a way, the request waits.
+//! Without a free FRC entry, the victim is first evicted from its own way, and then the line is fetched. If
+//! no way is available either, the request waits.
 //!
 //! The caller decides when data arrive, lines are swapped and evictions finish, in any order. In every order,
 //! a read must return the bytes written before it.
@@ -17,30 +17,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::bank::{Access, Atomic, Line};
 use crate::index::SetIndex;
 
-/// Outcome of a request.
+/// Outcome of a request to the L2 bank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Hit in the bank or the FRC. Contains the bytes after the access, or before an atomic.
+    /// Hit in the bank or the FRC. The value is the line after the access, or before an atomic.
     Hit(Line),
-    /// Pending hit: the line is already in flight.
+    /// Pending hit: the line is already in flight from memory.
     HitPending,
     /// Miss: the line is fetched into the FRC.
     Fetched,
-    /// Miss: the line is fetched into the bank, once the eviction of the given victim, if any, has finished.
+    /// Miss: the line is fetched into the bank. If a victim is given, its eviction must finish before the
+    /// fetch.
     Replaces(Option<u64>),
-    /// The state is unchanged, and the request waits: the line is being evicted, or neither an FRC entry nor
-    /// a way is available.
+    /// The request waits, and the state is unchanged. Either the line is being evicted, or neither an FRC
+    /// entry nor a way is available.
     Waits,
 }
 
-/// Line whose eviction has finished.
+/// Line whose eviction from the bank has finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvictedLine {
     /// Line number within the bank.
     pub line: u64,
-    /// L1s from which the line was recalled, in ascending order.
+    /// Numbers of the SMs whose L1 had a copy, from which the line was recalled, in ascending order.
     pub recalled: Vec<u32>,
-    /// Bytes written to memory; `None` if the line was clean.
+    /// Bytes of the line, which were written to memory; `None` if the line was clean.
     pub written: Option<Line>,
 }
 
@@ -51,7 +52,7 @@ struct Block {
     sharers: BTreeSet<u32>,
 }
 
-/// Requests that wait for a line, in order of arrival.
+/// Requests that wait for a line, with their SMs, in order of arrival.
 type Waiting<R> = Vec<(u32, Access<R>)>;
 
 #[derive(Clone, Debug)]
@@ -61,33 +62,34 @@ enum Entry<R> {
     Old(Block),
 }
 
-/// Way that an outgoing line leaves and an incoming line takes.
+/// Way whose line is being replaced: the line being evicted, if any, and the requests that wait for the new
+/// line.
 #[derive(Clone, Debug)]
 struct Replacement<R> {
     old: Option<(u64, Block)>,
     waiting: Waiting<R>,
 }
 
-/// Bank, and the memory behind it.
+/// L2 bank with its FRC, and the contents of memory.
 #[derive(Clone, Debug)]
 pub struct Bank<R> {
     index: SetIndex,
     ways: usize,
     frc_sets: usize,
     frc_ways: usize,
-    /// Resident lines that are not being evicted.
+    /// Lines in the bank that are not being evicted.
     blocks: BTreeMap<u64, Block>,
     order: Vec<Vec<u64>>,
     frc: BTreeMap<u64, Entry<R>>,
-    /// Ways under replacement, by the number of the incoming line.
+    /// Ways whose line is being replaced, by the number of the new line.
     replaced: BTreeMap<u64, Replacement<R>>,
     memory: BTreeMap<u64, Line>,
     untouched: fn(u64) -> Line,
 }
 
 impl<R: Clone> Bank<R> {
-    /// Creates an empty bank. `frc` gives sets and ways of the FRC; 0 sets disable it. `untouched` yields the
-    /// initial contents of memory.
+    /// Creates an empty bank. `frc` holds the number of sets and ways of the FRC; 0 sets disable the FRC.
+    /// `untouched` returns the initial contents of a line in memory.
     pub fn new(index: SetIndex, ways: usize, frc: (usize, usize), untouched: fn(u64) -> Line) -> Self {
         let order = vec![Vec::new(); index.sets()];
         let (frc_sets, frc_ways) = frc;
@@ -105,7 +107,7 @@ impl<R: Clone> Bank<R> {
         }
     }
 
-    /// Performs a request of SM `sm`.
+    /// Performs a request to `line` from SM `sm` and returns its outcome.
     pub fn access(&mut self, line: u64, sm: u32, access: Access<R>) -> Outcome {
         let set = self.index.set_of_line(line);
         if let Some(block) = self.blocks.get_mut(&line) {
@@ -149,7 +151,7 @@ impl<R: Clone> Bank<R> {
         Outcome::Replaces(victim)
     }
 
-    /// Returns the lines requested from memory, in ascending order.
+    /// Returns the lines that have been requested from memory and have not arrived, in ascending order.
     pub fn requested_lines(&self) -> Vec<u64> {
         let in_frc = self.frc.iter().filter(|(_, entry)| matches!(entry, Entry::Fetching(_)));
         let free = self.replaced.iter().filter(|(_, replacement)| replacement.old.is_none());
@@ -157,7 +159,8 @@ impl<R: Clone> Bank<R> {
         all.into_iter().collect()
     }
 
-    /// Returns the lines that wait in the FRC to be swapped into the bank, in ascending order.
+    /// Returns the lines that have arrived in the FRC and wait to be swapped into the bank, in ascending
+    /// order.
     pub fn filled_lines(&self) -> Vec<u64> {
         let filled = self.frc.iter().filter(|(_, entry)| matches!(entry, Entry::Filled(_)));
         filled.map(|(line, _)| *line).collect()
@@ -170,7 +173,8 @@ impl<R: Clone> Bank<R> {
         in_frc.chain(in_set).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Delivers a requested line from memory. Returns every waiting reader with the bytes that it sees.
+    /// Delivers a requested line from memory. Returns every reader that waits for the line, with the bytes
+    /// that it sees.
     pub fn fill(&mut self, line: u64) -> Vec<(R, Line)> {
         let bytes = self.memory.get(&line).cloned().unwrap_or_else(|| (self.untouched)(line));
         let mut block = Block { bytes, dirty: false, sharers: BTreeSet::new() };
@@ -185,7 +189,8 @@ impl<R: Clone> Bank<R> {
         answers
     }
 
-    /// Swaps a filled line into the bank. Returns false if no line of its set can be evicted now.
+    /// Swaps a line that has arrived in the FRC into the bank. Returns false if no line of its set can be
+    /// evicted now.
     pub fn swap(&mut self, line: u64) -> bool {
         let set = self.index.set_of_line(line);
         let taken = self.replaced.keys().filter(|&&other| self.index.set_of_line(other) == set).count();
@@ -204,7 +209,7 @@ impl<R: Clone> Bank<R> {
         true
     }
 
-    /// Finishes the eviction of a line.
+    /// Finishes the eviction of a line and returns that line; `None` if it was not being evicted.
     pub fn finish_eviction(&mut self, line: u64) -> Option<EvictedLine> {
         let block = if let Some(Entry::Old(block)) = self.frc.get(&line) {
             let block = block.clone();
@@ -222,7 +227,7 @@ impl<R: Clone> Bank<R> {
         Some(EvictedLine { line, recalled: block.sharers.into_iter().collect(), written })
     }
 
-    /// Returns the newest bytes of a line, from bank, FRC or memory.
+    /// Returns the newest contents of a line, wherever they are: in the bank, in the FRC or in memory.
     pub fn newest(&self, line: u64) -> Line {
         let here = self.blocks.get(&line).or_else(|| match self.frc.get(&line) {
             Some(Entry::Filled(block) | Entry::Old(block)) => Some(block),
@@ -243,8 +248,8 @@ impl<R: Clone> Bank<R> {
         self.order[set].push(line);
     }
 
-    /// Returns the FRC set of a line: the low bits of its set in the bank, so that a swapped-out line maps to
-    /// the same FRC set.
+    /// Returns the FRC set to which a line maps: the low bits of its set number in the bank. All lines of a
+    /// bank set therefore map to the same FRC set, which permits swaps.
     fn frc_set(&self, line: u64) -> usize {
         self.index.set_of_line(line) % self.frc_sets.max(1)
     }
@@ -269,7 +274,8 @@ fn apply<R>(block: &mut Block, sm: u32, access: &Access<R>) -> Line {
     block.bytes.clone()
 }
 
-/// A line under eviction still serves reads; writes and atomics must wait.
+/// Returns the outcome of an access to a line that is being evicted. The line still serves reads; writes and
+/// atomics must wait.
 fn access_evicting<R>(block: &Block, access: &Access<R>) -> Outcome {
     match access {
         Access::Read(_) => Outcome::Hit(block.bytes.clone()),
@@ -321,7 +327,7 @@ mod tests {
         fill(&mut bank, 0xa);
         assert_eq!(bank.access(0xb, 0, Access::Read(0)), Outcome::Fetched);
         assert_eq!(bank.access(0xc, 0, Access::Read(0)), Outcome::Fetched);
-        // The victim hits while its successor is fetched, and still hits after the swap.
+        // The victim still hits while the line that will replace it is fetched, and also after the swap.
         assert_eq!(bank.access(0xa, 0, Access::Read(0)), Outcome::Hit(vec![0; 4]));
         bank.fill(0xb);
         assert!(bank.swap(0xb));
@@ -360,7 +366,7 @@ mod tests {
     fn a_line_on_its_way_to_another_set_keeps_none_from_its_place() {
         let mut bank = bank(1, 1, (1, 1));
         assert_eq!(bank.access(0, 0, Access::Read(0)), Outcome::Fetched);
-        // The FRC is full, so this line is fetched directly into its set.
+        // The FRC is full, so this line is fetched directly into its set in the bank.
         assert_eq!(bank.access(1, 0, Access::Read(0)), Outcome::Replaces(None));
         bank.fill(0);
         assert!(bank.swap(0));

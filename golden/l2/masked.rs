@@ -1,7 +1,7 @@
-//! # L2 bank with byte masks, as a map of bytes
-//! Models a write-back bank, under LRU or another policy, in which a write miss fetches nothing. For each
-//! line the model tracks which bytes are newer than memory, and whether all other bytes are present too. It
-//! processes one access at a time and holds no data.
+//! # L2 bank with byte masks
+//! Models a write-back bank, with LRU or another replacement policy, in which a write miss fetches nothing.
+//! For each line, the model tracks the set of bytes that are newer than memory, and whether all other bytes
+//! are present too. It processes one access at a time and holds no data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,39 +9,40 @@ use crate::index::SetIndex;
 use crate::replacement::Replacement;
 use crate::replacement::order::LineSets;
 
-/// Set of byte offsets within a line.
+/// Set of bytes of a line, given by their offsets.
 pub type Bytes = BTreeSet<u32>;
 
-/// Type of an access.
+/// Type of an access, with the bytes of the line that it reads or writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Read of a set of bytes.
+    /// Read of a set of bytes in a line.
     Read(Bytes),
-    /// Write to a set of bytes.
+    /// Write to a set of bytes in a line.
     Write(Bytes),
     /// Atomic operation: reads the whole line and updates a set of bytes.
     Atomic(Bytes),
 }
 
-/// Outcome of an access.
+/// Outcome of an access to the L2 bank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// True if all bytes read were present, or if a write found any byte of the line present.
+    /// True for a hit: all bytes that a read or atomic needs were present, or a write found any byte of its
+    /// line present.
     pub hit: bool,
-    /// True if the line was fetched.
+    /// True if the access fetched the line from memory.
     pub fetched: bool,
-    /// Evicted dirty line, with the bytes written to memory.
+    /// Dirty line that the access evicted, with the bytes written back to memory; `None` if there was none.
     pub written_back: Option<(u64, Bytes)>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Line {
     newer: Bytes,
-    /// True if every byte is present.
+    /// True if every byte of the line is present.
     whole: bool,
 }
 
-/// Reference model of one bank. Line numbers are local to the bank.
+/// Reference model of one L2 bank with byte masks. Line numbers are local to the bank.
 #[derive(Debug)]
 pub struct Bank {
     line_bytes: u32,
@@ -60,7 +61,7 @@ impl Bank {
         self.sets.replace_by(policy);
     }
 
-    /// Performs an access to a line.
+    /// Performs an access to a line and returns its outcome.
     pub fn access(&mut self, line: u64, access: &Access) -> Outcome {
         let mut outcome = Outcome::default();
         let known = self.lines.contains_key(&line);
@@ -88,7 +89,7 @@ impl Bank {
 
     fn evict(&mut self, line: u64) -> Option<(u64, Bytes)> {
         let Line { newer, whole } = self.lines.remove(&line)?;
-        // A line that is completely present is written back as a whole.
+        // If all bytes of a dirty line are present, the whole line is written back, not only its newer bytes.
         let written = if whole { (0..self.line_bytes).collect() } else { newer.clone() };
         (!newer.is_empty()).then_some((line, written))
     }

@@ -1,8 +1,8 @@
-//! # Sectored L2 bank, as bytes with an origin
-//! Models a write-back bank, under LRU or another policy, that fetches sectors. For each byte present in a
-//! line, the model tracks whether memory delivered it or an access wrote it. Missing sectors of an access
-//! are fetched in whole DRAM bursts. A victim is written back byte by byte. The model processes one access
-//! at a time and holds no data.
+//! # Sectored L2 bank
+//! Models a write-back bank, with LRU or another replacement policy, that fetches sectors. For each byte
+//! present in a line, the model tracks its origin: whether memory delivered it or an access wrote it. The
+//! missing sectors of an access are fetched in whole DRAM bursts. Only the written bytes of a victim are
+//! written back. The model processes one access at a time and holds no data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,41 +11,41 @@ use crate::index::SetIndex;
 use crate::replacement::Replacement;
 use crate::replacement::order::LineSets;
 
-/// Granularity of reads: an access reads whole sectors of this size in bytes.
+/// Size of a sector in bytes. A read needs every sector that it touches as a whole.
 const SECTOR_BYTES: u32 = 32;
 
-/// Origin of a byte that is present.
+/// Origin of a byte that is present in a line: memory, or an access that wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     Memory,
     Access,
 }
 
-/// Outcome of an access.
+/// Outcome of an access to the L2 bank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// True if the line had a way before the access.
+    /// True if the line already had a way before the access.
     pub known: bool,
-    /// Numbers of the bursts fetched from the line.
+    /// Numbers of the DRAM bursts within the line that the access fetched.
     pub fetched: BTreeSet<u32>,
-    /// Evicted dirty line, with the bytes written to memory.
+    /// Dirty line that the access evicted, with the bytes written back to memory; `None` if there was none.
     pub written_back: Option<(u64, Bytes)>,
 }
 
 impl Outcome {
-    /// True if the line had a way before the access and no burst was fetched.
+    /// True if the access hit: its line already had a way, and no burst was fetched.
     pub fn hit(&self) -> bool {
         self.known && self.fetched.is_empty()
     }
 }
 
-/// Reference model of one bank. Line numbers are local to the bank.
+/// Reference model of one sectored L2 bank. Line numbers are local to the bank.
 #[derive(Debug)]
 pub struct Bank {
     burst_bytes: u32,
-    /// Size in bytes of the aligned blocks whose missing bursts are fetched together.
+    /// Fetch granularity in bytes: the missing bursts of an aligned region of this size are fetched together.
     block_bytes: u32,
-    /// Bytes of each line that are present.
+    /// For each line, the offsets of the bytes that are present, with the origin of each byte.
     lines: BTreeMap<u64, BTreeMap<u32, Origin>>,
     sets: LineSets,
 }
@@ -56,8 +56,8 @@ impl Bank {
         Self { burst_bytes, block_bytes: burst_bytes, lines: BTreeMap::new(), sets: LineSets::new(index, ways) }
     }
 
-    /// Makes a fetch of any burst also fetch the other missing bursts of the same aligned block of `bytes`
-    /// bytes. `bytes` must divide the line size.
+    /// Sets the fetch granularity to aligned regions of `bytes` bytes. A fetch of any burst then also fetches
+    /// the other missing bursts in the same region. `bytes` must divide the line size.
     pub fn fetch_blocks(&mut self, bytes: u32) {
         self.block_bytes = bytes.max(self.burst_bytes);
     }
@@ -67,7 +67,7 @@ impl Bank {
         self.sets.replace_by(policy);
     }
 
-    /// Performs an access to a line.
+    /// Performs an access to a line and returns its outcome.
     pub fn access(&mut self, line: u64, access: &Access) -> Outcome {
         let mut outcome = Outcome { known: self.lines.contains_key(&line), ..Outcome::default() };
         if outcome.known {
@@ -95,7 +95,7 @@ impl Bank {
     }
 }
 
-/// Returns all bytes of the sectors that contain any of these bytes.
+/// Returns all bytes of the sectors that contain any of the given bytes.
 fn sectors_of(bytes: &Bytes) -> Bytes {
     bytes.iter().map(|byte| byte / SECTOR_BYTES * SECTOR_BYTES).flat_map(|first| first..first + SECTOR_BYTES).collect()
 }
@@ -143,7 +143,8 @@ mod tests {
     fn what_was_written_is_written_back_and_nothing_else() {
         let mut bank = bank(32);
         assert_eq!(bank.access(1, &Access::Write(Bytes::from([3, 70]))).fetched, BTreeSet::new());
-        // A sector written in part is fetched for a read; a sector written completely is not.
+        // A read of a sector that was only partly written fetches that sector. A sector that was written
+        // completely is not fetched.
         assert_eq!(fetched_sectors(&bank.access(1, &Access::Read(Bytes::from([3])))), [0]);
         bank.access(1, &Access::Write((32..64).collect()));
         assert!(bank.access(1, &Access::Atomic(Bytes::from([33]))).hit());

@@ -1,7 +1,7 @@
-//! # Reference model of a mesh or ring
+//! # Reference model of a mesh or ring network
 //! Simulates the network flit by flit: a flit enters a buffer in one cycle and leaves it in a later one. A
-//! packet carries its complete route, computed when it is sent. The clocked block schedules future events;
-//! this model never looks ahead.
+//! packet carries its complete route, which is computed when the packet is sent. The clocked network model
+//! schedules future events; this model never looks ahead.
 //!
 //! Sources: XY routing, Dally and Towles, *Principles and Practices of Interconnection Networks*, section
 //! 8.4.2; channels of a ring, Dally and Seitz, *Deadlock-Free Message Routing in Multiprocessor
@@ -9,45 +9,45 @@
 
 use std::collections::VecDeque;
 
-/// Topology of the routers.
+/// Topology of the network: how its routers are connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Two-dimensional mesh, with routers numbered row by row.
     Mesh {
-        /// Number of routers per row.
+        /// Number of columns of the mesh, that is, routers per row.
         columns: usize,
         /// Number of rows of the mesh.
         rows: usize,
     },
-    /// Ring of this many routers.
+    /// Ring with the given number of routers.
     Ring(usize),
 }
 
-/// Network configuration, with the routers that its inputs and outputs connect to.
+/// Configuration of a mesh or ring, including the routers to which its inputs and outputs connect.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Topology of the routers.
+    /// Topology of the network.
     pub shape: Shape,
-    /// Number of virtual channels per link between routers.
+    /// Number of virtual channels on each link between routers.
     pub channels: usize,
-    /// Capacity of a buffer in flits.
+    /// Capacity of each input buffer of a router in flits.
     pub buffer: usize,
-    /// Latency from router to router [network cycles].
+    /// Latency of a link from router to router in network cycles.
     pub hop: u64,
-    /// Capacity of a link between a router and an endpoint in packets.
+    /// Number of packets that a link between a router and an endpoint can hold.
     pub site_depth: usize,
-    /// Router that each input connects to.
+    /// For each input of the network, the router to which it connects.
     pub inputs: Vec<usize>,
-    /// Router that each output connects to.
+    /// For each output of the network, the router to which it connects.
     pub outputs: Vec<usize>,
 }
 
-/// Packet to be sent.
+/// Packet that an input is to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Identifier of the packet.
+    /// Number that identifies the packet.
     pub id: u32,
-    /// Output that the packet is sent to.
+    /// Output of the network to which the packet is sent.
     pub to: usize,
     /// Length of the packet in flits.
     pub flits: usize,
@@ -56,12 +56,13 @@ pub struct Packet {
 }
 
 impl Shape {
-    /// Returns the smallest shape of a kind that has a router for each site; `None` if there is no such kind.
+    /// Returns the smallest topology of kind `kind`, "mesh" or "ring", that has a router for each of `sites`
+    /// endpoints. `None` for any other kind.
     #[must_use]
     pub fn of_kind(kind: &str, sites: usize) -> Option<Self> {
         match kind {
             "mesh" => {
-                // As many columns as the smallest square that holds all sites.
+                // The mesh has as many columns as the smallest square mesh with a router for each endpoint.
                 let columns = (1..).find(|side| side * side >= sites)?;
                 Some(Self::Mesh { columns, rows: sites.div_ceil(columns) })
             }
@@ -77,7 +78,7 @@ impl Shape {
         }
     }
 
-    /// Returns the neighbors of a router, those in its row first.
+    /// Returns the neighbors of a router; in a mesh, the neighbors in its row come first.
     fn beside(self, router: usize) -> Vec<usize> {
         let all = 0..self.routers();
         match self {
@@ -93,8 +94,9 @@ impl Shape {
         }
     }
 
-    /// Returns the routers on the route between two routers, each with the virtual channel through which the
-    /// packet reaches the router.
+    /// Returns the route from router `from` to router `to`: each router after `from`, and the virtual channel
+    /// through which the packet reaches that router. `destination` is the output, which determines the
+    /// channel.
     fn way(self, from: usize, to: usize, destination: usize, channels: usize) -> VecDeque<(usize, usize)> {
         match self {
             Self::Mesh { columns, .. } => {
@@ -113,8 +115,8 @@ impl Shape {
                 let way = if forwards.len() <= backwards.len() { forwards } else { backwards };
                 let half = channels / 2;
                 let before = [&[from], way.as_slice()].concat();
-                // Last hop that crosses the dateline, the link between the first and last router of the ring,
-                // if any.
+                // Last hop of the route that crosses the dateline, if any. The dateline is the link between
+                // the first and the last router of the ring.
                 let last_across = (0..way.len()).rfind(|&hop| before[hop].abs_diff(way[hop]) == all - 1 && all > 2);
                 let last_across = last_across.or((all == 2 && way == [0]).then_some(0));
                 let channel =
@@ -125,39 +127,41 @@ impl Shape {
     }
 }
 
-/// Packet in flight with its remaining route.
+/// Packet in flight, with the remaining part of its route.
 #[derive(Clone, Debug)]
 struct Moving {
     id: u32,
     output: usize,
     flits: usize,
-    /// Routers still ahead on the route, with their virtual channels.
+    /// Routers that the packet has yet to reach, each with the virtual channel to use.
     way: VecDeque<(usize, usize)>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Flit {
     number: usize,
-    /// Cycle in which the flit entered the buffer.
+    /// Cycle in which the flit entered its buffer.
     since: u64,
 }
 
-/// Link and the buffer behind it. A link to an endpoint has no buffer.
+/// One virtual channel of a link, with the input buffer of the router at its end. A link to an endpoint has
+/// no buffer.
 #[derive(Clone, Debug, Default)]
 struct Queue {
     depth: usize,
-    /// Latency of the link in both directions [network cycles].
+    /// Latency in network cycles, both of packets on the link and of credits in the opposite direction.
     delay: u64,
-    /// Packets on the link, each with the cycle in which it becomes visible to the receiver.
+    /// Packets on the link, each with the cycle from which the receiver can take it.
     in_link: VecDeque<(u64, Moving)>,
-    /// Credits in flight: cycles from which the sender may use the freed slots.
+    /// Credits in flight: for each, the cycle from which the sender can use the freed slot.
     freed: VecDeque<u64>,
-    /// Packets with flits in the buffer, or about to enter it.
+    /// Packets that have flits in the buffer or are entering it.
     packets: VecDeque<Moving>,
-    /// Flit of the newest packet that enters next; `None` if that packet has entered completely.
+    /// Number of the next flit of the newest packet to enter the buffer; `None` if the packet has entered
+    /// completely.
     entering: Option<usize>,
     buffer: VecDeque<Flit>,
-    /// Cycle in which the latest flit left; at most one leaves per cycle.
+    /// Cycle in which a flit last left the buffer. At most one flit leaves per cycle.
     left: Option<u64>,
 }
 
@@ -183,8 +187,8 @@ impl Queue {
         self.in_link.pop_front().map(|(_, packet)| packet)
     }
 
-    /// Moves at most one flit from the link into the buffer. A header flit enters only if the buffer has room
-    /// for the whole packet.
+    /// Moves at most one flit from the link into the buffer, whose capacity is `buffer` flits. A header flit
+    /// enters only if there is room for the whole packet.
     fn enter(&mut self, now: u64, buffer: usize) {
         let number = match self.entering.take() {
             Some(number) => number,
@@ -203,7 +207,8 @@ impl Queue {
         self.entering = Some(number + 1).filter(|next| *next < flits);
     }
 
-    /// Returns the packet at the head if its header entered in an earlier cycle and may leave now.
+    /// Returns the packet at the head of the buffer if it may start to leave now. Its header flit must have
+    /// entered in an earlier cycle, and no other flit may have left in this cycle.
     fn head(&self, now: u64) -> Option<&Moving> {
         if self.left == Some(now) {
             return None;
@@ -212,7 +217,8 @@ impl Queue {
         self.packets.front()
     }
 
-    /// Removes the flit at the head. Returns the packet if that flit was its tail.
+    /// Removes the flit at the head of the buffer. If this is the tail flit of its packet, returns the
+    /// packet.
     fn leave(&mut self, now: u64) -> Option<Moving> {
         let Some(flit) = self.buffer.pop_front().filter(|flit| flit.since < now) else {
             panic!("cycle {now}: a flit leaves that is not present")
@@ -228,13 +234,14 @@ impl Queue {
 /// Output port of a router.
 #[derive(Clone, Debug)]
 struct Wire {
-    /// Router or output that the port leads to.
+    /// Router or network output to which the port leads.
     to: To,
-    /// Queues of the virtual channels.
+    /// Indices of the queues of the port's link, one per virtual channel.
     queues: Vec<usize>,
-    /// Input granted last, for round robin.
+    /// Router input that was granted last, for round-robin arbitration.
     last: Option<usize>,
-    /// Input and virtual channel of the packet that occupies the port.
+    /// Packet that is using the port: its router input, and the virtual channel on which it leaves. `None` if
+    /// the port is free.
     passing: Option<(usize, usize)>,
 }
 
@@ -246,12 +253,13 @@ enum To {
 
 #[derive(Clone, Debug, Default)]
 struct Router {
-    /// Queues of the inputs: links from routers, in router and channel order, then links from endpoints.
+    /// Indices of the input queues: first the links from other routers, in order of routers and virtual
+    /// channels, then the links from endpoints.
     inputs: Vec<usize>,
     wires: Vec<Wire>,
 }
 
-/// Network state during a simulation.
+/// State of the network during a simulation.
 struct Work<'a> {
     network: &'a Network,
     queues: Vec<Queue>,
@@ -289,18 +297,19 @@ impl Network {
         Work { network: self, queues, routers, from_sites, to_sites }
     }
 
-    /// Returns the number of router-to-router links on the route from an input to an output.
+    /// Returns the number of router-to-router links on the route from network input `input` to network output
+    /// `output`.
     #[must_use]
     pub fn hops(&self, input: usize, output: usize) -> usize {
         self.shape.way(self.inputs[input], self.outputs[output], output, self.channels).len()
     }
 
-    /// Simulates until all packets of `scripts` are delivered: `scripts` lists the packets of each input.
-    /// Output `o` dequeues its n-th packet no earlier than cycle `takes[o][n]`. Returns, for each output, the
-    /// cycle and the identifier of every packet dequeued.
+    /// Simulates until all packets are delivered. `scripts` lists the packets that each input sends. Output
+    /// `o` dequeues its n-th packet no earlier than cycle `takes[o][n]`. Returns, for each output, the cycle
+    /// and the identifier of every packet that it dequeues.
     ///
     /// # Panics
-    /// Panics if nothing is delivered for longer than any stall: the network has deadlocked.
+    /// Panics if the packets are not delivered within a generous time limit: the network has deadlocked.
     #[must_use]
     pub fn deliver(&self, scripts: &[Vec<Packet>], takes: &[Vec<u64>]) -> Vec<Vec<(u64, u32)>> {
         let mut work = self.build();
@@ -374,8 +383,8 @@ impl Work<'_> {
 }
 
 impl Wire {
-    /// Grants an input, round robin from the input after the last one granted. Returns the input and the
-    /// virtual channel by which its packet leaves.
+    /// Grants the port to a router input, round robin from the input after the one granted last. Returns the
+    /// input, and the virtual channel on which its packet leaves.
     fn grant(&mut self, now: u64, inputs: &[usize], queues: &mut [Queue]) -> Option<(usize, usize)> {
         let first = self.last.map_or(0, |last| last + 1);
         for input in (0..inputs.len()).map(|turn| (first + turn) % inputs.len()) {
@@ -411,8 +420,8 @@ mod tests {
     fn a_packet_takes_two_cycles_a_router_and_one_a_flit() {
         for flits in 1..=5 {
             let arrived = row(8).deliver(&[vec![packet(0, flits, 10)], vec![]], &[vec![]]);
-            // The first router sees the packet in cycle 11. Four routers follow, and one cycle to the
-            // endpoint.
+            // The packet is sent in cycle 10 and reaches the first router in cycle 11. It passes four
+            // routers, and then takes one cycle to the endpoint.
             assert_eq!(arrived, [vec![(11 + 2 * 4 + flits as u64 - 2 + 1, 10)]]);
         }
     }

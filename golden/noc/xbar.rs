@@ -1,32 +1,32 @@
 //! # Crossbar scoreboard
-//! Checks the messages that enter and leave a network. Per source, destination and message class, every
-//! message must arrive once, unchanged and in the order sent. No order is required between different routes
-//! or classes.
+//! Checks the messages that enter and leave a network. For each source, destination and message class, every
+//! message must arrive once, unchanged and in the order sent. Messages on different routes or of different
+//! classes may arrive in any order.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::{self, Debug};
 
-/// Message classes, each with its own buffers.
+/// Message classes. Each class has its own buffers in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// Request from an SM to a memory partition.
     Request,
-    /// Request from a sharing tracker to the SM that is to supply a line.
+    /// Request from a sharing tracker to the SM whose L1 is to supply a line.
     Forward,
-    /// Reply to the requesting SM.
+    /// Reply to the SM that made the request.
     Reply,
-    /// Acknowledgment of an invalidation.
+    /// Acknowledgment that a line has been invalidated.
     InvalidateAck,
 }
 
-/// Source, destination and class of a message.
+/// Route of a message: its source, destination and class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Route {
-    /// Input port at which the message enters.
+    /// Input port at which the message enters the network.
     pub source: usize,
-    /// Output port at which the message must leave.
+    /// Output port at which the message must leave the network.
     pub destination: usize,
-    /// Message class, which has its own buffers.
+    /// Class of the message.
     pub class: Class,
 }
 
@@ -36,19 +36,19 @@ impl fmt::Display for Route {
     }
 }
 
-/// Delivery error of the network.
+/// Violation of the delivery rules by the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Violation<P> {
-    /// A message overtook `passed` older messages of its route.
+    /// A message arrived before `passed` older messages of the same route.
     Reordered {
         /// Route on which the message arrived.
         route: Route,
-        /// Message that overtook others.
+        /// Message that overtook older ones.
         payload: P,
-        /// Number of messages overtaken.
+        /// Number of older messages that it overtook.
         passed: usize,
     },
-    /// A message arrived on another route than it was sent on.
+    /// A message arrived on a route that differs from the one on which it was sent.
     Misrouted {
         /// Route on which the message arrived.
         route: Route,
@@ -57,27 +57,27 @@ pub enum Violation<P> {
         /// Message that arrived on the wrong route.
         payload: P,
     },
-    /// A message arrived a second time.
+    /// A message arrived twice, although it was sent once.
     Duplicated {
         /// Route on which the message arrived.
         route: Route,
         /// Message that arrived twice.
         payload: P,
     },
-    /// A message arrived that was never sent: it was invented, or corrupted in flight.
+    /// A message arrived that was never sent. Either the network created it, or it corrupted another message.
     Unknown {
         /// Route on which the message arrived.
         route: Route,
         /// Message that was never sent.
         payload: P,
-        /// Next message expected on this route.
+        /// Message that should arrive next on this route; `None` if no message is in flight on it.
         expected: Option<P>,
     },
-    /// A message was sent and never arrived.
+    /// A message was sent but never arrived.
     Lost {
-        /// Route of the message.
+        /// Route on which the message was sent.
         route: Route,
-        /// Message that was sent.
+        /// Message that never arrived.
         payload: P,
     },
 }
@@ -107,7 +107,8 @@ impl<P: Debug> fmt::Display for Violation<P> {
     }
 }
 
-/// Number of delivered messages that each route remembers, to distinguish duplicates from unknown messages.
+/// Number of delivered messages that are recorded per route, to distinguish a duplicate from a message that
+/// was never sent.
 const REMEMBERED: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -116,8 +117,8 @@ struct Traffic<P> {
     delivered: VecDeque<P>,
 }
 
-/// Scoreboard of one network. Payloads are compared as a whole; a serial number in each distinguishes
-/// messages that are otherwise equal.
+/// Scoreboard of one network. Messages are compared by their whole payload; a serial number in the payload
+/// distinguishes messages that are otherwise equal.
 #[derive(Clone, Debug)]
 pub struct Scoreboard<P> {
     routes: BTreeMap<Route, Traffic<P>>,
@@ -130,21 +131,21 @@ impl<P> Default for Scoreboard<P> {
 }
 
 impl<P: Clone + PartialEq> Scoreboard<P> {
-    /// Creates the scoreboard of a network without messages in flight.
+    /// Creates the scoreboard of a network in which no message is in flight.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Records that the network accepted `payload`.
+    /// Records that the network accepted a message with this payload.
     pub fn send(&mut self, route: Route, payload: P) {
         self.traffic(route).under_way.push_back(payload);
     }
 
-    /// Checks that the network delivered `payload` correctly.
+    /// Checks that the network delivered a message with this payload correctly.
     ///
     /// # Errors
-    /// Returns the violation. A message that arrives out of order or on the wrong route is removed from the
-    /// record, so that each error is reported once.
+    /// Returns the violation. A message that arrives out of order or on the wrong route no longer counts as
+    /// in flight, so that each error is reported once.
     pub fn receive(&mut self, route: Route, payload: &P) -> Result<(), Violation<P>> {
         let payload = payload.clone();
         if let Some(passed) = self.take(route, &payload) {
@@ -176,7 +177,7 @@ impl<P: Clone + PartialEq> Scoreboard<P> {
         self.routes.values().map(|traffic| traffic.under_way.len()).sum()
     }
 
-    /// Ends the run and reports every message still in flight as lost.
+    /// Ends the run, and returns a violation for every message that is still in flight.
     pub fn finish(self) -> Vec<Violation<P>> {
         let lost = |(route, traffic): (Route, Traffic<P>)| {
             traffic.under_way.into_iter().map(move |payload| Violation::Lost { route, payload })
@@ -189,7 +190,7 @@ impl<P: Clone + PartialEq> Scoreboard<P> {
         self.routes.entry(route).or_insert_with(empty)
     }
 
-    /// Removes a message from the record of a route. Returns its position among the messages in flight on
+    /// Removes a message from those in flight on a route. Returns the number of older messages in flight on
     /// that route, or `None` if no such message is in flight.
     fn take(&mut self, route: Route, payload: &P) -> Option<usize> {
         let under_way = &mut self.traffic(route).under_way;

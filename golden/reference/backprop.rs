@@ -1,17 +1,17 @@
-//! CPU reference: layer of a neural network: weighted sums, and the correction of the weights.
+//! CPU reference: one layer of a neural network, with its weighted sums and the correction of its weights.
 
 use super::rounded::Rounded;
 use super::{
     Arguments, Array, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError, count, input, real,
 };
 
-/// Number of hidden units; also the number of inputs summed together.
+/// Number of hidden units. It is also the number of inputs that are summed together.
 const UNITS: usize = 16;
-/// Elements per row of weights: one unused element for the bias unit, then one per unit.
+/// Number of elements in a row of the weight matrix: element 0, which is unused, and one element per unit.
 const ROW: usize = UNITS + 1;
 
-/// Weighted sums: for every 16 of `inputs` inputs, numbered from 1, and every unit j from 1 to 16, the sum of
-/// `input[i] * weight[i][j]` over these 16.
+/// Weighted sums: the inputs, numbered from 1 to `inputs`, form groups of 16. For every group and every unit
+/// j from 1 to 16, the result is the sum of `input[i] * weight[i][j]` over the inputs i of the group.
 pub(super) static SUMS: Reference = Reference {
     name: "backprop_sums",
     summary: "weighted sums of the inputs, by groups of 16, for each of 16 units",
@@ -29,8 +29,8 @@ const CORRECTION_INPUTS: &[Input] = &[
 ];
 const CORRECTION_PARAMETERS: &[Parameter] = &[count("inputs"), real("rate"), real("momentum")];
 
-/// New correction of each weight: `rate * delta[j] * input[i] + momentum * change[i][j]`. Row 0 is the bias
-/// unit, which counts as an input of one. Column 0 stays unchanged.
+/// New correction of each weight: `rate * delta[j] * input[i] + momentum * change[i][j]`. Row 0 belongs to
+/// the bias unit, whose input counts as one. Column 0 stays unchanged.
 pub(super) static CHANGE: Reference = Reference {
     name: "backprop_change",
     summary: "corrections of the weights of a layer with 16 units",
@@ -40,7 +40,7 @@ pub(super) static CHANGE: Reference = Reference {
     compute: |arguments| correction(arguments).map(|[changes, _]| expect_bounded(changes)),
 };
 
-/// Each weight plus its correction from [`CHANGE`].
+/// New weights: each weight plus its correction as computed by [`CHANGE`].
 pub(super) static WEIGHT: Reference = Reference {
     name: "backprop_weight",
     summary: "corrected weights of a layer with 16 units",
@@ -108,7 +108,7 @@ mod tests {
     use super::super::tests::{reals, run, values};
     use super::*;
 
-    /// Returns 16 inputs with the values i, and weights 100 i + j.
+    /// Returns test data: input i has the value i, and the weight from input i to unit j is 100 i + j.
     fn layer() -> [Array; 2] {
         let input: Vec<f64> = (0..17).map(f64::from).collect();
         let weight: Vec<f64> = (0..17 * 17).map(|idx| f64::from(100 * (idx / 17) + idx % 17)).collect();
@@ -119,7 +119,7 @@ mod tests {
     fn backprop_sums_leave_out_the_bias() {
         let [input, weight] = layer();
         let expected = run("backprop_sums", &[("input", &input), ("weight", &weight)], &[("inputs", Count(16))]);
-        // 100 times the sum of squares, plus the sum of i times j.
+        // The sum of i (100 i + j) over the inputs i from 1 to 16 is 100 * 1496 + 136 j.
         let wanted: Vec<f64> = (1..17).map(|j| 100.0 * 1496.0 + 136.0 * f64::from(j)).collect();
         assert_eq!(values(&expected.unwrap()), wanted);
     }

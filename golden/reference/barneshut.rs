@@ -3,11 +3,11 @@
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
-/// Gravitational pull on each body, stored as x, y, z and a zero: `sum of mass * d / r^3` with `r^2 = |d|^2 +
-/// softening`, over the nodes of a tree in depth-first order. A node has x, y, z and mass.
-/// A node replaces its whole subtree if `size^2 <= threshold * r^2` for each of the `together` bodies that
-/// traverse the tree together. Bodies are nodes of size 0. If `f32` rounding could decide this test, both
-/// outcomes are accepted.
+/// Gravitational pull on each body, stored as x, y, z and a zero. It is the `sum of mass * d / r^3` with `r^2
+/// = |d|^2 + softening`, over the nodes of a tree in depth-first order. A node has x, y, z and mass. A node
+/// replaces its whole subtree if `size^2 <= threshold * r^2` for each of the `together` bodies that traverse
+/// the tree together. Bodies are nodes of size 0. If `f32` rounding could decide this test, both outcomes are
+/// accepted.
 pub(super) static BARNESHUT: Reference = Reference {
     name: "barneshut",
     summary: "force on each body from the nodes of a Barnes-Hut tree, in which distant nodes count as a whole",
@@ -22,15 +22,15 @@ pub(super) static BARNESHUT: Reference = Reference {
     compute,
 };
 
-/// Position (x, y, z) and mass.
+/// Node of the tree: position (x, y, z) and mass.
 type Node = [Rounded; 4];
-/// Terms of the pull on a body, per component.
+/// Terms whose sum is the pull on a body, separately for the components x, y and z.
 type Terms = [Vec<Rounded>; 3];
 
 struct Tree {
     nodes: Vec<Node>,
     size: Vec<Rounded>,
-    /// Next node outside the subtree of each node.
+    /// For each node, the next node in depth-first order that is not in its subtree.
     after: Vec<usize>,
     threshold: Rounded,
     softening: Rounded,
@@ -76,11 +76,11 @@ fn after(arguments: &Arguments<'_>, after: &Array, nodes: usize) -> Result<Vec<u
     (0..nodes).map(behind).collect()
 }
 
-/// Relation of a node to a body.
+/// Gravitational interaction between a tree node and a body.
 struct Interaction {
-    /// Pull of the node if it replaces its subtree.
+    /// Pull of the node on the body if the node replaces its whole subtree.
     whole: [Rounded; 3],
-    /// Amount by which the node is too large to replace its subtree: `size^2 - threshold * r^2`.
+    /// `size^2 - threshold * r^2`; if positive, the node is too large to replace its subtree.
     excess: Rounded,
 }
 
@@ -94,8 +94,8 @@ impl Tree {
         Interaction { whole: apart.map(|d| strength * d), excess }
     }
 
-    /// Adds the terms of the nodes from `at` up to `end` to the pulls on bodies that traverse the tree
-    /// together.
+    /// Adds the terms of nodes `at` to `end` (exclusive) to the pulls on the bodies `walkers`, which traverse
+    /// the tree together.
     fn walk(&self, mut at: usize, end: usize, walkers: &[Node], terms: &mut [Terms]) {
         while at < end {
             let seen: Vec<_> = walkers.iter().map(|here| self.interaction(at, here)).collect();
@@ -104,8 +104,8 @@ impl Tree {
                 continue;
             }
             let is_clear = seen.iter().all(|Interaction { excess, .. }| excess.value < -excess.error);
-            // If rounding may decide, the kernel uses either the node or its subtree. Any of these terms may
-            // then be present or absent.
+            // If rounding could decide the test, the kernel uses either the node or its subtree. Any of their
+            // terms may then be present or absent.
             let mut below = vec![Terms::default(); walkers.len()];
             if !is_clear {
                 self.walk(at + 1, self.after[at], walkers, &mut below);
@@ -134,7 +134,8 @@ mod tests {
         pull_together(1, threshold, after)
     }
 
-    /// Node 0 holds all; node 1 holds two bodies of mass 1 at x = 9 and 11; node 4 is a body at the origin.
+    /// Computes the pulls in a tree of 5 nodes. Node 0 contains all bodies; node 1 contains two bodies of
+    /// mass 1 at x = 9 and x = 11, nodes 2 and 3; node 4 is a body at the origin.
     fn pull_together(together: usize, threshold: f64, after: &[i128]) -> Result<ExpectedOutput, ReferenceError> {
         let node = [
             [20.0 / 3.0, 0.0, 0.0, 3.0],
@@ -168,7 +169,8 @@ mod tests {
     #[test]
     fn barneshut_takes_far_nodes_as_a_whole_and_near_ones_apart() {
         let pulls = values(&pull(0.25, &AFTER).unwrap());
-        // Seen from the origin, node 1 has distance 10 and size 2; seen from x = 9, its distance is 1.
+        // Node 1 has size 2. Its distance is 10 from the body at the origin, for which it replaces its
+        // subtree, and 1 from the body at x = 9, for which it does not.
         let expected =
             [acceleration(2.0, 10.0), 0.0, 0.0, 0.0, acceleration(1.0, 2.0) - acceleration(1.0, 9.0), 0.0, 0.0, 0.0];
         for (got, expected) in pulls.iter().zip(expected) {
@@ -179,7 +181,8 @@ mod tests {
     #[test]
     fn barneshut_takes_a_node_as_a_whole_only_if_all_that_walk_together_may() {
         let pulls = values(&pull_together(2, 0.25, &AFTER).unwrap());
-        // The body at x = 9 is too close to node 1.
+        // Node 1 is too close to the body at x = 9 to replace its subtree, so it is not used for the body at
+        // the origin either.
         assert!((pulls[0] - acceleration(1.0, 9.0) - acceleration(1.0, 11.0)).abs() < 1e-9, "{}", pulls[0]);
     }
 
@@ -191,7 +194,7 @@ mod tests {
 
     #[test]
     fn barneshut_accepts_both_where_single_precision_cannot_tell() {
-        // Compares 2^2 with the threshold times 10^2 + 0.25.
+        // At this threshold, the test is exactly undecided: 2^2 equals the threshold times 10^2 + 0.25.
         let bound = |threshold| match pull(threshold, &AFTER).unwrap().rule {
             Rule::Bounds(bounds) => bounds[0],
             rule => panic!("{rule:?}"),

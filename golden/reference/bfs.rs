@@ -6,8 +6,8 @@ use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceE
 
 const UNREACHED: i128 = -1;
 
-/// Number of edges on the shortest path from `source` to each of `nodes` nodes, or -1 if there is no path.
-/// Node v has `degree[v]` edges. Their end nodes are listed in `edges`, beginning at index `first[v]`.
+/// Level of each of `nodes` nodes: the number of edges on the shortest path from `source`, or -1 if there is
+/// no path. Node v has `degree[v]` edges. Their end nodes are listed in `edges`, from index `first[v]` on.
 pub(super) static BFS: Reference = Reference {
     name: "bfs",
     summary: "level of every node from a source, -1 if there is no path",
@@ -41,7 +41,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
     Ok(ExpectedOutput::exact(Array::from_integers(ElementType::I32, level)))
 }
 
-/// Returns the node that an edge leads to.
+/// Returns the node to which an edge leads, or an error if the edge or the node does not exist.
 fn follow(
     arguments: &Arguments<'_>,
     edges: &Array,

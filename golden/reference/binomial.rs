@@ -3,9 +3,10 @@
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
-/// Price of a European call for each of `options` pairs of spot and strike, from a tree of `steps` steps.
-/// Leaf i is worth `spot * 2^(log2_up * (2 i - steps)) - strike`, or 0 if that is negative. Any other node is
-/// worth its upper successor times `up_weight` plus its lower one times `down_weight`.
+/// Price of a European call option for each of `options` pairs of spot and strike price, from a binomial tree
+/// with `steps` steps. Leaf i has the value `spot * 2^(log2_up * (2 i - steps)) - strike`, or 0 if that is
+/// negative. The value of any other node is that of its upper successor times `up_weight` plus that of its
+/// lower successor times `down_weight`.
 pub(super) static BINOMIAL: Reference = Reference {
     name: "binomial",
     summary: "prices of European calls by a binomial tree with the given number of steps",
@@ -56,8 +57,8 @@ mod tests {
 
     #[test]
     fn binomial_weights_the_leaves_of_a_tree() {
-        // Leaves of the first option: 2 - 6, 8 - 6, 32 - 6; its price is 0.25^2 * 26 + 2 * 0.25 * 0.5 * 2.
-        // The second option is worth 0 at every leaf.
+        // Of the first option, the leaves are 0 (2 - 6 is negative), 8 - 6 = 2 and 32 - 6 = 26. Its price is
+        // 0.25^2 * 26 + 2 * 0.25 * 0.5 * 2. The second option has the value 0 at every leaf.
         assert_eq!(values(&price_options(2)), [2.125, 0.0]);
     }
 

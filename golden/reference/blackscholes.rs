@@ -10,7 +10,8 @@ const PARAMETERS: &[Parameter] = &[count("n"), real("rate"), real("volatility")]
 const DRAWN_INPUTS: &[Input] = &[input("drawn", ElementType::F32)];
 const DRAWN_PARAMETERS: &[Parameter] = &[count("n")];
 
-/// Price of a European call: the right to buy each of `n` stocks at its strike price after `years` years.
+/// Price of a European call option for each of `n` stocks: the right to buy the stock at its strike price
+/// after `years` years.
 pub(super) static CALL: Reference = Reference {
     name: "blackscholes_call",
     summary: "prices of n European call options",
@@ -20,7 +21,8 @@ pub(super) static CALL: Reference = Reference {
     compute: |arguments| prices(arguments, |[call, _]| call),
 };
 
-/// Price of a European put: the right to sell each of `n` stocks at its strike price after `years` years.
+/// Price of a European put option for each of `n` stocks: the right to sell the stock at its strike price
+/// after `years` years.
 pub(super) static PUT: Reference = Reference {
     name: "blackscholes_put",
     summary: "prices of n European put options",
@@ -30,7 +32,8 @@ pub(super) static PUT: Reference = Reference {
     compute: |arguments| prices(arguments, |[_, put]| put),
 };
 
-/// Call prices if one random number in `[0, 1)` determines all properties of an option.
+/// Prices of call options whose properties (price, years, rate and volatility) all follow from one random
+/// number in `[0, 1)`.
 pub(super) static DRAWN_CALL: Reference = Reference {
     name: "blackscholes_drawn_call",
     summary: "prices of n European call options, each drawn from one random number",
@@ -40,7 +43,8 @@ pub(super) static DRAWN_CALL: Reference = Reference {
     compute: |arguments| draw_prices(arguments, |[call, _]| call),
 };
 
-/// Put prices if one random number in `[0, 1)` determines all properties of an option.
+/// Prices of put options whose properties (price, years, rate and volatility) all follow from one random
+/// number in `[0, 1)`.
 pub(super) static DRAWN_PUT: Reference = Reference {
     name: "blackscholes_drawn_put",
     summary: "prices of n European put options, each drawn from one random number",
@@ -81,7 +85,8 @@ fn prices(
     Ok(ExpectedOutput::with_bounds((0..n).map(element)))
 }
 
-/// Returns call and put price. The kernel computes its logarithm and powers with functions to base 2.
+/// Returns the call price and the put price. As in the kernel, logarithms and powers are computed with
+/// functions to base 2.
 fn price(stock: Rounded, strike: Rounded, years: Rounded, rate: Rounded, volatility: Rounded) -> [Rounded; 2] {
     let [half, one] = [0.5, 1.0].map(Rounded::exact);
     let log2_e = Rounded::constant(std::f64::consts::LOG2_E);
@@ -95,10 +100,10 @@ fn price(stock: Rounded, strike: Rounded, years: Rounded, rate: Rounded, volatil
     [stock * n1 - discounted * n2, discounted * (one - n2) - stock * (one - n1)]
 }
 
-/// Cumulative normal distribution at `d`, with a bound on the error of the kernel's approximation. Abramowitz
-/// and Stegun 26.2.17 guarantee 7.5e-8 in addition to rounding.
-/// At zero, the two branches of that formula differ by at most twice that, so the bound holds whichever
-/// branch rounding selects.
+/// Returns the cumulative normal distribution at `d`, with a bound on the error of the kernel's
+/// approximation, Abramowitz and Stegun 26.2.17. Apart from rounding, that formula has an error of at most
+/// 7.5e-8. At zero, its two branches differ by at most twice that, so the bound holds whichever branch
+/// rounding selects.
 fn normal_distribution(d: Rounded) -> Rounded {
     const PROMISE: f64 = 7.5e-8;
     let one = Rounded::exact(1.0);
@@ -112,10 +117,12 @@ fn normal_distribution(d: Rounded) -> Rounded {
     Rounded { value: exact_normal_distribution(d.value), error: rounding + 3.0 * PROMISE }
 }
 
-/// Returns 1/2 plus the density times d + d^3 / 3 + d^5 / (3 * 5) + ..., to an accuracy near 1e-15. All terms
-/// have the same sign, so only the 1/2 can cancel.
+/// Returns the cumulative normal distribution at `d`, with an error near 1e-15. It is 1/2 plus the density
+/// times d + d^3 / 3 + d^5 / (3 * 5) + ... All terms of this series have the same sign, so cancellation
+/// occurs only with the 1/2.
 fn exact_normal_distribution(d: f64) -> f64 {
-    // Beyond 8 the tail is below 1e-15, and the series would need hundreds of terms.
+    // For |d| above 8, the distribution differs from 0 or 1 by less than 1e-15, and the series would need
+    // hundreds of terms.
     if d.abs() > 8.0 {
         return if d > 0.0 { 1.0 } else { 0.0 };
     }
@@ -164,7 +171,8 @@ mod tests {
 
     #[test]
     fn blackscholes_gives_the_prices_of_the_textbook() {
-        // Hull, Options, Futures and Other Derivatives, example on European options: 4.76 and 0.81.
+        // Hull, Options, Futures and Other Derivatives, gives 4.76 for the call and 0.81 for the put in an
+        // example on European options.
         assert!((values(&option("blackscholes_call"))[0] - 4.759).abs() < 1e-3);
         assert!((values(&option("blackscholes_put"))[0] - 0.809).abs() < 1e-3);
     }

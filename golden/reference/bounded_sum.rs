@@ -1,28 +1,29 @@
-//! Sums in double precision with a bound on the deviation of single-precision evaluations.
+//! Sums in double precision, with a bound on how far a single-precision evaluation may deviate from them.
 
 /// Unit roundoff of `f32`: maximum relative error of a correctly rounded operation.
 const UNIT: f64 = 1.0 / (1 << 24) as f64;
 
-/// Sum of terms in `f64`, with the sum of their magnitudes.
+/// Sum of terms in `f64`, together with the sum of the magnitudes of these terms.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BoundedSum {
-    /// Value of the sum.
+    /// Value of the sum in `f64`.
     pub value: f64,
     magnitude: f64,
 }
 
 impl BoundedSum {
-    /// Adds a term to the sum and its magnitude to the bound.
+    /// Adds a term to the sum, and its magnitude to the sum of magnitudes.
     pub fn add(&mut self, term: f64) {
         self.value += term;
         self.magnitude += term.abs();
     }
 
-    /// Returns an error bound for any `f32` evaluation, in any order, fused or not. Each term must pass
-    /// through at most n = `roundings` rounded operations.
+    /// Returns an error bound for an `f32` evaluation of the sum, in any order, with or without fused
+    /// multiply-adds. Each term must pass through at most n = `roundings` rounded operations.
     ///
     /// Each operation multiplies a term by 1 + e with |e| <= u = 2^-24. The sum therefore deviates by at most
-    /// n u / (1 - n u) times the sum of magnitudes. Underflow adds half the smallest subnormal per rounding.
+    /// n u / (1 - n u) times the sum of magnitudes. Underflow adds half the smallest subnormal number per
+    /// rounding.
     pub fn f32_bound(&self, roundings: usize) -> f64 {
         let share = roundings as f64 * UNIT;
         share / (1.0 - share) * self.magnitude + roundings as f64 * f64::from(f32::from_bits(1)) / 2.0

@@ -1,4 +1,4 @@
-//! CPU reference: lookups in a dictionary.
+//! CPU reference: lookups of keys in a dictionary.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceE
 
 const NO_RECORD: i128 = -1;
 
-/// Value of the record with each queried key, or -1 if there is no such record.
+/// For each queried key, the value of the record with that key, or -1 if there is no such record.
 pub(super) static BTREE: Reference = Reference {
     name: "btree",
     summary: "value of the record with each queried key, -1 if there is none",

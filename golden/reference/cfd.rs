@@ -9,12 +9,12 @@ const AXES: usize = 3;
 const WALL: i128 = -1;
 const FAR: i128 = -2;
 
-/// Five values of each cell after `steps` time steps, plane by plane: density, three components of the
-/// momentum, energy.
-/// In a step, each value changes by `step` times its flux. The flux is summed over the sides of the cell.
-/// Each side contributes the mean of the fluxes of the cell and its neighbor through that side (Euler's
-/// equations). A viscosity term, in proportion to the difference of the two states, is subtracted.
-/// A `neighbour` of -1 is a wall; -2 is the state `far_state`.
+/// Five values of each cell after `steps` time steps: density, three components of the momentum, and energy.
+/// All cells' values of one kind are contiguous (a plane).
+/// In a step, each value changes by `step` times its flux, which is summed over the sides of the cell. Each
+/// side contributes the mean of the fluxes of the cell and of its neighbor through that side (Euler's
+/// equations). A viscosity term, proportional to the difference of the two states, is subtracted.
+/// A `neighbour` of -1 stands for a wall, and -2 for gas in the state `far_state`.
 pub(super) static CFD: Reference = Reference {
     name: "cfd",
     summary: "density, momentum and energy of cells after steps of Euler's equations, plane by plane",
@@ -29,7 +29,7 @@ pub(super) static CFD: Reference = Reference {
     compute,
 };
 
-/// State `far_state` in every cell, plane by plane.
+/// The state `far_state` in every cell, one plane per value.
 pub(super) static CFD_UNDISTURBED: Reference = Reference {
     name: "cfd_undisturbed",
     summary: "density, momentum and energy of the far field in all cells, plane by plane",
@@ -74,7 +74,8 @@ impl State {
     }
 }
 
-/// Adds half of the flux that a state carries through a side, term by term as the kernel does.
+/// Adds half of the flux that the gas in state `from` carries through a side, term by term as the kernel
+/// does.
 fn carry(flux: &mut [Rounded; VALUES], from: &State, normal: [Rounded; AXES]) {
     for (axis, component) in normal.into_iter().enumerate() {
         let half = Rounded::exact(0.5) * component;
@@ -128,7 +129,8 @@ fn normal(normals: &Array, side: usize, cell: usize, cells: usize) -> [Rounded; 
     std::array::from_fn(|axis| Rounded::exact(normals.real((side * AXES + axis) * cells + cell)))
 }
 
-/// Adds the flux through a side to the flux of a cell. `None` for `other` is a wall.
+/// Adds the flux through one side of a cell to `flux`, the flux of the cell. If `other` is `None`, the side
+/// is a wall.
 fn through(flux: &mut [Rounded; VALUES], mine: &State, other: Option<&State>, viscous: bool, normal: [Rounded; AXES]) {
     let Some(other) = other else {
         for axis in 0..AXES {
@@ -152,7 +154,8 @@ mod tests {
     use super::super::ParameterValue::{Count, Real};
     use super::super::tests::{integers, reals, run, values};
 
-    /// Runs two neighboring cells along x. Each has the other on one side, and three sides without area.
+    /// Simulates two cells side by side in x direction. Each has the given neighbor on one side, and three
+    /// sides without area.
     fn two_cells(disturbance: &[f64; 10], neighbour: [i128; 2], steps: usize) -> Vec<f64> {
         let mut neighbours = vec![-1; 8];
         neighbours[..2].copy_from_slice(&neighbour);
@@ -162,7 +165,7 @@ mod tests {
             ("neighbour", &integers(&neighbours)),
             ("normals", &reals(&normals)),
             ("disturbance", &reals(disturbance)),
-            // At rest, with pressure 0.4 x 2.5 = 1.
+            // The gas far away is at rest, and its pressure is 0.4 x 2.5 = 1.
             ("far_state", &reals(&[1.0, 0.0, 0.0, 0.0, 2.5])),
         ];
         let parameters = [("cells", Count(2)), ("steps", Count(steps)), ("step", Real(0.5))];
@@ -193,8 +196,8 @@ mod tests {
 
     #[test]
     fn cfd_evens_out_differences_by_its_viscosity() {
-        // The first cell is denser by 1 at the same pressure, so the signal speeds are sqrt(0.7) and
-        // sqrt(1.4).
+        // The first cell has a density higher by 1 at the same pressure, so the signal speeds of the two
+        // cells are sqrt(0.7) and sqrt(1.4).
         let mut disturbance = [0.0; 10];
         disturbance[0] = 1.0;
         let change = 0.5 * 0.1 * (0.7_f64.sqrt() + 1.4_f64.sqrt());
@@ -206,10 +209,12 @@ mod tests {
 
     #[test]
     fn cfd_carries_mass_momentum_and_energy_with_the_flow() {
-        // Both cells flow at speed 2 in x: energy 2.5 + 2, pressure still 1.
+        // The gas in both cells flows at speed 2 in x direction. Its energy is 2.5 + 2, and its pressure is
+        // still 1.
         let disturbance = [0.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 0.0, 2.0, 2.0];
         let after = two_cells(&disturbance, [1, 0], 1);
-        // Flux through area 1: mass 2, momentum 2 x 2 + 1, energy 2 x 5.5.
+        // The flux through a side of area 1 is 2 for the mass, 2 x 2 + 1 for the momentum, and 2 x 5.5 for
+        // the energy.
         assert_near(&after, &[0.0, 2.0, -0.5, 4.5, 0.0, 0.0, 0.0, 0.0, -1.0, 10.0]);
     }
 }

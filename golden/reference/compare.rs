@@ -1,4 +1,4 @@
-//! Comparison of a result with its expected values, with a report of the differences.
+//! Comparison of a result with the expected values, with a report of the differences.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,35 +8,36 @@ use super::element::Array;
 /// Rule for the allowed deviation of a result from the expected values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rule {
-    /// Identical bits and element type.
+    /// Both arrays have the same element type and identical bits.
     Exact,
-    /// `|got - expected| <= absolute + relative * |expected|`, element by element.
+    /// Each element satisfies `|got - expected| <= absolute + relative * |expected|`.
     Tolerance {
         /// Allowed deviation as a fraction of the expected magnitude.
         relative: f64,
-        /// Deviation allowed for any magnitude.
+        /// Allowed deviation that does not depend on the expected magnitude.
         absolute: f64,
     },
-    /// `|got - expected| <= bounds[i]`, with one proven error bound per element.
+    /// Each element i satisfies `|got - expected| <= bounds[i]`, with a proven error bound per element.
     Bounds(Vec<f64>),
-    /// Identical elements, bit for bit, in any order.
+    /// Both arrays have the same elements, bit for bit, in any order.
     Multiset,
 }
 
 /// Maximum number of differing elements that a report lists.
 const LISTED: usize = 8;
 
-/// Difference between a result and its expected values. `Display` prints a short table.
+/// Differences between a result and its expected values. The `Display` implementation prints them as a short
+/// table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mismatch {
     /// Element counts or types differ, so the arrays cannot be compared element by element.
     Shape {
-        /// Element count and type of the result, as printed.
+        /// Element count and element type of the result, as printed.
         got: String,
-        /// Expected element count and type, as printed.
+        /// Expected element count and element type, as printed.
         expected: String,
     },
-    /// Elements differ by more than the rule allows.
+    /// Some elements differ by more than the rule allows.
     Elements {
         /// Number of differing elements.
         differing: usize,
@@ -47,21 +48,21 @@ pub enum Mismatch {
         /// Element that exceeds its allowed deviation by the largest amount; `None` under an exact rule.
         worst: Option<Difference>,
     },
-    /// The arrays differ as multisets.
+    /// The arrays contain different elements, regardless of order.
     Multiset {
-        /// Elements of the result without a matching expected element.
+        /// Elements of the result that do not occur among the remaining expected elements.
         unexpected: Vec<String>,
-        /// Expected elements without a matching element in the result.
+        /// Expected elements that do not occur among the remaining elements of the result.
         missing: Vec<String>,
-        /// Number of unexpected elements, which equals the number of missing ones.
+        /// Number of unexpected elements, which equals the number of missing elements.
         differing: usize,
     },
 }
 
 impl Rule {
-    /// Detects a rule that accepts zeros although not all expected values are zero, and so checks nothing.
-    /// Returns its allowed deviation at the largest expected value, and that value. Returns `None` if an
-    /// expected value is NaN or infinite, since these are compared as such.
+    /// Detects a rule that would accept an all-zero result although not all expected values are zero, so that
+    /// it checks nothing. Returns the deviation that it allows at the largest expected value, and that value.
+    /// Returns `None` if an expected value is NaN or infinite, since a zero does not pass there.
     #[must_use]
     pub fn lets_zeros_pass(&self, expected: &Array) -> Option<(f64, f64)> {
         let Self::Tolerance { relative, absolute } = self else { return None };
@@ -71,22 +72,23 @@ impl Rule {
     }
 }
 
-/// Difference in a single element.
+/// Difference between one element of the result and its expected value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Index of the element.
+    /// Index of the differing element.
     pub index: usize,
     /// Element of the result, as printed.
     pub got: String,
     /// Expected element, as printed.
     pub expected: String,
-    /// Deviation and allowed deviation; `None` under an exact rule.
+    /// Deviation of the element, and the deviation that the rule allows; `None` under an exact rule.
     pub distance: Option<(f64, f64)>,
 }
 
-/// Compares a result with the expected values.
+/// Compares a result with the expected values under a rule.
 ///
-/// A NaN where NaN is expected passes every rule except the exact ones, which compare bits.
+/// Where NaN is expected, any NaN passes, except under rules that compare bits ([`Rule::Exact`] and
+/// [`Rule::Multiset`]).
 ///
 /// # Errors
 /// Returns the differing elements, their number, and their deviations.
@@ -104,11 +106,11 @@ pub fn compare(got: &Array, expected: &Array, rule: &Rule) -> Result<(), Box<Mis
     }
 }
 
-/// Returns the difference between an element and its expected value, if any. Under [`Rule::Multiset`],
-/// compares elements of equal index.
+/// Compares the element at one index with its expected value, and returns their difference, if any. This also
+/// applies to [`Rule::Multiset`]: elements at equal indices are compared.
 ///
 /// # Panics
-/// Panics if one of the arrays, or [`Rule::Bounds`], has no such element.
+/// Panics if one of the arrays, or [`Rule::Bounds`], has no element at this index.
 #[must_use]
 pub fn difference(got: &Array, expected: &Array, rule: &Rule, index: usize) -> Option<Difference> {
     let (is, should) = (got.real(index), expected.real(index));
@@ -120,8 +122,8 @@ pub fn difference(got: &Array, expected: &Array, rule: &Rule, index: usize) -> O
     let distance = allowed.map(|allowed| ((is - should).abs(), allowed));
     let agree = match distance {
         None => got.raw(index) == expected.raw(index),
-        // The difference of equal infinities is NaN, and so is the difference of a NaN to anything. Both
-        // cases are therefore tested separately.
+        // Infinities and NaN are tested separately: the difference of two equal infinities is NaN, and so is
+        // the difference of NaN and any number.
         Some((distance, allowed)) => is == should || (is.is_nan() && should.is_nan()) || distance <= allowed,
     };
     (!agree).then(|| Difference { index, got: got.show(index), expected: expected.show(index), distance })
@@ -150,7 +152,8 @@ fn report(compared: usize, differ: impl Fn(usize) -> Option<Difference>) -> Resu
     Err(Box::new(Mismatch::Elements { differing, compared, first, worst }))
 }
 
-/// Returns the deviation beyond the allowed one: infinite for NaN, and minus infinity under an exact rule.
+/// Returns how far a deviation exceeds the allowed one. Returns infinity if the deviation is NaN, and minus
+/// infinity under an exact rule.
 fn excess(difference: &Difference) -> f64 {
     match difference.distance {
         None => f64::NEG_INFINITY,
@@ -241,7 +244,7 @@ fn row(difference: &Difference) -> [String; 5] {
     [difference.index.to_string(), difference.got.clone(), difference.expected.clone(), distance, allowed]
 }
 
-/// Prints the first `columns` cells of every row below the headings, right-aligned.
+/// Prints the headings, and below them the first `columns` fields of every row, right-aligned.
 fn table(f: &mut fmt::Formatter<'_>, rows: &[[String; 5]], columns: usize) -> fmt::Result {
     let headings = HEADINGS.map(str::to_owned);
     let widths: [usize; 5] = std::array::from_fn(|column| {

@@ -1,12 +1,13 @@
-//! CPU reference: separable convolution.
+//! CPU reference: separable convolution of an image.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Number of taps on either side of the middle one.
+/// Number of filter taps on either side of the middle tap.
 const RADIUS: usize = 8;
 
-/// Image convolved with `taps` along its rows, then along its columns. Pixels beyond the edge count as zero.
+/// Image after convolution with the filter `taps` along its rows, and then along its columns. Pixels beyond
+/// the edge count as zero.
 pub(super) static CONV: Reference = Reference {
     name: "conv",
     summary: "convolution of a height x width image with 17 taps along rows, then along columns",
@@ -21,9 +22,10 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
     let pixels = arguments.input("image", height * width, "height * width")?;
     let taps = arguments.input("taps", 2 * RADIUS + 1, "8 on either side of the center")?;
     let image: Vec<_> = (0..height * width).map(|idx| Rounded::exact(pixels.real(idx))).collect();
-    // A convolution reverses the taps: the last tap applies to the first neighbor.
+    // A convolution reverses the filter: the last tap applies to the pixel 8 positions before the center.
     let taps: Vec<_> = (0..=2 * RADIUS).rev().map(|k| Rounded::exact(taps.real(k))).collect();
-    // Sums the taps at distances -8 to 8 from `at` on a line of `len` pixels.
+    // Filters one pixel: sums the products of taps and pixels at distances -8 to 8 from position `at` on a
+    // line of `len` pixels.
     let along = |at: usize, len: usize, pixel: &dyn Fn(usize) -> Rounded| {
         let reach = at.saturating_sub(RADIUS)..(at + RADIUS + 1).min(len);
         Rounded::sum(reach.map(|from| taps[from + RADIUS - at] * pixel(from)))
@@ -47,7 +49,7 @@ mod tests {
         image[9 * width + 4] = 1.0;
         let inputs = [("image", &reals(&image)), ("taps", &reals(&taps))];
         let expected = run("conv", &inputs, &[("height", Count(height)), ("width", Count(width))]).unwrap();
-        // The pixel at distance d from the bright one receives tap 8 + d.
+        // Only one pixel is not zero. A pixel at distance d from it is weighted with tap 8 + d.
         for (idx, value) in values(&expected).into_iter().enumerate() {
             let right = taps[idx % width + 8 - 4];
             let wanted = match (idx / width + 8).checked_sub(9) {

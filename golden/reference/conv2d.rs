@@ -1,13 +1,14 @@
-//! CPU reference: 3 x 3 convolution.
+//! CPU reference: 3 x 3 convolution of a two-dimensional grid.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Weights of the neighbors of an element: rows above, at and below it, columns from left to right.
+/// Weights of the 3 x 3 neighborhood of an element: one row each for the elements above, beside and below it,
+/// with columns from left to right.
 const WEIGHTS: [[f64; 3]; 3] = [[0.125, -0.25, 0.375], [0.5, 1.5, -0.625], [-0.75, 0.875, 0.0625]];
 
-/// Weighted sum of the 3 x 3 neighborhood of each inner element. The outermost rows and columns stay zero, as
-/// does the padding between rows, which are `ld` elements apart.
+/// Weighted sum of the 3 x 3 neighborhood of each inner element. The outermost rows and columns are zero, as
+/// is the padding between rows. Rows are `ld` elements apart.
 pub(super) static CONV2D: Reference = Reference {
     name: "conv2d",
     summary: "3 x 3 convolution of a rows x columns grid, its rows ld apart; zero at the edge",
@@ -44,8 +45,8 @@ mod tests {
 
     #[test]
     fn conv2d_weighs_each_neighbour_and_leaves_the_edge_zero() {
-        // 3 x 4 elements in rows 5 apart. The only nonzero element lies below and to the right of the middle
-        // of the second column.
+        // The grid has 3 rows of 4 elements, 5 elements apart. Only element (2, 1) is not zero, so that it
+        // contributes to elements (1, 1) and (1, 2). Element 4 is padding.
         let mut grid = vec![0.0; 15];
         grid[11] = 2.0;
         grid[4] = 99.0;

@@ -1,19 +1,20 @@
-//! CPU reference: Coulomb potential with a cutoff.
+//! CPU reference: Coulomb potential of atoms on a lattice, with a cutoff distance.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
-/// Number of lattice points along an edge of a bin.
+/// Number of lattice points along each edge of a bin.
 const SIDE: usize = 8;
-/// Number of atom slots per bin.
+/// Number of atoms that a bin has room for.
 const CAPACITY: usize = 8;
-/// Words per atom: three coordinates relative to its bin, and the charge.
+/// Number of words per atom: three coordinates relative to the corner of its bin, and the charge.
 const ATOM: usize = 4;
 
-/// Potential at the lattice points of `nx` x `ny` x `nz` bins, which are unit cubes with 8 points along each
-/// edge. It is the sum over all atoms closer than `cutoff` of `charge / r * (1 - r^2 / cutoff^2)^2`.
-/// A bin has 8 atoms; an atom without charge has no effect. The points of a bin are contiguous, with bins in
-/// the order of their atoms.
+/// Coulomb potential at the lattice points of `nx` x `ny` x `nz` bins, which are unit cubes with 8 points
+/// along each edge. It is the sum over all atoms closer than `cutoff` of `charge / r * (1 - r^2 /
+/// cutoff^2)^2`.
+/// A bin holds 8 atoms; an atom without charge has no effect. The points of a bin are contiguous, and the
+/// bins are in the same order as in the list of atoms.
 pub(super) static CUTCP: Reference = Reference {
     name: "cutcp",
     summary: "Coulomb potential with a cutoff of at most 1 on the lattice of nx x ny x nz bins of 8 atoms",
@@ -51,8 +52,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
                         let at = (((bz * ny + by) * nx + bx) * CAPACITY + slot) * ATOM;
                         let mut square = Rounded::exact(0.0);
                         for axis in 0..3 {
-                            // Position of the atom relative to the corner of the point's bin, then to the
-                            // point: two roundings.
+                            // The position of the atom is first computed relative to the corner of the
+                            // point's bin, then relative to the point: two roundings.
                             let offset = Rounded::exact(bin[axis] as f64 - home[axis] as f64);
                             let within = Rounded::exact(point[axis] as f64 / SIDE as f64);
                             let apart = Rounded::exact(atoms.real(at + axis)) + offset - within;
@@ -70,8 +71,9 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
     Ok(ExpectedOutput::with_bounds((0..nx * ny * nz * SIDE.pow(3)).map(potential)))
 }
 
-/// Returns the term if the atom is within the cutoff. If rounding may decide, returns zero with the size of
-/// the term as error. That error is small, because the potential falls to zero at the cutoff.
+/// Returns the term of an atom if it is within the cutoff. If rounding could decide that, returns zero, with
+/// the magnitude of the term as its error. That error is small, because the potential falls to zero at the
+/// cutoff.
 fn within_cutoff(term: Rounded, square: Rounded, limit: Rounded) -> Option<Rounded> {
     let uncertain = square.error + limit.error;
     let inside = limit.value - square.value;
@@ -87,10 +89,11 @@ mod tests {
     use super::super::tests::{reals, run, values};
     use super::super::{Array, ExpectedOutput, ReferenceError, compare};
 
-    /// Two bins in x, with a charge of 3 on their common edge, 1 / 8 from its end, in the second bin.
+    /// Returns two bins that are adjacent in x. A charge of 3 lies on their common edge, 1/8 from its end,
+    /// and belongs to the second bin.
     fn atoms() -> Array {
         let mut atoms = [0.0; 64];
-        // Unused slots have positions that differ from all lattice points.
+        // Unused atom slots get positions that coincide with no lattice point.
         atoms.iter_mut().step_by(4).for_each(|x| *x = 0.03);
         atoms[32..36].copy_from_slice(&[0.0, 0.0, 0.125, 3.0]);
         reals(&atoms)
@@ -105,7 +108,9 @@ mod tests {
     fn an_atom_acts_across_bins_up_to_the_cutoff() {
         let potential = values(&potential(0.5).unwrap());
         let at = |x: usize, y: usize, z: usize| potential[((x / 8 * 8 + z) * 8 + y) * 8 + x % 8];
-        // Distances 1/4 and 3/8 on either side, and a diagonal with legs 3/8 and 4/8, of length 5/8.
+        // The first two points are at distance 1/4 from the atom on either side, and the third at 3/8. Of the
+        // points without potential, the first is at distance 5/8 (legs 3/8 and 4/8), beyond the cutoff of
+        // 1/2.
         assert!((at(6, 0, 1) - 3.0 / 0.25 * 0.75 * 0.75).abs() < 1e-12);
         assert!((at(10, 0, 1) - at(6, 0, 1)).abs() < 1e-12);
         assert!((at(8, 3, 1) - 8.0 * 0.4375 * 0.4375).abs() < 1e-12);
@@ -115,7 +120,8 @@ mod tests {
     #[test]
     fn the_bound_leaves_no_room_for_another_cutoff() {
         let expected = potential(0.5).unwrap();
-        // At the atom itself, the potential is infinite in the result and in the expected values.
+        // At the position of the atom, the potential is infinite both in the result and in the expected
+        // values.
         let judge = |is: ExpectedOutput| compare(&reals(&values(&is)), &expected.values, &expected.rule);
         assert!(judge(potential(0.5).unwrap()).is_ok());
         assert!(judge(potential(0.501).unwrap()).is_err());

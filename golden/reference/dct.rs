@@ -7,12 +7,13 @@ use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, c
 
 const SIDE: usize = 8;
 
-/// Maximum number of rounded operations per pixel in one dimension. Direct evaluation takes a coefficient, a
-/// product and eight additions. A kernel that first forms sums and differences of opposite values takes six.
+/// Maximum number of rounded operations on a pixel along one dimension. Direct evaluation needs ten: a
+/// coefficient, a product and eight additions. A kernel that first adds and subtracts opposite values needs
+/// six.
 const ROUNDINGS: usize = 10;
 
-/// Orthonormal DCT-II of each 8 x 8 tile. The image has `height` rows of `width` elements, both multiples of
-/// 8, `ld` elements apart. Padding between the rows stays unchanged.
+/// Orthonormal DCT-II of each 8 x 8 tile of an image with `height` rows of `width` elements, both multiples
+/// of 8. Rows are `ld` elements apart, and the padding between them stays unchanged.
 pub(super) static DCT: Reference = Reference {
     name: "dct",
     summary: "discrete cosine transform of 8 x 8 tiles of height rows of width elements, ld apart",
@@ -30,7 +31,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
         }
     }
     let image = arguments.matrix("image", height, width, "ld")?;
-    // basis[k][i]: contribution of value i to coefficient k in one dimension.
+    // `basis[k][i]` is the contribution of value i to coefficient k in one dimension.
     let basis: [[f64; SIDE]; SIDE] = std::array::from_fn(|k| {
         let scale = if k == 0 { (1.0 / SIDE as f64).sqrt() } else { (2.0 / SIDE as f64).sqrt() };
         std::array::from_fn(|i| scale * ((2 * i + 1) as f64 * k as f64 * PI / (2 * SIDE) as f64).cos())
@@ -74,11 +75,12 @@ mod tests {
 
     #[test]
     fn a_cosine_down_the_columns_is_one_coefficient_of_its_tile() {
-        // The second of two tiles holds cos((2 row + 1) 3 pi / 16).
+        // The image has two tiles. The second tile holds cos((2 row + 1) 3 pi / 16) in every column.
         let cosine = |row: usize| ((2 * row + 1) as f64 * 3.0 * std::f64::consts::PI / 16.0).cos();
         let image: Vec<f64> = (0..128).map(|i| if i % 16 < 8 { 0.0 } else { cosine(i / 16) }).collect();
         let expected = run_dct(&image, 16, 16).unwrap();
-        // Coefficient (3, 0): sqrt(1/8) * 8 across, sqrt(2/8) * 4 down.
+        // The only nonzero coefficient is (3, 0) of the second tile. Its factor is sqrt(1/8) * 8 from the
+        // columns and sqrt(2/8) * 4 from the rows.
         let mut should = [0.0; 128];
         should[3 * 16 + 8] = 32.0_f64.sqrt();
         assert!(compare(&reals(&should), &expected.values, &expected.rule).is_ok());

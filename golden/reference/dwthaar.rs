@@ -3,9 +3,9 @@
 use super::bounded_sum::BoundedSum;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Orthonormal Haar transform of `n` samples with `levels` levels. The differences of level l (1 is the
-/// first) are at indices `n / 2^l` to `2 n / 2^l`. The remaining sums precede the differences of the last
-/// level.
+/// Orthonormal Haar transform of `n` samples with `levels` levels, counted from 1. The differences of level l
+/// are at indices `n / 2^l` to `2 n / 2^l` (exclusive). The sums that remain after the last level are at the
+/// start.
 pub(super) static DWTHAAR: Reference = Reference {
     name: "dwthaar",
     summary: "Haar wavelet transform of n samples over the given number of levels",
@@ -23,8 +23,9 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
             "parameter `n` is {n}, expected a multiple of 2^{levels}: each of the {levels} levels halves it"
         )));
     }
-    // Sum of 2^level samples; a difference negates those of the second half. Per level, a sample passes
-    // through three roundings: of an addition, of a constant, and of a product.
+    // Computes an element as the scaled sum of 2^level samples. For a difference, the samples of the second
+    // half are negated. On each level, a sample passes through three roundings: of an addition, of a
+    // constant, and of a product.
     let element = |level: usize, i: usize, second_half: f64| {
         let length = 1 << level;
         let scale = (length as f64).sqrt().recip();

@@ -1,10 +1,10 @@
-//! Typed arrays over plain bytes, as stored in buffers and `.npy` files and produced by references.
+//! Typed arrays stored as plain bytes, as in buffers and `.npy` files. References also produce them.
 
 use std::fmt;
 
 use super::half;
 
-/// Element type of a buffer. Memory is little-endian, as on the device.
+/// Element type of a buffer. Elements are stored in little-endian order, as on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementType {
     /// Unsigned integer of 8 bits.
@@ -32,7 +32,7 @@ pub enum ElementType {
 }
 
 impl ElementType {
-    /// All types, in the order in which messages list them.
+    /// All element types, in the order in which messages list them.
     pub const ALL: [Self; 11] = [
         Self::I8,
         Self::U8,
@@ -47,7 +47,7 @@ impl ElementType {
         Self::F64,
     ];
 
-    /// Returns the name used in launch files: `i8` to `f64`.
+    /// Returns the name of the element type in launch files, from `i8` to `f64`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::U8 => "u8",
@@ -64,7 +64,7 @@ impl ElementType {
         }
     }
 
-    /// Returns the type of that name.
+    /// Returns the element type that has the given name, or `None` if there is none.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|element| element.name() == name)
     }
@@ -79,12 +79,12 @@ impl ElementType {
         }
     }
 
-    /// True for `f16`, `f32` and `f64`.
+    /// True for the floating-point types `f16`, `f32` and `f64`.
     pub const fn is_real(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 
-    /// Returns the smallest and largest value of an integer type, or `None` for real types.
+    /// Returns the smallest and largest value of an integer type, or `None` for a floating-point type.
     pub const fn integer_range(self) -> Option<(i128, i128)> {
         let bits = 8 * self.bytes() as u32;
         match self {
@@ -96,7 +96,7 @@ impl ElementType {
 }
 
 impl ElementType {
-    /// Rounds a real number to this type. Integer types and `f64` return it unchanged.
+    /// Rounds a real number to this element type. Returns it unchanged for integer types and `f64`.
     #[must_use]
     pub fn round(self, value: f64) -> f64 {
         match self {
@@ -157,7 +157,7 @@ impl Array {
     /// Creates an array of integers.
     ///
     /// # Panics
-    /// Panics if a value is outside the range of the type, or the type is a real type.
+    /// Panics if a value is outside the range of the element type, or if that is a floating-point type.
     pub fn from_integers(element: ElementType, values: impl IntoIterator<Item = i128>) -> Self {
         let Some((low, high)) = element.integer_range() else {
             panic!("integer values do not fit into {element} elements");
@@ -170,7 +170,7 @@ impl Array {
         Self { element, bytes }
     }
 
-    /// Returns the element type.
+    /// Returns the element type of the array.
     pub const fn element(&self) -> ElementType {
         self.element
     }
@@ -199,7 +199,7 @@ impl Array {
         &self.bytes[idx * size..][..size]
     }
 
-    /// Returns element `idx` as a real number; exact except for integers beyond 2^53.
+    /// Returns element `idx` as a real number. The value is exact except for integers beyond 2^53.
     pub fn real(&self, idx: usize) -> f64 {
         match self.element {
             ElementType::F16 => half::value(self.unsigned(idx) as u16),
@@ -209,7 +209,7 @@ impl Array {
         }
     }
 
-    /// Returns element `idx` of an integer type. For a real type, returns its bits.
+    /// Returns element `idx` as an integer. For a floating-point type, returns its bits.
     pub fn integer(&self, idx: usize) -> i128 {
         let value = i128::from(self.unsigned(idx));
         match self.element.integer_range() {
@@ -218,8 +218,8 @@ impl Array {
         }
     }
 
-    /// Formats element `idx` for reports, as the shortest decimal that reads back to the same value. An `f16`
-    /// is formatted as an `f32`.
+    /// Formats element `idx` for reports, as the shortest decimal number that reads back as the same value.
+    /// An `f16` is first converted to `f32`.
     pub fn show(&self, idx: usize) -> String {
         match self.element {
             ElementType::F16 | ElementType::F32 => format!("{:?}", self.real(idx) as f32),

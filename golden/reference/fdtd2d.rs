@@ -1,12 +1,13 @@
-//! CPU reference: electromagnetic field in finite differences (FDTD).
+//! CPU reference: electromagnetic field by the finite-difference time-domain method (FDTD).
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Magnetic field after `steps` steps. In each step, `ey` changes by the differences of `hz` between rows,
-/// `ex` by those between columns, and `hz` by the curl of both.
-/// Row 0 of `ey` is driven by `source`. The first and last column of `ex`, and the last row of `ey`, stay
-/// unchanged.
+/// Magnetic field `hz` after `steps` steps. In each step, the electric field `ey` changes by the differences
+/// of `hz` between rows, and `ex` by the differences of `hz` between columns. Then `hz` changes by the curl
+/// of both.
+/// Row 0 of `ey` is set to the value of `source` for the step. The first and last column of `ex`, and the
+/// last row of `ey`, stay unchanged.
 pub(super) static FDTD2D: Reference = Reference {
     name: "fdtd2d",
     summary: "magnetic field hz after some steps of finite differences with the electric field ex, ey",
@@ -57,7 +58,7 @@ mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{reals, run, values};
 
-    /// Runs 2 x 3 cells and returns `hz` after `steps` steps.
+    /// Simulates a grid of 2 x 3 cells and returns `hz` after `steps` steps.
     fn after(steps: usize, ex: f64, hz: &[f64]) -> Vec<f64> {
         let fields =
             [("source", reals(&[10.0, 20.0])), ("ex", reals(&[ex; 8])), ("ey", reals(&[0.0; 9])), ("hz", reals(hz))];
@@ -72,16 +73,18 @@ mod tests {
 
     #[test]
     fn fdtd2d_drives_the_first_row_from_the_source_of_the_step() {
-        // In a uniform field, only row 0 of ey differs: hz of row 0 gains 0.7 times the source.
+        // The field is uniform except that the source sets row 0 of `ey`. Therefore `hz` increases by 0.7
+        // times the source in row 0 only.
         near(&after(1, 3.0, &[0.0; 6]), &[7.0, 7.0, 7.0, 0.0, 0.0, 0.0]);
-        // Then row 1 of ey is 0 - (0 - 7) / 2 = 3.5: row 0 becomes 7 - 0.7 (3.5 - 20), row 1 becomes 0.7 *
-        // 3.5.
+        // In step 2, row 1 of `ey` becomes 0 - (0 - 7) / 2 = 3.5. Row 0 of `hz` becomes 7 - 0.7 (3.5 - 20),
+        // and row 1 becomes 0.7 * 3.5.
         near(&after(2, 3.0, &[0.0; 6]), &[18.55, 18.55, 18.55, 2.45, 2.45, 2.45]);
     }
 
     #[test]
     fn fdtd2d_couples_columns_through_ex_but_not_across_its_edges() {
-        // hz is 0, 2, 0 in row 1: ex between the columns is -1 and 1; ey above row 1 is 0, -1, 0.
+        // Row 1 of `hz` is 0, 2, 0. This makes `ex` between its columns -1 and 1, and `ey` above row 1
+        // becomes 0, -1, 0.
         let got = after(1, 0.0, &[0.0, 0.0, 0.0, 0.0, 2.0, 0.0]);
         near(&got, &[7.0, 7.7, 7.0, 0.7, 2.0 - 0.7 * 3.0, 0.7]);
     }

@@ -4,11 +4,11 @@ use std::f64::consts::{PI, SQRT_2};
 
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Number of elements per transform.
+/// Number of complex elements per transform.
 const SIZE: usize = 512;
 
-/// Fourier transform of each 512 complex numbers, stored as real and imaginary part: `data[k] = sum over n of
-/// data[n] * e^(-2 pi i n k / 512)`.
+/// Fourier transform of each group of 512 complex numbers, stored as real and imaginary part: `data[k] = sum
+/// over n of data[n] * e^(-2 pi i n k / 512)`.
 pub(super) static FFT: Reference = Reference {
     name: "fft",
     summary: "Fourier transforms of 512 complex numbers each",
@@ -18,8 +18,8 @@ pub(super) static FFT: Reference = Reference {
     compute,
 };
 
-/// Returns the maximum error of a result as a fraction of the sum of magnitudes, for three passes of radix 8
-/// in single precision. All figures are moduli of complex numbers, with u = 2^-24.
+/// Returns the maximum error of a result for three passes of radix 8 in single precision, as a fraction of
+/// the sum of the magnitudes. All errors are magnitudes of complex numbers, in units of u = 2^-24.
 ///
 /// A number passes through:
 /// - 9 additions, with error u each;
@@ -28,8 +28,8 @@ pub(super) static FFT: Reference = Reference {
 /// - 2 products with twiddle factors (roots of unity): two products and an addition in each part, together 2
 ///   sqrt(2) u < 3 u.
 ///
-/// Special function units compute the twiddle factors, with an error of 2^-20 in each part (sin.approx and
-/// cos.approx between -pi and pi). The angle adds 10 u (its constant and its product, each u of pi).
+/// Special function units compute the twiddle factors, with an error of 2^-20 in each part (`sin.approx` and
+/// `cos.approx` between -pi and pi). The angle adds 10 u (its constant and its product, each u times pi).
 fn share() -> f64 {
     let unit = 1.0 / f64::from(1 << 24);
     let root = SQRT_2 / f64::from(1 << 20) + 10.0 * unit;
@@ -71,7 +71,8 @@ mod tests {
 
     #[test]
     fn fft_of_a_wave_is_a_peak_at_its_frequency() {
-        // The second transform is i e^(2 pi i 3 n / 512): 512 i at frequency 3.
+        // The first transform is of zeros, and the second of i e^(2 pi i 3 n / 512). The expected result is
+        // 512 i at frequency 3, and 0 elsewhere.
         let mut data = vec![0.0; 1024];
         for n in 0..512 {
             let (sin, cos) = (std::f64::consts::TAU * 3.0 * f64::from(n) / 512.0).sin_cos();
@@ -89,7 +90,7 @@ mod tests {
         let mut data = vec![0.0; 1024];
         data[2] = 1.0;
         let transformed = values(&fft(&data));
-        // e^(-2 pi i k / 512) at k = 128 is -i.
+        // The transform of a pulse at n = 1 is e^(-2 pi i k / 512), which is -i at k = 128.
         assert!(transformed[256].abs() < 1e-9 && (transformed[257] + 1.0).abs() < 1e-9);
     }
 

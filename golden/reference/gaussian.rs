@@ -6,8 +6,8 @@ use super::{Arguments, ElementType, ExpectedOutput, Input, Parameter, Reference,
 const INPUTS: &[Input] = &[input("a", ElementType::F32), input("b", ElementType::F32)];
 const PARAMETERS: &[Parameter] = &[count("n"), real("shift")];
 
-/// Upper triangle that elimination without pivoting produces from `a + shift * I`. The elements below it are
-/// zero up to rounding.
+/// Upper triangular matrix that Gaussian elimination without pivoting produces from `a + shift * I`. The
+/// elements below the diagonal are zero except for rounding.
 pub(super) static MATRIX: Reference = Reference {
     name: "gaussian_a",
     summary: "the triangular matrix that elimination makes of the n x n matrix a + shift * I",
@@ -17,7 +17,7 @@ pub(super) static MATRIX: Reference = Reference {
     compute: |arguments| eliminate(arguments).map(|(a, _)| expect_bounded(a)),
 };
 
-/// Right-hand side after the elimination that produces [`MATRIX`].
+/// Right-hand side of the equations after the elimination that produces [`MATRIX`].
 pub(super) static RIGHT_SIDE: Reference = Reference {
     name: "gaussian_b",
     summary: "the right side that elimination makes of b for the n x n matrix a + shift * I",

@@ -3,8 +3,8 @@
 use super::bounded_sum::BoundedSum;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
-/// `y[i] = alpha * sum of a[i][j] * x[j] + beta * sum of b[i][j] * x[j]`, where rows of `a` and `b` are `ld`
-/// elements apart.
+/// `y[i] = alpha * sum of a[i][j] * x[j] + beta * sum of b[i][j] * x[j]`, where the rows of `a` and `b` are
+/// `ld` elements apart. The sums are over j.
 pub(super) static GESUMMV: Reference = Reference {
     name: "gesummv",
     summary: "y = alpha * A * x + beta * B * x, A and B rows x columns, their rows ld apart",
@@ -26,7 +26,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
             sum.add(alpha * a.real(i * ld + j) * x.real(j));
             sum.add(beta * b.real(i * ld + j) * x.real(j));
         }
-        // Roundings per term: one product, `columns` additions, the scaling, and the last addition.
+        // Roundings per term: one for the product, `columns` for the additions, one for the scaling, and one
+        // for the addition of the two sums.
         (sum.value, sum.f32_bound(columns + 3))
     };
     Ok(ExpectedOutput::with_bounds((0..rows).map(element)))

@@ -6,7 +6,7 @@ use super::{Arguments, ElementType, ExpectedOutput, Input, Parameter, Reference,
 const INPUTS: &[Input] = &[input("a", ElementType::F32)];
 const PARAMETERS: &[Parameter] = &[count("rows"), count("columns")];
 
-/// Columns of A, each orthogonalized against the columns before it and normalized to length 1.
+/// Matrix Q: the columns of A, each made orthogonal to the columns before it and normalized to length 1.
 pub(super) static Q: Reference = Reference {
     name: "gramschmidt_q",
     summary: "Q of the QR decomposition of the matrix a by Gram-Schmidt: orthonormal columns",
@@ -16,7 +16,7 @@ pub(super) static Q: Reference = Reference {
     compute: |arguments| factors(arguments).map(|(q, _)| expect_bounded(q)),
 };
 
-/// Upper triangular matrix R with Q R = A; zeros below the diagonal.
+/// Upper triangular matrix R with Q R = A; the elements below the diagonal are zero.
 pub(super) static R: Reference = Reference {
     name: "gramschmidt_r",
     summary: "R of the QR decomposition of the matrix a by Gram-Schmidt, upper triangular",
@@ -64,7 +64,8 @@ mod tests {
             assert_eq!(got.len(), expected.len());
             assert!(got.iter().zip(expected).all(|(got, expected)| (got - expected).abs() < 1e-6), "{got:?}");
         };
-        // (2.2, 9.6, 0) = 9 (0.6, 0.8, 0) + 4 (-0.8, 0.6, 0).
+        // The second column of A is a combination of the columns of Q: (2.2, 9.6, 0) = 9 (0.6, 0.8, 0) + 4
+        // (-0.8, 0.6, 0).
         near(result("gramschmidt_q"), &[0.6, -0.8, 0.8, 0.6, 0.0, 0.0]);
         near(result("gramschmidt_r"), &[5.0, 9.0, 0.0, 4.0]);
     }

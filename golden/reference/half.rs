@@ -1,11 +1,11 @@
-//! IEEE 754 binary16 (half precision): 11 significant bits.
+//! Half-precision numbers (IEEE 754 binary16), which have 11 significant bits.
 
-/// Number of fraction bits.
+/// Number of fraction bits of a half-precision number.
 const FRACTION: i32 = 10;
-/// Exponent of the smallest normal number.
+/// Exponent of the smallest normal half-precision number.
 const MIN_EXPONENT: i32 = -14;
 
-/// Decodes the number that 16 bits represent.
+/// Returns the number that the 16 bits of a half-precision encoding represent.
 pub(super) fn value(bits: u16) -> f64 {
     let (exponent, fraction) = (i32::from(bits >> FRACTION & 31), f64::from(bits & 0x3ff));
     let magnitude = match exponent {
@@ -17,17 +17,17 @@ pub(super) fn value(bits: u16) -> f64 {
     if bits >> 15 == 1 { -magnitude } else { magnitude }
 }
 
-/// Encodes the nearest half-precision number; ties go to the even one.
+/// Returns the encoding of the nearest half-precision number; ties are rounded to even.
 pub(super) fn bits(value: f64) -> u16 {
     let sign = u16::from(value.is_sign_negative()) << 15;
     if value.is_nan() {
         return sign | 0x7e00;
     }
-    // Exponent of the value, clamped from below to that of the smallest normal number.
+    // Exponent of the value, or that of the smallest normal number if the value is smaller.
     let exponent = ((value.to_bits() >> 52 & 0x7ff) as i32 - 1023).clamp(MIN_EXPONENT, 16);
     let places = (value.abs() / 2f64.powi(exponent - FRACTION)).round_ties_even();
-    // The 1024 of a normal significand adds 1 to the exponent field. A significand that rounds up to 2048
-    // adds another 1.
+    // The significand of a normal number is 1024 or more, which adds 1 to the exponent field. A significand
+    // that is rounded up to 2048 adds another 1.
     let magnitude = f64::from((exponent - MIN_EXPONENT) << FRACTION) + places;
     sign | magnitude.min(f64::from(0x7c00)) as u16
 }

@@ -1,29 +1,30 @@
-//! CPU reference: point tracking from frame to frame by normalized correlation.
+//! CPU reference: tracking of points from one frame to the next by normalized correlation.
 
 use super::rounded::Rounded;
 use super::{
     Arguments, Array, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError, count, index, input,
 };
 
-/// Edge length of the texture around a point in pixels.
+/// Edge length in pixels of the square texture around a point.
 const SIDE: usize = 15;
-/// Maximum displacement of a point in each direction in pixels.
+/// Maximum displacement of a point in pixels, in each direction.
 const REACH: usize = 10;
-/// Edge length of the search window in pixels.
+/// Edge length in pixels of the square window in which a point is searched.
 const WINDOW: usize = SIDE + 2 * REACH;
-/// Number of candidate places along an edge.
+/// Number of candidate positions of a texture along each edge of the window.
 const PLACES: usize = 2 * REACH + 1;
-/// Minimum distance of a point from the edges of the frame in pixels.
+/// Minimum distance in pixels between a point and the edges of the frame.
 const MARGIN: usize = WINDOW / 2;
-/// Limit of pixel values: below it, `f32` holds sums over 35 columns of 15 squares exactly.
+/// Exclusive upper limit of pixel values. Below it, `f32` represents the sums over 35 columns of 15 squares
+/// exactly.
 const PIXEL_END: i128 = 128;
 
 const INPUTS: &[Input] = &[input("frame", ElementType::U8), input("points", ElementType::I32)];
 const PARAMETERS: &[Parameter] = &[count("tracked"), count("rows"), count("columns"), index("down"), index("right")];
 
-/// Correlation of each point's texture with all 21 x 21 places around the point in the next frame. The next
-/// frame is `frame` moved by `down` and `right` with wraparound. In the list of points, row and column
-/// alternate.
+/// Correlation of the texture around each point with the 21 x 21 candidate positions around that point in the
+/// next frame. The next frame is `frame` moved by `down` rows and `right` columns with wraparound. The list
+/// of points holds row and column of each point in turn.
 pub(super) static HEARTWALL: Reference = Reference {
     name: "heartwall",
     summary: "correlation of the 15 x 15 pixels around each point with 21 x 21 places in the moved frame",
@@ -36,7 +37,8 @@ pub(super) static HEARTWALL: Reference = Reference {
     },
 };
 
-/// New position of each point, where the correlation is highest: row and column alternate.
+/// New position of each point, which is the candidate position with the highest correlation: row, then
+/// column.
 pub(super) static HEARTWALL_FOUND: Reference = Reference {
     name: "heartwall_found",
     summary: "positions of the 15 x 15 pixels around each point in the moved frame",
@@ -67,7 +69,7 @@ fn track_points(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceEr
     Ok(ExpectedOutput::exact(Array::from_integers(ElementType::I32, moved)))
 }
 
-/// Returns the correlations of each point with all places.
+/// Returns the correlations of each point with all its candidate positions.
 fn scores(arguments: &Arguments<'_>) -> Result<Vec<Vec<Rounded>>, ReferenceError> {
     let [tracked, rows, columns, down, right] =
         ["tracked", "rows", "columns", "down", "right"].map(|name| arguments.count(name));
@@ -107,10 +109,10 @@ fn scores(arguments: &Arguments<'_>) -> Result<Vec<Vec<Rounded>>, ReferenceError
     Ok(all)
 }
 
-/// Returns the covariance over the square root of the product of variances, as `f32` computes it from exact
-/// sums.
+/// Returns the covariance of the pairs, divided by the square root of the product of the variances. The error
+/// bound is that of an `f32` computation from exact sums.
 fn normalized_covariance(pairs: impl Iterator<Item = (i128, i128)>) -> Rounded {
-    // Sums of both values, of their squares, and of their products.
+    // Sums of both values of the pairs, of the squares of both, and of their products.
     let (mut x, mut y, mut xx, mut yy, mut xy) = (0, 0, 0, 0, 0);
     for (texture, pixel) in pairs {
         x += texture;
@@ -146,14 +148,14 @@ mod tests {
         run(name, &[("frame", &frame), ("points", &integers(&point))], &parameters)
     }
 
-    /// Returns a frame whose texture does not repeat.
+    /// Returns a frame in which no texture occurs twice.
     fn texture() -> Vec<i128> {
         (0..SIZE * SIZE).map(|i| (i * i * 37 % 1009) as i128 % 128).collect()
     }
 
     #[test]
     fn a_point_moves_with_the_frame() {
-        // Moving by 39 to the right equals moving by 1 to the left.
+        // With wraparound, moving the frame by 39 columns to the right equals moving it by 1 to the left.
         let found = run_tracking("heartwall_found", &texture(), [18, 20]).unwrap();
         assert_eq!(found.values, integers(&[21, 19]));
         let scores = values(&run_tracking("heartwall", &texture(), [18, 20]).unwrap());
@@ -165,7 +167,7 @@ mod tests {
     #[test]
     fn correlation_is_normalised() {
         let line = |scale: i128, offset: i128| (0..9).map(move |i| (i, scale * i + offset));
-        // [`normalized_covariance`] expects SIDE x SIDE pairs: nine pairs, repeated 25 times.
+        // [`normalized_covariance`] expects SIDE x SIDE = 225 pairs, so nine pairs are repeated 25 times.
         let repeated = |scale, offset| normalized_covariance((0..25).flat_map(|_| line(scale, offset)));
         for (pairs, should) in [(repeated(3, 7), 1.0), (repeated(-2, 50), -1.0)] {
             assert!((pairs.value - should).abs() < 1e-12 && pairs.error < 1e-5);

@@ -2,11 +2,11 @@
 
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Largest count that a byte holds.
+/// Maximum count of a bin, which is the largest value of a byte.
 const SATURATED: i128 = 255;
 
-/// Number of occurrences of each of `bins` bins, saturating at 255. The image holds bin numbers in `height`
-/// rows of `width` elements, `pitch` elements apart.
+/// Histogram: number of elements of the image in each of `bins` bins, at most 255. The image holds bin
+/// numbers in `height` rows of `width` elements. Rows are `pitch` elements apart.
 pub(super) static HISTO: Reference = Reference {
     name: "histo",
     summary: "counts of bin numbers, at most 255, in height rows of width elements, pitch apart",
@@ -42,7 +42,8 @@ mod tests {
     use super::super::tests::run;
     use super::super::{Array, ElementType, ExpectedOutput, ReferenceError};
 
-    /// Two rows of 200 elements, separated by padding of value 77.
+    /// Computes the histogram of two rows of 200 elements, which are separated by two padding elements of
+    /// value 77.
     fn run_histo(bins: usize) -> Result<ExpectedOutput, ReferenceError> {
         let image = (0..402).map(|i| {
             if i == 200 || i == 201 {
@@ -60,7 +61,7 @@ mod tests {
 
     #[test]
     fn histo_counts_up_to_255_and_skips_the_gaps() {
-        // Bin 4 occurs at 0, 100, 300 and 400; everything else is bin 1.
+        // Bin number 4 is at positions 0, 100, 300 and 400; every other element holds bin number 1.
         assert_eq!(run_histo(5).unwrap().values, Array::from_integers(ElementType::U8, [0, 255, 0, 0, 4]));
     }
 

@@ -1,12 +1,14 @@
-//! CPU reference: temperature of a chip.
+//! CPU reference: temperature of a chip over time.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
-/// Temperature after `steps` time steps. In each step, a cell changes by `pace` times its heat flow. The heat
-/// flow is the sum of the cell's power, the flow from its neighbors, and the flow from the air.
+/// Temperature after `steps` time steps. In each step, the temperature of a grid cell changes by `pace` times
+/// its heat flow. The heat flow is the sum of the cell's power, the flow from its neighbors, and the flow
+/// from the air.
 /// The flow from a neighbor is the temperature difference times `along_y` or `along_x`, and zero beyond the
-/// edge. The flow from the air is the difference to `ambient` times `to_air`.
+/// edge. The flow from the air is the difference between `ambient` and the cell's temperature, times
+/// `to_air`.
 pub(super) static HOTSPOT: Reference = Reference {
     name: "hotspot",
     summary: "temperature of rows x columns cells after steps of heat exchange with neighbors and air",
@@ -78,14 +80,16 @@ mod tests {
 
     #[test]
     fn hotspot_insulates_the_edge() {
-        // The flow is 1 + (10 - 8) / 2 = 2; no neighbor differs.
+        // Each cell has power 1 and receives (10 - 8) / 2 from the air, a flow of 2. All cells have the same
+        // temperature, so there is no flow between them.
         assert_eq!(heat(&[8.0; 6], 2, 3, 1), [9.0; 6]);
         assert_eq!(heat(&[8.0], 1, 1, 2), [9.75]);
     }
 
     #[test]
     fn hotspot_exchanges_heat_in_both_directions() {
-        // One of 3 x 3 cells is 8 hotter than the others, which are at air temperature.
+        // In a grid of 3 x 3 cells, the middle cell is hotter by 8 than the others, which are as warm as the
+        // air.
         let mut cells = [10.0; 9];
         cells[4] = 18.0;
         let next = heat(&cells, 3, 3, 1);

@@ -1,14 +1,14 @@
-//! CPU reference: inverted index of a text.
+//! CPU reference: inverted index of the words in a text.
 
 use super::{Arguments, Array, ElementType, ExpectedOutput, Input, Reference, ReferenceError, count, input};
 
-/// Number of keys that words are grouped by.
+/// Number of different keys. Words are grouped by their key.
 const KEYS: usize = 64;
 
 const INPUTS: &[Input] = &[input("text", ElementType::U8)];
 
-/// Number of words with a smaller key, for each of 64 keys. A word is a run of letters a to z. Its key is the
-/// polynomial of its letters in 31, modulo 64.
+/// For each of 64 keys, the number of words that have a smaller key. A word is a run of letters a to z. Its
+/// key is the hash `key = 31 * key + letter` over its letters, modulo 64.
 pub(super) static INVINDEX_FIRST: Reference = Reference {
     name: "invindex_first",
     summary: "start of each of 64 keys in the list of all words",
@@ -18,7 +18,7 @@ pub(super) static INVINDEX_FIRST: Reference = Reference {
     compute: first,
 };
 
-/// Positions at which words begin in the text, sorted by key and then by position; followed by zeros up to
+/// Positions in the text at which words begin, sorted by key and then by position. Zeros follow, up to
 /// `capacity` elements.
 pub(super) static INVINDEX_POSTINGS: Reference = Reference {
     name: "invindex_postings",
@@ -29,7 +29,7 @@ pub(super) static INVINDEX_POSTINGS: Reference = Reference {
     compute: postings,
 };
 
-/// Returns the positions of the words with each key.
+/// Returns, for each key, the positions of the words that have this key.
 fn index(arguments: &Arguments<'_>) -> Result<Vec<Vec<i128>>, ReferenceError> {
     let length = arguments.count("length");
     let text = &arguments.input("text", length, "length")?.bytes()[..length];
@@ -73,7 +73,8 @@ mod tests {
     use super::super::tests::{run, values};
     use super::super::{Array, ElementType};
 
-    /// `a` is 97, key 33; `b` has key 34; `ab` is 97 x 31 + 98 = 3105, key 33.
+    /// Returns the text for these tests. Word `a` has the code 97 and therefore key 33; `b` has key 34; `ab`
+    /// has 97 x 31 + 98 = 3105 and therefore key 33.
     fn text() -> Array {
         Array::from_integers(ElementType::U8, b"b ab,  a.b aB".iter().map(|&byte| i128::from(byte)))
     }

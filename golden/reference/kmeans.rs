@@ -1,10 +1,11 @@
-//! CPU reference: nearest center of every point.
+//! CPU reference: nearest cluster center of every point, as in k-means clustering.
 
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Number of the center nearest to each point; if several are equally near, the first of them. Data for which
-/// rounding could decide between two centers are refused, because there is no single right answer.
+/// Number of the center nearest to each point. If several centers are equally near, it is the first of them.
+/// Data for which `f32` rounding could decide between two centers are refused, because there is no single
+/// correct answer.
 pub(super) static KMEANS: Reference = Reference {
     name: "kmeans",
     summary: "nearest center for each of the points",
@@ -37,7 +38,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
         let near = distances[best];
         let rival = (0..clusters).find(|&cluster| {
             let far = distances[cluster];
-            // Equal distances are computed identically, so the first center wins.
+            // Points at equal distance yield identical computed distances, so the first center is selected.
             far != near && far.value - near.value <= far.error + near.error
         });
         if let Some(rival) = rival {

@@ -4,7 +4,7 @@ use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError, count, input, real};
 
 const DIRECTIONS: usize = 19;
-/// Unit vector of each direction: x, y, z.
+/// Lattice vector of each direction: steps in x, y and z.
 const LEADS: [[i8; 3]; DIRECTIONS] = [
     [0, 0, 0],
     [1, 0, 0],
@@ -30,9 +30,9 @@ const LEADS: [[i8; 3]; DIRECTIONS] = [
 const INPUTS: &[Input] = &[input("gas", ElementType::F32), input("open", ElementType::U8)];
 const PARAMETERS: &[Parameter] = &[count("nx"), count("ny"), count("nz"), count("steps"), real("omega")];
 
-/// 19 values of each cell after `steps` steps, contiguous and followed by one padding element: 20 elements
-/// per cell. Steps alternate between the buffer `gas` and a buffer of zeros, and leave the padding of both
-/// unchanged. A cell is solid where `open` is 0.
+/// 19 values of each cell after `steps` steps. The values of a cell are contiguous and followed by one
+/// padding element, so a cell takes 20 elements. Steps alternate between the buffer `gas` and a buffer of
+/// zeros, and leave the padding of both unchanged. A cell is solid if its value in `open` is 0.
 pub(super) static LBM_AOS: Reference = Reference {
     name: "lbm_aos",
     summary: "gas that moves in each of 19 directions, 20 floats per cell, after steps of streaming and collision",
@@ -42,7 +42,8 @@ pub(super) static LBM_AOS: Reference = Reference {
     compute: |arguments| compute(arguments, 20, |cell, direction, _| 20 * cell + direction),
 };
 
-/// 19 values of each cell after `steps` steps, one plane per direction. A cell is solid where `open` is 0.
+/// 19 values of each cell after `steps` steps. The values of all cells for one direction are contiguous (a
+/// plane). A cell is solid if its value in `open` is 0.
 pub(super) static LBM_SOA: Reference = Reference {
     name: "lbm_soa",
     summary: "gas that moves in each of 19 directions, one plane per direction, after steps of streaming and collision",
@@ -54,8 +55,8 @@ pub(super) static LBM_SOA: Reference = Reference {
 
 type Parts = [Rounded; DIRECTIONS];
 
-/// Computes the steps for a layout: `at(cell, direction, cells)` is the index of a value, `a_cell` the number
-/// of elements per cell.
+/// Computes the result for one memory layout. `at(cell, direction, cells)` returns the index of a value, and
+/// `a_cell` is the number of elements per cell.
 fn compute(
     arguments: &Arguments<'_>,
     a_cell: usize,
@@ -68,7 +69,7 @@ fn compute(
     let open = arguments.input("open", cells, "nx * ny * nz")?;
     let load = |cell: usize| std::array::from_fn(|d| Rounded::exact(gas.real(at(cell, d, cells))));
     let mut now: Vec<Parts> = (0..cells).map(load).collect();
-    // The lattice wraps around: the cell after the last one is the first.
+    // Cell numbers wrap around: after the last cell comes the first.
     let ahead = |[x, y, z]: [i8; 3]| {
         let cells = cells as i64;
         (i64::from(x) + nx as i64 * (i64::from(y) + ny as i64 * i64::from(z))).rem_euclid(cells) as usize
@@ -97,8 +98,8 @@ fn opposite(direction: usize) -> usize {
     LEADS.iter().position(|&lead| lead == back).expect("every direction has its opposite")
 }
 
-/// Moves every value the fraction `omega` of its distance toward the equilibrium for the density and velocity
-/// of the cell (Bhatnagar, Gross and Krook).
+/// Relaxes the values of a cell (Bhatnagar, Gross and Krook). Each value moves toward its equilibrium by the
+/// fraction `omega` of the difference. The equilibrium follows from the density and velocity of the cell.
 fn collide(parts: Parts, omega: Rounded) -> Parts {
     let density = Rounded::sum(parts);
     let speed: [Rounded; 3] = std::array::from_fn(|axis| {
@@ -125,7 +126,8 @@ mod tests {
     use super::super::{Array, ElementType};
     use super::{DIRECTIONS, LEADS, opposite};
 
-    /// Runs 4 x 3 x 2 cells; the initial value of cell `c` in direction `d` is `gas(c, d)`.
+    /// Simulates 4 x 3 x 2 cells in the layout with one plane per direction. The initial value of cell `c` in
+    /// direction `d` is `gas(c, d)`.
     fn soa(gas: impl Fn(usize, usize) -> f64, open: i128, steps: usize, omega: f64) -> Vec<f64> {
         let gas: Vec<_> = (0..24 * DIRECTIONS).map(|idx| gas(idx % 24, idx / 24)).collect();
         let open = Array::from_integers(ElementType::U8, vec![open; 24]);
@@ -144,10 +146,10 @@ mod tests {
 
     #[test]
     fn lbm_streams_each_direction_to_its_neighbour() {
-        // Without relaxation, only streaming remains.
+        // With `omega` 0 there is no relaxation, so values only move from cell to cell.
         let after = soa(|cell, d| (100 * d + cell) as f64, 1, 1, 0.0);
-        // Direction 7 moves by one in x and in y, which is 5 cells ahead. Cell 2 receives the value of cell
-        // 21.
+        // Values in direction 7 move by one cell in x and one in y, that is, to the cell whose number is
+        // greater by 5. With wraparound, cell 2 receives the value of cell 21.
         assert_eq!(after[7 * 24 + 6], 701.0);
         assert_eq!(after[7 * 24 + 2], 721.0);
         assert_eq!(after[5 * 24 + 12], 500.0);
@@ -156,7 +158,8 @@ mod tests {
 
     #[test]
     fn lbm_sends_back_what_reaches_a_solid_cell() {
-        // After two steps in a solid lattice, all values are back at their origin.
+        // A solid cell reverses directions. After two steps in a lattice of solid cells, all values are back
+        // where they started.
         let gas = |cell: usize, d: usize| (100 * d + cell) as f64;
         let after = soa(gas, 0, 2, 1.0);
         assert!(after.iter().enumerate().all(|(idx, &value)| value == gas(idx % 24, idx / 24)));
@@ -167,7 +170,8 @@ mod tests {
         let after = soa(|_, d| if d == 1 { 0.1 } else { 0.05 }, 1, 1, 1.0);
         let total: f64 = (0..DIRECTIONS).map(|d| after[24 * d]).sum();
         assert!((total - 1.0).abs() < 1e-7, "{total}");
-        // Density 1, velocity 0.05 in x: the values along x differ by 2 x 3 x 0.05 / 18.
+        // The density is 1 and the velocity in x is 0.05. In equilibrium, the values along +x and -x differ
+        // by 2 x 3 x 0.05 / 18.
         assert!((after[24] - after[48] - 0.3 / 18.0).abs() < 1e-7);
     }
 
@@ -183,7 +187,7 @@ mod tests {
         let one = after(1);
         assert_eq!((one[0], one[1], one[21]), (0.0, 21.0, 1.0));
         assert_eq!((one[19], one[39]), (0.0, 0.0));
-        // The result is in the first buffer again, with its padding untouched.
+        // After an even number of steps, the result is in the buffer `gas` again, whose padding is unchanged.
         let two = after(2);
         assert_eq!((two[0], two[19], two[39]), (0.0, 19.0, 39.0));
     }

@@ -1,24 +1,25 @@
-//! CPU reference: motion gradient vector field that leads to the wall of a white blood cell.
+//! CPU reference: motion gradient vector field, which serves to track the wall of a white blood cell.
 
 use std::f64::consts::FRAC_1_PI;
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
-/// Offsets of the neighbors of an element: right and down.
+/// Offsets from an element to its eight neighbors: to the right, and down.
 const NEIGHBOURS: [[i8; 2]; 8] = [[-1, -1], [0, -1], [1, -1], [-1, 0], [1, 0], [-1, 1], [0, 1], [1, 1]];
-/// Maximum error of the kernel's arctangent: ten roundings of numbers below 2, and the error of its
+/// Maximum absolute error of the kernel's arctangent: ten roundings of numbers below 2, and the error of its
 /// polynomial.
 const ARCTANGENT: f64 = 1.0 / (1 << 20) as f64;
 
-/// Field of each cell, initialized with its image. An iteration has two parts:
-/// 1. An element gains a tenth of the sum of differences to its eight neighbors. Each difference is weighted
-///    by a smooth step from 0 to 1 along the direction of motion (`right` and `down`, which also set the
-///    sharpness).
-/// 2. The element loses a fifth of its difference to the image, times the image.
+/// Motion gradient vector field of each cell, which starts as the image of the cell. An iteration has two
+/// parts:
+/// 1. Each element increases by a tenth of the weighted sum of the differences to its eight neighbors. The
+///    weight of a difference is a smooth step function from 0 to 1 along the direction of motion. `right` and
+///    `down` set this direction and the sharpness of the step.
+/// 2. From each element, a fifth of its difference to the image is subtracted, times the image.
 ///
-/// Neighbors beyond an edge repeat the elements at the edge. Iteration stops early after a mean change below
-/// `least`.
+/// Neighbors beyond an edge repeat the elements at the edge. Iteration stops early when the mean change is
+/// below `least`.
 pub(super) static LEUKOCYTE: Reference = Reference {
     name: "leukocyte",
     summary: "motion gradient vector field of rows x columns elements per cell",
@@ -111,12 +112,13 @@ mod tests {
 
     #[test]
     fn neighbours_draw_by_half_of_what_they_are_above_if_nothing_moves() {
-        // A corner of 2 x 2 elements has its own value three more times beyond the edges, and each other
-        // value once or twice.
+        // In a field of 2 x 2 elements, a corner element has eight neighbors, some of them beyond the edges.
+        // Three of these repeat its own value, and the others repeat each other value once or twice.
         let is = values(&field(&[0.0, 0.0, 0.0, 1.0], 2, [0.0, 0.0], 1, 0.0).unwrap());
         assert!(is_near(is[0], 0.1 * 0.5), "{}", is[0]);
         assert!(is_near(is[1], 0.1 * 0.5 * 2.0), "{}", is[1]);
-        // The bright element loses to five neighbors, and then recovers a fifth of that toward the image.
+        // The bright element differs from five of its neighbors, which decreases it. A fifth of that decrease
+        // is then undone, toward the image.
         assert!(is_near(is[3], 1.0 - 0.1 * 0.5 * 5.0 * 0.8), "{}", is[3]);
     }
 
@@ -125,8 +127,8 @@ mod tests {
         let row = [0.0, 0.0, 1.0, 0.0, 0.0];
         let is = values(&field(&row, 5, [1.0, 0.0], 1, 0.0).unwrap());
         let step = |more: f64| 0.5 + more.atan() / std::f64::consts::PI;
-        // Beyond the edges above and below lies a copy of the row: three neighbors to the right, three to the
-        // left.
+        // The field is a single row, which is repeated above and below the edges. An element therefore has
+        // three neighbors to the right and three to the left.
         assert!(is_near(is[1], 0.1 * 3.0 * step(1.0)));
         assert!(is_near(is[3], 0.1 * 3.0 * step(-1.0)));
     }
@@ -135,7 +137,7 @@ mod tests {
     fn a_field_that_hardly_changes_is_done() {
         let image = [0.0, 0.0, 0.0, 1.0];
         let once = values(&field(&image, 2, [0.0, 0.0], 1, 0.0).unwrap());
-        // The mean change in the first iteration is (0.05 + 0.1 + 0.1 + 0.2) / 4 = 0.1125.
+        // In the first iteration, the mean change of the elements is (0.05 + 0.1 + 0.1 + 0.2) / 4 = 0.1125.
         assert_eq!(values(&field(&image, 2, [0.0, 0.0], 2, 0.12).unwrap()), once);
         assert_ne!(values(&field(&image, 2, [0.0, 0.0], 2, 0.11).unwrap()), once);
         let error = field(&image, 2, [0.0, 0.0], 2, 0.1125).unwrap_err().to_string();

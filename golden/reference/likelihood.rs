@@ -2,12 +2,13 @@
 
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, index, input};
 
-/// Brightness of the background, followed by that of the object.
+/// Brightness of the background; the next constant is that of the object.
 const BACKGROUND: i128 = 100;
 const OBJECT: i128 = 228;
 
-/// Fit of the pixels around each particle to the object in frame `frame`: the sum of squared distances to the
-/// background minus squared distances to the object. All frames of a pixel are contiguous.
+/// Fit of the pixels around each particle to the object, in frame `frame` of the film. It is the sum over
+/// these pixels of the squared difference to the background minus the squared difference to the object. The
+/// values of a pixel in all frames are contiguous.
 pub(super) static LIKELIHOOD: Reference = Reference {
     name: "likelihood",
     summary: "fit of the pixels around each particle to an object",
@@ -52,8 +53,8 @@ mod tests {
     use super::super::tests::{integers, reals, run, values};
     use super::super::{Array, ElementType, ExpectedOutput, ReferenceError};
 
-    /// Two particles in a film with four pixels per row and two frames. Each particle covers its own pixel
-    /// and the one to the right.
+    /// Computes the fit of two particles in a film with four pixels per row and two frames. Each particle
+    /// covers its own pixel and the one to the right.
     fn fit(pixels: &[i128], x: &[f64]) -> Result<ExpectedOutput, ReferenceError> {
         let film = Array::from_integers(ElementType::U8, pixels.iter().copied());
         let inputs = [
@@ -69,7 +70,8 @@ mod tests {
 
     #[test]
     fn likelihood_compares_pixels_of_the_last_frame_with_object_and_background() {
-        // The second frame is 100, 228, 164, 101; 164 is midway between background and object.
+        // The pixels of the second frame are 100, 228, 164 and 101, where 164 is midway between background
+        // and object.
         let expected = fit(&[0, 100, 0, 228, 0, 164, 0, 101], &[0.4, 1.5]).unwrap();
         assert_eq!(values(&expected), [0.0, 1.0 - f64::from(127 * 127)]);
     }

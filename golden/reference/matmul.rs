@@ -1,10 +1,10 @@
-//! CPU reference: matrix products: `mm2` (plain), `sgemm` (scaled and accumulated) and `hmma` (half
+//! CPU reference: matrix products. These are `mm2` (plain), `sgemm` (scaled and accumulated) and `hmma` (half
 //! precision).
 
 use super::bounded_sum::BoundedSum;
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
-/// `c[i][j] = sum over k of a[i][k] * b[k][j]`, where rows of `a` are `lda` elements apart.
+/// `c[i][j] = sum over k of a[i][k] * b[k][j]`, where the rows of `a` are `lda` elements apart.
 pub(super) static MM2: Reference = Reference {
     name: "mm2",
     summary: "C = A * B: ni x nj, A with rows of nk elements, lda apart",
@@ -14,7 +14,7 @@ pub(super) static MM2: Reference = Reference {
     compute: mm2,
 };
 
-/// `c[i][j] = alpha * sum over t of a[i][t] * b[t][j] + beta * c[i][j]`.
+/// Scaled and accumulated product: `c[i][j] = alpha * sum over t of a[i][t] * b[t][j] + beta * c[i][j]`.
 pub(super) static SGEMM: Reference = Reference {
     name: "sgemm",
     summary: "C = alpha * A * B + beta * C: m x n, A with rows of k elements",
@@ -24,7 +24,8 @@ pub(super) static SGEMM: Reference = Reference {
     compute: sgemm,
 };
 
-/// `c[i][j] += sum over t of a[i][t] * b[t][j]`, added in the order of this machine's tensor cores.
+/// `c[i][j] += sum over t of a[i][t] * b[t][j]`, with the terms added in the order in which the tensor cores
+/// of the modeled machine add them.
 pub(super) static HMMA: Reference = Reference {
     name: "hmma",
     summary: "C = A * B + C of f16 and f32: m x n, A with rows of k elements, those of B at steps of b_row and b_column",
@@ -34,8 +35,8 @@ pub(super) static HMMA: Reference = Reference {
     compute: hmma,
 };
 
-/// Computes `hmma`. Products of half-precision numbers are exact in `f32`; each addition is rounded, in the
-/// order of the columns of A.
+/// Computes the result of `hmma`. Products of half-precision numbers are exact in `f32`. Each addition is
+/// rounded, and terms are added in the order of the columns of A.
 fn hmma(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [m, n, k, row, column] = ["m", "n", "k", "b_row", "b_column"].map(|name| arguments.count(name));
     let a = arguments.input("a", m * k, "m * k")?;
@@ -56,7 +57,7 @@ fn mm2(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let element = |idx: usize| {
         let mut sum = BoundedSum::default();
         add_row_times_column(&mut sum, 1.0, (a, idx / nj * lda), (b, idx % nj, nj), nk);
-        // Roundings per term: one product and at most nk additions.
+        // Roundings per term: one for the product, and at most `nk` for the additions.
         (sum.value, sum.f32_bound(nk + 1))
     };
     Ok(ExpectedOutput::with_bounds((0..ni * nj).map(element)))
@@ -72,14 +73,15 @@ fn sgemm(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
         let mut sum = BoundedSum::default();
         add_row_times_column(&mut sum, alpha, (a, idx / n * k), (b, idx % n, n), k);
         sum.add(beta * c.real(idx));
-        // Roundings per term: one product, at most k additions, the scaling, and the last addition.
+        // Roundings per term: one for the product, at most k for the additions, one for the scaling, and one
+        // for the last addition.
         (sum.value, sum.f32_bound(k + 3))
     };
     Ok(ExpectedOutput::with_bounds((0..m * n).map(element)))
 }
 
-/// Adds `scale * sum of row[k] * column[k]`. The row starts at index `row_at` of its array; the column starts
-/// at `column_at`, with elements `stride` apart.
+/// Adds `scale` times the dot product of a row and a column to a sum. The row starts at index `row_at` of its
+/// array. The column starts at index `column_at`, and its elements are `stride` apart.
 fn add_row_times_column(
     sum: &mut BoundedSum,
     scale: f64,

@@ -1,15 +1,16 @@
-//! CPU reference: normally distributed numbers from Mersenne twisters.
+//! CPU reference: normally distributed random numbers from Mersenne twisters.
 
 use std::f64::consts::{LN_2, TAU};
 
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Number of 128-bit words per state: 607 bits, rounded up to five words.
+/// Number of 128-bit words in the state of a generator: 607 bits, rounded up to five words.
 const WORDS: usize = 5;
 
-/// Four normally distributed numbers per round from each of `threads` twisters with individual seeds, for
-/// `rounds` rounds. The output lists round after round, with all twisters in each.
+/// Normally distributed numbers from `threads` generators, each with its own seed. Each generator yields four
+/// numbers per round, for `rounds` rounds. The output lists one round after another, with the numbers of all
+/// generators in each.
 /// The generator is SFMT with period 2^607 - 1, seeded like MT19937. The Box-Muller transform turns the upper
 /// 23 bits of its words into the numbers.
 pub(super) static MERSENNE: Reference = Reference {
@@ -39,12 +40,12 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
     Ok(ExpectedOutput::with_bounds(numbers.into_iter().map(Rounded::with_bound)))
 }
 
-/// Splits a word into four 32-bit words, lowest first.
+/// Splits a 128-bit word into four 32-bit words, lowest first.
 fn words(word: u128) -> [u32; 4] {
     std::array::from_fn(|i| (word >> (32 * i)) as u32)
 }
 
-/// Returns 20 words of 32 bits, by the seeding rule of MT19937.
+/// Returns the initial state for a seed: 20 words of 32 bits, by the seeding rule of MT19937.
 fn seed_state(seed: u32) -> [u128; WORDS] {
     let mut state = [0; WORDS];
     let mut word = seed;
@@ -55,21 +56,23 @@ fn seed_state(seed: u32) -> [u128; WORDS] {
     state
 }
 
-/// Returns the word that follows the five words of a state.
+/// Returns the 128-bit word that follows the five words of a generator state.
 fn twist(state: &[u128; WORDS]) -> u128 {
     const MASK: u128 = 0x7ff7_fb2f_ff77_7b7d_ef7f_3f7d_fdff_37ff;
-    // Shifts each 32-bit word: shifts all 128 bits, then masks the bits that crossed a word boundary.
+    // Each 32-bit word is shifted separately: all 128 bits are shifted, then the bits that crossed a word
+    // boundary are masked.
     let right_by_13 = (state[2] >> 13) & (u128::MAX / 0xffff_ffff * 0x0007_ffff);
     let left_by_15 = (state[4] << 15) & (u128::MAX / 0xffff_ffff * 0xffff_8000);
     state[0] ^ (state[0] << 24) ^ (right_by_13 & MASK) ^ (state[3] >> 24) ^ left_by_15
 }
 
-/// Returns a number between 0 and 1: the upper 23 bits plus one half, exact in `f32`.
+/// Returns a uniformly distributed number between 0 and 1: the upper 23 bits plus one half, divided by 2^23.
+/// It is exact in `f32`.
 fn uniform(bits: u32) -> Rounded {
     Rounded::exact((f64::from(bits >> 9) + 0.5) / f64::from(1 << 23))
 }
 
-/// Transforms a pair of uniform numbers into a pair of normally distributed ones.
+/// Transforms two uniformly distributed numbers into two normally distributed numbers.
 fn box_muller(radius: Rounded, angle: Rounded) -> [Rounded; 2] {
     let radius = (Rounded::constant(-2.0 * LN_2) * radius.fast_log2()).sqrt();
     let angle = Rounded::constant(TAU) * (angle - Rounded::exact(0.5));
@@ -91,7 +94,7 @@ mod tests {
 
     #[test]
     fn seeding_is_that_of_mt19937() {
-        // First words of the state that the authors of MT19937 publish for seed 5489.
+        // These are the first words of the state that the authors of MT19937 publish for seed 5489.
         assert_eq!(words(seed_state(5489)[0])[..2], [5489, 1_301_868_182]);
     }
 
@@ -100,7 +103,8 @@ mod tests {
         let bit = |at: usize| 1_u128 << at;
         assert_eq!(twist(&[bit(20), 0, 0, 0, 0]), bit(20) | bit(44));
         assert_eq!(twist(&[0, u128::MAX, 0, 0, 0]), 0);
-        // Bit 32 does not shift into the word below, and the mask lacks bit 33.
+        // Of the shifted bits, bit 32 does not reach the word below, and the mask of the generator removes
+        // bit 33.
         assert_eq!(twist(&[0, 0, bit(32) | bit(45) | bit(46), 0, 0]), bit(32));
         assert_eq!(twist(&[0, 0, 0, bit(30) | bit(3), 0]), bit(6));
         assert_eq!(twist(&[0, 0, 0, 0, bit(16) | bit(17)]), bit(31));
@@ -120,7 +124,8 @@ mod tests {
         let expected = numbers(&(0..500).collect::<Vec<_>>(), 10);
         let numbers = values(&expected);
         let mean = |f: fn(f64) -> f64| numbers.iter().map(|&x| f(x)).sum::<f64>() / numbers.len() as f64;
-        // 20,000 numbers: standard deviations of 0.007, 0.01 and 0.07.
+        // With 20,000 numbers, the standard deviations of the mean, the second moment and the fourth moment
+        // are 0.007, 0.01 and 0.07.
         assert!(mean(|x| x).abs() < 0.03);
         assert!((mean(|x| x * x) - 1.0).abs() < 0.04);
         assert!((mean(|x| x.powi(4)) - 3.0).abs() < 0.3);

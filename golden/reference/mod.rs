@@ -85,14 +85,15 @@ use std::fmt;
 pub use compare::{Difference, Mismatch, Rule, compare, difference};
 pub use element::{Array, ElementType};
 
-/// CPU reference: required buffers and parameters, and the function that computes the result.
+/// CPU reference: the buffers and parameters that it needs, and the function that computes the expected
+/// result.
 #[derive(Debug)]
 pub struct Reference {
-    /// Name in launch files.
+    /// Name of the reference in launch files.
     pub name: &'static str,
-    /// One-line description of the result.
+    /// Description of the result in one line.
     pub summary: &'static str,
-    /// Buffers that the reference reads, in their state before the first launch.
+    /// Buffers that the reference reads, with their contents before the first launch.
     pub inputs: &'static [Input],
     /// Parameters that the reference needs.
     pub parameters: &'static [Parameter],
@@ -101,19 +102,19 @@ pub struct Reference {
     compute: fn(&Arguments<'_>) -> Result<ExpectedOutput, ReferenceError>,
 }
 
-/// Buffer that a reference reads.
+/// Input buffer that a reference reads.
 #[derive(Debug)]
 pub struct Input {
-    /// Name by which launch files map a buffer to the input.
+    /// Name of the input. Launch files state which buffer provides it.
     pub name: &'static str,
     /// Element type that the buffer must have.
     pub element: ElementType,
 }
 
-/// Parameter that a reference needs.
+/// Parameter that a reference takes.
 #[derive(Debug)]
 pub struct Parameter {
-    /// Name in launch files.
+    /// Name of the parameter in launch files.
     pub name: &'static str,
     /// Kind of values that the parameter accepts.
     pub kind: ParameterKind,
@@ -122,29 +123,29 @@ pub struct Parameter {
 /// Kind of values that a parameter accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterKind {
-    /// Count or size: 1 to 2^31 - 1.
+    /// Count or size, from 1 to 2^31 - 1.
     Count,
-    /// Index: 0 to 2^31 - 1.
+    /// Index, from 0 to 2^31 - 1.
     Index,
     /// Real number, rounded to `f32` as the kernel receives it.
     Real,
 }
 
-/// Value of a parameter.
+/// Value of a parameter of a reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParameterValue {
-    /// Value of a [`ParameterKind::Count`] or [`ParameterKind::Index`].
+    /// Value of a parameter of kind [`ParameterKind::Count`] or [`ParameterKind::Index`].
     Count(usize),
-    /// Value of a [`ParameterKind::Real`].
+    /// Value of a parameter of kind [`ParameterKind::Real`].
     Real(f64),
 }
 
 /// Expected result of a kernel, with the allowed deviation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpectedOutput {
-    /// Expected values, one per element of the buffer.
+    /// Expected values, one per element of the checked buffer.
     pub values: Array,
-    /// Rule by which a result is compared with the values.
+    /// Rule by which a result is compared with the expected values.
     pub rule: Rule,
 }
 
@@ -153,7 +154,8 @@ impl ExpectedOutput {
         Self { values, rule: Rule::Exact }
     }
 
-    /// Creates an expectation from sums in `f64` and the error that `f32` arithmetic may cause in each.
+    /// Creates an expected output from pairs of an `f64` value and a bound on the error of its `f32`
+    /// computation.
     fn with_bounds(sums: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let (values, bounds): (Vec<_>, Vec<_>) = sums.into_iter().unzip();
         Self { values: Array::from_reals(ElementType::F64, values), rule: Rule::Bounds(bounds) }
@@ -165,7 +167,7 @@ impl ExpectedOutput {
 pub struct ReferenceError {
     /// Name of the reference.
     pub reference: &'static str,
-    /// Reason with the offending values, for the user.
+    /// Reason as a text for the user; it contains the offending values.
     pub reason: String,
 }
 
@@ -253,13 +255,13 @@ pub const ALL: &[&Reference] = &[
     &vadd::VADD,
 ];
 
-/// Returns the reference of that name.
+/// Returns the reference called `name`, or `None` if there is no such reference.
 pub fn lookup(name: &str) -> Option<&'static Reference> {
     ALL.iter().find(|r| r.name == name).copied()
 }
 
 impl Reference {
-    /// Computes the result expected from these initial buffers and parameters.
+    /// Computes the expected result from the initial contents of the input buffers and from the parameters.
     ///
     /// # Errors
     /// Returns an error if an input or parameter is missing, unknown, of the wrong type, or too small.
@@ -274,7 +276,8 @@ impl Reference {
     }
 }
 
-/// Inputs and parameters of a reference. After `check`, every declared input and parameter is present.
+/// Inputs and parameters that a reference is given. After `check`, every declared input and parameter is
+/// present.
 struct Arguments<'a> {
     reference: &'a Reference,
     inputs: &'a BTreeMap<&'a str, &'a Array>,
@@ -326,8 +329,8 @@ impl Arguments<'_> {
         ReferenceError { reference: self.reference.name, reason }
     }
 
-    /// Returns the input of that name. It must have at least `needed` elements; `why` explains that number in
-    /// the error.
+    /// Returns the input called `name`. It must have at least `needed` elements; otherwise, `why` explains
+    /// that number in the error message.
     fn input(&self, name: &str, needed: usize, why: &str) -> Result<&Array, ReferenceError> {
         let array = self.inputs[name];
         if array.len() < needed {
@@ -337,8 +340,8 @@ impl Arguments<'_> {
         Ok(array)
     }
 
-    /// Returns the input of that name, a matrix of `rows` x `columns`. The parameter `ld` is its row stride,
-    /// in elements.
+    /// Returns the input called `name`, a matrix of `rows` rows and `columns` columns. `ld` is the name of
+    /// the parameter for its row stride in elements.
     fn matrix(&self, name: &str, rows: usize, columns: usize, ld: &str) -> Result<&Array, ReferenceError> {
         let apart = self.count(ld);
         if apart < columns {
@@ -350,7 +353,8 @@ impl Arguments<'_> {
         self.input(name, (rows - 1) * apart + columns, &why)
     }
 
-    /// Checks an index taken from the data, which must be below `len`; `what` names it in the error.
+    /// Checks that an index taken from the input data is below `len`. `what` describes the index in the error
+    /// message.
     fn check_index(&self, what: fmt::Arguments<'_>, idx: i128, len: usize) -> Result<usize, ReferenceError> {
         usize::try_from(idx).ok().filter(|&idx| idx < len).ok_or_else(|| {
             let last = len.saturating_sub(1);
@@ -373,13 +377,13 @@ impl Arguments<'_> {
     }
 }
 
-/// Declares a count parameter.
+/// Declares a parameter of kind [`ParameterKind::Count`].
 const fn count(name: &'static str) -> Parameter {
     let kind = ParameterKind::Count;
     Parameter { name, kind }
 }
 
-/// Declares a real parameter.
+/// Declares a parameter of kind [`ParameterKind::Real`].
 const fn real(name: &'static str) -> Parameter {
     let kind = ParameterKind::Real;
     Parameter { name, kind }
@@ -390,7 +394,7 @@ const fn input(name: &'static str, element: ElementType) -> Input {
     Input { name, element }
 }
 
-/// Declares an index parameter.
+/// Declares a parameter of kind [`ParameterKind::Index`].
 const fn index(name: &'static str) -> Parameter {
     let kind = ParameterKind::Index;
     Parameter { name, kind }

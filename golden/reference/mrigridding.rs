@@ -1,13 +1,13 @@
-//! CPU reference: gridding: samples spread over a regular grid.
+//! CPU reference: gridding, which spreads samples over a regular grid.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
-/// Maximum radius: a sample then reaches no farther than the neighbors of its own cell.
+/// Maximum radius of a sample. With it, a sample reaches only its own grid cell and the adjacent ones.
 const MAX_RADIUS: f64 = 1.5;
 
-/// Complex values at the centers of `nx` x `ny` x `nz` unit cells, stored as real and imaginary part: the sum
-/// over samples closer than `radius` of `value * density * (1 - r^2 / radius^2)^2`.
+/// Complex values at the centers of `nx` x `ny` x `nz` unit cells, stored as real and imaginary part. Each is
+/// the sum over the samples closer than `radius` of `value * density * (1 - r^2 / radius^2)^2`.
 pub(super) static MRIGRIDDING: Reference = Reference {
     name: "mrigridding",
     summary: "complex samples spread over the grid points within a radius of at most 1.5",
@@ -52,7 +52,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
                 );
             }
         }
-        // All points whose cell a sphere around the sample may touch.
+        // Ranges of the grid cells that a sphere around the sample can touch, along each axis.
         let [xs, ys, zs] = std::array::from_fn(|axis| {
             let cell = place[axis].value as usize;
             cell.saturating_sub(2)..(cell + 3).min(sizes[axis])
@@ -67,8 +67,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
                     if square.value >= limit.value + uncertain {
                         continue;
                     }
-                    // Where rounding may decide whether the sample counts, the weight is nearly zero.
-                    // Widening the error by the weight covers both outcomes.
+                    // If rounding could decide whether the sample counts, its weight is nearly zero. Adding
+                    // the weight to the error bound covers both outcomes.
                     let fade = one - square * inverse_limit;
                     let mut weight = number("density", sample) * fade * fade;
                     if square.value + uncertain >= limit.value {
@@ -91,7 +91,7 @@ mod tests {
     use super::super::tests::{reals, run, values};
     use super::super::{ExpectedOutput, ReferenceError, compare};
 
-    /// Spreads two samples over a grid of 4 x 2 x 1 cells, the second sample at `x`.
+    /// Spreads two samples over a grid of 4 x 2 x 1 cells. `x` is the x coordinate of the second sample.
     fn run_gridding(x: f64, radius: f64) -> Result<ExpectedOutput, ReferenceError> {
         let [x, y, z] = [[1.0, x], [0.5, 1.5], [0.5, 0.5]].map(|v| reals(&v));
         let [density, re, im] = [[2.0, 1.0], [3.0, 16.0], [5.0, -32.0]].map(|v| reals(&v));
@@ -103,8 +103,8 @@ mod tests {
 
     #[test]
     fn samples_spread_to_the_centres_around_them() {
-        // The first sample is 1/2 from two centers, the second lies on one. Weights are (1 - r^2)^2,
-        // densities 2 and 1.
+        // The first sample is at distance 1/2 from two cell centers, and the second lies on a cell center.
+        // Their weights are (1 - r^2)^2 times the densities 2 and 1.
         let expected = values(&run_gridding(3.5, 1.0).unwrap());
         let mut should = [0.0; 16];
         should[0..4].copy_from_slice(&[3.375, 5.625, 3.375, 5.625]);

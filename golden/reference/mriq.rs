@@ -1,11 +1,11 @@
-//! CPU reference: Q matrix of a magnetic resonance image reconstruction.
+//! CPU reference: Q matrix for the reconstruction of a magnetic resonance image.
 
 use std::f64::consts::TAU;
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError, count, input};
 
-/// Words per sample: three coordinates and the weight.
+/// Number of words per sample: three coordinates and the weight.
 const SAMPLE: usize = 4;
 
 const INPUTS: &[Input] = &[
@@ -16,7 +16,8 @@ const INPUTS: &[Input] = &[
 ];
 const PARAMETERS: &[Parameter] = &[count("voxels"), count("count")];
 
-/// Imaginary part of the sum over the first `count` samples of `weight * e^(2 pi i k . r)`, for each voxel r.
+/// Imaginary part of the Q matrix: for each voxel at position r, the sum of `weight * e^(2 pi i k . r)` over
+/// the first `count` samples. The vector k is the position of the sample.
 pub(super) static MRIQ_IM: Reference = Reference {
     name: "mriq_im",
     summary: "imaginary part of the Q matrix: samples of 4 words, weight last",
@@ -26,7 +27,8 @@ pub(super) static MRIQ_IM: Reference = Reference {
     compute: |arguments| compute(arguments, Rounded::fast_sin),
 };
 
-/// Real part of the sum over the first `count` samples of `weight * e^(2 pi i k . r)`, for each voxel r.
+/// Real part of the Q matrix: for each voxel at position r, the sum of `weight * e^(2 pi i k . r)` over the
+/// first `count` samples. The vector k is the position of the sample.
 pub(super) static MRIQ_RE: Reference = Reference {
     name: "mriq_re",
     summary: "real part of the Q matrix: samples of 4 words, weight last",
@@ -45,8 +47,8 @@ fn compute(arguments: &Arguments<'_>, part: fn(Rounded) -> Rounded) -> Result<Ex
         let word = |i: usize| Rounded::exact(samples.real(SAMPLE * sample + i));
         let along = |axis: usize| word(axis) * Rounded::exact(place[axis].real(voxel));
         let turns = along(0) + along(1) + along(2);
-        // Subtracting whole turns needs no rounding. Near half a turn the kernel may round to the other side.
-        // The angle then differs only by its sign, and both results are within the bound.
+        // Subtracting whole turns from the phase needs no rounding. Near half a turn, the kernel may subtract
+        // one turn more or less. The result is nevertheless within the error bound.
         let turns = Rounded { value: turns.value - turns.value.round(), ..turns };
         word(3) * part(Rounded::constant(TAU) * turns)
     };
@@ -61,7 +63,8 @@ mod tests {
     use super::super::{ExpectedOutput, compare};
 
     fn of_two_voxels(name: &str, count: usize) -> ExpectedOutput {
-        // At the two voxels, the second sample has the phases 1/8 and 1 + 1/4 turns.
+        // The phase of the second sample is 1/8 of a turn at the first voxel, and 1 + 1/4 turns at the
+        // second.
         let (x, y, z) = (reals(&[1.0, 2.0]), reals(&[0.5, 0.0]), reals(&[0.0, 1.0]));
         let samples = reals(&[0.0, 0.0, 0.0, 3.0, 0.0, 0.25, 1.25, 2.0]);
         let inputs = [("x", &x), ("y", &y), ("z", &z), ("samples", &samples)];

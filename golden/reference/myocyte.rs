@@ -1,26 +1,27 @@
-//! CPU reference: heart muscle cell, with its electrical activity and the calcium binding of calmodulin in
-//! three compartments.
+//! CPU reference: model of a heart muscle cell, with its electrical activity and with the calcium binding of
+//! calmodulin in three compartments.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
-/// Number of electrical state variables: potential, six gates (x1, m, h, j, d, f) and calcium.
+/// Number of electrical state variables: the membrane potential, six gates (x1, m, h, j, d, f), and calcium.
 const ELECTRICAL: usize = 8;
-/// Index of calcium among the electrical variables.
+/// Index of the calcium concentration among the electrical state variables.
 const CALCIUM: usize = 7;
-/// Number of calmodulin states per compartment.
+/// Number of calmodulin state variables per compartment.
 const BOUND: usize = 6;
-/// Number of cell compartments.
+/// Number of compartments of the muscle cell.
 const COMPARTMENTS: usize = 3;
-/// Number of state variables.
+/// Number of state variables of the muscle cell model.
 const STATE: usize = ELECTRICAL + COMPARTMENTS * BOUND;
 
-/// Error of the kernel's exponentials (relative) and logarithms (relative, or absolute below 1): a dozen
-/// roundings, and its polynomials.
+/// Error bound of the kernel's exponentials (relative) and logarithms (relative, or absolute for results
+/// below 1). It covers a dozen roundings and the error of the polynomials.
 const FUNCTIONS: f64 = 1.0 / (1 << 20) as f64;
 
-/// Opening and closing rates of the gates, in the order of the state, with the seven constants of Beeler and
-/// Reuter's Table 1: (c1 e^(c2 (v + c3)) + c4 (v + c5)) / (e^(c6 (v + c3)) + c7).
+/// Coefficients for the opening rate and the closing rate of each gate, with gates in the order of the state.
+/// They are the seven constants of Beeler and Reuter's Table 1 in the formula (c1 e^(c2 (v + c3)) + c4 (v +
+/// c5)) / (e^(c6 (v + c3)) + c7).
 const GATES: [[[f64; 7]; 2]; 6] = [
     [[0.0005, 0.083, 50.0, 0.0, 0.0, 0.057, 1.0], [0.0013, -0.06, 20.0, 0.0, 0.0, -0.04, 1.0]],
     [[0.0, 0.0, 47.0, -1.0, 47.0, -0.1, -1.0], [40.0, -0.056, 72.0, 0.0, 0.0, 0.0, 0.0]],
@@ -30,9 +31,9 @@ const GATES: [[[f64; 7]; 2]; 6] = [
     [[0.012, -0.008, 28.0, 0.0, 0.0, 0.15, 1.0], [0.0065, -0.02, 30.0, 0.0, 0.0, -0.2, 1.0]],
 ];
 
-/// State after `steps` steps of the fourth-order Runge-Kutta method, each of `step` ms, with a stimulus
-/// current of `stimulus`. `buffers` holds two values per compartment: the amount of calmodulin buffer, and
-/// the ratio of the compartment's calcium concentration to that of the cell.
+/// State of the cell after `steps` steps of the fourth-order Runge-Kutta method. Each step takes `step` ms,
+/// and the stimulus current is `stimulus`. `buffers` holds two values per compartment: the amount of
+/// calmodulin buffer, and the ratio of the compartment's calcium concentration to that of the cell.
 pub(super) static MYOCYTE: Reference = Reference {
     name: "myocyte",
     summary: "state of a heart muscle cell: potential, gates, calcium, calmodulin of 3 compartments",
@@ -68,12 +69,13 @@ fn constant(value: f64) -> Rounded {
     Rounded::constant(value)
 }
 
-/// Returns a power as the kernel computes it: as the exponential of a multiple of the logarithm.
+/// Returns x to the power `exponent`, computed as in the kernel: the exponential of `exponent` times the
+/// logarithm of x.
 fn power(x: Rounded, exponent: f64) -> Rounded {
     (constant(exponent) * x.ln(FUNCTIONS)).exp(FUNCTIONS)
 }
 
-/// Returns the rate of change of each electrical variable.
+/// Returns the rate of change of each electrical state variable.
 fn electricity(state: &[Rounded], stimulus: Rounded) -> Vec<Rounded> {
     let [v, x1, m, h, j, d, f, calcium] = std::array::from_fn(|i| state[i]);
     let e = |slope: f64, from: f64| (constant(slope) * (v + constant(from))).exp(FUNCTIONS);
@@ -97,16 +99,16 @@ fn electricity(state: &[Rounded], stimulus: Rounded) -> Vec<Rounded> {
     [potential].into_iter().chain(gates).chain([calcium]).collect()
 }
 
-/// Returns the rate of change of each calmodulin variable: calmodulin with 0, 2 and 4 calcium ions, free and
-/// then bound to the buffer.
+/// Returns the rate of change of each calmodulin variable. For each compartment, these are calmodulin with 0,
+/// 2 and 4 calcium ions, first free and then bound to the buffer.
 fn calmodulin(state: &[Rounded], buffers: &[Rounded]) -> Vec<Rounded> {
     let mut rates = Vec::new();
     for (compartment, has) in state[ELECTRICAL..].chunks(BOUND).enumerate() {
         let ions = state[CALCIUM] * buffers[2 * compartment + 1] * constant(1e6);
         let pair = power(ions, 2.0);
         let buffer = buffers[2 * compartment] - has[3] - has[4] - has[5];
-        // Flow from one state to the next per second. Pairs of ions bind to free and buffered calmodulin;
-        // then free calmodulin binds to the buffer.
+        // Flow from one calmodulin state to another per second. The first four transitions bind a pair of
+        // ions to free or buffered calmodulin, and the last three bind free calmodulin to the buffer.
         let flow = |joins: f64, with: Rounded, from: usize, leaves: f64, to: usize| {
             constant(joins) * with * has[from] - constant(leaves) * has[to]
         };
@@ -137,7 +139,7 @@ mod tests {
     use super::super::tests::{reals, run, values};
     use super::*;
 
-    /// Resting state, to which the model of Beeler and Reuter converges.
+    /// Resting state of the electrical variables, to which the model of Beeler and Reuter converges.
     const REST: [f64; ELECTRICAL] = [-84.57, 0.0057, 0.011, 0.988, 0.975, 0.003, 1.0, 1.78e-7];
 
     fn after(steps: usize, step: f64, stimulus: f64, potential: f64) -> Vec<f64> {
@@ -159,8 +161,8 @@ mod tests {
 
     #[test]
     fn above_its_threshold_a_cell_fires() {
-        // From a potential of -50 mV, an action potential rises above 0 mV within a few ms; from -75 mV, none
-        // does.
+        // If the potential starts at -50 mV, an action potential rises above 0 mV within a few ms. If it
+        // starts at -75 mV, there is none.
         let highest =
             |from: f64| (1..12).map(|tenth| after(100 * tenth, 0.01, 0.0, from)[0]).fold(f64::NEG_INFINITY, f64::max);
         assert!(highest(-50.0) > 0.0, "{}", highest(-50.0));
@@ -173,7 +175,7 @@ mod tests {
         for has in is[ELECTRICAL..].chunks(BOUND) {
             assert!((has.iter().sum::<f64>() - 10.2).abs() < 1e-6);
         }
-        // A compartment with more calcium binds more.
+        // The first compartment has more calcium than the second, so more of its calmodulin has bound ions.
         assert!(is[ELECTRICAL + 1] > is[ELECTRICAL + BOUND + 1]);
     }
 }

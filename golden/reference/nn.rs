@@ -1,4 +1,4 @@
-//! CPU reference: convolutional layers of a network that recognizes handwritten digits.
+//! CPU reference: convolutional layers of a neural network that recognizes handwritten digits.
 
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, ExpectedOutput, Input, Reference, ReferenceError, count, input};
@@ -13,8 +13,9 @@ const SIZE2: usize = 5;
 const PICTURES: Input = input("pictures", ElementType::F32);
 const WEIGHTS1: Input = input("weights1", ElementType::F32);
 
-/// First layer: 6 maps of 13 x 13 per picture, with elements 1.7159 tanh(2/3 s). The sum s is a bias plus a
-/// window of 5 x 5 pixels, weighted with the weights of the map. Adjacent windows are two pixels apart.
+/// First layer: 6 feature maps of 13 x 13 elements per picture. An element is 1.7159 tanh(2/3 s), where s is
+/// the bias of the map plus the weighted sum of a window of 5 x 5 pixels. Adjacent windows are two pixels
+/// apart.
 pub(super) static NN_FIRST: Reference = Reference {
     name: "nn_first",
     summary: "first layer: 6 maps of 13 x 13 from each picture of 29 x 29",
@@ -24,7 +25,8 @@ pub(super) static NN_FIRST: Reference = Reference {
     compute: |arguments| Ok(ExpectedOutput::with_bounds(first(arguments)?.into_iter().map(Rounded::with_bound))),
 };
 
-/// Second layer: 50 maps of 5 x 5 per picture, computed like [`NN_FIRST`] from windows of all 6 maps.
+/// Second layer: 50 feature maps of 5 x 5 elements per picture. They are computed like [`NN_FIRST`], from
+/// windows of all 6 maps of the first layer.
 pub(super) static NN_SECOND: Reference = Reference {
     name: "nn_second",
     summary: "second layer: 50 maps of 5 x 5 from each 6 maps of the first",
@@ -49,8 +51,8 @@ fn second(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     Ok(ExpectedOutput::with_bounds(maps.into_iter().map(Rounded::with_bound)))
 }
 
-/// Computes a layer: from `from_maps` maps of `from_size` squared per picture to `maps` maps of `size`
-/// squared.
+/// Computes a layer. For each picture, its input is `from_maps` feature maps of `from_size` x `from_size`
+/// elements, and its output is `maps` feature maps of `size` x `size` elements.
 fn layer(
     from: &[Rounded],
     (pictures, from_maps, from_size): (usize, usize, usize),
@@ -76,8 +78,8 @@ fn layer(
     elements
 }
 
-/// Applies the activation function with the operations of the kernel, so that the error bound covers its
-/// roundings.
+/// Applies the activation function. It uses the same operations as the kernel, so that the error bound covers
+/// the roundings of the kernel.
 fn squash(sum: Rounded) -> Rounded {
     let number = Rounded::constant;
     let rate = number(4.0 / 3.0 * std::f64::consts::LOG2_E);
@@ -106,7 +108,7 @@ mod tests {
 
     #[test]
     fn nn_first_moves_its_window_by_two_pixels() {
-        // Map 1 has bias 0.25 and weights only the top right pixel of its window.
+        // Feature map 1 has the bias 0.25. Only the top right pixel of its window has a nonzero weight.
         let mut weights = [0.0; 6 * 26];
         (weights[26], weights[26 + 1 + 4]) = (0.25, 1.0);
         let maps = values(&nn("nn_first", &weights, &[]));

@@ -2,8 +2,9 @@
 
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, index, input};
 
-/// Score of the best alignment of the first i elements of one sequence with the first j of the other, at `i *
-/// (n + 1) + j`. A pair scores `similarity[i][j]`; an unpaired element costs `gap`.
+/// Score of the best alignment of the first i elements of one sequence with the first j elements of the
+/// other, stored at index `i * (n + 1) + j`. An aligned pair scores `similarity[i][j]`; an unpaired element
+/// costs `gap`.
 pub(super) static NW: Reference = Reference {
     name: "nw",
     summary: "Needleman-Wunsch scores of all prefixes of two sequences of n elements",
@@ -46,7 +47,8 @@ mod tests {
 
     #[test]
     fn nw_aligns_or_leaves_a_gap_whichever_scores_more() {
-        // Sequences "ab" and "ba": equal letters score 5, others -5, a gap -1.
+        // The sequences are "ab" and "ba". A pair of equal letters scores 5, a pair of different letters -5,
+        // and a gap -1.
         let similarity = integers(&[99, 99, 99, 99, -5, 5, 99, 5, -5]);
         let parameters = [("n", Count(2)), ("gap", Count(1))];
         let expected = run("nw", &[("similarity", &similarity)], &parameters).unwrap();

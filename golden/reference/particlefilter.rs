@@ -1,13 +1,13 @@
-//! CPU reference: one step of a particle filter.
+//! CPU reference: resampling step of a particle filter.
 
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Maximum total weight: up to it, single precision holds every sum of weights exactly.
+/// Maximum total weight. Up to it, single precision represents every sum of weights exactly.
 const MAX_TOTAL: i128 = 1 << 24;
 
-/// Element `from[j]` for each particle drawn, where j is the first particle at which the running sum of
-/// weights reaches the threshold. Thresholds are the midpoints of equal shares of the total weight. A weight
-/// is the sum of the pixels around a particle.
+/// Resampled particles. For each new particle, the result is `from[j]`, where j is the first old particle at
+/// which the running sum of weights reaches a threshold. The thresholds are the midpoints of equal shares of
+/// the total weight. The weight of a particle is the sum of the pixels around it.
 pub(super) static PARTICLEFILTER: Reference = Reference {
     name: "particlefilter",
     summary: "one coordinate of the particles drawn in equal steps of the total weight",
@@ -44,7 +44,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
         let reason = format!("the weights add up to {total}, expected at most {MAX_TOTAL}: f32 sums must be exact");
         return Err(arguments.error(reason));
     }
-    // Each of these operations is rounded once, as in the kernel.
+    // The computation of the share and of the threshold uses the same rounded operations as the kernel.
     let share = total as f32 / particles as f32;
     let draw = |p: usize| {
         let threshold = (p as f32 + 0.5) * share;
@@ -60,7 +60,7 @@ mod tests {
     use super::super::tests::{integers, run, values};
     use super::super::{Array, ElementType, ExpectedOutput, ReferenceError};
 
-    /// Four particles in one row, each covering its own pixel and the one below.
+    /// Resamples four particles in one row of pixels. Each covers its own pixel and the one below.
     fn draw(pixels: &[i128], offsets_y: &[i128]) -> Result<ExpectedOutput, ReferenceError> {
         let picture = Array::from_integers(ElementType::U8, pixels.iter().copied());
         let x = integers(&[0, 1, 2, 3]);
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn particlefilter_draws_heavy_particles_several_times() {
-        // Weights are 1, 5, 0, 2, their running sums 1, 6, 6, 8, and the thresholds 1, 3, 5, 7.
+        // The weights are 1, 5, 0, 2, and their running sums 1, 6, 6, 8. The thresholds are 1, 3, 5, 7.
         let expected = draw(&[1, 2, 0, 1, 0, 3, 0, 1], &[0, 1]).unwrap();
         assert_eq!(values(&expected), [10.0, 11.0, 11.0, 13.0]);
     }

@@ -2,8 +2,9 @@
 
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Cost of the cheapest path from any cell of the row `from` to each cell of the last of `rows` further rows
-/// with costs `cost`. Each step goes to the next row, in the same column or one to the left or right.
+/// Cost of the cheapest path to each cell of the last row of a grid. A path starts in any cell of the row
+/// `from`, and leads through `rows` further rows with the costs `cost`. Each step goes to the next row, to
+/// the same column or to the column on its left or right.
 pub(super) static PATHFINDER: Reference = Reference {
     name: "pathfinder",
     summary: "least cost of a path from the first row to each cell of the last",
@@ -44,7 +45,7 @@ mod tests {
         let cost = integers(&[1, 1, 1, 1, 0, 9, 0, 9]);
         let parameters = [("rows", Count(2)), ("columns", Count(4))];
         let expected = run("pathfinder", &[("cost", &cost), ("from", &from)], &parameters).unwrap();
-        // Costs after the first row: 2, 2, 1, 1.
+        // After the first of the two rows, the costs of the cheapest paths are 2, 2, 1, 1.
         assert_eq!(expected.values, integers(&[2, 10, 1, 10]));
         assert_eq!(expected.rule, Rule::Exact);
     }

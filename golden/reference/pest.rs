@@ -1,11 +1,11 @@
-//! CPU reference: estimate of pi by counting points.
+//! CPU reference: estimate of pi by counting the points inside a circle.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Number of points of each CTA at a distance below 1 from the origin. Blocks of `threads` points are
-/// assigned to `ctas` CTAs round robin. If `f32` rounding could decide whether a point counts, both outcomes
-/// are accepted.
+/// For each CTA, the number of its points that are closer than 1 to the origin. Groups of `threads`
+/// consecutive points are assigned to `ctas` CTAs round robin. If `f32` rounding could decide whether a point
+/// counts, both outcomes are accepted.
 pub(super) static PEST: Reference = Reference {
     name: "pest",
     summary: "number of points within the unit circle, for each CTA",
@@ -19,7 +19,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
     let [points, ctas, threads] = ["points", "ctas", "threads"].map(|name| arguments.count(name));
     let x = arguments.input("x", points, "points")?;
     let y = arguments.input("y", points, "points")?;
-    // Midpoint and half width of the range that each count must lie in.
+    // For each CTA, midpoint and half width of the range in which its count must lie.
     let mut counts = vec![(0.0, 0.0); ctas];
     for i in 0..points {
         let [x, y] = [x, y].map(|array| Rounded::exact(array.real(i)));

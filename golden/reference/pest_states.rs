@@ -1,13 +1,15 @@
-//! CPU reference: estimate of pi by counting points that random number generators draw.
+//! CPU reference: estimate of pi by counting the points inside a circle. Random number generators yield the
+//! points.
 
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Number of points of each CTA at a distance below 1 from the origin. Blocks of `threads` points are
-/// assigned to `ctas` CTAs round robin. Each thread draws its own points, x then y, with Marsaglia's xorwow.
-/// Thread i starts from Marsaglia's seeds, advanced i times by the first level of `skip`; each level advances
-/// four times as far as the one before. If `f32` rounding could decide whether a point counts, both outcomes
-/// are accepted.
+/// For each CTA, the number of its points that are closer than 1 to the origin. Groups of `threads`
+/// consecutive points are assigned to `ctas` CTAs round robin. Each thread generates its own points, x then
+/// y, with Marsaglia's generator xorwow.
+/// Thread i starts from Marsaglia's seeds, advanced i times by the first level of the table `skip`. Each
+/// level of the table advances four times as far as the level before. If `f32` rounding could decide whether
+/// a point counts, both outcomes are accepted.
 pub(super) static PEST_STATES: Reference = Reference {
     name: "pest_states",
     summary: "number of points drawn within the unit circle, for each CTA",
@@ -18,10 +20,10 @@ pub(super) static PEST_STATES: Reference = Reference {
 };
 
 const WORDS: usize = 5;
-/// Words per level of `skip`: five for each bit of the history.
+/// Number of words per level of the table `skip`: five for each bit of the generator's history.
 const LEVEL: usize = 32 * WORDS * WORDS;
 
-/// Generator state: five words of history and a counter.
+/// State of an xorwow generator: five words of history and a counter.
 #[derive(Clone, Copy)]
 struct Xorwow {
     history: [u32; WORDS],
@@ -29,7 +31,7 @@ struct Xorwow {
 }
 
 impl Xorwow {
-    /// Initial state of Marsaglia, Xorshift RNGs, section 3.1.
+    /// Initial state of the generator, as in Marsaglia, Xorshift RNGs, section 3.1.
     const FIRST: Self =
         Self { history: [123_456_789, 362_436_069, 521_288_629, 88_675_123, 5_783_321], counter: 6_615_241 };
 
@@ -42,12 +44,13 @@ impl Xorwow {
         self.history[4].wrapping_add(self.counter)
     }
 
-    /// Returns the next multiple of 2^-24 in [0, 1).
+    /// Generates a random number in [0, 1), a multiple of 2^-24.
     fn next_real(&mut self) -> Rounded {
         Rounded::exact(f64::from(self.next() >> 8) / f64::from(1 << 24))
     }
 
-    /// Returns the generator advanced by one level, which starts at index `from`.
+    /// Returns the generator after it is advanced by one level of the table `skip`. That level starts at
+    /// index `from`.
     fn skip_ahead(self, skip: &Array, from: usize) -> Self {
         let is_set = |bit: &usize| self.history[bit / 32] >> (bit % 32) & 1 == 1;
         let word = |at: usize| skip.integer(at) as u32;
@@ -58,8 +61,8 @@ impl Xorwow {
     }
 }
 
-/// Returns the generators of `threads` threads. Each is derived from that of an earlier thread by advancing
-/// one level.
+/// Returns the generators of `threads` threads. Each generator except the first is derived from that of an
+/// earlier thread, by advancing it by one level.
 fn generators(skip: &Array, threads: usize) -> Vec<Xorwow> {
     let mut all = vec![Xorwow::FIRST];
     for thread in 1..threads {
@@ -75,7 +78,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
     let all = ctas * threads;
     let levels = all.saturating_sub(1).max(1).ilog2() as usize / 2 + 1;
     let skip = arguments.input("skip", levels * LEVEL, "800 words for every two bits of a thread number")?;
-    // Midpoint and half width of the range that each count must lie in.
+    // For each CTA, midpoint and half width of the range in which its count must lie.
     let mut counts = vec![(0.0, 0.0); ctas];
     for (thread, mut generator) in generators(skip, all).into_iter().enumerate() {
         let (middle, half) = &mut counts[thread / threads];
@@ -100,7 +103,8 @@ mod tests {
     use super::super::tests::{run, values};
     use super::*;
 
-    /// Levels that advance by 1, 4 and 16 numbers, computed by drawing from a state with a single bit set.
+    /// Returns a table `skip` with three levels, which advance a generator by 1, 4 and 16 numbers. The levels
+    /// are computed by running a generator from each state in which a single bit is set.
     fn short_skips() -> Array {
         let moved = |bit: usize, steps: usize| {
             let mut alone =

@@ -1,32 +1,33 @@
 //! Real numbers with a bound on the error of their single-precision evaluation.
 //!
-//! A reference written with [`Rounded`] computes in `f64`. It tracks, for every number, how far an `f32`
+//! A reference written with [`Rounded`] computes in `f64`. For every number, it tracks how far an `f32`
 //! evaluation of the same formula can deviate. Each operation adds its own rounding error to the errors of
-//! its operands (running error analysis, with all higher-order terms).
-//! A fused multiply-add rounds once where this model counts two roundings, so it stays within the bound. Sums
-//! in an order that depends on the kernel use [`Rounded::sum`], which holds for any order.
+//! its operands (running error analysis, with all higher-order terms). A fused multiply-add rounds once where
+//! this model counts two roundings, so it stays within the bound. Sums whose order depends on the kernel use
+//! [`Rounded::sum`], which holds for any order.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// Maximum relative error of a correctly rounded `f32` operation: 2^-24, plus a millionth of that for the
-/// roundings of the `f64` arithmetic here.
+/// roundings of the `f64` arithmetic in this file.
 const UNIT: f64 = (1.0 + 1e-6) / (1 << 24) as f64;
-/// Absolute error of a result that underflows: half the smallest subnormal of `f32`.
+/// Maximum absolute error of an `f32` result that underflows: half the smallest subnormal number.
 const TINY: f64 = f32::MIN_POSITIVE as f64 * UNIT;
-/// Factor that covers the roundings in the computation of the bounds.
+/// Factor by which error bounds are increased, to cover the roundings in their own computation.
 const SLACK: f64 = 1.0 + 1e-12;
-/// Relative error of special function units. The PTX ISA promises 2^-22 or better for `ex2.approx`,
-/// `lg2.approx` and `rsqrt.approx`, as for the functions that NVRTC builds from them.
+/// Maximum relative error of special function units. The PTX ISA guarantees 2^-22 or better for `ex2.approx`,
+/// `lg2.approx` and `rsqrt.approx`. This also applies to the functions that NVRTC builds from them.
 const SPECIAL: f64 = 1.0 / (1 << 22) as f64;
-/// Absolute error of the sine and cosine of special function units: 2^-20.9 in the PTX ISA, rounded up.
+/// Maximum absolute error of sine and cosine in special function units: the 2^-20.9 of the PTX ISA, rounded
+/// up.
 const CIRCULAR: f64 = 1.0 / (1 << 20) as f64;
 
-/// Number with an error bound for its `f32` evaluation.
+/// Number with a bound on the error of its `f32` evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rounded {
-    /// Result of exact arithmetic.
+    /// Value that exact arithmetic would yield.
     pub value: f64,
-    /// Maximum deviation of the single-precision result.
+    /// Maximum deviation of the single-precision result from the value.
     pub error: f64,
 }
 
@@ -36,12 +37,13 @@ impl Rounded {
         Self { value, error: 0.0 }
     }
 
-    /// Creates a real constant, which the kernel holds as the nearest `f32`.
+    /// Creates a real constant. The kernel stores it as the nearest `f32`, so it has a rounding error.
     pub fn constant(value: f64) -> Self {
         Self::of(value, 0.0)
     }
 
-    /// Returns value and bound in the form that [`super::ExpectedOutput::with_bounds`] takes.
+    /// Returns the value and its error bound as a pair, as [`super::ExpectedOutput::with_bounds`] expects
+    /// them.
     pub const fn with_bound(self) -> (f64, f64) {
         (self.value, self.error)
     }
@@ -51,8 +53,9 @@ impl Rounded {
         Self { error: (self.error + error) * SLACK, ..self }
     }
 
-    /// Returns the sum of n terms, added in any order and grouping. Each term passes through fewer than n
-    /// additions, so rounding changes the sum by at most n u / (1 - n u) times the sum of magnitudes.
+    /// Returns the sum of n terms, which may be added in any order and grouping. Each term passes through
+    /// fewer than n additions. Rounding therefore changes the sum by at most n u / (1 - n u) times the sum of
+    /// magnitudes, where u is the relative error of one operation.
     pub fn sum(terms: impl IntoIterator<Item = Self>) -> Self {
         let (mut value, mut error, mut magnitude, mut roundings) = (0.0, 0.0, 0.0, 0.0);
         for term in terms {
@@ -66,67 +69,70 @@ impl Rounded {
         Self { value, error: (error + rounding) * SLACK }
     }
 
-    /// Returns the square root.
+    /// Returns the square root of the number.
     pub fn sqrt(self) -> Self {
         let root = self.value.sqrt();
-        // The root is steepest at the lower end, so the deviation is largest there.
+        // The square root is steepest at the lower end of the operand's range, so the deviation is largest
+        // there.
         Self::of(root, root - (self.value - self.error).max(0.0).sqrt())
     }
 
-    /// Returns the magnitude, which needs no rounding.
+    /// Returns the magnitude of the number. The operation does not round.
     pub fn abs(self) -> Self {
         Self { value: self.value.abs(), ..self }
     }
 
-    /// Returns the nearest number from `low` to `high`, which needs no rounding. Clamping never increases a
-    /// distance.
+    /// Clamps the number to the range from `low` to `high`. The operation does not round, and clamping never
+    /// increases the difference between two numbers.
     pub fn clamp(self, low: f64, high: f64) -> Self {
         Self { value: self.value.clamp(low, high), ..self }
     }
 
-    /// Returns 2 to this power, computed by a special function unit.
+    /// Returns 2 to the power of this number, as a special function unit computes it.
     pub fn fast_exp2(self) -> Self {
         let value = self.value.exp2();
         Self::of(value, value * (self.error.exp2() - 1.0)).special(value)
     }
 
-    /// Returns the logarithm to base 2, computed by a special function unit. Between 1/2 and 2 its guaranteed
-    /// error is absolute.
+    /// Returns the logarithm to base 2, as a special function unit computes it. For operands between 1/2 and
+    /// 2, the guaranteed error is absolute rather than relative.
     pub fn fast_log2(self) -> Self {
         let value = self.value.log2();
         let carried = self.error / (self.value - self.error) / std::f64::consts::LN_2;
         Self::of(value, if self.error < self.value { carried } else { f64::INFINITY }).special(value.abs().max(1.0))
     }
 
-    /// Returns the cosine of an angle from about -pi to pi, computed by a special function unit.
+    /// Returns the cosine of an angle between about -pi and pi, as a special function unit computes it.
     pub fn fast_cos(self) -> Self {
         Self { value: self.value.cos(), error: self.error }.widen(CIRCULAR)
     }
 
-    /// Returns the sine of an angle from about -pi to pi, computed by a special function unit.
+    /// Returns the sine of an angle between about -pi and pi, as a special function unit computes it.
     pub fn fast_sin(self) -> Self {
         Self { value: self.value.sin(), error: self.error }.widen(CIRCULAR)
     }
 
-    /// Returns the reciprocal square root, computed by a special function unit. The bound is infinite if the
-    /// number may be zero.
+    /// Returns the reciprocal square root, as a special function unit computes it. The error bound is
+    /// infinite if the number may be zero.
     pub fn fast_rsqrt(self) -> Self {
         let value = self.value.sqrt().recip();
-        // The reciprocal root is steepest at the lower end.
+        // The reciprocal square root is steepest at the lower end of the operand's range, so the deviation is
+        // largest there.
         let nearest_to_zero = self.value - self.error;
         let farthest = if nearest_to_zero > 0.0 { nearest_to_zero.sqrt().recip() } else { f64::INFINITY };
         Self::of(value, farthest - value).special(value)
     }
 
-    /// Returns e to this power, by a formula with relative error at most `part`, its roundings included.
+    /// Returns e to the power of this number, as a kernel formula computes it whose relative error is at most
+    /// `part`, including roundings.
     pub fn exp(self, part: f64) -> Self {
         let value = self.value.exp();
         let error = value * self.error.exp_m1();
         Self { value, error }.widen(part * (value + error))
     }
 
-    /// Returns the natural logarithm, by a formula with an error of at most `part` times the result, or
-    /// `part` if the result is below 1. The bound is infinite if the number may be zero.
+    /// Returns the natural logarithm, as a kernel formula computes it whose error is at most `part` times the
+    /// result, or `part` if the result is below 1. The error bound is infinite if the number may be zero.
     pub fn ln(self, part: f64) -> Self {
         let value = self.value.ln();
         let nearest_to_zero = self.value - self.error;
@@ -134,15 +140,17 @@ impl Rounded {
         Self { value, error }.widen(part * value.abs().max(1.0))
     }
 
-    /// Returns the arctangent, by a formula with absolute error at most `within`, its roundings included.
+    /// Returns the arctangent, as a kernel formula computes it whose absolute error is at most `within`,
+    /// including roundings.
     pub fn arctan(self, within: f64) -> Self {
         let value = self.value.atan();
-        // The arctangent is steepest at the end nearest to zero.
+        // The arctangent is steepest at the end of the operand's range that is nearest to zero.
         let nearest_to_zero = (self.value.abs() - self.error).max(0.0);
         Self { value, error: self.error / (1.0 + nearest_to_zero * nearest_to_zero) }.widen(within)
     }
 
-    /// Creates a rounded result with the error `carried` from its operands.
+    /// Creates the rounded result of an operation. `carried` is the error that results from the errors of the
+    /// operands.
     fn of(value: f64, carried: f64) -> Self {
         Self { value, error: (carried + UNIT * (value.abs() + carried) + TINY) * SLACK }
     }
@@ -188,7 +196,7 @@ impl Mul for Rounded {
 impl Div for Rounded {
     type Output = Self;
 
-    /// Divides; the bound is infinite if the divisor may be zero.
+    /// Divides two numbers. The error bound is infinite if the divisor may be zero.
     fn div(self, other: Self) -> Self {
         let value = self.value / other.value;
         let nearest_to_zero = other.value.abs() - other.error;
@@ -205,7 +213,7 @@ mod tests {
         (0..500).map(|i| ((i as f32 * 0.37).sin() * 3.0, (i as f32 * 0.91).cos() + 1.5))
     }
 
-    /// Evaluates a chain of all operations, in single precision and with [`Rounded`].
+    /// Evaluates a formula that uses all operations, both in single precision and with [`Rounded`].
     fn chain(x: f32, y: f32) -> (f32, Rounded) {
         let (a, b) = (Rounded::exact(f64::from(x)), Rounded::exact(f64::from(y)));
         let single = ((x * y - x) / y + (x * x + y * y).sqrt()).clamp(-1.0, 40.0);
@@ -239,7 +247,8 @@ mod tests {
         let doubtful = Rounded { value: 0.0, error: 1.0 };
         let sum = Rounded::sum([doubtful; 4]);
         assert_eq!(sum.value, 0.0);
-        // Four roundings of a sum whose magnitude may be 4.
+        // The error of the sum is that of its four terms, plus four roundings of a sum whose magnitude may be
+        // 4.
         assert!(sum.error >= 4.0 + 4.0 * UNIT * 4.0 && sum.error < 4.0 + 4.0 * UNIT * 4.1, "{}", sum.error);
     }
 

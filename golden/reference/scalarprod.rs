@@ -3,7 +3,7 @@
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// `product[v] = sum over i of a[v][i] * b[v][i]`.
+/// Scalar product of each pair of vectors: `product[v] = sum over i of a[v][i] * b[v][i]`.
 pub(super) static SCALARPROD: Reference = Reference {
     name: "scalarprod",
     summary: "scalar products of pairs of vectors of the same length",

@@ -2,7 +2,8 @@
 
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Exclusive prefix sums: element i is the sum of the elements before element i, modulo 2^32.
+/// Exclusive prefix sums: element i of the result is the sum of the input elements before index i, modulo
+/// 2^32.
 pub(super) static SCAN: Reference = Reference {
     name: "scan",
     summary: "exclusive prefix sums of n integers, modulo 2^32",
@@ -12,7 +13,7 @@ pub(super) static SCAN: Reference = Reference {
     compute,
 };
 
-/// Reduces an integer modulo 2^32 to a signed 32-bit number (two's complement).
+/// Reduces an integer modulo 2^32, and returns it as a signed 32-bit number (two's complement).
 pub(super) fn wrap(integer: i128) -> i128 {
     i128::from(integer as i32)
 }

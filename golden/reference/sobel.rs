@@ -2,11 +2,11 @@
 
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Bytes per pixel, each filtered separately.
+/// Number of bytes (channels) per pixel. Each channel is filtered separately.
 const CHANNELS: usize = 4;
 
-/// Half the magnitude of the Sobel gradient of each channel, rounded down and limited to 255. The border of
-/// the image is zero, as is the padding between its rows, which are `ld` pixels apart.
+/// Half the magnitude of the Sobel gradient of each channel, rounded down and limited to 255. The border
+/// pixels are zero, as is the padding between rows. Rows are `ld` pixels apart.
 pub(super) static SOBEL: Reference = Reference {
     name: "sobel",
     summary: "Sobel edges of height rows of width pixels of 4 bytes, ld pixels apart",
@@ -46,9 +46,9 @@ mod tests {
 
     #[test]
     fn sobel_filters_each_channel_inside_the_border() {
-        // 3 x 3 pixels with rows 4 apart. Channel 0 grows by 3 per column and 4 per row, so that its gradient
-        // is (24, 32). Channel 1 is flat; channel 2 has one bright corner; channel 3 has a black and a white
-        // part.
+        // The image has 3 x 3 pixels, with rows 4 pixels apart. Channel 0 increases by 3 per column and 4 per
+        // row, so that its gradient is (24, 32). Channel 1 is uniform. Channel 2 has one bright corner.
+        // Channel 3 has a white column beside black ones.
         let pixel =
             |x: i128, y: i128| [3 * x + 4 * y, 7, if (x, y) == (2, 2) { 10 } else { 0 }, if x == 2 { 255 } else { 0 }];
         let image = (0..12).flat_map(|i| if i % 4 < 3 { pixel(i % 4, i / 4) } else { [9; 4] });
@@ -56,7 +56,8 @@ mod tests {
         let parameters = [("width", Count(3)), ("height", Count(3)), ("ld", Count(4))];
         let edges = run("sobel", &[("in", &image)], &parameters).unwrap().values;
         let mut should = [0; 48];
-        // sqrt(24^2 + 32^2) / 2; sqrt(10^2 + 10^2) / 2 = 7.07; 1020 / 2 exceeds a byte.
+        // Channel 0 yields sqrt(24^2 + 32^2) / 2 = 20, and channel 2 yields sqrt(10^2 + 10^2) / 2 = 7.07.
+        // Channel 3 would yield 1020 / 2, which is limited to 255.
         should[20..24].copy_from_slice(&[20, 0, 7, 255]);
         assert_eq!(edges, Array::from_integers(ElementType::U8, should));
     }

@@ -3,7 +3,8 @@
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// `y[i] = sum of value[k] * x[column[k]]` over the `length[i]` elements of row i from `first[i]` on.
+/// Product of a sparse matrix and the vector `x`: `y[i] = sum of value[k] * x[column[k]]` over the
+/// `length[i]` elements of row i, which start at index `first[i]`.
 pub(super) static SPMV_CSR: Reference = Reference {
     name: "spmv_csr",
     summary: "y = A x for a sparse A in CSR form: row i starts at first[i] and has length[i] elements",

@@ -3,11 +3,12 @@
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Number of rows that are padded to a common length.
+/// Number of consecutive sorted rows that are padded to the same length.
 const GROUP: usize = 32;
 
-/// `y[row_of[s]] = sum over k of value[at] * x[column[at]]` with `at = diagonal_first[k] + s`, over the
-/// `group_length[s / 32]` elements of row s of the sorted matrix.
+/// Product of a sparse matrix and the vector `x`. Row s of the sorted matrix belongs to row `row_of[s]` of
+/// the result: `y[row_of[s]] = sum over k of value[at] * x[column[at]]` with `at = diagonal_first[k] + s`.
+/// The sum is over the `group_length[s / 32]` elements of the row.
 pub(super) static SPMV_JDS: Reference = Reference {
     name: "spmv_jds",
     summary: "y = A x for a sparse A in jagged diagonals, sorted in groups of 32 rows",
@@ -55,7 +56,8 @@ mod tests {
     use super::super::tests::{integers, reals, run, values};
     use super::super::{ExpectedOutput, ReferenceError};
 
-    /// 33 rows: two elements in each of the first 32, one in the last. Slot s holds row 32 - s.
+    /// Computes the product for a matrix of 33 rows. Sorted row s is row 32 - s of the matrix. The first 32
+    /// sorted rows have two elements each, and the last has one.
     fn spmv(last_column: i128) -> Result<ExpectedOutput, ReferenceError> {
         let row_of: Vec<_> = (0..33).rev().collect();
         let mut column = vec![0; 32];
@@ -75,7 +77,8 @@ mod tests {
     #[test]
     fn spmv_jds_follows_the_diagonals_and_puts_rows_back_in_order() {
         let y = values(&spmv(1).unwrap());
-        // Slot 0 has elements 0 and 33; slot 31 has elements 31 and 64; slot 32 has element 32 only.
+        // Sorted row 0 has elements 0 and 33, sorted row 31 has elements 31 and 64, and sorted row 32 has
+        // only element 32.
         assert_eq!((y[32], y[1], y[0]), (3300.0, 31.0 + 6400.0, 3200.0));
     }
 

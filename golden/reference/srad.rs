@@ -6,8 +6,8 @@ use super::{Arguments, ElementType, ExpectedOutput, Parameter, Reference, Refere
 const PARAMETERS: &[Parameter] =
     &[count("rows"), count("columns"), count("ld"), real("speckle"), real("pace"), count("iterations")];
 
-/// [`SRAD2`] applied to `e^(image / 255)`, transformed back by `255 ln`. Columns are contiguous, `ld`
-/// elements apart.
+/// [`SRAD2`] applied to `e^(image / 255)`, and then transformed back by `255 ln`. Elements of a column are
+/// contiguous, and columns are `ld` elements apart.
 pub(super) static SRAD1: Reference = Reference {
     name: "srad1",
     summary: "diffusion of a rows x columns image of gray values 0 to 255, its columns ld apart",
@@ -28,16 +28,17 @@ pub(super) static SRAD1: Reference = Reference {
             }
         };
         each(&mut image, &|grey| (grey / most * log2_e).fast_exp2());
-        // The formula is symmetric in rows and columns.
+        // The image is stored by columns. Its columns can be treated as rows, because the formula is
+        // symmetric in rows and columns.
         diffuse(arguments, &mut image, columns, rows);
         each(&mut image, &|pixel| pixel.fast_log2() * ln_2 * most);
         Ok(ExpectedOutput::with_bounds(image.into_iter().map(Rounded::with_bound)))
     },
 };
 
-/// Image after `iterations` iterations. Each adds `pace / 4` times the divergence of the differences to the
-/// four neighbors, weighted by a coefficient from 0 to 1. The coefficient is near 1 where the local variation
-/// is that of `speckle` alone, and falls at edges.
+/// Image after `iterations` iterations. Each iteration adds `pace / 4` times the divergence of the
+/// differences to the four neighbors, weighted by a diffusion coefficient from 0 to 1. The coefficient is
+/// near 1 where the local variation is that of `speckle` alone, and is lower at edges.
 /// Rows are `ld` elements apart. The padding between them, and elements after the last row, stay unchanged.
 pub(super) static SRAD2: Reference = Reference {
     name: "srad2",
@@ -63,7 +64,7 @@ fn diffuse(arguments: &Arguments<'_>, image: &mut [Rounded], rows: usize, column
     let [speckle, pace] = ["speckle", "pace"].map(|name| Rounded::exact(arguments.real(name)));
     let pixels = || (0..rows).flat_map(|y| (0..columns).map(move |x| (y, x)));
     for _ in 0..iterations {
-        // Neighbors beyond the edge repeat the pixel itself.
+        // A neighbor beyond the edge of the image repeats the pixel itself.
         let differences = |(y, x): (usize, usize)| {
             let here = image[y * ld + x];
             let neighbours = [
@@ -131,18 +132,20 @@ mod tests {
 
     #[test]
     fn srad2_evens_out_a_step() {
-        // Row 1, 2. Left: gradient 1, laplacian 1, variation (1/2 - 1/16) / (5/4)^2 = 0.28, excess -0.22 /
-        // 0.75, coefficient 1 / (1 - 22/75), clamped to 1. Right: gradient 1/4, laplacian -1/2, variation
-        // (1/8 - 1/64) / (7/8)^2 = 1/7, clamped to 1 too.
+        // The image is one row with the pixels 1 and 2. Left pixel: gradient 1, laplacian 1, variation (1/2 -
+        // 1/16) / (5/4)^2 = 0.28, excess -0.22 / 0.75. Its coefficient 1 / (1 - 22/75) is clamped to 1. Right
+        // pixel: gradient 1/4, laplacian -1/2, variation (1/8 - 1/64) / (7/8)^2 = 1/7. Its coefficient is
+        // clamped to 1 too.
         let image = srad("srad2", &[1.0, 2.0], 1, 2, 2);
         assert_eq!(image, [1.125, 1.875]);
     }
 
     #[test]
     fn srad2_spares_an_edge() {
-        // Row 1, 9. Left: gradient 64, laplacian 8, variation (32 - 4) / 9 = 28/9, excess 47/13.5,
-        // coefficient 13.5/60.5, which multiplies only the zero differences beyond the edge. Right: 64/81 and
-        // -8/9, (32/81 - 4/81) / (7/9)^2 = 28/49, excess (1/14) / (3/4) = 2/21, coefficient 21/23.
+        // The image is one row with the pixels 1 and 9. Left pixel: gradient 64, laplacian 8, variation (32 -
+        // 4) / 9 = 28/9, excess 47/13.5. Its coefficient 13.5/60.5 multiplies only the zero differences
+        // beyond the edge. Right pixel: gradient 64/81, laplacian -8/9, variation (32/81 - 4/81) / (7/9)^2 =
+        // 28/49, excess (1/14) / (3/4) = 2/21, coefficient 21/23.
         let image = srad("srad2", &[1.0, 9.0], 1, 2, 2);
         assert!((image[0] - (1.0 + 21.0 / 23.0)).abs() < 1e-12, "{image:?}");
         assert!((image[1] - (9.0 - 21.0 / 23.0)).abs() < 1e-12, "{image:?}");

@@ -1,16 +1,17 @@
-//! CPU reference: sums of an image and of its squares, accumulated in place.
+//! CPU reference: sum of an image and sum of its squares, accumulated in place.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError, count, input};
 
-/// Number of elements that one CTA sums.
+/// Number of elements that one CTA adds up.
 const BLOCK: usize = 512;
 
 const INPUTS: &[Input] = &[input("image", ElementType::F32)];
 const PARAMETERS: &[Parameter] = &[count("pixels"), count("stride")];
 
-/// Image after a series of launches that sum 512 elements, `stride` apart, into the first of them. The stride
-/// grows by a factor of 512 per launch, until one CTA suffices.
+/// Image after a series of launches. In each launch, a CTA adds up 512 elements that are `stride` apart, and
+/// stores the sum in the first of them. The stride grows by a factor of 512 per launch, until one CTA
+/// suffices.
 pub(super) static SRAD1_SUMS: Reference = Reference {
     name: "srad1_sums",
     summary: "in-place partial sums of an image, of elements that are a stride apart",
@@ -20,7 +21,7 @@ pub(super) static SRAD1_SUMS: Reference = Reference {
     compute: |arguments| compute(arguments, |pixel| pixel),
 };
 
-/// Squares of an image after the series of launches of [`SRAD1_SUMS`].
+/// Like [`SRAD1_SUMS`], but applied to the squares of the pixels.
 pub(super) static SRAD1_SQUARES: Reference = Reference {
     name: "srad1_squares",
     summary: "in-place partial sums of the squares of an image, of elements that are a stride apart",
@@ -50,7 +51,7 @@ mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{reals, run, values};
 
-    /// Runs an image of 1,029 ones and a single two.
+    /// Computes the sums of an image of 1,029 ones and a single two, which is pixel 1025.
     fn plane(name: &str, stride: usize) -> Vec<f64> {
         let image: Vec<f64> = (0..1030).map(|i| if i == 1025 { 2.0 } else { 1.0 }).collect();
         let parameters = [("pixels", Count(1030)), ("stride", Count(stride))];

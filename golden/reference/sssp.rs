@@ -2,12 +2,12 @@
 
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, index, input};
 
-/// Distance of an unreachable node; longer than any path.
+/// Distance of an unreachable node. It is greater than the length of any path.
 const UNREACHED: i128 = 1 << 29;
 
-/// Sum of the weights on the shortest path from `source` to each of `nodes` nodes, or 2^29 if there is no
-/// path. `degree[v]` edges lead to node v. Their start nodes are listed in `from`, beginning at index
-/// `first[v]`.
+/// Distance of each of `nodes` nodes: the sum of the weights on the shortest path from `source`, or 2^29 if
+/// there is no path. `degree[v]` edges lead to node v. Their start nodes are listed in `from`, from index
+/// `first[v]` on.
 pub(super) static SSSP: Reference = Reference {
     name: "sssp",
     summary: "length of the shortest path from a source to every node, 2^29 if there is none",
@@ -32,7 +32,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
     if source < nodes {
         distance[source] = 0;
     }
-    // Bellman-Ford: iteration ends, because a path has fewer edges than there are nodes.
+    // Bellman-Ford algorithm. The iteration ends, because a shortest path has fewer edges than there are
+    // nodes.
     let mut changed = true;
     while changed {
         changed = false;
@@ -75,7 +76,8 @@ mod tests {
     use super::super::tests::{integers, run, values};
     use super::super::{ExpectedOutput, ReferenceError};
 
-    /// Edges 0 -> 1 (7), 0 -> 2 (1), 2 -> 1 (3), 1 -> 3 (1); no edge leads to node 4.
+    /// Computes the distances in a graph with the edges 0 -> 1 (weight 7), 0 -> 2 (1), 2 -> 1 (3) and 1 -> 3
+    /// (1). No edge leads to node 4.
     fn sssp(source: usize, from: &[i128], weight: &[i128]) -> Result<ExpectedOutput, ReferenceError> {
         let inputs = [
             ("first", &integers(&[0, 0, 2, 3, 4])),

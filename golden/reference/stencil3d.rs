@@ -1,12 +1,13 @@
-//! CPU reference: sweeps of a 7-point stencil.
+//! CPU reference: repeated sweeps of a 7-point stencil over a three-dimensional grid.
 
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
-/// Grid after `sweeps` sweeps that alternate between two grids, the first from `even` to `odd`. A sweep sets
-/// each inner cell to `side` times the sum of its six neighbors minus `middle` times itself.
-/// Cells of the surface, and the padding between rows (`row` apart) and planes (`plane` apart), keep their
-/// values in the destination grid.
+/// Grid after `sweeps` sweeps, which alternate between two grids; the first sweep reads `even` and writes
+/// `odd`. A sweep sets each inner cell to `side` times the sum of its six neighbors minus `middle` times the
+/// cell itself.
+/// Surface cells, and the padding between rows (`row` elements apart) and planes (`plane` elements apart),
+/// keep the values that they have in the grid that is written.
 pub(super) static STENCIL3D: Reference = Reference {
     name: "stencil3d",
     summary: "7-point stencil over nx x ny x nz cells, from grid even to odd, back, and so on",
@@ -62,7 +63,7 @@ mod tests {
     use super::super::tests::{reals, run, values};
     use super::super::{ExpectedOutput, ReferenceError};
 
-    /// Runs 3 x 3 x 4 cells with rows 4 apart and planes 13 apart.
+    /// Runs sweeps over a grid of 3 x 3 x 4 cells. Rows are `row` elements apart, and planes 13 elements.
     fn sweep(sweeps: usize, row: usize) -> Result<ExpectedOutput, ReferenceError> {
         sweep_of(51, sweeps, row)
     }
@@ -85,14 +86,16 @@ mod tests {
 
     #[test]
     fn stencil3d_needs_its_grids_to_their_last_cells() {
-        // Three planes, two rows and three cells.
+        // The last cell of the grid comes after three whole planes, two whole rows and two cells, so a grid
+        // needs 3 * 13 + 2 * 4 + 3 elements.
         assert!(sweep_of(3 * 13 + 2 * 4 + 3, 1, 4).is_ok());
         assert!(sweep_of(3 * 13 + 2 * 4 + 2, 1, 4).is_err());
     }
 
     #[test]
     fn stencil3d_weighs_the_middle_and_its_neighbours() {
-        // Cells 18 and 31 are the inner cells. The six neighbors of each sum to six times its own value.
+        // The inner cells of the grid are cells 18 and 31. For each, the six neighbors add up to six times
+        // the cell's own value.
         let once = values(&sweep(1, 4).unwrap());
         let inside: Vec<_> = (0..51).filter(|&idx| once[idx] != 7.0).collect();
         assert_eq!(inside, [18, 31]);
@@ -103,7 +106,8 @@ mod tests {
     fn stencil3d_goes_back_to_the_first_grid() {
         let twice = values(&sweep(2, 4).unwrap());
         assert_eq!(twice[0], 0.0);
-        // Five neighbors of cell 18 are surface cells, the sixth is cell 31.
+        // Cell 18 has five neighbors on the surface of the grid, whose value is 7. Its sixth neighbor is the
+        // inner cell 31.
         assert_eq!(twice[18], 0.5 * (5.0 * 7.0 + 31.0) - 2.0 * 18.0);
     }
 

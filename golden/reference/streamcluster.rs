@@ -1,4 +1,4 @@
-//! CPU reference: gain of opening another center in streaming k-median clustering.
+//! CPU reference: effect of opening another center in streaming k-median clustering.
 
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError};
@@ -13,8 +13,8 @@ const INPUTS: &[Input] = &[
 const PARAMETERS: &[Parameter] =
     &[count("points"), count("dimensions"), count("ld"), index("candidate"), count("centres")];
 
-/// 1 for each point whose cost at the candidate center would be below its present cost, otherwise 0. If `f32`
-/// rounding could decide this, both outcomes are accepted.
+/// For each point, 1 if its cost at the candidate center would be below its present cost, and otherwise 0. If
+/// `f32` rounding could decide this, both outcomes are accepted.
 pub(super) static STREAMCLUSTER_MOVES: Reference = Reference {
     name: "streamcluster_moves",
     summary: "which points would move to the candidate: weight times squared distance below the cost",
@@ -24,8 +24,9 @@ pub(super) static STREAMCLUSTER_MOVES: Reference = Reference {
     compute: moves,
 };
 
-/// Row of `centres + 1` elements for each point. If the point moves, the last column holds the gain of the
-/// move. Otherwise the column of its present center holds the loss that the move would cause.
+/// A row of `centres + 1` elements for each point. If the point moves to the candidate center, the last
+/// column holds its cost there minus its present cost. Otherwise, the column of its present center holds its
+/// present cost minus its cost at the candidate. Neither value is positive.
 pub(super) static STREAMCLUSTER_GAIN: Reference = Reference {
     name: "streamcluster_gain",
     summary: "what each point adds to the gain of the candidate or to the cost of closing its center",
@@ -35,15 +36,17 @@ pub(super) static STREAMCLUSTER_GAIN: Reference = Reference {
     compute: gain,
 };
 
-/// Decision whether a point moves to the candidate.
+/// Decision whether a point moves to the candidate center.
 enum Moves {
     Yes,
     No,
-    /// The two costs are too close to distinguish in single precision.
+    /// Either: the cost at the candidate and the present cost are too close to distinguish in single
+    /// precision.
     Either,
 }
 
-/// Returns, for each point, whether it moves, and the cost of the candidate minus that of its present center.
+/// Returns, for each point, whether it moves to the candidate center, and its cost there minus its present
+/// cost.
 fn offers(arguments: &Arguments<'_>) -> Result<Vec<(Moves, Rounded)>, ReferenceError> {
     let [points, dimensions, ld, candidate] =
         ["points", "dimensions", "ld", "candidate"].map(|name| arguments.count(name));
@@ -91,7 +94,8 @@ fn gain(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
         match moves {
             Moves::Yes => row[centres] = more.with_bound(),
             Moves::No => row[own] = (-*more).with_bound(),
-            // One of the two elements holds a difference close to zero, the other holds zero.
+            // Depending on the decision, one of the two elements holds the difference, which is close to
+            // zero, and the other holds zero.
             Moves::Either => [row[own], row[centres]] = [(0.0, more.value.abs() + more.error); 2],
         }
     }
@@ -113,7 +117,8 @@ mod tests {
     use super::super::tests::{integers, reals, run, values};
     use super::super::{ExpectedOutput, Rule, compare};
 
-    /// Three points in two dimensions, with rows 4 apart; the candidate is point 0.
+    /// Computes a result for three points in two dimensions, with rows of coordinates 4 elements apart. The
+    /// candidate center is point 0.
     fn streamcluster(name: &str, cost: &[f64]) -> ExpectedOutput {
         let inputs = [
             ("weight", &reals(&[1.0, 2.0, 1.0])),
@@ -127,7 +132,7 @@ mod tests {
 
     #[test]
     fn streamcluster_moves_points_that_come_cheaper() {
-        // At the candidate, the points cost 0, 2 x 25 and 2.
+        // At the candidate center, the costs of the three points are 0, 2 x 25 and 2.
         let cost = [5.0, 51.0, 1.5];
         assert_eq!(values(&streamcluster("streamcluster_moves", &cost)), [1.0, 1.0, 0.0]);
         let gain = values(&streamcluster("streamcluster_gain", &cost));

@@ -1,10 +1,10 @@
-//! CPU reference: symmetric rank-k update `C = alpha * A * A^T + beta * C`, first `ni` rows only.
+//! CPU reference: symmetric rank-k update `C = alpha * A * A^T + beta * C`, for the first `ni` rows only.
 
 use super::bounded_sum::BoundedSum;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
-/// `c[i][j] = beta * c[i][j] + alpha * sum over k of a[i][k] * a[j][k]`, where rows of `a` are `ld` elements
-/// apart and rows of `c` are `nj` apart.
+/// `c[i][j] = beta * c[i][j] + alpha * sum over k of a[i][k] * a[j][k]`, where the rows of `a` are `ld`
+/// elements apart and the rows of `c` are `nj` elements apart.
 pub(super) static SYRK: Reference = Reference {
     name: "syrk",
     summary: "C = alpha * A * A^T + beta * C: ni x nj of it, A with rows of nk elements, ld apart",
@@ -27,7 +27,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
         for k in 0..nk {
             sum.add(alpha * a.real(i * ld + k) * a.real(j * ld + k));
         }
-        // Roundings per term: two products and at most nk additions.
+        // Roundings per term: two for the products, and at most `nk` for the additions.
         (sum.value, sum.f32_bound(nk + 2))
     };
     Ok(ExpectedOutput::with_bounds((0..ni * nj).map(element)))

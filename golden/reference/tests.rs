@@ -1,5 +1,4 @@
-//! Testpoints: each reference on a case computed by hand, and every way in which its arguments can be
-//! invalid.
+//! Tests of the references: each on a case computed by hand, and with every kind of invalid argument.
 
 use super::ElementType::{F32, I32};
 use super::ParameterValue::{Count, Real};
@@ -46,7 +45,7 @@ fn vadd_adds_n_elements_with_one_rounding() {
 
 #[test]
 fn syrk_multiplies_rows_and_skips_the_padding() {
-    // A = [1 2; 3 4; 5 6] with rows 3 apart; C is 2 x 3.
+    // The matrix A is [1 2; 3 4; 5 6], with rows 3 elements apart. The matrix C has 2 rows of 3 elements.
     let a = reals(&[1.0, 2.0, 99.0, 3.0, 4.0, 99.0, 5.0, 6.0]);
     let c = reals(&[1.0, 1.0, 1.0, 2.0, 2.0, 2.0]);
     let parameters = [
@@ -69,7 +68,7 @@ fn gesummv_adds_two_scaled_products() {
     let parameters =
         [("rows", Count(2)), ("columns", Count(2)), ("ld", Count(3)), ("alpha", Real(2.0)), ("beta", Real(-1.0))];
     let expected = run("gesummv", &[("a", &a), ("b", &b), ("x", &x)], &parameters).unwrap();
-    // A x = [21, 43], B x = [65, 87].
+    // The two matrix-vector products are A x = [21, 43] and B x = [65, 87].
     assert_eq!(values(&expected), [-23.0, -1.0]);
 }
 
@@ -89,7 +88,7 @@ fn sgemm_scales_the_product_and_the_old_values() {
     let c = reals(&[10.0, 20.0]);
     let parameters = [("m", Count(2)), ("n", Count(1)), ("k", Count(2)), ("alpha", Real(2.0)), ("beta", Real(0.5))];
     let expected = run("sgemm", &[("a", &a), ("b", &b), ("c", &c)], &parameters).unwrap();
-    // A b = [17, 39].
+    // The expected matrix-vector product is A b = [17, 39].
     assert_eq!(values(&expected), [39.0, 88.0]);
 }
 
@@ -109,7 +108,7 @@ fn a_bound_passes_rounding_but_not_a_lost_term() {
     assert!(judge(in_f32(1..terms)).is_err());
 }
 
-/// Edges 0 -> 1, 0 -> 2, 1 -> 3, 2 -> 3, 3 -> 0, 4 -> 0; no edge leads to node 4.
+/// Returns a graph with the edges 0 -> 1, 0 -> 2, 1 -> 3, 2 -> 3, 3 -> 0 and 4 -> 0. No edge leads to node 4.
 fn graph() -> [Array; 3] {
     [integers(&[0, 2, 3, 4, 5]), integers(&[2, 1, 1, 1, 1]), integers(&[1, 2, 3, 3, 0, 0])]
 }

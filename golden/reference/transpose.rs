@@ -2,8 +2,8 @@
 
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// `out[x][y] = in[y][x]`, where `in` has `height` rows of `width` elements, `ld_in` elements apart. Rows of
-/// `out` are `ld_out` apart, with zeros between them.
+/// `out[x][y] = in[y][x]`, where `in` has `height` rows of `width` elements that are `ld_in` elements apart.
+/// The rows of `out` are `ld_out` elements apart, with zeros between them.
 pub(super) static TRANSPOSE: Reference = Reference {
     name: "transpose",
     summary: "transpose of height rows of width elements, ld_in apart; those of the result are ld_out apart",
@@ -34,7 +34,7 @@ mod tests {
     use super::super::tests::{reals, run};
     use super::super::{ExpectedOutput, ReferenceError, Rule};
 
-    /// Transposes [1 2 3; 4 5 6], which has padding between its rows.
+    /// Transposes the matrix [1 2 3; 4 5 6], which has padding between its rows.
     fn run_transpose(ld_out: usize) -> Result<ExpectedOutput, ReferenceError> {
         let matrix = reals(&[1.0, 2.0, 3.0, 99.0, 4.0, 5.0, 6.0]);
         let parameters = [("width", Count(3)), ("height", Count(2)), ("ld_in", Count(4)), ("ld_out", Count(ld_out))];

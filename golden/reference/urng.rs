@@ -1,16 +1,16 @@
-//! CPU reference: uniform noise on an image.
+//! CPU reference: uniformly distributed noise that is added to an image.
 
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, index, input};
 
-/// Bytes per pixel; all bytes of a pixel receive the same deviation.
+/// Number of bytes per pixel. The same deviation is added to all bytes of a pixel.
 const CHANNELS: usize = 4;
 const TABLE: usize = 16;
 const MODULUS: i128 = (1 << 31) - 1;
 const MULTIPLIER: i128 = 16_807;
 
-/// Every pixel plus a deviation from -`amplitude` to `amplitude`, clamped to 0 to 255. The deviation comes
-/// from the Park-Miller generator, seeded by the position and color of the pixel, with a Bays-Durham shuffle
-/// table.
+/// Image in which a random deviation from -`amplitude` to `amplitude` is added to every pixel, with results
+/// clamped to 0 to 255. The deviation comes from the Park-Miller generator with a Bays-Durham shuffle table.
+/// The position and color of the pixel are its seed.
 pub(super) static URNG: Reference = Reference {
     name: "urng",
     summary: "pixels of 4 bytes and a random deviation of at most the amplitude",
@@ -33,17 +33,17 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
     Ok(ExpectedOutput::exact(Array::from_integers(ElementType::U8, noisy)))
 }
 
-/// Returns the number that follows `state`.
+/// Returns the number that follows `state` in the sequence of the Park-Miller generator.
 fn advance(state: i128) -> i128 {
     MULTIPLIER * state % MODULUS
 }
 
-/// Keeps the last 16 of 24 numbers as a table, latest first, and returns the entry that the last number
-/// selects.
+/// Generates 24 numbers from `seed`, and returns one of the last 16. The last number selects it, counted
+/// backward from the last.
 fn shuffle(seed: i128) -> i128 {
     let numbers: Vec<i128> = std::iter::successors(Some(seed), |&state| Some(advance(state))).take(25).collect();
     let last = numbers[24];
-    // Divides the numbers below the modulus into sixteen equal ranges.
+    // The numbers below the modulus are divided into sixteen equal ranges, one per table entry.
     let entry = last / (MODULUS / TABLE as i128 + 1);
     numbers[24 - entry as usize]
 }
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn the_generator_is_the_published_one() {
-        // Park and Miller publish this as the ten-thousandth number after the seed 1.
+        // Park and Miller publish this number as the ten-thousandth after the seed 1.
         assert_eq!((0..10_000).fold(1, |state, _| advance(state)), 1_043_618_065);
     }
 

@@ -2,8 +2,8 @@
 
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// `c = a + b` over `n` elements. Each takes one rounded addition, so the result must equal that of a GPU
-/// exactly.
+/// `c = a + b` over `n` elements. Each element takes one rounded addition, so the result must equal that of a
+/// GPU exactly.
 pub(super) static VADD: Reference = Reference {
     name: "vadd",
     summary: "c = a + b over n elements",
@@ -17,8 +17,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
     let n = arguments.count("n");
     let a = arguments.input("a", n, "n")?;
     let b = arguments.input("b", n, "n")?;
-    // An f64 sum of two f32 numbers, rounded to f32, equals their f32 sum. f64 has more than twice the
-    // precision, so the double rounding has no effect.
+    // The `f64` sum of two `f32` numbers, rounded to `f32`, equals their `f32` sum. The second rounding has
+    // no effect, because `f64` has more than twice the precision.
     let sums = (0..n).map(|i| a.real(i) + b.real(i));
     Ok(ExpectedOutput::exact(Array::from_reals(ElementType::F32, sums)))
 }

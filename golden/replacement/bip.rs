@@ -1,4 +1,4 @@
-//! # Bimodal insertion policy
+//! # Bimodal insertion policy (BIP)
 
 use serde::Deserialize;
 
@@ -6,7 +6,7 @@ use super::brrip::Bimodal;
 use super::stamps::{Position, Stamps};
 use super::{Replacement, Scheme};
 
-/// Configuration of the policy, which has no parameters.
+/// Configuration of the bimodal insertion policy, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Bip {}
 

@@ -1,11 +1,11 @@
-//! # Bimodal re-reference interval prediction
+//! # Bimodal re-reference interval prediction (BRRIP)
 
 use serde::Deserialize;
 
 use super::intervals::{FAR, Insertion, Intervals, LONG};
 use super::{Replacement, Scheme};
 
-/// Configuration of the policy, which has no parameters.
+/// Configuration of the BRRIP policy, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Brrip {}
 
@@ -16,20 +16,21 @@ impl Scheme for Brrip {
     }
 }
 
-/// Bimodal insertion: every 32nd line starts at [`LONG`], all others at [`FAR`].
+/// Bimodal insertion: every 32nd inserted line starts with the prediction value [`LONG`], and all others with
+/// [`FAR`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bimodal {
     insertions: u64,
 }
 
 impl Bimodal {
-    /// Counts an insertion. Returns true for every 32nd one.
+    /// Counts an insertion. Returns true for every 32nd insertion.
     pub fn is_rare(&mut self) -> bool {
         self.insertions += 1;
         self.insertions.is_multiple_of(32)
     }
 
-    /// Returns the insertion value of the next line.
+    /// Counts an insertion and returns the prediction value with which the inserted line starts.
     pub fn insert(&mut self) -> u8 {
         if self.is_rare() { LONG } else { FAR }
     }

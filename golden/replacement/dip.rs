@@ -1,5 +1,5 @@
-//! # Dynamic insertion policy
-//! Set dueling selects LRU or bimodal insertion, whichever misses less in its leader sets.
+//! # Dynamic insertion policy (DIP)
+//! Set dueling selects LRU insertion or bimodal insertion, whichever causes fewer misses in its leader sets.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ use super::dueling::Duel;
 use super::stamps::{Position, Stamps};
 use super::{Replacement, Scheme};
 
-/// Configuration of the policy, which has no parameters.
+/// Configuration of the dynamic insertion policy, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Dip {}
 

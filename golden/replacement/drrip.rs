@@ -1,5 +1,5 @@
-//! # Dynamic re-reference interval prediction
-//! Set dueling (DRRIP) selects static or bimodal insertion, whichever misses less in its leader sets.
+//! # Dynamic re-reference interval prediction (DRRIP)
+//! Set dueling selects static or bimodal insertion, whichever causes fewer misses in its leader sets.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ use super::dueling::Duel;
 use super::intervals::{Insertion, Intervals, LONG};
 use super::{Replacement, Scheme};
 
-/// Configuration of the policy, which has no parameters.
+/// Configuration of the DRRIP policy, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Drrip {}
 

@@ -1,22 +1,23 @@
 //! # Set dueling
-//! Decides which of two policies a set uses, by the misses in leader sets (Qureshi et al., ISCA 2007).
+//! Two policies compete: each has leader sets that always use it, and all other sets use the policy with
+//! fewer misses in its leader sets (Qureshi et al., ISCA 2007).
 
-/// Duel between two policies.
+/// State of set dueling between two policies.
 #[derive(Clone, Copy, Debug)]
 pub struct Duel {
     sets: usize,
-    /// Misses in leader sets of the first policy minus misses in those of the second, saturating at -512 and
-    /// 511.
+    /// Number of misses in leader sets of the first policy minus number of misses in leader sets of the
+    /// second. Saturates at -512 and 511.
     balance: i32,
 }
 
 impl Duel {
-    /// Creates a duel in a store of `sets` sets.
+    /// Creates the state of set dueling for a cache with `sets` sets.
     pub fn new(sets: usize) -> Self {
         Self { sets, balance: 0 }
     }
 
-    /// Counts a miss in a set. Returns true if the set uses the first policy.
+    /// Counts a miss in a set. Returns true if that set uses the first policy.
     pub fn first_leads(&mut self, set: usize) -> bool {
         let turn = set % (self.sets / 2);
         if turn == 0 {

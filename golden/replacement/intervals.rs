@@ -1,5 +1,6 @@
 //! # Re-reference interval prediction (RRIP) by lines
-//! Shared base of the RRIP policies: one prediction value per line. The way of a line only breaks ties.
+//! Common base of the RRIP policies. Each line has a prediction value, and a line with the largest value is
+//! evicted. If several lines have this value, the line in the lowest way is evicted.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,26 +9,27 @@ use std::fmt::Debug;
 use super::places::WayMap;
 use super::{InsertedLine, Replacement};
 
-/// Prediction value of a line that is not expected to be reused.
+/// Prediction value of a line whose reuse is not expected.
 pub const FAR: u8 = 3;
-/// Prediction value of a line whose reuse is expected, but not soon.
+/// Prediction value of a line whose reuse is expected, but only after a long time.
 pub const LONG: u8 = 2;
 
-/// Insertion policy: initial value of each line, and learning from its reuse. A source is a number by which a
-/// policy groups lines.
+/// Insertion policy of RRIP: determines the initial prediction value of each line, and may learn from the
+/// reuse of lines. A policy groups lines by a number, their source, such as a signature.
 pub trait Insertion: Debug + Send {
-    /// Returns the source of an inserted line.
+    /// Returns the source of an inserted line: the number by which the policy groups lines.
     fn source(&self, _newcomer: InsertedLine) -> u64 {
         0
     }
 
-    /// Returns the initial value of a line of this source in this set.
+    /// Returns the initial prediction value of a line that has source `source` and is inserted into set
+    /// `set`.
     fn first(&mut self, set: usize, source: u64) -> u8;
 
-    /// Learns from a hit on a line of this source.
+    /// Learns from a hit on a line with source `_source`.
     fn on_hit(&mut self, _source: u64) {}
 
-    /// Learns from the eviction of a line of this source that was never hit.
+    /// Learns that a line with source `_source` was evicted without ever being hit.
     fn on_dead_eviction(&mut self, _source: u64) {}
 }
 
@@ -38,7 +40,7 @@ struct Memory {
     reused: bool,
 }
 
-/// RRIP policy with insertion policy `S`.
+/// RRIP replacement policy with the insertion policy `S`.
 #[derive(Debug)]
 pub struct Intervals<S> {
     lines: BTreeMap<u64, Memory>,
@@ -47,7 +49,7 @@ pub struct Intervals<S> {
 }
 
 impl<S> Intervals<S> {
-    /// Creates the policy without lines.
+    /// Creates the replacement policy of an empty cache.
     pub fn new(start: S) -> Self {
         Self { lines: BTreeMap::new(), places: WayMap::default(), start }
     }

@@ -1,11 +1,11 @@
-//! # LRU insertion policy
+//! # LRU insertion policy (LIP)
 
 use serde::Deserialize;
 
 use super::stamps::{Position, Stamps};
 use super::{Replacement, Scheme};
 
-/// Configuration of the policy, which has no parameters.
+/// Configuration of the LRU insertion policy, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Lip {}
 

@@ -1,11 +1,12 @@
-//! # Least recently used
-//! Evicts the least recently used line. The cache maintains the order of uses, so this policy has no state.
+//! # Least recently used (LRU)
+//! Evicts the least recently used line. The cache maintains the order in which lines were used, so this
+//! policy has no state.
 
 use serde::Deserialize;
 
 use super::{Replacement, Scheme};
 
-/// Configuration of the policy, which has no parameters.
+/// Configuration of the LRU policy, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Lru {}
 

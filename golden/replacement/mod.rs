@@ -1,45 +1,46 @@
 //! # Replacement policies by lines
-//! Select the victim of a set. The state of a policy is kept per line, never per way; only policies whose
-//! papers use way numbers track the way of each line.
-//! The `kind` key of the configuration selects a policy, with the same names as in the hardware.
+//! A replacement policy selects the line of a set to evict. The reference models store the state of a policy
+//! per line, not per way. They track the way of each line only for policies whose papers use way numbers. The
+//! `kind` key of the configuration selects a policy, with the same names as in the hardware model.
 
 automod::dir!(pub "replacement");
 
 use std::fmt::Debug;
 
-/// Configuration of a policy, from which the reference model is created.
+/// Configuration of a replacement policy, which can create the reference model of that policy.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
-    /// Creates the reference model for a store of `sets` sets of `ways` ways.
+    /// Creates the reference model of the policy for a cache with `sets` sets of `ways` ways.
     fn twin(&self, sets: usize, ways: usize) -> Box<dyn Replacement>;
 }
 
-/// Line that a fill request inserts.
+/// Line that the cache allocates for a miss.
 #[derive(Clone, Copy, Debug)]
 pub struct InsertedLine {
     /// Number of the inserted line.
     pub line: u64,
-    /// Program counter of the load that inserts the line.
+    /// Program counter of the load for which the line is inserted.
     pub pc: u32,
-    /// Set of the line.
+    /// Number of the set into which the line is inserted.
     pub set: usize,
 }
 
 /// Reference model of a replacement policy.
 pub trait Replacement: Debug + Send {
-    /// Returns the victim among the eligible lines, which are passed least recently used first.
+    /// Returns the line to evict among the eligible lines of a set. `oldest_first` yields them in order, with
+    /// the least recently used line first.
     fn victim(&self, oldest_first: &mut dyn Iterator<Item = u64>) -> Option<u64>;
 
-    /// Updates the policy on a hit or a pending hit.
+    /// Updates the policy after a hit or a pending hit on a line.
     fn on_hit(&mut self, _line: u64) {}
 
-    /// Updates the policy on an insertion, possibly in place of `victim`. `stay` lists the other lines of the
-    /// set, each with a flag that is true if the line was eligible as victim.
+    /// Updates the policy after the insertion of a line, possibly in place of `_victim`. `_stay` lists the
+    /// other lines of the set. The flag of a line in this list is true if the line was eligible as victim.
     fn on_insert(&mut self, _newcomer: InsertedLine, _victim: Option<u64>, _stay: &[(u64, bool)]) {}
 
-    /// Removes a line that was invalidated and not replaced. The policy does not learn from it.
+    /// Removes a line that was invalidated rather than replaced. The policy does not learn from this.
     fn on_invalidate(&mut self, _line: u64) {}
 
-    /// Removes all lines at the end of a kernel; learned state stays.
+    /// Removes all lines at the end of a kernel. What the policy has learned is retained.
     fn forget_lines(&mut self) {}
 }

@@ -1,12 +1,13 @@
 //! # Sets of lines under a replacement policy
-//! Lists the lines of each set of a store, from least to most recently used, and lets the policy select
-//! victims. Serves models that store the contents of their lines themselves, such as those of the L2 banks.
+//! Lists the lines of each set of a cache, from least to most recently used, and lets the replacement policy
+//! select victims. Serves models that store the contents of their lines themselves, such as those of the L2
+//! banks.
 
 use super::lru::Lru;
 use super::{InsertedLine, Replacement};
 use crate::index::SetIndex;
 
-/// Lines of a store, by set.
+/// Lines of a cache by set, with a replacement policy.
 #[derive(Debug)]
 pub struct LineSets {
     index: SetIndex,
@@ -16,12 +17,12 @@ pub struct LineSets {
     policy: Box<dyn Replacement>,
 }
 
-/// No line of a full set is eligible as victim.
+/// Error: a set is full, and none of its lines may be evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoVictim;
 
 impl LineSets {
-    /// Creates empty sets of `ways` ways under LRU.
+    /// Creates empty sets with `ways` ways each and LRU replacement.
     pub fn new(index: SetIndex, ways: usize) -> Self {
         Self { index, ways, sets: vec![Vec::new(); index.sets()], policy: Box::new(Lru {}) }
     }
@@ -31,7 +32,7 @@ impl LineSets {
         self.policy = policy;
     }
 
-    /// Records an access to a line that is listed.
+    /// Records an access to a line that is in its set.
     pub fn on_hit(&mut self, line: u64) {
         let set = &mut self.sets[self.index.set_of_line(line)];
         set.retain(|other| *other != line);
@@ -39,11 +40,11 @@ impl LineSets {
         self.policy.on_hit(line);
     }
 
-    /// Inserts a line. Returns the line that it replaces, if its set was full. Only lines for which `may_go`
-    /// is true are eligible.
+    /// Inserts a line. If its set was full, returns the line that it replaces. Only a line for which `may_go`
+    /// returns true may be replaced.
     ///
     /// # Errors
-    /// Returns an error, and changes nothing, if the set is full and has no eligible line.
+    /// Returns an error, and changes nothing, if the set is full and none of its lines may be replaced.
     pub fn insert(&mut self, line: u64, may_go: impl Fn(u64) -> bool) -> Result<Option<u64>, NoVictim> {
         let number = self.index.set_of_line(line);
         let set = &mut self.sets[number];

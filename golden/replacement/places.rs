@@ -1,16 +1,16 @@
-//! # Ways of lines, for breaking ties
-//! Tracks the way of each line, because the lowest way breaks ties between equally good victims. An inserted
-//! line takes the way of its victim, or the lowest free way.
+//! # Ways of lines
+//! Tracks the way of each line. Some policies need it because, among equally good victims, the line in the
+//! lowest way is evicted. An inserted line gets the way of its victim, or the lowest free way.
 
 use std::collections::BTreeMap;
 
-/// Way of each line within its set.
+/// Map from a line to its way within its set.
 #[derive(Clone, Debug, Default)]
 pub struct WayMap(BTreeMap<u64, usize>);
 
 impl WayMap {
-    /// Assigns a way to an inserted line: the way of the victim, or the lowest way that no line in `stay`
-    /// occupies.
+    /// Assigns a way to an inserted line: the way of `victim` or, without a victim, the lowest free way.
+    /// `stay` lists the other lines of the set, which occupy their ways.
     pub fn on_insert(&mut self, line: u64, victim: Option<u64>, stay: &[(u64, bool)]) {
         let gone = victim.and_then(|victim| self.0.remove(&victim));
         let taken = |place: &usize| stay.iter().any(|(other, _)| self.0.get(other) == Some(place));
@@ -18,13 +18,13 @@ impl WayMap {
         self.0.insert(line, place);
     }
 
-    /// Returns the way of a line, or `None` if the line is absent.
+    /// Returns the way of a line, or `None` if the line has no way.
     #[must_use]
     pub fn of(&self, line: u64) -> Option<usize> {
         self.0.get(&line).copied()
     }
 
-    /// Frees the way of an invalidated line.
+    /// Frees the way of a line that was invalidated.
     pub fn on_invalidate(&mut self, line: u64) {
         self.0.remove(&line);
     }

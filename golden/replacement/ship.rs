@@ -1,6 +1,6 @@
-//! # Signature-based hit prediction
-//! SHiP learns per signature whether lines are reused, and predicts no reuse for lines of a signature without
-//! hits.
+//! # Signature-based hit prediction (SHiP)
+//! Learns for each signature, such as the program counter of the load, whether its lines are reused. The
+//! policy predicts no reuse for lines of a signature whose lines had no hits.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use serde::Deserialize;
 use super::intervals::{FAR, Insertion, Intervals, LONG};
 use super::{InsertedLine, Replacement, Scheme};
 
-/// Property of a load that forms the signature.
+/// Property of a load from which its signature is formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signature {
     /// Program counter of the load instruction.
     Pc,
-    /// 16 KB region of memory that contains the line.
+    /// Memory region of 128 lines that contains the line; 16 KB if lines have 128 bytes.
     Region,
 }
 
-/// Configuration of the policy.
+/// Configuration of the SHiP policy.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     signature: Signature,
@@ -33,12 +33,12 @@ impl Scheme for Keys {
     }
 }
 
-/// State of the policy.
+/// State of the SHiP policy.
 #[derive(Clone, Debug)]
 struct Ship {
     keys: Keys,
-    /// Reuse counter of each signature (0 to 7): incremented by hits, decremented by evictions without a hit.
-    /// Starts at 1.
+    /// Reuse counter of each signature, from 0 to 7, initially 1. A hit on a line increments it. The eviction
+    /// of a line that was never hit decrements it.
     fates: BTreeMap<u64, i32>,
 }
 

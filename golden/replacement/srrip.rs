@@ -1,11 +1,11 @@
-//! # Static re-reference interval prediction
+//! # Static re-reference interval prediction (SRRIP)
 
 use serde::Deserialize;
 
 use super::intervals::{Insertion, Intervals, LONG};
 use super::{Replacement, Scheme};
 
-/// Configuration of the policy, which has no parameters.
+/// Configuration of the SRRIP policy, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Srrip {}
 

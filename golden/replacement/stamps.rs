@@ -1,20 +1,20 @@
 //! # LRU order by time stamps
-//! Shared base of LIP, BIP and DIP (Qureshi et al., ISCA 2007). Each line has a stamp, and the line with the
-//! smallest stamp is evicted. A line that is used, or inserted at the MRU position, gets a stamp above all
-//! others. A line inserted at the LRU position gets a stamp below all others.
+//! Common base of the policies LIP, BIP and DIP (Qureshi et al., ISCA 2007). Each line has a stamp, and the
+//! line with the smallest stamp is evicted. A line that is used, or inserted at the MRU position, gets a
+//! stamp above all others. A line inserted at the LRU position gets a stamp below all others.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use super::{InsertedLine, Replacement};
 
-/// Choice between insertion at the MRU and at the LRU position.
+/// Choice of the position at which a line is inserted into the LRU order: MRU or LRU.
 pub trait Position: Debug + Send {
-    /// True if a line inserted into this set goes to the MRU position, like a line that was just used.
+    /// True if a line that is inserted into set `set` gets the MRU position, as if it had just been used.
     fn is_front(&mut self, set: usize) -> bool;
 }
 
-/// Policy with the choice `P` of the insertion position.
+/// Replacement policy in LRU order, in which `P` chooses the insertion position.
 #[derive(Debug)]
 pub struct Stamps<P> {
     lines: BTreeMap<u64, i64>,
@@ -24,7 +24,7 @@ pub struct Stamps<P> {
 }
 
 impl<P> Stamps<P> {
-    /// Creates the policy without lines.
+    /// Creates the replacement policy of an empty cache.
     pub fn new(position: P) -> Self {
         Self { lines: BTreeMap::new(), newest: 0, oldest: 0, position }
     }

@@ -1,6 +1,6 @@
 //! # Tree pseudo-LRU
-//! Halves the ways of a set recursively, and remembers for each range of ways which half was used last. The
-//! victim lies in the other half, unless only one half has an eligible line.
+//! Divides the ways of a set recursively into halves, and records for each range of ways which half was used
+//! last. The victim is in the other half, unless only one half has a line that may be evicted.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::places::WayMap;
 use super::{InsertedLine, Replacement, Scheme};
 
-/// Configuration of the policy, which has no parameters.
+/// Configuration of the tree pseudo-LRU policy, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct TreePlru {}
 
@@ -22,20 +22,21 @@ impl Scheme for TreePlru {
     }
 }
 
-/// State of the policy.
+/// State of the tree pseudo-LRU policy.
 #[derive(Debug)]
 struct Halves {
-    /// Smallest power of two that is not below the number of ways.
+    /// Number of ways, rounded up to a power of two.
     span: usize,
     set_of: BTreeMap<u64, usize>,
     places: WayMap,
-    /// True if the upper half of a range of ways was used last, by set, first way and size of the range. A
-    /// range that was never used counts as if its upper half was used last.
+    /// Node bits of the trees, by set, first way and size of a range of ways. A bit is true if the upper half
+    /// of the range was used last. The initial value is true.
     upper_was_last: BTreeMap<(usize, usize, usize), bool>,
 }
 
 impl Halves {
-    /// Returns the victim among lines that are given with their ways, all in the range.
+    /// Returns the victim among `lines`, each of which is preceded by its way. All of them lie in the range
+    /// of `size` ways from way `first` on.
     fn pick(&self, set: usize, (first, size): (usize, usize), lines: &[(usize, u64)]) -> Option<u64> {
         if size == 1 {
             return lines.first().map(|(_, line)| *line);

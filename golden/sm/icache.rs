@@ -1,40 +1,41 @@
-//! Reference model of the instruction cache: lines present, lines in flight, and the warps that wait for
-//! them.
+//! Reference model of the instruction cache. Tracks the lines present, the lines in flight, and the warps
+//! that wait for them.
 //!
-//! A set is a list of lines from least to most recently used. Events arrive in order: first a fill, then the
-//! fetch of a warp. The model has no time and does not arbitrate between warps.
+//! A set is a list of lines from least to most recently used. Events are given in the order in which they
+//! occur; within a cycle, a fill precedes the fetch of a warp. The model has no time and does not arbitrate
+//! between warps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::index::SetIndex;
 
-/// Geometry of the cache.
+/// Geometry of the instruction cache.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Index function: maps a line to its set.
+    /// Index function, which maps a line to its set.
     pub index: SetIndex,
     /// Number of ways per set.
     pub ways: usize,
     /// Maximum number of lines in flight.
     pub entries: usize,
-    /// Size of a line in bytes.
+    /// Size of a cache line in bytes.
     pub line_bytes: u64,
-    /// Width of a line number in bits; larger line numbers wrap around.
+    /// Number of bits of a line number. Higher bits of the address are ignored.
     pub line_bits: u32,
 }
 
-/// Outcome of a fetch.
+/// Outcome of an instruction fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FetchResult {
-    /// The line is present.
+    /// Hit: the line is present.
     Hit,
-    /// The line is already in flight; the warp waits.
+    /// Pending hit: the line is already in flight, and the warp waits for it.
     Pending,
-    /// The cache requests the line; the warp waits.
+    /// Miss: the cache requests the line, and the warp waits for it.
     Miss,
-    /// Reservation fail: the maximum number of lines is in flight.
+    /// Reservation fail: the line is absent, and the maximum number of lines is already in flight.
     Refused,
-    /// The awaited line has arrived, and the warp is served.
+    /// The line for which the warp waited has arrived, and the warp receives its instruction.
     Served,
 }
 
@@ -44,20 +45,20 @@ pub struct Icache {
     config: Config,
     /// Lines of each set, from least to most recently used.
     sets: BTreeMap<usize, Vec<u64>>,
-    /// Waiting warps of each line in flight.
+    /// For each line in flight, the warps that wait for it.
     waiting: BTreeMap<u64, BTreeSet<u8>>,
-    /// Line of the latest fill, until all warps that waited for it are served.
+    /// Line that was filled last; `None` once all warps that waited for it have received their instruction.
     came: Option<u64>,
 }
 
 impl Icache {
-    /// Creates an empty cache.
+    /// Creates an empty instruction cache.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self { config, sets: BTreeMap::new(), waiting: BTreeMap::new(), came: None }
     }
 
-    /// Returns the line number of an address.
+    /// Returns the number of the cache line that contains an address.
     #[must_use]
     pub fn line_of(&self, address: u64) -> u64 {
         (address / self.config.line_bytes) % (1 << self.config.line_bits)
@@ -67,10 +68,10 @@ impl Icache {
         self.config.index.set_of_line(line)
     }
 
-    /// Fetches from an address for a warp.
+    /// Fetches the instruction at an address for a warp.
     ///
     /// # Errors
-    /// Returns the reason if a correct cache would not look up this warp now.
+    /// Returns the reason if a correct cache would not perform a lookup for this warp now.
     pub fn fetch(&mut self, warp: u8, address: u64) -> Result<FetchResult, String> {
         let line = self.line_of(address);
         if let Some(came) = self.came {
@@ -113,11 +114,11 @@ impl Icache {
         Ok(FetchResult::Served)
     }
 
-    /// Fills a line and returns the victim, if any.
+    /// Fills a line, and returns the line that it evicts, if any.
     ///
     /// # Errors
-    /// Returns the reason if warps of the previous fill are not all served yet, or no warp waits for the
-    /// line.
+    /// Returns the reason if warps still wait to be served from the previously filled line, or if no warp
+    /// waits for this line.
     pub fn fill(&mut self, line: u64) -> Result<Option<u64>, String> {
         if let Some(came) = self.came {
             return Err(format!("line {line:#x} is filled while warps wait to be served from line {came:#x}"));
@@ -140,8 +141,9 @@ impl Icache {
     }
 }
 
-/// Returns the instruction word at an address, which is aligned down to 4 bytes. PTX and traces have no
-/// binary encoding, so the upper 24 bits of the word are a hash of its address.
+/// Returns the instruction word at an address, which is rounded down to a multiple of 4 bytes. PTX and traces
+/// have no binary encoding. The upper 24 bits of the word are therefore a hash of the address, and the lower
+/// 8 bits are 0.
 #[must_use]
 pub fn word(address: u64) -> u32 {
     let number = address >> 2;

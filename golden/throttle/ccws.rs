@@ -1,6 +1,6 @@
-//! # CCWS by lists and single steps
-//! Models cache-conscious wavefront scheduling (khairy2015 section 5, Table 4): victim tags as lists of
-//! lines, scores decremented cycle by cycle, and the cutoff by a full sort.
+//! # Cache-conscious wavefront scheduling (CCWS)
+//! Reference model of CCWS (khairy2015 section 5, Table 4). The victim tags are lists of lines, the scores
+//! are decremented cycle by cycle, and the warps that may load are found by sorting all scores.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,16 +8,16 @@ use serde::Deserialize;
 
 use super::{Admission, Losses, Scheme};
 
-/// Configuration of the scheme.
+/// Configuration of CCWS.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Number of victim tags per warp.
+    /// Number of victim tags that each warp has.
     pub victims: u64,
-    /// Associativity of the victim tag array.
+    /// Number of ways of the victim tag array.
     pub victim_ways: usize,
-    /// Score of a warp without lost locality.
+    /// Base score: score of a warp that has lost no locality.
     pub base_score: u64,
-    /// Weight of lost-locality events relative to instructions in the score.
+    /// Factor by which lost-locality events per instruction are multiplied in the score.
     pub k: u64,
 }
 
@@ -32,18 +32,18 @@ impl Scheme for Config {
     }
 }
 
-/// Victim tags of each warp, and the warp that allocated each resident line.
+/// Victim tags of each warp, and for each line in the cache, the warp that allocated it.
 #[derive(Clone, Debug)]
 pub struct Victims {
     sets: u64,
     ways: usize,
-    /// Victim tags by warp and set, from least to most recently used.
+    /// Victim tags: lines that each warp lost, by warp and set, from least to most recently used.
     lost: BTreeMap<(u8, u64), Vec<u64>>,
     owners: HashMap<u64, u8>,
 }
 
 impl Victims {
-    /// Creates empty victim tags: `sets` sets of `ways` lines per warp.
+    /// Creates empty victim tags. Each warp has `sets` sets of `ways` tags.
     pub fn new(sets: u64, ways: usize) -> Self {
         Self { sets, ways, lost: BTreeMap::new(), owners: HashMap::new() }
     }
@@ -63,7 +63,7 @@ impl Losses for Victims {
         self.owners.insert(line, warp);
         let list = self.lost.entry((warp, line % self.sets)).or_default();
         let is_lost = list.contains(&line);
-        // The sort is stable, so all other lines keep their order.
+        // Makes the line the most recently used. The sort is stable, so all other lines keep their order.
         list.sort_by_key(|other| *other == line);
         is_lost
     }
@@ -78,12 +78,13 @@ impl Losses for Victims {
 pub struct Scores {
     base: u64,
     k: u64,
-    /// Score, lost-locality events and instructions of each warp.
+    /// For each resident warp: its score, its number of lost-locality events, and its number of instructions.
     warps: BTreeMap<u8, (u64, u64, u64)>,
 }
 
 impl Scores {
-    /// Creates the scores without resident warps.
+    /// Creates the scores of an SM without resident warps. `base` is the base score of a warp, and `k` the
+    /// factor of lost-locality events.
     pub fn new(base: u64, k: u64) -> Self {
         Self { base, k, warps: BTreeMap::new() }
     }

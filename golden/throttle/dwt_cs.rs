@@ -1,7 +1,6 @@
-//! # DWT-CS by tables
-//! Models the search of dynamic warp throttling via cores sampling (DWT-CS, khairy2015 section 4.2) for the
-//! best warp limit. It has no cycles or messages: each step takes a table of counts per core and returns a
-//! table of limits.
+//! # Dynamic warp throttling via cores sampling (DWT-CS)
+//! Reference model of the search for the best warp limit (khairy2015 section 4.2). The model has no cycles or
+//! messages: each step takes a table of counts per core and returns a table of limits per core.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -10,30 +9,30 @@ use serde::Deserialize;
 
 use super::{Answer, Counts, Scheme, Search};
 
-/// Counts that trigger the search.
+/// Cores whose miss counts decide whether a period is thrashing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
-    /// Sum of the counts of all cores.
+    /// All cores together: the sum of their counts must exceed the threshold.
     Sum,
-    /// Counts of any single core.
+    /// Any core: the counts of at least one core must exceed the threshold.
     AnyCore,
-    /// Counts of the coordinator's core only.
+    /// Only the core of the coordinator, which is the unit that decides on the limits.
     CoordinatorOnly,
 }
 
-/// Configuration of the scheme.
+/// Configuration of DWT-CS.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Threshold of a thrashing period [misses per thousand instructions].
+    /// A period is thrashing if it has more misses than this per thousand instructions.
     pub mpki: u64,
-    /// Number of consecutive thrashing periods that start the search.
+    /// Number of consecutive thrashing periods after which the search starts.
     pub above: usize,
-    /// Number of kernels whose result is remembered.
+    /// Number of kernels for which the best warp limit is stored.
     pub memo: usize,
-    /// Counts that trigger the search.
+    /// Cores whose miss counts decide whether a period is thrashing.
     pub trigger: Trigger,
-    /// Number of the coordinator's core; cores are numbered from 1.
+    /// Number of the core on which the coordinator runs; cores are numbered from 1.
     pub coordinator: usize,
 }
 
@@ -44,26 +43,26 @@ impl Scheme for Config {
     }
 }
 
-/// State of the search.
+/// State of the search for the best warp limit.
 #[derive(Clone, Debug)]
 pub struct Sampling {
     config: Config,
     cores: usize,
-    /// Number of warps per scheduler, which is the highest limit.
+    /// Number of warps per scheduler, which is the highest possible limit.
     most: usize,
     kernel: u16,
-    /// Result of each period so far: true if it was thrashing.
+    /// Periods of the current kernel so far: true for each period that was thrashing.
     periods: Vec<bool>,
-    /// Limit that each core tries in the current round.
+    /// Warp limit that each core tries in the current sampling round.
     tried: Vec<usize>,
-    /// Best result of the previous round: instructions and limit. Needed if there is a single core, which
-    /// cannot run the old limit and a new one in the same round.
+    /// Best result of the previous sampling round: number of instructions and warp limit. Used only with a
+    /// single core, which cannot try the old limit and a new one in the same round.
     before: Option<(u64, usize)>,
     known: VecDeque<(u16, usize)>,
 }
 
 impl Sampling {
-    /// Creates the search before the first kernel.
+    /// Creates the state of the search before the first kernel. `most` is the highest possible limit.
     pub fn new(config: Config, cores: usize, most: usize) -> Self {
         let (periods, tried, known) = (Vec::new(), Vec::new(), VecDeque::new());
         Self { config, cores, most, kernel: 0, periods, tried, before: None, known }

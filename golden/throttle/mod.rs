@@ -1,98 +1,100 @@
 //! # Warp throttling schemes
-//! Reference models of the warp throttling schemes, without cycles and messages. They read the configuration
-//! of the hardware scheme, selected by the same `kind` key.
+//! Reference models of the warp throttling schemes, without cycles and messages. The `kind` key of a
+//! configuration selects the scheme, both in the hardware and in the reference model.
 
 automod::dir!(pub "throttle");
 
 use std::fmt::Debug;
 
-/// Configuration of a scheme, from which the reference models are created.
+/// Configuration of a warp throttling scheme, which can create the reference models of that scheme.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
-    /// Creates the model of lost lines, if the scheme tracks them.
+    /// Creates the model that detects lost locality; `None` if the scheme does not use lost locality.
     fn losses(&self) -> Option<Box<dyn Losses>> {
         None
     }
 
-    /// Creates the model of the warps that may load, if the scheme decides by lost lines.
+    /// Creates the model that selects the warps that may load; `None` if the scheme does not select them by
+    /// lost locality.
     fn admission(&self) -> Option<Box<dyn Admission>> {
         None
     }
 
-    /// Creates the model of the search for a warp limit, if the scheme has one. `most` is the number of warps
-    /// per scheduler.
+    /// Creates the model of the search for a warp limit; `None` if the scheme has no such search. `_most` is
+    /// the number of warps per scheduler.
     fn search(&self, _cores: usize, _most: usize) -> Option<Box<dyn Search>> {
         None
     }
 }
 
-/// Detector of lost locality: tracks the lines that each warp lost to evictions.
+/// Detector of lost locality. It tracks the lines that each warp allocated and lost by eviction.
 pub trait Losses: Debug + Send {
-    /// Records that `warp` misses `line`, which evicts `old`. Returns true if the warp had lost `line`
-    /// before.
+    /// Records that `warp` misses `line`, for which the cache evicts `old`. Returns true if the warp has lost
+    /// `line` before: a lost-locality event.
     fn on_miss(&mut self, old: Option<u64>, warp: u8, line: u64) -> bool;
 
-    /// Removes a line from all victim tags because of a store.
+    /// Removes a line from the victim tags of all warps, because of a store to it.
     fn on_store(&mut self, line: u64);
 }
 
-/// Selection of the resident warps that may load.
+/// Selection of the resident warps that may issue loads.
 pub trait Admission: Debug + Send {
-    /// Records the start of a warp.
+    /// Records that a warp becomes resident.
     fn start(&mut self, warp: u8);
 
-    /// Records the end of a warp.
+    /// Records that a warp ends and is no longer resident.
     fn end(&mut self, warp: u8);
 
-    /// Records an issued instruction of a warp.
+    /// Records that a warp issues an instruction.
     fn on_issue(&mut self, warp: u8);
 
-    /// Records a lost-locality event of a warp.
+    /// Records a lost-locality event of a warp: it missed a line that it had lost before.
     fn on_lost_locality(&mut self, warp: u8);
 
-    /// Advances by one cycle.
+    /// Advances the model by one cycle.
     fn tick(&mut self);
 
-    /// Returns the score of a warp, or `None` if it is not resident.
+    /// Returns the lost-locality score of a warp, or `None` if the warp is not resident.
     fn score(&self, warp: u8) -> Option<u64>;
 
-    /// Returns the warps that may load, in ascending order.
+    /// Returns the numbers of the warps that may issue loads, in ascending order.
     fn admitted_warps(&self) -> Vec<u8>;
 }
 
-/// Counts of one core in one period.
+/// Counts of one core (SM) in one period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Number of loads that missed.
     pub misses: u64,
-    /// Number of thread instructions.
+    /// Number of thread instructions executed.
     pub instructions: u64,
 }
 
-/// Decision of the search, broadcast to the cores.
+/// Decision of the search for a warp limit, which is broadcast to all cores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// No change of the limits.
+    /// The warp limits do not change.
     Nothing,
-    /// Each core tries its own limit, in core order.
+    /// Each core tries its own warp limit; the list holds one limit per core.
     Sample(Vec<usize>),
-    /// All cores keep this limit.
+    /// All cores use this warp limit from now on.
     Fixed(usize),
 }
 
-/// Search for a warp limit.
+/// Search for the best warp limit.
 pub trait Search: Debug + Send {
-    /// Starts a kernel, identified by its key.
+    /// Starts a kernel. The key `kernel` identifies it when it runs again.
     fn begin(&mut self, kernel: u16);
 
-    /// Ends a period with the counts of each core.
+    /// Ends a period. `counts` holds the counts of each core in that period.
     fn period(&mut self, counts: &[Counts]) -> Answer;
 
-    /// Ends a sampling round with the number of instructions executed by each core.
+    /// Ends a sampling round. `instructions` holds the number of instructions that each core executed in it.
     fn end_round(&mut self, instructions: &[u64]) -> Answer;
 }
 
-/// Returns the warps that a limit allows: the first `limit` in launch order among those that satisfy `can`.
+/// Returns the warps that a warp limit allows to issue loads: the first `limit` warps in launch order among
+/// those for which `can` returns true.
 pub fn oldest<W: Copy>(launched: &[W], can: impl Fn(W) -> bool, limit: usize) -> Vec<W> {
     launched.iter().copied().filter(|warp| can(*warp)).take(limit).collect()
 }

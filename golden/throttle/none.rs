@@ -1,10 +1,10 @@
-//! # No warp throttling
+//! # Absence of warp throttling
 
 use serde::Deserialize;
 
 use super::Scheme;
 
-/// Configuration of the scheme, which has no parameters.
+/// Configuration without warp throttling; it has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct NoScheme {}
 

@@ -1,24 +1,25 @@
-//! # Line filters of Profiled-BYPASS
-//! Computes the line sets of Profiled-BYPASS (li2015 section 6.1): an untimed profiling run counts the
-//! requests per line, and a later run caches only lines with enough requests.
+//! # Line sets of Profiled-BYPASS
+//! Computes the sets of lines that Profiled-BYPASS admits to the L1 (li2015 section 6.1). An untimed
+//! profiling run counts the requests per line, and a later run caches only lines with enough requests.
 
 use std::collections::BTreeMap;
 
 use super::Recording;
 
-/// Requests that count toward the threshold.
+/// Scope of the request count that is compared with the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountScope {
-    /// Requests of the same SM.
+    /// Only requests of the SM for which the set is computed.
     Local,
-    /// Requests of all SMs.
+    /// Requests of all SMs together.
     Global,
-    /// Requests of the same SM, or those of all SMs: either count suffices.
+    /// Both counts: that of the SM and that of all SMs. A line is admitted if either reaches the threshold.
     Either,
 }
 
 impl Recording {
-    /// Returns, for each SM in order, the lines with at least `threshold` requests.
+    /// Returns, for each SM in order, the lines that have at least `threshold` requests. `counted` selects
+    /// whose requests count.
     #[must_use]
     pub fn admitted_lines(&self, counted: CountScope, threshold: u64) -> Vec<Vec<u64>> {
         let mut local: BTreeMap<(u32, u64), u64> = BTreeMap::new();
@@ -36,7 +37,7 @@ impl Recording {
                 CountScope::Either => here || anywhere,
             }
         };
-        // The set of an SM may include lines that only other SMs requested in this run.
+        // The set of an SM may include lines that only other SMs requested in the profiling run.
         let of_sm = |sm: u32| global.keys().copied().filter(|line| admits(sm, *line)).collect();
         (0..self.sms() as u32).map(of_sm).collect()
     }

@@ -1,8 +1,9 @@
-//! Line tracking for caches without latency.
+//! Set-associative caches without latency and without data, which track only the lines that are present.
 
 use super::Geometry;
 
-/// Set-associative cache with LRU replacement and without data. It stores a note of type `T` with each line.
+/// Set-associative cache with LRU replacement and without data. Each line has a note: an attribute of type
+/// `T`.
 #[derive(Clone, Debug)]
 pub(crate) struct Lines<T> {
     geometry: Geometry,
@@ -10,12 +11,12 @@ pub(crate) struct Lines<T> {
     sets: Vec<Vec<(u64, T)>>,
 }
 
-/// Outcome of an access.
+/// Outcome of an access to the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AccessOutcome {
-    /// True if the line was present.
+    /// True if the access hit: the line was present.
     pub(super) hit: bool,
-    /// True if a dirty line was evicted.
+    /// True if the access evicted a dirty line.
     pub(super) wrote_back: bool,
 }
 
@@ -25,7 +26,8 @@ impl<T> Lines<T> {
         Self { geometry, sets }
     }
 
-    /// Returns the note of a line and makes the line the most recently used of its set.
+    /// Returns the note of a line, and makes that line the most recently used in its set. `None` if the line
+    /// is absent.
     pub(crate) fn find(&mut self, line: u64) -> Option<&mut T> {
         let set = self.set(line);
         let at = set.iter().position(|(other, _)| *other == line)?;
@@ -33,12 +35,12 @@ impl<T> Lines<T> {
         set.last_mut().map(|(_, note)| note)
     }
 
-    /// Returns the note of a line without changing the LRU order.
+    /// Returns the note of a line without changing the LRU order. `None` if the line is absent.
     pub(crate) fn note(&mut self, line: u64) -> Option<&mut T> {
         self.set(line).iter_mut().find(|(other, _)| *other == line).map(|(_, note)| note)
     }
 
-    /// Inserts an absent line as the most recently used, and returns the victim, if any.
+    /// Inserts a line that is absent, as the most recently used. Returns the line that it evicts, if any.
     pub(crate) fn insert(&mut self, line: u64, note: T) -> Option<(u64, T)> {
         let ways = self.geometry.ways;
         let set = self.set(line);
@@ -47,7 +49,7 @@ impl<T> Lines<T> {
         gave_way
     }
 
-    /// Invalidates a line and returns its note.
+    /// Removes a line and returns its note. `None` if the line is absent.
     pub(crate) fn remove(&mut self, line: u64) -> Option<T> {
         let set = self.set(line);
         let at = set.iter().position(|(other, _)| *other == line)?;
@@ -68,9 +70,10 @@ impl<T> Lines<T> {
     }
 }
 
-/// Lines with a dirty flag as their note.
+/// Cache in which the note of a line is its dirty flag.
 impl Lines<bool> {
-    /// Reads or writes a line. A missing line is allocated in place of the least recently used.
+    /// Reads or writes a line. If the line is absent, allocates it; in a full set, it replaces the least
+    /// recently used line.
     pub(super) fn reach(&mut self, line: u64, write: bool) -> AccessOutcome {
         if let Some(dirty) = self.find(line) {
             *dirty |= write;

@@ -25,45 +25,45 @@ use crate::memory::FlatMemory;
 
 /// Number of locality classes.
 pub const CLASSES: usize = 6;
-/// Names of the classes, from the closest to the farthest previous user.
+/// Names of the locality classes, from the closest to the farthest previous user of the line.
 pub const CLASS_NAMES: [&str; CLASSES] =
     ["intra-thread", "inter-thread", "intra-block", "intra-core", "inter-core", "inter-kernel"];
 
-/// Requests that accessed a cache.
+/// Counts of the requests that accessed a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccessCounts {
-    /// Number of all requests.
+    /// Number of requests that accessed the cache.
     pub requests: u64,
-    /// Number of requests that found their line, per class.
+    /// Number of requests that found their line in the cache, by locality class.
     pub found: [u64; CLASSES],
 }
 
-/// Locality in the caches of a machine, and in caches without capacity limit.
+/// Locality counts in the caches of a machine, and in caches without capacity limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LocalityCounts {
-    /// Load requests at all L1s.
+    /// Load requests at the L1s of all SMs.
     pub l1: AccessCounts,
-    /// Load requests at unbounded L1s, which lose lines only to stores.
+    /// Load requests at L1s without capacity limit, which lose lines only to stores.
     pub l1_unbounded: AccessCounts,
-    /// Requests at all L2 banks.
+    /// Requests at all L2 banks together.
     pub l2: AccessCounts,
-    /// Requests at an unbounded L2, which never loses a line.
+    /// Requests at an L2 without capacity limit, which never loses a line.
     pub l2_unbounded: AccessCounts,
 }
 
-/// User of a line.
+/// User of a line: the warp that accessed it, and when.
 #[derive(Clone, Copy, Debug)]
 struct User {
     launch: u64,
     sm: usize,
     cta: [u32; 3],
     warp: usize,
-    /// Lanes that accessed the line.
+    /// Mask of the lanes that accessed the line.
     lanes: u32,
 }
 
 impl User {
-    /// Returns the locality class of a request by `self` for a line that `last` used before.
+    /// Returns the locality class of a request that `self` makes for a line that `last` used before.
     fn class(&self, last: &Self) -> usize {
         match last {
             _ if last.launch != self.launch => 5,
@@ -85,7 +85,8 @@ impl AccessCounts {
     }
 }
 
-/// Caches of the machine's size and caches without capacity limit, over all launches of a run.
+/// Two models of the caches, for all launches of a run: one with the sizes of the machine, and one without
+/// capacity limit.
 #[derive(Debug)]
 pub struct Locality {
     config: Config,
@@ -98,7 +99,8 @@ pub struct Locality {
 }
 
 impl Locality {
-    /// Creates empty caches. L2 lines are as long as L1 lines, regardless of `config`.
+    /// Creates empty caches. The L2 uses the line size of the L1, whatever line size `config` gives for the
+    /// L2.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self {
@@ -112,7 +114,7 @@ impl Locality {
         }
     }
 
-    /// Runs a launch with `ctas` CTAs resident per SM.
+    /// Runs a launch with up to `ctas` resident CTAs per SM, and counts its requests.
     ///
     /// # Errors
     /// Returns the same errors as [`run_steps`].
@@ -124,7 +126,7 @@ impl Locality {
         run_steps(launch, sms, memory, &mut |step| self.step(step)).map(drop)
     }
 
-    /// Returns the counts so far.
+    /// Returns the locality counts of all launches so far.
     #[must_use]
     pub fn counts(&self) -> &LocalityCounts {
         &self.found
@@ -133,7 +135,7 @@ impl Locality {
     fn step(&mut self, step: &WarpStep<'_>) {
         let Some(asked) = step.global() else { return };
         let lanes = WarpAccess { active: asked.mask, addresses: asked.addresses, width: asked.mem.bytes() as usize };
-        // A misaligned lane ends the launch when the instruction executes, so it can be ignored here.
+        // The access of a misaligned lane is not counted: it ends the launch when the instruction executes.
         let Ok(requests) = coalesce(&lanes, self.config.line_bytes) else { return };
         let &WarpStep { sm, cta, warp, .. } = step;
         let is_load = asked.access == Access::Load;
@@ -149,7 +151,7 @@ impl Locality {
         }
     }
 
-    /// Accesses the L1. Returns true if the line is present.
+    /// Accesses both L1 models. Returns true if the L1 with the size of the machine has the line.
     fn reach_l1(&mut self, line: u64, user: User) -> bool {
         let last = self.l1_unbounded.insert((user.sm, line), user);
         self.found.l1_unbounded.count(&user, last.as_ref());
@@ -167,7 +169,8 @@ impl Locality {
     }
 }
 
-/// Records the user of a line, and returns the previous user if the line was present.
+/// Records the user of a line, allocating the line if it is absent. Returns the previous user if the line was
+/// present.
 fn replace(lines: &mut Lines<User>, line: u64, user: User) -> Option<User> {
     if let Some(last) = lines.find(line) {
         return Some(std::mem::replace(last, user));

@@ -39,14 +39,14 @@ pub use locality::{AccessCounts, CLASS_NAMES, CLASSES, Locality, LocalityCounts}
 pub use record::{LoadRequests, Recording};
 pub use reuse::{DISTANCES, REFERENCES, Reuse};
 
-/// Transfer granularity of the L2, in bytes: a load that bypasses the L1 moves only the sectors that it
+/// Transfer granularity of the L2 in bytes. A load that bypasses the L1 transfers only the sectors that it
 /// touches (xie2013 section 4.1).
 pub const SECTOR_BYTES: usize = 32;
 
 /// Sets and ways of a cache.
 #[derive(Clone, Copy, Debug)]
 pub struct Geometry {
-    /// Index function: maps a line to its set.
+    /// Index function, which maps a line to its set.
     pub index: SetIndex,
     /// Number of ways per set.
     pub ways: usize,
@@ -59,19 +59,19 @@ pub struct Config {
     pub num_sms: usize,
     /// Line size of the L1 in bytes.
     pub line_bytes: usize,
-    /// Geometry of each L1.
+    /// Sets and ways of each L1.
     pub l1: Geometry,
     /// True if every load bypasses the L1.
     pub bypass: bool,
-    /// Geometry of each L2 bank, which numbers its own lines.
+    /// Sets and ways of each L2 bank. Line numbers are local to the bank.
     pub l2: Geometry,
-    /// Line size of the L2, at most that of the L1, in bytes.
+    /// Line size of the L2 in bytes; at most the line size of the L1.
     pub l2_line_bytes: usize,
-    /// Interleaving of the L2 banks.
+    /// Interleaving of lines across the L2 banks.
     pub banks: Banks,
 }
 
-/// Caches whose contents persist over the launches of a run.
+/// Untimed L1 and L2 caches of a machine. The contents of the L2 persist over the launches of a run.
 #[derive(Clone, Debug)]
 pub struct Caches {
     config: Config,
@@ -82,26 +82,26 @@ pub struct Caches {
 /// Memory profile of one or more launches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// Number of warp instructions, including those disabled by their guard.
+    /// Number of warp instructions executed, including those that a guard disables in all lanes.
     pub warp_instructions: u64,
-    /// Global loads by program counter.
+    /// Profile of each global load, by its program counter.
     pub loads: BTreeMap<u32, Load>,
-    /// Global stores and atomic operations of all program counters.
+    /// Profile of all global stores and atomic operations together.
     pub stores: Stores,
     /// Number of dirty lines that the L2 evicted to memory.
     pub write_backs: u64,
 }
 
-/// Memory profile of one static load.
+/// Memory profile of one static load, that is, one load instruction of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
-    /// Number of warp instructions with at least one active lane.
+    /// Number of times that a warp executed the load with at least one active lane.
     pub warps: u64,
-    /// Number of active lanes, summed over instructions.
+    /// Number of active lanes, summed over all executions of the load.
     pub lanes: u64,
-    /// Number of line requests.
+    /// Number of requests, each for one line.
     pub transactions: u64,
-    /// Highest number of line requests of one warp instruction.
+    /// Largest number of line requests that one execution by a warp caused.
     pub most: u64,
     /// Number of line requests that hit in the L1.
     pub l1_hits: u64,
@@ -109,38 +109,38 @@ pub struct Load {
     pub bypasses: u64,
     /// Number of sectors touched by requests that bypassed the L1.
     pub bypassed_sectors: u64,
-    /// Number of line requests not served by the L1 that hit in the L2.
+    /// Number of line requests that were not served by the L1 and hit in the L2.
     pub l2_hits: u64,
 }
 
 /// Memory profile of all stores and atomic operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stores {
-    /// Number of warp instructions with at least one active lane.
+    /// Number of times that a warp executed a store or atomic with at least one active lane.
     pub warps: u64,
-    /// Number of lines written.
+    /// Number of write requests, each for one line.
     pub transactions: u64,
-    /// Number of lines that stores evicted from an L1.
+    /// Number of lines that stores and atomics evicted from an L1.
     pub l1_evictions: u64,
-    /// Number of lines that hit in the L2.
+    /// Number of write requests that hit in the L2.
     pub l2_hits: u64,
 }
 
 impl Load {
-    /// Returns the number of line requests to the L2.
+    /// Returns the number of line requests that went to the L2.
     #[must_use]
     pub fn l2_reads(&self) -> u64 {
         self.transactions - self.l1_hits
     }
 
-    /// Returns the bytes requested from the L2: `line_bytes` per L1 miss, and the sectors of bypassing
-    /// requests.
+    /// Returns the number of bytes requested from the L2: `line_bytes` for each L1 miss, and the touched
+    /// sectors for each request that bypassed the L1.
     #[must_use]
     pub fn l2_bytes(&self, line_bytes: u64) -> u64 {
         (self.l2_reads() - self.bypasses) * line_bytes + self.bypassed_sectors * SECTOR_BYTES as u64
     }
 
-    /// Adds the counts of another launch or another load.
+    /// Adds the counts of another launch, or of another load, to these.
     pub fn add(&mut self, other: &Load) {
         let Load { warps, lanes, transactions, most, l1_hits, bypasses, bypassed_sectors, l2_hits } = other;
         self.warps += warps;
@@ -155,7 +155,7 @@ impl Load {
 }
 
 impl Profile {
-    /// Returns the sum over all loads.
+    /// Returns the sum of the profiles of all loads.
     #[must_use]
     pub fn all_loads(&self) -> Load {
         self.loads.values().fold(Load::default(), |mut all, load| {
@@ -164,7 +164,8 @@ impl Profile {
         })
     }
 
-    /// Adds the counts of another launch. Loads with equal program counters count as one load.
+    /// Adds the profile of another launch to this one. Loads with equal program counters count as the same
+    /// load.
     pub fn add(&mut self, other: &Profile) {
         let Profile { warp_instructions, loads, stores, write_backs } = other;
         self.warp_instructions += warp_instructions;
@@ -188,7 +189,7 @@ impl Caches {
         Self { config, l1: lines(config.l1, config.num_sms), l2: lines(config.l2, config.banks.count as usize) }
     }
 
-    /// Runs a launch with `ctas` CTAs resident per SM.
+    /// Runs a launch with up to `ctas` resident CTAs per SM, and returns its memory profile.
     ///
     /// # Errors
     /// Returns the same errors as [`run_warps`].
@@ -203,7 +204,7 @@ impl Caches {
     fn access(&mut self, access: &WarpMemory<'_>, profile: &mut Profile) {
         let WarpMemory { sm, pc, mem, access, mask, addresses, resident: _ } = *access;
         let lanes = WarpAccess { active: mask, addresses, width: mem.bytes() as usize };
-        // A misaligned lane ends the launch when the instruction executes, so it can be ignored here.
+        // The access of a misaligned lane is not counted: it ends the launch when the instruction executes.
         let Ok(requests) = coalesce(&lanes, self.config.line_bytes) else { return };
         let count = requests.len() as u64;
         if access != Access::Load {
@@ -233,7 +234,8 @@ impl Caches {
         profile.loads.entry(pc).or_default().add(&load);
     }
 
-    /// Accesses the L2. Returns true if all L2 lines with requested bytes of the L1 line were present.
+    /// Accesses the L2 for the bytes of L1 line `line` that `byte_mask` selects. Returns true if all L2 lines
+    /// that contain such bytes were present.
     fn reach_l2(&mut self, line: u64, byte_mask: u128, write: bool, write_backs: &mut u64) -> bool {
         let Config { line_bytes, l2_line_bytes, banks, .. } = self.config;
         let parts = line_bytes / l2_line_bytes;
@@ -249,14 +251,14 @@ impl Caches {
     }
 }
 
-/// True if the instruction itself requires its load to bypass the L1: volatile, or cache operator `.cg` or
-/// `.cv`.
+/// True if the load instruction itself requires that the L1 be bypassed: it is volatile, or has the cache
+/// operator `.cg` or `.cv`.
 #[must_use]
 pub fn is_uncached(mem: &MemOp) -> bool {
     mem.volatile || matches!(mem.cache, CacheOp::Cg | CacheOp::Cv)
 }
 
-/// Returns the number of sectors with at least one masked byte.
+/// Returns the number of sectors of a line in which `byte_mask` selects at least one byte.
 fn sectors(byte_mask: u128) -> u64 {
     let sector = (1 << SECTOR_BYTES) - 1;
     (0..u128::BITS as usize).step_by(SECTOR_BYTES).filter(|at| byte_mask >> at & sector != 0).count() as u64

@@ -1,7 +1,7 @@
 //! # Recorded memory requests of a launch
-//! Records the memory requests of a launch for reuse. The order of warps does not depend on cache contents
-//! ([`run_warps`]). One interpreter run therefore suffices for all L1 geometries and all choices of loads to
-//! cache: [`Recording::hits`] replays a [`Recording`] through an L1.
+//! Records the memory requests of a launch, to replay them through different L1s. The order of warps does not
+//! depend on cache contents ([`run_warps`]). One interpreter run therefore suffices for all L1 geometries and
+//! for every choice of the loads to cache: [`Recording::hits`] replays a [`Recording`] through an L1.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::interp::{Access, InterpError, Launch, Sms, WarpMemory, run_warps};
 use crate::l1::coalescer::{WarpAccess, coalesce};
 use crate::memory::FlatMemory;
 
-/// Requests of one launch: totals per static load, and the sequence of all line requests.
+/// Recorded requests of one launch: totals for each static load, and the sequence of all line requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
     sms: usize,
@@ -21,35 +21,35 @@ pub struct Recording {
     events: Vec<Event>,
 }
 
-/// Requests of one static load.
+/// Requests of one static load, that is, one load instruction of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadRequests {
     /// Program counter of the load.
     pub pc: u32,
-    /// Number of bytes requested by lanes; a byte that two lanes read counts twice.
+    /// Number of bytes that the lanes requested; a byte that two lanes read counts twice.
     pub bytes: u64,
-    /// Number of line requests.
+    /// Number of requests, each for one line.
     pub transactions: u64,
-    /// Number of sectors touched by the line requests.
+    /// Number of sectors that the line requests touched.
     pub sectors: u64,
-    /// True if the load uses the L1 according to its cache operator in the program.
+    /// True if the load uses the L1, as determined by its cache operator in the program.
     pub is_cached: bool,
 }
 
-/// One line request of a warp.
+/// Request of a warp for one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Event {
     line: u64,
     sm: u32,
-    /// Index of the static load, or [`STORE`] for stores and atomic operations.
+    /// Index of the static load that made the request, or [`STORE`] for a store or atomic operation.
     load: u32,
 }
 
 const STORE: u32 = u32::MAX;
 
 impl Recording {
-    /// Runs a launch with `sms.ctas` CTAs resident per SM and lines of `line_bytes`, and records its
-    /// requests.
+    /// Runs a launch on SMs with up to `sms.ctas` resident CTAs each, and records its requests for lines of
+    /// `line_bytes` bytes.
     ///
     /// # Errors
     /// Returns the same errors as [`run_warps`].
@@ -63,7 +63,7 @@ impl Recording {
     fn add(&mut self, access: &WarpMemory<'_>, line_bytes: usize, numbers: &mut BTreeMap<u32, usize>) {
         let WarpMemory { sm, pc, mem, access, mask, addresses, resident: _ } = *access;
         let lanes = WarpAccess { active: mask, addresses, width: mem.bytes() as usize };
-        // A misaligned lane ends the launch when the instruction executes, so it can be ignored here.
+        // The access of a misaligned lane is not recorded: it ends the launch when the instruction executes.
         let Ok(requests) = coalesce(&lanes, line_bytes) else { return };
         let mut load = STORE;
         if access == Access::Load {
@@ -80,27 +80,27 @@ impl Recording {
         self.events.extend(requests.iter().map(|request| Event { line: request.line, sm: sm as u32, load }));
     }
 
-    /// Returns the static loads, in order of first execution.
+    /// Returns the static loads, in the order of their first execution.
     #[must_use]
     pub fn loads(&self) -> &[LoadRequests] {
         &self.loads
     }
 
-    /// Returns the number of SMs.
+    /// Returns the number of SMs of the recorded launch.
     pub(super) fn sms(&self) -> usize {
         self.sms
     }
 
-    /// Returns the SM and the line of every request of loads, stores and atomics, in order.
+    /// Yields the SM and the line of every recorded request (of loads, stores and atomics), in order.
     pub(super) fn requests(&self) -> impl Iterator<Item = (u32, u64)> {
         self.events.iter().map(|event| (event.sm, event.line))
     }
 
-    /// Returns the number of hits of each load in an initially empty L1, if only the loads marked in `cached`
-    /// go through it.
+    /// Returns the number of L1 hits of each static load, with an L1 that is empty at the start. A load
+    /// bypasses the L1 unless its entry in `cached` is true.
     ///
     /// # Panics
-    /// Panics if `cached` does not have one entry per load.
+    /// Panics if `cached` does not have one entry per static load.
     #[must_use]
     pub fn hits(&self, l1: Geometry, cached: &[bool]) -> Vec<u64> {
         assert_eq!(cached.len(), self.loads.len(), "one entry for each load");

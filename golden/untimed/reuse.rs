@@ -1,33 +1,35 @@
 //! # Reuse counts and distances of line requests
 //! Measures reuse counts and reuse distances in the stream of line requests of each SM (li2015 figures 3, 4
-//! and 5b). These depend on the stream only, not on a cache. Loads, stores and atomic operations count alike.
-//! Each launch starts a new stream, as it starts with an empty L1.
+//! and 5b). They depend only on this stream, not on a cache. Loads, stores and atomic operations all count.
+//! Each launch starts a new stream, since its L1 starts empty.
 
 use std::collections::BTreeMap;
 
 use super::Recording;
 
-/// Number of reference bins: lines requested once, twice, three times, and more often.
+/// Number of bins for the request counts of lines: one, two, three, and four or more requests.
 pub const REFERENCES: usize = 4;
-/// Number of distance bins: 0, 1, 2 to 3, 4 to 7 and so on; the last bin holds all longer distances.
+/// Number of bins for reuse distances: 0, 1, 2 to 3, 4 to 7 and so on; the last bin holds all longer
+/// distances.
 pub const DISTANCES: usize = 16;
 
 /// Reuse statistics of one or more launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reuse {
-    /// Number of lines, counted separately per SM, binned by their number of requests.
+    /// Number of lines in each bin of the request count. A line that several SMs request counts once for each
+    /// SM.
     pub lines: [u64; REFERENCES],
-    /// Number of requests of all lines.
+    /// Number of requests for all lines together.
     pub requests: u64,
     /// Number of requests for lines that were requested only once.
     pub once: u64,
-    /// Number of repeated requests, binned by the requests since the previous one of the line: two in A B C
-    /// A.
+    /// Number of repeated requests in each bin of the reuse distance: number of requests since the previous
+    /// one for the same line. In A B C A, this distance is 2.
     pub distances: [u64; DISTANCES],
 }
 
 impl Reuse {
-    /// Adds the counts of another launch.
+    /// Adds the statistics of another launch to these.
     pub fn add(&mut self, other: &Self) {
         let Self { lines, requests, once, distances } = other;
         self.lines.iter_mut().zip(lines).for_each(|(sum, more)| *sum += more);
@@ -42,7 +44,8 @@ impl Recording {
     #[must_use]
     pub fn reuse(&self) -> Reuse {
         let mut reuse = Reuse::default();
-        // Number of requests per SM and line, and the position of the last one in the stream of the SM.
+        // For each SM and line: number of requests, and position of the last request in the request stream of
+        // the SM.
         let mut lines: BTreeMap<(u32, u64), (u64, u64)> = BTreeMap::new();
         let mut places: BTreeMap<u32, u64> = BTreeMap::new();
         for (sm, line) in self.requests() {
@@ -63,7 +66,7 @@ impl Recording {
     }
 }
 
-/// Returns the bin of a distance: the number of its significant bits.
+/// Returns the bin of a reuse distance: the number of significant bits of the distance.
 fn class(distance: u64) -> usize {
     (u64::BITS - distance.leading_zeros()) as usize
 }

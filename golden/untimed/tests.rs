@@ -12,8 +12,8 @@ use crate::l2::bank::{self as l2, Bank, Banks};
 
 const BASE: u64 = 0x10_0000;
 
-/// Compiles a kernel `k(p)`: `%rd0` holds `p`, `%r0` the thread number, `%rd1` the address of the thread's
-/// word, and `%rd2` that of its line.
+/// Compiles a kernel `k(p)` with the given body. `%rd0` holds the parameter `p`, `%r0` the thread number,
+/// `%rd1` the address of the thread's word, and `%rd2` the address of the thread's line.
 fn kernel(body: &str) -> Program {
     let text = format!(
         ".version 7.1\n.target sm_35\n.address_size 64\n.entry k(.param .u64 p) {{\n\
@@ -32,8 +32,8 @@ fn geometry(bits: u32, ways: usize) -> Geometry {
     Geometry { index: SetIndex::new(Function::Linear { bits }, 7, 32).unwrap(), ways }
 }
 
-/// Creates caches with one SM, an L1 with a single set of `l1_ways` lines, and two L2 banks of `l2_ways`
-/// lines.
+/// Creates caches for one SM. The L1 has a single set of `l1_ways` lines. Each of the two L2 banks has a
+/// single set of `l2_ways` lines.
 fn caches(l1_ways: usize, l2_ways: usize) -> Caches {
     let (l1, l2) = (geometry(0, l1_ways), geometry(0, l2_ways));
     let banks = Banks { count: 2, run: 1 };
@@ -44,7 +44,7 @@ fn profile(caches: &mut Caches, body: &str) -> Profile {
     with_launch(body, |launch, memory| caches.run(launch, 1, memory).unwrap())
 }
 
-/// Calls `run` with a launch of one warp that executes `body`, and its memory.
+/// Calls `run` with a launch of one warp that executes `body`, and with the memory of that launch.
 fn with_launch<T>(body: &str, run: impl FnOnce(&Launch<'_>, &mut FlatMemory) -> T) -> T {
     let program = kernel(body);
     let mut memory = FlatMemory::new();
@@ -71,7 +71,7 @@ fn a_word_a_lane_is_one_line_and_a_line_a_lane_is_thirty_two() {
     let counts: Vec<_> =
         loads(&profile).iter().map(|load| (load.warps, load.lanes, load.transactions, load.most)).collect();
     assert_eq!(counts, [(1, 32, 1, 1), (1, 32, 32, 32), (1, 32, 1, 1)]);
-    // The first load has already filled the first line.
+    // The second and the third load hit line 0 in the L1, which the first load has filled.
     assert_eq!(loads(&profile).iter().map(|load| load.l1_hits).collect::<Vec<_>>(), [0, 1, 1]);
     assert_eq!(profile.all_loads().l2_reads(), 1 + 31);
     assert_eq!(profile.warp_instructions, 10);
@@ -79,7 +79,8 @@ fn a_word_a_lane_is_one_line_and_a_line_a_lane_is_thirty_two() {
 
 #[test]
 fn the_least_recently_used_line_gives_way() {
-    // Lines 0, 1, 0, 2, 0, 1 in two ways: line 1 is evicted before its second request.
+    // Lines 0, 1, 0, 2, 0, 1 are loaded into a set of two ways. Line 2 evicts line 1, so the second load of
+    // line 1 misses.
     let at = |line: u32| format!("ld.global.u32 %r1, [%rd0+{}];", 128 * line);
     let body: String = [0, 1, 0, 2, 0, 1].map(at).concat();
     let profile = profile(&mut caches(2, 64), &body);
@@ -105,8 +106,8 @@ fn a_load_that_says_so_passes_by_the_l1() {
 
 #[test]
 fn what_passes_by_the_l1_moves_sectors_and_what_misses_moves_lines() {
-    // One word per lane covers a whole line; one word per line touches one sector each; 16 bytes lie within
-    // one sector.
+    // The first load reads one word per lane, which covers a whole line of 4 sectors. The second and third
+    // read one word per line, which touches one sector each. The last reads 16 bytes within one sector.
     let body = "ld.global.cg.u32 %r1, [%rd1]; ld.global.cg.u32 %r1, [%rd2]; ld.global.u32 %r1, [%rd2]; \
                 ld.global.cg.v4.u32 {%r1, %r2, %r3, %r4}, [%rd0];";
     let profile = profile(&mut caches(64, 64), body);
@@ -114,7 +115,7 @@ fn what_passes_by_the_l1_moves_sectors_and_what_misses_moves_lines() {
     assert_eq!(loads(&profile).iter().map(|load| load.l2_bytes(128)).collect::<Vec<_>>(), [128, 1024, 4096, 32]);
 }
 
-/// Records the requests of one warp that executes `body` on one SM.
+/// Runs `body` in one warp on one SM, and returns its recorded requests.
 fn recording(body: &str) -> Recording {
     with_launch(body, |launch, memory| Recording::new(launch, Sms { count: 1, ctas: 1 }, 128, memory).unwrap())
 }
@@ -128,7 +129,8 @@ fn a_recording_holds_bytes_lines_and_sectors_of_each_load() {
 
 #[test]
 fn a_recording_answers_as_caches_do_whatever_its_loads_say() {
-    // Two ways of one set: reuse within a load, reuse between loads, conflicts, and an eviction by a store.
+    // The L1 has one set of two ways. The loads reuse lines within one instruction and across instructions,
+    // they conflict, and a store evicts a line.
     let at = |operators: [bool; 4]| {
         let [a, b, c, d] = operators.map(|cached| if cached { "ca" } else { "cg" });
         format!(
@@ -148,7 +150,8 @@ fn a_recording_answers_as_caches_do_whatever_its_loads_say() {
 
 #[test]
 fn reuse_counts_requests_between_two_of_one_line() {
-    // Lines A B C A A, the last one by a store: distances 2 and 0; B and C are requested once.
+    // Lines A, B, C, A, A are requested, the last time by a store. The reuse distances of A are 2 and 0. B
+    // and C are requested once.
     let body = "ld.global.u32 %r1, [%rd0]; ld.global.u32 %r1, [%rd0+128]; ld.global.u32 %r1, [%rd0+256]; \
                 ld.global.u32 %r1, [%rd0]; st.global.u32 [%rd0], %r1;";
     let reuse = recording(body).reuse();
@@ -161,7 +164,7 @@ fn reuse_counts_requests_between_two_of_one_line() {
 
 #[test]
 fn lines_are_admitted_by_the_requests_of_an_sm_or_of_all() {
-    // Lines A A B on one SM: two requests for A, one for B.
+    // Lines A, A, B are requested on one SM: two requests for A, and one for B.
     let body = "ld.global.u32 %r1, [%rd0]; ld.global.u32 %r1, [%rd0]; ld.global.u32 %r1, [%rd0+128];";
     let one = recording(body);
     let lines: Vec<u64> = one.admitted_lines(CountScope::Local, 1).concat();
@@ -185,7 +188,8 @@ fn an_l1_line_is_found_in_an_l2_of_shorter_lines_only_if_all_of_it_is_there() {
     let geometry = |bits| Geometry { index: SetIndex::new(Function::Linear { bits }, 5, 32).unwrap(), ways: 64 };
     let mut caches = caches(4, 64);
     caches = Caches::new(Config { l2: geometry(0), l2_line_bytes: 32, ..caches.config });
-    // A first sector, a second one, the first again, then the whole line.
+    // The loads request the first sector of an L1 line, the second sector, the first sector again, and then
+    // the whole line. The L2 has lines of one sector.
     let body = "ld.global.cg.u32 %r1, [%rd0]; ld.global.cg.u32 %r1, [%rd0+32]; ld.global.cg.u32 %r1, [%rd0]; \
                 ld.global.u32 %r1, [%rd1];";
     let found: Vec<_> = loads(&profile(&mut caches, body)).iter().map(|load| load.l2_hits).collect();
@@ -194,7 +198,8 @@ fn an_l1_line_is_found_in_an_l2_of_shorter_lines_only_if_all_of_it_is_there() {
 
 #[test]
 fn a_dirty_line_that_gives_way_is_written_back_once() {
-    // Two banks of one line each: lines 0 and 2 conflict in bank 0; line 1 is alone in bank 1.
+    // Each of the two L2 banks holds one line: lines 0 and 2 conflict in bank 0, and line 1 is alone in bank
+    // 1.
     let body = "st.global.u32 [%rd0], %r0; st.global.u32 [%rd0+128], %r0; ld.global.u32 %r1, [%rd0+256]; ld.global.u32 %r1, [%rd0];";
     assert_eq!(profile(&mut caches(4, 1), body).write_backs, 1);
 }
@@ -270,8 +275,8 @@ proptest! {
     }
 }
 
-/// Returns the locality counts of `ctas` CTAs of `block` threads on `sms` SMs, each with an L1 of a single
-/// line.
+/// Runs `ctas` CTAs of `block` threads on `sms` SMs and returns the locality counts. Each SM has an L1 with a
+/// single line.
 fn count_locality(body: &str, ctas: u32, block: u32, sms: usize, launches: usize) -> LocalityCounts {
     let config = Config { num_sms: sms, ..caches(1, 64).config };
     let mut locality = Locality::new(config);
@@ -295,7 +300,7 @@ fn count_locality(body: &str, ctas: u32, block: u32, sms: usize, launches: usize
 
 #[test]
 fn a_line_found_again_is_told_by_who_used_it_last() {
-    // Lane 0 reads the line twice, then lane 1 reads it.
+    // Lane 0 reads the line twice (intra-thread locality), and then lane 1 reads it (inter-thread locality).
     let body = "setp.eq.u32 %p1, %r0, 0; setp.eq.u32 %p2, %r0, 1; @%p1 ld.global.u32 %r1, [%rd0]; \
                 @%p1 ld.global.u32 %r1, [%rd0]; @%p2 ld.global.u32 %r1, [%rd0];";
     let one = count_locality(body, 1, 32, 1, 1);
@@ -311,11 +316,11 @@ fn a_line_found_again_is_told_by_who_used_it_last() {
 
 #[test]
 fn an_unbounded_cache_loses_lines_to_stores_alone() {
-    // The L1 holds one line. Accesses: A, B, A, a store to A, A.
+    // The L1 holds one line. The accesses are: load A, load B, load A, store A, load A.
     let body = "ld.global.u32 %r1, [%rd0]; ld.global.u32 %r1, [%rd0+128]; ld.global.u32 %r1, [%rd0]; \
                 st.global.u32 [%rd0], %r1; ld.global.u32 %r1, [%rd0];";
     let LocalityCounts { l1, l1_unbounded, l2, l2_unbounded } = count_locality(body, 1, 32, 1, 1);
     assert_eq!((l1.found[0], l1_unbounded.found[0]), (0, 1));
-    // All four loads and the store miss in the L1.
+    // The L2 receives five requests, because all four loads miss in the L1 and the store goes to the L2.
     assert_eq!((l2.requests, l2.found[0], l2_unbounded.found[0]), (5, 3, 3));
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
-/// Size in bytes of the blocks whose characters are counted in advance, so that a column far into a long line
-/// is found quickly.
+/// Distance in bytes between positions at which the index stores a count of characters, so that a column far
+/// into a long line is found quickly.
 const BLOCK: usize = 4096;
 
 /// Text with the name of its file. The first lookup of a position builds the index of lines.
@@ -19,9 +19,9 @@ pub struct Text {
 
 #[derive(Debug)]
 struct Index {
-    /// Offset of the first byte of each line.
+    /// Offset in bytes of the start of each line.
     starts: Vec<usize>,
-    /// Number of characters before each block of [`BLOCK`] bytes.
+    /// Number of characters before each multiple of [`BLOCK`] bytes.
     characters: Vec<usize>,
 }
 

@@ -61,9 +61,9 @@ pub enum AluFn {
     /// `a` shifted right by the 32-bit count `b`, arithmetically if the type is signed. Counts above the
     /// operand width act as that width.
     Shr,
-    /// High word of the 64-bit value `b:a` shifted left by `c` modulo 32.
+    /// Funnel shift: the high word of the 64-bit value `b:a` shifted left by `c` modulo 32.
     FunnelLeft,
-    /// Low word of the 64-bit value `b:a` shifted right by `c` modulo 32.
+    /// Funnel shift: the low word of the 64-bit value `b:a` shifted right by `c` modulo 32.
     FunnelRight,
     /// Same as [`AluFn::FunnelLeft`], but counts above 32 act as 32.
     FunnelLeftClamp,
@@ -78,14 +78,15 @@ pub enum AluFn {
     /// Position of the highest bit that differs from the sign bit, as a 32-bit result; all ones if no bit
     /// differs.
     Bfind {
-        /// True if the result is the left shift count that moves the found bit to the top position.
+        /// True if the result is instead the number of places by which a left shift moves the found bit to
+        /// the top.
         shift: bool,
     },
-    /// Byte permute: bytes of the 64-bit value `b:a`, selected by `c`.
+    /// Byte permute: four bytes of the 64-bit value `b:a`, selected by `c`.
     Prmt(PrmtMode),
-    /// Bitwise function of `a`, `b` and `c` with this truth table.
+    /// Bitwise function of `a`, `b` and `c`, given by an 8-bit truth table.
     Lop3(u8),
-    /// Position of the `c`-th set bit of `a`, counted from bit `b` up, or down for negative `c`.
+    /// Position of the `c`-th set bit of `a`, counted upward from bit `b`, or downward if `c` is negative.
     Fns,
     /// Low 32 bits of the product of the low 24 bits of `a` and `b`.
     Mul24,
@@ -100,28 +101,28 @@ pub enum AluFn {
         /// True if the bytes of `b` are signed.
         b: bool,
     },
-    /// Dot product: `c` plus the products of the two halves of `a` with two bytes of `b`.
+    /// Dot product: `c` plus the products of the two 16-bit halves of `a` with two bytes of `b`.
     Dot2 {
-        /// True if the halves of `a` are signed.
+        /// True if the 16-bit halves of `a` are signed.
         a: bool,
         /// True if the bytes of `b` are signed.
         b: bool,
-        /// True if the upper two bytes of `b` are used.
+        /// True for the upper two bytes of `b`, false for the lower two.
         high: bool,
     },
-    /// SIMD operation on the elements of two words; optionally sums the results and `c`.
+    /// SIMD operation on corresponding elements of the words `a` and `b`. Optionally, the results and `c` are
+    /// summed.
     Simd(SimdOp),
-    /// Conversion of two `.f32` values to the elements of a packed type: `a` becomes the upper one, `b` the
-    /// lower one.
+    /// Conversion of two `.f32` values to a packed type: `a` becomes the upper element, `b` the lower one.
     ConvertPair,
-    /// Word with `b` one bits, starting at bit `a`.
+    /// Mask of `b` consecutive one bits, starting at bit `a`.
     BitMask {
-        /// True if values of `a` and `b` above 32 act as 32; if false, both are taken modulo 32.
+        /// True if `a` and `b` are clamped to at most 32; if false, both are taken modulo 32.
         clamp: bool,
     },
     /// Low `b` bits of `a`, sign or zero extended depending on the type.
     ExtendField {
-        /// True if values of `b` above 32 act as 32; if false, `b` is taken modulo 32.
+        /// True if `b` is clamped to at most 32; if false, it is taken modulo 32.
         clamp: bool,
     },
     /// Number of one bits, as a 32-bit result.
@@ -163,12 +164,12 @@ pub struct AluOp {
     /// True if the result saturates: to `[0, 1]` for floats (NaN becomes 0), to the range of the type for
     /// `.s32` sums.
     pub sat: bool,
-    /// True for `.approx`, which only affects quotients whose divisor exceeds 2^126.
+    /// True for the modifier `.approx`, which only affects quotients whose divisor exceeds 2^126.
     pub approx: bool,
-    /// True if a negative result becomes +0 (`.f16`, `.bf16`).
+    /// True if a negative `.f16` or `.bf16` result becomes +0: modifier `.relu`.
     pub relu: bool,
-    /// True if a number beyond the range of the result becomes the largest finite one
-    /// ([`AluFn::ConvertPair`]).
+    /// True if [`AluFn::ConvertPair`] replaces a number beyond the range of the result type by the largest
+    /// finite number of that type.
     pub finite: bool,
     /// Treatment of the operand signs in floating-point `min` and `max`.
     pub signs: SignHandling,
@@ -255,7 +256,7 @@ impl AluOp {
         }
     }
 
-    /// Returns the unit that executes the operation.
+    /// Returns the execution unit of the SM for this operation.
     pub fn unit(&self) -> Unit {
         use AluFn::*;
         match self.f {
@@ -266,10 +267,10 @@ impl AluOp {
     }
 }
 
-/// Computes `op` in every lane. The result is zero extended from the type [`AluOp::result`].
+/// Computes `op` in every lane. The result has the type [`AluOp::result`] and is zero extended to 64 bits.
 ///
 /// # Panics
-/// If the function does not exist for the type. Lowering never creates such an operation.
+/// If the function does not exist for the operand type. Lowering never creates such an operation.
 #[inline]
 pub fn alu<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N]) -> [u64; N] {
     if op.is_word() {
@@ -283,8 +284,8 @@ pub fn alu<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N])
     }
 }
 
-/// Computes [`alu`] on 32-bit lanes, for operations with [`AluOp::is_word`]. Compared with [`alu`], it moves
-/// half as many bytes, and a host vector holds twice as many lanes.
+/// Computes the same results as [`alu`], but on 32-bit lanes, for operations with [`AluOp::is_word`]. It
+/// moves half as many bytes as [`alu`], and a vector register of the host CPU holds twice as many lanes.
 ///
 /// # Panics
 /// If [`alu`] would panic, or the operation does not fit in 32 bits.
@@ -294,9 +295,9 @@ pub fn alu32<const N: usize>(op: &AluOp, a: &[u32; N], b: &[u32; N], c: &[u32; N
     word(op, a, b, c)
 }
 
-/// Register lane of 32 or 64 bits; 32-bit operations use the low word.
+/// Value of a register in one lane, with 32 or 64 bits. 32-bit operations use the low word.
 pub(super) trait Cell: Copy {
-    /// Returns the low 32 bits.
+    /// Returns the low 32 bits of the value.
     fn low(self) -> u32;
     /// Zero extends a 32-bit value.
     fn wrap(low: u32) -> Self;
@@ -338,8 +339,8 @@ fn map2<C: Cell, const N: usize>(a: &[C; N], b: &[C; N], f: impl Fn(u32, u32) ->
     from_fn(|i| C::wrap(f(a[i].low(), b[i].low())))
 }
 
-/// Computes operations of at most 32 bits. Common 32-bit operations have their own loops; all other
-/// operations use 64-bit integers.
+/// Computes operations on types of at most 32 bits. Common 32-bit integer operations have their own loops;
+/// all other integer operations use 64-bit integers.
 #[inline(always)]
 pub(super) fn word<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N]) -> [C; N] {
     match op.ty {
@@ -381,8 +382,8 @@ pub(super) fn word<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], 
     }
 }
 
-/// Computes integer operations of at most 32 bits on 64-bit integers, to which the operands are sign or zero
-/// extended. Nothing overflows, and the low bits are the result.
+/// Computes integer operations of at most 32 bits in 64-bit arithmetic. The operands are sign or zero
+/// extended, so nothing overflows, and the low bits are the result.
 fn narrow<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N]) -> [C; N] {
     let bits = op.ty.bits();
     let signed = op.ty.is_signed();
@@ -463,14 +464,14 @@ fn narrow<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N
     }
 }
 
-/// Returns the low 24 bits as a number.
+/// Returns the low 24 bits of `x`, sign or zero extended.
 fn low24(x: i64, signed: bool) -> i64 {
     let top = x << 40;
     if signed { top >> 40 } else { (top as u64 >> 40) as i64 }
 }
 
-/// Extracts a bit field as PTX defines `bfe`: bits above the field, or outside the word, equal the sign bit
-/// of the field, or 0 if unsigned.
+/// Extracts a bit field as PTX defines `bfe`. Result bits above the field, or from outside the word, equal
+/// the sign bit of the field, or 0 if the type is unsigned.
 fn field(a: u64, position: u32, length: u32, bits: u32, signed: bool) -> u64 {
     let (position, length) = (position & 0xff, length & 0xff);
     let sign_at = (position + length).saturating_sub(1).min(bits - 1);
@@ -482,7 +483,7 @@ fn field(a: u64, position: u32, length: u32, bits: u32, signed: bool) -> u64 {
     low & mask | fill & !mask
 }
 
-/// Computes the products of 32-bit operands that have 64-bit results.
+/// Computes products of 32-bit operands with 64-bit results: `mul.wide` and `mad.wide`.
 #[inline]
 fn widening<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N]) -> [u64; N] {
     let signed = |x: u64| x as i32 as i64 as u64;

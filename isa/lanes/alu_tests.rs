@@ -167,7 +167,7 @@ fn exists(f: AluFn, ty: Type) -> bool {
     }
 }
 
-/// Generates any operation that exists.
+/// Generates a random operation whose function exists for its type.
 fn operation() -> impl Strategy<Value = AluOp> {
     let modes = [Rounding::Nearest, Rounding::Zero, Rounding::Down, Rounding::Up];
     let parts = (prop::sample::select(FUNCTIONS.to_vec()), prop::sample::select(TYPES.to_vec()));
@@ -185,7 +185,7 @@ fn operation() -> impl Strategy<Value = AluOp> {
         })
 }
 
-/// Generates operand values, including corner cases of every type.
+/// Generates random operand values, including corner cases of every type.
 fn lanes() -> impl Strategy<Value = [u64; 32]> {
     let value = prop_oneof![
         any::<u64>(),
@@ -225,8 +225,8 @@ proptest! {
         }
     }
 
-    /// Compares integer operations of at most 32 bits, which are computed on 64-bit integers, with the host's
-    /// arithmetic.
+    /// Compares narrow integer operations, which the model computes on 64-bit integers, with the narrow
+    /// integer arithmetic of the host CPU.
     #[test]
     fn narrow_integers_agree_with_the_host(a: i16, b: i16, c: i16) {
         let bits = |x: i16| u64::from(x as u16);

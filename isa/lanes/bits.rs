@@ -3,24 +3,24 @@
 /// Byte selection mode of `prmt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PrmtMode {
-    /// Each result byte has a 4-bit selector. Three bits select a byte; if the fourth is set, the result is
-    /// eight copies of the sign bit of that byte.
+    /// Each result byte has its own 4-bit selector. Three bits select a source byte. If the fourth bit is
+    /// set, the result byte is eight copies of the sign bit of the source byte.
     Any,
-    /// Four consecutive bytes upward from the selected one.
+    /// Four consecutive source bytes, from the selected one upward.
     Forward,
-    /// Four consecutive bytes downward from the selected one.
+    /// Four consecutive source bytes, from the selected one downward.
     Backward,
-    /// Selected byte, four times.
+    /// The selected source byte, four times.
     Replicate,
-    /// Result byte `i` is byte `i` of `a`, or the selected byte if `i` is below its number.
+    /// Result byte `i` is byte `max(i, s)` of `a`, where `s` is the number of the selected byte.
     ClampLeft,
-    /// Result byte `i` is byte `i` of `a`, or the selected byte if `i` is above its number.
+    /// Result byte `i` is byte `min(i, s)` of `a`, where `s` is the number of the selected byte.
     ClampRight,
-    /// Selected 16-bit half of `a`, twice.
+    /// The selected 16-bit half of `a`, twice.
     Halves,
 }
 
-/// Returns bytes of the 64-bit value `b:a`, selected by `c`.
+/// Returns four bytes of the 64-bit value `b:a`, selected by `c` (PTX ISA, `prmt`).
 pub(super) fn permute(mode: PrmtMode, a: u32, b: u32, c: u32) -> u32 {
     let pool = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();
     let select = (c & 3) as usize;
@@ -40,7 +40,8 @@ pub(super) fn permute(mode: PrmtMode, a: u32, b: u32, c: u32) -> u32 {
     u32::from_le_bytes(bytes)
 }
 
-/// Inserts `a` into `b`: the position is in the low byte of `c`, the length in the next byte.
+/// Inserts the low bits of `a` into `b`. The low byte of `c` gives the position of the field, the next byte
+/// its length.
 pub(super) fn insert(a: u64, b: u64, c: u32) -> u64 {
     let (position, length) = (c & 0xff, c >> 8 & 0xff);
     let ones = 1u64.checked_shl(length).map_or(u64::MAX, |bit| bit - 1);
@@ -48,8 +49,9 @@ pub(super) fn insert(a: u64, b: u64, c: u32) -> u64 {
     b & !mask | a.checked_shl(position).unwrap_or(0) & mask
 }
 
-/// Returns the position of the highest of the low `bits` bits that differs from the sign bit, or all ones if
-/// no bit differs. If `shift` is set, returns the left shift count that moves that bit to the top position.
+/// Returns the position of the highest bit that differs from the sign bit, among the low `bits` bits of `x`.
+/// If `shift` is true, returns the left shift count that moves this bit to the top. Returns all ones if no
+/// bit differs.
 pub(super) fn find(x: u64, bits: u32, signed: bool, shift: bool) -> u32 {
     let mask = u64::MAX >> (64 - bits);
     let negative = signed && x >> (bits - 1) & 1 != 0;
@@ -61,7 +63,8 @@ pub(super) fn find(x: u64, bits: u32, signed: bool, shift: bool) -> u32 {
     }
 }
 
-/// Computes the bitwise function with the truth table `table`, whose index has `a` as its highest bit.
+/// Computes the bitwise function that has the truth table `table`. Its index consists of one bit each of `a`
+/// (highest), `b` and `c` (lowest).
 pub(super) fn table(table: u8, a: u32, b: u32, c: u32) -> u32 {
     (0..8u32).filter(|row| table >> row & 1 != 0).fold(0, |result, row| {
         let of = |x: u32, bit: u32| if row >> bit & 1 != 0 { x } else { !x };
@@ -69,15 +72,15 @@ pub(super) fn table(table: u8, a: u32, b: u32, c: u32) -> u32 {
     })
 }
 
-/// Returns a word with `length` ones, starting at bit `position`. Both are clamped to 32 if `clamp` is set,
-/// and otherwise taken modulo 32 (PTX ISA, `bmsk`).
+/// Returns a mask of `length` one bits, starting at bit `position`. Both numbers are clamped to 32 if `clamp`
+/// is true, and otherwise taken modulo 32 (PTX ISA, `bmsk`).
 pub(super) fn mask(position: u32, length: u32, clamp: bool) -> u32 {
     let [position, length] = [position, length].map(|count| if clamp { count.min(32) } else { count % 32 });
     let ones = u32::MAX.checked_shr(32 - length).unwrap_or(0);
     ones.checked_shl(position).unwrap_or(0)
 }
 
-/// Extends the low `length` bits of `x` to a word. The length is clamped to 32 if `clamp` is set, and
+/// Extends the low `length` bits of `x` to a 32-bit word. The length is clamped to 32 if `clamp` is true, and
 /// otherwise taken modulo 32 (PTX ISA, `szext`).
 pub(super) fn extend_field(x: u32, length: u32, clamp: bool, signed: bool) -> u32 {
     let unused = 32 - if clamp { length.min(32) } else { length % 32 };
@@ -85,8 +88,9 @@ pub(super) fn extend_field(x: u32, length: u32, clamp: bool, signed: bool) -> u3
     if signed { (top as i32).checked_shr(unused).unwrap_or(0) as u32 } else { top.checked_shr(unused).unwrap_or(0) }
 }
 
-/// Returns the position of the `offset`-th set bit of `mask`, counted from bit `base`, which counts as the
-/// first if it is set. Returns all ones if there is no such bit (PTX ISA, `fns`).
+/// Returns the position of the `offset`-th set bit of `mask`. The search starts at bit `base`, inclusive, and
+/// goes upward, or downward if `offset` is negative. Returns all ones if there is no such bit (PTX ISA,
+/// `fns`).
 pub(super) fn find_nth(mask: u32, base: u32, offset: i32) -> u32 {
     let set = |bit: &u32| mask >> bit & 1 != 0;
     let found = match offset {
@@ -98,8 +102,8 @@ pub(super) fn find_nth(mask: u32, base: u32, offset: i32) -> u32 {
     found.unwrap_or(u32::MAX)
 }
 
-/// Returns the sum of the products of the first `count` fields of two words, modulo 2^32. Each word has its
-/// own field width and signedness.
+/// Returns the dot product, modulo 2^32, of the first `count` bit fields of two words. Each word has its own
+/// field width in bits and its own signedness.
 pub(super) fn dot(words: [u32; 2], widths: [u32; 2], signed: [bool; 2], count: u32) -> u32 {
     let part = |word: usize, at: u32| {
         let up = 32 - widths[word];
@@ -154,7 +158,8 @@ mod tests {
     #[test]
     fn masks_and_fields_reach_to_the_end_of_the_word_and_no_further() {
         let cases = [
-            // Columns: position, length, result with clamped arguments, result with arguments modulo 32.
+            // Columns: position, length, expected mask with clamped arguments, expected mask with arguments
+            // modulo 32.
             (0, 0, 0, 0),
             (0, 32, u32::MAX, 0),
             (4, 3, 0x70, 0x70),
@@ -167,8 +172,8 @@ mod tests {
         for (position, length, clamped, wrapped) in cases {
             assert_eq!([true, false].map(|clamp| mask(position, length, clamp)), [clamped, wrapped]);
         }
-        // Columns: length, unsigned results, signed results; the length is clamped in the first and taken
-        // modulo 32 in the second of a pair.
+        // Columns: length, expected unsigned results, expected signed results. The first result of each pair
+        // is for the length clamped to 32, the second for the length modulo 32.
         let cases = [
             (0, [0, 0], [0, 0]),
             (4, [0xa, 0xa], [0xffff_fffa, 0xffff_fffa]),

@@ -15,17 +15,17 @@ pub struct CompareOp {
     pub cmp: Cmp,
     /// Type of both operands.
     pub ty: Type,
-    /// True if subnormal operands count as zero (`.f32`).
+    /// True if subnormal operands count as zeros: modifier `.ftz`.
     pub ftz: bool,
-    /// Logic operation that combines predicate `srcs[2]` with the result, and with its complement. `None` if
-    /// the result is used as it is.
+    /// Logic operation that combines the predicate `srcs[2]` with the result of the comparison, and with the
+    /// complement of the result. `None` if the result is used as it is.
     pub combine: Option<Logic>,
 }
 
 impl CompareOp {
-    /// Returns the lane masks for `dsts[0]` and `dsts[1]`. `holds` is the mask that [`compare`] returned.
-    /// `third` is the mask of predicate `srcs[2]`, already inverted if the operand is negated. It is ignored
-    /// if `combine` is `None`.
+    /// Returns the lane masks for the destination predicates `dsts[0]` and `dsts[1]`. `holds` is the mask of
+    /// lanes in which the comparison is true. `third` is the mask of predicate `srcs[2]`, already inverted if
+    /// that operand is negated. `third` is ignored if `combine` is `None`.
     #[inline]
     pub fn combine_masks(&self, holds: u64, third: u64) -> (u64, u64) {
         match self.combine {
@@ -36,7 +36,7 @@ impl CompareOp {
 }
 
 impl Logic {
-    /// Applies the operation to lane masks.
+    /// Applies the logic operation to two lane masks.
     #[inline]
     pub fn apply(self, a: u64, b: u64) -> u64 {
         match self {
@@ -99,8 +99,8 @@ fn no_such(op: &CompareOp) -> ! {
 /// If the type is wider than 32 bits, or packed.
 #[inline]
 pub fn compare32<const N: usize>(op: &CompareOp, a: &[u32; N], b: &[u32; N]) -> u64 {
-    // Integers are never unordered, so an operator that needs two tests is replaced by an equivalent one that
-    // needs one.
+    // Integers are never unordered. An operator that needs two comparisons is therefore replaced by an
+    // equivalent operator that needs one.
     let cmp = match op.cmp {
         Cmp::Ne if !op.ty.is_float() => Cmp::Neu,
         Cmp::Equ if !op.ty.is_float() => Cmp::Eq,
@@ -127,12 +127,12 @@ pub fn compare32<const N: usize>(op: &CompareOp, a: &[u32; N], b: &[u32; N]) -> 
     }
 }
 
-/// Returns the mask of lanes in which the comparison is true; `value` converts an operand. A relation that is
-/// true for unordered operands is the complement of the opposite ordered relation.
+/// Returns the mask of lanes in which the comparison is true; `value` decodes an operand. An operator that is
+/// true for unordered operands is computed as the complement of the opposite ordered operator.
 #[inline]
 fn relation<C: Copy, T: PartialOrd, const N: usize>(cmp: Cmp, a: &[C; N], b: &[C; N], value: impl Fn(C) -> T) -> u64 {
     let mask = |test: fn(&T, &T) -> bool| {
-        // Masks of 32 lanes use half as many host vectors as masks of 64.
+        // A mask of 32 lanes needs half as many vector registers of the host CPU as a mask of 64 lanes.
         let mut words = [0u32; 2];
         for i in 0..N {
             words[i / 32] |= if test(&value(a[i]), &value(b[i])) { 1 << (i % 32) } else { 0 };

@@ -35,7 +35,7 @@ fn row(ty: Type, a: u64, b: u64) -> String {
 #[test]
 fn every_relation_holds_exactly_where_it_should() {
     let single = |x: f32| u64::from(x.to_bits());
-    //                                                     EqNeLtLeGtGe, then unordered, num, nan
+    // Columns: Eq, Ne, Lt, Le, Gt, Ge; the same six operators, but true if unordered; Num; Nan.
     assert_eq!(row(Type::F32, single(1.0), single(2.0)), ".111...111..1.");
     assert_eq!(row(Type::F32, single(2.0), single(2.0)), "1..1.11..1.11.");
     assert_eq!(row(Type::F32, single(3.0), single(2.0)), ".1..11.1..111.");

@@ -1,12 +1,13 @@
-//! Faults of warp exchanges and barriers whose lanes do not execute together.
+//! Faults of warp exchanges and barriers that some lanes of a warp do not execute together with the others.
 
 use thiserror::Error;
 
-/// Reason why the lanes of a warp cannot execute an exchange with a member mask, or a barrier. The paths of a
+/// Reason why the lanes of a warp cannot execute a barrier, or an exchange with a member mask. The paths of a
 /// diverged warp cannot wait for each other, so each of these faults ends the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ConvergenceFault {
-    /// Some members have not exited, but do not execute the instruction with the same member mask.
+    /// Some lanes of the member mask have not exited, but do not execute the instruction together with the
+    /// others.
     #[error(
         "`{op}` names the members {members:#010x}, but the lanes {missing:#010x} of these do not execute it together \
          with the lanes {lanes:#010x}: paths of a diverged warp cannot wait for each other"
@@ -18,7 +19,7 @@ pub enum ConvergenceFault {
         lanes: u32,
         /// Member mask of the instruction.
         members: u32,
-        /// Members that execute other code or have another member mask.
+        /// Lanes of the member mask that execute other code or have another member mask.
         missing: u32,
     },
     /// Some lanes execute the instruction but are not in their member mask.
@@ -47,7 +48,7 @@ pub enum ConvergenceFault {
         /// Lanes of the warp that have not exited.
         live: u64,
     },
-    /// The lanes of a warp have different operands for one barrier.
+    /// The lanes of a warp arrive at a barrier with different operand values.
     #[error(
         "`{op}` with the {what} {value} in the lanes {lanes:#010x} of a warp and another in the lanes {others:#010x}: \
          a whole warp arrives at the same barrier"

@@ -18,15 +18,15 @@ pub struct ConvertOp {
     /// True if a float to float conversion rounds to an integral value (`.rni` and similar modes).
     /// Conversions to an integer type always round to an integral value.
     pub integral: bool,
-    /// True if a subnormal `.f32` operand or result becomes zero of the same sign.
+    /// True if a subnormal `.f32` operand or result becomes a zero of the same sign.
     pub ftz: bool,
     /// True if the result saturates: to the range of an integer type, or to `[0, 1]` for a float. Float to
     /// integer conversions always saturate.
     pub sat: bool,
     /// True if a negative result becomes +0 (`.tf32` and floats of at most 16 bits).
     pub relu: bool,
-    /// True if a number beyond the range of the result becomes the largest finite one (`.tf32` and floats of
-    /// at most 16 bits).
+    /// True if a number beyond the range of the result type becomes its largest finite number (`.tf32` and
+    /// floats of at most 16 bits).
     pub finite: bool,
 }
 
@@ -46,12 +46,12 @@ impl ConvertOp {
     }
 }
 
-/// Converts every lane.
+/// Converts the value of every lane.
 ///
-/// An integer result narrower than 32 bits is extended by its signedness to 32 bits, since its register may
-/// be wider than the type. A float outside the integer's range becomes the nearest end of that range. NaN
-/// becomes 0 if operand and result have fewer than 64 bits. Otherwise it becomes the integer with only the
-/// highest bit set (PTX ISA, `cvt`).
+/// An integer result narrower than 32 bits is sign or zero extended to 32 bits, since its register may be
+/// wider than the type. A float outside the range of the integer type becomes the nearest integer in that
+/// range. NaN becomes 0 if operand and result have fewer than 64 bits. Otherwise NaN becomes the integer with
+/// only the highest bit set (PTX ISA, `cvt`).
 #[inline]
 pub fn convert<const N: usize>(op: &ConvertOp, a: &[u64; N]) -> [u64; N] {
     if op.from.is_packed() {
@@ -83,7 +83,7 @@ fn range(ty: Type) -> (i128, i128) {
     if ty.is_signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
 }
 
-/// Returns the register bits of an integer result.
+/// Returns the bits that an integer result has in its register.
 #[inline]
 fn integer_bits(op: &ConvertOp, x: i128) -> u64 {
     let x = if op.sat {
@@ -95,7 +95,7 @@ fn integer_bits(op: &ConvertOp, x: i128) -> u64 {
     if op.to.bits() <= 32 { u64::from(x as u32) } else { x as u64 }
 }
 
-/// Returns the operand of a conversion from a float type, widened to double precision without rounding.
+/// Returns the floating-point operand of a conversion in double precision, which represents it exactly.
 #[inline]
 fn operand(op: &ConvertOp, x: u64) -> f64 {
     if op.from == Type::F64 {
@@ -119,7 +119,7 @@ fn round_integral(x: f64, rounding: Rounding) -> f64 {
     }
 }
 
-/// Converts a float to an integer within the range of the result type.
+/// Converts a float to an integer, clamped to the range of the result type.
 #[inline]
 fn to_integer(op: &ConvertOp, x: f64) -> i128 {
     let (low, high) = range(op.to);
@@ -156,9 +156,9 @@ fn float_to_float(op: &ConvertOp, x: f64) -> u64 {
     u64::from(single_bits(if op.ftz { flush(single) } else { single }))
 }
 
-/// Rounds a single to the 10 bits of fraction of `.tf32`: to nearest or toward zero.
+/// Rounds a single-precision number to `.tf32`, which has 10 fraction bits. Rounds to nearest or toward zero.
 fn round_tf32(op: &ConvertOp, x: f32) -> u32 {
-    /// Mask of the low fraction bits that `.tf32` lacks.
+    /// Mask of the low fraction bits of an `.f32` that a `.tf32` lacks.
     const CUT: u32 = 0x1fff;
     if x.is_nan() {
         return 0x7fff_ffff & !CUT;
@@ -175,8 +175,8 @@ fn round_tf32(op: &ConvertOp, x: f32) -> u32 {
     if op.relu && sign != 0 { 0 } else { sign | result }
 }
 
-/// Converts an integer to a float. The host rounds to nearest. For other rounding modes, the exact difference
-/// shows whether the host rounded in the wrong direction; if so, the result is the neighboring float.
+/// Converts an integer to a float. The host CPU rounds to nearest. For other rounding modes, the exact
+/// difference shows whether it rounded in the wrong direction; if so, the result is the neighboring float.
 fn from_integer(op: &ConvertOp, x: i128) -> u64 {
     let step = |nearest: i128| match op.rounding {
         Rounding::Nearest | Rounding::Away => 0,

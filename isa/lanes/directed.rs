@@ -9,7 +9,7 @@ use rustc_apfloat::{Float, Round, StatusAnd};
 use super::alu::{AluFn, AluOp};
 use crate::types::Rounding;
 
-/// Converts a rounding mode to that of the software implementation.
+/// Converts a rounding mode to the corresponding mode of the software floating-point library.
 pub(super) fn mode(rounding: Rounding) -> Round {
     match rounding {
         Rounding::Nearest => Round::NearestTiesToEven,
@@ -20,7 +20,7 @@ pub(super) fn mode(rounding: Rounding) -> Round {
     }
 }
 
-/// Computes an operation that `.f32` and `.f64` share; returns `None` for any other operation.
+/// Computes an operation that exists for both `.f32` and `.f64`; returns `None` for any other operation.
 fn apply<F: Float>(op: &AluOp, a: F, b: F, c: F, one: F) -> Option<F> {
     let round = mode(op.rounding);
     let StatusAnd { value, .. } = match op.f {
@@ -40,8 +40,9 @@ pub(super) fn single(op: &AluOp, a: f32, b: f32, c: f32) -> f32 {
     let soft = |x: f32| Single::from_bits(u128::from(x.to_bits()));
     let bits = |x: Single| f32::from_bits(x.to_bits() as u32);
     match op.f {
-        // A double-precision root has more than twice the digits of single precision. It is therefore a tie,
-        // or a single-precision number, only if it is exact, and rounding it a second time is correct.
+        // A square root in double precision has more than twice the digits of single precision. If it is a
+        // single-precision number, or a tie between two of them, it is exact. Rounding it a second time is
+        // therefore correct.
         AluFn::Sqrt => narrow(f64::from(a).sqrt(), op.rounding),
         _ => match apply(op, soft(a), soft(b), soft(c), soft(1.0)) {
             Some(value) => bits(value),
@@ -63,7 +64,7 @@ pub(super) fn double(op: &AluOp, a: f64, b: f64, c: f64) -> f64 {
     }
 }
 
-/// Rounds `x` to single precision in the given direction.
+/// Rounds `x` to single precision in the direction `rounding`.
 pub(super) fn narrow(x: f64, rounding: Rounding) -> f32 {
     let nearest = x as f32;
     if x.is_nan() {
@@ -80,7 +81,7 @@ pub(super) fn narrow(x: f64, rounding: Rounding) -> f32 {
     }
 }
 
-/// Returns the square root in double precision, rounded in the given direction.
+/// Returns the square root in double precision, rounded in the direction `rounding`.
 fn root(x: f64, rounding: Rounding) -> f64 {
     // Scale by an even power of two, so that the residual does not underflow.
     if x > 0.0 && x < 1e-200 {

@@ -11,25 +11,25 @@ pub const F32_NAN: u32 = 0x7fff_ffff;
 /// Canonical NaN, which `.f64` operations return.
 pub const F64_NAN: u64 = 0x7ff8_0000_0000_0000;
 
-/// Flushes a subnormal to a zero of the same sign; returns other values unchanged.
+/// Replaces a subnormal single by a zero of the same sign; returns other values unchanged.
 #[inline]
 pub(super) fn flush(x: f32) -> f32 {
     if x.is_subnormal() { 0f32.copysign(x) } else { x }
 }
 
-/// Flushes a subnormal to a zero of the same sign; returns other values unchanged.
+/// Replaces a subnormal double by a zero of the same sign; returns other values unchanged.
 #[inline]
 pub(super) fn flush_wide(x: f64) -> f64 {
     if x.is_subnormal() { 0f64.copysign(x) } else { x }
 }
 
-/// Returns the bits of a result, with a NaN made canonical.
+/// Returns the bits of a single-precision result; every NaN becomes the canonical NaN.
 #[inline]
 pub(super) fn single_bits(x: f32) -> u32 {
     if x.is_nan() { F32_NAN } else { x.to_bits() }
 }
 
-/// Returns the bits of a result, with a NaN made canonical.
+/// Returns the bits of a double-precision result; every NaN becomes the canonical NaN.
 #[inline]
 pub(super) fn double_bits(x: f64) -> u64 {
     if x.is_nan() { F64_NAN } else { x.to_bits() }
@@ -52,7 +52,7 @@ pub(super) fn single<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N]
     if op.signs != SignHandling::Kept {
         return extremum(op, &a, &b);
     }
-    // Sign operations only change the sign bit and leave a NaN unchanged.
+    // These operations change only the sign bit, even that of a NaN, which is not made canonical.
     match op.f {
         AluFn::Abs => return from_fn(|i| C::wrap(a[i].to_bits() & 0x7fff_ffff)),
         AluFn::Neg => return from_fn(|i| C::wrap(a[i].to_bits() ^ 0x8000_0000)),
@@ -68,14 +68,14 @@ pub(super) fn single<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N]
         r = r.map(flush);
     }
     if op.sat {
-        // The comparison is false for NaN and for -0, so that both become +0.
+        // `x > 0.0` is false for NaN and for -0, so both become +0.
         r = r.map(|x| if x > 0.0 { x.min(1.0) } else { 0.0 });
     }
     from_fn(|i| C::wrap(single_bits(r[i])))
 }
 
-/// Returns the minimum or maximum of the operands' magnitudes. Under [`SignHandling::Product`], the result
-/// gets the product of the operands' signs, unless it is NaN.
+/// Returns the minimum or maximum of the magnitudes of `a` and `b`. Under [`SignHandling::Product`], the
+/// result gets the product of the operands' signs, unless it is NaN.
 #[inline(never)]
 fn extremum<C: Cell, const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N]) -> [C; N] {
     let magnitudes = single_nearest(op, &a.map(f32::abs), &b.map(f32::abs), a);
@@ -98,7 +98,7 @@ pub(super) fn pair<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[
 
 #[inline(always)]
 fn single_nearest<const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N], c: &[f32; N]) -> [f32; N] {
-    // `.approx` functions are computed in double precision and rounded to single.
+    // `.approx` functions are computed in double precision and then rounded to single precision.
     let through_double = |f: fn(f64) -> f64| from_fn(|i| f(f64::from(a[i])) as f32);
     match op.f {
         AluFn::Add => from_fn(|i| a[i] + b[i]),
@@ -123,18 +123,19 @@ fn single_nearest<const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N], c: &[f
     }
 }
 
-/// Computes `div.approx`: the quotient, except where the reciprocal of `b` is subnormal. There the result is
+/// Computes `div.approx`, the quotient `a / b`. If the reciprocal of `b` is subnormal, the result is instead
 /// zero, or NaN if `a` is infinite (PTX ISA, `div`).
 #[inline]
 fn divide_approximately(a: f32, b: f32) -> f32 {
-    /// Largest divisor with a normal reciprocal: 2^126.
+    /// Largest divisor whose reciprocal is a normal number: 2^126.
     const LARGEST: f32 = 1.0 / f32::MIN_POSITIVE;
     if b.is_finite() && b.abs() > LARGEST { a * 0f32.copysign(b) } else { a / b }
 }
 
-/// Computes a fused multiply-add. The product of two singles is exact in double precision. The double sum,
-/// rounded to single, is therefore correct unless that sum is a tie between two singles or the result is
-/// subnormal. These cases are rare, so one such lane makes all lanes use the host's slow fused operation.
+/// Computes a fused multiply-add. The product of two singles is exact in double precision. The sum is
+/// computed in double precision and rounded to single. This is correct unless the sum is a tie between two
+/// singles or the result is subnormal. If any lane has such a rare case, all lanes use the slow fused
+/// operation of the host CPU.
 #[inline]
 fn fma<const N: usize>(a: &[f32; N], b: &[f32; N], c: &[f32; N]) -> [f32; N] {
     const TIE: u64 = 1 << 28;
@@ -148,7 +149,7 @@ fn fma<const N: usize>(a: &[f32; N], b: &[f32; N], c: &[f32; N]) -> [f32; N] {
     if doubt { from_fn(|i| a[i].mul_add(b[i], c[i])) } else { sums.map(|sum| sum as f32) }
 }
 
-/// Returns the smaller operand; prefers a number to a NaN and -0 to +0.
+/// Returns the smaller operand. A number is preferred to a NaN, and -0 to +0.
 #[inline]
 fn minimum(a: f32, b: f32) -> f32 {
     if a.is_nan() || b < a {

@@ -25,7 +25,7 @@ pub(crate) fn widen(x: u16) -> f32 {
     f32::from_bits(sign | magnitude)
 }
 
-/// Returns the exact value of the bits `x` of type `ty`, which has at most 16 bits.
+/// Returns the exact value of a float of type `ty` with at most 16 bits, which has the bits `x`.
 pub(super) fn value(ty: Type, x: u16) -> f64 {
     match ty {
         Type::Bf16 => f64::from(f32::from_bits(u32::from(x) << 16)),
@@ -38,8 +38,8 @@ pub(super) fn value(ty: Type, x: u16) -> f64 {
     }
 }
 
-/// Rounds a double to type `ty` of at most 16 bits. If `finite`, numbers beyond the range become the largest
-/// finite number.
+/// Rounds a double to the floating-point type `ty`, which has at most 16 bits. If `finite` is true, numbers
+/// beyond the range become the largest finite number.
 pub(super) fn round(ty: Type, x: f64, rounding: Rounding, finite: bool) -> u16 {
     fn to<F: Float>(x: f64, rounding: Rounding) -> u16
     where
@@ -87,7 +87,7 @@ fn fma<F: Float>([a, b, c]: [u16; 3], rounding: Rounding) -> u16 {
     if sum.is_nan() { NAN } else { sum.to_bits() as u16 }
 }
 
-/// Clamps a 16-bit float to the range from 0 to 1; NaN and -0 become +0.
+/// Clamps a 16-bit float to the range from 0 to 1; negative numbers, -0 and NaN become +0.
 pub(super) fn clamp_unit(ty: Type, x: u16) -> u16 {
     let (one, infinity) = if ty == Type::Bf16 { (0x3f80, 0x7f80) } else { (0x3c00, 0x7c00) };
     if x <= one {
@@ -99,7 +99,7 @@ pub(super) fn clamp_unit(ty: Type, x: u16) -> u16 {
     }
 }
 
-/// Returns +0 for a number whose sign bit is set, otherwise `x`; NaN is unchanged.
+/// Returns +0 for a number whose sign bit is set; returns other numbers and NaN unchanged.
 pub(super) fn rectify(ty: Type, x: u16) -> u16 {
     let is_negative = x >> (ty.bits() - 1) & 1 != 0;
     if is_negative && !value(ty, x).is_nan() { 0 } else { x }
@@ -198,7 +198,8 @@ mod tests {
     #[test]
     fn sums_round_once_in_the_direction_asked_for() {
         let add = |rounding| AluOp { rounding, ..AluOp::new(AluFn::Add, Type::F16) };
-        // The sum of 1 and the smallest half is just above 1.
+        // 1 plus the smallest half-precision number is just above 1: 1 if rounded to nearest, its successor
+        // if rounded up.
         assert_eq!(alu(&add(Rounding::Nearest), &[0x3c00], &[1], &[0]), [0x3c00]);
         assert_eq!(alu(&add(Rounding::Up), &[0x3c00], &[1], &[0]), [0x3c01]);
         let fma = AluOp::new(AluFn::Fma, Type::F16);
@@ -231,7 +232,8 @@ mod tests {
         assert_eq!(from_integer(70_000, Rounding::Nearest), 0x7c00);
     }
 
-    /// Returns the value of the bits of a type, computed from the definition of the format.
+    /// Returns the value of a float of type `ty` with the bits `bits`, computed from the definition of the
+    /// format.
     fn compute_defined(ty: Type, bits: u16) -> f64 {
         let (exponent_bits, fraction_bits) = match ty {
             Type::F16 => (5, 10),
@@ -268,14 +270,14 @@ mod tests {
         }
     }
 
-    /// Returns the bits of the value of type `ty` that is nearest to `sum + rest`, with ties to even. `rest`
-    /// is less than half a unit in the last place of `sum`. Performs a binary search over the values of the
-    /// type, which are in the order of their bits.
+    /// Returns the bits of the number of type `ty` that is nearest to the exact `sum + rest`, with ties to
+    /// even. `rest` is less than half a unit in the last place of `sum`. Performs a binary search over the
+    /// numbers of the type, which increase with their bits.
     fn nearest(ty: Type, sum: f64, rest: f64) -> u16 {
         let sign = u16::from(sum.is_sign_negative()) << (ty.bits() - 1);
         let (sum, rest) = (sum.abs(), rest * sum.signum());
         let infinity = if ty == Type::Bf16 { 0x7f80 } else { 0x7c00 };
-        // Infinity counts as the number that would follow the largest finite one.
+        // For rounding, infinity has the value of the number that would follow the largest finite one.
         let place = |bits: u16| match bits {
             bits if bits >= infinity => 2.0 * compute_defined(ty, infinity - 1) - compute_defined(ty, infinity - 2),
             bits => compute_defined(ty, bits),
@@ -292,7 +294,7 @@ mod tests {
 
     #[test]
     fn arithmetic_rounds_once_to_the_nearest_and_keeps_subnormals() {
-        // Random numbers of all magnitudes, including ties and neighbors of ties.
+        // Pseudo-random operands of all magnitudes, including ties and neighbors of ties.
         let mut state = 1u64;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -304,13 +306,13 @@ mod tests {
             let mut seen = 0;
             for _ in 0..20_000 {
                 let (a, c) = (next(), next());
-                // Half of the pairs are numbers close to each other.
+                // In half of the pairs of operands, the two numbers are close to each other.
                 let b = if next() % 2 == 0 { next() } else { a ^ next() >> 7 };
                 let [x, y, z] = [a, b, c].map(|bits| compute_defined(ty, bits));
                 if [x, y, z].iter().any(|x| !x.is_finite()) {
                     continue;
                 }
-                // Rounding error of a sum in double precision (Knuth's two-sum).
+                // Returns a sum and its rounding error in double precision (Knuth's two-sum).
                 let sum = |x: f64, y: f64| {
                     let sum = x + y;
                     let part = sum - x;
@@ -332,14 +334,15 @@ mod tests {
     #[test]
     fn results_that_are_no_numbers_are_canonical_and_relu_keeps_them() {
         let bf16 = |f, relu| AluOp { relu, ..AluOp::new(f, Type::Bf16) };
-        // Invalid operations: infinity minus infinity, infinity times 0, and infinity times 1 minus infinity.
+        // Invalid operations, whose result is NaN: infinity - infinity, infinity * 0, infinity * 1 -
+        // infinity.
         let (infinity, minus) = (0x7f80, 0xff80);
         for relu in [false, true] {
             assert_eq!(alu(&bf16(AluFn::Add, relu), &[infinity], &[minus], &[0]), [0x7fff]);
             assert_eq!(alu(&bf16(AluFn::Mul, relu), &[infinity], &[0], &[0]), [0x7fff]);
             assert_eq!(alu(&bf16(AluFn::Fma, relu), &[infinity], &[0x3f80], &[minus]), [0x7fff]);
         }
-        // 1 * -2 + 1, without and with relu, and a product that underflows to -0, with relu.
+        // 1 * -2 + 1 is -1, or 0 with relu. A product that underflows to -0 becomes +0 with relu.
         assert_eq!(alu(&bf16(AluFn::Fma, false), &[0x3f80], &[0xc000], &[0x3f80]), [0xbf80]);
         assert_eq!(alu(&bf16(AluFn::Fma, true), &[0x3f80], &[0xc000], &[0x3f80]), [0]);
         assert_eq!(alu(&bf16(AluFn::Fma, true), &[0x8001], &[1], &[0x8000]), [0]);

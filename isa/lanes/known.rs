@@ -1,6 +1,6 @@
-//! Specialized loops for frequent operations. An instruction looks up its loop once, instead of decoding the
-//! operation at each execution. Each loop computes [`super::alu32`] or [`alu_pair`] for a constant operation,
-//! which the compiler reduces to plain arithmetic.
+//! Specialized loops over the lanes for frequent operations. An instruction looks up its loop once, instead
+//! of decoding the operation at each execution. Each loop computes [`super::alu32`] or [`alu_pair`] for a
+//! constant operation, which the compiler reduces to plain arithmetic.
 
 use super::alu::{AluFn, AluOp, word};
 use super::pair::{Pair, PairMut, alu_pair};
@@ -9,21 +9,22 @@ use crate::types::Type;
 /// One 32-bit word per lane.
 type Row<const N: usize> = [u32; N];
 
-/// Specialized loop; the variant gives the number and width of operands and results. All lanes are written.
+/// Specialized loop, which computes all lanes. The variant gives the number and width of operands and
+/// results.
 #[derive(Clone, Copy, Debug)]
 pub enum Loop<const N: usize> {
-    /// Loop that computes one word from two words.
+    /// Loop that computes a 32-bit result from two 32-bit operands.
     Two(fn(&Row<N>, &Row<N>, &mut Row<N>)),
-    /// Loop that computes one word from three words.
+    /// Loop that computes a 32-bit result from three 32-bit operands.
     Three(fn(&Row<N>, &Row<N>, &Row<N>, &mut Row<N>)),
-    /// Loop that computes both words of a product from two words.
+    /// Loop that computes both words of a 64-bit product from two 32-bit operands.
     Product(fn(&Row<N>, &Row<N>, PairMut<'_, N>)),
-    /// Loop that computes both words of a result from two pairs of words.
+    /// Loop that computes both words of a 64-bit result from two 64-bit operands.
     Pairs(fn(Pair<'_, N>, Pair<'_, N>, PairMut<'_, N>)),
 }
 
 impl AluOp {
-    /// Returns the specialized loop of this operation, or `None` if it is rare or has modifiers.
+    /// Returns the specialized loop of this operation, or `None` if the operation is rare or has modifiers.
     #[must_use]
     pub fn known<const N: usize>(&self) -> Option<Loop<N>> {
         use AluFn::*;

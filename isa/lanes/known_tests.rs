@@ -22,7 +22,8 @@ const FUNCTIONS: [AluFn; 12] = [
 ];
 const TYPES: [Type; 8] = [Type::U32, Type::S32, Type::B32, Type::F32, Type::U64, Type::S64, Type::B64, Type::F64];
 
-/// Runs the specialized loop of `op`, if it has one, and returns the joined results.
+/// Runs the specialized loop of `op` on 64-bit operands and returns its results, or `None` if `op` has no
+/// specialized loop.
 fn run(op: &AluOp, [a, b, c]: [[u64; LANES]; 3]) -> Option<[u64; LANES]> {
     let low = |x: [u64; LANES]| x.map(|x| x as u32);
     let high = |x: [u64; LANES]| x.map(|x| (x >> 32) as u32);

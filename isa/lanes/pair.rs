@@ -1,6 +1,6 @@
-//! Operations on 64-bit lanes in the layout of 32-bit registers: one row of low words and one row of high
-//! words. Common operations of address arithmetic work on the rows directly. Other operations join the
-//! halves, compute, and split the result.
+//! Operations on 64-bit lanes whose values are in 32-bit registers: one array holds the low words of all
+//! lanes, another the high words. Common address arithmetic works on these arrays directly. Other operations
+//! join the words of each lane, compute, and split the result.
 
 use super::{AluFn, AluOp, CompareOp, ConvertOp, alu, compare, convert};
 
@@ -103,8 +103,8 @@ fn sub<const N: usize>(a: Pair<'_, N>, b: Pair<'_, N>, low: &mut [u32; N], high:
     }
 }
 
-/// Computes the 64-bit product of two 32-bit words. If `signed`, the unsigned product is corrected: for each
-/// negative operand, the other operand is subtracted from the high word.
+/// Computes the 64-bit product of two 32-bit words in every lane. If `signed` is true, the unsigned product
+/// is corrected: for each negative operand, the other operand is subtracted from the high word.
 #[inline]
 fn product<const N: usize>(signed: bool, a: &[u32; N], b: &[u32; N], low: &mut [u32; N], high: &mut [u32; N]) {
     for lane in 0..N {

@@ -9,7 +9,7 @@ fn halves(values: [u64; LANES]) -> ([u32; LANES], [u32; LANES]) {
     (values.map(|value| value as u32), values.map(|value| (value >> 32) as u32))
 }
 
-/// Runs `f` on split operands and joins its results.
+/// Splits 64-bit operands into words, runs `f` on them, and joins the words of its results.
 fn split<const K: usize>(
     operands: [[u64; LANES]; K],
     f: impl FnOnce([Pair<'_, LANES>; K], &mut PairMut<'_, LANES>),

@@ -1,9 +1,9 @@
-//! Video instructions: one operation on the bytes, halves or whole of two words (PTX ISA, "SIMD Video
-//! Instructions" and "Scalar Video Instructions").
+//! Video instructions: one operation on the bytes, the 16-bit halves or the whole of two words (PTX ISA,
+//! "SIMD Video Instructions" and "Scalar Video Instructions").
 
 use crate::types::Cmp;
 
-/// Function of the elements `a` and `b`, computed exactly.
+/// Function of two elements `a` and `b`, computed without overflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SimdFn {
     /// `a + b`.
@@ -22,10 +22,10 @@ pub enum SimdFn {
     Compare(Cmp),
 }
 
-/// SIMD operation on the elements of words.
+/// SIMD operation on the corresponding elements of two words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SimdOp {
-    /// Function of each pair of elements.
+    /// Function that is applied to each pair of corresponding elements.
     pub f: SimdFn,
     /// Width of an element in bits: 8, 16 or 32.
     pub bits: u8,
@@ -33,12 +33,12 @@ pub struct SimdOp {
     pub a: bool,
     /// True if the elements of `b` are signed.
     pub b: bool,
-    /// True if the results and `c` are summed, instead of placed in the elements of the result.
+    /// True if the results of all elements and `c` are added up, instead of being placed in the result word.
     pub sum: bool,
 }
 
-/// Computes `op` on words. `clamp` is `Some(signed)` if each result saturates to the range of a signed or
-/// unsigned element.
+/// Computes `op` on the words `a` and `b`. If `clamp` is `Some(true)`, each result saturates to the range of
+/// a signed element; if `Some(false)`, of an unsigned one.
 pub(super) fn simd(op: SimdOp, clamp: Option<bool>, a: u32, b: u32, c: u32) -> u32 {
     let bits = u32::from(op.bits);
     let mask = u32::MAX >> (32 - bits);
@@ -93,7 +93,7 @@ mod tests {
     fn saturated_parts_stay_in_their_range() {
         assert_eq!(simd(BYTES, Some(false), 0xff01_80ff, 0x0102_8001, 0), 0xff03_ffff);
         let signed = SimdOp { a: true, b: true, ..BYTES };
-        // Elements, highest first: 127 + 1, -128 - 1, 1 - 1, -1 + 0.
+        // Sums of the elements, highest element first: 127 + 1, -128 - 1, 1 - 1, -1 + 0.
         assert_eq!(simd(signed, Some(true), 0x7f80_01ff, 0x01ff_ff00, 0), 0x7f80_00ff);
         let minus = SimdOp { f: SimdFn::Sub, bits: 32, ..BYTES };
         assert_eq!(simd(minus, Some(false), 1, 2, 0), 0);
@@ -102,8 +102,8 @@ mod tests {
     #[test]
     fn averages_round_away_from_zero_and_differences_have_no_sign() {
         let average = SimdOp { f: SimdFn::Average, a: true, b: true, ..BYTES };
-        // Elements, highest first: (1 + 2) / 2 rounds up, (-1 - 2) / 2 down, (-1 + 1) / 2 and (5 + 5) / 2 are
-        // exact.
+        // Averages of the elements, highest element first: (1 + 2) / 2 rounds up and (-1 - 2) / 2 rounds
+        // down. (-1 + 1) / 2 and (5 + 5) / 2 are exact.
         assert_eq!(simd(average, None, 0x01ff_ff05, 0x02fe_0105, 0), 0x02fe_0005);
         let distance = SimdOp { f: SimdFn::Difference, sum: true, ..BYTES };
         assert_eq!(simd(distance, None, 0x0a00_ff01, 0x0005_0003, 100), 100 + 10 + 5 + 255 + 2);

@@ -1,4 +1,4 @@
-//! Matrix products, computed one step at a time.
+//! Matrix products. Each call computes one of the steps into which an instruction is divided.
 
 use super::float::F32_NAN;
 use super::half::{narrow, value as small_float, widen};
@@ -8,11 +8,11 @@ use crate::types::{Rounding, Type};
 /// One 32-bit word per lane.
 type Row = [u32; 32];
 
-/// Number of elements of the largest factor: 16 x 32.
+/// Number of elements of the largest factor (A or B) of an instruction: 16 x 32.
 const ELEMENTS: usize = 512;
 
-/// Computes one step of a matrix product in all lanes of a warp. Reads registers of A, B and C and returns
-/// registers of D; registers that the step does not use are ignored.
+/// Computes one step of a matrix product D = A B + C in all lanes of a warp. Reads registers of A, B and C
+/// and returns registers of D. Registers that the step does not use are ignored.
 ///
 /// An element of D is the element of C plus the dot product of a row of A and a column of B. Products are
 /// exact and are added in the order of the columns of A. Each sum is rounded to the nearest `.f32`,
@@ -33,7 +33,8 @@ pub fn tensor(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 
                 let column = depth * line(form.extent[1], place.product, place.column);
                 let pairs = rows[row..row + depth].iter().zip(&columns[column..column + depth]);
                 *to |= match sum {
-                    // Products of 8-bit integers are exact in single precision.
+                    // The products of 8-bit integers are computed in single precision, which represents them
+                    // exactly.
                     Sum::S32 { saturates } => {
                         let dot: i64 = pairs.map(|(a, b)| (a * b) as i64).sum();
                         encode_integer(i64::from(*from as i32) + dot, saturates)
@@ -49,7 +50,7 @@ pub fn tensor(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 
     d
 }
 
-/// Returns the rows of A and the columns of B, in consecutive slices.
+/// Returns the elements of A and B. The elements of each row of A, and of each column of B, are consecutive.
 fn factors(op: &TensorOp, a: [&Row; 2], b: [&Row; 2]) -> [[f32; ELEMENTS]; 2] {
     let &TensorOp { form: form @ Form { extent: [m, n, k], a: in_a, b: in_b, .. }, factors, .. } = op;
     let (depth, per, bits) = (usize::from(*k), form.per_register(), u32::from(form.factor_bits));
@@ -76,7 +77,8 @@ fn factors(op: &TensorOp, a: [&Row; 2], b: [&Row; 2]) -> [[f32; ELEMENTS]; 2] {
     [rows, columns]
 }
 
-/// Returns the index of a row or column, numbered across all products of the instruction.
+/// Returns the index of row or column `at` of product `product`, if each product has `lines` of them. The
+/// count runs over all products of the instruction.
 fn line(lines: u8, product: u8, at: u8) -> usize {
     usize::from(product) * usize::from(lines) + usize::from(at)
 }
@@ -93,7 +95,7 @@ fn value(factor: Factor, bits: u32) -> f32 {
     }
 }
 
-/// Returns a floating-point element of a register of C.
+/// Returns the floating-point element at index `part` of a register of C.
 fn read(sum: Sum, word: u32, part: u32) -> f32 {
     match sum {
         Sum::F16 => widen((word >> (16 * part)) as u16),
@@ -105,7 +107,7 @@ fn encode_integer(sum: i64, saturates: bool) -> u32 {
     if saturates { sum.clamp(i32::MIN.into(), i32::MAX.into()) as u32 } else { sum as u32 }
 }
 
-/// Returns a floating-point element, shifted to its position in a register of D.
+/// Returns the bits of a floating-point element, shifted to position `part` in a register of D.
 fn encode(sum: Sum, value: f32, part: u32) -> u32 {
     match sum {
         Sum::F16 => u32::from(narrow(value.into(), Rounding::Nearest)) << (16 * part),

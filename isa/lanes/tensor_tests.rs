@@ -13,7 +13,7 @@ fn bits(random: u64, factor: Factor) -> u32 {
     let infinity = match factor {
         Factor::F16 => 0x7c00,
         Factor::Bf16 => 0x7f80,
-        // The low 13 bits of a `.tf32` register are random, since they must not affect the result.
+        // The low 13 bits of a `.tf32` register are random, to check that they do not affect the result.
         Factor::Tf32 => return bits(random, Factor::Bf16) << 16 | (random >> 44) as u32 & 0xffff,
         Factor::E4m3 | Factor::E5m2 | Factor::S8 | Factor::U8 => return (random >> 32) as u32 & 0xff,
     };
@@ -24,14 +24,14 @@ fn bits(random: u64, factor: Factor) -> u32 {
         2 if random >> 40 & 7 == 0 => infinity,
         3 if random >> 40 & 7 == 0 => infinity + 1 + (random >> 32) as u32 % 9,
         4 => infinity - 1,
-        // Numbers near one, so that sums cancel.
+        // Numbers near one, so that the terms of a sum often cancel.
         5..16 => infinity / 2 + (random >> 32) as u32 % 64,
         _ => (random >> 32) as u32 % infinity,
     }
 }
 
-/// Returns the row and column of element `i` of a lane of A, B or C, by the PTX ISA. For m8n8k4, row and
-/// column are relative to the product that the lane computes.
+/// Returns the row and column of element `i` that a lane holds of matrix A, B or C, according to the PTX ISA.
+/// For m8n8k4, they are relative to the product that the lane computes.
 fn at(form: &Form, which: char, sum: Sum, lane: usize, i: usize) -> [usize; 2] {
     let (group, within) = (lane >> 2, lane % 4);
     let high = 4 * usize::from(lane >= 16);
@@ -69,14 +69,15 @@ fn at(form: &Form, which: char, sum: Sum, lane: usize, i: usize) -> [usize; 2] {
     }
 }
 
-/// Returns the index of the m8n8k4 product that a lane computes.
+/// Returns which of the products of an m8n8k4 instruction a lane computes.
 fn product(form: &Form, lane: usize) -> usize {
     if form.shape == "m8n8k4" { lane % 16 / 4 } else { 0 }
 }
 
 type Matrices = Vec<Vec<Vec<u32>>>;
 
-/// Returns the registers of a fragment, filled from matrices, with `per` elements in each register.
+/// Returns the registers of a fragment, filled with the elements of the matrices. Each register holds `per`
+/// elements.
 fn fragment(form: &Form, which: char, sum: Sum, per: usize, count: usize, matrices: &Matrices) -> Vec<Row> {
     let mut registers = vec![[0; 32]; count / per];
     for (lane, i) in (0..32).flat_map(|lane| (0..count).map(move |i| (lane, i))) {
@@ -86,7 +87,7 @@ fn fragment(form: &Form, which: char, sum: Sum, per: usize, count: usize, matric
     registers
 }
 
-/// Computes all steps of a product on fragments.
+/// Computes all steps of a matrix product on the registers of A, B and C, and returns the registers of D.
 fn compute_steps(form: &'static Form, factors: [Factor; 2], sum: Sum, [a, b, c]: [&[Row]; 3]) -> Vec<Row> {
     let mut d = vec![[0; 32]; c.len()];
     for step in form.steps(factors, sum) {
@@ -102,8 +103,8 @@ fn compute_steps(form: &'static Form, factors: [Factor; 2], sum: Sum, [a, b, c]:
     d
 }
 
-/// Returns `c` plus the products of a row and a column, computed with IEEE 754 operations in software, or with
-/// wide integers.
+/// Returns `c` plus the dot product of a row and a column. Computes it with IEEE 754 operations in software,
+/// or with wide integers.
 fn compute_expected([a, b]: [Factor; 2], sum: Sum, c: u32, pairs: impl Iterator<Item = (u32, u32)>) -> u32 {
     let single = |factor: Factor, bits: u32| match factor {
         Factor::F16 => Half::from_bits(bits.into()).convert(&mut false).value,
@@ -156,7 +157,7 @@ fn check(form: &'static Form, factors: [Factor; 2], sum: Sum, seed: u64) {
     let c = random_matrices(&mut random, count, [m, n], |random| match sum {
         Sum::F16 => bits(random, Factor::F16),
         Sum::F32 => bits(random, Factor::Bf16) << 16 | (random >> 48) as u32,
-        // Near the ends of the range, so that sums wrap around or saturate.
+        // Integers of C near the ends of the 32-bit range, so that sums wrap around or saturate.
         Sum::S32 { .. } => ((random >> 32) as u32 >> 8).wrapping_add(0x7fff_0000 + (random as u32 & 0x1_0000)),
     });
     let per = sum.per_register() as usize;
@@ -203,8 +204,8 @@ proptest! {
     }
 }
 
-/// Returns one element of D of m16n8k16 for rows and columns that begin with the given numbers and are padded
-/// with zeros.
+/// Returns an element of D of the shape m16n8k16. All rows of A begin with the numbers `a`, all columns of B
+/// with the numbers `b`; the other elements are zero.
 fn element(factor: Factor, c: f32, a: &[u16], b: &[u16]) -> f32 {
     let form = &FORMS[5];
     let padded = |all: &[u16], at: usize| all.get(at).copied().unwrap_or(0).into();
@@ -220,23 +221,24 @@ fn element(factor: Factor, c: f32, a: &[u16], b: &[u16]) -> f32 {
 #[test]
 fn products_are_exact_and_each_sum_is_rounded_in_the_order_of_the_columns() {
     let f16 = |c, a: &[u16], b: &[u16]| element(Factor::F16, c, a, b);
-    // The smallest half is 2^-24; its square must be exact.
+    // The smallest half-precision number is 2^-24; its square must be exact.
     assert_eq!(f16(0.0, &[1], &[1]), 2f32.powi(-48));
-    // Each 1 is lost when added to 2^24; the sum would grow if the ones were added to one another first.
+    // Each 1 is lost when it is added to 2^24 in single precision. If the ones were first added to one
+    // another, the sum would grow.
     assert_eq!(f16(2f32.powi(24), &[0x3c00; 16], &[0x3c00; 16]), 2f32.powi(24));
     assert_eq!(f16(0.0, &[0x7bff, 0x7bff], &[0x7bff, 0xfbff]), 0.0);
-    // The square of the smallest half is lost when added to 1, but not when added after the 1 has been
-    // subtracted.
+    // The square of the smallest half-precision number is lost when it is added to 1. It is not lost if the 1
+    // is subtracted first.
     assert_eq!(f16(1.0, &[1, 0xbc00], &[1, 0x3c00]), 0.0);
     assert_eq!(f16(1.0, &[0xbc00, 1], &[0x3c00, 1]), 2f32.powi(-48));
 }
 
 #[test]
 fn a_product_of_bf16_beyond_a_single_counts_before_it_is_rounded() {
-    // 2^127 times 2 is beyond the range of a single, but the sum with -`f32::MAX` is not.
+    // 2^127 * 2 is beyond the range of single precision, but its sum with -`f32::MAX` is not.
     assert_eq!(element(Factor::Bf16, -f32::MAX, &[0x7f00], &[0x4000]), 2f32.powi(104));
     assert_eq!(element(Factor::Bf16, 0.0, &[0x7f00], &[0x4080]), f32::INFINITY);
-    // Subnormals are kept.
+    // Subnormal products and sums are not flushed to zero.
     assert_eq!(element(Factor::Bf16, f32::from_bits(1), &[1], &[0x3f80]).to_bits(), 0x1_0001);
 }
 

@@ -5,15 +5,15 @@ use std::array::from_fn;
 use super::alu::{AluOp, alu};
 use crate::types::Type;
 
-/// Exchange between the lanes of a warp in which the instruction is active. The last source of a `.sync` form
-/// is a mask of members. Lanes with the same mask exchange values among themselves. All members that have not
-/// exited must be active, otherwise the launch ends with a [`super::ConvergenceFault`].
+/// Exchange between the lanes of a warp in which the instruction is active. The last source operand of a
+/// `.sync` form is a mask of members. Lanes with the same mask exchange values among themselves. All members
+/// that have not exited must be active, otherwise the launch ends with a [`super::ConvergenceFault`].
 ///
 /// | form        | results                                    | sources |
 /// |-------------|--------------------------------------------|---------|
-/// | `Shuffle`   | value, predicate: source lane in range     | value, lane or distance, clamp and segment, members |
+/// | `Shuffle`   | value; predicate: is source lane in range? | value, lane or distance, clamp and segment, members |
 /// | `Vote`      | predicate; for `Ballot` a 32-bit mask      | predicate, members |
-/// | `ActiveMask`| 32-bit mask of the lanes that take part    | none |
+/// | `ActiveMask`| 32-bit mask of the active lanes            | none |
 /// | `Match`     | mask; with `all` also a predicate          | value, members |
 /// | `Reduce`    | value                                      | value, members |
 /// | `Sync`      | none                                       | members |
@@ -21,7 +21,7 @@ use crate::types::Type;
 pub enum WarpOp {
     /// Copies a 32-bit word from another lane.
     Shuffle {
-        /// Computation of the source lane.
+        /// Rule that gives the source lane of each lane.
         mode: ShuffleMode,
         /// True if the instruction has a member mask.
         sync: bool,
@@ -35,9 +35,9 @@ pub enum WarpOp {
     },
     /// Returns the mask of active lanes.
     ActiveMask,
-    /// Returns the mask of the lanes with the same value.
+    /// Returns, for each lane, the mask of lanes that have the same value.
     Match {
-        /// True if all lanes must have the same value; otherwise the mask is 0.
+        /// True if all lanes must have the same value; if they differ, the mask is 0.
         all: bool,
         /// Type of the value: 32 or 64 bits.
         ty: Type,
@@ -48,16 +48,16 @@ pub enum WarpOp {
     Sync,
 }
 
-/// Computation of the source lane of a shuffle.
+/// Rule that gives the source lane of each lane in a shuffle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShuffleMode {
-    /// Lane number minus the operand.
+    /// The source lane is the lane's own number minus the operand.
     Up,
-    /// Lane number plus the operand.
+    /// The source lane is the lane's own number plus the operand.
     Down,
-    /// Lane number XOR the operand.
+    /// The source lane is the lane's own number XOR the operand.
     Butterfly,
-    /// Lane whose number within the segment is the operand.
+    /// The operand is the number of the source lane within the segment.
     Index,
 }
 
@@ -101,16 +101,16 @@ impl WarpOp {
     }
 }
 
-/// Source operands of all lanes: a value, two words, and the lane mask of a predicate.
+/// Source operands of an exchange, for all lanes of the warp.
 #[derive(Clone, Copy, Debug)]
 pub struct WarpInputs<'a> {
-    /// Values of `srcs[0]`, if it is not a predicate.
+    /// Value of operand `srcs[0]` in each lane, if it is not a predicate.
     pub a: &'a [u64; 32],
-    /// Values of `srcs[1]`.
+    /// Value of operand `srcs[1]` in each lane.
     pub b: &'a [u32; 32],
-    /// Values of `srcs[2]`.
+    /// Value of operand `srcs[2]` in each lane.
     pub c: &'a [u32; 32],
-    /// Lane mask of `srcs[0]`, if it is a predicate.
+    /// Mask of the lanes in which operand `srcs[0]` is true, if it is a predicate.
     pub pred: u32,
 }
 
@@ -119,12 +119,12 @@ pub struct WarpInputs<'a> {
 pub struct WarpResult {
     /// Value of the register result in each lane.
     pub values: [u64; 32],
-    /// Lane mask of the predicate result.
+    /// Mask of the lanes in which the predicate result is true.
     pub preds: u32,
 }
 
-/// Computes an exchange between the lanes of `active`. The results of inactive lanes are undefined. A shuffle
-/// from an inactive lane returns the lane's own value.
+/// Computes an exchange between the lanes of the mask `active`. The results of other lanes are undefined. A
+/// lane whose source lane is inactive gets its own value from a shuffle.
 pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
     let WarpInputs { a, b, c, pred } = inputs;
     let splat = |value: u32| [u64::from(value); 32];
@@ -164,8 +164,8 @@ pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
             let both = |x, y| alu(&op, &[x], &[y], &[0])[0];
             let mut lanes = (0..32).filter(|lane| active >> lane & 1 != 0).map(|lane| a[lane]);
             let first = lanes.next().unwrap_or(0);
-            // A reduction over one lane must also take the magnitude and canonicalize a NaN, so the first
-            // value is combined with itself.
+            // A reduction over a single lane must also take the magnitude and make a NaN canonical, so the
+            // first value is combined with itself.
             let first = if op.ty.is_float() { both(first, first) } else { first & u64::from(u32::MAX) };
             WarpResult { values: [lanes.fold(first, both); 32], preds: 0 }
         }
@@ -173,7 +173,7 @@ pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
     }
 }
 
-/// Returns the lanes of `active` that receive no value from a shuffle, because their source lane is in the
+/// Returns the mask of active lanes that receive no value from a shuffle, because their source lane is in the
 /// segment but inactive. The PTX ISA leaves their results undefined.
 #[must_use]
 pub fn without_source(mode: ShuffleMode, active: u32, b: &[u32; 32], c: &[u32; 32]) -> u32 {
@@ -184,7 +184,8 @@ pub fn without_source(mode: ShuffleMode, active: u32, b: &[u32; 32], c: &[u32; 3
     (0..32).filter(is_absent).fold(0, |mask, lane| mask | 1 << lane)
 }
 
-/// Returns the source lane of a shuffle, and whether it is within the segment of `lane` (PTX ISA, `shfl`).
+/// Returns the source lane of `lane` in a shuffle, and true if it is within the segment of `lane` (PTX ISA,
+/// `shfl`).
 fn source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
     let top = lane & segment | clamp & !segment;

@@ -4,7 +4,8 @@ use crate::types::SignHandling;
 
 const EIGHTS: u32 = 0x18 << 8;
 
-/// Shuffles the lane numbers. Returns the results, and the mask of lanes whose source lane is in range.
+/// Performs a shuffle in which the value of each lane is its lane number. Returns the results, and the mask
+/// of lanes whose source lane is in range.
 fn shuffle(mode: ShuffleMode, b: u32, c: u32) -> ([u64; 32], u32) {
     let lanes = from_fn(|lane| lane as u64);
     let inputs = WarpInputs { a: &lanes, b: &[b; 32], c: &[c; 32], pred: 0 };

@@ -5,7 +5,7 @@ use isa::program::{Program, Reg};
 
 use crate::Source;
 
-/// Allocates the registers of a kernel `k` with body `body`.
+/// Lowers a kernel `k` with body `body` and allocates its registers.
 fn allocate_body(body: &str) -> Result<Program, AllocError> {
     let text = format!(
         ".version 7.1\n.target sm_35\n.address_size 64\n.entry k() {{\n.reg .pred %p<99>; \

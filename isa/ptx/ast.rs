@@ -1,6 +1,6 @@
 //! # Syntax tree of a PTX file
-//! Represents a parsed PTX file; all names are borrowed from its text. The tree is flat: nested blocks are a
-//! stream of statements with opening and closing marks, so that no code has to recurse.
+//! Represents a parsed PTX file; all names are borrowed from its text. The tree is flat: nested blocks of
+//! code become one list of statements with opening and closing braces, so that no code has to recurse.
 
 use isa::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -46,7 +46,7 @@ pub struct Module<'a> {
     pub functions: Vec<Function<'a>>,
     /// Aliases of functions, as pairs of the new and the existing name, from `.alias new, old`.
     pub aliases: Vec<(Name<'a>, Name<'a>)>,
-    /// Indices in `functions` of the functions that can be called, by name.
+    /// For each name of a function that can be called, its index in `functions`.
     pub(crate) callable: FxHashMap<&'a str, usize>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Module<'a> {
         self.callable.get(name).map(|&number| &self.functions[number])
     }
 
-    /// Returns the address of the function `name`, which is 1 plus its index in the file.
+    /// Returns the address of the function `name`, which is 1 plus its index in `functions`.
     pub fn function_address(&self, name: &str) -> Option<u64> {
         self.callable.get(name).map(|&number| number as u64 + 1)
     }
@@ -118,7 +118,7 @@ pub struct Function<'a> {
     pub params: Vec<Variable<'a>>,
     /// Performance directives, such as `.maxntid` and `.minnctapersm`.
     pub directives: Vec<Directive<'a>>,
-    /// True if the function is defined, not only declared.
+    /// True if the function has a body; false for a mere declaration.
     pub has_body: bool,
     /// Statements of the body.
     pub body: Vec<Statement<'a>>,
@@ -157,7 +157,7 @@ pub enum Storage {
 pub struct Variable<'a> {
     /// State space of the variable.
     pub storage: Storage,
-    /// True if the variable is `.extern`.
+    /// True if the variable is declared with `.extern`.
     pub is_extern: bool,
     /// Element type; `None` for opaque types.
     pub ty: Option<Type>,
@@ -171,9 +171,10 @@ pub struct Variable<'a> {
     pub name: Name<'a>,
     /// Number of registers of a family, for example 10 for `%r<10>`.
     pub family: Option<u64>,
-    /// Number of elements of an array: product of its extents, 0 for `x[]`, `None` for a scalar.
+    /// Number of elements of an array: the product of its extents, or 0 for an open array `x[]`. `None` for a
+    /// scalar.
     pub elements: Option<u64>,
-    /// Extents of an array, outermost first, with 0 for an open extent; empty for a scalar.
+    /// Extents of an array, outermost first; 0 stands for an open extent, as in `x[]`. Empty for a scalar.
     pub extents: Vec<u64>,
     /// Elements of the initializer, including braces; empty if there is none.
     pub initial: Vec<Initial<'a>>,
@@ -194,27 +195,28 @@ pub enum Initial<'a> {
         name: Name<'a>,
         /// Number of bytes added to the address.
         offset: i64,
-        /// True for the generic address.
+        /// True if the generic address of the variable is meant, false for the address in its own state
+        /// space.
         generic: bool,
         /// Mask that selects bits of the address, from `0xFF00(name)`.
         mask: Option<u64>,
     },
-    /// Field of an opaque type: `addr_mode_0 = clamp_to_edge`.
+    /// Initialized field of a texture, sampler or surface: `addr_mode_0 = clamp_to_edge`.
     Field,
 }
 
-/// Statement of a body.
+/// Statement of a function body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement<'a> {
-    /// `{`: begins a block; names declared in it are local to the block.
+    /// `{`: begins a block of code; names declared in it are local to the block.
     Open,
-    /// `}`: ends a block.
+    /// `}`: ends a block of code.
     Close,
     /// Label: `name:`.
     Label(Name<'a>),
     /// Declaration of a variable or of registers.
     Declare(Variable<'a>),
-    /// `.branchtargets`: list of labels, named by the label before it.
+    /// `.branchtargets`: a list of labels. The label in front of the directive is the name of the list.
     Targets(Vec<Name<'a>>),
     /// Instruction.
     Instruction(Instruction<'a>),
@@ -223,7 +225,7 @@ pub enum Statement<'a> {
 /// Instruction as written in the source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction<'a> {
-    /// Guard `@%p1` or `@!%p1`: name of the predicate, and true if it is negated.
+    /// Guard `@%p1` or `@!%p1`: the name of the predicate, and true if the predicate is negated.
     pub guard: Option<(Name<'a>, bool)>,
     /// Opcode, for example `add`.
     pub opcode: Name<'a>,
@@ -231,7 +233,7 @@ pub struct Instruction<'a> {
     pub modifiers: Vec<Name<'a>>,
     /// Operands in the order of the source.
     pub operands: Vec<Operand<'a>>,
-    /// Position from the opcode to the last operand.
+    /// Position in the source, from the opcode to the last operand.
     pub span: Span,
 }
 
@@ -251,28 +253,28 @@ pub enum OperandKind<'a> {
     Name(Name<'a>, Option<Name<'a>>),
     /// Negated predicate: `!%p1`.
     Not(Name<'a>),
-    /// Negated register: `-%r1`.
+    /// Register with a minus sign: `-%r1`.
     Minus(Name<'a>),
     /// Two predicates: `%p1|%p2`, of which either may be `_`.
     Pair(Option<Name<'a>>, Option<Name<'a>>),
-    /// Symbol with an offset outside brackets: `symbol+4`.
+    /// Address of a symbol plus an offset, without brackets: `symbol+4`.
     Sum(Name<'a>, i64),
     /// Integer constant: the low 64 bits of its value.
     Integer(u64),
-    /// Single-precision constant, by its bits.
+    /// Single-precision constant, given as its 32 bits.
     Single(u32),
-    /// Double-precision or decimal constant, by the bits of a double.
+    /// Double-precision or decimal constant, given as the 64 bits of a double.
     Double(u64),
     /// Unused destination: `_`.
     Sink,
     /// Vector: `{a, b}`.
     Vector(Vec<Operand<'a>>),
-    /// Vector of results with a residency predicate: `{a, b}|%p1`.
+    /// Vector of results, with a predicate that tells whether the data were resident: `{a, b}|%p1`.
     Resident(Vec<Operand<'a>>, Name<'a>),
     /// Argument list of a call: `(a, b)`.
     List(Vec<Operand<'a>>),
     /// Address: `[name+offset]`, or `[offset]` alone.
     Address(Option<Name<'a>>, i64),
-    /// Texture or surface access `[tex, sampler, {a, b}]`: names and coordinates.
+    /// Texture or surface access `[tex, sampler, {a, b}]`: first the names, then the coordinates.
     Texture(Vec<Operand<'a>>, Vec<Operand<'a>>),
 }

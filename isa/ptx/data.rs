@@ -1,9 +1,10 @@
 //! # Data of a module
-//! Lays out the variables at file level. The host places each `.global` variable in device memory separately.
-//! The `.const` variables share one block of at most 64 KiB. Texture references get handles.
+//! Lays out the variables at file level. The simulator (host code) places each `.global` variable in device
+//! memory separately. The `.const` variables share one memory area of at most 64 KiB. Texture references get
+//! handles.
 //!
 //! Addresses are unknown at this stage. Data that depend on an address are listed as [`Patch`]es, which
-//! [`ModuleData::link`] fills in. Kernels list such operands as relocations.
+//! [`ModuleData::link`] fills in. Operands of kernels that depend on an address are listed as relocations.
 
 use rustc_hash::FxHashMap;
 
@@ -22,48 +23,50 @@ const MAX_GLOBAL_BYTES: u64 = 1 << 31;
 pub struct ModuleData {
     /// The `.global` variables.
     pub globals: Vec<Block>,
-    /// All constants, in one block; `constant_names` lists its variables.
+    /// Memory area with all `.const` variables; `constant_names` lists the variables.
     pub constants: Block,
-    /// Name, offset in the block and size in bytes of each `.const` variable.
+    /// Name, offset in the constant area in bytes, and size in bytes of each `.const` variable.
     pub constant_names: Vec<(String, u32, u32)>,
     /// Names of the texture references.
     pub textures: Vec<String>,
 }
 
-/// Contiguous data.
+/// Contiguous area of memory: one `.global` variable, or all `.const` variables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Block {
-    /// Name of the variable; empty for the block of constants.
+    /// Name of the variable; empty for the area of all constants.
     pub name: String,
     /// Alignment in bytes.
     pub align: u32,
-    /// Contents before the first launch.
+    /// Initial contents, before the first launch of a kernel.
     pub bytes: Vec<u8>,
-    /// Addresses to fill in.
+    /// Places at which an address must be filled in.
     pub patches: Vec<Patch>,
 }
 
-/// Location in a block that holds an address.
+/// Place in a memory area that holds the address of a variable or function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patch {
-    /// Offset in the block in bytes.
+    /// Offset of the place in the memory area, in bytes.
     pub at: u32,
-    /// Size of the element that holds the address, in bytes.
+    /// Size in bytes of the array element or variable that holds the address.
     pub bytes: u32,
     /// Variable or function whose address is filled in.
     pub target: Target,
     /// Number of bytes added to the address.
     pub offset: i64,
-    /// Mask that selects bits of the sum of address and offset. The selected bits are shifted down to bit 0.
+    /// Mask that selects bits of the sum of the address and `offset`. The selected bits are shifted down to
+    /// bit 0.
     pub mask: u64,
 }
 
 impl ModuleData {
-    /// Fills in all addresses.
+    /// Writes all addresses to the places that need them.
     pub fn link(&mut self, addresses: &Addresses) {
         for block in self.globals.iter_mut().chain([&mut self.constants]) {
             for patch in &block.patches {
-                // A texture reference without a buffer has handle 0, which can be stored but not used.
+                // A texture reference to which no buffer is bound has handle 0, which can be stored but not
+                // used.
                 let address = addresses.of(patch.target).unwrap_or(0).wrapping_add_signed(patch.offset);
                 write(&mut block.bytes, patch.at, patch.bytes, apply_mask(address, patch.mask));
             }
@@ -74,14 +77,14 @@ impl ModuleData {
 /// Maps each variable at file level to the index or offset by which kernels refer to it.
 #[derive(Debug, Default)]
 pub(super) struct Symbols<'a> {
-    /// Symbols of the variables, by the positions of their declarations.
+    /// Symbols of the variables, indexed by the position of the declaration in the source.
     places: FxHashMap<u32, Symbol>,
     names: FxHashMap<&'a str, Symbol>,
     variables: Vec<(&'a Variable<'a>, Symbol)>,
     pub(super) const_bytes: u32,
 }
 
-/// Reference to a variable: its index, or its offset in the constants.
+/// Reference to a variable at file level: its index, or its offset in the constants in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symbol {
     Global(u16),
@@ -139,15 +142,15 @@ impl<'a> Symbols<'a> {
         Ok(symbols)
     }
 
-    /// Returns the symbol of `variable`, or that of its definition if it is `.extern`.
+    /// Returns the symbol of `variable`. For an `.extern` declaration, returns the symbol of the definition.
     pub(super) fn find(&self, variable: &Variable<'_>) -> Option<Symbol> {
         let here = self.places.get(&variable.name.span.start);
         here.or_else(|| self.names.get(variable.name.text)).copied()
     }
 }
 
-/// Returns the size and alignment of a variable in bytes. The initializer determines the size of an open
-/// array.
+/// Returns the size of a variable and its alignment, both in bytes. The initializer determines the size of an
+/// open array.
 fn size(source: &Source, variable: &Variable<'_>) -> Result<(u64, u64), PtxError> {
     let (bytes, align) = extent(source, variable)?;
     if bytes > 0 || variable.initial.is_empty() {
@@ -171,7 +174,7 @@ fn size(source: &Source, variable: &Variable<'_>) -> Result<(u64, u64), PtxError
     Ok((rows.saturating_mul(inner).saturating_mul(element.into()), align))
 }
 
-/// Returns the data of `module`, with addresses not yet filled in.
+/// Returns the data of `module`, in which addresses are not yet filled in.
 pub fn data(source: &Source, module: &Module<'_>) -> Result<ModuleData, PtxError> {
     let symbols = Symbols::new(source, module)?;
     let mut data = ModuleData::default();
@@ -205,7 +208,7 @@ pub fn data(source: &Source, module: &Module<'_>) -> Result<ModuleData, PtxError
     Ok(data)
 }
 
-/// Writes the initializer of `variable` to `block`, starting at offset `start`.
+/// Writes the initializer of `variable` to `block`, starting at `start`, an offset in bytes.
 fn fill(
     source: &Source,
     module: &Module<'_>,
@@ -217,7 +220,8 @@ fn fill(
     let Some(ty) = variable.ty else { return Ok(()) };
     let (bytes, _) = size(source, variable)?;
     let count = bytes / u64::from(ty.bytes().max(1));
-    // Number of elements that a brace at each depth holds: all elements, then those of a row, and so on.
+    // Number of elements inside a pair of braces, by nesting depth: all elements at depth 0, those of one row
+    // at depth 1, and so on.
     let inside = |depth: usize| -> u64 {
         let rest = variable.extents.iter().skip(depth);
         let dims = rest.fold(1u64, |product, &n| product.saturating_mul(n));
@@ -232,7 +236,7 @@ fn fill(
                 continue;
             }
             Initial::Close => {
-                // Elements that are missing before a closing brace are zero.
+                // If an initializer gives too few elements before a closing brace, the missing ones are zero.
                 if let Some(first) = open.pop() {
                     at = at.max(first.saturating_add(inside(open.len())));
                 }
@@ -295,7 +299,7 @@ fn write(bytes: &mut [u8], at: u32, size: u32, value: u64) {
     bytes[at as usize..][..value.len()].copy_from_slice(value);
 }
 
-/// Converts a number to the bits of type `ty`; returns `None` if it is not a number of that type.
+/// Converts a constant to the bits of type `ty`; returns `None` if it is not a constant of that type.
 pub(super) fn number(kind: &OperandKind<'_>, ty: Type) -> Option<u64> {
     let low = |bits: u64| bits & (u64::MAX >> (64 - ty.bits()));
     Some(match (kind, ty) {

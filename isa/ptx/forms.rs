@@ -1,7 +1,7 @@
 //! # Forms of the PTX ISA
-//! Explains why an instruction is rejected. Either PTX does not have it, which is a mistake in the text, or
-//! the machine does not model it. The forms of all instructions are in `forms.txt`, which also describes
-//! their notation.
+//! Explains why an instruction is rejected: either PTX does not have it, or PTX has it but the machine does
+//! not model it. The file `forms.txt` lists the forms of all instructions, that is, their combinations of
+//! modifiers. It also describes its notation.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use super::ast::Name;
 
 const TABLE: &str = include_str!("forms.txt");
 
-/// Verdict on an instruction, by the forms that the PTX ISA defines.
+/// Classification of an instruction, according to the forms that the PTX ISA defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// No instruction has this name.
+    /// PTX has no instruction with this name.
     NoName,
-    /// No instruction has the modifier with this index.
+    /// The modifier with this index does not exist in PTX.
     NoModifier(usize),
     /// Each modifier exists in PTX, but not for this instruction, or not in this combination.
     NoForm,
@@ -27,15 +27,16 @@ pub(super) enum Verdict {
 /// Advice on how to replace a form that is not modeled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Advice {
-    /// First target that has the form; `None` if all targets have it.
+    /// First target architecture that has the form, such as 90 for `sm_90`; `None` if all targets have it.
     pub(super) since: Option<u32>,
-    /// Alternative instructions.
+    /// Text that names alternative instructions.
     pub(super) instead: Option<&'static str>,
 }
 
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Pairs of a target that introduced instructions, and an older target whose code does without them.
+        // Pairs of target architectures: one that introduced instructions, and an older one whose code does
+        // not use them.
         const OLDER: [(u32, u32); 8] =
             [(70, 60), (72, 70), (75, 70), (80, 75), (89, 80), (90, 80), (100, 90), (120, 90)];
         let older = OLDER.iter().find(|(target, _)| Some(*target) == self.since).map(|(_, older)| older);
@@ -77,8 +78,8 @@ pub(super) fn classify(opcode: &str, modifiers: &[Name<'_>]) -> Verdict {
     }
 }
 
-/// Returns every form as an instruction without operands and with the minimum of modifiers, and true if the
-/// machine models the form.
+/// Returns each form as the text of an instruction without operands and without optional modifiers. The flag
+/// is true if the machine models the form.
 #[cfg(test)]
 pub(super) fn simplest() -> impl Iterator<Item = (bool, String)> {
     let names: std::collections::BTreeSet<&str> =
@@ -93,12 +94,12 @@ pub(super) fn simplest() -> impl Iterator<Item = (bool, String)> {
     })
 }
 
-/// Returns the name of an instruction that is most similar to `opcode`.
+/// Returns the instruction name that is most similar to the misspelled name `opcode`.
 pub(super) fn closest_name(opcode: &str) -> Option<&'static str> {
     closest(opcode, lines().filter_map(|line| line.split_whitespace().next()).map(|name| name.trim_start_matches('-')))
 }
 
-/// Returns the modifier of the instruction `opcode` that is most similar to `word`.
+/// Returns the modifier of the instruction `opcode` that is most similar to the misspelled modifier `word`.
 pub(super) fn closest_modifier(opcode: &str, word: &str) -> Option<&'static str> {
     closest(word, forms(opcode).flat_map(|form| form.groups().flat_map(Group::words)))
 }
@@ -112,17 +113,17 @@ fn closest(text: &str, words: impl Iterator<Item = &'static str>) -> Option<&'st
     (distance <= 1 + text.len() / 4 && distance < text.len()).then_some(word)
 }
 
-/// Returns the lines of the table that contain forms.
+/// Returns the lines of `forms.txt` that contain forms of instructions.
 fn lines() -> impl Iterator<Item = &'static str> {
     TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with(['#', '=']))
 }
 
-/// Returns the forms of an instruction.
+/// Returns the forms of the instruction `opcode`.
 fn forms(opcode: &str) -> impl Iterator<Item = Form> {
     lines().map(form_of).filter_map(move |(name, form)| (name == opcode).then_some(form))
 }
 
-/// Parses a line of the table: returns the name of its instruction and the form.
+/// Parses a line of `forms.txt`: returns the name of the instruction and the form.
 fn form_of(line: &'static str) -> (&'static str, Form) {
     let (form, instead) = match line.split_once(" ; ") {
         Some((form, instead)) => (form, Some(instead)),
@@ -142,7 +143,8 @@ impl Form {
         self.groups.split(' ').filter(|group| !group.is_empty()).map(Group)
     }
 
-    /// True if each word matches a different group, and all groups that remain are optional.
+    /// True if each modifier in `words` matches a different group of the form, and all other groups are
+    /// optional.
     fn fits(self, words: &[&str]) -> bool {
         let groups: Vec<Group> = self.groups().collect();
         let anything = groups.iter().any(|group| group.0 == "*");
@@ -151,8 +153,8 @@ impl Form {
     }
 }
 
-/// True if the words can be assigned, one after the other, to different groups that are not in the bit set
-/// `used`. If `anything` is set, words that match no group are skipped.
+/// True if all modifiers in `words` can be assigned to different groups that are not in the bit set `used`.
+/// If `anything` is true, modifiers that match no group are skipped.
 fn assign(words: &[&str], groups: &[Group], used: u64, anything: bool) -> bool {
     let Some((word, rest)) = words.split_first() else {
         return groups.iter().enumerate().all(|(at, group)| used >> at & 1 != 0 || group.is_optional());
@@ -167,7 +169,7 @@ fn assign(words: &[&str], groups: &[Group], used: u64, anything: bool) -> bool {
     fitting.any(|at| assign(rest, groups, used | 1 << at, anything))
 }
 
-/// Group of alternatives for one modifier.
+/// Alternatives for one modifier of a form, of which an instruction has one.
 #[derive(Clone, Copy, Debug)]
 struct Group(&'static str);
 
@@ -176,7 +178,8 @@ impl Group {
         self.0.ends_with('?')
     }
 
-    /// Returns the words of the group, with references to named groups replaced.
+    /// Returns the alternatives of the group. A reference to a named group is replaced by the alternatives of
+    /// that group.
     fn words(self) -> impl Iterator<Item = &'static str> {
         self.0.trim_end_matches('?').split('|').flat_map(|word| {
             match word.strip_prefix('$') {
@@ -195,7 +198,7 @@ impl Group {
     }
 }
 
-/// Returns the word with each number replaced by `#`.
+/// Returns a modifier with each number replaced by `#`.
 fn strip_numbers(word: &str) -> String {
     let mut stripped = String::new();
     for c in word.chars() {
@@ -208,7 +211,7 @@ fn strip_numbers(word: &str) -> String {
     stripped
 }
 
-/// Returns the words of a named group.
+/// Returns the alternatives of the named group `name`, separated by `|`.
 fn find_group(name: &str) -> &'static str {
     let mut groups = TABLE.lines().filter_map(|line| line.strip_prefix('=')?.split_once(' '));
     groups.find(|(group, _)| *group == name).map_or("", |(_, words)| words)

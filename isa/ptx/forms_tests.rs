@@ -1,11 +1,12 @@
 use super::super::ast::Span;
 use super::*;
 
-/// Classifies an instruction given as text.
+/// Classifies an instruction that is given as text, without operands.
 fn verdict(text: &str) -> Verdict {
     let mut words = text.split('.').map(|text| Name { text, span: Span::default() });
     let opcode = words.next().unwrap();
-    // A word contains no dots: `L2::128B` is one word, and `b8x16.b6x16_p32` is two words.
+    // The text is split at dots. `L2::128B` is therefore one modifier, and `b8x16.b6x16_p32` is two
+    // modifiers.
     classify(opcode.text, &words.collect::<Vec<_>>())
 }
 
@@ -74,7 +75,7 @@ fn a_typo_finds_the_word_that_was_meant() {
     assert_eq!(closest_modifier("add", "saturate"), None);
 }
 
-/// Every line of the table must match an instruction that has the first word of each group, in any order.
+/// Each form in the table must match an instruction that has the first modifier of each group, in any order.
 #[test]
 fn every_form_of_the_table_fits_itself_in_any_order() {
     for line in lines() {

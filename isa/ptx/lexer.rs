@@ -24,10 +24,10 @@ pub enum Token {
     #[regex(r"0[xX][0-9a-fA-F]+U?")]
     #[regex(r"0[bB][01]+U?")]
     Integer,
-    /// Bits of a single-precision number: `0f3F800000`.
+    /// Single-precision number, written as its bits in hexadecimal: `0f3F800000`.
     #[regex(r"0[fF][0-9a-fA-F]{8}")]
     SingleBits,
-    /// Bits of a double-precision number: `0d3FF0000000000000`.
+    /// Double-precision number, written as its bits in hexadecimal: `0d3FF0000000000000`.
     #[regex(r"0[dD][0-9a-fA-F]{16}")]
     DoubleBits,
     /// Decimal floating-point number: `1.5`, `2e-3`.

@@ -54,9 +54,10 @@ use isa::program::{Form, Guard, Inst, Op, Program, Reg, RelocatedOperand, Reloca
 
 /// Maximum number of instructions of a kernel.
 pub const MAX_INSTRUCTIONS: usize = 1 << 18;
-/// Maximum number of errors collected. An error in a function counts once per call of the function.
+/// Maximum number of errors collected. An error in a function counts once for each inlined call of the
+/// function.
 const MAX_REFUSALS: usize = 1 << 10;
-/// Maximum number of statements processed. A statement of a function counts once per call of the function.
+/// Maximum number of statements processed. A statement of a function counts once for each inlined call.
 const MAX_STATEMENTS: usize = 1 << 21;
 
 /// Lowers the kernel `name` of `module` to virtual registers. To lower several kernels, use
@@ -65,24 +66,24 @@ pub fn lower(source: &Source, module: &Module<'_>, name: &str) -> Result<Program
     PreparedModule::new(source, module)?.lower(name)
 }
 
-/// Module with the tables that all of its kernels share, so that lowering a kernel takes time proportional to
-/// that kernel.
+/// Parsed file with the tables that all of its kernels share. The time to lower a kernel is therefore
+/// proportional to the size of that kernel.
 pub struct PreparedModule<'a> {
     source: &'a Source,
     module: &'a Module<'a>,
     symbols: Symbols<'a>,
     /// Kernels of the file by name.
     kernels: FxHashMap<&'a str, &'a Function<'a>>,
-    /// Shared variables at file level by name.
+    /// Variables in shared memory that are declared at file level, indexed by name.
     shared: FxHashMap<&'a str, Vec<&'a Variable<'a>>>,
-    /// Names at file level.
+    /// All names that are declared at file level.
     names: Rc<Scope<'a>>,
-    /// Local variables at file level, as pairs of declaration position and offset in bytes, and their total
-    /// size in bytes.
+    /// `.local` variables that are declared at file level: pairs of declaration position and offset in bytes,
+    /// and the total size of the variables in bytes.
     locals: (Vec<(u32, u32)>, u32),
-    /// Offset of the first byte of each line.
+    /// Offset in the text of the first byte of each line.
     lines: Vec<u32>,
-    /// Functions whose addresses are taken, computed at first use.
+    /// Functions whose addresses the program takes; computed at first use.
     addressed: OnceCell<Vec<&'a Function<'a>>>,
 }
 
@@ -133,11 +134,11 @@ impl<'a> PreparedModule<'a> {
         let stopped = lowering.entry(function).err();
         let mut refused: Vec<PtxError> = lowering.refused.take().into_iter().flatten().chain(stopped).collect();
         if refused.is_empty() {
-            // Errors at the end of the body remain, such as an undefined label.
+            // Some errors are found only at the end of the body, such as a branch to an undefined label.
             return lowering.finish(function).err().into_iter().collect();
         }
         refused.sort_by_key(|error| (error.line(), error.column()));
-        // A function is lowered once per call and reports its errors each time.
+        // A function is lowered once per call, so its errors occur several times in the list.
         refused.dedup_by(|a, b| (a.line(), a.column(), a.message()) == (b.line(), b.column(), b.message()));
         refused
     }
@@ -154,13 +155,13 @@ struct Lowering<'p, 'a> {
     module: &'a Module<'a>,
     layout: Layout,
     scopes: Scopes<'a>,
-    /// Stack of functions that are being lowered: the kernel, then the inlined calls.
+    /// Stack of the functions that are being lowered: first the kernel, then the nested inlined calls.
     frames: Vec<Frame<'a>>,
-    /// Number of functions begun so far. It numbers the inlined calls, so that each call has its own
-    /// registers.
+    /// Number of functions whose lowering has begun. It serves as the number of the inlined call, so that
+    /// each call has its own registers.
     instances: u32,
-    /// Number of each register in use, by number of the call, position of the declaration, and index within
-    /// the family.
+    /// Register index of each named register in use. The key consists of the number of the inlined call, the
+    /// position of the declaration, and the index within the family.
     regs: FxHashMap<(u32, u32, u64), u16>,
     preds: FxHashMap<(u32, u32, u64), u16>,
     num_regs: usize,
@@ -168,35 +169,36 @@ struct Lowering<'p, 'a> {
     /// Source names of the registers; registers without a name in the source are absent.
     reg_names: FxHashMap<u16, String>,
     pred_names: FxHashMap<u16, String>,
-    /// Predicate of the carry flag, allocated at first use.
+    /// Predicate that represents the carry flag of PTX; allocated at first use.
     carry: Option<u16>,
-    /// Location of each `.param` variable of each call.
+    /// Place of each `.param` variable, by number of the inlined call and position of the declaration.
     params: FxHashMap<(u32, u32), ParamPlace>,
     pieces: Vec<Vec<Piece>>,
-    /// Offset of each `.local` variable of each call.
+    /// Offset in bytes of each `.local` variable, by number of the inlined call and position of the
+    /// declaration.
     locals: FxHashMap<(u32, u32), u32>,
-    /// End of the local memory of the functions that are being lowered, in bytes; `local_bytes` is its
-    /// maximum so far.
+    /// Size of the local memory of all functions that are being lowered, in bytes. `local_bytes` is the
+    /// maximum of this size so far.
     local_top: u32,
     local_bytes: u32,
     insts: Vec<Inst>,
     jumps: Vec<Jump<'a>>,
     relocations: Vec<Relocation>,
-    /// Relocations of the next instruction.
+    /// Relocations that will apply to the next instruction.
     pending: Vec<(RelocatedOperand, Target)>,
-    /// Guard of the source instruction that is being lowered; `position` holds its line and column.
+    /// Guard of the source instruction that is being lowered. Its line and column are in `position`.
     guard: Option<Guard>,
     position: (u32, u32),
     span: Span,
     statements: usize,
-    /// Pc of the last label.
+    /// Highest pc so far to which a label or a resolved branch refers.
     labelled: usize,
-    /// Errors so far; `None` if lowering stops at the first error.
+    /// Errors found so far; `None` if lowering stops at the first error.
     refused: Option<Vec<PtxError>>,
 }
 
 impl<'p, 'a> Lowering<'p, 'a> {
-    /// Finds a kernel and creates the state for lowering it.
+    /// Finds the kernel `name` and creates the state for lowering it.
     fn of(prepared: &'p PreparedModule<'a>, name: &str) -> Result<(Self, &'a Function<'a>), PtxError> {
         let &PreparedModule { source, module, .. } = prepared;
         let Some(&function) = prepared.kernels.get(name) else {
@@ -281,7 +283,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
                     }
                     _ => return Err(error),
                 }
-                // Abandon all inlined calls that the rejected statement had begun.
+                // Abandons all inlined calls that the lowering of the rejected statement had begun.
                 self.scopes.leave(scope);
                 self.frames.truncate(depth);
                 self.local_top = local_top;
@@ -308,7 +310,8 @@ impl<'p, 'a> Lowering<'p, 'a> {
                 }
             }
             Statement::Declare(variable) => self.scopes.declare(self.source, variable)?,
-            // The indirect branch finds this list through the label before it.
+            // A list of branch targets produces no code. The indirect branch finds the list by the label
+            // before it.
             Statement::Targets(_) => {}
             Statement::Instruction(inst) => self.instruction(inst)?,
         }
@@ -334,7 +337,8 @@ impl<'p, 'a> Lowering<'p, 'a> {
         }
     }
 
-    /// Lowers an instruction by its opcode. Returns the last resulting operation, which the caller appends.
+    /// Lowers an instruction by its opcode. If this gives several operations, all but the last are appended.
+    /// Returns the last one, which the caller appends.
     fn dispatch(&mut self, inst: &'a Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
         let lowered = match inst.opcode.text {
             "mov" => Some(self.mov(inst, mods)?),
@@ -373,7 +377,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
             "ret" => self.ret(inst, mods)?,
             "exit" => Some(self.plain(inst, Op::Exit)?),
             "trap" => Some(self.plain(inst, Op::Trap)?),
-            // These instructions are hints, which do not affect the results of a program.
+            // These instructions do not affect the results of a program, so they become no-ops.
             "brkpt" | "nanosleep" | "pmevent" | "prefetch" | "prefetchu" | "applypriority" | "discard"
             | "griddepcontrol" => {
                 mods.clear();
@@ -400,8 +404,8 @@ impl<'p, 'a> Lowering<'p, 'a> {
         Ok(lowered)
     }
 
-    /// Returns the error for a rejected instruction. It replaces `error` if PTX has no such word, or if PTX
-    /// has the instruction but the machine does not model it.
+    /// Returns the error to report for a rejected instruction: `error`, or a better one. The better one says
+    /// that PTX has no such word, or that the machine does not model the instruction.
     fn judge(&self, inst: &Instruction<'a>, error: PtxError) -> PtxError {
         let opcode = inst.opcode.text;
         let mean = |close: Option<&str>| close.map(|close| format!("did you mean `{close}`?"));
@@ -425,7 +429,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
             }
             Verdict::NotModelled(advice) => {
                 let message = format!("`{}` is not modeled", form_of(inst));
-                // The help of `error` may list the supported forms.
+                // The help text of the original error may list the supported forms, so it is added.
                 let help = match error.help_text() {
                     Some(forms) => format!("{advice}; {forms}"),
                     None => advice.to_string(),
@@ -436,7 +440,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
         }
     }
 
-    /// Appends an instruction with the guard and the position of the source instruction.
+    /// Appends an instruction to the program, with the guard and the position of the source instruction.
     fn push(&mut self, mut inst: Inst) -> Result<(), PtxError> {
         if self.insts.len() == MAX_INSTRUCTIONS {
             let message = format!("the kernel has more than {MAX_INSTRUCTIONS} instructions");
@@ -498,7 +502,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
                 *target = pc;
             }
         }
-        // A body may end without `ret`, and a label may follow the last instruction.
+        // The program needs a final exit if the body ends without `ret`, or if a branch leads to its end.
         let end = self.insts.len() as u32;
         let to_end = |inst: &Inst| matches!(inst.op, Op::Branch { target, .. } if target == end);
         if self.insts.last().is_none_or(Inst::falls_through)
@@ -539,18 +543,19 @@ impl<'p, 'a> Lowering<'p, 'a> {
         })
     }
 
-    /// Number of the function that is being lowered: 1 for the kernel, higher for an inlined call.
+    /// Number of the function that is being lowered: 1 for the kernel, and a higher number for each inlined
+    /// call.
     fn instance(&self) -> u32 {
         self.frames.last().map_or(0, |frame| frame.instance)
     }
 
-    /// Returns the number of the inlined call to which a visible name belongs; 0 for names at file level.
+    /// Returns the number of the inlined call in which a visible name is declared; 0 for names at file level.
     fn owner(&self, found: &NameLookup<'a>) -> u32 {
         if found.is_outer { 0 } else { self.instance() }
     }
 }
 
-/// Returns the opcode and the modifiers of an instruction, joined by dots.
+/// Returns the opcode and the modifiers of an instruction, joined by dots: `add.rn.f32`.
 fn form_of(inst: &Instruction<'_>) -> String {
     let words = std::iter::once(inst.opcode).chain(inst.modifiers.iter().copied());
     words.map(|name| name.text).collect::<Vec<_>>().join(".")

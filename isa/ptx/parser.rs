@@ -1,6 +1,6 @@
 //! # Parser
-//! Parses PTX by recursive descent, but avoids unbounded recursion. Blocks are flat in the syntax tree,
-//! braces of initializers are counted, and constant expressions have a maximum depth.
+//! Parses PTX by recursive descent, but with bounded recursion. The syntax tree does not nest blocks of code,
+//! braces of initializers are only counted, and constant expressions have a maximum depth.
 
 mod declare;
 mod expression;
@@ -12,7 +12,8 @@ use super::ast::{Function, Module, Name, Span, Statement, Storage, Variable};
 use super::lexer::{Token, tokens};
 use super::{PtxError, Source, duplicates};
 
-/// Maximum nesting of blocks. The limit bounds the lookup of a name, which searches all enclosing blocks.
+/// Maximum nesting of blocks of code. The limit bounds the time of a name lookup, which searches all
+/// enclosing blocks.
 const MAX_DEPTH: u32 = 256;
 
 /// Parses a whole file.
@@ -29,20 +30,20 @@ struct Parser<'a> {
     source: &'a Source,
     tokens: Vec<(Token, Span)>,
     at: usize,
-    /// Number of open blocks at the next token.
+    /// Number of blocks of code that are open at the next token.
     depth: u32,
-    /// Vector registers and declarations that shadow them, innermost last; the key of a family `%q<4>` is
-    /// `%q`.
+    /// For each name, its visible declarations as a vector register, and declarations that shadow them; the
+    /// innermost is last. The key of a register family `%q<4>` is `%q`.
     vectors: FxHashMap<&'a str, Vec<VectorName>>,
-    /// Names in `vectors`, with the depth of the block that declares each.
+    /// Names in `vectors`, each with the nesting depth of the block of code that declares it.
     noted: Vec<(&'a str, u32)>,
 }
 
-/// Declaration of registers, for the lookup of vectors.
+/// Declaration of a register, as needed to look up vector registers.
 struct VectorName {
-    /// Number of registers of a family, for example 4 for `%q<4>`.
+    /// Number of registers if the declaration is a family, for example 4 for `%q<4>`.
     family: Option<u64>,
-    /// Number of elements: 2 or 4, or 1 for a declaration that shadows a vector.
+    /// Number of vector elements: 2 or 4, or 1 for a declaration that shadows a vector register.
     lanes: u32,
 }
 
@@ -70,7 +71,7 @@ impl<'a> Parser<'a> {
         &self.source.text[span.start as usize..span.end as usize]
     }
 
-    /// Returns the position of the token before the next one.
+    /// Returns the position of the last token that has been consumed.
     fn last_span(&self) -> Span {
         match self.at.checked_sub(1).and_then(|at| self.tokens.get(at)) {
             Some((_, span)) => *span,
@@ -82,7 +83,7 @@ impl<'a> Parser<'a> {
         PtxError::new(self.source, span, "here", message.into())
     }
 
-    /// Returns the error for the next token, which the grammar does not allow here.
+    /// Returns an error about the next token, where the grammar requires `wanted`.
     fn refuse_next(&self, wanted: &str) -> PtxError {
         let span = self.span();
         let found = match self.peek() {
@@ -211,7 +212,8 @@ impl<'a> Parser<'a> {
             }
         }
         if module.address_size == 0 {
-            // Before version 2.3 a file could not state its address size, and used either.
+            // Before PTX version 2.3, a file could not state its address size. 32-bit and 64-bit files both
+            // exist.
             module.address_size = if module.version < (2, 3) { 64 } else { 32 };
         }
         module.list_functions();
@@ -226,7 +228,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parses a function or a variable, with its linkage.
+    /// Parses a function or variable at file level, including linkage directives such as `.visible`.
     fn top_level(&mut self, module: &mut Module<'a>) -> Result<(), PtxError> {
         let mut is_extern = false;
         while let Some("visible" | "extern" | "weak" | "common") = self.peek_dotted() {
@@ -269,7 +271,7 @@ impl<'a> Parser<'a> {
         if has_body {
             self.body(&mut body)?;
         } else if !self.eat(Token::Semicolon) {
-            // A function declaration may omit the semicolon if a directive follows.
+            // The semicolon after a function declaration may be missing if a directive at file level follows.
             let ends = self.peek().is_none() || self.peek_dotted().is_some_and(|word| FILE_LEVEL.contains(&word));
             if is_entry || !ends {
                 return Err(self.refuse_next("a body in braces, or `;`"));
@@ -278,7 +280,7 @@ impl<'a> Parser<'a> {
         Ok(Function { is_entry, name, returns, params, directives, has_body, body })
     }
 
-    /// Records a declaration of vector registers, or one that shadows them.
+    /// Records the declaration of a vector register, or a declaration that shadows a vector register.
     fn note_vector(&mut self, variable: &Variable<'a>) {
         let lanes = if variable.storage == Storage::Reg { variable.vector } else { 1 };
         if lanes > 1 || !self.vectors.is_empty() {
@@ -288,7 +290,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Returns the number of elements of the vector register `name`, or 1 for any other name.
+    /// Returns the number of elements of the vector register `name`; returns 1 for any other name.
     fn lanes(&self, name: &str) -> u32 {
         const MAX_DIGITS: usize = 19;
         let innermost = |name: &str| self.vectors.get(name).and_then(|all| all.last());
@@ -304,7 +306,7 @@ impl<'a> Parser<'a> {
         stems.into_iter().next().unwrap_or(1)
     }
 
-    /// Parses `{ ... }`; nested blocks remain flat.
+    /// Parses a function body `{ ... }`. Blocks of code inside it are not nested in the syntax tree.
     fn body(&mut self, body: &mut Vec<Statement<'a>>) -> Result<(), PtxError> {
         let open = self.span();
         self.expect(Token::OpenBrace, "`{`")?;
@@ -383,7 +385,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Directives that begin an item at file level.
+/// Names of the directives with which an item at file level can begin.
 const FILE_LEVEL: [&str; 17] = [
     "version",
     "target",
@@ -404,7 +406,7 @@ const FILE_LEVEL: [&str; 17] = [
     "tex",
 ];
 
-/// Returns the state space with this name.
+/// Returns the state space with the PTX name `name`.
 fn storage(name: &str) -> Option<Storage> {
     Some(match name {
         "reg" => Storage::Reg,

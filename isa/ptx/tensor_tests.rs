@@ -21,7 +21,7 @@ fn lower(body: &str) -> Vec<Inst> {
     }
 }
 
-/// Returns the message and the help text of the error for a kernel with this body.
+/// Returns the message and the help text of the error that a kernel with body `body` causes.
 fn find_error(body: &str) -> (String, String) {
     match source(body).kernel("k") {
         Ok(program) => panic!("accepted as {:?}", program.insts),
@@ -75,7 +75,8 @@ fn every_form_and_type_becomes_its_steps() {
             let insts = lower(&text);
             let ops: Vec<_> = steps(&insts).into_iter().map(|(op, ..)| op).collect();
             assert_eq!(ops, form.steps(factors, sum), "{} {types}", form.shape);
-            // If D has the registers of C, no copies are needed. The last instruction is the exit.
+            // D has the same registers as C here, so no copies are needed: the steps and the final exit are
+            // the only instructions.
             assert_eq!(insts.len(), ops.len() + 1);
         }
     }
@@ -87,7 +88,7 @@ fn a_step_reads_the_registers_of_its_rows() {
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, \
          {%f4, %f5, %f6, 0f00000000};",
     );
-    // Registers are numbered in the order of their first occurrence: D, A, B, C.
+    // Registers are numbered in the order in which their names first occur: those of D, A, B, then C.
     let src = |index| Src::Reg(Reg { index, wide: false });
     let dst = |index| Dst::Reg(Reg { index, wide: false });
     let [(_, first, to), (_, second, then)] = steps(&insts)[..] else { panic!("{insts:?}") };
@@ -162,7 +163,7 @@ fn matrices_are_loaded_by_their_rows() {
     }
     let by_name = lower("ldmatrix.sync.aligned.x1.m8n8.shared::cta.b16 {%r1}, [tile+16];");
     assert_eq!(by_name[0].mem().map(|mem| (mem.base, mem.offset)), Some((None, 16)));
-    // A generic address must be in the window of shared memory, whose base is subtracted.
+    // A generic address must be in the window of shared memory. The base of the window is subtracted from it.
     let generic = lower("ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%rd1+16];");
     assert_eq!(generic[0].srcs[1], Src::Imm(isa::map::window(Space::Shared)));
     assert!(matches!(generic[1].op, Op::LoadMatrix(_, mem) if mem.space == Space::Shared && mem.offset == 16));
@@ -180,7 +181,8 @@ fn matrices_are_loaded_by_their_rows() {
     );
 }
 
-/// Returns the number of loads or stores of an instruction, and the bytes of each.
+/// Returns the number of memory accesses to which an instruction is lowered, and the size of each access in
+/// bytes.
 fn accesses(body: &str) -> (usize, u32) {
     let insts = lower(body);
     let all: Vec<_> = insts.iter().filter_map(|inst| inst.mem().map(|mem| mem.bytes())).collect();
@@ -213,7 +215,7 @@ fn fragments_are_loaded_and_stored_by_the_widest_accesses_of_their_layout() {
 fn a_fragment_may_come_from_a_variable() {
     let insts = source(&format!("wmma.load.a.sync.aligned.row.m16n16k16.f16 {}, [matrix+32];", braces("r", 0..8)));
     let program = insts.kernel("k").unwrap();
-    // Only one instruction has the address as a source.
+    // The address is copied to a register first, so only one instruction has it as a source.
     let [relocation] = program.relocations[..] else { panic!("{:?}", program.relocations) };
     assert!(matches!(program.insts[relocation.pc as usize].op, Op::Mov(Type::B64)));
 }

@@ -17,7 +17,8 @@ fn source(text: &str) -> Source {
     Source::new("k.ptx", &format!("{HEADER}{text}"))
 }
 
-/// Returns the source of a kernel `k` with this body and the usual registers and parameters.
+/// Returns the source of a kernel `k` with the given body, and with declarations of commonly used registers
+/// and parameters.
 fn around(body: &str) -> Source {
     source(&format!(".entry k(.param .u64 a, .param .u32 n) {{\n{REGISTERS}{body}\n}}"))
 }
@@ -252,10 +253,10 @@ fn arithmetic_takes_its_modifiers() {
 
 #[test]
 fn every_form_of_the_table_is_lowered_or_said_not_to_be_modelled() {
-    // `tex` is excluded, since its form in the table allows any modifiers.
+    // `tex` is excluded, since its line in the table of forms allows any modifiers.
     for (is_modelled, form) in forms::simplest().filter(|(_, form)| form != "tex") {
-        // A modeled form without operands is rejected only for its operands; hints need no operands and are
-        // accepted.
+        // The instructions have no operands. A modeled form may therefore be rejected, but only because of
+        // its operands. Hints need no operands and are accepted.
         let refused = around(&format!("{form};")).kernel("k").err().map(|e| e.to_string()).unwrap_or_default();
         let is_form = ["is not modeled", "is not supported", "expected a type", "needs", "without", "no modifier"];
         let said = is_form.iter().find(|part| refused.contains(**part));
@@ -332,7 +333,7 @@ fn what_is_legal_and_not_modelled_says_so() {
         assert_eq!(found, format!("`{form}` is not modeled"));
     }
     assert!(source(".global .align 16 .b128 g;").parse().unwrap_err().to_string().ends_with("`.b128` is not modeled"));
-    // A minus sign before a register is legal only for instructions that define it.
+    // A minus sign before a register is legal only in the instructions for which PTX defines it.
     assert_eq!(error("add.s32 %r1, %r2, -%r3;"), "k.ptx:6:19: expected a register or a constant");
     assert_eq!(lower("add.s32 %r1, %r2, -WARP_SZ;").insts[0].srcs[1], Src::Imm(0xffff_ffe0));
 }
@@ -407,7 +408,8 @@ fn vector_registers_stand_for_their_elements() {
         });
         assert_eq!(whole, elements);
     }
-    // All elements are read before the first is written.
+    // All source elements must be read before the first destination element is written, so swapping two
+    // registers needs temporary copies.
     assert_eq!(lower("mov.v2.b32 {%r1, %r2}, {%r2, %r1};").insts.len(), 5);
     assert_eq!(lower("mov.v2.b32 {%r1, %r2}, {%r1, %r2};").insts.len(), 3);
     assert!(error(&format!("{vectors}add.f32 %f1, q, %f2;")).contains("expected a register or a constant"));
@@ -668,8 +670,8 @@ fn barriers_have_a_number() {
     assert_eq!(op("fence.acq_rel.cta;"), Op::Fence(Scope::Cta));
 }
 
-/// A barrier expects whole warps (PTX ISA, `bar`). A count of 0 stands for all threads, but not for a warp
-/// that does not wait.
+/// The number of threads that a barrier expects must be a multiple of the warp size (PTX ISA, `bar`). A count
+/// of 0 stands for all threads; it is illegal for `bar.arrive`, which does not wait.
 #[test]
 fn a_barrier_expects_whole_warps() {
     for (barrier, least) in [
@@ -903,7 +905,7 @@ fn hostile_texts_are_refused_without_harm() {
     assert!(long.parse().is_err());
 }
 
-/// All committed kernels must lower, and fit in the registers of the machine.
+/// All kernels in the folder `kernels` must lower, and must fit in the registers of the machine.
 #[test]
 fn every_committed_kernel_lowers_and_fits_the_machine() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");
@@ -957,7 +959,8 @@ proptest! {
 
 #[test]
 fn a_file_of_very_many_kernels_takes_the_time_of_its_text() {
-    // When lowering took quadratic time, these kernels took a quarter of an hour.
+    // Lowering must take time proportional to the text. An earlier version took quadratic time: 15 minutes
+    // for these kernels.
     const KERNELS: usize = 20_000;
     let text: String = (0..KERNELS).map(|k| format!(".global .u32 g{k}; .entry k{k}() {{ ret; }}\n")).collect();
     let source = source(&text);

@@ -7,14 +7,15 @@ use rustc_hash::FxHashMap;
 
 use super::opcode::{Opcode, OpcodeTable, Space, first_token};
 
-/// Maximum number of distinct instructions of a kernel: sixteen times that of the largest known kernels.
+/// Maximum number of distinct instructions of a kernel: sixteen times as many as the largest known kernels
+/// have.
 pub const MAX_OPERATIONS: usize = 1 << 20;
 /// Maximum number of distinct opcodes of a kernel.
 pub const MAX_OPCODES: usize = 1 << 14;
 /// Maximum number of register operands of an instruction, destinations and sources together.
 pub const MAX_REGISTERS: usize = 10;
 
-/// Register file of a SASS register.
+/// Register file to which a SASS register belongs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RegisterFile {
     /// `R`: one 32-bit word per lane.
@@ -68,18 +69,19 @@ impl Operands {
 /// Static properties of an instruction, which are the same at each execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Operation {
-    /// Address in the code in bytes.
+    /// Address of the instruction in the code of its function, in bytes.
     pub pc: u32,
-    /// Number of the opcode in [`Code`].
+    /// Number of the opcode among the opcodes in [`Code`].
     pub opcode: u16,
-    /// Value of the trace field `mem_width`, which is greater than 0 if addresses were recorded. The access
-    /// width of the opcode is derived from it.
+    /// Value of the trace field `mem_width`. It is greater than 0 if the trace has addresses for the
+    /// instruction. The access width of the opcode is derived from it.
     pub recorded_width: u16,
-    /// Line in the source; 0 if not recorded.
+    /// Line in the source file of the kernel; 0 if not recorded.
     pub line: u32,
-    /// Maximum number of groups of asynchronous copies that may stay in flight after a `DEPBAR`.
+    /// For a `DEPBAR`, the maximum number of groups of asynchronous copies that may still be in flight after
+    /// it.
     pub immediate: i64,
-    /// Register operands.
+    /// Destination and source registers.
     pub operands: Operands,
 }
 
@@ -99,7 +101,7 @@ impl Operation {
     }
 }
 
-/// Distinct instructions and opcodes of a kernel, with stable numbers.
+/// Distinct instructions and opcodes of a kernel. The number of an instruction or opcode never changes.
 #[derive(Clone, Debug)]
 pub struct Code {
     table: OpcodeTable,
@@ -107,15 +109,16 @@ pub struct Code {
     opcodes: Vec<Opcode>,
     numbers: FxHashMap<Operation, u32>,
     opcode_numbers: FxHashMap<Box<[u8]>, u16>,
-    /// Numbers of instructions whose generic space is resolved, by the number of the original instruction and
-    /// the space.
+    /// Numbers of copies of instructions in which a definite space replaces the generic space. The key
+    /// consists of the number of the original instruction and the space.
     resolved: FxHashMap<(u32, Space), u32>,
-    /// Numbers of opcodes with a recorded access width, by the number of the original opcode and the width.
+    /// Numbers of copies of opcodes that have another access width. The key consists of the number of the
+    /// original opcode and the width in bytes.
     widths: FxHashMap<(u16, u8), u16>,
 }
 
 impl Code {
-    /// Creates an empty code, whose opcodes will be looked up in `table`.
+    /// Creates a collection without instructions. Their opcodes will be looked up in `table`.
     #[must_use]
     pub fn new(table: OpcodeTable) -> Self {
         Code {
@@ -129,13 +132,13 @@ impl Code {
         }
     }
 
-    /// Instructions, indexed by number.
+    /// Distinct instructions, indexed by number.
     #[must_use]
     pub fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
-    /// Opcodes, indexed by number.
+    /// Distinct opcodes, indexed by number.
     #[must_use]
     pub fn opcodes(&self) -> &[Opcode] {
         &self.opcodes
@@ -144,14 +147,14 @@ impl Code {
     /// Returns the opcode of an instruction.
     ///
     /// # Panics
-    /// If the instruction is not from this code.
+    /// If the instruction is not from this collection.
     #[must_use]
     pub fn opcode(&self, operation: &Operation) -> &Opcode {
         &self.opcodes[usize::from(operation.opcode)]
     }
 
-    /// Adds an instruction unless it is already known, and returns its number. Returns `None` if there are
-    /// too many.
+    /// Adds an instruction unless it is already known, and returns its number. Returns `None` if the kernel
+    /// has too many instructions.
     pub fn add(&mut self, operation: Operation) -> Option<u32> {
         if let Some(&number) = self.numbers.get(&operation) {
             return Some(number);
@@ -165,12 +168,12 @@ impl Code {
         Some(number)
     }
 
-    /// Adds the instruction `number` with its generic space resolved to `space`, and returns the new number.
-    /// Returns `number` itself for an instruction without generic addresses, and `None` if there are too
-    /// many.
+    /// Adds a copy of instruction `number` in which `space` replaces the generic space, and returns its
+    /// number. Returns `number` itself for an instruction without generic addresses. Returns `None` if the
+    /// kernel has too many instructions.
     ///
     /// # Panics
-    /// If the instruction is not from this code.
+    /// If no instruction has this number.
     pub fn in_space(&mut self, number: u32, space: Space) -> Option<u32> {
         let mut operation = self.operations[number as usize];
         let opcode = self.opcode(&operation);
@@ -187,8 +190,9 @@ impl Code {
         Some(resolved)
     }
 
-    /// Adds the opcode with number `opcode` with an access width of `width` bytes per lane, and returns the
-    /// new number. Returns `opcode` itself if it has that width, and `None` if there are too many.
+    /// Adds a copy of opcode number `opcode` with an access width of `width` bytes per lane, and returns its
+    /// number. Returns `opcode` itself if it already has that width. Returns `None` if the kernel has too
+    /// many opcodes.
     ///
     /// # Panics
     /// If no opcode has that number.
@@ -205,8 +209,8 @@ impl Code {
         Some(number)
     }
 
-    /// Adds an opcode unless it is already known, and returns its number. Returns `None` if there are too
-    /// many.
+    /// Adds an opcode unless it is already known, and returns its number. Returns `None` if the kernel has
+    /// too many opcodes.
     fn number_of(&mut self, wanted: Opcode) -> Option<u16> {
         let known = self.opcodes.iter().position(|opcode| *opcode == wanted);
         let place = known.unwrap_or(self.opcodes.len());
@@ -217,8 +221,8 @@ impl Code {
         Some(number)
     }
 
-    /// Adds an opcode unless it is already known, and returns its number. Returns `None` if its first token
-    /// is unknown or there are too many.
+    /// Adds the opcode with the text `text` unless it is already known, and returns its number. Returns
+    /// `None` if its first token is unknown, or if the kernel has too many opcodes.
     pub fn add_opcode(&mut self, text: &str) -> Option<u16> {
         if let Some(&number) = self.opcode_numbers.get(text.as_bytes()) {
             return Some(number);
@@ -230,13 +234,13 @@ impl Code {
         Some(number)
     }
 
-    /// Returns the number of an opcode that was added before, or `None`.
+    /// Returns the number of the opcode with the text `text`, or `None` if it has not been added.
     #[must_use]
     pub fn known_opcode(&self, text: &[u8]) -> Option<u16> {
         self.opcode_numbers.get(text).copied()
     }
 
-    /// Table of opcodes from which instructions are classified.
+    /// Table that gives the class of each opcode.
     #[must_use]
     pub fn table(&self) -> &OpcodeTable {
         &self.table

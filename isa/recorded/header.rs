@@ -4,7 +4,8 @@ use super::opcode::{Architecture, Space};
 
 /// Tracer version assumed for a header that states none.
 pub const USUAL_VERSION: u32 = 5;
-/// Size of each window of generic addresses, from its base up, in bytes. NVBit gives both windows this size.
+/// Size in bytes of the shared memory window and of the local memory window in the generic address space.
+/// NVBit gives both windows this size.
 const WINDOW_BYTES: u64 = 16 << 20;
 
 /// Properties of a recorded kernel launch, from the header of its trace.
@@ -12,7 +13,7 @@ const WINDOW_BYTES: u64 = 16 << 20;
 pub struct Header {
     /// Mangled name of the kernel.
     pub name: String,
-    /// Number of the launch.
+    /// Number of the kernel launch.
     pub id: u64,
     /// Number of CTAs in x, y and z.
     pub grid: [u32; 3],
@@ -22,7 +23,7 @@ pub struct Header {
     pub shared_bytes: u64,
     /// Number of registers per thread.
     pub registers: u32,
-    /// Compute capability, as in `sm_70`.
+    /// Compute capability of the code, such as 70 for `sm_70`.
     pub binary_version: u32,
     /// Number of the CUDA stream.
     pub stream: u64,
@@ -59,7 +60,7 @@ impl Default for Header {
 }
 
 impl Header {
-    /// Returns the architecture, or `None` if the compute capability is unknown.
+    /// Returns the GPU architecture, or `None` if the compute capability is unknown.
     #[must_use]
     pub fn architecture(&self) -> Option<Architecture> {
         Architecture::of_version(self.binary_version)
@@ -83,16 +84,16 @@ impl Header {
         self.num_threads().div_ceil(32) as u32
     }
 
-    /// True if both windows of generic addresses are known.
+    /// True if the bases of the shared memory window and of the local memory window are known.
     #[must_use]
     pub fn has_windows(&self) -> bool {
         self.shared_base != 0 && self.local_base != 0
     }
 
-    /// Returns the space of a generic address, or shared memory if the windows are unknown.
+    /// Returns the space of a generic address. If the windows are unknown, returns shared memory.
     ///
-    /// The windows may be in either order. If their bases are closer than the window size, the lower window
-    /// ends at the upper base.
+    /// Either window may be at the lower addresses. If the bases of the two windows are closer than the
+    /// window size, the lower window ends at the base of the upper one.
     #[must_use]
     pub fn space_of(&self, address: u64) -> Space {
         if !self.has_windows() {
@@ -114,7 +115,7 @@ mod tests {
         const MIB: u64 = 1 << 20;
         use Space::{Global, Local, Shared};
         // Columns: distance of the upper base from the lower base, offset of an address from the lower base,
-        // and expected space if shared memory has the lower base.
+        // and expected space of the address if the lower window is that of shared memory.
         let cases = [
             (512 * MIB, 0, Shared),
             (512 * MIB, 16 * MIB - 1, Shared),

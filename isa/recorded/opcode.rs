@@ -66,7 +66,7 @@ pub enum Space {
     Generic,
 }
 
-/// Class of an instruction: the resource of the SM that executes it.
+/// Class of an instruction, which determines the resource of the SM that executes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
     /// Single-precision and half-precision arithmetic.
@@ -93,7 +93,7 @@ pub enum Class {
     Atomic(Space),
     /// Asynchronous copy from global to shared memory that reads through the L1 (`LDGSTS`).
     AsyncCopy,
-    /// Bulk copy of a block between global and shared memory by a copy engine (`UTMALDG`, ...).
+    /// Bulk copy of contiguous data between global and shared memory by a copy engine (`UTMALDG`, ...).
     Bulk,
     /// Barriers of a CTA or a cluster.
     Barrier,
@@ -103,14 +103,14 @@ pub enum Class {
     Wait,
     /// Branches, calls, and instructions that prepare them.
     Branch,
-    /// Exits of lanes.
+    /// Exit instructions, which end the active threads.
     Exit,
     /// Instructions without an effect.
     Nop,
 }
 
 impl Class {
-    /// Name of the class in tables.
+    /// Name of the class, as shown in tables of the output.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -148,7 +148,7 @@ impl Class {
         }
     }
 
-    /// Returns the class with `generic` in place of the generic space.
+    /// Returns the class with the generic space replaced by the space `generic`.
     #[must_use]
     pub fn in_space(self, generic: Space) -> Self {
         match self {
@@ -169,14 +169,14 @@ impl Class {
         }
     }
 
-    /// True if each lane accesses its own bytes, whose number is the width of the opcode.
+    /// True if each lane accesses bytes of its own. Their number is then the access width of the opcode.
     #[must_use]
     pub fn has_width(self) -> bool {
         matches!(self, Self::Load(_) | Self::Store(_) | Self::Atomic(_) | Self::AsyncCopy)
     }
 
-    /// True if a memory model needs the addresses of the lanes. Constants are often loaded without a lane
-    /// address, so they are excluded.
+    /// True if a memory model needs the addresses that the lanes access. Loads of constants often have no
+    /// lane address, so they are excluded.
     #[must_use]
     pub fn needs_addresses(self) -> bool {
         match self {
@@ -187,7 +187,7 @@ impl Class {
     }
 }
 
-/// Opcode with all its tokens.
+/// SASS opcode with all its modifiers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opcode {
     /// Text of the opcode in the trace.
@@ -201,22 +201,22 @@ pub struct Opcode {
     pub bypasses_l1: bool,
 }
 
-/// Loads and stores of matrices, in which each lane supplies the address of a row.
+/// Opcodes that load or store matrices. Each lane of them supplies the address of one row.
 const MATRIX_ACCESSES: [&str; 2] = ["LDSM", "STSM"];
-/// Size of a row of a matrix of 8 x 8 16-bit elements, in bytes.
+/// Size in bytes of a row of an 8 x 8 matrix with 16-bit elements.
 const ROW_BYTES: u8 = 16;
-/// Number of rows of a matrix.
+/// Number of rows of a matrix that such an opcode loads or stores.
 const ROWS: u32 = 8;
-/// Access width of a lane for an opcode without a width token, in bytes.
+/// Number of bytes that a lane accesses if no token of the opcode gives a width.
 const WORD_BYTES: u8 = 4;
 
-/// True if a lane can access this number of bytes at once.
+/// True if one lane can access `bytes` bytes at once.
 fn is_width(bytes: u32) -> bool {
     matches!(bytes, 1 | 2 | 4 | 8 | 16)
 }
 
 impl Opcode {
-    /// Creates an opcode of a known class.
+    /// Creates an opcode from its text, whose class is already known.
     #[must_use]
     pub fn new(text: &str, class: Class) -> Self {
         let width = if MATRIX_ACCESSES.contains(&first_token(text)) {
@@ -249,22 +249,22 @@ impl Opcode {
         is_width(recorded).then_some(recorded as u8)
     }
 
-    /// Returns the number of consecutive registers that a load or an atomic with one destination operand
-    /// writes.
+    /// Returns the number of consecutive 32-bit registers that a load, or an atomic with one destination
+    /// operand, writes.
     #[must_use]
     pub fn result_words(&self) -> u16 {
         self.num_matrices().unwrap_or_else(|| u16::from(self.width).div_ceil(4))
     }
 
-    /// Returns the mask of lanes that supply an address: one per row for a load or store of matrices,
-    /// otherwise all.
+    /// Returns the mask of lanes that supply an address. In a load or store of matrices, one lane per row
+    /// supplies an address; otherwise all lanes do.
     #[must_use]
     pub fn addressing_lanes(&self) -> u32 {
         self.num_matrices().map_or(u32::MAX, |matrices| u32::MAX >> (32 - ROWS * u32::from(matrices)))
     }
 
-    /// Returns the number of matrices that the instruction loads or stores, or `None` for any other
-    /// instruction.
+    /// Returns the number of matrices that an opcode loads or stores, or `None` for opcodes that do not
+    /// access matrices.
     fn num_matrices(&self) -> Option<u16> {
         let is_one = MATRIX_ACCESSES.contains(&self.name());
         is_one.then(|| match self.text.rsplit('.').next() {
@@ -274,19 +274,19 @@ impl Opcode {
         })
     }
 
-    /// Returns the index of a block copy in [`BLOCK_COPIES`], or `None` for any other opcode.
+    /// Returns the index of a bulk copy opcode in [`BLOCK_COPIES`], or `None` for any other opcode.
     #[must_use]
     pub fn block_copy(&self) -> Option<u8> {
         BLOCK_COPIES.iter().position(|name| *name == self.name()).map(|at| at as u8)
     }
 }
 
-/// True if the tokens of a load make it bypass the L1.
+/// True if the modifiers of a load make it bypass the L1.
 ///
-/// `STRONG` requests memory order within a scope. The L1 serves the scopes of its own CTA and SM; wider
-/// scopes (`GPU`, `SYS`: volatile loads) are ordered at the L2. Device accesses (`MMIO`), loads cached only
-/// in the L2 (`CG`, `CV` of older architectures), and copies marked `BYPASS` also bypass the L1. `SYS`
-/// without `STRONG` is a plain load of Volta.
+/// `STRONG` requests memory order within a scope. The L1 serves the scopes `CTA` and `SM`; accesses with a
+/// wider scope (`GPU`, or `SYS` as for volatile loads) are ordered at the L2. Accesses to devices (`MMIO`),
+/// loads that are cached only in the L2 (`CG` and `CV` of older architectures), and copies marked `BYPASS`
+/// also bypass the L1. On Volta, `SYS` without `STRONG` marks an ordinary load.
 fn bypasses_l1(text: &str) -> bool {
     let has = |tokens: &[&str]| text.split('.').skip(1).any(|token| tokens.contains(&token));
     has(&["STRONG"]) && !has(&["CTA", "SM"]) || has(&["MMIO", "CG", "CV", "BYPASS"])
@@ -298,9 +298,9 @@ pub fn first_token(text: &str) -> &str {
     text.split('.').next().unwrap_or(text)
 }
 
-/// Returns the number of bytes that a token specifies. A token is a number of bits, with or without the
-/// letters of a type (`64`, `U8`, `S16`, `F64`, `B32`, `BF16`). A count of values may follow (`F16x2`,
-/// `BF16_V2`, `64x2`).
+/// Returns the number of bytes that a token of an opcode specifies. The token gives a number of bits, with or
+/// without the letters of a type (`64`, `U8`, `S16`, `F64`, `B32`, `BF16`). A count of values may follow
+/// (`F16x2`, `BF16_V2`, `64x2`).
 fn bytes_of(token: &str) -> Option<u8> {
     let bits_at = token.find(|c: char| c.is_ascii_digit())?;
     let (letters, rest) = token.split_at(bits_at);
@@ -311,8 +311,8 @@ fn bytes_of(token: &str) -> Option<u8> {
     is_width(bytes).then_some(bytes as u8)
 }
 
-/// Returns the width that tracers from version 3 on record for an opcode, in bytes. It follows from the first
-/// token that is a number of bits, with or without `U`, and is 4 if there is none.
+/// Returns the access width in bytes that tracers from version 3 on record for an opcode. They use the first
+/// token that is a number of bits, with or without `U`. Without such a token, the width is 4.
 fn width_by_tracer(text: &str) -> u32 {
     let bits = |token: &str| token.strip_prefix('U').unwrap_or(token).parse::<u32>().ok();
     text.split('.').find_map(bits).map_or(u32::from(WORD_BYTES), |bits| bits / 8)
@@ -341,7 +341,8 @@ use Space::{Constant, Generic, Global, Local, Shared};
 /// Bulk copies by the copy engine of Hopper. The model has no such engine: a copy issues but moves no data.
 pub const BLOCK_COPIES: [&str; 7] = ["UBLKCP", "UBLKPF", "UBLKRED", "UTMALDG", "UTMAPF", "UTMAREDG", "UTMASTG"];
 
-/// Classes, each with the architectures that have them and the first tokens of the class.
+/// Entries of the opcode table: a class, the bit set of architectures that have the opcodes, and the first
+/// tokens of the opcodes.
 #[rustfmt::skip]
 const KINDS: &[(Class, u8, &str)] = &[
     (Sp, ALL, "FADD FADD32I FCHK FFMA FFMA32I FMNMX FMUL FMUL32I FSET FSETP"),
@@ -349,7 +350,7 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Sp, K, "FSWZ"),
     (Sp, P | NEW, "FSWZADD"),
     (Sp, NEW, "FSEL"),
-    // Half precision runs two values per lane on the single-precision units.
+    // Half-precision opcodes process two values per lane on the single-precision units.
     (Sp, P | NEW, "HADD2 HADD2_32I HFMA2 HFMA2_32I HMUL2 HMUL2_32I HSET2 HSETP2"),
     (Sp, A | H, "HMNMX2"),
     (Sp, H, "FADD2 FFMA2 FMUL2 FHADD FHFMA VHMNMX"),
@@ -370,12 +371,12 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Alu, P | NEW, "CS2R R2B"),
     (Alu, NEW, "FRND I2IP MATCH PLOP3 QSPC RPCMOV BMOV CSMTEST GETLMEMBASE SETLMEMBASE SETCTAID LEPC S2UR"),
     (Alu, OLD, "GETLMEMBASE SETLMEMBASE SETCRSPTR GETCRSPTR LEPC"),
-    // Accel-Sim's tables contain this token from Volta on.
+    // Accel-Sim's opcode tables contain this opcode from Volta on.
     (Alu, NEW, "VOTE_VTG"),
     (Alu, UNIFORM, "F2FP MOVM R2UR UCLEA UF2F UMOV UP2UR UPLOP3 UPRMT UPSETP UR2UP USEL VOTEU"),
     (Alu, A | H, "F2IP I2FP REDUX UF2FP SUQUERY"),
     (Alu, H, "ELECT UVOTE UR2R USETMAXREG USETSHMSZ SETMAXREG WARPGROUP WARPGROUPSET"),
-    // Instructions that control caches and counters move no data.
+    // These opcodes control caches and counters; they move no data.
     (Alu, ALL, "CCTL CCTLL"),
     (Alu, P | NEW, "CCTLT"),
     (Alu, H, "UTMACCTL"),
@@ -390,7 +391,8 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Surface, K, "SUCLAMP SUBFM SUEAU SULDGA SUSTGA SULDB SULEA SUSTB SURED"),
     (Surface, P | NEW, "SUATOM SULD SURED SUST"),
     (Load(Global), ALL, "LDG"),
-    // Accel-Sim classifies Kepler's `LD` as a load of global memory, and so does this table.
+    // Kepler's `LD` can use generic addresses, but Accel-Sim classifies it as a load of global memory, and so
+    // does this table.
     (Load(Global), K, "LD"),
     (Load(Generic), P | NEW, "LD"),
     (Load(Local), ALL, "LDL"),
@@ -436,9 +438,9 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Exit, P, "PEXIT"),
     (Exit, NEW, "KILL"),
     (Nop, ALL, "NOP PMTRIG"),
-    // Pseudo-instructions that tracers put around the instructions of a spin loop; no GPU has them.
+    // Pseudo-instructions that tracers insert before and after a spin loop; no GPU has them.
     (Nop, ALL, "REPLAY_START REPLAY_END"),
-    // Accel-Sim also accepts the following tokens in traces of Pascal, although no Pascal GPU has them.
+    // Accel-Sim also accepts the following opcodes in traces of Pascal, although no Pascal GPU has them.
     (Sp, P, "FSEL"),
     (Int, P, "BMSK BREV IABS IDP4A SGXT"),
     (Alu, P, "BMOV CSMTEST FRND I2IP MATCH PLOP3 QSPC RPCMOV SETCTAID VOTE_VTG"),
@@ -449,7 +451,7 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Exit, P, "KILL"),
 ];
 
-/// Classes of opcodes, by first token.
+/// Table that gives the class of an opcode by its first token.
 #[derive(Clone, Debug)]
 pub struct OpcodeTable {
     architecture: Option<Architecture>,
@@ -458,7 +460,8 @@ pub struct OpcodeTable {
 
 impl OpcodeTable {
     /// Creates the table of an architecture. If `architecture` is `None`, the table holds the opcodes of all
-    /// architectures. If a token has different classes, the class in the latest architecture is used.
+    /// architectures. If a token has different classes in several architectures, the table has its class in
+    /// the latest one.
     #[must_use]
     pub fn new(architecture: Option<Architecture>) -> Self {
         let mut classes = FxHashMap::default();
@@ -472,19 +475,19 @@ impl OpcodeTable {
         OpcodeTable { architecture, classes }
     }
 
-    /// Returns the class of a first token, or `None` if it is unknown.
+    /// Returns the class of opcodes whose first token is `token`, or `None` if the token is unknown.
     #[must_use]
     pub fn class(&self, token: &str) -> Option<Class> {
         self.classes.get(token).copied()
     }
 
-    /// Architecture of the table, or `None` if it holds the opcodes of all architectures.
+    /// GPU architecture of the table, or `None` if it holds the opcodes of all architectures.
     #[must_use]
     pub fn architecture(&self) -> Option<Architecture> {
         self.architecture
     }
 
-    /// Returns all first tokens, sorted.
+    /// Returns all first tokens of opcodes in the table, sorted.
     #[must_use]
     pub fn tokens(&self) -> Vec<&'static str> {
         let mut tokens: Vec<_> = self.classes.keys().copied().collect();
@@ -551,7 +554,8 @@ mod tests {
         assert_eq!(table.class("LD"), Some(Load(Generic)));
     }
 
-    /// Columns: opcode, bytes per lane, and width that tracers from version 3 on record.
+    /// Columns: opcode, bytes per lane, and width in bytes that tracers from version 3 on record for the
+    /// opcode.
     const WIDTHS: &[(&str, u8, u16)] = &[
         ("LD.E", 4, 4),
         ("LD.E.64.STRONG.SYS", 8, 8),
@@ -606,8 +610,8 @@ mod tests {
         for &(text, bytes, by_tracer) in WIDTHS {
             let opcode = Opcode::new(text, Load(Global));
             assert_eq!((opcode.width, width_by_tracer(text)), (bytes, by_tracer.into()), "{text}");
-            // The value that such a tracer records for the opcode adds nothing to the text. Any other value
-            // takes precedence over the text.
+            // A tracer derives this width from the opcode, so the text of the opcode counts. Any other
+            // recorded width takes precedence over the text.
             assert_eq!(opcode.recorded_width(by_tracer), Some(bytes), "{text}");
             let is_matrix = MATRIX_ACCESSES.contains(&opcode.name());
             for recorded in [1, 2, 4, 8, 16].into_iter().filter(|&recorded| recorded != by_tracer && !is_matrix) {
@@ -667,8 +671,8 @@ mod tests {
         }
     }
 
-    /// Each token found in traces must be known for the architectures of those traces, and unknown for all
-    /// other architectures.
+    /// Each opcode that was found in a trace must be known for the architecture of that trace. It must be
+    /// unknown for architectures that are not listed.
     #[test]
     fn opcodes_that_traces_have_had_are_known_where_they_stood() {
         use Architecture::{Ampere, Hopper, Pascal, Turing, Volta};

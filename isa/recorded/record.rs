@@ -1,31 +1,32 @@
 //! Recorded instructions of a CTA, packed in memory.
 //!
-//! A step takes 12 bytes. The addresses of its lanes are packed in one of three forms. Addresses with a
-//! constant stride take 16 bytes. Addresses whose distances fit in 32 bits take 16 bytes, plus 4 for each
-//! active lane except the first. Other addresses take 16 bytes, plus 8 for each active lane.
+//! Each instruction that a warp issues is a *step*, which takes 12 bytes. The lane addresses of a step are
+//! packed in one of three forms. Addresses with a constant stride take 16 bytes. Addresses whose distances
+//! fit in 32 bits take 16 bytes, plus 4 for each active lane except the first. Other addresses take 16 bytes,
+//! plus 8 for each active lane.
 
 /// Number of lanes of a warp.
 pub const LANES: usize = 32;
 
-/// Recorded steps of the warps of a CTA.
+/// Instructions that the warps of a CTA issued, as recorded in a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cta {
     /// Index of the CTA in the grid.
     pub index: [u32; 3],
     /// Position of the CTA in a cluster, if the trace has it.
     pub cluster: Option<Cluster>,
-    /// Warps in ascending order of their numbers. A warp without steps may be missing.
+    /// Warps in ascending order of their numbers. A warp that issued no instruction may be missing.
     pub warps: Vec<Warp>,
 }
 
 impl Cta {
-    /// Returns the approximate memory footprint in bytes.
+    /// Returns the approximate memory footprint of the recorded CTA in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.warps.iter().map(Warp::bytes).sum()
     }
 
-    /// Number of steps of all warps.
+    /// Number of instructions that all warps of the CTA issued.
     #[must_use]
     pub fn num_steps(&self) -> u64 {
         self.warps.iter().map(|warp| warp.steps.len() as u64).sum()
@@ -43,7 +44,7 @@ pub struct Cluster {
     pub rank: u32,
 }
 
-/// Recorded steps of a warp.
+/// Instructions that a warp issued, as recorded in a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Warp {
     /// Number of the warp in its CTA.
@@ -54,20 +55,20 @@ pub struct Warp {
     addresses: Vec<u64>,
 }
 
-/// Instruction that a warp issued.
+/// Execution of one instruction by a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Number of the instruction in [`super::Code`].
     pub operation: u32,
     /// Mask of active lanes, with bit `i` for lane `i`; 0 if the predicate was false in all lanes.
     pub mask: u32,
-    /// Index of the step's access, or [`NO_ACCESS`].
+    /// Index of the step's lane addresses in `Warp::accesses`, or [`NO_ACCESS`].
     access: u32,
 }
 
 const NO_ACCESS: u32 = u32::MAX;
 
-/// Packed lane addresses of a step.
+/// Packed lane addresses of an instruction that a warp issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
     /// Constant stride: lane `i` accesses `base + (i - lowest) * stride`, where `lowest` is the lowest active
@@ -81,14 +82,14 @@ enum Access {
 }
 
 impl Step {
-    /// True if the trace has addresses for the step.
+    /// True if the trace has lane addresses for this instruction.
     #[must_use]
     pub fn has_addresses(&self) -> bool {
         self.access != NO_ACCESS
     }
 }
 
-/// Returns the set bits of a mask in ascending order.
+/// Returns the lanes in a mask, that is, the positions of its set bits, in ascending order.
 pub fn lanes_of(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lane = mask.trailing_zeros() as usize;
@@ -103,24 +104,25 @@ fn distance(from: u64, to: u64) -> i64 {
 }
 
 impl Warp {
-    /// Creates a warp without steps.
+    /// Creates a warp that has not issued any instruction.
     #[must_use]
     pub fn new(id: u32) -> Self {
         Warp { id, ..Warp::default() }
     }
 
-    /// Steps of the warp in program order.
+    /// Instructions that the warp issued, in program order.
     #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// Adds a step without addresses.
+    /// Appends an issued instruction without lane addresses.
     pub fn push(&mut self, operation: u32, mask: u32) {
         self.steps.push(Step { operation, mask, access: NO_ACCESS });
     }
 
-    /// Adds a step with the addresses of the lanes in the mask; the addresses of other lanes are ignored.
+    /// Appends an issued instruction with the addresses of the lanes in `mask`; the addresses of other lanes
+    /// are ignored.
     pub fn push_access(&mut self, operation: u32, mask: u32, addresses: &[u64; LANES]) {
         let access = self.accesses.len() as u32;
         self.steps.push(Step { operation, mask, access });
@@ -128,10 +130,10 @@ impl Warp {
         self.accesses.push(packed);
     }
 
-    /// Adds a step with a constant stride: lane `i` accesses `base + (i - lowest) * stride`, where `lowest`
-    /// is the lowest lane in the mask.
+    /// Appends an issued instruction whose lane addresses have a constant stride: lane `i` accesses `base +
+    /// (i - lowest) * stride`, where `lowest` is the lowest lane in `mask`.
     pub fn push_stride(&mut self, operation: u32, mask: u32, base: u64, stride: i64) {
-        // An access by a single lane has no stride.
+        // For a single lane, the stride is meaningless and is set to 0.
         let stride = if mask.is_power_of_two() { 0 } else { stride };
         let Ok(stride) = i32::try_from(stride) else {
             let lowest = mask.trailing_zeros() as i64;
@@ -224,7 +226,7 @@ impl Warp {
         true
     }
 
-    /// Returns the approximate memory footprint in bytes.
+    /// Returns the approximate memory footprint of the recorded warp in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         size_of::<Step>() * self.steps.len()
@@ -233,7 +235,7 @@ impl Warp {
             + size_of::<u64>() * self.addresses.len()
     }
 
-    /// Releases unused capacity.
+    /// Frees the memory that was reserved for further instructions.
     pub fn shrink(&mut self) {
         self.steps.shrink_to_fit();
         self.accesses.shrink_to_fit();

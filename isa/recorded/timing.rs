@@ -2,37 +2,38 @@
 //!
 //! Accel-Sim gives each class of opcodes a latency and an initiation interval, for each GPU against which it
 //! was validated. The numbers are from the `trace.config` files of its tested configurations (revision
-//! 2260456). They hold for a warp instruction, whatever the number of lanes of the unit.
+//! 2260456). They hold for a whole warp instruction, regardless of the number of lanes of the execution unit.
 
 use super::opcode::{Architecture, Class, Opcode};
 
-/// Latency and initiation interval of a warp instruction on its unit [core cycles].
+/// Latency and initiation interval of a warp instruction on its execution unit, in core cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// Cycles until the result is available.
+    /// Core cycles from issue until the result is available.
     pub latency: u16,
-    /// Cycles until the unit accepts the next instruction.
+    /// Core cycles from issue until the execution unit accepts the next instruction.
     pub interval: u16,
 }
 
-/// Pairs of latency and initiation interval from the configuration of a GPU [core cycles].
+/// Timing of the execution units of a GPU: pairs of latency and initiation interval, in core cycles.
 struct Gpu {
     architecture: Architecture,
     int: (u16, u16),
     sp: (u16, u16),
     dp: (u16, u16),
     sfu: (u16, u16),
-    /// Specialized unit 2; up to Pascal, texture fetches take as long as moves.
+    /// Accel-Sim's specialized unit 2. Up to Pascal, texture fetches take as long as moves.
     texture: (u16, u16),
-    /// Specialized unit 3, from Volta on.
+    /// Accel-Sim's specialized unit 3, which exists from Volta on.
     tensor: (u16, u16),
-    /// Specialized unit 4, which is the uniform data path, from Turing on.
+    /// Accel-Sim's specialized unit 4: the uniform data path, which exists from Turing on.
     uniform: (u16, u16),
 }
 
 use Architecture::{Ampere, Kepler, Pascal, Turing, Volta};
 
-/// Configurations SM3_KEPLER_TITAN, SM6_TITANX, SM7_QV100, SM75_RTX2060 and SM86_RTX3070.
+/// Timing from Accel-Sim's configurations SM3_KEPLER_TITAN, SM6_TITANX, SM7_QV100, SM75_RTX2060 and
+/// SM86_RTX3070.
 #[rustfmt::skip]
 const GPUS: [Gpu; 5] = [
     Gpu { architecture: Kepler, int: (4, 1), sp: (4, 1), dp: (20, 2),  sfu: (200, 2), texture: (4, 1),   tensor: (4, 1),   uniform: (4, 1) },
@@ -46,8 +47,8 @@ const GPUS: [Gpu; 5] = [
 const UNIFORM: [&str; 4] = ["R2UR", "S2UR", "VOTEU", "REDUX"];
 
 impl Timing {
-    /// Returns the timing of an arithmetic opcode, or `None` for other opcodes and for an architecture
-    /// without numbers.
+    /// Returns the timing of an arithmetic opcode. Returns `None` for other opcodes, and for an architecture
+    /// for which Accel-Sim has no numbers.
     #[must_use]
     pub fn of(architecture: Architecture, opcode: &Opcode) -> Option<Self> {
         let gpu = GPUS.iter().find(|gpu| gpu.architecture == architecture)?;
@@ -55,7 +56,7 @@ impl Timing {
         let (latency, interval) = match opcode.class {
             Class::Int | Class::Alu if name.starts_with('U') || UNIFORM.contains(&name) => gpu.uniform,
             Class::Int | Class::Alu => gpu.int,
-            // Half precision has twice the throughput.
+            // Half-precision opcodes have twice the throughput of single-precision ones.
             Class::Sp if name.starts_with('H') => (gpu.sp.0, gpu.sp.1.div_ceil(2)),
             Class::Sp => gpu.sp,
             Class::Dp => gpu.dp,

@@ -1,6 +1,6 @@
 //! Errors and warnings about a trace, with their position.
 //!
-//! A trace does not fit in memory, so an error stores a copy of the line that it concerns.
+//! A trace may be larger than memory, so an error stores a copy of the line that it concerns.
 
 use std::fmt;
 use std::io;
@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use miette::{Diagnostic, LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
-/// Length of the text that an error shows on each side of the position, in bytes.
+/// Number of bytes of the line that an error shows before and after the position of the mistake.
 const SHOWN_AROUND: usize = 60;
-/// Maximum length of a token in a message, in bytes.
+/// Maximum number of bytes of a token that a message quotes.
 const QUOTED: usize = 40;
 
 /// Error in a trace: the problem, its position, and the legal alternatives.
@@ -36,12 +36,12 @@ struct Excerpt {
     /// Column of the position, counted from 1.
     column: usize,
     text: String,
-    /// Range of the wrong bytes in `text`.
+    /// Range of the erroneous bytes in `text`.
     span: Range<usize>,
 }
 
 impl TraceError {
-    /// Creates the error of a file that the system cannot open or read.
+    /// Creates the error for a file that the operating system cannot open or read.
     pub(super) fn unreadable(path: &Path, reason: io::Error) -> Self {
         TraceError(Box::new(Details::Unreadable { path: path.to_owned(), reason }))
     }
@@ -116,18 +116,18 @@ impl SourceCode for Excerpt {
         }
         let all = SourceSpan::new(0.into(), self.text.len());
         let line = usize::try_from(self.line).unwrap_or(usize::MAX).saturating_sub(1);
-        // The report prints this column above the excerpt. It is the column of the error, although the text
-        // before it may have been cut.
+        // The report prints this column above the excerpt. It counts from the start of the line, even if the
+        // excerpt begins later.
         let column = self.column.saturating_sub(1);
         let contents = MietteSpanContents::new_named(self.name.to_string(), self.text.as_bytes(), all, line, column, 1);
         Ok(Box::new(contents))
     }
 }
 
-/// Error found in a line, before its file and line number are added.
+/// Error found in a line, to which the file name and the line number are added later.
 #[derive(Debug)]
 pub(super) struct Fault {
-    /// Range of the wrong bytes in the line.
+    /// Range of the erroneous bytes in the line.
     span: Range<usize>,
     label: &'static str,
     message: String,
@@ -146,7 +146,7 @@ impl Fault {
         self
     }
 
-    /// Creates the error with its file, its line number and an excerpt of the line.
+    /// Completes the error with the name of the file, the line number, and an excerpt of the line.
     pub fn at(self, name: &Arc<str>, number: u64, line: &[u8]) -> TraceError {
         let Fault { span, label, message, help } = self;
         let start = span.start.min(line.len());
@@ -168,7 +168,8 @@ impl Fault {
     }
 }
 
-/// Returns text that is safe on a terminal: control characters and invalid UTF-8 are replaced one for one.
+/// Returns text that is safe on a terminal: each control character and each invalid UTF-8 sequence is
+/// replaced by one character.
 fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     text.chars().map(|c| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c }).collect()
@@ -184,13 +185,13 @@ pub(super) fn quote(token: &[u8]) -> String {
 /// Unusual content of a trace that does not prevent reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// Description of the unusual content and of how the reader interprets it.
+    /// Description of the unusual content, and of how the reader interprets it.
     pub message: String,
     /// Name of the file.
     pub file: Arc<str>,
     /// Line of the first occurrence, counted from 1.
     pub line: u64,
-    /// Number of occurrences.
+    /// Number of times that the unusual content occurs.
     pub times: u64,
 }
 
@@ -210,9 +211,9 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Maximum number of distinct warnings that are listed.
+/// Maximum number of different warnings that are listed.
 const KEPT: usize = 32;
-/// Message that counts all warnings beyond the maximum.
+/// Message of the last warning, which counts all warnings beyond the maximum.
 const OTHERS: &str = "more warnings, which are not listed";
 
 /// Collection of warnings, in which each message occurs once.
@@ -220,7 +221,7 @@ const OTHERS: &str = "more warnings, which are not listed";
 pub(super) struct Warnings(Vec<Warning>);
 
 impl Warnings {
-    /// Adds a warning about a line, or counts another occurrence of a known message.
+    /// Adds a warning about a line. If a warning with the same message exists, increments its count instead.
     pub fn add(&mut self, file: &Arc<str>, line: u64, message: impl Into<String> + AsRef<str>) {
         if let Some(known) = self.0.iter_mut().find(|known| known.message == message.as_ref()) {
             known.times += 1;

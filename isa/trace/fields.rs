@@ -1,10 +1,10 @@
-//! Tokens and numbers of a trace line.
+//! Parser of the tokens and numbers in a trace line.
 
 use std::ops::Range;
 
 use super::error::{Fault, quote};
 
-/// Iterator over the words of a line.
+/// Iterator over the words of a line, which are separated by blanks.
 #[derive(Clone, Debug)]
 pub(super) struct Words<'a> {
     line: &'a [u8],
@@ -23,7 +23,7 @@ impl<'a> Words<'a> {
         Words { line, at: 0 }
     }
 
-    /// Returns the offset in the line of the end of the last word read.
+    /// Returns the offset in the line at which the last word read ends.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -80,7 +80,7 @@ impl Word<'_> {
         self.start..self.start + self.text.len()
     }
 
-    /// Returns the error for the last word, which is not the expected field.
+    /// Returns an error that says that this word is not the expected field.
     pub fn refuse(&self, expected: &str) -> Fault {
         Fault::new(self.span(), "this", format!("found {}, expected {expected}", quote(self.text)))
     }

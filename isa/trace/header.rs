@@ -1,8 +1,9 @@
-//! Reader of the header of a kernel's text.
+//! Reader of the header of a kernel's trace.
 //!
 //! The header consists of lines `-key = value`, up to the first line that begins with `#`. Keys may be in any
-//! order. Unknown keys, missing keys and impossible values only cause warnings, as long as grid and block are
-//! known. Published traces contain register counts in the thousands and architecture 0.
+//! order. Unknown keys, missing keys and impossible values only cause warnings, as long as the shapes of grid
+//! and CTA are known. For example, published traces contain register counts in the thousands and architecture
+//! 0.
 
 use isa::recorded::header::{Header, USUAL_VERSION};
 
@@ -17,7 +18,8 @@ const MAX_THREADS: u64 = 1024;
 /// Maximum number of registers per thread.
 const MAX_REGISTERS: u32 = 255;
 
-/// Reads the header up to the first line with `#`, which remains the current line.
+/// Reads the header, up to the first line that begins with `#`. That line is then the current line of
+/// `lines`.
 pub(super) fn read(lines: &mut Lines) -> Result<Header, TraceError> {
     let mut header = Header::default();
     let mut seen = Vec::new();
@@ -40,7 +42,8 @@ pub(super) fn read(lines: &mut Lines) -> Result<Header, TraceError> {
             lines.warn(message);
             continue;
         };
-        // Positions in the value are relative to the text after the dash.
+        // The position of the value was counted from the text after the dash, but errors need the position in
+        // the line.
         let offset = lines.line().len() - line.len();
         let value = Word { text: value.text, start: value.start + offset };
         match set(&mut header, key, value) {
@@ -57,7 +60,7 @@ pub(super) fn read(lines: &mut Lines) -> Result<Header, TraceError> {
     Ok(header)
 }
 
-/// Sets a field of the header. Returns the key, or `Ok(None)` if the key is unknown.
+/// Sets the field of the header that belongs to `key`. Returns the key, or `Ok(None)` if it is unknown.
 fn set(header: &mut Header, key: &[u8], value: Word<'_>) -> Result<Option<&'static str>, HeaderProblem> {
     let text = || String::from_utf8_lossy(value.text).into_owned();
     let odd = |what: &str| {
@@ -167,7 +170,7 @@ fn check(header: &Header, seen: &[&str], lines: &mut Lines) -> Result<(), TraceE
     Ok(())
 }
 
-/// Problem with a value: an error, or a warning about a value that is ignored.
+/// Problem with a value in the header: a fatal error, or a warning that the value is ignored.
 enum HeaderProblem {
     Fatal(Fault),
     Ignored(String),

@@ -1,11 +1,11 @@
-//! Parser of an instruction line.
+//! Parser of a line that describes an executed instruction.
 //!
 //! ```text
 //! [x y z warp] [line] PC MASK n {dest} OPCODE n {source} [group] WIDTH [MODE addresses] [IMMEDIATE]
 //! ```
-//! Some fields are optional. The first four numbers occur in tracer versions below 3. The source line occurs
-//! if the header announces it. `*GMMA` has a commit group. From version 6 on, a second immediate and register
-//! values may follow.
+//! Fields in brackets are optional. CTA and warp (`x y z warp`) occur in tracer versions below 3. The source
+//! line occurs if the header announces it. Opcodes that end in `GMMA` have a commit group. From version 6 on,
+//! a second immediate and register values may follow.
 
 use isa::recorded::code::{Code, MAX_REGISTERS, Operands, Operation, Register, RegisterFile};
 use isa::recorded::header::Header;
@@ -17,18 +17,18 @@ use super::fields::{self, Word, Words};
 use super::known::Marks;
 use super::opcode;
 
-/// First tracer version whose lines do not begin with CTA and warp.
+/// First tracer version whose lines do not begin with the numbers of the CTA and the warp.
 const WITHOUT_ORIGIN: u32 = 3;
 /// First tracer version whose lines end in `Val` or `NoVal`.
 const WITH_VALUES: u32 = 6;
-/// Maximum width of a recorded access, which is a byte count.
+/// Maximum value of the field for the access width, in bytes.
 const MAX_WIDTH: u64 = u16::MAX as u64;
-/// Maximum number of bytes that a lane of an atomic accesses.
+/// Maximum number of bytes that one lane accesses in an atomic operation.
 const MAX_ATOMIC_WIDTH: u8 = 8;
-/// Maximum number of addresses of a block copy.
+/// Maximum number of addresses of a bulk copy.
 const MAX_BLOCK_ADDRESSES: u64 = 1 << 12;
 
-/// Optional fields in the lines of a kernel.
+/// Optional fields that the instruction lines of a kernel have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Format {
     pub has_origin: bool,
@@ -36,26 +36,27 @@ pub(super) struct Format {
     has_values: bool,
 }
 
-/// Returns a warning if a stride is used although the lanes of the mask have gaps.
+/// Returns a warning if the active lanes are not contiguous, although the line gives a base address and a
+/// stride.
 pub(super) fn odd_stride(mask: u32) -> Option<&'static str> {
     let lanes = mask >> mask.trailing_zeros();
     let is_one_run = lanes.wrapping_add(1) & lanes == 0;
     (!is_one_run).then_some("a base and a stride for lanes with gaps between them: the stride counts per lane")
 }
 
-/// Parsed fields of a line, without the addresses.
+/// Parsed fields of an instruction line, without the individual addresses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ParsedLine {
     pub operation: u32,
     pub mask: u32,
     pub addresses: AddressForm,
-    /// CTA and warp in the line itself, for tracer versions whose lines contain them.
+    /// CTA and warp, for tracer versions whose instruction lines contain them.
     pub origin: Option<([u32; 3], u32)>,
     /// Warning about the line, if any.
     pub odd: Option<&'static str>,
 }
 
-/// Form of the addresses of a line.
+/// Form in which an instruction line gives its addresses.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum AddressForm {
     None,
@@ -78,8 +79,9 @@ impl Format {
         }
     }
 
-    /// Parses a line word by word, and writes the addresses of active lanes to `addresses`. If the line can
-    /// be cached, also returns the positions of the texts that other lines of the instruction share.
+    /// Parses an instruction line word by word, and writes the addresses of active lanes to `addresses`. If
+    /// the line can be cached, also returns the positions of the text that it shares with other lines of the
+    /// same instruction.
     pub fn parse(
         self,
         line: &[u8],
@@ -134,8 +136,8 @@ impl Format {
         let number = number.ok_or_else(|| {
             opcode_word.refuse("one of the 2^20 instructions seen before, the maximum number per kernel")
         })?;
-        // Register values differ from line to line, and the operands of a block copy are not stored: neither
-        // can be cached.
+        // Two kinds of lines cannot be cached. Register values differ from line to line, and the operands of
+        // a bulk copy are not stored.
         let has_addresses = matches!(given, AddressForm::Each);
         let is_plain = recorded_width == 0 || has_addresses;
         let has_values = self.has_values && !line.trim_ascii_end().ends_with(b"NoVal");
@@ -147,7 +149,8 @@ impl Format {
         Ok((ParsedLine { operation: number, mask, addresses: given, origin, odd }, marks))
     }
 
-    /// Parses the immediates. Skips the register values of version 6, which are unused.
+    /// Parses the immediates at the end of a line. Skips the register values of tracer version 6, which are
+    /// unused.
     fn rest(self, words: &mut Words<'_>, num_registers: usize) -> Result<i64, Fault> {
         let mut immediates = [0; 2];
         let mut num_immediates = 0;
@@ -175,7 +178,8 @@ impl Format {
     }
 }
 
-/// Returns the number of bytes that each lane accesses, and a warning if the recorded width is implausible.
+/// Returns the number of bytes that each lane accesses. Also returns a warning if the recorded width is
+/// implausible.
 fn width_of(opcode: &Opcode, recorded: u16) -> (u8, Option<&'static str>) {
     let Some(width) = opcode.recorded_width(recorded) else {
         return (opcode.width, Some("no lane accesses as many bytes as recorded: the width of the opcode is used"));
@@ -193,7 +197,7 @@ fn is_grouped(opcode: &str) -> bool {
     first_token(opcode).ends_with("GMMA")
 }
 
-/// Parses a count and that number of registers. Returns the count.
+/// Parses a number of registers, followed by the registers. Returns the number.
 fn read_registers(words: &mut Words<'_>, registers: &mut [Register], kind: &str) -> Result<usize, Fault> {
     let what = format_args!("the number of {kind} registers");
     let word = words.expect("the number of registers")?;
@@ -227,7 +231,7 @@ fn register(word: Word<'_>) -> Result<Register, Fault> {
     }
 }
 
-/// Parses the address mode and the addresses. Returns a warning if they are implausible.
+/// Parses the address mode and the addresses. Returns a warning if the addresses are implausible.
 fn read_addresses(
     words: &mut Words<'_>,
     mask: u32,
@@ -245,7 +249,7 @@ fn read_addresses(
             let base = words.hexadecimal("the base address", 64)?;
             let stride = words.expect("the stride")?;
             if mask == 0 {
-                // The tracer does not set the stride of an empty mask, so its value is arbitrary.
+                // If no lane is active, the tracer leaves the stride unset, so its value is arbitrary.
                 return Ok(None);
             }
             let stride_value =
@@ -280,7 +284,7 @@ fn move_by(base: u64, distance: i64, times: i64) -> Option<u64> {
     base.checked_add_signed(distance.checked_mul(times)?)
 }
 
-/// Skips the operands of a block copy: barrier, multicast, sizes and addresses.
+/// Skips the operands of a bulk copy: barrier, multicast mask, sizes and addresses.
 fn skip_block(words: &mut Words<'_>) -> Result<(), Fault> {
     words.hexadecimal("the barrier's address", 64)?;
     if words.decimal("the multicast flag", 1)? == 1 {
@@ -306,7 +310,7 @@ fn skip_block(words: &mut Words<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Skips the values of each register: 1 or 32 of them, depending on the register.
+/// Skips the values of `num_registers` registers. A register has one value, or 32: one per lane.
 fn skip_values(words: &mut Words<'_>, num_registers: usize) -> Result<(), Fault> {
     for _ in 0..num_registers {
         let count = words.expect("the number of values")?;

@@ -1,4 +1,4 @@
-//! Reader of one kernel's text, one CTA at a time.
+//! Reader of one kernel's trace, one CTA at a time.
 //!
 //! ```text
 //! #BEGIN_TB
@@ -9,8 +9,8 @@
 //! ... more warps ...
 //! #END_TB
 //! ```
-//! Blank lines may occur anywhere, and the last line may lack its line end. Other lines with `#` are
-//! comments.
+//! Blank lines may occur anywhere, and the last line may lack its line end. Other lines that begin with `#`
+//! are comments.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -32,7 +32,7 @@ use super::known::LineCache;
 use super::lines::Lines;
 use super::source::{self, DecodedText};
 
-/// Limits on the sizes in a trace, so that reading it needs bounded memory.
+/// Limits on the sizes and addresses in a trace. They bound the memory that reading it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum length of a line in bytes.
@@ -41,22 +41,23 @@ pub struct Limits {
     pub cta_bytes: usize,
     /// Width of a device memory address in bits.
     pub address_bits: u32,
-    /// Shared memory of an SM in bytes.
+    /// Size of the shared memory of an SM in bytes.
     pub shared_bytes: u64,
 }
 
-/// Size of the shared memory that CUDA reserves from sm_80 on, in bytes. It precedes the kernel's own.
+/// Size in bytes of the part of shared memory that CUDA reserves from sm_80 on. It precedes the kernel's own
+/// part.
 const SHARED_RESERVED: u64 = 1 << 10;
 
 impl Default for Limits {
     fn default() -> Self {
-        // The longest lines are names of C++ templates. A CTA of this size has issued 20 million
-        // instructions.
+        // The longest lines contain mangled names of C++ templates. A CTA that fills the memory limit has
+        // issued 20 million instructions.
         Limits { line_bytes: 256 << 10, cta_bytes: 512 << 20, address_bits: u64::BITS, shared_bytes: u64::MAX }
     }
 }
 
-/// Reader of a kernel; an iterator over its CTAs.
+/// Reader of one kernel's trace; an iterator over the CTAs of the kernel.
 pub struct KernelTrace {
     lines: Lines,
     limits: Limits,
@@ -68,7 +69,7 @@ pub struct KernelTrace {
     /// Highest device memory address accessed so far.
     highest: u64,
     is_done: bool,
-    /// Number of bytes read so far, and size of the file.
+    /// Number of bytes of the file read so far, and size of the file in bytes.
     progress: Option<(Arc<AtomicU64>, u64)>,
 }
 
@@ -81,7 +82,7 @@ impl KernelTrace {
         Self::open_with(path, Limits::default())
     }
 
-    /// Opens a file with other than the default limits, and reads its header.
+    /// Opens a file with the given limits, and reads its header.
     ///
     /// # Errors
     /// If the file cannot be read, or its header is unusable.
@@ -178,7 +179,7 @@ impl KernelTrace {
     }
 
     fn read_cta(&mut self) -> Result<Option<Cta>, TraceError> {
-        // The line that ended the header may already begin the first CTA.
+        // The header ends before the first line with `#`, which may already begin the first CTA.
         let mut is_current = self.ctas == 0;
         loop {
             if !std::mem::take(&mut is_current) && !self.lines.advance()? {
@@ -240,7 +241,8 @@ impl KernelTrace {
         Ok(())
     }
 
-    /// Reads a warp whose first line is the current one; `bytes` is the footprint of the earlier warps.
+    /// Reads a warp whose first line is the current line. `bytes` is the memory footprint of the earlier
+    /// warps of the CTA.
     fn read_warp(&mut self, cta: &Cta, bytes: usize) -> Result<Warp, TraceError> {
         let id = self.value("warp", "a number", number)?;
         let warps = self.header.num_warps();
@@ -307,7 +309,8 @@ impl KernelTrace {
         Ok(warp)
     }
 
-    /// Parses the instruction of the current line word by word, and stores it in the cache of lines.
+    /// Parses the current line, an instruction, word by word, and stores the result in the cache of
+    /// instruction lines.
     fn read_words(&mut self, addresses: &mut [u64; LANES]) -> Result<ParsedLine, TraceError> {
         let line = self.lines.line();
         let parsed = self.format.parse(line, &mut self.code, addresses);
@@ -318,10 +321,10 @@ impl KernelTrace {
         Ok(parsed)
     }
 
-    /// Resolves the generic space of the instruction just parsed, and returns the number of the resulting
-    /// instruction. The space is that of `lowest`, the address of the lowest active lane. Rejects addresses
-    /// beyond the limits and updates the highest device memory address. `addresses` has those of all active
-    /// lanes; with a constant stride, those of the first two and the last lane.
+    /// Replaces the generic space of the instruction just parsed by the space of `lowest`, the address of the
+    /// lowest active lane. Returns the number of the resulting instruction. Rejects addresses beyond the
+    /// limits and updates the highest device memory address. `addresses` yields the addresses of all active
+    /// lanes; with a constant stride, only those of the first two lanes and the last lane.
     fn resolve<A: Iterator<Item = u64>>(
         &mut self,
         parsed: &ParsedLine,
@@ -368,7 +371,7 @@ impl KernelTrace {
             }
             self.highest = self.highest.max(last);
         } else if is_shared && every_lane_counts && !is_mixed && (!is_generic || self.header.has_windows()) {
-            // Shared memory addresses count from 0, or are in the window of generic addresses.
+            // A shared memory address is an offset from 0, or a generic address in the shared memory window.
             let is_in_window = self.header.has_windows() && self.header.space_of(highest) == Space::Shared;
             let start = if is_in_window { self.header.shared_base } else { 0 };
             let most = self.limits.shared_bytes;
@@ -389,7 +392,7 @@ impl KernelTrace {
         Ok(resolved)
     }
 
-    /// Advances to the next line within a CTA.
+    /// Advances to the next line inside a CTA, where the file must not end.
     fn advance_in(&mut self, expected: &str) -> Result<(), TraceError> {
         if self.lines.advance()? {
             return Ok(());
@@ -398,7 +401,7 @@ impl KernelTrace {
         Err(self.lines.refuse(message))
     }
 
-    /// Parses the value of the current line, which must be `key = value`.
+    /// Parses the value in the current line, which must have the form `key = value`.
     fn value<T>(&self, key: &str, what: &str, read: impl Fn(&[u8]) -> Option<T>) -> Result<T, TraceError> {
         let line = self.lines.line();
         let Some((_, value)) = fields::key_value(line).filter(|(found, _)| *found == key.as_bytes()) else {
@@ -421,13 +424,13 @@ pub(super) fn address_bits(address: u64) -> u32 {
     u64::BITS - address.leading_zeros()
 }
 
-/// Returns the message about an address that needs more than `bits` bits.
+/// Returns the error message for an address that needs more than `bits` bits.
 pub(super) fn too_wide(address: u64, bits: u32) -> String {
     let needed = address_bits(address);
     format!("{address:#x} takes {needed} address bits, but the machine has {bits}: {}", wider(needed))
 }
 
-/// Returns advice on how to configure a machine with this number of address bits.
+/// Returns advice on how to configure a machine whose addresses have `needed` bits.
 fn wider(needed: u32) -> String {
     if needed <= MAX_ADDRESS_BITS {
         format!("use `--set addr_bits={needed}`")

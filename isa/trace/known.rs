@@ -1,9 +1,9 @@
 //! Cache of parsed instruction lines.
 //!
 //! A trace repeats few instructions millions of times. All lines of an instruction have the same text between
-//! the mask and the addresses, and after the addresses. The cache stores the parsed result of a line with
-//! these texts. If a later line has the same texts, byte for byte, only its mask and addresses are parsed.
-//! Every other line, in particular a damaged one, goes to the full parser.
+//! the mask of active lanes and the addresses, and the same text after the addresses. The cache stores both
+//! texts of a line with its parsed result. If a later line has the same texts, byte for byte, only its mask
+//! and addresses are parsed. Every other line, in particular a damaged one, goes to the full parser.
 
 use std::hash::Hasher;
 
@@ -15,13 +15,15 @@ use super::instruction::{AddressForm, Format, ParsedLine, odd_stride};
 /// Number of cache entries: more than the distinct instructions of most kernels.
 const PLACES: usize = 1 << 12;
 
-/// Direct-mapped cache of lines, indexed by a hash of the text; a new line replaces the old entry.
+/// Direct-mapped cache of instruction lines, indexed by a hash of pc and text. A new line replaces the line
+/// that has the same index.
 pub(super) struct LineCache(Box<[Option<CachedLine>]>);
 
 struct CachedLine {
     pc: u32,
     source_line: u32,
-    /// Text from the end of the mask to the access width, or to the end of a line without addresses.
+    /// Text from the end of the mask up to and including the access width. For a line without addresses, it
+    /// reaches to the end of the line.
     text: Box<[u8]>,
     /// Text after the addresses.
     rest: Box<[u8]>,
@@ -29,16 +31,16 @@ struct CachedLine {
     parsed: ParsedLine,
 }
 
-/// Positions of the texts that all lines of an instruction share.
+/// Positions in a line that delimit the texts that all lines of an instruction share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
     pub pc: u32,
     pub source_line: u32,
-    /// End of the mask.
+    /// Offset of the end of the mask in the line.
     pub mask_end: usize,
-    /// End of the access width, or of a line without addresses.
+    /// Offset of the end of the access width; without addresses, that of the end of the line.
     pub text_end: usize,
-    /// End of the addresses.
+    /// Offset of the end of the addresses in the line.
     pub addresses_end: usize,
 }
 
@@ -48,8 +50,8 @@ impl LineCache {
         LineCache((0..PLACES).map(|_| None).collect())
     }
 
-    /// Parses a line with the help of a cached line. Returns `None` on a cache miss, or if the line is not in
-    /// plain format.
+    /// Parses a line with the help of the cached line of the same instruction. Returns `None` on a cache
+    /// miss, or if the line is not in plain format: words separated by single blanks.
     #[inline(always)]
     pub fn read(&self, format: Format, line: &[u8], addresses: &mut [u64; LANES]) -> Option<ParsedLine> {
         let mut line = Plain(line);
@@ -75,7 +77,7 @@ impl LineCache {
         (line.0 == &*known.rest).then_some(parsed)
     }
 
-    /// Stores the parsed result of a line.
+    /// Stores a line and its parsed result in the cache.
     pub fn keep(&mut self, line: &[u8], marks: &Marks, parsed: ParsedLine) {
         let &Marks { pc, source_line, mask_end, text_end, addresses_end } = marks;
         let Some(text) = line.get(mask_end + 1..text_end) else { return };
@@ -85,8 +87,8 @@ impl LineCache {
     }
 }
 
-/// Returns the cache index of an instruction. The index includes text, since functions of a kernel may share
-/// a pc.
+/// Returns the cache index of an instruction. It depends on the pc and on the text, since several functions
+/// of a kernel may have instructions at the same pc.
 fn place(pc: u32, text: &[u8]) -> usize {
     let head = text.first_chunk().map_or(0, |head| u64::from_le_bytes(*head));
     let mut hasher = FxHasher::default();
@@ -94,7 +96,7 @@ fn place(pc: u32, text: &[u8]) -> usize {
     hasher.finish() as usize % PLACES
 }
 
-/// Rest of a line in plain format: words are separated by single blanks.
+/// Rest of a line in plain format, in which words are separated by single blanks.
 struct Plain<'a>(&'a [u8]);
 
 /// Values of the hexadecimal digits; [`NO_DIGIT`] for all other bytes.
@@ -111,7 +113,8 @@ const DIGITS: [u8; 256] = {
 const NO_DIGIT: u8 = 0xff;
 
 impl<'a> Plain<'a> {
-    /// Parses a number of at most `most_digits` digits at the beginning of `text`, and the blank after it.
+    /// Parses a number of at most `most_digits` digits at the beginning of `text`, and skips the blank after
+    /// it.
     #[inline(always)]
     fn number(&mut self, text: &'a [u8], radix: u8, most_digits: usize, digit: impl Fn(u8) -> u8) -> Option<u64> {
         let (mut rest, mut value) = (text, 0u64);
@@ -144,7 +147,7 @@ impl<'a> Plain<'a> {
         u32::try_from(self.hexadecimal()?).ok()
     }
 
-    /// Parses a decimal number; plain format allows at most 18 digits, which cannot overflow.
+    /// Parses a decimal number. Plain format allows at most 18 digits, so the number cannot overflow 64 bits.
     #[inline(always)]
     fn decimal_in(&mut self, digits: &'a [u8]) -> Option<u64> {
         self.number(digits, 10, 18, |byte| byte.wrapping_sub(b'0'))
@@ -162,7 +165,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Parses the address mode and the addresses of the lanes in the mask.
+    /// Parses the address mode, and the addresses of the lanes in `mask`.
     fn addresses(&mut self, mask: u32, addresses: &mut [u64; LANES]) -> Option<AddressForm> {
         let [b' ', mode, b' ', ref rest @ ..] = *self.0 else { return None };
         if mask == 0 {
@@ -178,7 +181,8 @@ impl<'a> Plain<'a> {
             }
             b'1' => {
                 let (base, stride) = (self.hexadecimal()?, self.read_signed()?);
-                // If the address of the last lane does not overflow, neither do those of the lanes before it.
+                // If the address of the last active lane does not overflow 64 bits, those of the lanes before
+                // it do not either.
                 let lanes = mask.ilog2() - mask.trailing_zeros();
                 base.checked_add_signed(stride.checked_mul(lanes.into())?)?;
                 Some(AddressForm::Stride { base, stride })

@@ -1,4 +1,4 @@
-//! Line reader for texts that may be larger than the memory of the host.
+//! Reader that splits a text into lines. The text may be larger than the memory of the host computer.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -8,18 +8,18 @@ use memchr::memchr;
 
 use super::error::{Fault, TraceError, Warnings};
 
-/// Number of bytes read at a time.
+/// Number of bytes that are read from the input at a time.
 const ROOM: usize = 256 << 10;
 
-/// Reader that holds one line at a time.
+/// Line reader that keeps only the current line and the data read ahead in memory.
 pub(super) struct Lines {
     input: Box<dyn Read + Send>,
     pub name: Arc<str>,
-    /// Buffer with the current line, the text read after it, and free space.
+    /// Buffer that holds the current line, the text already read after it, and free space.
     text: Vec<u8>,
     /// Start of the free space in the buffer.
     end: usize,
-    /// Position of the current line in the buffer, without its line end.
+    /// Range of the current line in the buffer, without its line end.
     line: Range<usize>,
     /// Start of the next line in the buffer.
     next: usize,
@@ -60,7 +60,7 @@ impl Lines {
         }
     }
 
-    /// Reads a line that is not completely in the buffer. Returns false at the end of the text.
+    /// Reads a line whose end is not yet in the buffer. Returns false at the end of the text.
     #[inline(never)]
     fn read_on(&mut self) -> Result<bool, TraceError> {
         self.text.copy_within(self.next..self.end, 0);
@@ -98,7 +98,7 @@ impl Lines {
         )
     }
 
-    /// Reads available bytes into the buffer. Returns their number, which is 0 at the end of the text.
+    /// Reads more input into the buffer. Returns the number of bytes read, which is 0 at the end of the text.
     fn read_more(&mut self) -> io::Result<usize> {
         if self.end == self.text.len() {
             self.text.resize(self.end + ROOM, 0);
@@ -114,7 +114,7 @@ impl Lines {
         }
     }
 
-    /// Returns an error about a part of the current line.
+    /// Returns an error about the part of the current line that `fault` describes.
     pub fn fault(&self, fault: Fault) -> TraceError {
         fault.at(&self.name, self.number, self.line())
     }

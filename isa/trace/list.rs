@@ -1,4 +1,4 @@
-//! Reader of `kernelslist.g`: the traced program's commands to the GPU, in order.
+//! Reader of the file `kernelslist.g`: commands that the traced program sent to the GPU, in order.
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -9,17 +9,17 @@ use super::kernel::{address_bits, too_wide};
 use super::lines::Lines;
 use super::source;
 
-/// Maximum length of a line in bytes.
+/// Maximum length of a line of the list in bytes.
 const LINE_BYTES: usize = 16 << 10;
 
-/// Maximum number of consecutive lines that are not a known command. A file that exceeds it is not a kernel
-/// list; without this limit, an endless input would be read forever.
+/// Maximum number of consecutive lines without a known command. A file that exceeds it is not a kernel list;
+/// without this limit, an endless input would be read forever.
 const MAX_UNKNOWN: usize = 1_000;
 
-/// Command of the traced program to the GPU.
+/// Command that the traced program sent to the GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Copy from the host to device memory.
+    /// Copy from the memory of the host computer to device memory.
     CopyToDevice {
         /// Address of the first byte.
         address: u64,
@@ -33,7 +33,7 @@ pub enum Command {
     },
 }
 
-/// Reader of a list of commands; an iterator over them.
+/// Reader of a kernel list; an iterator over its commands.
 pub struct KernelsList {
     lines: Lines,
     folder: PathBuf,
@@ -51,7 +51,7 @@ impl KernelsList {
         Ok(Self::new(opened.decoded.text, &path.display().to_string(), folder))
     }
 
-    /// Creates a reader of a list from any source, whose kernels are in `folder`.
+    /// Creates a reader of a kernel list from any source. The traces of its kernels are in `folder`.
     #[must_use]
     pub fn new(input: Box<dyn BufRead + Send>, name: &str, folder: &Path) -> Self {
         KernelsList { lines: Lines::new(input, name, LINE_BYTES), folder: folder.to_owned(), is_done: false }
@@ -74,7 +74,7 @@ impl KernelsList {
                 let path = self.folder.join(String::from_utf8_lossy(line).as_ref());
                 return Ok(Some(Command::Kernel { path }));
             }
-            // Copies back to the host do not change the caches.
+            // Copies from device memory to the host computer do not change the caches, so they are skipped.
             if name == b"MemcpyDtoH" {
                 unknown = 0;
             } else {
@@ -99,7 +99,7 @@ impl KernelsList {
         self.lines.warnings.all()
     }
 
-    /// Checks that an address of the last command fits in `bits` bits.
+    /// Checks that an address in the last command read fits in `bits` bits.
     ///
     /// # Errors
     /// If the address needs more bits.
@@ -107,7 +107,7 @@ impl KernelsList {
         if address_bits(address) > bits { Err(self.refuse(too_wide(address, bits))) } else { Ok(()) }
     }
 
-    /// Returns an error about the last command, for example for a kernel whose file is missing.
+    /// Returns an error about the last command read, for example if the trace of a kernel is missing.
     #[must_use]
     pub fn refuse(&self, message: String) -> TraceError {
         self.lines.refuse(message)

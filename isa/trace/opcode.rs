@@ -1,4 +1,4 @@
-//! Lookup of opcodes in the words of a trace.
+//! Lookup of the opcodes that occur in a trace.
 
 use isa::recorded::code::{Code, MAX_OPCODES};
 use isa::recorded::opcode::{OpcodeTable, first_token};
@@ -6,7 +6,7 @@ use isa::recorded::opcode::{OpcodeTable, first_token};
 use super::error::Fault;
 use super::fields::Word;
 
-/// Returns the number of the opcode in a word of a trace; adds it if it is new.
+/// Returns the number of the opcode that `word` contains. Adds the opcode to `code` if it is new.
 pub(super) fn number_of(code: &mut Code, word: Word<'_>) -> Result<u16, Fault> {
     if let Some(number) = code.known_opcode(word.text) {
         return Ok(number);
@@ -15,7 +15,7 @@ pub(super) fn number_of(code: &mut Code, word: Word<'_>) -> Result<u16, Fault> {
     code.add_opcode(&text).ok_or_else(|| refuse_unknown(code, word, &text))
 }
 
-/// Returns the error for an opcode that exceeds the maximum number of opcodes.
+/// Returns the error for a trace with more opcodes than the maximum number.
 pub(super) fn too_many(word: Word<'_>) -> Fault {
     word.refuse(&format!("one of the {MAX_OPCODES} opcodes seen before, the maximum number per kernel"))
 }

@@ -1,17 +1,17 @@
-//! Compression of a text while it is written.
+//! Compression of a trace while it is written.
 
 use std::io::{self, Write};
 
 use lzma_rust2::{XzOptions, XzWriter};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-/// Preset of xz: among the fast presets, the one that still searches all of the text for matches.
+/// Compression preset of xz: the one among the fast presets that still searches all of the text for matches.
 const XZ_PRESET: u32 = 3;
-/// Size in bytes of the text in one zstd frame. Frames are independent, so the text of earlier frames need
-/// not be kept.
+/// Size in bytes of the text in one zstd frame. Frames are compressed independently, so the text of earlier
+/// frames need not be kept in memory.
 const FRAME_BYTES: usize = 4 << 20;
 
-/// Compression of a text.
+/// Compression method of a written trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Packing {
     /// No compression.
@@ -35,7 +35,7 @@ impl Packing {
     }
 }
 
-/// Writer that compresses its input.
+/// Writer that compresses the text written to it.
 pub struct Packer<W: Write>(Output<W>);
 
 enum Output<W: Write> {
@@ -73,7 +73,7 @@ impl<W: Write> Packer<W> {
     }
 }
 
-/// Writes the buffered text as a frame.
+/// Compresses the buffered text to one zstd frame, writes the frame, and empties the buffer.
 fn frame(out: &mut impl Write, text: &mut Vec<u8>) -> io::Result<()> {
     out.write_all(&compress_to_vec(&**text, CompressionLevel::Fastest))?;
     text.clear();
@@ -95,7 +95,7 @@ impl<W: Write> Write for Packer<W> {
         }
     }
 
-    /// Does not flush compressed output, since that would end a block early.
+    /// Flushes only uncompressed output. Flushing compressed output would end a compression block early.
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.0 {
             Output::Plain(out) => out.flush(),

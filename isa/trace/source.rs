@@ -1,4 +1,4 @@
-//! Opens a trace: plain text, xz or zstd, distinguished by their first bytes.
+//! Opens a trace: plain text, or text compressed with xz or zstd. The first bytes of the file show which.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -10,29 +10,30 @@ use lzma_rust2::XzReader;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// Number of bytes read at a time from the file or from a decoder.
+/// Number of bytes read at a time, from the file or from the decompressor.
 const BUFFER: usize = 16 << 10;
-/// Maximum window of a decoder in bytes. Files of `xz -9` need 64 MiB, and files of `zstd` up to 128 MiB by
-/// default.
+/// Maximum window of the decompressor in bytes. Files of `xz -9` need 64 MiB, and files of `zstd` at most 128
+/// MiB with default settings.
 const MAX_WINDOW: u64 = 128 << 20;
-/// First bytes of xz. Two more bytes follow; the lower half of the second one is nonzero if blocks have a
-/// checksum.
+/// First bytes of an xz file. Two more bytes follow. The lower half of the second one is nonzero if the
+/// compressed blocks have checksums.
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 const XZ_CHECKS: (usize, u8) = (7, 0x0f);
-/// First bytes of a zstd frame. One more byte follows, with a bit that is set if the text has a checksum.
+/// First bytes of a zstd frame. A byte with flags follows, in which one bit is set if the frame has a
+/// checksum.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const ZSTD_CHECKS: (usize, u8) = (4, 0x04);
 
-/// First bytes of other compression formats, and their names.
+/// First bytes of files in unsupported compression formats, with the names of the formats.
 const FOREIGN: [(&[u8], &str); 4] = [
     (b"\x1f\x8b", "gzip"),
     (b"BZh", "bzip2"),
     (b"\x04\x22\x4d\x18", "lz4"),
-    // First byte of an lzma file with default properties, then the low bytes of the dictionary size.
+    // An lzma file with default properties: its first byte, then the low bytes of the dictionary size.
     (b"\x5d\0\0", "lzma"),
 ];
 
-/// Opened file with its decoded text.
+/// Opened trace file with its decompressed text.
 pub(super) struct OpenTrace {
     pub decoded: DecodedText,
     /// Number of bytes of the file read so far.
@@ -41,11 +42,12 @@ pub(super) struct OpenTrace {
     pub size: u64,
 }
 
-/// Text decoded from a stream that may be compressed.
+/// Text of a stream, decompressed if necessary.
 pub(super) struct DecodedText {
-    /// Decoded text. It only ends after all checksums and the end of the file have been verified.
+    /// Decompressed text. It reaches its end only after all checksums and the end of the file have been
+    /// verified.
     pub text: Box<dyn BufRead + Send>,
-    /// False if the text was compressed without a checksum, so that damage may go unnoticed.
+    /// False if the text was compressed without a checksum, so that damage may remain undetected.
     pub is_checked: bool,
 }
 
@@ -61,7 +63,7 @@ pub(super) fn open(path: &Path) -> io::Result<OpenTrace> {
     Ok(OpenTrace { decoded, read, size: data.len() })
 }
 
-/// Decodes a stream that may be compressed.
+/// Decompresses a stream, which may also be plain text.
 pub(super) fn decode(mut input: impl BufRead + Send + 'static) -> io::Result<DecodedText> {
     let head = input.fill_buf()?;
     if let Some((_, packer)) = FOREIGN.iter().find(|(magic, _)| head.starts_with(magic)) {
@@ -95,12 +97,12 @@ impl<R: Read> Read for CountingReader<R> {
     }
 }
 
-/// Reader of the consecutive zstd frames of a stream.
+/// Reader that decompresses consecutive zstd frames of a stream.
 struct Frames<R> {
     input: R,
     decoder: FrameDecoder,
     is_within: bool,
-    /// Number of decoded bytes of the current frame so far.
+    /// Number of decompressed bytes of the current frame so far.
     bytes: u64,
 }
 
@@ -111,7 +113,8 @@ impl<R: BufRead> Frames<R> {
         Frames { input, decoder, is_within: false, bytes: 0 }
     }
 
-    /// Begins the next frame with data; skips skippable frames. Returns false if there is none.
+    /// Begins the next frame that contains data; skips frames that the zstd format declares skippable.
+    /// Returns false at the end of the stream.
     fn begin(&mut self) -> io::Result<bool> {
         while !self.input.fill_buf()?.is_empty() {
             match self.decoder.reset(&mut self.input) {
@@ -128,13 +131,13 @@ impl<R: BufRead> Frames<R> {
         Ok(false)
     }
 
-    /// Verifies the checksum and the size of a frame after it has been read.
+    /// Verifies the checksum and the size of a frame after all of it has been read.
     fn check_frame(&self) -> io::Result<()> {
         let (written, computed) = (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum());
         if written.is_some() && written != computed {
             return Err(fail_damaged("the checksum of the zstd data is wrong"));
         }
-        // A size of 0 may also mean that the frame does not state its size.
+        // The decoder also reports a size of 0 if the frame header does not state the size.
         let size = self.decoder.content_size();
         if size != 0 && size != self.bytes {
             return Err(fail_damaged(format_args!(

@@ -20,7 +20,8 @@ use isa::recorded::{Cta, Warp, lanes_of};
 
 use super::{KernelTrace, Limits, TraceError};
 
-/// Returns the text of a kernel of one warp of 32 threads, with these header lines and instructions.
+/// Returns the trace of a kernel with one warp of 32 threads, with the given header lines and instruction
+/// lines.
 fn kernel_of(header: &str, instructions: &str) -> String {
     let insts = instructions.lines().count();
     format!(
@@ -39,14 +40,14 @@ fn open(text: &str) -> Result<KernelTrace, TraceError> {
     KernelTrace::new(Cursor::new(text.as_bytes().to_vec()), "t.traceg", Limits::default())
 }
 
-/// Reads a text. Returns all its CTAs and the reader.
+/// Reads a whole trace. Returns all its CTAs, and the reader.
 fn read(text: &str) -> Result<(Vec<Cta>, KernelTrace), TraceError> {
     let mut kernel = open(text)?;
     let ctas: Result<Vec<Cta>, TraceError> = kernel.by_ref().collect();
     Ok((ctas?, kernel))
 }
 
-/// Reads a text and returns its only warp, with the reader.
+/// Reads a trace with a single warp. Returns the warp and the reader.
 #[track_caller]
 fn only_warp(text: &str) -> (Warp, KernelTrace) {
     let (mut ctas, kernel) = read(text).unwrap();
@@ -54,7 +55,7 @@ fn only_warp(text: &str) -> (Warp, KernelTrace) {
     (ctas.remove(0).warps.remove(0), kernel)
 }
 
-/// Returns the addresses of active lanes in the first step of a text.
+/// Returns the addresses of the active lanes in the first instruction of a trace.
 #[track_caller]
 fn addresses(text: &str) -> Vec<u64> {
     let (warp, _) = only_warp(text);

@@ -1,7 +1,9 @@
-//! Writer of kernel texts in the format of tracer version 5, with addresses packed as the tracer does.
+//! Writer of a kernel's trace in the format of tracer version 5. Addresses are packed as the tracer packs
+//! them.
 //!
-//! The tracer writes a base and a stride for two or more consecutive active lanes at a constant distance that
-//! fits in 32 bits. Otherwise it writes a base and distances. Without packing it lists every address.
+//! If the active lanes are consecutive and their addresses have a constant distance that fits in 32 bits, a
+//! base and a stride are written. Otherwise a base and the distances between addresses are written. Without
+//! packing, every address is written.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -13,7 +15,7 @@ use isa::recorded::record::{Cta, LANES, Step, Warp, lanes_of};
 /// Tracer version of the written format.
 const VERSION: u32 = 5;
 
-/// Writer of one kernel.
+/// Writer of one kernel's trace.
 pub struct TraceWriter<W: Write> {
     out: W,
     has_line_numbers: bool,
@@ -22,7 +24,8 @@ pub struct TraceWriter<W: Write> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Writes the header. Its tracer version is that of the written format, not that of `header`.
+    /// Creates the writer and writes the header. The tracer version in it is always 5, whatever version
+    /// `header` has.
     ///
     /// # Errors
     /// If `out` cannot be written.
@@ -52,7 +55,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(TraceWriter { out, has_line_numbers: *has_line_numbers, is_compressed: true, line: String::new() })
     }
 
-    /// Turns packing of addresses off: the writer lists every address.
+    /// Turns the packing of addresses off: the writer then writes every address.
     #[must_use]
     pub fn without_compression(mut self) -> Self {
         self.is_compressed = false;
@@ -121,7 +124,7 @@ impl<W: Write> TraceWriter<W> {
         registers(line, operation.sources())?;
         match warp.addresses(step) {
             Some(addresses) => {
-                // For the reader, a width above 0 means that addresses follow.
+                // Readers of the format expect addresses if the width is above 0, so it must not be 0 here.
                 let width = match operation.recorded_width {
                     0 => code.opcode(operation).width.into(),
                     recorded => recorded,
@@ -140,14 +143,14 @@ impl<W: Write> TraceWriter<W> {
         let base = addresses[first];
         let pairs = lanes.windows(2).map(|pair| addresses[pair[1]].checked_signed_diff(addresses[pair[0]]));
         let distances: Option<Vec<i64>> = if self.is_compressed { pairs.collect() } else { None };
-        // A distance of 2^63 or more does not fit in a signed number, so all addresses are listed. No real
-        // trace has one.
+        // A distance of 2^63 or more does not fit in a signed number, so all addresses are written. No real
+        // trace has such a distance.
         let Some(distances) = distances else {
             line.push_str("0 ");
             return lanes.iter().try_for_each(|&lane| write!(line, "0x{:016x} ", addresses[lane]));
         };
         let is_one_run = lanes[lanes.len() - 1] - first + 1 == lanes.len();
-        // Accel-Sim reads a stride as 32 bits, and distances as 64.
+        // Accel-Sim reads a stride as a 32-bit number, but distances as 64-bit numbers.
         if let (true, Some(stride)) = (is_one_run, distances.first())
             && i32::try_from(*stride).is_ok()
             && distances.iter().all(|distance| distance == stride)

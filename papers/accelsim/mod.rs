@@ -1,4 +1,4 @@
-//! Comparison of kernel cycles with those of Accel-Sim.
+//! Comparison of our kernel cycles with those of the simulator Accel-Sim.
 
 use std::path::Path;
 
@@ -13,14 +13,15 @@ use crate::page::Page;
 use crate::runs::{Point, RunFailure};
 use crate::{Figure, FigureError, Session};
 
-/// Figures that compare with Accel-Sim.
+/// List of the figures that compare our machines with Accel-Sim.
 pub(super) const FIGURES: &[Figure] = &[Figure {
     name: "accelsim/cycles",
     description: "Cycles of 18 kernels, compared with Accel-Sim on traces of the same programs",
     draw: cycles,
 }];
 
-/// Kernel with the cycles of Accel-Sim: with the stock configuration, and with a perfect instruction cache.
+/// Kernel with its cycles in Accel-Sim: with the stock configuration, and with an instruction cache that
+/// always hits.
 struct Kernel {
     name: &'static str,
     stock: u64,
@@ -31,8 +32,8 @@ const fn kernel(name: &'static str, stock: u64, perfect: u64) -> Kernel {
     Kernel { name, stock, perfect }
 }
 
-/// Cycles measured with Accel-Sim (GPGPU-Sim 4.2, `SM2_GTX480`, `-gpgpu_perf_sim_memcpy 0`) on the exported
-/// traces of `small.toml`.
+/// Kernel cycles measured with Accel-Sim (GPGPU-Sim 4.2, `SM2_GTX480`, `-gpgpu_perf_sim_memcpy 0`). It ran
+/// the traces that we exported from each `small.toml`.
 const KERNELS: [Kernel; 18] = [
     kernel("backprop", 6_703, 3_268),
     kernel("bfs", 37_332, 31_064),
@@ -54,14 +55,14 @@ const KERNELS: [Kernel; 18] = [
     kernel("vadd", 1_764, 923),
 ];
 
-/// Our machines, each with its name on the page and its designs.
+/// Our machines: each has a name on the results page, and a list of designs.
 const OURS: [(&str, &[&str]); 3] = [("fermi", &[]), ("gtx480, icache", &["gtx480", "icache"]), ("gtx480", &["gtx480"])];
-/// Index in [`OURS`] of the machine with Accel-Sim's instruction cache.
+/// Index in [`OURS`] of the machine whose instruction cache is that of Accel-Sim's stock configuration.
 const STOCK: usize = 1;
-/// Index in [`OURS`] of the machine without an instruction cache, which is compared with Accel-Sim's perfect
-/// instruction cache.
+/// Index in [`OURS`] of the machine without an instruction cache. It is compared with Accel-Sim's instruction
+/// cache that always hits.
 const PERFECT: usize = 2;
-/// Relative difference of cycles above which a kernel is listed.
+/// Relative difference between our cycles and Accel-Sim's above which a kernel is listed.
 const FAR: f64 = 0.2;
 
 const ABOUT: &str = "Both simulators replay the same traces, which `trace export` wrote for the small launch files. The designs `gtx480` and
@@ -78,7 +79,7 @@ fn cycles(desk: &Session) -> Result<Page, FigureError> {
     draw(desk.is_quick, rows)
 }
 
-/// Exports a launch file as a trace, replays the trace and returns the cycles.
+/// Exports a launch file as a trace, replays the trace on our machine, and returns the cycles.
 fn export_and_replay(launch: &Path, resolved: &ResolvedMachine) -> Result<u64, RunFailure> {
     let folder = Scratch::new().map_err(|e| RunFailure::Failed(format!("no folder for a trace: {e}")))?;
     export(open(launch, None)?, &resolved.config, folder.path(), TraceForm::default())?;
@@ -118,7 +119,7 @@ fn draw(is_quick: bool, rows: &[[u64; OURS.len()]]) -> Result<Page, FigureError>
     Ok(page)
 }
 
-/// Lists the kernels whose cycles differ by more than [`FAR`].
+/// Lists the kernels whose cycles differ from Accel-Sim's by more than [`FAR`].
 fn far(rows: &[[u64; OURS.len()]]) -> String {
     let off = |row: &[u64; OURS.len()], kernel: &Kernel| row[STOCK] as f64 / kernel.stock as f64 - 1.0;
     let far = rows.iter().zip(&KERNELS).filter(|(row, kernel)| off(row, kernel).abs() > FAR);

@@ -1,17 +1,18 @@
-//! Statements of the thesis about Figures 4.1 to 4.6, checked against numbers with or without time.
+//! Statements of the thesis anssari2012 about its Figures 4.1 to 4.6, checked against our results. The
+//! results come from caches without timing, or from the clocked machine.
 
 use ::area::Table43;
 
 use super::{BASELINE, BOTH, BYPASS_L2, FOUR, LARGEST, LAST_SHARER, SIZES, STRUCTURES, TRACKER, TWO, average, change};
 use crate::judge::{Class, ComparisonRow, Effect};
 
-/// Maximum relative increase that counts as comparable.
+/// Maximum relative increase for two values that the thesis calls comparable.
 const COMPARABLE: f64 = 0.05;
-/// Maximum relative increase that counts as on par.
+/// Maximum relative increase for two values that the thesis calls on par.
 const ON_PAR: f64 = 0.1;
-/// Minimum relative decrease that counts as significant.
+/// Minimum relative decrease that the thesis calls significant.
 const SIGNIFICANT: f64 = 0.1;
-/// Maximum increase of a miss rate that counts as small; a miss rate is a fraction from 0 to 1.
+/// Maximum increase of a miss rate that counts as small. Both are fractions from 0 to 1.
 const SMALL_INCREASE: f64 = 0.15;
 
 const SMALL: &[&str] = &["BFS", "CutCP", "Histo", "MRIQ", "SPMV", "Stencil"];
@@ -29,46 +30,48 @@ const LESS_L2: &[&str] = &["BFS", "Histo", "SGEMM"];
 /// Benchmarks whose energy is unchanged, according to the thesis.
 const UNCHANGED: &[&str] = &["MRIQ", "Stencil"];
 
-/// Results of a benchmark on each system.
+/// Results of a benchmark on each of the compared systems, which are selected by their index.
 pub(super) trait SystemResults {
     fn name(&self) -> &'static str;
-    /// Returns the bytes read from and written to DRAM.
+    /// Returns the number of bytes read from and written to DRAM.
     fn dram(&self, system: usize) -> f64;
-    /// Returns the miss rate of the L1s.
+    /// Returns the miss rate of all L1s together.
     fn miss_rate(&self, system: usize) -> f64;
-    /// Returns the energy by structure in nJ.
+    /// Returns the energy of each structure, such as the L2, in nJ.
     fn energy(&self, costs: &Table43, system: usize) -> [f64; STRUCTURES.len()];
-    /// Describes how two systems differ in the sources that supply L1 misses, and in DRAM traffic.
+    /// Describes how two systems differ: by the sources that supply the data for L1 misses, and by the DRAM
+    /// traffic.
     fn describe_differences(&self, system: usize, other: usize) -> String;
 
-    /// Returns the DRAM traffic of `system` relative to that of `other`.
+    /// Returns the DRAM traffic of the first system, divided by that of the second system.
     fn dram_of(&self, (system, other): (usize, usize)) -> f64 {
         self.dram(system) / self.dram(other)
     }
 
-    /// Returns the energy of `system` relative to that of `other`.
+    /// Returns the energy of the first system, divided by that of the second system.
     fn energy_of(&self, costs: &Table43, (system, other): (usize, usize)) -> f64 {
         let [system, other] = [system, other].map(|system| self.energy(costs, system).iter().sum::<f64>());
         system / other
     }
 }
 
-/// True if a ratio of two systems shows no effect.
+/// True if `part`, the ratio of a metric on two systems, is close enough to 1 to count as no effect.
 fn is_same(part: f64) -> bool {
     (part - 1.0).abs() <= Effect::RATIO.none
 }
 
-/// True if a ratio of two systems shows a decrease.
+/// True if `part`, the ratio of a metric on two systems, shows a decrease.
 fn is_less(part: f64) -> bool {
     part <= 1.0 - Effect::RATIO.none
 }
 
-/// True if a ratio of two systems shows an increase.
+/// True if `part`, the ratio of a metric on two systems, shows an increase.
 pub(super) fn is_more(part: f64) -> bool {
     part >= 1.0 + Effect::RATIO.none
 }
 
-/// Checks statements about named benchmarks, and explains each failure with the behavior of the caches.
+/// Collects comparisons with the thesis's statements about named benchmarks. The behavior of the caches
+/// explains each statement that does not hold.
 pub(super) struct Claims<'a, O> {
     pub(super) all: &'a [O],
     pub(super) rows: Vec<ComparisonRow>,
@@ -120,25 +123,26 @@ impl<O: SystemResults> Claims<'_, O> {
         self.each(what, published, names, |one| one.energy_of(costs, systems), holds, why);
     }
 
-    /// Returns the mean over all benchmarks.
+    /// Returns the mean of a number over all benchmarks.
     fn mean(&self, number: impl Fn(&O) -> f64) -> f64 {
         average(&self.all.iter().map(number).collect::<Vec<_>>())
     }
 
-    /// Adds a row about a mean. If the row does not hold, its explanation lists the change of each benchmark.
+    /// Adds a comparison of a mean over all benchmarks. If it fails, its explanation lists the change of each
+    /// benchmark.
     fn of_mean(&mut self, row: ComparisonRow, number: impl Fn(&O) -> f64) {
         let each = self.all.iter().map(|one| format!("{} {}", one.name(), change(number(one))));
         self.rows.push(row.explain_failure(|| each.collect::<Vec<_>>().join(", ")));
     }
 
-    /// Checks that a mean shows at least a third of the published effect.
+    /// Adds a comparison that holds if our mean shows at least a third of the published effect.
     fn check_effect(&mut self, what: &str, published: f64, number: impl Fn(&O) -> f64) {
         let row = ComparisonRow::sign(what, self.mean(&number), published, Effect::RATIO);
         self.of_mean(row, number);
     }
 }
 
-/// Checks everything that the thesis states about the figures.
+/// Checks everything that the thesis states about Figures 4.1 to 4.6.
 pub(super) fn claims(costs: &Table43, all: &[impl SystemResults]) -> Vec<ComparisonRow> {
     let mut claims = Claims { all, rows: Vec::new() };
     of_the_tracker(&mut claims);
@@ -149,13 +153,15 @@ pub(super) fn claims(costs: &Table43, all: &[impl SystemResults]) -> Vec<Compari
     claims.rows
 }
 
-/// Returns the indices of the systems with and without a tracker that have the L2 size `SIZES[size]`.
+/// Returns two indices: of the system with a sharing tracker and of the system without one, both with the L2
+/// size `SIZES[size]`.
 const fn tracker_systems(size: usize) -> (usize, usize) {
     (TRACKER + size, BASELINE + size)
 }
 
 fn of_the_tracker(claims: &mut Claims<'_, impl SystemResults>) {
-    // "Up to 9% average DRAM data demand reduction for 128KB": the largest mean over all L2 sizes.
+    // The thesis states "up to 9% average DRAM data demand reduction for 128KB", which is its largest mean
+    // over all L2 sizes.
     let means: Vec<f64> = (0..SIZES.len()).map(|size| claims.mean(|one| one.dram_of(tracker_systems(size)))).collect();
     let what = "4.1: DRAM data with a tracker, 128 KB, mean";
     claims.of_mean(ComparisonRow::factor(what, means[0], 0.91, 1.0), |one| one.dram_of(tracker_systems(0)));
@@ -181,7 +187,8 @@ fn of_the_tracker(claims: &mut Claims<'_, impl SystemResults>) {
     );
 }
 
-/// Compares a tracker with doubling the L2. Benchmarks that do not profit from doubling are not evidence.
+/// Compares a sharing tracker with an L2 of twice the size. Benchmarks that do not profit from the larger L2
+/// do not count as evidence.
 fn comparable(claims: &mut Claims<'_, impl SystemResults>) {
     let systems = (TRACKER, BASELINE + 1);
     let doubled = (BASELINE + 1, BASELINE);
@@ -231,7 +238,7 @@ fn of_the_policy(claims: &mut Claims<'_, impl SystemResults>) {
     claims.rows.push(row);
 }
 
-/// Checks the statements about the second element of the policy, the L2 bypass.
+/// Checks the statements about the second element of the thesis's policy: loads that bypass the L2.
 fn past_the_l2(claims: &mut Claims<'_, impl SystemResults>) {
     let past = (BYPASS_L2, BOTH + LARGEST);
     let what = "4.3: L2 bypass by loads that do not contend: helped";
@@ -305,7 +312,7 @@ fn of_energy(costs: &Table43, claims: &mut Claims<'_, impl SystemResults>) {
     claims.rows.push(row);
 }
 
-/// Checks that DRAM and L1s dominate the energy of the baseline.
+/// Checks that DRAM and L1s consume most of the energy of the baseline.
 fn check_dominant(costs: &Table43, all: &[impl SystemResults]) -> ComparisonRow {
     let part = |one: &dyn SystemResults| {
         let energy = one.energy(costs, BASELINE + LARGEST);

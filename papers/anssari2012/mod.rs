@@ -1,5 +1,5 @@
-//! anssari2012 Figures 4.1 to 4.6: the sharing tracker and the bypass policy on untimed caches. The
-//! submodules contain the same figures on the clocked machine, and the tables.
+//! anssari2012 Figures 4.1 to 4.6: the sharing tracker and the bypass policy on caches without timing. The
+//! submodules contain the same figures on the clocked machine, and the tables of the thesis.
 
 mod claims;
 mod stale;
@@ -29,7 +29,7 @@ use table41::table41;
 use table42::table42;
 use timed::write_page;
 
-/// Figures of anssari2012.
+/// List of the figures and tables of anssari2012.
 pub(super) const FIGURES: &[Figure] = &[
     Figure {
         name: "anssari2012/table4.3",
@@ -63,8 +63,7 @@ pub(super) const FIGURES: &[Figure] = &[
     },
 ];
 
-/// Benchmarks of Table 4.2 with their names in the thesis, each with the kernel of the suite that represents
-/// it.
+/// Benchmarks of Table 4.2: name in the thesis, and name of our kernel that represents the benchmark.
 const BENCHMARKS: [(&str, &str); 10] = [
     ("BFS", "bfs_queue"),
     ("CutCP", "cutcp"),
@@ -78,23 +77,23 @@ const BENCHMARKS: [(&str, &str); 10] = [
     ("Stencil", "stencil3d"),
 ];
 
-/// Name of the launch file of each benchmark.
+/// Name of the launch file that is used for each benchmark.
 const SIZE: &str = "thesis";
 
-/// Compute units of Table 4.1. The table does not state the number of blocks per unit; 16 is the limit of
-/// NVIDIA's GPU of that year. The shared memory keeps its default size, because 16 KB as in the table would
-/// not suffice for all of our kernels.
+/// Settings for the compute units of Table 4.1. The table does not state the number of CTAs per unit; 16 is
+/// the limit of NVIDIA's GPU of that year. The shared memory keeps its default size, because the 16 KB of the
+/// table are too small for some of our kernels.
 const SETS: [&str; 5] = ["num_sms=16", "sm.warps=64", "sm.threads=2048", "sm.registers=65536", "sm.ctas=16"];
 
-/// L2 sizes in KB.
+/// Total L2 sizes of the compared systems in KB.
 const SIZES: [u32; 4] = [128, 256, 512, 1024];
 const CUS: usize = 16;
 const L2_BANKS: usize = 8;
-/// Length of a hop in mm, which the thesis does not state.
+/// Assumed length of a network hop in mm, which the thesis does not state.
 const HOP_MM: f64 = 10.0;
 
-/// Indices of the systems. The first three kinds of systems exist with each L2 size, all other kinds with 1
-/// MB only.
+/// Indices of the compared systems. Systems of the first three kinds exist with each L2 size, and all other
+/// systems have an L2 of 1 MB.
 const BASELINE: usize = 0;
 const TRACKER: usize = 4;
 const BOTH: usize = 8;
@@ -107,7 +106,7 @@ const LARGEST: usize = SIZES.len() - 1;
 /// Results of one benchmark on all systems.
 struct Row {
     name: &'static str,
-    /// Title of the launch file.
+    /// Title that the benchmark's launch file states.
     title: String,
     /// Total size of the buffers in the launch file, in bytes.
     bytes: usize,
@@ -115,13 +114,13 @@ struct Row {
 }
 
 impl Row {
-    /// Returns the DRAM traffic of a system, relative to the baseline with 1 MB.
+    /// Returns the DRAM traffic of a system, divided by that of the baseline with 1 MB of L2.
     fn of_baseline(&self, system: usize) -> f64 {
         self.dram_of((system, BASELINE + LARGEST))
     }
 
-    /// Returns the DRAM traffic of a system relative to the baseline with 1 MB. Both amounts include the
-    /// dirty data that the L2s hold at the end.
+    /// Returns the DRAM traffic of a system, divided by that of the baseline with 1 MB of L2. Both amounts
+    /// include the dirty data that are still in the L2 when the run ends.
     fn of_baseline_in_the_end(&self, system: usize) -> f64 {
         let [system, baseline] = [system, BASELINE + LARGEST].map(|at| self.counts[at].dram_bytes_in_the_end());
         ratio(system, baseline)
@@ -183,12 +182,12 @@ pub(super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
     page(desk.is_quick, &measured)
 }
 
-/// Returns the total size of a launch file's buffers in bytes.
+/// Returns the total size of all buffers in a launch file, in bytes.
 fn bytes(launch: &Path) -> Result<usize, Report> {
     Ok(LaunchFile::read(launch)?.buffers.iter().map(Buffer::bytes).sum())
 }
 
-/// Returns the title of a launch file.
+/// Returns the title in a launch file.
 fn title(launch: &Path) -> Result<String, Report> {
     let context = || format!("{} cannot be read", launch.display());
     let text = fs::read_to_string(launch).into_diagnostic().wrap_err_with(context)?;
@@ -201,12 +200,12 @@ fn geometry(sets: usize, ways: usize, line_bits: u32) -> Result<Geometry, IndexE
     Ok(Geometry { index, ways })
 }
 
-/// Creates the configuration of `count` trackers that together have the capacity of Table 4.1.
+/// Creates the configuration of `count` sharing trackers that together have the capacity in Table 4.1.
 fn tracker(count: usize, list: SharerList) -> Result<Option<TrackerConfig>, IndexError> {
     Ok(Some(TrackerConfig { count, geometry: geometry(1024 / count, 8, 7)?, list }))
 }
 
-/// Creates the cache configuration of Table 4.1 with `kb` KB of L2.
+/// Creates the cache configuration of Table 4.1 with an L2 of `kb` KB.
 fn baseline(kb: u32) -> Result<Config, IndexError> {
     let bank = geometry(kb as usize * 1024 / 32 / 8 / L2_BANKS, 8, 5)?;
     Ok(Config {
@@ -236,18 +235,18 @@ fn systems() -> Result<Vec<Config>, IndexError> {
     Ok(systems)
 }
 
-/// Events that consume energy: line or entry accesses as reads and writes, and transferred bytes.
+/// Counts of the events that consume energy: reads and writes of lines or entries, and transferred bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Events {
-    /// Reads and writes of the L1s.
+    /// Number of reads and number of writes of the L1s.
     l1: [u64; 2],
-    /// Reads and writes of the trackers.
+    /// Number of reads and number of writes of the sharing trackers.
     tracker: [u64; 2],
-    /// Number of trackers.
+    /// Number of sharing trackers in the system.
     trackers: usize,
-    /// Reads and writes of the L2.
+    /// Number of reads and number of writes of the L2.
     l2: [u64; 2],
-    /// Index of the L2 size in [`SIZES`].
+    /// Index in [`SIZES`] of the system's L2 size.
     size: usize,
     network_bytes: u64,
     dram_bytes: u64,
@@ -257,7 +256,7 @@ struct Events {
 const STRUCTURES: [&str; 5] = ["L1", "tracker", "L2", "network", "DRAM"];
 
 impl Events {
-    /// Computes the energy of each structure in nJ, from Table 4.3 as published.
+    /// Computes the energy of each structure in nJ, with the energies per access published in Table 4.3.
     fn energy(&self, costs: &Table43, hop_mm: f64) -> [f64; STRUCTURES.len()] {
         let pj = |row: usize, [reads, writes]: [u64; 2]| {
             let [_, _, read, write] = costs.rows[row].published;
@@ -270,7 +269,8 @@ impl Events {
         [l1, tracker, pj(5 + self.size, self.l2), network, accesses * costs.dram_pj_per_access / 1000.0]
     }
 
-    /// Converts the counts of untimed caches, with `trackers` trackers and an L2 of `SIZES[size]`.
+    /// Converts the counts of caches without timing to energy events. The system has `trackers` sharing
+    /// trackers and an L2 of size `SIZES[size]`.
     fn convert_untimed(counts: &Counts, trackers: usize, size: usize) -> Self {
         Self {
             l1: [counts.l1_reads, counts.l1_writes],
@@ -284,7 +284,8 @@ impl Events {
     }
 }
 
-/// Computes the energy in nJ of each structure of a system on untimed caches, given the index of the system.
+/// Computes the energy of each structure in nJ on caches without timing. The parameter is the index of the
+/// system.
 fn energy(costs: &Table43, system: usize, counts: &Counts, hop_mm: f64) -> [f64; STRUCTURES.len()] {
     let trackers = match system {
         TWO => 2,
@@ -307,7 +308,7 @@ fn mean(rows: &[Row], of: impl Fn(&Row) -> f64) -> f64 {
     average(&rows.iter().map(of).collect::<Vec<_>>())
 }
 
-/// Formats a ratio as a change in percent.
+/// Formats a ratio as a signed change in percent.
 fn change(value: f64) -> String {
     format!("{:+.1} %", 100.0 * (value - 1.0))
 }
@@ -355,7 +356,7 @@ fn page(quick: bool, rows: &[Row]) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Adds the table of inputs.
+/// Adds the table of the benchmarks' input sizes to the page.
 fn inputs(page: &mut Page, rows: &[Row]) {
     page.text(INPUTS);
     let cells = rows.iter().zip(BENCHMARKS).map(|(row, (name, kernel))| {
@@ -364,7 +365,7 @@ fn inputs(page: &mut Page, rows: &[Row]) {
     page.table(&["benchmark", "kernel", "what runs", "buffers, KB"], cells.collect(), 3);
 }
 
-/// Returns the energy of a system, relative to the baseline with 1 MB.
+/// Returns the energy of a system, divided by that of the baseline with 1 MB of L2.
 fn relative_energy(costs: &Table43, row: &Row, system: usize, hop_mm: f64) -> f64 {
     total(costs, row, system, hop_mm) / total(costs, row, BASELINE + LARGEST, hop_mm)
 }
@@ -395,7 +396,7 @@ three exceptions: a CTA of CutCP fetches a bin of atoms once, Histo keeps its co
 queue there before it appends the queue.
 ";
 
-/// Formats all counts of all systems as CSV.
+/// Formats all counts of all benchmarks and systems as CSV.
 fn format_counts(costs: &Table43, rows: &[Row]) -> Result<String, Report> {
     let head = [
         "benchmark",

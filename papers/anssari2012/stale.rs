@@ -1,6 +1,6 @@
-//! anssari2012 section 3.2: two compute units share a line; one writes it, evicts it and reads it again. The
-//! page traces this cycle by cycle on the clocked machine, with the tracker that the section criticizes and
-//! with the one that it proposes.
+//! anssari2012 section 3.2: two compute units share a line, and one of them writes it, evicts it and reads it
+//! again. The results page traces this cycle by cycle on the clocked machine: with the sharing tracker that
+//! the section criticizes, and with the sharing tracker that it proposes.
 
 use std::fs;
 use std::path::Path;
@@ -22,25 +22,27 @@ use waves::atomic_file::Scratch;
 const KERNEL: &str = include_str!("stale/stale.ptx");
 const LAUNCH: &str = include_str!("stale/stale.toml");
 const MACHINE: &str = "hybrid";
-/// Designs of the tracker that section 3.2 criticizes, and of the tracker that it proposes.
+/// Names of two designs: the sharing tracker that section 3.2 criticizes, and the one that it proposes.
 const TRACKERS: [&str; 2] = ["tracker-naive", "tracker"];
-/// Setting for two compute units: P and Q of section 3.2.
+/// Setting for two compute units, which section 3.2 calls P and Q.
 const UNITS: &str = "num_sms=2";
-/// Value that Q writes to the line, which held 0 before.
+/// Value that compute unit Q writes to the line. Before that, the line holds 0.
 const WRITTEN: i128 = 1;
 const HEADS: [&str; 4] = ["cycle", "cycles", "where", "what"];
 
-/// Observations of the line during one run.
+/// What one run shows about the shared line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct LineObservations {
-    /// Value that P reads, value that Q reads before its write, and value that Q reads after it.
+    /// Value that compute unit P reads, value that Q reads before its write, and value that Q reads after its
+    /// write.
     values: [i128; 3],
-    /// Times at which requests and replies for the line are at each location, with the columns of [`HEADS`].
+    /// Time intervals in which requests and replies for the line are at some place of the machine. Each has
+    /// the columns of [`HEADS`].
     stays: Vec<[String; HEADS.len()]>,
 }
 
-/// Locations where requests and replies for the line occur: the start of the location's path in the machine,
-/// and its name on the page.
+/// Places that requests and replies for the line pass: the beginning of the path in the machine, and the name
+/// on the results page.
 const PLACES: [(&str, &str); 10] = [
     ("sm0.l1.mem_rsp", "P's L1, reply"),
     ("sm1.l1.mem_rsp", "Q's L1, reply"),
@@ -54,7 +56,7 @@ const PLACES: [(&str, &str); 10] = [
     ("partition", ""),
 ];
 
-/// Returns the name of a location on the page.
+/// Returns the name that the results page gives a place in the machine.
 fn place(path: &str) -> String {
     let found = PLACES.iter().find(|(start, name)| path.starts_with(start) && !name.is_empty());
     let of_partition = || match path.rsplit_once('.') {
@@ -128,7 +130,7 @@ pub(super) fn stale(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Creates a folder that contains the kernel.
+/// Creates a temporary folder with the kernel and its launch file.
 fn folder() -> Result<Scratch, Report> {
     let folder = Scratch::new().into_diagnostic().wrap_err("no folder for a kernel")?;
     for (file, text) in [("stale.ptx", KERNEL), ("stale.toml", LAUNCH)] {

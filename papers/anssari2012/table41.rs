@@ -1,4 +1,4 @@
-//! anssari2012 Table 4.1: the simulated system, read from the configuration of the machine.
+//! anssari2012 Table 4.1: the simulated system. Our values are read from the configuration of the machine.
 
 use miette::Report;
 use rtl::machine::MachineConfig;
@@ -16,7 +16,7 @@ fn machine(design: &str, sets: &[&str]) -> Result<MachineConfig, Report> {
     Ok(resolve_config("hybrid", &[design], sets)?.config)
 }
 
-/// Returns the number of L1s that a tracker entry can record as sharers.
+/// Returns the number of L1s that an entry of the sharing tracker can record as sharers of a line.
 fn sharers(config: &MachineConfig) -> u32 {
     let TrackerConfig { sharers, .. } = &config.tracker;
     match sharers {
@@ -33,7 +33,7 @@ fn bytes(sets: u32, ways: u32, line_bytes: u32) -> u64 {
     u64::from(sets) * u64::from(ways) * u64::from(line_bytes)
 }
 
-/// Returns the capacities of the machine with all L2 sizes of the thesis, in KB.
+/// Returns the L2 capacities that the machine has with each L2 size of the thesis, in KB.
 fn l2_sizes(machine: &MachineConfig) -> Result<String, Report> {
     let of_set = u64::from(machine.num_partitions) * bytes(1, machine.l2.ways, machine.l2.line_bytes);
     let size = |kb: u32| {
@@ -43,7 +43,7 @@ fn l2_sizes(machine: &MachineConfig) -> Result<String, Report> {
     Ok(SIZES.into_iter().map(size).collect::<Result<Vec<_>, Report>>()?.join(", "))
 }
 
-/// Returns the entries of the table: name, our value, and published value.
+/// Returns the entries of Table 4.1: name, our value, and published value.
 fn found(machine: &MachineConfig) -> Result<[(&'static str, String, &'static str); 15], Report> {
     let last = self::machine("tracker-last", &[])?;
     let MachineConfig { num_sms, num_partitions, sm, l1, tracker, l2, .. } = machine;

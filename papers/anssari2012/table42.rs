@@ -1,4 +1,4 @@
-//! anssari2012 Table 4.2: sharing profile of each benchmark, classified by fixed rules.
+//! anssari2012 Table 4.2: how the CTAs of each benchmark share data. Fixed rules assign the classes.
 
 mod bound;
 
@@ -13,7 +13,7 @@ use crate::runs::resolve_config;
 use crate::sheet::row;
 use warpsieve::run::{AccessSharing, KernelSharing, ratio, sharing};
 
-/// Columns of the table.
+/// Column headings of Table 4.2, the classes of data and accesses.
 const CLASSES: [&str; 6] = ["broadcast", "boundary", "dynamic", "coalesced", "non-coalesced", "atomic"];
 const BROADCAST: usize = 0;
 const BOUNDARY: usize = 1;
@@ -22,16 +22,20 @@ const COALESCED: usize = 3;
 const SCATTERED: usize = 4;
 const ATOMIC: usize = 5;
 
-/// Maximum average number of CTAs that access a word, for data that counts as partitioned.
+/// Maximum average number of CTAs that access a word, for data that count as private to a CTA (partitioned).
 const OWNED: f64 = 1.25;
-/// Maximum average number of CTAs that access a word, for shared data that counts as shared by neighbors.
+/// Maximum average number of CTAs that access a word, for shared data that count as shared between neighbors
+/// only.
 const NEIGHBOURS: f64 = 8.0;
-/// Maximum average number of lines per access beyond the minimum, for an access that counts as coalesced.
+/// An access of a warp touches at least a minimum number of lines. Up to this average excess over the
+/// minimum, an instruction counts as coalesced.
 const MISALIGNED: f64 = 1.0;
-/// Minimum fraction of its kernel's data that an instruction must access to be classified.
+/// Minimum fraction of its kernel's data that an instruction must access; the class of other instructions is
+/// ignored.
 const COUNTS: f64 = 0.01;
 
-/// Explanations of differences that no rule detects, mostly where our kernels differ from Parboil's.
+/// Explanations of differences from the thesis that no rule finds. Most of them are due to differences
+/// between our kernels and Parboil's.
 const ELSEWISE: [(&str, &str); 4] = [
     (
         "Gridding",
@@ -51,8 +55,8 @@ const ELSEWISE: [(&str, &str); 4] = [
     ),
 ];
 
-/// Row of the table: benchmark, kernel in the thesis, name prefix of our kernels, and columns that the thesis
-/// marks with a cross.
+/// Row of Table 4.2: benchmark, kernel in the thesis, prefix of the names of our kernels, and columns that
+/// the thesis marks.
 type PublishedRow = (&'static str, &'static str, &'static str, &'static [usize]);
 const PUBLISHED: [PublishedRow; 13] = [
     ("BFS", "", "", &[DYNAMIC, COALESCED, SCATTERED, ATOMIC]),
@@ -70,17 +74,17 @@ const PUBLISHED: [PublishedRow; 13] = [
     ("Stencil", "", "", &[BOUNDARY, COALESCED]),
 ];
 
-/// Returns the average number of CTAs that access a word, over the words that an instruction accesses.
+/// Returns the average number of CTAs that access the same word, over all words that an instruction accesses.
 fn sharers(one: &AccessSharing) -> f64 {
     ratio(one.sharers, one.words)
 }
 
-/// Returns the average number of lines per access beyond the minimum.
+/// Returns the average number of lines that an access of a warp touches beyond the necessary minimum.
 fn excess(one: &AccessSharing) -> f64 {
     ratio(one.touched.saturating_sub(one.least), one.warps)
 }
 
-/// Returns the class of the data that an instruction accesses, as a column index.
+/// Returns the class of an instruction, as the index of a column of Table 4.2.
 fn class(one: &AccessSharing) -> usize {
     match (sharers(one), one.is_dependent) {
         (shared, true) if shared > OWNED => DYNAMIC,
@@ -91,12 +95,12 @@ fn class(one: &AccessSharing) -> usize {
     }
 }
 
-/// Optional text for each column.
+/// One optional text for each column of Table 4.2.
 type Texts = [Option<String>; CLASSES.len()];
 
-/// Classifies the data of several kernels. The first result explains each column by the instruction with the
-/// most data. The second result explains the columns of instructions that access too little data to be
-/// classified.
+/// Classifies the instructions of several kernels. The first result has, for each column, a text about the
+/// instruction in that class that accesses the most data. The second result has the same for instructions
+/// that access too little data to be classified.
 fn classes(kernels: &[&KernelSharing]) -> [Texts; 2] {
     let [mut found, mut small]: [[Option<(u64, String)>; CLASSES.len()]; 2] = Default::default();
     for kernel in kernels {
@@ -134,15 +138,16 @@ fn keep(best: &mut Option<(u64, String)>, words: u64, why: &str) {
     }
 }
 
-/// Row of the table, with our classification.
+/// Row of Table 4.2 with our classification.
 struct Profile<'a> {
     what: String,
     benchmark: &'static str,
     kernels: Vec<&'a KernelSharing>,
-    /// Columns of our classification, each with the instruction that explains it.
-    found: Texts,
-    /// Columns of instructions that access too little data to be classified, each with the instruction with
+    /// Columns that our classification marks. The text of a column describes the instruction that accesses
     /// the most data.
+    found: Texts,
+    /// Columns of instructions that access too little data to be classified. The text of a column describes
+    /// the instruction that accesses the most data.
     small: Texts,
     published: &'static [usize],
 }
@@ -157,7 +162,8 @@ impl<'a> Profile<'a> {
         Self { what, benchmark, found, small, kernels, published }
     }
 
-    /// Returns two flags for each column: true if our classification has it, and true if the thesis has it.
+    /// Returns two flags for each column: true if our classification marks it, and true if the thesis marks
+    /// it.
     fn marks(&self) -> impl Iterator<Item = (bool, bool)> {
         self.found.iter().enumerate().map(|(at, why)| (why.is_some(), self.published.contains(&at)))
     }
@@ -177,7 +183,7 @@ impl<'a> Profile<'a> {
         ComparisonRow::claim(Class::Sign, &self.what, &ours, &theirs, passed).with_reason(&reasons.join("; "))
     }
 
-    /// Explains the columns that only our classification has, and those that only the thesis has.
+    /// Explains the columns that only our classification marks, and those that only the thesis marks.
     fn reasons(&self) -> Vec<String> {
         let reason = |(at, (_, theirs)): (usize, (bool, bool))| match (&self.found[at], &self.small[at], theirs) {
             (Some(why), _, false) => Some(format!("{} because of {why}", CLASSES[at])),
@@ -198,7 +204,7 @@ impl<'a> Profile<'a> {
         row(&self.what, self.marks().map(mark).map(str::to_owned))
     }
 
-    /// Formats one CSV row per instruction.
+    /// Formats one CSV row for each instruction of the kernels.
     fn lines(&self) -> impl Iterator<Item = Vec<String>> {
         let accesses = self.kernels.iter().flat_map(|one| one.accesses.iter().map(move |access| (&one.name, access)));
         accesses.map(|(kernel, access)| {
@@ -211,7 +217,7 @@ impl<'a> Profile<'a> {
     }
 }
 
-/// Columns of the CSV.
+/// Column headings of the CSV file.
 const LINES: [&str; 11] = [
     "benchmark",
     "kernel",

@@ -7,14 +7,16 @@ use crate::FigureError;
 use crate::judge::{Class, ComparisonRow, number};
 use crate::page::{self, Page, comma_separated};
 
-/// Figures of each structure, with the largest relative error of CACTI 6.5 that counts as reproduced.
+/// Quantities of each structure. Each has the largest relative error of CACTI 6.5 with which the quantity
+/// counts as reproduced.
 const FIGURES: [(&str, f64); 4] = [("mm2", 0.06), ("mW", 0.10), ("pJ read", 0.10), ("pJ write", 0.10)];
-/// Kinds of structures, each with its name on the page and the text that occurs in the names of its rows.
+/// Kinds of structures: name on the results page, and text that occurs in the names of the table rows of this
+/// kind.
 const KINDS: [(&str, &str); 3] = [("sharing trackers", "sharing tracker"), ("L1s", " L1 of "), ("L2s", "L2 of ")];
-/// Range of the ratio of our figure to the published figure that counts as reproduced.
+/// Range of our value divided by the published value in which the value counts as reproduced.
 const FACTOR: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 
-/// Published structure, with the figures of our model.
+/// Structure with its published values, and with the values of our model.
 type ModeledStructure<'a> = (&'a PublishedCache, [Option<f64>; FIGURES.len()]);
 
 pub(super) fn table43() -> Result<Page, FigureError> {
@@ -91,7 +93,7 @@ pub(super) fn table43() -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Compares a figure of our model with the published one, for all structures of a kind.
+/// Compares one quantity of our model with the published values, for all structures of a kind.
 fn row(rows: &[ModeledStructure<'_>], (kind, part): (&str, &str), at: usize) -> ComparisonRow {
     let of_kind: Vec<_> = rows.iter().filter(|(row, _)| row.name.contains(part)).collect();
     let joined = |number: &dyn Fn(&ModeledStructure<'_>) -> String| {
@@ -116,7 +118,7 @@ fn error(row: &PublishedCache, at: usize) -> f64 {
     row.cacti[at] / row.published[at] - 1.0
 }
 
-/// Computes the figures of a structure from the grid of CACTI 7.0.
+/// Computes the quantities of a structure by interpolation between memories that CACTI 7.0 computed.
 fn model(technology: &Technology, table: &Table43, row: &PublishedCache) -> [Option<f64>; 4] {
     let one = technology.cache(table.node, &table.cache(row));
     let all = one.times(f64::from(row.copies));

@@ -1,4 +1,4 @@
-//! anssari2012 Figures 4.1 to 4.6 on the clocked machine, next to the same caches without timing.
+//! anssari2012 Figures 4.1 to 4.6 on the clocked machine, compared with the same caches without timing.
 
 mod claims;
 mod tables;
@@ -22,24 +22,27 @@ use crate::runs::{Point, resolve_config};
 use warpsieve::run::{Counters, hybrid, ratio};
 
 const MACHINE: &str = "hybrid";
-/// Design of the bypass policy of section 3.3.
+/// Name of the design with the bypass policy of section 3.3.
 const POLICY: &str = "hybrid-policy";
-/// Name of the system of Figures 4.4 and 4.5: tracker and policy.
+/// Name of the system of Figures 4.4 and 4.5, which has a sharing tracker and the bypass policy.
 const PROPOSED: &str = "both";
-/// Name of the system of Figure 4.3: tracker, policy, and the policy's second element (L2 bypass).
+/// Name of the system of Figure 4.3, which has a sharing tracker, the bypass policy and the policy's second
+/// element (L2 bypass).
 const PASSING: &str = "L2 bypassed";
-/// Setting for an L2 that tracks the written bytes of each line. The thesis's simulator does not track them.
+/// Setting for an L2 that records which bytes of a line are written. The simulator of the thesis does not
+/// record them.
 const BYTE_MASK: &str = "l2.flow.write_miss=byte-mask";
 
-/// Additional kernels whose lines conflict in few L1 sets, with settings that show why L1s refuse forwards.
+/// Additional kernels, with settings. Their lines conflict in few L1 sets, which shows why L1s refuse
+/// requests that the sharing tracker forwards to them.
 const OTHERS: [(&str, &[&str]); 4] =
     [("syrk", &[]), ("syrk", &["link.request=1"]), ("syrk", &["l1.sets=16", "l1.ways=32"]), ("gesummv", &[])];
 
-/// Machine to measure.
+/// System (machine variant) to measure.
 struct System {
     name: &'static str,
     designs: Vec<&'static str>,
-    /// Index of the L2 size in [`SIZES`].
+    /// Index in [`SIZES`] of the system's L2 size.
     size: usize,
     trackers: usize,
     list: SharerList,
@@ -48,7 +51,7 @@ struct System {
 }
 
 impl System {
-    /// Returns the configuration of the equivalent untimed caches.
+    /// Returns the configuration of the same caches without timing.
     fn untimed_config(&self) -> Result<Config, golden::index::IndexError> {
         let tracker = if self.trackers > 0 { tracker(self.trackers, self.list)? } else { None };
         let Self { bypass_l1, bypass_l2, .. } = *self;
@@ -65,7 +68,7 @@ impl System {
     }
 }
 
-/// Returns all systems, in the same order as on the untimed page.
+/// Returns all systems, in the same order as on the page without timing.
 fn systems() -> Vec<System> {
     let by_size = [
         ("baseline", Vec::new(), 0, false),
@@ -102,7 +105,7 @@ fn systems() -> Vec<System> {
     systems
 }
 
-/// Results of a benchmark on one system, on the clocked machine and on untimed caches.
+/// Results of a benchmark on one system, on the clocked machine and without timing.
 struct SystemRun {
     system: &'static str,
     size: usize,
@@ -115,8 +118,8 @@ struct SystemRun {
 struct BenchmarkRuns {
     name: &'static str,
     done: Vec<SystemRun>,
-    /// Counters of [`PROPOSED`] and [`PASSING`] with [`BYTE_MASK`]. `None` for benchmarks that write misses
-    /// do not slow down.
+    /// Counters of two systems with [`BYTE_MASK`]: [`PROPOSED`] and [`PASSING`]. `None` for benchmarks that
+    /// write misses do not slow down.
     masked: Option<[Counters; 2]>,
 }
 
@@ -141,31 +144,32 @@ impl BenchmarkRuns {
         found.unwrap_or_else(|| panic!("{system} with {} KB is measured", SIZES[size]))
     }
 
-    /// Returns the ratio of a number on system `of` to that on system `whole`: on the clocked machine, and
-    /// untimed.
+    /// Returns the ratio of `number` on system `of` to `number` on system `whole`. The first result is for
+    /// the clocked machine, and the second is without timing.
     fn part(&self, of: (&str, usize), whole: (&str, usize), number: impl Fn(&SystemRun) -> [f64; 2]) -> [f64; 2] {
         let [part, whole] = [of, whole].map(|(system, size)| number(self.on(system, size)));
         [part[0] / whole[0], part[1] / whole[1]]
     }
 
-    /// Returns the DRAM traffic relative to the baseline with 1 MB: on the clocked machine, and untimed.
+    /// Returns the DRAM traffic divided by that of the baseline with 1 MB of L2, on the clocked machine and
+    /// without timing.
     fn of_baseline(&self, system: &str, size: usize) -> [f64; 2] {
         self.part((system, size), ("baseline", LARGEST), SystemRun::dram)
     }
 
-    /// Returns the DRAM traffic with L2 bypass relative to that of [`PROPOSED`]: on the clocked machine, and
-    /// untimed.
+    /// Returns the DRAM traffic with L2 bypass divided by that of [`PROPOSED`], on the clocked machine and
+    /// without timing.
     fn l2_bypass(&self) -> [f64; 2] {
         self.part((PASSING, LARGEST), (PROPOSED, LARGEST), SystemRun::dram)
     }
 
-    /// Returns the DRAM traffic with L2 bypass relative to that of [`PROPOSED`], both with [`BYTE_MASK`] on
-    /// the clocked machine.
+    /// Returns the DRAM traffic with L2 bypass divided by that of [`PROPOSED`]. Both systems run on the
+    /// clocked machine with [`BYTE_MASK`].
     fn past_the_masked_l2(&self) -> Option<f64> {
         self.masked.as_ref().map(|[proposed, passing]| ratio(dram_bytes(passing), dram_bytes(proposed)))
     }
 
-    /// Returns the cycles with a tracker relative to those of the baseline with the same L2.
+    /// Returns the cycles with a sharing tracker divided by the cycles of the baseline with the same L2 size.
     fn cycles(&self, size: usize) -> f64 {
         let [part, whole] = ["tracker", "baseline"].map(|system| self.on(system, size).timed.cycles);
         ratio(part, whole)
@@ -176,7 +180,7 @@ fn dram_bytes(counters: &Counters) -> u64 {
     counters.totals().dram.bytes
 }
 
-/// Additional kernel that occurs in no figure of the thesis, with its counters.
+/// Name and counters of an additional kernel that is in no figure of the thesis.
 type Other = (String, Counters);
 
 fn l1(counters: &Counters) -> L1Stats {
@@ -194,7 +198,7 @@ fn trackers(counters: &Counters) -> TrackerStats {
     TrackerStats::total(&counters.trackers)
 }
 
-/// Converts counters of the clocked machine to the events that consume energy.
+/// Converts counters of the clocked machine to counts of the events that consume energy.
 fn events(counters: &Counters, trackers_of: usize, size: usize) -> Events {
     let L1Stats { hits, misses, store_hits, .. } = l1(counters);
     let TrackerStats { lookups, forwards, supplied, refused, too_early, listed, writes, notices, .. } =
@@ -214,7 +218,7 @@ fn events(counters: &Counters, trackers_of: usize, size: usize) -> Events {
     }
 }
 
-/// Measures every benchmark on every system, and the additional kernels with a tracker.
+/// Measures every benchmark on every system, and the additional kernels on the system with a sharing tracker.
 fn measure(desk: &Session) -> Result<(Vec<BenchmarkRuns>, Vec<Other>), FigureError> {
     let systems = systems();
     let launches: Vec<PathBuf> = BENCHMARKS.iter().map(|(_, kernel)| desk.launch(kernel, SIZE)).collect();
@@ -262,21 +266,23 @@ fn measure(desk: &Session) -> Result<(Vec<BenchmarkRuns>, Vec<Other>), FigureErr
     Ok((all, others))
 }
 
-/// Returns the means over all benchmarks: on the clocked machine, and untimed.
+/// Returns the means over all benchmarks, on the clocked machine and without timing.
 fn mean(all: &[BenchmarkRuns], number: impl Fn(&BenchmarkRuns) -> [f64; 2]) -> [f64; 2] {
     let sum = all.iter().map(number).fold([0.0; 2], |sum, each| [sum[0] + each[0], sum[1] + each[1]]);
     sum.map(|sum| sum / all.len() as f64)
 }
 
-/// Returns four percentages: lookups of the tracker that are forwarded; forwards that an L1 serves; forwards
-/// refused because the line has been evicted; forwards refused because the line has not arrived yet.
+/// Returns four percentages. The first is the share of sharing tracker lookups that are forwarded to an L1.
+/// The others are shares of these forwards: served, refused because the line was evicted, and refused because
+/// the line had not arrived yet.
 fn forwards(counters: &Counters) -> [f64; 4] {
     let TrackerStats { lookups, forwards, supplied, refused, too_early, .. } = trackers(counters);
     let of_forwards = |part| 100.0 * ratio(part, forwards);
     [100.0 * ratio(forwards, lookups), of_forwards(supplied), of_forwards(refused - too_early), of_forwards(too_early)]
 }
 
-/// Returns the ratio of the energies of two systems: on the clocked machine, and untimed.
+/// Returns the energy of system `of` divided by that of system `whole`, on the clocked machine and without
+/// timing.
 fn energy(costs: &Table43, one: &BenchmarkRuns, of: (&str, usize), whole: (&str, usize)) -> [f64; 2] {
     one.part(of, whole, |done| done.energy(costs, HOP_MM))
 }

@@ -1,4 +1,4 @@
-//! Errors of the area model, relative to memories that CACTI computed.
+//! Errors of the area model for memories: its estimates compared with areas that CACTI computed.
 
 use ::area::{Metric, Node, RelativeErrors, Technology};
 use miette::IntoDiagnostic;
@@ -9,7 +9,7 @@ use crate::page::{Page, comma_separated, table};
 
 const HEAD: [&str; 6] = ["estimate", "metric", "memories", "median %", "95th percentile %", "worst %"];
 
-/// Upper bounds for the relative area error: median and 95th percentile.
+/// Maximum allowed relative error of the area: for the median and for the 95th percentile of the memories.
 const MAX_ERRORS: (f64, f64) = (0.04, 0.12);
 
 pub(super) fn errors() -> Result<Page, FigureError> {

@@ -1,4 +1,4 @@
-//! Area tables: accuracy of the estimates, and cost of every scheme.
+//! Results pages about area: accuracy of the estimates, and area of every scheme.
 
 mod errors;
 mod schemes;
@@ -6,7 +6,7 @@ mod synthesis;
 
 use crate::Figure;
 
-/// Figures about area.
+/// List of the figures about area.
 pub(super) const FIGURES: &[Figure] = &[
     Figure {
         name: "area/errors",

@@ -1,4 +1,5 @@
-//! Area that each scheme adds to the machine, and structure sizes that follow from the papers' text.
+//! Area that each scheme adds to the machine, and sizes of structures that follow from the text of the
+//! papers.
 
 use ::area::{Node, Technology};
 use miette::{IntoDiagnostic, Report};
@@ -10,7 +11,7 @@ use crate::page::{Page, comma_separated};
 use crate::structures::{block, counted_scope, counts, scope};
 use warpsieve::estimate::Delta;
 
-/// Designs that add structures, each with the design to which it is compared.
+/// Designs that add structures to a machine. Each is paired with the design with which it is compared.
 const SCHEMES: [(&str, &str); 14] = [
     ("fermi-hash", "baseline"),
     ("pric", "baseline"),
@@ -72,7 +73,7 @@ pub(super) fn schemes() -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Compares structure sizes with those that follow from the papers' text.
+/// Compares the sizes of our structures with the sizes that follow from the text of the papers.
 fn compare_published(technology: &Technology) -> Result<Vec<ComparisonRow>, Report> {
     let baseline = block(technology, FERMI, &["baseline"], &[])?;
     let decoupled = block(technology, FERMI, &["decoupled"], &[])?.against(&baseline);
@@ -90,8 +91,8 @@ fn compare_published(technology: &Technology) -> Result<Vec<ComparisonRow>, Repo
     });
     let frc = block(technology, FERMI, &["frc"], &["l2.flow.frc.entries=64"])?;
     let lines = scope(&frc, "partition0.l2.frc")?.bits;
-    // A tracker entry either names only the last sharer, or has one bit per sharer and the index of the next
-    // supplier in round-robin order.
+    // A sharing tracker entry has one of two forms. It names only the last sharer, or it has one bit per
+    // sharer and the index of the L1 that supplies the line next.
     let tables = |design| -> Result<u64, Report> {
         let machine = block(technology, "hybrid", &[design], &[])?;
         (0..8).map(|bank| Ok(scope(&machine, &format!("partition{bank}.tracker.table[0]"))?.bits)).sum()

@@ -1,5 +1,5 @@
-//! Cost of the SystemVerilog modules in `hdl` after mapping to standard cells, compared with the estimates
-//! from the blocks' structure lists.
+//! Area of the SystemVerilog modules in `hdl` after mapping to standard cells. It is compared with the
+//! estimates, which are made from the structures that each hardware block lists.
 
 use ::area::{Node, Technology};
 use hdl::{Block, Size, Synthesis, blocks};
@@ -22,10 +22,10 @@ const HEAD: [&str; 8] = [
     "estimated / synthesized",
 ];
 
-/// Maximum estimated area, in um2, of a module that Yosys maps within minutes.
+/// Maximum estimated area, in um2, of the modules that are synthesized. Yosys maps them within minutes.
 const MAX_UM2: f64 = 150_000.0;
 
-/// Maximum relative deviation of the estimate from synthesis.
+/// Maximum relative difference between the estimated and the synthesized area of a module.
 const NEAR: f64 = 0.2;
 
 pub(super) fn synthesis() -> Result<Page, FigureError> {
@@ -83,7 +83,8 @@ fn row(block: &Block, synthesis: &Synthesis) -> Vec<String> {
     ]
 }
 
-/// Checks that synthesis finds one flip-flop for each bit that the structure list describes.
+/// Compares the number of flip-flops after synthesis with the number of bits that the hardware blocks
+/// describe.
 fn flip_flops(all: &[&Block], synthesised: &[Synthesis]) -> ComparisonRow {
     let parts = all.iter().zip(synthesised);
     let others: Vec<_> = parts
@@ -108,7 +109,7 @@ fn flip_flops(all: &[&Block], synthesised: &[Synthesis]) -> ComparisonRow {
     ))
 }
 
-/// Checks that the area estimate is close to the synthesized area.
+/// Compares the estimated area of a module with its area after synthesis.
 fn near(block: &Block, synthesis: &Synthesis) -> ComparisonRow {
     let ratio = synthesis.estimated.um2() / synthesis.synthesised.um2();
     let row = ComparisonRow::claim(
@@ -124,21 +125,22 @@ fn near(block: &Block, synthesis: &Synthesis) -> ComparisonRow {
     })
 }
 
-/// Compares figures of the papers with those of the synthesized modules.
+/// Compares numbers in the papers with those of the synthesized modules.
 fn compare_published(technology: &Technology) -> Result<Vec<ComparisonRow>, Report> {
     let named = |path: &str| {
         let found = blocks().into_iter().find(|block| block.path() == path);
         found.ok_or_else(|| miette!("there is no component {path}"))
     };
     let flip_flops = |path: &str, parameters: &[(&str, u32)]| named(path)?.flip_flops(parameters, technology);
-    // A single set is synthesized, because in the machine a memory holds all sets.
+    // The modules are synthesized with a single set, because the machine keeps all sets in one memory.
     let set = ("SETS", 1);
     let sets = u64::from(resolve_config("fermi", &[], &[])?.config.l1.sets);
     let decoupled = flip_flops("l1/decoupled", &[set])? - 1;
     let tags = flip_flops("l1/tags", &[set])?;
     let fan_ins = named("index/i_poly")?.fan_ins(&[("ADDR_BITS", 27)], "line", ("index", 5))?;
     let fan_ins: Vec<_> = fan_ins.iter().map(ToString::to_string).collect();
-    // The difference between two entries of 128 bytes and two of 64 bytes is the data of one 128-byte line.
+    // The FRC has two entries. The difference between entries of 128 and of 64 bytes is the data of one
+    // 128-byte line.
     let [half, whole] = [64, 128].map(|bytes| flip_flops("l2/frc", &[("WAYS", 2), ("LINE_BYTES", bytes)]));
     let line = whole? - half?;
     let [mask, last] = [0, 1].map(|last| flip_flops("tracker/sharer_table", &[set, ("LAST", last)]));

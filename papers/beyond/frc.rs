@@ -1,5 +1,6 @@
-//! Gain of an FRC (candel2018) as a function of three parameters: the number of L1 MSHR entries, the cycle in
-//! which the way of an evicted line becomes free, and the width of the DRAM buses.
+//! Gain of a Fetch and Replacement Cache (FRC, candel2018) next to the L2. It depends on three parameters:
+//! the number of L1 MSHR entries, the cycle in which the way of an evicted line becomes free, and the width
+//! of the DRAM buses.
 
 use super::{NOTED, PAYS, format_range, gain_and_lose, geometric, in_words, join_names};
 use crate::candel2018::{APPS, BASELINE, FRC_64, L2S, MACHINE};
@@ -11,20 +12,20 @@ use crate::sheet::Table;
 use crate::{FigureError, Session};
 use warpsieve::run::Counters;
 
-/// Numbers of MSHR entries per L1.
+/// Numbers of MSHR entries per L1 that are compared.
 const ENTRIES: [u32; 3] = [8, 16, 64];
-/// L2 configurations to compare: without and with the FRC.
+/// Indices of the two compared L2 configurations: without and with an FRC (Fetch and Replacement Cache).
 const PAIR: [usize; 2] = [BASELINE, FRC_64];
 
-/// Parameters under which the FRC is evaluated.
+/// Parameters of the machine under which the gain of the FRC is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Setting {
     entries: u32,
-    /// True if a victim's way becomes free with the memory's acknowledgment of the writeback; false if it
-    /// becomes free when the memory accepts the data.
+    /// True if the way of a victim becomes free when the memory acknowledges the writeback. False if the way
+    /// becomes free as soon as the memory accepts the data.
     is_acknowledged: bool,
     bus_bits: u32,
-    /// Number of bursts per DRAM row. It changes with the bus width, so that a row keeps its size in bytes.
+    /// Number of bursts per DRAM row. A row has the same size in bytes with each bus width.
     columns: u32,
 }
 
@@ -59,19 +60,20 @@ impl Setting {
     }
 }
 
-/// Results of all applications under one setting.
+/// Results of all applications with one setting of the parameters.
 struct SettingResults {
     setting: Setting,
-    /// Operations per cycle (OPC) with the FRC, relative to those without it, by application.
+    /// For each application, operations per cycle (OPC) with the FRC divided by OPC without the FRC.
     gains: Vec<f64>,
-    /// Percentage of the time with pending DRAM requests in which the data buses are busy, without an FRC.
+    /// Bus use without an FRC: percentage of the time with pending DRAM requests in which the data buses
+    /// transfer data.
     busy: f64,
-    /// Average delay of a miss in the L2 without and with the FRC, in cycles.
+    /// Average delay of an L2 miss without and with the FRC, in cycles.
     delays: [f64; 2],
 }
 
 impl SettingResults {
-    /// Computes the results from the runs of each application without and with the FRC.
+    /// Computes the results. `runs` has two runs for each application: without and with the FRC.
     fn of(setting: Setting, runs: &[[&RunResult; 2]]) -> Self {
         let average = |l2: usize, of: fn(&Counters) -> f64| {
             let values: Vec<_> = runs.iter().map(|pair| of(&pair[l2].counters)).collect();
@@ -152,7 +154,8 @@ fn draw(is_quick: bool, measured: &[SettingResults]) -> Result<Page, FigureError
     Ok(page)
 }
 
-/// Draws a chart with one group per eviction mode and bus width, and one bar per number of MSHR entries.
+/// Draws a bar chart. Each group is one way of freeing a victim's way and one bus width, and each bar is one
+/// number of MSHR entries.
 fn chart(page: &mut Page, measured: &[SettingResults]) {
     let groups = measured.chunks(ENTRIES.len());
     let name = |of: &[SettingResults]| format!("{}, {} bits", of[0].setting.eviction(), of[0].setting.bus_bits);

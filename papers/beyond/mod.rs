@@ -1,5 +1,5 @@
-//! Questions that the papers leave open. There are no published answers to compare with, so pages have no
-//! comparison rows. Each page ends with conclusions from its own runs.
+//! Questions that the papers leave open. There are no published answers, so the results pages contain no
+//! comparisons with papers. Each page ends with conclusions from its own runs.
 
 mod frc;
 mod pareto;
@@ -17,7 +17,7 @@ use crate::runs::Point;
 use crate::{Figure, FigureError, Session};
 use miette::Report;
 
-/// Figures about open questions.
+/// List of the figures about open questions.
 pub(super) const FIGURES: &[Figure] = &[
     Figure {
         name: "beyond/pareto",
@@ -51,15 +51,15 @@ pub(super) const FIGURES: &[Figure] = &[
     },
 ];
 
-/// Machine of all pages except those of the FRC and of the victim cache.
+/// Machine of all pages, except the pages about the FRC and about the victim cache.
 const MACHINE: &str = "fermi";
 
-/// Combination of designs; empty for the unmodified machine.
+/// Names of the designs that are combined; empty for the unmodified machine.
 type Parts = &'static [&'static str];
 
-/// Minimum relative gain of a mean that counts as a gain.
+/// Minimum relative gain at which a mean over kernels counts as a gain.
 const PAYS: f64 = 0.01;
-/// Minimum relative gain or loss with which a kernel is counted.
+/// Minimum relative gain or loss at which a kernel counts as faster or slower.
 const NOTED: f64 = 0.05;
 
 const MEANS: &str =
@@ -80,17 +80,17 @@ fn join_names<T: AsRef<str>>(names: &[T]) -> String {
     }
 }
 
-/// Names the launch files that ran.
+/// Returns a phrase that names the launch files of the runs.
 fn size_shown(is_quick: bool) -> &'static str {
     if is_quick { "`small.toml`, whose runs are short and fill few SMs," } else { "`launch.toml`" }
 }
 
-/// Describes which kernels ran.
+/// Returns a phrase that describes the kernels of the runs.
 fn kernels_shown(is_quick: bool, kernels: usize) -> String {
     format!("the {kernels} kernels of the suite with their {} on `{MACHINE}`", size_shown(is_quick))
 }
 
-/// Measures each kernel with each combination of designs.
+/// Runs each kernel on the machine with each combination of designs.
 fn by_design(
     desk: &Session,
     designs: &[Parts],
@@ -101,7 +101,7 @@ fn by_design(
     Ok(run_metrics(desk, &points)?.chunks(kernels.len().max(1)).map(<[_]>::to_vec).collect())
 }
 
-/// Formats all measurements as CSV, by design and kernel.
+/// Formats all measurements as CSV, one row per combination of designs and kernel.
 fn numbers(designs: &[Parts], kernels: &[(String, PathBuf)], runs: &[Vec<RunMetrics>]) -> Result<String, Report> {
     let head = [&["design", "kernel"][..], &RunMetrics::HEAD].concat();
     let rows = designs.iter().zip(runs).flat_map(|(parts, runs)| {
@@ -113,25 +113,27 @@ fn numbers(designs: &[Parts], kernels: &[(String, PathBuf)], runs: &[Vec<RunMetr
     comma_separated(&head, &rows.collect::<Vec<_>>())
 }
 
-/// Returns the geometric mean, or NaN if it is undefined.
+/// Returns the geometric mean of the values, or NaN if it is undefined.
 fn geometric(values: &[f64]) -> f64 {
     geometric_mean(values).unwrap_or(f64::NAN)
 }
 
-/// Formats a mean, and its range over all ways to leave out one value.
+/// Formats a mean and its leave-one-out range: the lowest and the highest mean with one of the values left
+/// out.
 fn format_range<T: Clone>(of: &[T], places: usize, mean: impl Fn(&[T]) -> Option<f64>) -> [String; 2] {
     let text = |value: f64| format!("{value:.places$}");
     let range = leave_one_out(of, &mean).map(|(low, high)| format!("{} to {}", text(low), text(high)));
     [mean(of).map(text), range].map(|text| text.unwrap_or_else(|| "-".to_owned()))
 }
 
-/// Formats the geometric mean of ratios, and its range over all ways to leave out one, for use in a sentence.
+/// Formats, for use in a sentence, the geometric mean of ratios and its leave-one-out range: the lowest and
+/// the highest mean with one ratio left out.
 fn in_words(ratios: &[f64]) -> String {
     let [mean, range] = format_range(ratios, 3, geometric_mean);
     format!("{mean} ({range})")
 }
 
-/// Returns the number of kernels with a notable speedup, and the number of kernels with a notable slowdown.
+/// Returns two counts of kernels: those that are faster, and those that are slower, by at least [`NOTED`].
 fn gain_and_lose(speedups: &[f64]) -> [String; 2] {
     let gain = speedups.iter().filter(|speedup| **speedup >= 1.0 + NOTED).count();
     let lose = speedups.iter().filter(|speedup| **speedup <= (1.0 + NOTED).recip()).count();
@@ -140,16 +142,17 @@ fn gain_and_lose(speedups: &[f64]) -> [String; 2] {
 
 /// Heads of the columns that [`speed_and_bytes`] fills.
 const SPEED_AND_BYTES: [&str; 6] = ["speed-up", LEAVE_ONE_OUT, "gain 5 %", "lose 5 %", "DRAM bytes", LEAVE_ONE_OUT];
-/// Head of the column after a mean, with its range.
+/// Head of the column that follows a mean and contains its leave-one-out range.
 const LEAVE_ONE_OUT: &str = "leave-one-out";
 
-/// Formats the means of speed-ups and of relative DRAM bytes with their ranges, and counts notable speed-ups.
+/// Formats the means of speedups and of relative DRAM bytes, each with its leave-one-out range. Also counts
+/// the kernels that are clearly faster or slower.
 fn speed_and_bytes(speedups: &[f64], bytes: &[f64]) -> impl Iterator<Item = String> + use<> {
     let speed = format_range(speedups, 3, geometric_mean).into_iter().chain(gain_and_lose(speedups));
     speed.chain(format_range(bytes, 3, geometric_mean))
 }
 
-/// Returns the kernel with the highest value and the kernel with the lowest value.
+/// Returns the kernel with the highest value and the kernel with the lowest value, each with its value.
 fn extremes<'a>(kernels: &'a [(String, PathBuf)], values: &[f64]) -> Option<[(&'a str, f64); 2]> {
     let named = || kernels.iter().map(|(kernel, _)| kernel.as_str()).zip(values.iter().copied());
     let most = named().max_by(|one, other| one.1.total_cmp(&other.1))?;

@@ -15,7 +15,8 @@ use crate::scatter::{Dot, Scatter};
 use crate::structures::block;
 use crate::{FigureError, Session};
 
-/// Unmodified machine, designs of the papers, and combinations of designs that act in different places.
+/// Unmodified machine, designs of the papers, and combinations of designs that change different parts of the
+/// machine.
 const DESIGNS: [Parts; 16] = [
     &[],
     &["pric"],
@@ -35,10 +36,11 @@ const DESIGNS: [Parts; 16] = [
     &["decoupled-dueling", "frc-64"],
 ];
 
-/// Maximum cost, relative to the unmodified machine, at which a design that is not on the front is drawn.
+/// Maximum cost relative to the unmodified machine, at which a design that is not on the Pareto front is
+/// drawn.
 const FAR: f64 = 1.1;
 
-/// Combination of designs, with one value per kernel relative to the unmodified machine.
+/// Combination of designs, with its speedup and energy for each kernel relative to the unmodified machine.
 struct RatedDesign {
     parts: Parts,
     speedups: Vec<f64>,
@@ -75,14 +77,14 @@ pub(super) fn pareto(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Returns, for each (speedup, cost), true if it is on the Pareto front: no other design is at least as good
-/// in both and better in one.
+/// Returns a flag for each pair of speedup and cost: true if the pair is on the Pareto front. A pair is not
+/// on the front if another pair is at least as good in both values and better in one.
 fn front(of: &[(f64, f64)]) -> Vec<bool> {
     let beats = |other: &(f64, f64), one: &(f64, f64)| other.0 >= one.0 && other.1 <= one.1 && other != one;
     of.iter().map(|one| !of.iter().any(|other| beats(other, one))).collect()
 }
 
-/// Rounds a value as in the table, so that smaller differences do not count.
+/// Rounds a value to the number of decimal places in the table, so that smaller differences do not count.
 fn as_shown(value: f64, places: i32) -> f64 {
     let scale = 10_f64.powi(places);
     (value * scale).round() / scale
@@ -140,8 +142,8 @@ fn draw(is_quick: bool, kernels: usize, rated: &[RatedDesign]) -> Page {
     page
 }
 
-/// Draws designs by speedup and cost. Designs with a very high cost are omitted, because they would compress
-/// the scale for all other designs.
+/// Draws each design at its speedup and cost. Designs with a very high cost are omitted, because all other
+/// designs would then be too close together.
 fn drawing(
     page: &mut Page,
     rated: &[RatedDesign],

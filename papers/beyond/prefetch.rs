@@ -1,4 +1,4 @@
-//! Gains of the L1 prefetchers, and the fate of the lines that they fetched.
+//! Gains of the L1 prefetchers, and what happens to the lines that they fetch.
 
 use std::path::PathBuf;
 
@@ -18,14 +18,14 @@ use rtl::l1::prefetch::PrefetchStats;
 use serde::{Deserialize, Serialize};
 use warpsieve::run::{RunOptions, Totals, ratio};
 
-/// Unmodified machine and prefetchers.
+/// Unmodified machine, and machines with one prefetcher each.
 const DESIGNS: [Parts; 5] = [&[], &["next-line"], &["stride"], &["many-thread-aware"], &["stream"]];
 
 /// Metrics of one kernel with one prefetcher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct PrefetchRun {
     cycles: u64,
-    /// Line requests of loads; `missed` counts those that missed.
+    /// Number of line requests of loads. `missed` is the number of these requests that missed in the L1.
     loads: u64,
     missed: u64,
     dram_bytes: u64,
@@ -33,22 +33,23 @@ struct PrefetchRun {
 }
 
 impl PrefetchRun {
-    /// Returns a number of prefetches in percent of all prefetches sent; `None` if no prefetch was sent.
+    /// Returns `of`, a number of prefetches, in percent of all prefetches sent. Returns `None` if no prefetch
+    /// was sent.
     fn percent(&self, of: u64) -> Option<f64> {
         let issued = self.prefetches.issued;
         (issued > 0).then(|| 100.0 * ratio(of, issued))
     }
 }
 
-/// Results of every kernel, by design.
+/// Results of every kernel with every prefetcher.
 struct PrefetchResults {
     kernels: Vec<(String, PathBuf)>,
     runs: Vec<Vec<PrefetchRun>>,
 }
 
 impl PrefetchResults {
-    /// Returns the ratio of a metric without a prefetcher to the metric with it, by kernel. A metric that is
-    /// 0 has no ratio and counts as unchanged.
+    /// Returns, for each kernel, the metric without a prefetcher divided by the metric with the prefetcher.
+    /// If one of the two is 0, the ratio counts as 1 (unchanged).
     fn ratios(&self, design: usize, of: impl Fn(&PrefetchRun) -> u64) -> Vec<f64> {
         let pairs = self.runs[0].iter().zip(&self.runs[design]).map(|(without, with)| (of(without), of(with)));
         pairs.map(|(without, with)| if without > 0 && with > 0 { ratio(without, with) } else { 1.0 }).collect()
@@ -58,12 +59,13 @@ impl PrefetchResults {
         self.ratios(design, |run| run.cycles)
     }
 
-    /// Returns the bytes moved over the DRAM buses, relative to those without a prefetcher, by kernel.
+    /// Returns, for each kernel, the bytes on the DRAM buses divided by the bytes without a prefetcher.
     fn bytes(&self, design: usize) -> Vec<f64> {
         self.ratios(design, |run| run.dram_bytes).into_iter().map(f64::recip).collect()
     }
 
-    /// Returns a number of prefetches in percent of all prefetches sent, for each kernel that prefetches.
+    /// Returns, for each kernel, a number of prefetches in percent of all prefetches sent. Kernels without
+    /// prefetches are left out.
     fn percents(&self, design: usize, of: impl Fn(&PrefetchStats) -> u64) -> Vec<f64> {
         self.runs[design].iter().filter_map(|run| run.percent(of(&run.prefetches))).collect()
     }

@@ -14,13 +14,13 @@ use miette::Report;
 use std::path::PathBuf;
 use warpsieve::text::format_thousands;
 
-/// Combinations of designs: whole lines, sectors in the L1, sectors in the L2, and sectors in both.
+/// Combinations of designs: no sectors, sectors in the L1, sectors in the L2, and sectors in both caches.
 const DESIGNS: [Parts; 4] = [&[], &["l1-sectored"], &["l2-sectored"], &["l1-sectored", "l2-sectored"]];
 const L1: usize = 1;
 const L2: usize = 2;
 const BOTH: usize = 3;
 
-/// Results of every kernel, by design.
+/// Results of every kernel with every combination of designs.
 struct SectorResults {
     kernels: Vec<(String, PathBuf)>,
     runs: Vec<Vec<RunMetrics>>,

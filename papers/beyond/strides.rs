@@ -1,6 +1,6 @@
 //! Comparison of padding with cache schemes, for kernels whose matrix rows conflict in few L1 sets. Padding
-//! makes the distance of rows an odd number of lines, which costs only memory. The page measures how much of
-//! a scheme's gain padding achieves alone.
+//! makes the distance between two rows an odd number of lines, and costs nothing but memory. The results page
+//! shows how much of a scheme's gain padding alone achieves.
 
 use std::path::{Path, PathBuf};
 
@@ -17,47 +17,47 @@ use crate::sheet::row;
 use crate::{FigureError, Session};
 use warpsieve::run::open;
 
-/// Unmodified machine, and the schemes that are compared with padding.
+/// Unmodified machine, and machines with the schemes that are compared with padding.
 const DESIGNS: [Parts; 7] =
     [&[], &["fermi-hash"], &["decoupled-dueling"], &["pric"], &["dwt-pric"], &["mrpb"], &["fully-associative"]];
 
-/// Number of kernels in quick mode. There are no small padded launch files, so quick mode runs the kernels
-/// with the fewest threads.
+/// Number of kernels in quick mode, which usually runs small launch files. No small launch file is padded, so
+/// quick mode runs the kernels with the fewest threads.
 const QUICK: usize = 4;
 const FILES: [&str; 2] = ["launch.toml", "padded.toml"];
 
-/// Results of every kernel with each design, on the plain and on the padded launch file.
+/// Results of every kernel with each design, for launch files without and with padded rows.
 struct StrideResults {
-    /// Kernels, each with the path of its plain launch file.
+    /// Kernels, each with the path of its launch file without padding.
     kernels: Vec<(String, PathBuf)>,
     plain: Vec<Vec<RunMetrics>>,
     padded: Vec<Vec<RunMetrics>>,
 }
 
 impl StrideResults {
-    /// Returns the speedup that padding gives without a scheme, by kernel.
+    /// Returns, for each kernel, the speedup that padding achieves on the unmodified machine.
     fn padding(&self) -> Vec<f64> {
         speedups(&self.padded[0], &self.plain[0])
     }
 
-    /// Returns the speedup that a design gives on the plain launch file, by kernel.
+    /// Returns, for each kernel, the speedup that a design achieves without padding.
     fn gains(&self, design: usize) -> Vec<f64> {
         speedups(&self.plain[design], &self.plain[0])
     }
 
-    /// Returns the speedup that a design gives on the padded launch file, by kernel.
+    /// Returns, for each kernel, the speedup that a design achieves when the rows are padded anyway.
     fn gains_padded(&self, design: usize) -> Vec<f64> {
         speedups(&self.padded[design], &self.padded[0])
     }
 
-    /// Returns the speedup by padding and the speedup by a design, for each kernel.
+    /// Returns two speedups for each kernel: by padding alone, and by a design alone.
     fn pairs(&self, design: usize) -> Vec<(f64, f64)> {
         self.padding().into_iter().zip(self.gains(design)).collect()
     }
 }
 
-/// Returns the share of a scheme's gain that padding achieves alone, in percent. Gains multiply, so the share
-/// is computed from logarithms: a factor of 2 is half of a factor of 4. Returns `None` if the gain of the
+/// Returns the percentage of a scheme's gain that padding alone achieves. Gains multiply, so the percentage
+/// is computed from logarithms: a speedup of 2 is half of a speedup of 4. Returns `None` if the gain of the
 /// scheme is too small.
 fn share(pairs: &[(f64, f64)]) -> Option<f64> {
     let logs = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(|pair| of(pair).ln()).sum::<f64>();
@@ -74,7 +74,8 @@ pub(super) fn strides(desk: &Session) -> Result<Page, FigureError> {
     Ok(draw(desk.is_quick, &StrideResults { kernels, plain: plain?, padded: padded? })?)
 }
 
-/// Returns every kernel that has both launch files; in quick mode, only those with the fewest threads.
+/// Returns every kernel that has a launch file with and one without padding. In quick mode, returns only the
+/// kernels with the fewest threads.
 fn pairs_of_files(desk: &Session) -> Result<Vec<(String, PathBuf)>, Report> {
     let has_both = |path: &PathBuf| FILES.iter().all(|file| path.with_file_name(file).is_file());
     let mut kernels: Vec<_> = desk.suite()?.into_iter().filter(|(_, path)| has_both(path)).collect();
@@ -90,7 +91,7 @@ fn pairs_of_files(desk: &Session) -> Result<Vec<(String, PathBuf)>, Report> {
     Ok(kernels)
 }
 
-/// Returns the number of threads in all launches of a file.
+/// Returns the total number of threads of all launches in a launch file.
 fn threads(path: &Path) -> Result<u64, Report> {
     let file = open(path, None)?;
     let count = |sides: &[u32; 3]| sides.iter().map(|side| u64::from(*side)).product::<u64>();

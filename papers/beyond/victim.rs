@@ -1,4 +1,4 @@
-//! Victim cache against next-line prefetching, for kernels with irregular accesses.
+//! Comparison of a victim cache with next-line prefetching, for kernels with irregular accesses.
 
 use miette::Report;
 
@@ -11,20 +11,21 @@ use crate::runs::Point;
 use crate::sheet::Table;
 use crate::{FigureError, Session};
 
-/// Machines: an L1 of 32 sets of 4 ways, and one of 4 sets of 256 ways.
+/// Machines: the L1 of the first has 32 sets of 4 ways, and the L1 of the second has 4 sets of 256 ways.
 const MACHINES: [&str; 2] = ["fermi", "volta"];
 
-/// Kernels that `kernels/README.md` calls irregular, or that gather.
+/// Kernels that `kernels/README.md` calls irregular, and kernels whose loads gather data.
 const KERNELS: [&str; 7] = ["barneshut", "bfs", "histo", "mrigridding", "octree", "spmv_csr", "sssp"];
 
-/// Scheme with the name that the page uses, its designs and its settings.
+/// Scheme to compare: name on the results page, designs and settings.
 struct Scheme {
     name: &'static str,
     designs: &'static [&'static str],
     sets: &'static [&'static str],
 }
 
-/// Unmodified machine and schemes. Sixteen lines are half of the sets of `fermi`.
+/// Unmodified machine, and the compared schemes. A victim cache of 16 lines has half as many lines as the L1
+/// of `fermi` has sets.
 const SCHEMES: [Scheme; 5] = [
     Scheme { name: "baseline", designs: &[], sets: &[] },
     Scheme { name: "next-line", designs: &["next-line"], sets: &[] },
@@ -35,7 +36,7 @@ const SCHEMES: [Scheme; 5] = [
 const NEXT_LINE: usize = 1;
 const VICTIM: usize = 3;
 
-/// Results by machine, scheme and kernel.
+/// Results of every kernel with every scheme on every machine.
 struct VictimResults(Vec<Vec<Vec<RunMetrics>>>);
 
 impl VictimResults {
@@ -97,7 +98,8 @@ fn draw(is_quick: bool, found: &VictimResults) -> Result<Page, Report> {
     Ok(page)
 }
 
-/// Answers the question of the page for each machine.
+/// Returns the page's conclusion for each machine: whether a victim cache gains more than next-line
+/// prefetching.
 fn findings(found: &VictimResults) -> String {
     let kernels = KERNELS.map(|kernel| (kernel.to_owned(), std::path::PathBuf::new()));
     let mut text = String::new();
@@ -123,7 +125,7 @@ fn findings(found: &VictimResults) -> String {
     text
 }
 
-/// Formats all measurements as CSV, by machine, scheme and kernel.
+/// Formats all measurements as CSV, one row per machine, scheme and kernel.
 fn numbers(found: &VictimResults) -> Result<String, Report> {
     let head = [&["machine", "scheme", "kernel"][..], &RunMetrics::HEAD].concat();
     let mut rows: Vec<Vec<String>> = Vec::new();

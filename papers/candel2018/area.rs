@@ -1,4 +1,5 @@
-//! candel2018 section 5.1: area of an FRC, compared with doubling the bank.
+//! candel2018 section 5.1: area of a Fetch and Replacement Cache (FRC) next to an L2 bank, compared with the
+//! area of a second bank.
 
 use ::area::Technology;
 use miette::{IntoDiagnostic, Report};
@@ -10,35 +11,36 @@ use crate::runs::resolve_config;
 use crate::structures::{block, scope};
 use warpsieve::estimate::Block;
 
-/// FRC sizes in the paper, in entries.
+/// FRC sizes in the paper, as numbers of entries.
 const ENTRIES: [u32; 8] = [4, 8, 16, 32, 64, 128, 256, 512];
-/// FRC sizes that suit most kernels, each with the paper's ratio of a second bank's area to the FRC's area.
+/// FRC sizes that the paper recommends for most kernels. Each is paired with the paper's ratio of the area of
+/// a second bank to the area of the FRC.
 const CLAIMED: [(u32, u32); 2] = [(32, 64), (64, 32)];
-/// Number of lines of the paper's bank: 128 KB in lines of 64 bytes.
+/// Number of lines of the L2 bank in the paper: 128 KB in lines of 64 bytes.
 const PAPER_LINES: u32 = 2048;
 const MACHINE: &str = "fermi";
 
 const HEAD: [&str; 7] =
     ["FRC lines", "bank / FRC lines", "bits", "FRC mm2", "second bank mm2", "area ratio", "ratio in the paper"];
 
-/// Computes the cost of an L2 bank, including all its components.
+/// Computes the cost of an L2 bank, which includes all its components.
 fn bank(technology: &Technology, design: &str, sets: &[&str]) -> Result<Block, Report> {
     Ok(scope(&block(technology, MACHINE, &[design], sets)?, "partition0.l2")?.clone())
 }
 
-/// FRC of one size, with the bank to which it is added.
+/// Cost of an FRC with a given number of entries, which is added to an L2 bank.
 struct FrcCost {
     entries: u32,
-    /// Number of lines in the bank.
+    /// Number of lines in the L2 bank.
     lines: u32,
     bits: u64,
     mm2: f64,
-    /// Area that a second bank would add, in mm2.
+    /// Area that a second L2 bank would add, in mm2.
     twice_mm2: f64,
 }
 
 impl FrcCost {
-    /// Returns the area of a second bank divided by the area of the FRC.
+    /// Returns the area of a second L2 bank divided by the area of the FRC.
     fn times(&self) -> f64 {
         self.twice_mm2 / self.mm2
     }
@@ -54,8 +56,8 @@ impl FrcCost {
         counts.into_iter().chain(area).chain([self.of_paper().to_string()]).collect()
     }
 
-    /// Compares the ratio of a second bank's area to the FRC's area with the paper's ratio, for the sizes
-    /// that the paper mentions.
+    /// Compares our ratio of the area of a second L2 bank to the area of the FRC with the ratio in the paper.
+    /// The paper gives it only for some FRC sizes.
     fn rows(&self) -> Vec<ComparisonRow> {
         let Some((entries, times)) = CLAIMED.into_iter().find(|(of, _)| *of == self.entries) else { return Vec::new() };
         let area = format!("area of a second bank / area of an FRC of {entries} lines");

@@ -1,4 +1,4 @@
-//! candel2018 Figure 2: three replacements of one line, which the text traces cycle by cycle.
+//! candel2018 Figure 2: three replacements of the same L2 line, which the paper's text traces cycle by cycle.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::runs::{Point, resolve_config};
 use crate::{FigureError, Session};
 use waves::atomic_file::Scratch;
 
-/// Published cycle of an event: stated in the text, or derived from the stated cycles.
+/// Cycle of an event in the paper: stated in the text, or derived from other stated cycles.
 enum PublishedCycle {
     Stated(u64),
     Follows(u64),
@@ -20,7 +20,8 @@ enum PublishedCycle {
 
 use PublishedCycle::{Follows, Stated};
 
-/// Expected event of a request: name of the request, event, published cycle, and accessor of our cycle.
+/// Expected event of a request: name of the request, event, cycle in the paper, and function that returns the
+/// cycle in our model.
 type ExpectedEvent = (&'static str, &'static str, PublishedCycle, fn(&Replacement) -> u64);
 
 const CONVENTIONAL: [ExpectedEvent; 7] = [
@@ -44,8 +45,8 @@ const WITH_FRC: [ExpectedEvent; 9] = [
     ("D", "entry free", Follows(440), |d| d.gone),
 ];
 
-/// Kernel with one thread that follows a pointer chain. A bank with one way replaces one line at a time, and
-/// nothing else stalls.
+/// Kernel with one thread that follows a chain of pointers. Each load waits for the one before it, so an L2
+/// bank with one way replaces one line at a time, and nothing else stalls.
 const CHASE: &str = include_str!("../../tests/latency/chase.ptx");
 const LAUNCH: &str = r#"
 ptx = "chase.ptx"
@@ -67,7 +68,7 @@ args = ["chain", "last", { i32 = 4 }]
 "#;
 const ALONE: [&str; 4] = ["num_sms=1", "num_partitions=1", "l2.sets=1", "l2.ways=1"];
 
-/// Measures the phases of a single replacement on an otherwise idle machine.
+/// Measures how long each step of a replacement takes on a machine that does nothing else.
 fn measure(desk: &Session) -> Result<Times, FigureError> {
     let folder = Scratch::new().into_diagnostic().wrap_err("no folder for a kernel")?;
     let launch = folder.path().join("chase.toml");
@@ -81,7 +82,7 @@ fn measure(desk: &Session) -> Result<Times, FigureError> {
     let stays = counters.totals().stages.l2;
     let bank = &counters.l2[0];
     let evict = bank.miss_delay as f64 / bank.evictions as f64;
-    // The first load finds an empty way, so it evicts no line.
+    // The first load finds an empty way in the L2 bank, so it evicts no line.
     let others = stays.number as f64 * f64::from(look_up) + (stays.number - 1) as f64 * evict;
     let fetch = (stays.cycles as f64 - others) / stays.number as f64;
     Ok(Times { look_up, evict: evict.round() as u64, fetch: fetch.round() as u64 })

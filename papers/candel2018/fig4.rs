@@ -8,11 +8,11 @@ use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
 
-/// Maximum relative gain that counts as no gain.
+/// Maximum relative gain in OPC that counts as no gain.
 const SAME: f64 = 0.05;
-/// Relative gain that the paper reports for most applications.
+/// Relative gain in OPC that the paper reports for most applications.
 const GAIN: f64 = 0.25;
-/// Minimum fraction of its best OPC at which an application counts as saturated.
+/// Minimum fraction of its highest OPC at which an application counts as saturated.
 const SATURATED: f64 = 0.95;
 
 pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {

@@ -1,4 +1,4 @@
-//! candel2018 Figure 6: miss delaying latency in the L2.
+//! candel2018 Figure 6: average time for which L2 misses are delayed.
 
 use super::{
     App, BASELINE, FRC_4, FRC_8, FRC_64, FRC_512, L2S, LARGER, MIN_CHANGE, Plot, Session, app, compared_configs,
@@ -10,7 +10,7 @@ use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
 use crate::sheet::Table;
 
-/// Maximum delay that counts as near zero: in cycles, or as a fraction of the baseline's delay.
+/// Maximum delay that counts as near zero: in cycles, and as a fraction of the baseline's delay.
 const NONE: (f64, f64) = (4.0, 0.05);
 
 pub(in super::super) fn fig6(desk: &Session) -> Result<Page, FigureError> {

@@ -1,4 +1,4 @@
-//! candel2018 Figure 7: share of the L2 misses that the FRC serves.
+//! candel2018 Figure 7: share of the L2 misses that the Fetch and Replacement Cache (FRC) serves.
 
 use super::{FRC_8, FRC_64, FRC_512, FRCS, Plot, Session, app, list_numbers, measure, most};
 use crate::FigureError;
@@ -6,13 +6,13 @@ use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow, median, number};
 use crate::page::Page;
 
-/// Share of the misses, in percent, that an FRC of 64 lines serves in most applications.
+/// Percentage of the L2 misses that an FRC of 64 lines serves in most applications, according to the paper.
 const SERVED: f64 = 75.0;
-/// Tolerance of [`SERVED`] in percentage points.
+/// Allowed difference from [`SERVED`], in percentage points.
 const BAND: f64 = 15.0;
-/// Minimum share in percent that counts as nearly all.
+/// Minimum percentage of the L2 misses that counts as nearly all of them.
 const ALL: f64 = 95.0;
-/// Maximum increase in percentage points that counts as constant.
+/// Maximum increase of the percentage, in percentage points, that counts as constant.
 const SAME: f64 = 5.0;
 
 pub(in super::super) fn fig7(desk: &Session) -> Result<Page, FigureError> {

@@ -1,4 +1,4 @@
-//! Figures of candel2018: its applications, its L2 configurations, and their metrics.
+//! Figures of candel2018: the paper's applications, its L2 configurations, and the metrics of its plots.
 
 mod area;
 mod fig2;
@@ -24,7 +24,7 @@ use fig6::fig6;
 use fig7::fig7;
 use mshrs::mshrs;
 
-/// Figures of candel2018.
+/// List of the figures of candel2018.
 pub(super) const FIGURES: &[Figure] = &[
     Figure { name: "candel2018/fig2", description: "Three replacements of one line, cycle by cycle", draw: fig2 },
     Figure {
@@ -46,8 +46,9 @@ pub(super) const FIGURES: &[Figure] = &[
 /// Machine that models the paper's GPU.
 pub(super) const MACHINE: &str = "southern-islands";
 
-/// Applications, each with our kernel of the same algorithm and its problem size. The data of each exceed the
-/// largest L2 several times. BinomialOption is an exception: it has almost no data.
+/// Applications of the paper: name, our kernel with the same algorithm, and its problem size. The data of
+/// each application are several times larger than the largest L2. BinomialOption is an exception: it has
+/// almost no data.
 pub(super) const APPS: [(&str, &str, &str); 13] = [
     ("BinomialOption", "binomial", "launch"),
     ("BlackScholes", "blackscholes", "candel"),
@@ -64,7 +65,7 @@ pub(super) const APPS: [(&str, &str, &str); 13] = [
     ("URNG", "urng", "candel"),
 ];
 
-/// L2 configurations, one per bar of the paper's plots, each with its name and our designs.
+/// L2 configurations, one per bar of the paper's plots: name in the plots, and names of our designs.
 pub(super) const L2S: [(&str, &[&str]); 11] = [
     ("128 KB", &[]),
     ("+4e", &["frc-4"]),
@@ -79,33 +80,33 @@ pub(super) const L2S: [(&str, &[&str]); 11] = [
     ("512 KB", &["l2-512k"]),
 ];
 pub(super) const BASELINE: usize = 0;
-/// L2 configurations with an FRC, by ascending size.
+/// Indices of the L2 configurations with a Fetch and Replacement Cache (FRC), ordered by its size.
 const FRCS: std::ops::Range<usize> = 1..9;
 const FRC_4: usize = 1;
 const FRC_8: usize = 2;
 pub(super) const FRC_64: usize = 5;
 const FRC_512: usize = 8;
-/// Larger L2 configurations without an FRC.
+/// Indices of the L2 configurations that are larger than the baseline and have no FRC.
 const LARGER: [usize; 2] = [9, 10];
 
-/// Minimum relative change that counts as a rise or a fall.
+/// Minimum relative change that counts as an increase or a decrease.
 const MIN_CHANGE: f64 = 0.02;
 /// Maximum fraction that counts as negligible.
 const RARE: f64 = 0.01;
-/// Value of [`RARE`] in percent.
+/// The fraction [`RARE`] as a percentage.
 const RARE_PERCENT: u32 = 1;
 
-/// Metrics of one application, each with one value per L2 configuration.
+/// Metrics of one application, with one value for each L2 configuration.
 struct App {
     name: &'static str,
     opc: [f64; L2S.len()],
     mpko: [f64; L2S.len()],
     delay: [f64; L2S.len()],
     share: [f64; L2S.len()],
-    /// Components of the miss delay in cycles: waiting for a way or an FRC entry, waiting for the eviction of
-    /// the victim, and waiting in the DRAM channel queue.
+    /// Parts of the delay of an L2 miss, in cycles: waiting for a way or an FRC entry, waiting for the
+    /// eviction of the victim, and waiting in the queue of the DRAM channel.
     delays: [[f64; 3]; L2S.len()],
-    /// Fraction of the time with pending DRAM requests in which the data buses are busy.
+    /// Bus use: fraction of the time with pending DRAM requests in which the data buses transfer data.
     busy: [f64; L2S.len()],
 }
 
@@ -116,13 +117,13 @@ impl Named for App {
 }
 
 impl App {
-    /// Returns the OPC relative to the baseline.
+    /// Returns the OPC (operations per cycle) of each L2 configuration, divided by that of the baseline.
     fn relative_opc(&self) -> [f64; L2S.len()] {
         self.opc.map(|opc| opc / self.opc[BASELINE])
     }
 
-    /// Explains a row that does not hold, from the delays of this application without and with an FRC of 64
-    /// lines.
+    /// Explains why a comparison for this application fails. It compares the delays of L2 misses without an
+    /// FRC and with an FRC of 64 lines.
     fn why(&self) -> String {
         let of = |l2: usize| {
             let [way, eviction, channel] = self.delays[l2];
@@ -140,18 +141,18 @@ impl App {
         )
     }
 
-    /// Returns the misses per operation with an FRC of 64 lines, relative to those without an FRC.
+    /// Returns the L2 misses per operation with an FRC of 64 lines, divided by those without an FRC.
     fn misses_left(&self) -> f64 {
         self.mpko[FRC_64] / self.mpko[BASELINE]
     }
 
-    /// Returns the largest OPC gain over all FRC sizes.
+    /// Returns the largest relative gain in OPC over all FRC sizes.
     fn best_gain(&self) -> f64 {
         FRCS.map(|l2| self.relative_opc()[l2] - 1.0).fold(f64::NEG_INFINITY, f64::max)
     }
 }
 
-/// Runs every application on every L2 configuration; the plots share these runs.
+/// Runs every application on every L2 configuration. All plots use the results of these runs.
 fn measure(desk: &Session) -> Result<Vec<App>, FigureError> {
     let done = desk.runner.table(&APPS, &L2S, |(_, kernel, size), (_, designs)| {
         Point::new(&desk.launch(kernel, size), MACHINE, designs, &[])
@@ -171,7 +172,7 @@ fn measure(desk: &Session) -> Result<Vec<App>, FigureError> {
     Ok(apps.collect())
 }
 
-/// Returns the L2 configurations that most plots show.
+/// Returns the indices of the L2 configurations that most plots show.
 fn compared_configs() -> Vec<usize> {
     [BASELINE].into_iter().chain(FRCS).chain(LARGER).collect()
 }
@@ -183,17 +184,17 @@ our own sources of the same algorithms. The paper states no input sizes. Our inp
 lines; BinomialOption has almost no data. BlackScholes, DCT, FastWalshTransform and MatrixMultiplication work like the
 samples of the AMD APP SDK.";
 
-/// Plot of one metric for each application and L2 configuration.
+/// Plot of one metric: groups of bars for the applications, and one bar per L2 configuration.
 struct Plot<'a> {
     figure: &'a str,
     chart: Chart,
-    /// Indices of the L2 configurations in the plot.
+    /// Indices of the L2 configurations that the plot shows.
     l2s: Vec<usize>,
     of: fn(&App) -> [f64; L2S.len()],
 }
 
 impl Plot<'_> {
-    /// Creates the page with its comparison rows, numbers and chart.
+    /// Creates the results page of the plot, with comparisons with the paper, numbers and chart.
     fn page(self, desk: &Session, apps: &[App], about: &str, rows: Vec<ComparisonRow>) -> Result<Page, FigureError> {
         let about = format!("{about}\n\n{L2S_SHOWN}");
         let mut page =
@@ -207,8 +208,8 @@ impl Plot<'_> {
     }
 }
 
-/// Adds explanations to the rows that do not hold: from the row's application, or from the medians of all
-/// applications.
+/// Adds an explanation to each comparison that fails. It comes from the results of the application that the
+/// comparison is about, or else from the medians over all applications.
 fn explain(apps: &[App], rows: Vec<ComparisonRow>) -> Vec<ComparisonRow> {
     let why = |what: &str| apps.iter().find(|app| app.name == what).map_or_else(|| why_most(apps), App::why);
     let explained = |row: ComparisonRow| {
@@ -218,7 +219,8 @@ fn explain(apps: &[App], rows: Vec<ComparisonRow>) -> Vec<ComparisonRow> {
     rows.into_iter().map(explained).collect()
 }
 
-/// Explains a row about all applications, from the median delays without and with an FRC of 64 lines.
+/// Explains why a comparison for all applications fails, from the median delays without an FRC and with an
+/// FRC of 64 lines.
 fn why_most(apps: &[App]) -> String {
     let middle = |of: &dyn Fn(&App) -> f64| {
         let values: Vec<f64> = apps.iter().map(of).collect();
@@ -243,12 +245,13 @@ fn why_most(apps: &[App]) -> String {
     )
 }
 
-/// Finds the application with this name.
+/// Returns the application with the given name.
 fn app<'a>(apps: &'a [App], name: &str) -> &'a App {
     &apps[index_of(apps, name)]
 }
 
-/// Counts the applications that satisfy `does`, and reports whether they are more than half.
+/// Counts the applications for which `does` is true. Returns the count as text, and true if they are more
+/// than half.
 fn most(apps: &[App], does: impl Fn(&App) -> bool) -> (String, bool) {
     let count = apps.iter().filter(|app| does(app)).count();
     (format!("{count} of {}", apps.len()), 2 * count > apps.len())

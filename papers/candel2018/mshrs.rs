@@ -1,4 +1,5 @@
-//! Gain of an FRC as a function of the number of L1 MSHR entries, which candel2018 does not state.
+//! Gain of a Fetch and Replacement Cache (FRC) for several numbers of L1 MSHR entries, a number that
+//! candel2018 does not state.
 
 use super::{APPS, BASELINE, FRC_4, FRC_64, L2S, LARGER, MACHINE, Session};
 use crate::FigureError;
@@ -8,7 +9,7 @@ use crate::page::Page;
 use crate::runs::Point;
 use crate::sheet::Table;
 
-/// Numbers of MSHR entries per L1.
+/// Numbers of MSHR entries per L1 that are compared.
 const ENTRIES: [u32; 4] = [8, 16, 32, 64];
 /// L2 configurations that are compared with the baseline.
 const OTHERS: [usize; 3] = [FRC_4, FRC_64, LARGER[1]];

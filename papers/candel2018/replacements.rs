@@ -1,8 +1,8 @@
-//! Plays candel2018 Figure 2 on one bank of the L2: three replacements of one line. The figure shows the
-//! cycle in which a request is served. The replies to B, C and D leave the bank one cycle later.
+//! Simulates candel2018 Figure 2 on one L2 bank: three replacements of the same line. The figure shows the
+//! cycle in which each request is served. The replies to B, C and D leave the bank one cycle later.
 //!
-//! In the figure, the fetch of C starts at cycle 90, without a lookup. Here it starts at cycle 100, after the
-//! lookup of C has missed.
+//! In the figure, the fetch of line C starts at cycle 90, without a lookup. Here it starts at cycle 100,
+//! after the lookup of line C has missed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -18,60 +18,61 @@ use rtl::replacement::lru::Lru;
 use warpsieve::bank::{BankAlone, DramReply, Edge, InvalidateAck, PacketShape, Ports, Request};
 use warpsieve::readers::WaveError;
 
-/// Cycle of the bank that corresponds to cycle 0 of the figure. Line A is fetched long before that.
+/// Cycle of the simulation that corresponds to cycle 0 of the figure. Line A is fetched long before this
+/// cycle.
 const START: u64 = 1000;
-/// Lines of the figure; the position of a name is the number of its line.
+/// Names of the lines in the figure. The number of a line is the index of its name.
 const NAMES: [&str; 5] = ["-", "A", "B", "C", "D"];
 const A: u64 = 1;
 const B: u64 = 2;
 const C: u64 = 3;
 const D: u64 = 4;
 
-/// Requests, each as the cycle in which the bank accepts it and its line.
+/// Requests to the L2 bank: the cycle in which the bank accepts the request, and the number of the line.
 const READS: [(u64, u64); 4] = [(1, A), (START, B), (START + 90, C), (START + 240, D)];
 
-/// Size of a line in bytes; a single burst transfers a line.
+/// Size of a line in bytes. A single DRAM burst transfers a whole line.
 const LINE_BYTES: u32 = 64;
-/// Partition of the bank, and number of partitions.
+/// Number of the memory partition that contains the L2 bank, and number of all partitions.
 const PARTITION: u8 = 2;
 const PARTITIONS: u32 = 6;
 
-/// Latencies of the steps of a replacement in cycles.
+/// Duration of each step of a replacement, in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// Latency of a lookup.
+    /// Duration of a tag lookup, in cycles.
     pub look_up: u32,
-    /// Latency of recalling and evicting a line.
+    /// Duration of recalling a line from the L1s and evicting it, in cycles.
     pub evict: u64,
-    /// Latency of fetching a line.
+    /// Duration of fetching a line from memory, in cycles.
     pub fetch: u64,
 }
 
 impl Times {
-    /// Latencies of the figure, the only ones that fit the cycles stated in the text.
+    /// Durations in the figure. No other durations agree with the cycles that the paper's text states.
     pub const OF_THE_FIGURE: Self = Self { look_up: 10, evict: 80, fetch: 110 };
 
-    /// Returns a cycle in which all replacements have ended, even if they are performed one after the other.
+    /// Returns a cycle by which all replacements have ended, even if none of them overlap.
     fn end(self) -> u64 {
         let [.., (last, _)] = READS;
-        // Each step also takes a few cycles in links and queues.
+        // The additional 10 cycles per request are for links and queues.
         last + READS.len() as u64 * (u64::from(self.look_up) + self.evict + self.fetch + 10)
     }
 }
 
-/// Times of one replacement, in cycles of the figure.
+/// Times of one replacement, in cycles counted as in the figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Replacement {
-    /// Cycle in which the replacement begins: with the recall of the victim or, if there is an FRC, with the
-    /// fetch of the line.
+    /// Cycle in which the replacement begins. Its first step is the recall of the victim or, if there is an
+    /// FRC, the fetch of the new line.
     pub attended: u64,
-    /// Cycle in which the request is served.
+    /// Cycle in which the request that caused the replacement is served.
     pub complete: u64,
     /// Cycle in which the eviction of the victim is complete, which also frees the victim's FRC entry.
     pub gone: u64,
 }
 
-/// Event of a replacement, in the order of the columns.
+/// Kind of event in a replacement, in the order of the table columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Request,
@@ -81,7 +82,7 @@ enum Event {
     Served,
 }
 
-/// Events of the figure, by cycle. Its text form is a table with one column per kind of event.
+/// Events of the figure, by cycle. As text, they form a table with one column per kind of event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventTable(BTreeMap<(u64, Event), &'static str>);
 
@@ -93,7 +94,7 @@ impl EventTable {
         }
     }
 
-    /// Returns the cycle of an event of a line; 0 if the event is not in the figure.
+    /// Returns the cycle in which an event of a line occurs, or 0 if it does not occur.
     fn cycle(&self, event: Event, line: u64) -> u64 {
         let is_it = |((_, other), name): &(&(u64, Event), &&str)| *other == event && **name == NAMES[line as usize];
         self.0.iter().find(is_it).map_or(0, |((cycle, _), _)| *cycle)
@@ -123,14 +124,14 @@ impl fmt::Display for EventTable {
     }
 }
 
-/// Bank of the figure, connected to SMs, L1s and memory by links that take one cycle each.
+/// L2 bank of the figure. Links with a delay of one cycle connect it to SMs, L1s and memory.
 struct Figure {
     bank: BankAlone,
     times: Times,
-    /// Requests to send, each with the cycle in which it is sent.
+    /// Requests that are still to be sent, each with the cycle in which it is sent.
     reads: VecDeque<(u64, Request)>,
-    /// Replies of the memory and acknowledgments of the L1s that are in flight, each with the cycle in which
-    /// it is sent.
+    /// Replies of the memory and acknowledgments of the L1s that have not been sent yet, each with the cycle
+    /// in which it is sent.
     fetches: VecDeque<(u64, DramReply)>,
     recalls: VecDeque<(u64, u64, InvalidateAck)>,
     events: EventTable,
@@ -148,7 +149,7 @@ impl Figure {
         Self { bank, times, reads, fetches, recalls, events: EventTable::default() }
     }
 
-    /// Simulates the given cycles.
+    /// Simulates the cycles in the given range.
     fn run(&mut self, cycles: std::ops::Range<u64>) -> io::Result<()> {
         let Self { bank, times, reads, fetches, recalls, events } = self;
         for _ in cycles {
@@ -166,7 +167,7 @@ impl Figure {
     }
 }
 
-/// Returns the number of a line in the bank.
+/// Returns the number of a line, as the L2 bank uses it.
 fn number(line: u64) -> u64 {
     line / u64::from(PARTITIONS)
 }
@@ -178,7 +179,7 @@ fn send_reads(ports: &mut Ports<'_>, at: &mut Edge<'_>, reads: &mut VecDeque<(u6
     }
 }
 
-/// Replies to a fetch after `latency` cycles, of which two are spent in the links.
+/// Sends the reply to a fetch `latency` cycles after the request. The links account for two of these cycles.
 fn fetch(
     ports: &mut Ports<'_>,
     at: &mut Edge<'_>,
@@ -198,7 +199,8 @@ fn fetch(
     }
 }
 
-/// Acknowledges a recall after `latency` cycles, of which two are spent in the links.
+/// Sends the acknowledgment of a recall `latency` cycles after the request. The links account for two of
+/// these cycles.
 fn recall(
     ports: &mut Ports<'_>,
     at: &mut Edge<'_>,
@@ -219,7 +221,7 @@ fn recall(
     }
 }
 
-/// Returns the configuration of a bank with one way, whose queues never fill up.
+/// Returns the configuration of an L2 bank with one way. Its queues are so large that they never fill up.
 fn config(frc_entries: u32, times: Times) -> L2Config {
     let frc = FrcConfig { entries: frc_entries, swap_latency: 0, victim_bind: VictimBind::Swap };
     let flow = TransientConfig {
@@ -247,7 +249,8 @@ fn config(frc_entries: u32, times: Times) -> L2Config {
     }
 }
 
-/// Returns the place of the bank, below the L1s of 15 SMs. Every eviction recalls the line from these L1s.
+/// Returns the position of the L2 bank in a machine with 15 SMs. Before a line is evicted, it is recalled
+/// from the L1s of all SMs.
 fn place() -> BankPlace {
     let line_bits = 32 - LINE_BYTES.ilog2();
     BankPlace {
@@ -310,8 +313,8 @@ mod tests {
             let text = std::fs::read_to_string(&path).unwrap();
             changes(&text, signal)
         };
-        // Encodings of the way: RESERVED 1, VALID 2, T_INV 4. Encodings of an FRC entry: FREE 0, FETCH 1,
-        // VICT_INV 3.
+        // Values of the state of the way: RESERVED is 1, VALID is 2, T_INV is 4. Values of the state of an
+        // FRC entry: FREE is 0, FETCH is 1, VICT_INV is 3.
         let way = [
             (1000, 2),
             (1010, 4),
@@ -330,7 +333,7 @@ mod tests {
         assert_eq!(states(2, "machine.l2.frc.entry[0].state"), entry);
     }
 
-    /// Returns the changes of a signal in a VCD: time in ns and new value.
+    /// Returns each change of a signal in a VCD waveform, as the time in ns and the new value.
     fn changes(vcd: &str, signal: &str) -> Vec<(u64, u64)> {
         let (mut scope, mut code, mut time, mut found) = (Vec::new(), None, 0, Vec::new());
         for line in vcd.lines() {

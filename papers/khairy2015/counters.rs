@@ -12,13 +12,14 @@ use crate::structures::{block, counted_scope, counts};
 
 /// Area of the GTX 480 chip, in mm2.
 const CHIP: f64 = 529.0;
-/// Number of victim tags per core: 16 for each of 48 warps (Table 4).
+/// Number of victim tags of CCWS per SM: 16 tags for each of the 48 warps (Table 4).
 const VICTIMS: u32 = 16 * 48;
 
-/// Minimum ratio of CCWS state to DWT-CS state at which the DWT-CS state counts as negligible.
+/// Ratio of the size of CCWS's state to that of DWT-CS's state from which the state of DWT-CS counts as
+/// negligible.
 const NEGLIGIBLE: f64 = 10.0;
 
-/// Structures that a design adds to the machine.
+/// Memory bits, flip-flops and area that a design adds to the machine.
 struct AddedStructures {
     design: &'static str,
     bits: u64,

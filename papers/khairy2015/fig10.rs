@@ -1,4 +1,4 @@
-//! khairy2015 Figure 10: L1 misses that DWT-PRIC and unbounded caches avoid.
+//! khairy2015 Figure 10: L1 misses that DWT-PRIC and caches of unlimited size avoid.
 
 use rtl::throttle::dwt_cs::DwtConfig;
 
@@ -10,15 +10,16 @@ use crate::runs::RunResult;
 use crate::{FigureError, Session, index_of};
 use warpsieve::run::ratio;
 
-/// Applications that lose more than 80 % of their misses, according to the paper.
+/// Applications in which DWT-PRIC avoids more than 80 % of the misses, according to the paper.
 const MOST_REDUCED: [&str; 4] = ["3DS", "KM", "SYRK", "GESUMMV"];
-/// Applications that lose up to 60 % of their misses, according to the paper.
+/// Applications in which DWT-PRIC avoids up to 60 % of the misses, according to the paper.
 const SOME: [&str; 3] = ["2DCONV", "MM", "IIX"];
-/// Applications whose miss rate is close to that of unbounded caches, according to the paper.
+/// Applications whose miss rate with DWT-PRIC is close to that of caches of unlimited size, according to the
+/// paper.
 const NEAR: [&str; 4] = ["SRAD", "3DS", "2DCONV", "KM"];
-/// Tolerance of the miss rates of [`NEAR`] in percentage points.
+/// Allowed difference between the two miss rates of the applications in [`NEAR`], in percentage points.
 const POINTS: f64 = 15.0;
-/// Configuration of DWT-CS, which gives the duration of the search.
+/// Configuration of DWT-CS. It determines how long the search for the warp limit takes.
 const DWT: DwtConfig = DwtConfig::KHAIRY2015;
 
 const TITLE: &str = "khairy2015, Figure 10: L1 misses";
@@ -56,7 +57,7 @@ pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
 }
 
 /// Checks that DWT-PRIC removes most misses of an application. If it does not, the explanation gives the
-/// percentage of misses that unbounded caches remove.
+/// percentage of misses that caches of unlimited size remove.
 fn most(name: &str, [ours, unbounded]: [f64; 2]) -> ComparisonRow {
     ComparisonRow::factor(&format!("{name}, reduction of misses in percent"), ours, 80.0, 0.0).explain_failure(|| {
         format!(
@@ -67,7 +68,7 @@ fn most(name: &str, [ours, unbounded]: [f64; 2]) -> ComparisonRow {
     })
 }
 
-/// Checks an application whose miss rate is close to that of unbounded caches.
+/// Checks that the miss rate of an application with DWT-PRIC is close to that of caches of unlimited size.
 fn near(name: &str, runs: &[RunResult]) -> ComparisonRow {
     let [ours, unbounded] = [1, 2].map(|machine: usize| miss_percent(&runs[machine]));
     let what = format!("{name}, miss rate near that of unbounded caches");

@@ -9,11 +9,12 @@ use crate::judge::{Class, ComparisonRow, Effect, mean};
 use crate::page::Page;
 use crate::{FigureError, Session, index_of};
 
-/// Applications, each with the percentage of its reservation fails that it loses according to the paper: up
-/// to 90, or up to 60.
+/// Applications in which DWT-PRIC avoids many reservation fails. The percentage avoided is up to 90 or up to
+/// 60, according to the paper.
 const FALLING: [(&str, f64); 6] =
     [("2DCONV", 90.0), ("KM", 90.0), ("GESUMMV", 90.0), ("MM", 60.0), ("IIX", 60.0), ("SYRK", 60.0)];
-/// Applications that keep many reservation fails, most of them for MSHR entries, according to the paper.
+/// Applications that still have many reservation fails with DWT-PRIC, most of them because no MSHR entry is
+/// free, according to the paper.
 const HIGH: [&str; 2] = ["SCLUSTER", "SRAD"];
 
 const TITLE: &str = "khairy2015, Figure 11: L1 reservation fails";
@@ -52,8 +53,8 @@ pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Checks an application that keeps at least the average number of reservation fails, most of them for MSHR
-/// entries.
+/// Checks that an application still has at least the average number of reservation fails, and that most of
+/// them are for MSHR entries.
 fn high(name: &str, left: [f64; NUM_FAILS], average: f64) -> ComparisonRow {
     let (all, mshrs) = (left.iter().sum::<f64>(), left[Fail::MshrEntry as usize]);
     let row = ComparisonRow::claim(

@@ -1,4 +1,5 @@
-//! khairy2015 Figure 12: pseudo-random index with four ways, compared with more ways and a plain index.
+//! khairy2015 Figure 12: L1 with the pseudo-random set index PRIC and four ways, compared with L1s that have
+//! more ways and a plain set index.
 
 use super::{App, Kind, METHOD, apps, harmonic, mean_of, measure, relative, with};
 use crate::FigureError;
@@ -9,7 +10,7 @@ use crate::page::Page;
 use crate::runs::RunResult;
 use crate::sheet::Table;
 
-/// Machines to compare, each with its name in the figure and its designs.
+/// Machines to compare: name in the figure, and names of the designs.
 const MACHINES: [(&str, &[&str]); 6] = [
     ("4 ways", &[]),
     ("PRIC, 4 ways", &["pric"]),
@@ -18,17 +19,18 @@ const MACHINES: [(&str, &[&str]); 6] = [
     ("64 ways", &["ways-64"]),
     ("fully associative", &["fully-associative"]),
 ];
-/// Published gains of PRIC over 16, 32 and 64 ways, and over the fully associative cache.
+/// Published ratios of the IPC with PRIC to the IPC with 16, 32 and 64 ways, and with a fully associative
+/// cache.
 const PUBLISHED: [f64; 4] = [1.6, 1.4, 1.16, 0.97];
-/// Allowed difference between PRIC's measured and published fractions of the fully associative cache
-/// [percentage points].
+/// Allowed difference in percentage points. It applies to the IPC with PRIC as a percentage of that with a
+/// fully associative cache, as we measure it and as published.
 const POINTS: f64 = 5.0;
 
-/// Gain over a cache with more ways above which an application counts as better with PRIC.
+/// Ratio of the IPC with PRIC to the IPC with more ways above which PRIC counts as better.
 const AHEAD: f64 = 1.05;
 
-/// Lists the applications that are better with PRIC than with more ways, and PRIC's mean gain on all other
-/// applications.
+/// Lists the applications that are better with PRIC than with more ways. Also gives the mean ratio for all
+/// other applications.
 fn left_to_gain(apps: &[&App], gains: &[f64]) -> String {
     let (ahead, others): (Vec<_>, Vec<_>) = apps.iter().zip(gains).partition(|(_, gain)| **gain > AHEAD);
     let ahead: Vec<_> = ahead.iter().map(|(app, gain)| format!("{} {gain:.2}", app.name)).collect();

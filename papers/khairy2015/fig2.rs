@@ -1,4 +1,5 @@
-//! khairy2015 Figure 2: performance without caches, with the machine's caches, and with unbounded caches.
+//! khairy2015 Figure 2: performance without caches, with the caches of the machine, and with caches of
+//! unlimited size.
 
 use super::{APPS, App, CONTENTION, Kind, METHOD, mean_of, measure, relative, sheet, with};
 use crate::FigureError;
@@ -9,7 +10,8 @@ use crate::page::Page;
 use crate::runs::RunResult;
 
 const NAMES: [&str; 3] = ["no caches", "bounded", "unbounded"];
-/// Maximum gain of unbounded caches that counts as nearly equal to bounded caches.
+/// Maximum relative gain of caches with unlimited size at which their performance counts as nearly equal to
+/// that of the machine's caches.
 const BAND: f64 = 0.10;
 
 const TITLE: &str = "khairy2015, Figure 2: sensitivity to caches";

@@ -1,5 +1,5 @@
-//! khairy2015 Figure 3: hits in L1 and L2 by the previous user of the line, with bounded and with unbounded
-//! caches.
+//! khairy2015 Figure 3: hits in L1 and L2, classified by the thread that last used the line. The caches have
+//! limited or unlimited size.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::{FigureError, Session, index_of};
 use warpsieve::config::ResolvedMachine;
 use warpsieve::run::{locality, ratio};
 
-/// Caches, in the order of the counts.
+/// Names of the caches, in the order in which the counts are stored.
 const CACHES: [&str; 4] = ["L1 unbounded", "L1", "L2 unbounded", "L2"];
 const L1_UNBOUNDED: usize = 0;
 const L1: usize = 1;
@@ -30,13 +30,15 @@ const INTRA_CORE: usize = 3;
 const INTER_CORE: usize = 4;
 const INTER_KERNEL: usize = 5;
 
-/// L2 set index that spreads rows of any length over the sets: line address modulo x^6 + x + 1.
+/// Setting for an L2 set index that spreads matrix rows of any length over the sets. The index is the line
+/// address modulo the polynomial x^6 + x + 1.
 const SPREAD: &str = "l2.index={kind=\"i-poly\",polynomial=67,addr_bits=32,reversed=false}";
 
-/// Classes for which section 3.2 states whether the L2 keeps the lines, in the order of the applications.
+/// Classes of applications for which section 3.2 states whether the L2 retains their lines. They are in the
+/// order of the applications.
 const THRASHING: [Kind; 2] = [Kind::Thrashing, Kind::Both];
 
-/// Requests of one cache, and hits by locality class.
+/// Number of requests to one cache, and number of hits in each locality class.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Count {
     requests: u64,
@@ -49,7 +51,7 @@ impl From<AccessCounts> for Count {
     }
 }
 
-/// Hits by locality class, in percent of the requests of each cache.
+/// Hits in each locality class, in percent of the requests to the cache.
 struct Shares([[f64; CLASSES]; CACHES.len()]);
 
 impl Shares {
@@ -61,7 +63,8 @@ impl Shares {
         self.0[cache].iter().sum()
     }
 
-    /// Returns the hits on lines that a warp of the same CTA used before, including the same warp.
+    /// Returns the percentage of requests that hit on a line last used by the same CTA, including by the same
+    /// warp.
     fn intra_block(&self, cache: usize) -> f64 {
         self.intra_warp(cache) + self.0[cache][INTRA_BLOCK]
     }
@@ -70,14 +73,14 @@ impl Shares {
         self.0[cache][..=INTER_THREAD].iter().sum()
     }
 
-    /// True if the locality class has hits, and no other locality class has more.
+    /// True if the locality class has hits, and no other class has more hits in this cache.
     fn is_most(&self, cache: usize, class: usize) -> bool {
         let shares = &self.0[cache];
         shares[class] > 0.0 && shares.iter().all(|share| *share <= shares[class])
     }
 }
 
-/// Counts hits of applications on untimed caches of the machine with the given settings.
+/// Counts the hits of each application on caches without timing, for the machine with the given settings.
 fn count(desk: &Session, apps: &[&App], sets: &[&str]) -> Result<Vec<Shares>, FigureError> {
     let points: Vec<_> =
         apps.iter().map(|app| Point::new(&desk.launch(app.kernel, app.size), MACHINE, &[], sets)).collect();
@@ -127,7 +130,7 @@ pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Applications and their hit shares, which are checked against the statements of section 3.2.
+/// Applications and their percentages of hits, which are compared with the statements of section 3.2.
 struct CheckedShares<'a> {
     apps: &'a [&'a App],
     shares: &'a [Shares],
@@ -147,8 +150,8 @@ impl CheckedShares<'_> {
         all.filter(|(app, _)| kinds.contains(&app.kind))
     }
 
-    /// Returns all rows. `spread` contains the hit shares of the thrashing applications with the L2 set index
-    /// of [`SPREAD`].
+    /// Returns all comparisons with section 3.2. `spread` has the percentages of the thrashing applications
+    /// with the L2 set index [`SPREAD`].
     fn rows(&self, spread: &[Shares]) -> Vec<ComparisonRow> {
         let mut rows: Vec<ComparisonRow> = self.streaming().into();
         rows.extend(["FWT", "NW"].map(|name| between_kernels(name, self.of(name))));
@@ -181,7 +184,7 @@ impl CheckedShares<'_> {
     }
 }
 
-/// Formats the hit rates of the unbounded and of the bounded cache.
+/// Formats the hit rates of a cache with unlimited size and with the size of the machine.
 fn both([without, with]: [f64; 2]) -> String {
     format!("{without:.1} % unbounded, {with:.1} % bounded")
 }

@@ -13,12 +13,12 @@ use crate::page::Page;
 use crate::runs::RunResult;
 use warpsieve::run::{Counters, ratio};
 
-/// Names of the reasons in the paper, in the order of [`Fail`].
+/// Names of the reasons for reservation fails in the paper, in the order of [`Fail`].
 pub(super) const REASONS: [&str; NUM_FAILS] = ["LINE_ALLOC", "MSHR_ENTRY", "MSHR_MIX_ENTRY", "MISS_QUEUE"];
 
 const TITLE: &str = "khairy2015, Figure 4: contention for the L1";
 
-/// Most frequent reason for reservation fails that the paper states for each class.
+/// For each class of applications, the most frequent reason for reservation fails according to the paper.
 const EXPECTED: [(Kind, Fail); 3] =
     [(Kind::Conflict, Fail::LineAlloc), (Kind::Thrashing, Fail::MshrEntry), (Kind::Both, Fail::LineAlloc)];
 
@@ -47,7 +47,8 @@ pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Checks the most frequent reason for each application with L1 contention.
+/// Checks, for each application with contention for the L1, which reason for reservation fails is the most
+/// frequent.
 fn check_reasons(apps: &[&App], done: &[Vec<RunResult>], fails: &[[f64; NUM_FAILS]]) -> Vec<ComparisonRow> {
     let of_kind = |(kind, reason)| {
         let named = apps.iter().enumerate().filter(move |(_, app)| app.kind == kind);
@@ -64,7 +65,7 @@ fn check_reasons(apps: &[&App], done: &[Vec<RunResult>], fails: &[[f64; NUM_FAIL
     EXPECTED.into_iter().flat_map(of_kind).collect()
 }
 
-/// Compares misses and reservation fails between classes.
+/// Compares the numbers of misses and of reservation fails between classes of applications.
 fn compare_classes(apps: &[&App], fails: &[[f64; NUM_FAILS]], of_instructions: &[f64]) -> [ComparisonRow; 3] {
     let mean_of = |kinds: &[Kind], values: &[f64]| {
         let of_kinds = apps.iter().zip(values).filter(|(app, _)| kinds.contains(&app.kind));
@@ -81,7 +82,7 @@ fn compare_classes(apps: &[&App], fails: &[[f64; NUM_FAILS]], of_instructions: &
     [misses(Kind::Thrashing), misses(Kind::Both), ComparisonRow::ordering("reservation fails, mean", &compared)]
 }
 
-/// Checks that one reason is at least as frequent as any other.
+/// Checks that no other reason for reservation fails is more frequent than the given one.
 fn dominates(app: &str, fails: &[f64; NUM_FAILS], reason: Fail) -> ComparisonRow {
     let most = fails.iter().copied().fold(0.0, f64::max);
     let cells: Vec<_> = REASONS.iter().zip(fails).map(|(name, count)| format!("{name} {count:.0}")).collect();

@@ -1,4 +1,4 @@
-//! khairy2015 Figures 5 and 7: sets of lines with sequential and with pseudo-random interleaving, and the XOR
+//! khairy2015 Figures 5 and 7: how sequential and pseudo-random interleaving map lines to sets, and the XOR
 //! equations of pseudo-random interleaving.
 
 use rtl::index::i_poly::IPoly;
@@ -11,15 +11,17 @@ use crate::page::Page;
 
 /// Number of sets in the figure.
 const SETS: u32 = 8;
-/// Number of lines in the figure's memory.
+/// Number of lines of the memory in the figure.
 const LINES: u64 = 64;
-/// Figure 5(b) row by row: each row lists eight lines, one per set, in set order.
+/// Figure 5(b), read row by row. Each row of the figure has eight lines, one for each set, in the order of
+/// the sets.
 const PSEUDO_RANDOM: [u64; LINES as usize] = [
     0, 4, 2, 6, 1, 5, 3, 7, 13, 9, 15, 11, 12, 8, 14, 10, 23, 19, 21, 17, 22, 18, 20, 16, 26, 30, 24, 28, 27, 31, 25,
     29, 35, 39, 33, 37, 34, 38, 32, 36, 46, 42, 44, 40, 47, 43, 45, 41, 52, 48, 54, 50, 53, 49, 55, 51, 57, 61, 59, 63,
     56, 60, 58, 62,
 ];
-/// Figure 7: address bits that are XORed for each index bit, from I0 on.
+/// Figure 7: for each bit of the set index, the address bits that are XORed. The first entry is for the
+/// lowest index bit, I0.
 const EQUATIONS: [&[u32]; 5] = [
     &[7, 12, 15, 17, 18, 21, 22, 23, 24, 25],
     &[8, 13, 16, 18, 19, 22, 23, 24, 25, 26],
@@ -27,7 +29,7 @@ const EQUATIONS: [&[u32]; 5] = [
     &[10, 13, 15, 16, 19, 20, 21, 22, 23],
     &[11, 14, 16, 17, 20, 21, 22, 23, 24],
 ];
-/// Number of address bits below the line address.
+/// Number of address bits that select a byte within a line. The line address begins above them.
 const OFFSET: u32 = 7;
 
 pub(in super::super) fn fig5() -> Result<Page, FigureError> {
@@ -63,7 +65,7 @@ pub(in super::super) fn fig5() -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Compares the XOR equations of PRIC's index bits with those of Figure 7.
+/// Compares our XOR equations of PRIC's index bits with the equations of Figure 7.
 fn equations() -> impl Iterator<Item = ComparisonRow> {
     let pric = IPoly { polynomial: 37, addr_bits: 27, reversed: false }.into();
     let pric = IndexUnit::new(&pric, 1 << EQUATIONS.len(), 1 << OFFSET, 32 - OFFSET);

@@ -1,4 +1,5 @@
-//! khairy2015 Figure 6: number of sets that hold the 32 matrix rows which a warp of SYRK reads at once.
+//! khairy2015 Figure 6: number of L1 sets that hold the 32 matrix rows from which a warp of SYRK reads at the
+//! same time.
 
 use std::collections::BTreeSet;
 
@@ -13,19 +14,20 @@ use crate::judge::{Class, ComparisonRow};
 use crate::page::{Page, comma_separated};
 use crate::runs::resolve_config;
 
-/// Number of rows read at once: one per thread of the warp.
+/// Number of matrix rows that a warp reads at the same time, one per thread.
 const THREADS: u64 = 32;
-/// Row lengths to evaluate, in lines.
+/// Row lengths for which the number of sets is computed, in lines.
 const LENGTHS: std::ops::RangeInclusive<u64> = 1..=160;
-/// Row lengths in the table, in lines.
+/// Row lengths that the table shows, in lines.
 const SHOWN: [u64; 12] = [1, 2, 4, 8, 16, 31, 32, 33, 64, 96, 128, 160];
 
-/// Returns the number of distinct sets to which the matrix rows map, counting one line per row.
+/// Returns the number of distinct sets to which the first lines of 32 matrix rows map. `length` is the length
+/// of a row in lines.
 fn met(unit: &IndexUnit, length: u64) -> usize {
     (0..THREADS).map(|thread| unit.index(thread * length)).collect::<BTreeSet<_>>().len()
 }
 
-/// Returns the L1 index unit of a design and the number of its sets.
+/// Returns the unit that computes the L1 set index in a design, and the number of sets.
 fn unit(design: &str) -> Result<(IndexUnit, u32), Report> {
     let config = resolve_config(MACHINE, &[design], &[])?.config;
     let line_bits = config.addr_bits - config.l1.line_bytes.ilog2();

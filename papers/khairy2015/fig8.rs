@@ -8,12 +8,12 @@ use crate::judge::{Class, ComparisonRow, Effect};
 use crate::page::Page;
 use crate::{FigureError, Session, index_of};
 
-/// Minimum relative IPC at which a cache-friendly application counts as unaffected.
+/// Minimum IPC relative to the baseline at which a cache-friendly application counts as unaffected.
 const SAME: f64 = 0.98;
 
 const TITLE: &str = "khairy2015, Figure 8: DWT-PRIC";
 
-/// DWT-PRIC, followed by its components.
+/// Schemes to compare: DWT-PRIC, and then each scheme of which it is composed.
 const SCHEMES: [(&str, &[&str]); 4] = [
     ("DWT-PRIC", DWT_PRIC),
     ("streaming", &["streaming", "streaming-l2"]),
@@ -39,7 +39,7 @@ pub(in super::super) fn fig8(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Compares the gains of DWT-PRIC with the published ones.
+/// Compares our gains with DWT-PRIC with the published gains.
 fn rows(apps: &[&App], gains: &[f64]) -> Vec<ComparisonRow> {
     let mean = |kinds: &[Kind]| mean_of(kinds, apps, gains);
     let friendly = apps.iter().zip(gains).filter(|(app, _)| app.kind == Kind::Friendly);

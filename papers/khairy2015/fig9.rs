@@ -1,4 +1,4 @@
-//! khairy2015 Figure 9: DWT-PRIC compared with CCWS and MRPB.
+//! khairy2015 Figure 9: the scheme DWT-PRIC compared with the schemes CCWS and MRPB.
 
 use super::{
     App, CONTENTION, DWT_PRIC, Kind, METHOD, apps, mean_of, measure, miss_percent, relative, throttled_percent, with,
@@ -13,8 +13,8 @@ use crate::{FigureError, Session, index_of};
 const MACHINES: [&[&str]; 4] = [&[], DWT_PRIC, &["ccws"], &["mrpb"]];
 const NAMES: [&str; 4] = ["baseline", "DWT-PRIC", "CCWS", "MRPB"];
 
-/// Class of applications, with the published gains of DWT-PRIC over CCWS and over MRPB, and the resulting
-/// order of the three schemes.
+/// Class of applications: name, classes of Table 2, and published gains of DWT-PRIC over CCWS and over MRPB.
+/// The last entry gives the scheme numbers in descending order of IPC, as it follows from these gains.
 type PublishedGains = (&'static str, &'static [Kind], [f64; 2], [usize; 3]);
 
 const PUBLISHED: [PublishedGains; 4] = [
@@ -26,7 +26,8 @@ const PUBLISHED: [PublishedGains; 4] = [
 
 const TITLE: &str = "khairy2015, Figure 9: DWT-PRIC, CCWS and MRPB";
 
-/// Runs of the applications, and their IPC relative to the baseline on each of [`MACHINES`].
+/// Runs of the applications, and the IPC of each application on each of [`MACHINES`], relative to the
+/// baseline.
 struct GainResults {
     apps: Vec<&'static App>,
     done: Vec<Vec<RunResult>>,
@@ -53,8 +54,8 @@ pub(in super::super) fn fig9(desk: &Session) -> Result<Page, FigureError> {
 }
 
 impl GainResults {
-    /// Compares the gains of DWT-PRIC over CCWS and MRPB in a class of applications, and the order of the
-    /// three schemes.
+    /// Compares two results for a class of applications with the paper: the gains of DWT-PRIC over CCWS and
+    /// over MRPB, and the order of the three schemes.
     fn of_class(&self, &(name, kinds, published, order): &PublishedGains) -> [ComparisonRow; 3] {
         let Self { apps, gains, .. } = self;
         let over = |(scheme, published): (usize, f64)| {
@@ -68,8 +69,8 @@ impl GainResults {
         [ccws, mrpb, ordering.explain_failure(|| self.ahead(kinds))]
     }
 
-    /// Lists the applications on which MRPB outperforms CCWS, with the share of scheduler cycles that CCWS
-    /// throttles.
+    /// Lists the applications that are faster with MRPB than with CCWS. Each has the percentage of scheduler
+    /// cycles in which CCWS throttles warps.
     fn ahead(&self, kinds: &[Kind]) -> String {
         let [_, _, ccws, mrpb] = &self.gains;
         let of_kinds = self.apps.iter().enumerate().filter(|(_, app)| kinds.contains(&app.kind));
@@ -84,7 +85,7 @@ impl GainResults {
         )
     }
 
-    /// Checks that CCWS outperforms DWT-PRIC on the application `name`.
+    /// Checks that the application `name` is faster with CCWS than with DWT-PRIC.
     fn of_app(&self, name: &str) -> ComparisonRow {
         let at = index_of(&self.apps, name);
         let order = [2, 1].map(|machine| (NAMES[machine], self.gains[machine][at]));

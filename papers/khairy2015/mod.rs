@@ -1,4 +1,4 @@
-//! Figures of khairy2015: its applications, and code that the figures share.
+//! Figures of khairy2015: the applications of the paper, and code that several figures use.
 
 mod counters;
 mod fig10;
@@ -36,7 +36,7 @@ use fig11::fig11;
 use fig12::fig12;
 use table3::table3;
 
-/// Figures of khairy2015.
+/// List of the figures of khairy2015.
 pub(super) const FIGURES: &[Figure] = &[
     Figure { name: "khairy2015/fig2", description: "No caches, bounded caches and unbounded caches", draw: fig2 },
     Figure {
@@ -74,21 +74,21 @@ pub(super) const FIGURES: &[Figure] = &[
 
 /// Machine that models the paper's GPU.
 const MACHINE: &str = "fermi";
-/// Design for a property of the paper's simulator: a write miss fetches its line.
+/// Design that models a property of the paper's simulator: a write miss fetches the line.
 const DESIGN: &str = "fetch-on-write";
-/// Designs of the paper's scheme DWT-PRIC: streaming bypass of both caches, DWT-CS and PRIC.
+/// Designs that together form the paper's scheme DWT-PRIC: streaming bypass of L1 and L2, DWT-CS and PRIC.
 const DWT_PRIC: &[&str] = &["dwt-pric", "streaming-l2"];
 
-/// Class of an application by its cache behavior (Table 2).
+/// Class of an application by its behavior in the caches (Table 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Streams through all caches; no cache helps.
+    /// Application that streams through the L1 and the L2, so no cache helps.
     Streaming,
-    /// Streams through the L1, but profits from the L2, or would profit from a larger L2.
+    /// Application that streams through the L1, but profits from the L2 or would profit from a larger one.
     StreamingL1,
     Conflict,
     Thrashing,
-    /// Thrashes, and has conflicts within a warp.
+    /// Application that thrashes the L1, and whose warps also have conflicts between their own threads.
     Both,
     Friendly,
 }
@@ -109,12 +109,12 @@ impl Kind {
     }
 }
 
-/// Classes that Table 2 calls streaming.
+/// Classes of applications that Table 2 calls streaming.
 const STREAMING: [Kind; 2] = [Kind::Streaming, Kind::StreamingL1];
-/// Classes with contention for the L1.
+/// Classes of applications whose warps or threads compete for lines of the L1.
 const CONTENTION: [Kind; 3] = [Kind::Conflict, Kind::Thrashing, Kind::Both];
 
-/// Application of the paper, with our kernel of the same algorithm.
+/// Application of the paper, and our kernel with the same algorithm.
 struct App {
     name: &'static str,
     kernel: &'static str,
@@ -132,7 +132,7 @@ impl Named for App {
     }
 }
 
-/// Applications of Table 2, in its order.
+/// Applications of Table 2, in the order of the table.
 const APPS: [App; 22] = [
     app("BLK", "blackscholes", "paper", Kind::Streaming),
     app("Sprod", "scalarprod", "paper", Kind::Streaming),
@@ -160,7 +160,7 @@ const APPS: [App; 22] = [
 
 const KERNELS: &str = "The kernels are our own implementations of the same algorithms; `kernels/README.md` lists their \
     sizes.";
-/// Method description for all pages with clocked runs.
+/// Text for the pages with results of the clocked machine that describes how they were measured.
 const METHOD: &str = "The baseline is `fermi` with `fetch-on-write`, as the paper's simulator fetches every line that\n\
     a write misses. A load that bypasses the L1 requests only the 32-byte sectors that it touches\n\
     (`l1.bypass_sectors=32`), because that simulator coalesces to the part of a line that a warp needs. The kernels\n\
@@ -168,17 +168,17 @@ const METHOD: &str = "The baseline is `fermi` with `fetch-on-write`, as the pape
     with conflicts and streaming, we chose the sizes (`paper.toml`) at which we measured the effects of the paper.\n\
     This is a selection: [strides](../beyond/strides.md) shows what remains of the effects with padded rows.";
 
-/// Returns the applications of the given classes.
+/// Returns the applications that belong to one of the given classes.
 fn apps(kinds: &[Kind]) -> Vec<&'static App> {
     APPS.iter().filter(|app| kinds.contains(&app.kind)).collect()
 }
 
-/// Returns the applications with the given names, in this order.
+/// Returns the applications with the given names, in the order of the names.
 fn apps_named(names: &[&str]) -> Vec<&'static App> {
     names.iter().map(|name| &APPS[index_of(&APPS, name)]).collect()
 }
 
-/// Variant of the machine, given by designs and settings.
+/// Variant of the machine: names of its designs, and its settings.
 type Machine<'a> = (&'a [&'a str], &'a [&'a str]);
 
 /// Returns the machine variant with the given designs and no settings.
@@ -191,22 +191,24 @@ fn point(desk: &Session, app: &App, (designs, sets): Machine<'_>) -> Point {
     Point::new(&desk.launch(app.kernel, app.size), MACHINE, &designs, &sets)
 }
 
-/// Measures each application on each machine variant.
+/// Runs each application on each variant of the machine.
 fn measure(desk: &Session, apps: &[&App], machines: &[Machine<'_>]) -> Result<Vec<Vec<RunResult>>, FigureError> {
     desk.runner.table(apps, machines, |app, machine| point(desk, app, *machine))
 }
 
-/// Measures one application with the given designs, up to core cycle `last`.
+/// Runs one application on the machine with the given designs, up to core cycle `last`.
 fn measured_until(desk: &Session, app: &App, designs: &[&str], last: u64) -> Result<RunResult, FigureError> {
     Ok(desk.runner.run_clocked_until(&[point(desk, app, with(designs))], Some(last))?.remove(0))
 }
 
-/// Creates a table with one row per application, labeled with name and class.
+/// Creates a table with one row per application. Each row begins with the name and the class of the
+/// application.
 fn sheet<'a>(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (&'a str, Vec<f64>)>) -> Table {
     Table::new(["app", "class"], apps.iter().map(|app| [app.name, app.kind.name()])).columns(places, columns)
 }
 
-/// Creates a table of ratios. The last rows are the harmonic means of each class and of all applications.
+/// Creates a table of ratios, one row per application. Below them are rows with the harmonic means of each
+/// class and of all applications.
 fn with_means(apps: &[&App], columns: impl IntoIterator<Item = (&'static str, Vec<f64>)>) -> Table {
     let kinds = Kind::ALL.into_iter().filter(|kind| apps.iter().any(|app| app.kind == *kind));
     let of_kinds = kinds.fold(sheet(apps, 3, columns), |sheet, kind| {
@@ -215,7 +217,7 @@ fn with_means(apps: &[&App], columns: impl IntoIterator<Item = (&'static str, Ve
     of_kinds.below(["harmonic mean", "all"], |_| true, harmonic)
 }
 
-/// Returns a metric of every application on one machine variant.
+/// Returns a metric of every application on the variant of the machine with index `machine`.
 fn each(done: &[Vec<RunResult>], machine: usize, of: impl Fn(&RunResult) -> f64) -> Vec<f64> {
     done.iter().map(|runs| of(&runs[machine])).collect()
 }
@@ -224,49 +226,49 @@ fn harmonic(values: &[f64]) -> f64 {
     harmonic_mean(values).unwrap_or(f64::NAN)
 }
 
-/// Returns the harmonic mean over the applications of the given classes.
+/// Returns the harmonic mean of a metric over the applications of the given classes.
 fn mean_of(kinds: &[Kind], apps: &[&App], values: &[f64]) -> f64 {
     let of_kinds = apps.iter().zip(values).filter(|(app, _)| kinds.contains(&app.kind));
     harmonic(&of_kinds.map(|(_, value)| *value).collect::<Vec<_>>())
 }
 
-/// Returns the IPC of each application on machine variant `machine`, relative to that on variant `to`.
+/// Returns, for each application, the IPC on machine variant `machine` divided by the IPC on machine variant
+/// `to`.
 fn relative(done: &[Vec<RunResult>], machine: usize, to: usize) -> Vec<f64> {
     done.iter().map(|runs| runs[machine].counters.ipc() / runs[to].counters.ipc()).collect()
 }
 
-/// Returns the number of loads that the L1s did not serve: misses and bypasses.
+/// Returns the number of line requests of loads that the L1s did not serve: misses and bypasses.
 fn misses(counters: &Counters) -> u64 {
     let l1 = counters.totals().l1;
     l1.misses + l1.bypasses
 }
 
-/// Returns the loads that the L1s did not serve, in percent of all loads.
+/// Returns the line requests of loads that the L1s did not serve, in percent of all line requests of loads.
 fn miss_percent(run: &RunResult) -> f64 {
     100.0 * ratio(misses(&run.counters), run.counters.totals().l1.accesses)
 }
 
-/// Returns the cycles per thousand in which a reservation fail stalled an L1's oldest load, by reason,
-/// averaged over all SMs.
+/// Returns, for each reason, the reservation fails per thousand cycles: cycles in which the oldest access of
+/// an L1 was stalled. The numbers are averages over all L1s.
 fn fails_per_kilocycle(run: &RunResult) -> [f64; NUM_FAILS] {
     let Counters { l1, cycles, .. } = &run.counters;
     let fails = |reason: usize| l1.iter().map(|unit: &L1Stats| unit.fails[reason]).sum::<u64>();
     std::array::from_fn(|reason| 1000.0 * ratio(fails(reason), cycles * l1.len() as u64))
 }
 
-/// Returns the decrease from `before` to `after` in percent, or 0 if `before` is 0.
+/// Returns by how many percent `after` is smaller than `before`. Returns 0 if `before` is 0.
 fn cut(before: f64, after: f64) -> f64 {
     if before == 0.0 { 0.0 } else { 100.0 * (1.0 - after / before) }
 }
 
-/// Returns the percentage of scheduler cycles in which throttling held back every warp that could have
-/// issued.
+/// Returns the percentage of scheduler cycles in which throttling kept every ready warp from issuing.
 fn throttled_percent(run: &RunResult) -> f64 {
     let shares = run.counters.scheduler_shares();
     shares.iter().find(|(reason, _)| *reason == StallReason::Throttled).map_or(0.0, |(_, share)| 100.0 * share)
 }
 
-/// Formats the warp limits that DWT-CS found, one per kernel.
+/// Formats the limits on warps that DWT-CS found, one for each kernel.
 fn limits(run: &RunResult) -> String {
     if run.warp_limits.is_empty() {
         return "none".to_owned();

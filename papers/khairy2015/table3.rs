@@ -1,5 +1,5 @@
-//! khairy2015 Table 3: best warp limit per scheduler by exhaustive search, compared with the limit that
-//! DWT-CS chooses.
+//! khairy2015 Table 3: best limit on the number of warps per scheduler. The limit from an exhaustive search
+//! is compared with the limit that DWT-CS finds.
 
 use rtl::sm::StallReason;
 use rtl::throttle::dwt_cs::DwtConfig;
@@ -15,24 +15,25 @@ use crate::sheet::row;
 use warpsieve::run::ratio;
 use warpsieve::text::format_thousands;
 
-/// Applications, each with the published limits of the exhaustive search and of DWT-CS.
+/// Applications with two published warp limits: from the exhaustive search, and found by DWT-CS.
 const PUBLISHED: [(&str, u8, u8); 6] =
     [("SpMV", 1, 1), ("KM", 1, 1), ("BFS", 5, 7), ("IIX", 2, 2), ("SYRK", 2, 2), ("GESUMMV", 1, 1)];
-/// Maximum number of warps per scheduler.
+/// Maximum number of warps that a scheduler can have.
 const MAX_WARPS: u8 = 24;
-/// Application whose thrashing varies over time.
+/// Application in which the degree of thrashing changes during the run.
 const UNSTEADY: &str = "BFS";
-/// Allowed difference between the two limits of [`UNSTEADY`].
+/// Allowed difference between our two warp limits for the application [`UNSTEADY`].
 const APART: u8 = 2;
 
-/// IPC with each warp limit, from 1 up to the first limit that throttles no warp. Higher limits give the same
-/// IPC.
+/// IPC of an application with each warp limit, from 1 up to the first limit that throttles no warp. All
+/// higher limits give the same IPC.
 struct Search {
     ipc: Vec<f64>,
 }
 
 impl Search {
-    /// Returns the limit with the highest IPC; if several limits have it, the lowest of them.
+    /// Returns the warp limit with the highest IPC. If several limits have this IPC, returns the lowest of
+    /// them.
     fn best(&self) -> u8 {
         let best = (0..self.ipc.len()).rev().max_by(|one, other| self.ipc[*one].total_cmp(&self.ipc[*other]));
         best.map_or(MAX_WARPS, |at| at as u8 + 1)
@@ -44,12 +45,12 @@ impl Search {
     }
 }
 
-/// True if, in any scheduler, the limit held back a warp that could have issued.
+/// True if, in any scheduler, the warp limit kept a ready warp from issuing.
 fn holds_back(run: &RunResult) -> bool {
     run.counters.slots().of(StallReason::Throttled) > 0
 }
 
-/// Tries limits in ascending order, until a limit throttles no warp of the application.
+/// Runs each application with warp limits in ascending order, until a limit throttles none of its warps.
 fn search(desk: &Session, apps: &[&App]) -> Result<Vec<Search>, FigureError> {
     let mut found: Vec<Search> = apps.iter().map(|_| Search { ipc: Vec::new() }).collect();
     let mut open: Vec<usize> = (0..apps.len()).collect();
@@ -69,12 +70,12 @@ fn search(desk: &Session, apps: &[&App]) -> Result<Vec<Search>, FigureError> {
     Ok(found)
 }
 
-/// Configuration of DWT-CS, which starts its search in the first cycle of a kernel.
+/// Configuration of DWT-CS as in the paper. DWT-CS starts its search in the first cycle of a kernel.
 const DWT: DwtConfig = DwtConfig::KHAIRY2015;
 
-/// Returns the thread instructions that each SM issues during the DWT-CS sample. In the sample, SM `i`,
-/// counted from 1, is limited to `i` warps per scheduler. `None` if the sample is not in the first periods of
-/// the run.
+/// Returns the thread instructions that each SM issues while DWT-CS samples warp limits. In this phase, the
+/// SM with number `i`, counted from 1, has a limit of `i` warps per scheduler. Returns `None` if the phase
+/// does not begin in the first periods of the run.
 fn sample(desk: &Session, app: &App) -> Result<Option<Vec<u64>>, FigureError> {
     let [period, there_and_back] = [DWT.period, 2 * DWT.latency].map(u64::from);
     let begin = u64::from(DWT.above) * period + there_and_back;
@@ -89,7 +90,7 @@ fn sample(desk: &Session, app: &App) -> Result<Option<Vec<u64>>, FigureError> {
     Ok(Some(instructions(&after).iter().zip(instructions(&before)).map(|(after, before)| after - before).collect()))
 }
 
-/// Explains why DWT-CS does not find the limit of the exhaustive search.
+/// Explains why DWT-CS does not find the warp limit that the exhaustive search finds.
 fn why(search: &Search, dwt: Option<u8>, run: &RunResult, sample: Option<&[u64]>) -> String {
     let mpki = 1000.0 * ratio(misses(&run.counters), run.counters.thread_instructions());
     let Some(limit) = dwt else {
@@ -118,13 +119,14 @@ fn why(search: &Search, dwt: Option<u8>, run: &RunResult, sample: Option<&[u64]>
     )
 }
 
-/// Results of one application.
+/// Warp limits and runs of one application.
 struct LimitResults<'a> {
     app: &'a App,
     search: Search,
-    /// Runs with DWT-CS: first as published, then with periods that continue across launches of a kernel.
+    /// Two runs with DWT-CS. In the first, DWT-CS works as published. In the second, its periods continue
+    /// across the launches of a kernel.
     runs: Vec<RunResult>,
-    /// Published limits of the exhaustive search and of DWT-CS.
+    /// Two published warp limits: from the exhaustive search, and found by DWT-CS.
     published: (u8, u8),
 }
 
@@ -133,8 +135,8 @@ fn show_limit(limit: Option<u8>) -> String {
 }
 
 impl LimitResults<'_> {
-    /// Returns the limit that DWT-CS found on a machine variant. If it found limits for several kernels,
-    /// returns the first.
+    /// Returns the warp limit that DWT-CS found on a machine variant. If DWT-CS found a limit for each of
+    /// several kernels, returns the first.
     fn limit(&self, machine: usize) -> Option<u8> {
         self.runs[machine].warp_limits.first().map(|(_, limit)| *limit)
     }
@@ -164,7 +166,7 @@ impl LimitResults<'_> {
         row(self.app.name, limits.into_iter().chain(more))
     }
 
-    /// Returns the IPC by limit, relative to the best IPC.
+    /// Returns the IPC with each warp limit, divided by the highest IPC.
     fn series(&self) -> Series {
         let Search { ipc } = &self.search;
         let best = self.search.ipc(self.search.best());

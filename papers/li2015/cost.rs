@@ -1,4 +1,4 @@
-//! li2015 section 6.5: area and energy overhead of the decoupled L1, and the energy that it saves.
+//! li2015 section 6.5: area and energy that the decoupled L1 costs, and the energy that it saves.
 
 use std::path::Path;
 
@@ -16,25 +16,26 @@ use warpsieve::config::ResolvedMachine;
 use warpsieve::estimate::{Activity, Block, Energy};
 use warpsieve::run::{Outcome, RunOptions, run};
 
-/// Bits that the fields of section 4.1 add to an L1. There are 256 tags of 34 bits instead of 128 of 24. Each
-/// of 128 lines has two recency bits, and each of 32 sets a count of free lines from 0 to 4.
+/// Number of bits that the fields of section 4.1 add to an L1. There are 256 tags of 34 bits instead of 128
+/// tags of 24 bits. Each of 128 lines has two recency bits, and each of 32 sets has a count of free lines
+/// from 0 to 4.
 const ADDED_BITS: u64 = 256 * 34 - 128 * 24 + 128 * 2 + 32 * 3;
-/// Applications whose energy savings the paper states, in percent.
+/// Applications with their energy savings in percent, according to the paper.
 const SAVED: [(&str, f64); 3] = [("PTF", 10.4), ("BH", 14.7), ("SSSP", 11.4)];
-/// Scope of an L1.
+/// Path of the L1 of one SM in the machine.
 const L1: &str = "sm0.l1";
 
-/// Cost of the tags and data of an L1. The rest of the memory pipeline is excluded, so this corresponds to a
-/// cache in CACTI.
+/// Cost of an L1 with its tags and data. The rest of the memory pipeline is left out, so this is what CACTI
+/// calls a cache.
 struct Cache {
     bits: u64,
     mm2: f64,
     leakage_mw: f64,
-    /// Bits of the tags of a set, which are read at once.
+    /// Number of tag bits of one set, which are read at once.
     tag_bits: u32,
-    /// Energy of reading the tags of a set once, in pJ.
+    /// Energy of one read of the memory with the tag entries of one set, in pJ.
     entries_pj: f64,
-    /// Energy of reading all tag fields of a set once, in pJ.
+    /// Energy of one read of every memory of the tag store, in pJ.
     tag_read_pj: f64,
 }
 
@@ -58,7 +59,7 @@ impl Cache {
     }
 }
 
-/// Returns the dynamic and the leakage energy of each run, in pJ.
+/// Returns the dynamic energy and the leakage energy of each run, in pJ.
 fn energies(desk: &Session) -> Result<Vec<[f64; 2]>, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
     let apps = SAVED.iter().map(|(name, _)| &APPS[index_of(&APPS, name)]);
@@ -78,7 +79,8 @@ fn energies(desk: &Session) -> Result<Vec<[f64; 2]>, FigureError> {
     })
 }
 
-/// Explains the much higher read energy of the decoupled tags.
+/// Explains why reading the tags of the decoupled L1 takes much more energy than reading those of the plain
+/// L1.
 fn wide(plain: &Cache, decoupled: &Cache) -> String {
     format!(
         "a lookup reads all {} bits of the tags of a set at once, together with the LRU order of its lines. The tags \
@@ -91,7 +93,8 @@ fn wide(plain: &Cache, decoupled: &Cache) -> String {
     )
 }
 
-/// Compares the structures that the decoupled L1 adds to the plain L1 with the published overhead.
+/// Compares the structures that the decoupled L1 adds to the plain L1 with the overhead that the paper
+/// states.
 fn of_structures(plain: &Cache, decoupled: &Cache) -> [ComparisonRow; 4] {
     let bits = decoupled.bits - plain.bits;
     let area = 100.0 * (decoupled.mm2 / plain.mm2 - 1.0);
@@ -105,7 +108,7 @@ fn of_structures(plain: &Cache, decoupled: &Cache) -> [ComparisonRow; 4] {
     ]
 }
 
-/// Compares the energy that the decoupled L1 saves in one application with the published saving.
+/// Compares the energy that the decoupled L1 saves in one application with the saving that the paper states.
 fn compare_saved((app, published): (&str, f64), [plain, decoupled]: &[[f64; 2]; 2]) -> ComparisonRow {
     let saved = |of: fn(&[f64; 2]) -> f64| 100.0 * (1.0 - of(decoupled) / of(plain));
     let all = |[dynamic, leakage]: &[f64; 2]| dynamic + leakage;

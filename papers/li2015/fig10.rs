@@ -1,4 +1,4 @@
-//! li2015 Figure 10: L1 hits, and traffic to the L2 and to memory with each scheme.
+//! li2015 Figure 10: L1 hits, traffic to the L2 and traffic to memory with each scheme.
 
 use super::schemes::{Scheme, Schemes, all_hits, hits_through};
 use super::{BELOW_ONE, Kind, sheet};
@@ -9,32 +9,33 @@ use crate::runs::RunResult;
 use crate::{FigureError, Session};
 use warpsieve::run::ratio;
 
-/// Schemes in the figure.
+/// Schemes that the figure shows.
 const SHOWN: [Scheme; 6] = [Scheme::Plain, Scheme::Ball, Scheme::Mrpb, Scheme::Pdp, Scheme::Decoupled, Scheme::Second];
-/// Index of the paper's own scheme, which follows the schemes that it is compared with.
+/// Index of the paper's own scheme (decoupled L1) in [`SHOWN`]. Before it are the schemes with which the
+/// paper compares it.
 const DECOUPLED: usize = 4;
 const PDP: usize = 3;
 const SECOND: usize = 5;
 
-/// Returns the requests that reach the L2 per thousand thread instructions.
+/// Returns the number of requests that reach the L2 per thousand thread instructions.
 fn to_l2(run: &RunResult) -> f64 {
     let requests = run.counters.requests.iter().map(|output| output.packets).sum::<u64>();
     1000.0 * ratio(requests, run.counters.thread_instructions())
 }
 
-/// Returns the L2 misses per thousand thread instructions.
+/// Returns the number of L2 misses per thousand thread instructions.
 fn to_dram(run: &RunResult) -> f64 {
     run.counters.mpko()
 }
 
-/// Published gains in hit rate over PDP-best, in percent.
+/// Published gains in hit rate of the decoupled L1 over PDP with its best protecting distance, in percent.
 const OVER_PDP: [(&str, f64); 3] = [("SD2", 71.0), ("LUD", 24.0), ("SSSP", 13.0)];
 
 fn average(values: &[f64]) -> f64 {
     mean(values).unwrap_or(f64::NAN)
 }
 
-/// Metrics of the applications with each of [`SHOWN`].
+/// Metrics of each application with each scheme in [`SHOWN`].
 struct SchemeMetrics<'a> {
     schemes: &'a Schemes,
     hits: [Vec<f64>; SHOWN.len()],
@@ -95,7 +96,7 @@ impl SchemeMetrics<'_> {
         rows
     }
 
-    /// Compares the mean hit rate of the schemes with that of the plain L1.
+    /// Compares the mean hit rates of the schemes with the mean hit rate of the plain L1.
     fn over_plain(&self) -> [ComparisonRow; 3] {
         let [plain, _, mrpb, _, decoupled, _] = self.hits.each_ref().map(|values| average(values));
         [
@@ -117,7 +118,7 @@ impl SchemeMetrics<'_> {
         })
     }
 
-    /// Checks an application that, according to the paper, has no hits with any scheme.
+    /// Checks an application that has no L1 hits with any scheme, according to the paper.
     fn none(&self, app: &str) -> ComparisonRow {
         let of = |scheme: usize| self.schemes.of(app, &self.hits[scheme]);
         let most = (0..SHOWN.len()).map(of).fold(0.0, f64::max);
@@ -127,7 +128,7 @@ impl SchemeMetrics<'_> {
         })
     }
 
-    /// Lists the schemes with less traffic than the decoupled L1, by application.
+    /// Lists, for each application, the schemes with less traffic than the decoupled L1.
     fn less(&self, values: &[Vec<f64>; SHOWN.len()]) -> String {
         let least = |app: usize| (0..DECOUPLED).min_by(|one, two| values[*one][app].total_cmp(&values[*two][app]));
         let ahead = self.schemes.apps.iter().enumerate().filter_map(|(app, known)| {

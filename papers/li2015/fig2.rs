@@ -1,4 +1,4 @@
-//! li2015 Figure 2: the unfriendly applications with larger and more associative caches.
+//! li2015 Figure 2: performance of the L1-unfriendly applications with larger and more associative caches.
 
 use std::iter::once;
 
@@ -9,26 +9,26 @@ use crate::page::Page;
 use crate::runs::RunResult;
 use crate::{FigureError, Session};
 
-/// Variant of a cache of the baseline.
+/// Variant of the L1 or L2 of the baseline.
 struct Variant {
     name: &'static str,
     sets: &'static [&'static str],
 }
 
-/// Variants of the L1: more ways, more lines, and both.
+/// Variants of the L1: one has more ways, two have more lines, and one has both.
 const L1: [Variant; 4] = [
     Variant { name: "16 KB, 128 ways", sets: &["l1.sets=1", "l1.ways=128"] },
     Variant { name: "64 KB, 4 ways", sets: &["l1.sets=128"] },
     Variant { name: "128 KB, 4 ways", sets: &["l1.sets=256"] },
     Variant { name: "128 KB, 32 ways", sets: &["l1.ways=32"] },
 ];
-/// Variants of the L2. The sets of the baseline already have 16 ways, the maximum.
+/// Variants of the L2, all of which are larger. The baseline already has 16 ways, the maximum.
 const L2: [Variant; 2] = [
     Variant { name: "3 MB, 16 ways", sets: &["l2.sets=256"] },
     Variant { name: "6 MB, 16 ways", sets: &["l2.sets=512"] },
 ];
 
-/// Maximum distance of a mean ratio from 1 that counts as no difference.
+/// Maximum difference of a mean ratio from 1 that counts as no effect.
 const BAND: f64 = 0.05;
 
 pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
@@ -58,7 +58,7 @@ pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Checks the paper's statements about the gains of the variants.
+/// Checks the paper's statements about the gains with these larger or more associative caches.
 fn rows(apps: &[&App], gains: &[Vec<f64>]) -> Vec<ComparisonRow> {
     let means: Vec<_> = gains.iter().map(|gains| mean_of(Kind::Unfriendly, apps, gains)).collect();
     let best = |of: &[f64]| of.iter().copied().fold(f64::NAN, f64::max);

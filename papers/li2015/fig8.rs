@@ -1,4 +1,4 @@
-//! li2015 Figure 8: the unfriendly applications with each scheme.
+//! li2015 Figure 8: performance of the L1-unfriendly applications with each scheme.
 
 use super::schemes::{COLD, Scheme, Schemes, THRESHOLDS, hits};
 use super::{Kind, RELATIVE_IPC, mean_of};
@@ -28,7 +28,7 @@ pub(in super::super) fn fig8(desk: &Session) -> Result<Page, FigureError> {
 
 struct RelativeIpcs<'a> {
     schemes: &'a Schemes,
-    /// IPC with each scheme, relative to the baseline.
+    /// For each scheme, the IPC of each application relative to the baseline.
     relative: [Vec<f64>; Scheme::ALL.len()],
 }
 
@@ -70,7 +70,7 @@ impl RelativeIpcs<'_> {
         rows
     }
 
-    /// Explains why the profiled scheme gains nothing.
+    /// Explains why the scheme that bypasses by a profile (Profiled-BYPASS) gains nothing.
     fn counts(&self) -> String {
         let most = THRESHOLDS[THRESHOLDS.len() - 1];
         format!(
@@ -82,7 +82,7 @@ impl RelativeIpcs<'_> {
         )
     }
 
-    /// Lists the applications with the highest gains, each with the gain by bypassing alone.
+    /// Lists the applications with the highest gains. Each has the gain that bypassing alone achieves.
     fn beside_past(&self, gain: f64) -> String {
         let all = self.schemes.apps.iter().zip(&self.relative[Scheme::Decoupled as usize]);
         let most = all.filter(|(_, relative)| **relative >= gain).map(|(app, _)| {
@@ -95,7 +95,7 @@ impl RelativeIpcs<'_> {
         most.collect::<Vec<_>>().join(", ")
     }
 
-    /// Lists the applications in which dueling does not choose the better design.
+    /// Lists the applications in which SM dueling does not choose the better of its two designs.
     fn list_wrong_duels(&self) -> String {
         let all = self.schemes.apps.iter().map(|app| {
             let [alone, dueling] = [Scheme::Decoupled, Scheme::Dueling].map(|scheme| self.of(app.name, scheme));

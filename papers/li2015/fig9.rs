@@ -1,5 +1,5 @@
 //! li2015 Figure 9: effect of the schemes on applications that hit in the L1, and on applications that are
-//! insensitive to it.
+//! insensitive to the L1.
 
 use super::schemes::{COLD, Scheme, Schemes, common_distance, hits, ipc, most_hits};
 use super::{Kind, RELATIVE_IPC, apps, measure};
@@ -8,7 +8,8 @@ use crate::judge::{Class, ComparisonRow, Effect};
 use crate::page::Page;
 use crate::{FigureError, Session};
 
-/// Maximum relative loss allowed with dueling: one of the fifteen SMs is a leader with the worse design.
+/// Maximum relative loss of IPC allowed with SM dueling. One of the fifteen SMs is a leader that always uses
+/// the worse design.
 const LOSS: f64 = 0.03;
 
 const BEST: &str = "the paper's text uses the best of all distances for each workload. Up to 4, the number of lines in \
@@ -32,13 +33,13 @@ pub(in super::super) fn fig9(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Returns the lowest IPC of an application with a scheme, relative to the baseline.
+/// Returns the lowest IPC that an application has with a scheme, relative to the baseline.
 fn worst(schemes: &Schemes, scheme: Scheme) -> f64 {
     schemes.relative(scheme).into_iter().fold(f64::INFINITY, f64::min)
 }
 
-/// Compares the losses of the schemes with which the paper compares its own. `common` is the best single
-/// protecting distance for the unfriendly applications.
+/// Compares the losses with the schemes to which the paper compares its own scheme. `common` is the single
+/// protecting distance that is best for the unfriendly applications.
 fn compare_losses(schemes: &Schemes, common: u32) -> Vec<ComparisonRow> {
     let otherwise = || {
         let worst = |found: Option<(f64, &str, u32)>| {
@@ -63,7 +64,7 @@ fn compare_losses(schemes: &Schemes, common: u32) -> Vec<ComparisonRow> {
     [(Scheme::Ball, 0.23), (Scheme::Mrpb, 0.81), (Scheme::Pdp, 0.70)].map(row).into()
 }
 
-/// Describes the hits that remain with a scheme, and the applications whose IPC falls.
+/// Describes how many L1 hits remain with a scheme, and which applications become slower.
 fn describe_kept(schemes: &Schemes, scheme: Scheme) -> String {
     let [plain, left] = [Scheme::Plain, scheme].map(|scheme| schemes.values(scheme, hits));
     let all = schemes.apps.iter().zip(plain.iter().zip(left));
@@ -78,7 +79,8 @@ fn describe_kept(schemes: &Schemes, scheme: Scheme) -> String {
     )
 }
 
-/// Checks the losses with dueling. `insensitive` holds the relative IPC of the insensitive applications.
+/// Checks the losses with SM dueling. `insensitive` has the IPC of each insensitive application, relative to
+/// the baseline.
 fn check_dueling(schemes: &Schemes, insensitive: &[f64]) -> [ComparisonRow; 2] {
     let lost = 1.0 - worst(schemes, Scheme::Dueling);
     let farthest = insensitive.iter().map(|ratio| (ratio - 1.0).abs()).fold(0.0, f64::max);

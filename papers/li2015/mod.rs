@@ -1,4 +1,4 @@
-//! Figures of li2015: its applications, and code that the figures share.
+//! Figures of li2015: the applications of the paper, and code that several figures use.
 
 mod cost;
 mod fig10;
@@ -33,7 +33,7 @@ use table1::table1;
 use variants::{fig12, fig13, fig14, fig15};
 use watched::{contention, fig11};
 
-/// Figures of li2015.
+/// List of the figures of li2015.
 pub(super) const FIGURES: &[Figure] = &[
     Figure {
         name: "li2015/table1",
@@ -74,10 +74,10 @@ pub(super) const FIGURES: &[Figure] = &[
 
 /// Machine that models the paper's GPU.
 const MACHINE: &str = "fermi";
-/// Design with the clocks of the paper.
+/// Name of the design that sets the clocks of the paper.
 const DESIGN: &str = "li2015-clocks";
 
-/// Class of an application by its sensitivity to the L1 (Table 1).
+/// Class of an application by how sensitive its performance is to the L1 (Table 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Unfriendly,
@@ -97,14 +97,15 @@ impl Kind {
     }
 }
 
-/// Application of the paper, with our kernel of the same algorithm.
+/// Application of the paper, and our kernel with the same algorithm.
 #[derive(Clone, Copy, Debug)]
 struct App {
     name: &'static str,
     kernel: &'static str,
     size: &'static str,
     kind: Kind,
-    /// Published IPC with all loads bypassing the L1, relative to that with no bypassing (Table 1).
+    /// Published ratio from Table 1: IPC with all loads bypassing the L1 divided by IPC with no load
+    /// bypassing it.
     bypassed: f64,
 }
 
@@ -118,7 +119,7 @@ const fn app(name: &'static str, kernel: &'static str, size: &'static str, kind:
     App { name, kernel, size, kind, bypassed }
 }
 
-/// Applications of Table 1, in its order.
+/// Applications of Table 1, in the order of the table.
 const APPS: [App; 18] = [
     app("PTF", "likelihood", "launch", Kind::Unfriendly, 1.36),
     app("SD2", "srad2", "li", Kind::Unfriendly, 1.36),
@@ -150,7 +151,7 @@ const KERNELS: &str = "The kernels are our own implementations of the same algor
     32-byte sectors that it touches, because the paper's simulator coalesces to the part of a line that a warp needs.\n\
     That simulator fetches a whole line only for a miss in the L1.";
 
-/// Returns the applications of the given classes.
+/// Returns the applications that belong to one of the given classes.
 fn apps(kinds: &[Kind]) -> Vec<&'static App> {
     APPS.iter().filter(|app| kinds.contains(&app.kind)).collect()
 }
@@ -160,7 +161,8 @@ impl App {
         desk.launch(self.kernel, self.size)
     }
 
-    /// Creates a point with sector-sized bypass requests, unless `sets` contains another size.
+    /// Creates a simulation point in which a bypassing load requests single sectors, unless `sets` gives
+    /// another request size.
     fn point(&self, desk: &Session, designs: &[&str], sets: &[&str]) -> Point {
         let field = SECTORS.split('=').next();
         let says = sets.iter().any(|set| set.split('=').next() == field);
@@ -169,7 +171,8 @@ impl App {
     }
 }
 
-/// Returns the number of tree nodes in BH's launch file, and the number of warps that walk the tree.
+/// Returns the number of tree nodes in the launch file of application BH, and the number of warps that walk
+/// the tree.
 fn walk(desk: &Session) -> Result<(usize, u32), Report> {
     let file = LaunchFile::read(&APPS[index_of(&APPS, "BH")].launch(desk))?;
     let nodes = file.buffers.iter().find(|buffer| buffer.name == "place").map_or(0, |buffer| buffer.elements);
@@ -177,13 +180,13 @@ fn walk(desk: &Session) -> Result<(usize, u32), Report> {
     Ok((nodes, threads.unwrap_or_default() / WARP))
 }
 
-/// Effect on a hit rate that the paper's text calls zero: less than 1 %.
+/// Hit rate in percent that the paper's text calls zero: less than 1 %.
 const BELOW_ONE: Effect = Effect { neutral: 0.0, none: 1.0 };
 
 /// Number of threads in a warp.
 const WARP: u32 = 32;
 
-/// Measures each application on each machine, given by its designs and settings.
+/// Runs each application on each machine. A machine is given by its designs and settings.
 fn measure(
     desk: &Session,
     apps: &[&App],
@@ -192,12 +195,12 @@ fn measure(
     desk.runner.table(apps, machines, |app, (designs, sets)| app.point(desk, designs, sets))
 }
 
-/// Creates a table with one row per application.
+/// Creates a table with one row per application. Each row begins with the name of the application.
 fn sheet(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>) -> Table {
     Table::new(["app"], apps.iter().map(|app| [app.name])).columns(places, columns)
 }
 
-/// Creates a table of IPC relative to a baseline. The last row is the geometric mean over the applications of
+/// Creates a table of IPC relative to a baseline. Its last row is the geometric mean over the applications of
 /// one class.
 fn relative_sheet(
     kind: Kind,
@@ -207,10 +210,10 @@ fn relative_sheet(
     sheet(apps, 3, columns).below(["mean"], |row| apps[row].kind == kind, geometric)
 }
 
-/// Unit of the charts of relative IPC.
+/// Label of the vertical axis in charts of relative IPC.
 const RELATIVE_IPC: &str = "IPC, relative";
 
-/// Returns the geometric mean over the applications of a class.
+/// Returns the geometric mean of a metric over the applications of a class.
 fn mean_of(kind: Kind, apps: &[&App], values: &[f64]) -> f64 {
     let of_kind = apps.iter().zip(values).filter(|(app, _)| app.kind == kind);
     geometric(&of_kind.map(|(_, value)| *value).collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! li2015 Figures 3 and 4: number of references per line, and reuse distances. Both are independent of the
+//! li2015 Figures 3 and 4: number of references to each line, and reuse distances. Neither depends on the
 //! cache.
 
 use std::path::Path;
@@ -17,7 +17,7 @@ use warpsieve::config::ResolvedMachine;
 use warpsieve::run::{ratio, reuse};
 use warpsieve::text::format_thousands;
 
-/// Reuse statistics of an application's requests.
+/// Statistics on how the requests of an application reuse lines.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct ReuseCounts {
     lines: [u64; REFERENCES],
@@ -27,18 +27,18 @@ pub(super) struct ReuseCounts {
 }
 
 impl ReuseCounts {
-    /// Returns the requests for lines that are referenced only once, in percent.
+    /// Returns the requests for lines that are referenced only once, in percent of all requests.
     pub(super) fn once(&self) -> f64 {
         100.0 * ratio(self.once, self.requests)
     }
 
-    /// Returns the lines that are referenced at most twice, in percent.
+    /// Returns the lines that are referenced at most twice, in percent of all lines.
     pub(super) fn at_most_twice(&self) -> f64 {
         percentages(self.lines)[..2].iter().sum()
     }
 }
 
-/// Counts references and reuse distances of applications on the untimed model.
+/// Counts the references and reuse distances of each application on the model without timing.
 pub(super) fn count(desk: &Session, apps: &[&App]) -> Result<Vec<ReuseCounts>, FigureError> {
     let points: Vec<_> = apps.iter().map(|app| Point::new(&app.launch(desk), MACHINE, &[DESIGN], &[])).collect();
     desk.runner.measure("reuse", &points, &|launch: &Path,
@@ -49,12 +49,12 @@ pub(super) fn count(desk: &Session, apps: &[&App]) -> Result<Vec<ReuseCounts>, F
     })
 }
 
-/// Returns each count in percent of their sum.
+/// Returns each count in percent of the sum of all counts.
 pub(super) fn percentages<const N: usize>(counts: [u64; N]) -> [f64; N] {
     counts.map(|count| 100.0 * ratio(count, counts.iter().sum()))
 }
 
-/// Returns the names of the reuse distance classes.
+/// Returns the names of the classes of reuse distances, such as `4-7`.
 pub(super) fn classes() -> Vec<String> {
     let name = |class| match class {
         0 | 1 => class.to_string(),
@@ -68,7 +68,7 @@ const METHOD: &str = "Requests are the line requests that the coalescer makes fr
     operations, in the order in which the untimed model runs the warps of an SM. Each SM and each launch is counted\n\
     separately, as an SM has its own L1 and a launch starts with an empty one.";
 
-/// Explains the number of references per line in BH.
+/// Explains how often the lines of application BH are referenced.
 fn nodes(desk: &Session, counted: &ReuseCounts) -> Result<String, Report> {
     let (nodes, warps) = walk(desk)?;
     let sms = resolve_config(MACHINE, &[DESIGN], &[])?.config.num_sms;
@@ -108,7 +108,7 @@ pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Returns the percentages of each application, with one column per class.
+/// Returns a table of percentages, with one row per application and one column per class.
 fn columns<const N: usize, T: Into<String>>(
     names: impl IntoIterator<Item = T>,
     counted: &[ReuseCounts],
@@ -118,13 +118,13 @@ fn columns<const N: usize, T: Into<String>>(
     names.into_iter().zip((0..N).map(share))
 }
 
-/// Number of lines in the L1 of Table 2.
+/// Number of lines in the L1 of the paper's Table 2.
 const L1_LINES: usize = 128;
-/// Minimum reuse distance at which an L1 cannot retain a line, and at which the paper's scheme does not
-/// insert it.
+/// Minimum reuse distance at which an L1 cannot retain the line until its reuse. The paper's scheme does not
+/// insert such a line.
 pub(super) const FAR: usize = 512;
 
-/// Returns the class of a reuse distance: the number of bits of the distance.
+/// Returns the index of the class to which a reuse distance belongs: the number of bits of the distance.
 pub(super) fn class_of(distance: usize) -> usize {
     (usize::BITS - distance.leading_zeros()) as usize
 }

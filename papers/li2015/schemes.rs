@@ -1,6 +1,6 @@
-//! Schemes of li2015 Figures 8 to 10: the paper's own, and those that it is compared with. Profiled-BYPASS
-//! uses the threshold that is best on average; PDP uses the protecting distance that is best for each
-//! application.
+//! Schemes of li2015 Figures 8 to 10: the paper's own, and the schemes with which it is compared.
+//! Profiled-BYPASS uses the profile threshold that is best on average. PDP uses the protecting distance that
+//! is best for each application.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,22 @@ use crate::{FigureError, Session, index_of};
 use rtl::l1::stats::L1Stats;
 use warpsieve::run::ratio;
 
-/// Protecting distances of the initial search.
+/// Protecting distances with which the search for the best distance begins.
 const DISTANCES: [u32; 12] = [4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 255];
-/// Maximum protecting distance, limited by the counter of a line.
+/// Maximum protecting distance, which the counter of each line can hold.
 const MAX_DISTANCE: u32 = 255;
-/// Profile thresholds to try.
+/// Profile thresholds that are tried for Profiled-BYPASS.
 pub(super) const THRESHOLDS: [u32; 7] = [1, 2, 3, 4, 6, 8, 16];
 
-/// Explanation of the gains that dueling does not achieve.
+/// Text that explains why SM dueling gains less than the better of its two designs.
 pub(super) const COLD: &str = "dueling decides once per launch, in the first interval in which both leaders have \
     enough loads, and compares two cold L1s";
 
-/// Setting for the other interpretation of "reference count": the first request counts too. With a threshold
-/// of 2, a line is then inserted at its second request.
+/// Setting for the second interpretation of "reference count", in which the first request for a line counts
+/// too. With a threshold of 2, a line is then inserted at its second request.
 pub(super) const FIRST_COUNTS: &str = "l1.decoupled.rc_init=1";
 
-/// Scheme that selects the loads that bypass the L1.
+/// Scheme that decides which loads bypass the L1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
     Plain,
@@ -43,7 +43,7 @@ impl Scheme {
     pub(super) const ALL: [Self; 8] =
         [Self::Plain, Self::Ball, Self::Profiled, Self::Mrpb, Self::Pdp, Self::Decoupled, Self::Second, Self::Dueling];
 
-    /// Returns the name in the paper's figures.
+    /// Returns the name of the scheme in the paper's figures.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Plain => "BL",
@@ -61,15 +61,15 @@ impl Scheme {
 /// Results of the applications with each scheme.
 pub(super) struct Schemes {
     pub(super) apps: Vec<&'static App>,
-    /// Runs by application, each in the order of [`Scheme::ALL`].
+    /// Runs of each application with each scheme, in the order of [`Scheme::ALL`].
     runs: Vec<Vec<RunResult>>,
     threshold: u32,
-    /// Best protecting distance of each application.
+    /// Protecting distance of PDP that is best for each application.
     pub(super) distances: Vec<u32>,
-    /// Runs with all protecting distances that were tried, for each application.
+    /// Runs of each application with PDP, by protecting distance.
     tried: Vec<BTreeMap<u32, RunResult>>,
-    /// IPC at the distance that the search finds, relative to the IPC at the best of all distances. It is the
-    /// minimum over the applications at their small sizes.
+    /// Quality of the search: IPC at the distance that it finds, divided by the IPC at the best of all
+    /// distances. It is the minimum over the applications at their small problem sizes.
     found: f64,
 }
 
@@ -98,30 +98,30 @@ impl Schemes {
         Ok(Self { runs: runs.collect(), found: share_found(desk, &apps)?, apps, threshold, distances, tried })
     }
 
-    /// Returns a metric of each application with a scheme.
+    /// Returns a metric of each application when it runs with the given scheme.
     pub(super) fn values(&self, scheme: Scheme, of: impl Fn(&RunResult) -> f64) -> Vec<f64> {
         self.runs.iter().map(|runs| of(&runs[scheme as usize])).collect()
     }
 
-    /// Returns the IPC of each application with a scheme, relative to the baseline.
+    /// Returns the IPC of each application with the given scheme, relative to the baseline.
     pub(super) fn relative(&self, scheme: Scheme) -> Vec<f64> {
         let plain = self.values(Scheme::Plain, ipc);
         self.values(scheme, ipc).into_iter().zip(plain).map(|(ipc, plain)| ipc / plain).collect()
     }
 
-    /// Returns the element of `values` that belongs to the application `app`.
+    /// Returns the value of the application `app`. `values` has one value per application.
     pub(super) fn of(&self, app: &str, values: &[f64]) -> f64 {
         values[index_of(&self.apps, app)]
     }
 
-    /// Creates the table of the IPC with each scheme, relative to the baseline.
+    /// Creates the table of the IPC of each application with each scheme, relative to the baseline.
     pub(super) fn sheet(&self, kind: Kind) -> Table {
         let columns = Scheme::ALL[1..].iter().map(|scheme| (scheme.name(), self.relative(*scheme)));
         relative_sheet(kind, &self.apps, columns)
     }
 
-    /// Returns the lowest relative IPC with PDP, with its application and protecting distance. `choose`
-    /// selects one of the distances that were tried for each application.
+    /// Returns the lowest IPC with PDP relative to the baseline, and its application and protecting distance.
+    /// For each application, `choose` selects one of the tried distances.
     pub(super) fn worst_protected(
         &self,
         choose: impl Fn(&BTreeMap<u32, RunResult>) -> u32,
@@ -135,7 +135,7 @@ impl Schemes {
         all.min_by(|this, other| this.0.total_cmp(&other.0))
     }
 
-    /// Describes the schemes for the page.
+    /// Returns the text about the schemes for the results page.
     pub(super) fn text(&self) -> String {
         let tried: Vec<_> = self.apps.iter().zip(&self.distances).map(|(app, d)| format!("{} {d}", app.name)).collect();
         format!(
@@ -156,25 +156,25 @@ impl Schemes {
     }
 }
 
-/// Sums a counter over all L1s.
+/// Returns the sum of a counter over all L1s.
 pub(super) fn of_l1s(run: &RunResult, count: fn(&L1Stats) -> u64) -> u64 {
     run.counters.l1.iter().map(count).sum()
 }
 
-/// Returns the hits of loads and stores in percent of all loads and stores, including bypasses, as in Figure
-/// 5.
+/// Returns the L1 hits of loads and stores, in percent of all loads and stores. As in Figure 5, loads that
+/// bypass the L1 count as well.
 pub(super) fn all_hits(run: &RunResult) -> f64 {
     let all = of_l1s(run, |unit| unit.accesses + unit.store_hits + unit.store_misses);
     100.0 * ratio(of_l1s(run, |unit| unit.hits + unit.store_hits), all)
 }
 
-/// Returns the hits of loads in percent of all loads, including bypasses.
+/// Returns the L1 hits of loads in percent of all loads, which include the loads that bypass the L1.
 pub(super) fn hits(run: &RunResult) -> f64 {
     100.0 * ratio(of_l1s(run, |unit| unit.hits), of_l1s(run, |unit| unit.accesses))
 }
 
-/// Returns the hits of loads, including those on pending lines, in percent of the loads that do not bypass
-/// the L1.
+/// Returns the L1 hits of loads, including hits on lines in flight, in percent of the loads that do not
+/// bypass the L1.
 pub(super) fn hits_through(run: &RunResult) -> f64 {
     let through = of_l1s(run, |unit| unit.accesses - unit.bypasses);
     100.0 * ratio(of_l1s(run, |unit| unit.hits + unit.hit_pending), through)
@@ -184,7 +184,7 @@ pub(super) fn ipc(run: &RunResult) -> f64 {
     run.counters.ipc()
 }
 
-/// Measures applications with `pdp` at the given distances for each application.
+/// Runs each application with PDP at each protecting distance that is given for it.
 fn measure_protected(
     desk: &Session,
     apps: &[&App],
@@ -198,7 +198,7 @@ fn measure_protected(
     Ok(asked().map(|(_, wanted)| wanted.iter().copied().zip(&mut done).collect()).collect())
 }
 
-/// Measures applications with `pdp` at all distances that the search for the best one tries.
+/// Runs each application with PDP at all protecting distances that the search for the best one tries.
 fn search(desk: &Session, apps: &[&App]) -> Result<Vec<BTreeMap<u32, RunResult>>, FigureError> {
     let mut tried = vec![BTreeMap::new(); apps.len()];
     let mut wanted = vec![DISTANCES.to_vec(); apps.len()];
@@ -211,8 +211,8 @@ fn search(desk: &Session, apps: &[&App]) -> Result<Vec<BTreeMap<u32, RunResult>>
     Ok(tried)
 }
 
-/// Returns the smallest fraction of the best possible IPC that the search reaches, over the applications at
-/// their small sizes.
+/// Returns how close the search comes to the best possible IPC, as a fraction. It is the minimum over the
+/// applications at their small problem sizes.
 fn share_found(desk: &Session, apps: &[&App]) -> Result<f64, FigureError> {
     let small: Vec<_> = apps.iter().map(|app| App { size: "small", ..**app }).collect();
     let small: Vec<_> = small.iter().collect();
@@ -226,18 +226,20 @@ fn ipcs(tried: &BTreeMap<u32, RunResult>) -> BTreeMap<u32, f64> {
     tried.iter().map(|(distance, run)| (*distance, ipc(run))).collect()
 }
 
-/// Returns the protecting distance with the highest value; if several have it, the shortest of them.
+/// Returns the protecting distance to which the highest value belongs. If the value of several distances is
+/// the highest, returns the shortest of them.
 fn best_distance(tried: &BTreeMap<u32, f64>) -> u32 {
     let at = fastest(tried.values().copied());
     tried.keys().nth(at).copied().unwrap_or(MAX_DISTANCE)
 }
 
-/// Returns the protecting distance with the highest hit rate; if several have it, the shortest of them.
+/// Returns the protecting distance with the highest hit rate. If several distances have it, returns the
+/// shortest of them.
 pub(super) fn most_hits(tried: &BTreeMap<u32, RunResult>) -> u32 {
     best_distance(&tried.iter().map(|(distance, run)| (*distance, hits(run))).collect())
 }
 
-/// Returns the distance of [`DISTANCES`] with the highest mean IPC over the unfriendly applications.
+/// Returns the one distance in [`DISTANCES`] with the highest mean IPC over the L1-unfriendly applications.
 pub(super) fn common_distance(desk: &Session) -> Result<u32, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
     let done = measure_protected(desk, &apps, &vec![DISTANCES.to_vec(); apps.len()])?;
@@ -248,7 +250,8 @@ pub(super) fn common_distance(desk: &Session) -> Result<u32, FigureError> {
     Ok(DISTANCES[fastest(DISTANCES.iter().map(mean))])
 }
 
-/// Returns the untried distances halfway between the best distance and its neighbors.
+/// Returns the protecting distances halfway between the best tried distance and the next tried distances on
+/// both sides. Distances that have been tried are left out.
 fn halfway(tried: &BTreeMap<u32, f64>) -> Vec<u32> {
     let best = best_distance(tried);
     let below = tried.range(..best).next_back().map_or(0, |(distance, _)| *distance);
@@ -259,13 +262,13 @@ fn halfway(tried: &BTreeMap<u32, f64>) -> Vec<u32> {
         .collect()
 }
 
-/// Returns the index of the highest value; if several are equal, the first of them.
+/// Returns the index of the highest value. If several values are the highest, returns the index of the first.
 fn fastest(ipcs: impl Iterator<Item = f64>) -> usize {
     let better = |best: (usize, f64), next: (usize, f64)| if next.1 > best.1 { next } else { best };
     ipcs.enumerate().reduce(better).map_or(0, |(at, _)| at)
 }
 
-/// Returns the profile threshold with the highest mean IPC over the unfriendly applications.
+/// Returns the profile threshold with the highest mean IPC over the L1-unfriendly applications.
 fn best_threshold(desk: &Session) -> Result<u32, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
     let sets = THRESHOLDS.map(|threshold| format!("l1.bypass.threshold={threshold}"));
@@ -287,7 +290,8 @@ mod tests {
         assert_eq!(fastest([1.0, 3.0, 3.0, 2.0].into_iter()), 1);
     }
 
-    /// Returns the best distance that a search finds, and the number of distances that it tries.
+    /// Returns the best protecting distance that the search finds for given results, and the number of
+    /// distances that it tries.
     fn search(ipc: impl Fn(u32) -> f64) -> (u32, usize) {
         let mut tried = BTreeMap::new();
         let mut wanted = DISTANCES.to_vec();

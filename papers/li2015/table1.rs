@@ -1,4 +1,4 @@
-//! li2015 Table 1: IPC with all loads bypassing the L1, relative to that with no bypassing.
+//! li2015 Table 1: IPC with all loads bypassing the L1, divided by IPC with no load bypassing it.
 
 use super::schemes::of_l1s;
 use super::{APPS, App, KERNELS, Kind, RELATIVE_IPC, mean_of, measure};
@@ -54,7 +54,8 @@ pub(in super::super) fn table1(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Lists the applications of a class whose ratio differs from the published ratio, with their L1 hit rates.
+/// Lists the applications of a class whose ratio of IPC differs from the published ratio, with their L1 hit
+/// rates.
 fn apart(kind: Kind, apps: &[&App], ratios: &[f64], done: &[Vec<RunResult>]) -> String {
     let all = apps.iter().zip(ratios).zip(done);
     let apart = all.filter(|((app, ours), _)| app.kind == kind && (*ours - app.bypassed).abs() > Effect::RATIO.none);

@@ -1,5 +1,5 @@
-//! li2015 Figures 12 to 15: the unfriendly applications with other replacement policies, tag stores, L1 sizes
-//! and schedulers.
+//! li2015 Figures 12 to 15: performance of the L1-unfriendly applications with other replacement policies,
+//! tag stores, L1 sizes and warp schedulers.
 
 use super::schemes::{FIRST_COUNTS, hits};
 use super::{App, KERNELS, Kind, RELATIVE_IPC, apps, mean_of, measure, relative_sheet, walk};
@@ -10,14 +10,14 @@ use crate::runs::RunResult;
 use crate::{FigureError, Session, index_of};
 use warpsieve::text::format_thousands;
 
-/// Machine of a figure: name, designs and settings.
+/// Machine in a figure: its name, its designs and its settings.
 struct Variant(&'static str, &'static [&'static str], &'static [&'static str]);
 
-/// Results of the unfriendly applications on several machines.
+/// Results of the L1-unfriendly applications on several machines.
 struct VariantResults {
     apps: Vec<&'static App>,
     names: Vec<&'static str>,
-    /// Runs by application and machine.
+    /// Runs of each application on each machine.
     done: Vec<Vec<RunResult>>,
 }
 
@@ -39,23 +39,24 @@ impl VariantResults {
         &self.done[index_of(&self.apps, app)][machine]
     }
 
-    /// Returns the IPC on machine `one` relative to that on machine `other`, by application.
+    /// Returns, for each application, the IPC on machine `one` divided by the IPC on machine `other`.
     fn over(&self, one: usize, other: usize) -> Vec<f64> {
         (0..self.apps.len()).map(|app| self.ipc(app, one) / self.ipc(app, other)).collect()
     }
 
-    /// Returns the geometric mean of the IPC on machine `one` relative to that on machine `other`.
+    /// Returns the geometric mean over the applications of the IPC on machine `one` divided by the IPC on
+    /// machine `other`.
     fn mean(&self, one: usize, other: usize) -> f64 {
         mean_of(Kind::Unfriendly, &self.apps, &self.over(one, other))
     }
 
-    /// Returns the machine in `of` with the highest mean IPC.
+    /// Returns the machine with the highest mean IPC. `of` has the indices of the candidates.
     fn best(&self, of: &[usize]) -> usize {
         of.iter().copied().reduce(|best, next| if self.mean(next, best) > 1.0 { next } else { best }).unwrap_or(0)
     }
 
-    /// Adds the table of all machines, and charts that each show some of them. The IPC of a machine is
-    /// relative to that of the machine that `base` returns for it.
+    /// Adds a table of all machines to the page, and charts that each show some of the machines. The IPC of
+    /// each machine is divided by that of a reference machine, which `base` returns.
     fn show(
         &self,
         page: &mut Page,
@@ -75,7 +76,7 @@ impl VariantResults {
     }
 }
 
-/// Maximum distance of a mean ratio from 1 that counts as no difference.
+/// Maximum difference of a mean ratio from 1 that counts as no effect.
 const BAND: f64 = 0.05;
 
 pub(in super::super) fn fig12(desk: &Session) -> Result<Page, FigureError> {
@@ -115,9 +116,9 @@ pub(in super::super) fn fig12(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Returns the machines of Figure 13, in the order of the parts of the figure.
+/// Returns the machines of Figure 13. Their order is that of the parts of the figure.
 fn tags() -> Vec<Variant> {
-    // A single set of 128 lines, with different numbers of tags.
+    // L1s with a single set of 128 lines and different numbers of tags.
     const ENTRIES: [Variant; 4] = [
         Variant("128 tags", &["decoupled"], &["l1.sets=1", "l1.ways=128", "l1.decoupled.tag_ways=128"]),
         Variant("256 tags", &["decoupled"], &["l1.sets=1", "l1.ways=128", "l1.decoupled.tag_ways=256"]),
@@ -136,7 +137,7 @@ fn tags() -> Vec<Variant> {
         Variant("threshold 3", &["decoupled"], &["l1.decoupled.threshold=3"]),
         Variant("threshold 4", &["decoupled"], &["l1.decoupled.threshold=4"]),
     ];
-    // In these variants, the reference count of a line includes its first request.
+    // On these machines, the reference count of a line includes the first request for the line.
     const SECOND: [Variant; 4] = [
         Variant("first counts, 1", &["decoupled"], &[FIRST_COUNTS, "l1.decoupled.threshold=1"]),
         Variant("first counts, 2", &["decoupled"], &[FIRST_COUNTS]),
@@ -146,7 +147,7 @@ fn tags() -> Vec<Variant> {
     ENTRIES.into_iter().chain(WAYS).chain(THRESHOLDS).chain(SECOND).collect()
 }
 
-/// Indices of some machines of [`tags`].
+/// Indices of some of the machines that [`tags`] returns.
 const TWO_A_LINE: usize = 1;
 const PLAIN: usize = 4;
 const EIGHT: usize = 5;
@@ -195,7 +196,7 @@ pub(in super::super) fn fig13(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Checks the best number of tags, and the number of tags per set.
+/// Checks which number of tags is best, and whether more tags per set help.
 fn of_tags(measured: &VariantResults) -> [ComparisonRow; 2] {
     let best = measured.best(&[0, 1, 2, 3]);
     let over = |entries: usize| format!("{:.3}", measured.mean(entries, TWO_A_LINE));
@@ -210,7 +211,7 @@ fn of_tags(measured: &VariantResults) -> [ComparisonRow; 2] {
     [number, ways.explain_failure(|| farther(measured))]
 }
 
-/// Explains why more tags per set do not help.
+/// Explains why more tags per set of the L1 do not help.
 fn farther(measured: &VariantResults) -> String {
     let evictions = |machine: usize| format_thousands(measured.of("PTF", machine).counters.totals().l1.evictions);
     format!(
@@ -221,7 +222,7 @@ fn farther(measured: &VariantResults) -> String {
     )
 }
 
-/// Checks which threshold is best.
+/// Checks which threshold for inserting a line into the L1 is best.
 fn of_thresholds(measured: &VariantResults) -> [ComparisonRow; 2] {
     let best = measured.best(&[8, 9, 10, 11]);
     let near = |app: usize| {
@@ -247,7 +248,7 @@ fn of_thresholds(measured: &VariantResults) -> [ComparisonRow; 2] {
     ]
 }
 
-/// Explains the hit rates of BH with the 64 KB L1s of Figure 14.
+/// Explains the hit rates of application BH with the 64 KB L1s of Figure 14.
 fn of_walks(measured: &VariantResults, nodes: usize) -> String {
     let [plain, decoupled] = [4, 5].map(|machine| hits(measured.of("BH", machine)));
     format!(
@@ -316,7 +317,7 @@ pub(in super::super) fn fig15(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Checks that the decoupled L1 gains over the plain L1; the paper states no amount.
+/// Checks that the decoupled L1 is faster than the plain L1. The paper does not state by how much.
 fn check_gain(place: &str, ours: f64) -> ComparisonRow {
     let least = Effect::RATIO.neutral + Effect::RATIO.none;
     let published = format!("a gain, here at least {least:.2}");

@@ -1,4 +1,4 @@
-//! li2015 Figure 11 and section 6.1 (e): loads that enter the L1, and contention for it.
+//! li2015 Figure 11 and section 6.1 (e): loads that do not bypass the L1, and contention for the L1.
 
 use std::path::Path;
 
@@ -21,13 +21,14 @@ use warpsieve::run::{Outcome, RunOptions, Verdict, ratio, run};
 /// Statistics of the loads that did not bypass the L1s.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct LoadStatistics {
-    /// Loads of lines that were referenced before, by the number of loads since the last reference.
+    /// Number of loads of lines that were referenced before, by reuse distance: the number of loads since the
+    /// last reference.
     distances: [u64; DISTANCES],
-    /// Number of distinct lines, summed over SMs and launches.
+    /// Number of distinct lines in each SM and launch, summed over SMs and launches.
     lines: u64,
 }
 
-/// Runs points with the golden models as checkers, which collect the statistics.
+/// Runs simulation points with the golden models enabled, which collect the statistics as they check the run.
 fn run_watched(desk: &Session, points: &[Point]) -> Result<Vec<LoadStatistics>, FigureError> {
     let options = RunOptions { check: true, ..RunOptions::default() };
     desk.runner.measure("watched", points, &|launch: &Path, resolved: &ResolvedMachine| {
@@ -56,7 +57,8 @@ pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
     let names = machines.map(|(name, ..)| name);
     let points: Vec<_> = machines.iter().map(|(_, designs, sets)| ptf.point(desk, designs, sets)).collect();
     let found = run_watched(desk, &points)?;
-    // Percentages refer to the reuses in the plain L1, so reuses by bypassing loads are missing.
+    // All percentages refer to the reuses in the plain L1. What is missing to 100 % are reuses by loads that
+    // bypass the L1.
     let all: u64 = found[0].distances.iter().sum();
     let of_all: Vec<_> = found.iter().map(|run| run.distances.map(|count| 100.0 * ratio(count, all))).collect();
     let own: Vec<_> = found.iter().map(|run| percentages(run.distances)).collect();
@@ -98,7 +100,8 @@ pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Returns the cycles in which the oldest request in the memory pipeline was stalled by a reservation fail.
+/// Returns the number of cycles in which a reservation fail stalled the oldest request in the memory
+/// pipeline.
 fn refused_cycles(run: &RunResult) -> u64 {
     of_l1s(run, |unit| unit.fails.iter().sum())
 }
@@ -107,19 +110,19 @@ fn count_misses(run: &RunResult) -> u64 {
     of_l1s(run, |unit| unit.misses)
 }
 
-/// Returns the stalled cycles, in percent of the cycles of the SMs that execute loads.
+/// Returns the cycles stalled by reservation fails, in percent of the cycles of the SMs that execute loads.
 fn stalled_percent(run: &RunResult) -> f64 {
     let loading = run.counters.l1.iter().filter(|unit| unit.accesses > 0).count() as u64;
     100.0 * ratio(refused_cycles(run), loading * run.counters.cycles)
 }
 
-/// Returns the change from `base` to `ours` in percent.
+/// Returns by how many percent `ours` differs from `base`.
 fn change(ours: u64, base: u64) -> f64 {
     100.0 * (ratio(ours, base) - 1.0)
 }
 
-/// Returns the changes from the plain L1 to a machine in percent, by application: footprint, stalled cycles,
-/// and misses.
+/// Returns three changes for each application, in percent, from the plain L1 to another machine: of the
+/// footprint, of the stalled cycles, and of the misses.
 fn changes(runs: &[Vec<RunResult>], watched: &[LoadStatistics], machine: usize) -> [Vec<f64>; 3] {
     let lines = watched.chunks(MACHINES).map(|of| change(of[machine].lines, of[0].lines)).collect();
     let [fails, misses] = [refused_cycles, count_misses]
@@ -127,8 +130,8 @@ fn changes(runs: &[Vec<RunResult>], watched: &[LoadStatistics], machine: usize) 
     [lines, fails, misses]
 }
 
-/// Number of machines: plain L1, decoupled L1, and decoupled L1 whose reference counts include the first
-/// request.
+/// Number of compared machines: plain L1, decoupled L1, and decoupled L1 whose reference counts include the
+/// first request.
 const MACHINES: usize = 3;
 
 pub(in super::super) fn contention(desk: &Session) -> Result<Page, FigureError> {

@@ -1,8 +1,8 @@
-//! Font of the pictures.
+//! Font of the texts in pictures.
 
 use ttf_parser::Face;
 
-/// Liberation Sans, whose letters are as wide as those of Arial and Helvetica.
+/// Font file of Liberation Sans. Its letters have the same widths as those of Arial and Helvetica.
 pub const FONT: &[u8] = include_bytes!("LiberationSans-Regular.ttf");
 
 /// Parses the built-in font.
@@ -10,7 +10,7 @@ pub fn face() -> Face<'static> {
     Face::parse(FONT, 0).expect("the font is built in")
 }
 
-/// Returns the width of a text, relative to the font size.
+/// Returns the width of a text as a multiple of the font size.
 pub fn ems(text: &str) -> f64 {
     let face = face();
     let advance = |letter| {
@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn widths_of_texts_are_those_of_the_font() {
-        // As in Arial, an `i` is 222 of 1,000 units wide, an `m` 833.
+        // As in Arial, the letter `i` is 222/1000 of the font size wide, and the letter `m` is 833/1000.
         assert!((ems("im") - 1.055).abs() < 0.01, "{}", ems("im"));
         assert_eq!(ems(""), 0.0);
     }

@@ -1,6 +1,7 @@
 //! # Pictures
 //! Vector picture of a physical size, written as SVG or PDF. Coordinates are in points (1/72 inch) from the
-//! upper left corner. Text widths come from a built-in font, so a picture has the same bytes on every host.
+//! upper left corner. Text widths come from a built-in font, so a picture has the same bytes on every
+//! computer.
 
 mod font;
 mod pdf;
@@ -8,23 +9,23 @@ mod svg;
 
 use plotters::style::{BLACK, RGBColor, WHITE};
 
-/// Coordinates of a point, in points.
+/// Horizontal and vertical coordinate of a position in a picture, in points (1/72 inch).
 pub(crate) type Point = (f64, f64);
 
-/// Width of a picture.
+/// Width of a picture: that of a column or page in print, or its natural width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Width {
     /// One column of a two-column page: 3.3 inches.
     Single,
-    /// Both columns of a page: 7 inches.
+    /// Both columns of a two-column page: 7 inches.
     Double,
-    /// Natural width of the content, for pages on a screen.
+    /// Natural width of the content, for pages that are read on a screen.
     #[default]
     Free,
 }
 
 impl Width {
-    /// Returns the width in points; `None` for the natural width.
+    /// Returns the width of the picture in points, or `None` if it has its natural width.
     pub(crate) const fn points(self) -> Option<f64> {
         match self {
             Self::Single => Some(3.3 * 72.0),
@@ -33,7 +34,7 @@ impl Width {
         }
     }
 
-    /// Returns the font size in points.
+    /// Returns the font size of the picture in points.
     pub(crate) const fn letters(self) -> f64 {
         match self {
             Self::Single => 7.0,
@@ -42,7 +43,7 @@ impl Width {
     }
 }
 
-/// Shapes on a white background, in drawing order.
+/// Vector picture: shapes on a white background, in the order in which they are drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
     size: Point,
@@ -51,7 +52,7 @@ pub struct Picture {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Shape {
-    /// Filled box from its upper left to its lower right corner.
+    /// Filled box, given by its upper left and lower right corners.
     Rect {
         from: Point,
         to: Point,
@@ -79,7 +80,7 @@ enum Shape {
     },
 }
 
-/// Part of a text that lies at the given point.
+/// Part of a text that is placed at the given position: start, middle or end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -87,26 +88,26 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// Style of a text.
+/// Style of a text: size, color, alignment and rotation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Label {
     /// Font size in points.
     pub size: f64,
     pub anchor: Anchor,
-    /// True if the text reads from bottom to top.
+    /// True if the text is rotated, so that it reads from bottom to top.
     pub is_upright: bool,
     pub colour: RGBColor,
 }
 
-/// Hatch lines in a filled box, which distinguish series without color.
+/// Hatch lines on a filled box. They distinguish series without color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hatch {
     pub lines: Lines,
-    /// True if the lines are white, false if they are black.
+    /// True if the hatch lines are white; false if they are black.
     pub is_white: bool,
 }
 
-/// Directions of the lines of a hatch.
+/// Directions of the lines in a hatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lines {
     pub rising: bool,
@@ -115,11 +116,11 @@ pub(crate) struct Lines {
     pub upright: bool,
 }
 
-/// Distance between the lines of a hatch, in points.
+/// Distance between neighboring lines of a hatch, in points.
 const PITCH: f64 = 3.2;
-/// Width of the lines of a hatch, in points.
+/// Thickness of the lines of a hatch, in points.
 const STROKE: f64 = 0.45;
-/// Distance from the center of a text to its baseline, relative to the font size.
+/// Distance from the vertical center of a text down to its baseline, as a multiple of the font size.
 const FOOT: f64 = 0.36;
 
 impl Label {
@@ -146,7 +147,7 @@ impl Picture {
         svg::svg(self)
     }
 
-    /// Returns the picture as PDF, with the glyphs that it needs embedded.
+    /// Returns the picture as PDF. The shapes of the letters that it uses are embedded in the file.
     #[must_use]
     pub fn pdf(&self) -> Vec<u8> {
         pdf::pdf(self)
@@ -160,7 +161,7 @@ impl Picture {
         self.shapes.push(Shape::Rect { from, to, colour, hatch });
     }
 
-    /// Adds a polyline through the given points.
+    /// Adds a line through the given positions.
     pub(crate) fn line(&mut self, places: &[Point], width: f64, colour: RGBColor) {
         if !places.is_empty() {
             self.shapes.push(Shape::Line { places: places.into(), width, colour });
@@ -175,7 +176,7 @@ impl Picture {
         self.shapes.push(Shape::Circle { at, radius, colour });
     }
 
-    /// Adds a text that is centered vertically at `at`; an upright text is centered horizontally there.
+    /// Adds a text whose vertical center is at `at`. A rotated text has its horizontal center there.
     pub(crate) fn text(&mut self, text: &str, at: Point, label: Label) {
         if !text.is_empty() {
             self.shapes.push(Shape::Text { text: text.to_owned(), at, label });
@@ -183,13 +184,13 @@ impl Picture {
     }
 }
 
-/// Returns the baseline position of a text, at the horizontal anchor.
+/// Returns the position of a text's baseline. Its horizontal coordinate is that of the text's anchor.
 fn foot(at: Point, label: &Label) -> Point {
     let down = FOOT * label.size;
     if label.is_upright { (at.0 + down, at.1) } else { (at.0, at.1 + down) }
 }
 
-/// Returns the hatch lines, clipped to a box.
+/// Returns the lines of a hatch, cut off at the edges of a box.
 fn hatch_lines((left, top): Point, (right, bottom): Point, lines: Lines) -> Vec<(Point, Point)> {
     let steps = |from: f64, to: f64, by: f64| {
         let first = (from / by).ceil();
@@ -215,7 +216,7 @@ fn hatch_lines((left, top): Point, (right, bottom): Point, lines: Lines) -> Vec<
         found.extend(steps(top, bottom, PITCH).map(|y| ((left, y), (right, y))));
     }
     if lines.upright {
-        // A box narrower than the pitch gets one line in its center.
+        // A box that is narrower than the distance of hatch lines gets one line in its center.
         let count = ((right - left) / PITCH).round().max(1.0);
         let places = (0..count as u32).map(|at| left + (f64::from(at) + 0.5) * (right - left) / count);
         found.extend(places.map(|x| ((x, top), (x, bottom))));
@@ -223,18 +224,18 @@ fn hatch_lines((left, top): Point, (right, bottom): Point, lines: Lines) -> Vec<
     found
 }
 
-/// Returns the width of a text in points.
+/// Returns the width of a text in points, as computed from the built-in font.
 pub(crate) fn width_of(text: &str, size: f64) -> f64 {
     size * font::ems(text)
 }
 
-/// Returns the width to reserve for a text, because screens may substitute a wider font for the one of
-/// [`width_of`].
+/// Returns the width to reserve for a text, in points. It is larger than [`width_of`] computes, because a
+/// screen may use a wider font.
 pub(crate) fn reserved_width(text: &str, size: f64) -> f64 {
     1.15 * width_of(text, size)
 }
 
-/// Returns the text, shortened in the middle if it is wider than `width` points.
+/// Returns the text. If it is wider than `width` points, its middle is left out.
 pub(crate) fn shorten_to_width(text: &str, size: f64, width: f64) -> String {
     if width_of(text, size) <= width {
         return text.to_owned();
@@ -254,7 +255,8 @@ pub(crate) mod tests {
 
     pub(crate) const RISING: Lines = Lines { rising: true, falling: false, level: false, upright: false };
 
-    /// Creates a picture of column width with a hatched box, one of each other shape, and two texts.
+    /// Creates a picture of column width that contains a hatched box, one of each other kind of shape, and
+    /// two texts.
     pub(crate) fn picture() -> Picture {
         let mut picture = Picture::new((237.6, 144.0));
         let hatch = Some(Hatch { lines: RISING, is_white: true });

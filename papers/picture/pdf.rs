@@ -1,4 +1,4 @@
-//! Pictures as PDF. The glyphs that a picture needs are embedded, as publishers require.
+//! Pictures as PDF. The shapes of the letters that a picture uses are embedded, as publishers require.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,22 @@ use super::font::{FONT, face};
 use super::{Anchor, Label, Picture, Point, STROKE, Shape, foot, hatch_lines, width_of};
 
 const FONT_NAME: Name<'static> = Name(b"F");
-/// Name of the embedded font. PDF requires a prefix of six letters for the name of a font subset.
+/// Name of the embedded font. PDF requires a prefix of six letters if only some letters of a font are
+/// embedded.
 const BASE_FONT: Name<'static> = Name(b"WARPSV+LiberationSans");
 const SYSTEM: SystemInfo<'static> = SystemInfo { registry: Str(b"Adobe"), ordering: Str(b"Identity"), supplement: 0 };
-/// Compression level, from 0 to 10.
+/// Compression level of the PDF content, from 0 (none) to 10.
 const EFFORT: u8 = 6;
-/// Distance from the end of a quarter circle to its Bezier control point, relative to the radius.
+/// Distance of a Bezier control point from the end of the quarter circle that it draws, as a fraction of the
+/// radius.
 const ROUND: f64 = 0.552_284_75;
 
-/// Page content, with the glyphs that it uses.
+/// Content of the PDF page under construction, with the letters that it uses.
 struct Drawing {
     content: Content,
     height: f64,
     glyphs: GlyphRemapper,
-    /// Letters, keyed by their glyph numbers in the subset.
+    /// Letters that the picture uses, by the number that each has in the embedded part of the font.
     letters: BTreeMap<u16, char>,
 }
 
@@ -80,7 +82,8 @@ fn rgb(RGBColor(red, green, blue): RGBColor) -> [f32; 3] {
 }
 
 impl Drawing {
-    /// Converts a point to PDF coordinates, whose origin is the lower left corner.
+    /// Converts a position in the picture to PDF coordinates, which have their origin in the lower left
+    /// corner.
     fn place(&self, (x, y): Point) -> [f32; 2] {
         [x as f32, (self.height - y) as f32]
     }
@@ -145,7 +148,7 @@ impl Drawing {
         let around = |across: f64, down: f64| self.place((x + radius * across, y + radius * down));
         let start = around(1.0, 0.0);
         let quarters = [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)].map(|(across, down): Point| {
-            // The next quarter is rotated by 90 degrees.
+            // The next quarter of the circle is this quarter, rotated by 90 degrees.
             let (to_across, to_down) = (-down, across);
             [
                 around(across + ROUND * to_across, down + ROUND * to_down),
@@ -164,7 +167,7 @@ impl Drawing {
         let face = face();
         let mut shown = Vec::new();
         for letter in text.chars() {
-            // A letter that the font lacks is drawn as the font's placeholder box.
+            // A letter that is missing in the font is drawn as the font's box for missing letters.
             let glyph = self.glyphs.remap(face.glyph_index(letter).unwrap_or_default().0);
             self.letters.insert(glyph, letter);
             shown.extend(glyph.to_be_bytes());
@@ -197,7 +200,8 @@ mod tests {
         assert!(text.starts_with("%PDF-") && text.trim_end().ends_with("%%EOF"), "{text}");
         assert!(text.contains("/MediaBox [0 0 237.6 144]"), "{text}");
         assert!(text.contains("+LiberationSans") && text.contains("/FontFile2"), "{text}");
-        // Each distinct letter is embedded once: `speed-up <1>IPC` has 13 distinct letters.
+        // Each letter is embedded once, even if it occurs several times. The text `speed-up <1>IPC` has 13
+        // different letters.
         assert!(text.contains("13 beginbfchar"), "{text}");
         assert!(page.len() < 40_000, "{} bytes", page.len());
         assert_eq!(page, picture().pdf());

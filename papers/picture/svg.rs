@@ -1,4 +1,4 @@
-//! Pictures as SVG.
+//! Pictures as SVG, which the library plotters writes.
 
 use std::fmt::Write as _;
 
@@ -9,15 +9,18 @@ use warpsieve::config::fnv1a;
 
 use super::{Anchor, Hatch, Label, Lines, PITCH, Picture, Point, STROKE, Shape, foot};
 
-/// SVG units per point. Plotters only supports integer coordinates, so the unit is small.
+/// Number of SVG units per point. The library plotters supports only integer coordinates, so the unit is
+/// small.
 const UNITS: f64 = 20.0;
-/// Divisor that plotters applies to font sizes.
+/// Number by which the library plotters divides font sizes.
 const PLOTTERS_SCALE: f64 = 1.24;
-/// Distance by which plotters moves the baseline below the given point, relative to the font size.
+/// Distance by which the library plotters moves the baseline of a text below the given position, as a
+/// multiple of the font size.
 const PLOTTERS_FOOT: f64 = 0.25;
-/// Font whose widths are used, then fonts of equal width, then any sans-serif font.
+/// Fonts in order of preference: the font whose widths are used, then fonts with the same widths, then any
+/// sans-serif font.
 const FONTS: &str = "Liberation Sans, Arial, Helvetica, sans-serif";
-/// Panic message for drawing errors, which cannot occur because the target is a string.
+/// Panic message for drawing errors. They cannot occur, because the picture is written to a string.
 const DRAWN: &str = "text grows as it must";
 
 fn units((x, y): Point) -> (i32, i32) {
@@ -83,15 +86,16 @@ fn draw<'b>(area: &Area<'b>, shape: &Shape, hatches: &mut Vec<Hatch>) -> Result<
     }
 }
 
-/// Returns a reserved color that no picture uses. Plotters supports solid fills only, so [`with_hatches`]
-/// later replaces the reserved color by a hatch.
+/// Returns a color that stands for a hatch and that no picture uses. The library plotters can fill only with
+/// a single color, so [`with_hatches`] later replaces this color by the hatch.
 fn stand_in(number: usize) -> RGBColor {
     RGBColor(1, 2, number as u8)
 }
 
-/// Adds the definitions of the hatches, and fills the boxes in the reserved colors with them.
+/// Adds the definitions of the hatches to the SVG text, and fills the boxes that have stand-in colors with
+/// these hatches.
 fn with_hatches(mut text: String, hatches: &[Hatch]) -> String {
-    // A page may contain several pictures, and names must be unique on the page.
+    // A page may contain several pictures, so the names of hatches must be unique on the page.
     let digest = fnv1a(text.as_bytes()) as u32;
     let mut defined = String::new();
     for (number, hatch) in hatches.iter().enumerate() {
@@ -99,8 +103,8 @@ fn with_hatches(mut text: String, hatches: &[Hatch]) -> String {
         let Hatch { lines: Lines { rising, falling, level, upright }, is_white } = *hatch;
         let side = if rising || falling { std::f64::consts::SQRT_2 * PITCH } else { PITCH } * UNITS;
         let half = side / 2.0;
-        // Coordinates beyond the tile. A hatch has a diagonal and short lines through the other two corners,
-        // so neighboring tiles join without gaps.
+        // Lines extend beyond the edge of the tile. Besides its diagonal, a tile has short lines through the
+        // other two corners, so that neighboring tiles join without gaps.
         let (before, behind) = (-half, side + half);
         let paths = [
             (
@@ -153,7 +157,7 @@ mod tests {
         let [name] = names[..] else { panic!("{svg}") };
         assert_eq!(svg.matches(&format!("fill=\"url(#{name})\"")).count(), 2, "{svg}");
         assert!(svg.contains("\nspeed-up &lt;1&gt;\n"), "{svg}");
-        // Another picture on the same page uses another name for its hatch.
+        // A different picture on the same page uses different names for its hatches.
         picture.circle((1.0, 1.0), 1.0, plotters::style::BLACK);
         assert!(!picture.svg().contains(name));
         picture.shapes.truncate(1);

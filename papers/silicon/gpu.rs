@@ -1,5 +1,5 @@
-//! Measurements on a GPU, read from the tables in `machines/silicon/data` that `machines/silicon/run.sh`
-//! produced.
+//! Measurements on a real GPU. They are read from the tables in `machines/silicon/data`, which the script
+//! `machines/silicon/run.sh` wrote.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,38 +8,41 @@ use csv::StringRecord;
 use input::read_text;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
-/// Measurements of one launch file on a GPU.
+/// Measurements of all kernel launches of one launch file on a GPU.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GpuMeasurement {
-    /// Number of launches.
+    /// Number of kernel launches in the launch file.
     pub launches: u32,
-    /// Core cycles of all launches, minus the time of an empty launch.
+    /// Core cycles of all launches. The time of an empty launch is subtracted from each, unless the cycles
+    /// come from the profiler.
     pub cycles: f64,
-    /// Profiler counters; `None` if the profiler did not run.
+    /// Counters of the profiler Nsight Compute; `None` if the profiler did not run.
     pub counted: Option<ProfilerCounters>,
 }
 
-/// Nsight Compute counters, summed over all launches of a file.
+/// Counters of the profiler Nsight Compute, summed over all launches of a launch file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProfilerCounters {
-    /// Sectors that global loads looked up in the L1s, and the sectors among them that hit.
+    /// Number of sectors that global loads looked up in the L1s, and number of these sectors that hit.
     pub l1: [f64; 2],
-    /// Sectors that loads of the L1s looked up in the L2, and the sectors among them that hit.
+    /// Number of sectors that loads of the L1s looked up in the L2, and number of these sectors that hit.
     pub l2: [f64; 2],
-    /// Bytes read from DRAM.
+    /// Number of bytes read from DRAM.
     pub dram_read: f64,
-    /// Number of warp instructions. On the GPU these are SASS, on our machine lowered PTX.
+    /// Number of executed warp instructions. On the GPU, they are SASS instructions; on our machine, PTX
+    /// instructions after lowering.
     pub instructions: f64,
 }
 
-/// CSV table with named columns.
+/// Table from a CSV file, with a name for each column.
 struct Table {
     head: StringRecord,
     rows: Vec<StringRecord>,
 }
 
 impl Table {
-    /// Reads a CSV file. In a file of the profiler, lines that do not belong to the table are skipped.
+    /// Reads a CSV file. In a file that the profiler wrote, lines that do not belong to the table are
+    /// skipped.
     fn read(path: &Path, is_of_profiler: bool) -> Result<Self, Report> {
         let text = read_text(path).into_diagnostic().wrap_err_with(|| path.display().to_string())?;
         let lines = text.lines().filter(|line| !is_of_profiler || line.starts_with('"'));
@@ -48,14 +51,14 @@ impl Table {
         let head = reader.headers().into_diagnostic().wrap_err_with(|| path.display().to_string())?.clone();
         let rows = reader.into_records().collect::<Result<Vec<_>, _>>();
         let mut rows = rows.into_diagnostic().wrap_err_with(|| path.display().to_string())?;
-        // In a file of the profiler, the row below the headings contains units, so it is removed.
+        // In a file that the profiler wrote, the row after the headings has only units, so it is removed.
         if is_of_profiler && !rows.is_empty() {
             rows.remove(0);
         }
         Ok(Self { head, rows })
     }
 
-    /// Returns a number from a cell that must not be empty.
+    /// Returns the number in a cell. An empty cell is an error.
     fn require(&self, row: &StringRecord, column: &str) -> Result<f64, Report> {
         self.number(row, column)?.ok_or_else(|| miette!("no `{column}` in a row of a table of `machines/silicon/data`"))
     }
@@ -66,7 +69,8 @@ impl Table {
             .ok_or_else(|| miette!("no column `{column}` in a table of `machines/silicon/data`"))
     }
 
-    /// Returns a number, which may have commas between its digits; `None` if the cell is empty.
+    /// Returns the number in a cell, which may have commas between its digits. Returns `None` if the cell is
+    /// empty.
     fn number(&self, row: &StringRecord, column: &str) -> Result<Option<f64>, Report> {
         let text = self.text(row, column)?.replace(',', "");
         if text.is_empty() {
@@ -78,10 +82,10 @@ impl Table {
     }
 }
 
-/// Launch files that the profiler skipped because they have hundreds of launches.
+/// Launch files that were not profiled, because they have hundreds of launches.
 const UNPROFILED: [&str; 7] = ["gaussian", "gramschmidt", "lud", "myocyte", "nw", "tensor-hmma", "tensor-wmma"];
 
-/// Returns the measurements of every launch file that ran on the GPU, by name.
+/// Returns the measurements of every launch file that ran on the GPU, by the name of the launch file.
 ///
 /// # Errors
 /// If a table is missing or lacks an expected column.
@@ -102,8 +106,8 @@ pub(super) fn read_measurements(folder: &Path) -> Result<BTreeMap<String, GpuMea
         let found = files.entry(file.to_owned()).or_default();
         found.launches += 1;
         let of_profiler = |column: &str| counters.map_or(Ok(None), |row| profiled.number(row, column));
-        // If the driver lost the activity records, the profiler's count of the busiest SM's active cycles is
-        // used.
+        // The time comes from the driver's activity records. If they are missing, the profiler's number of
+        // active cycles of the busiest SM is used instead.
         let cycles = match launches.number(row, "cupti_ns_min")? {
             Some(ns) => Some((ns - floor_ns) * megahertz / 1000.0),
             None => of_profiler("sm__cycles_active.max")?,
@@ -119,7 +123,8 @@ pub(super) fn read_measurements(folder: &Path) -> Result<BTreeMap<String, GpuMea
         let count = |column: &str| profiled.require(counters, column);
         counted.l1[0] += count("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum")?;
         counted.l1[1] += count("l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum")?;
-        // Stores are assumed to hit in the L2, so subtracting them from lookups and hits leaves the loads.
+        // The counters of the L2 include stores. Stores are assumed to hit in the L2, so they are subtracted
+        // from lookups and from hits, which leaves the loads.
         let stores = count("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum")?;
         counted.l2[0] += (count("lts__t_sectors_srcunit_tex.sum")? - stores).max(0.0);
         counted.l2[1] += (count("lts__t_sectors_srcunit_tex_lookup_hit.sum")? - stores).max(0.0);
@@ -144,7 +149,7 @@ mod tests {
         assert!(files.values().all(|file| file.cycles.is_finite() && file.cycles > 0.0));
         let vadd = &files["vadd"];
         let counted = vadd.counted.unwrap();
-        // The kernel reads two vectors of 262,144 words, and nothing twice.
+        // The kernel reads two vectors of 262,144 words of 4 bytes, and reads no word twice.
         assert_eq!((vadd.launches, counted.l1), (1, [65_536.0, 0.0]));
         assert!((counted.dram_read / 2_097_152.0 - 1.0).abs() < 0.01, "{counted:?}");
         assert!(counted.l2[1] / counted.l2[0] < 0.01, "{counted:?}");

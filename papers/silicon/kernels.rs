@@ -1,4 +1,4 @@
-//! Kernels of the suite on our machine and on a GPU: cycles, hit rates and DRAM traffic.
+//! Kernels of the suite on our machine and on a real GPU: cycles, hit rates and DRAM traffic.
 
 use miette::miette;
 use rtl::dram::counts::Counts;
@@ -15,18 +15,19 @@ use crate::runs::{Point, resolve_config};
 use crate::scatter::{Dot, Scatter};
 use crate::{FigureError, Session};
 
-/// Our machine, which models the GPU.
+/// Name of our machine that models the GPU.
 const MACHINE: &str = "hopper";
-/// Data folder of the GPU.
+/// Name of the folder with the measurements on the GPU.
 const GPU: &str = "h100-sxm";
-/// Prefix of the matrix multiplication kernels, which need a machine with tensor cores.
+/// Prefix of the names of the matrix multiplication kernels that need a machine with tensor cores.
 const TENSOR: &str = "tensor-";
-/// Number of GPU cycles in ten microseconds. Shorter kernels spend most of their time on the launch itself.
+/// Number of GPU core cycles in ten microseconds. A kernel that takes fewer cycles spends most of its time on
+/// the launch itself.
 const LONG: f64 = 19_800.0;
-/// Relative difference of cycles above which a kernel is listed.
+/// Relative difference between the cycles of our machine and of the GPU above which a kernel is listed.
 const FAR: f64 = 0.2;
-/// Number of kernels in quick mode: those with the fewest GPU cycles. Small problem sizes were not measured
-/// on the GPU.
+/// Number of kernels that run in quick mode: those with the fewest cycles on the GPU. Small problem sizes,
+/// which quick mode usually has, were not measured on the GPU.
 const QUICK: usize = 6;
 
 const ABOUT: &str = "The same launch files run from cold caches on an H100 SXM (`machines/silicon/data/h100-sxm`, measured by
@@ -41,7 +42,7 @@ struct Pair {
     ours: Ours,
 }
 
-/// Results on our machine.
+/// Cycles and counters of a launch file on our machine.
 #[derive(Clone, Copy)]
 struct Ours {
     cycles: f64,
@@ -63,7 +64,8 @@ impl Ours {
     }
 }
 
-/// Returns the hit rate in percent, from lookups and hits; `None` if there are no lookups.
+/// Returns the hit rate in percent, given the number of lookups and of hits. Returns `None` if there are no
+/// lookups.
 fn percent([all, had]: [f64; 2]) -> Option<f64> {
     (all > 0.0).then(|| 100.0 * had / all)
 }
@@ -141,7 +143,7 @@ on an H200: the lines in the fullest of four tag banks or the words in the fulle
     Ok(page)
 }
 
-/// Formats the table row of a launch file.
+/// Formats the row of a launch file in the table.
 fn cells(pair: &Pair) -> Vec<String> {
     let Pair { name, gpu, ours } = pair;
     let ratio = format!("{:.2}", ours.cycles / gpu.cycles);
@@ -158,7 +160,7 @@ fn cells(pair: &Pair) -> Vec<String> {
     start.chain(both(|counted| counted.l1)).chain(both(|counted| counted.l2)).chain(dram).collect()
 }
 
-/// Describes the mean difference of the hit rates.
+/// Describes by how much our hit rates differ from those of the GPU on average.
 fn hits(pairs: &[Pair]) -> Option<String> {
     let off = |of: fn(&ProfilerCounters) -> [f64; 2]| {
         let points = pairs.iter().filter_map(|pair| {
@@ -174,7 +176,7 @@ counts sectors, in the L2 only those of loads. Our machine counts a pending hit,
     ))
 }
 
-/// Lists the kernels whose cycles differ by more than [`FAR`].
+/// Lists the kernels whose cycles on our machine and on the GPU differ by more than [`FAR`].
 fn far(pairs: &[Pair]) -> String {
     let off = pairs.iter().map(|pair| (pair, pair.ours.cycles / pair.gpu.cycles - 1.0));
     let mut far: Vec<_> = off.filter(|(_, off)| off.abs() > FAR).collect();

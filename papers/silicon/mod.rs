@@ -5,7 +5,7 @@ mod kernels;
 
 use crate::Figure;
 
-/// Figures that compare with real GPUs.
+/// List of the figures that compare our machines with real GPUs.
 pub(super) const FIGURES: &[Figure] = &[Figure {
     name: "silicon/kernels",
     description: "Cycles, hit rates and DRAM traffic of the suite, compared with an H100",

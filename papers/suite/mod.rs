@@ -1,5 +1,5 @@
-//! Results of all kernels of the suite: on the clocked machine, and on untimed caches next to reference
-//! figures.
+//! Results of all kernels of the suite on the clocked machine and on caches without timing. The latter are
+//! shown next to reference results.
 
 mod page;
 mod reference;
@@ -21,18 +21,18 @@ use warpsieve::kernels::name_of;
 use warpsieve::run::l2;
 use warpsieve::run::{profile, ratio};
 
-/// Figure about the suite.
+/// List with the figure about the suite of kernels.
 pub(super) const FIGURES: &[Figure] = &[Figure {
     name: "suite",
     description: "All kernels: statistics of the machine, and caches without timing compared with reference figures",
     draw: suite,
 }];
 
-/// Launch file to measure.
+/// Launch file to measure, with the models that run it.
 struct Job<'a> {
     kernel: String,
     path: PathBuf,
-    /// True if the clocked machine runs the file too.
+    /// True if the clocked machine runs the launch file, in addition to the caches without timing.
     is_clocked: bool,
     reference: Option<&'a Reference>,
 }
@@ -46,29 +46,30 @@ struct Row<'a> {
     reference: Option<&'a Reference>,
 }
 
-/// Loads and cache accesses on untimed caches.
+/// Loads and cache accesses of a launch file on caches without timing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct UntimedResults {
     warp_instructions: u64,
-    /// Number of warp instructions that load.
+    /// Number of load instructions that warps executed.
     loads: u64,
-    /// Number of lines that loads request.
+    /// Number of lines that all loads requested.
     lines: u64,
-    /// Maximum number of lines that one load requests.
+    /// Maximum number of lines that one load of a warp requested.
     most: u64,
     l1_hits: u64,
     l2_accesses: u64,
     l2_hits: u64,
 }
 
-/// Results on the clocked machine. Rates are fractions of 1, and `None` without accesses.
+/// Results of a launch file on the clocked machine. Rates are fractions from 0 to 1, and `None` if there are
+/// no accesses.
 struct ClockedResults {
     cycles: u64,
     ipc: f64,
     warp_instructions: u64,
-    /// Hit rate of loads in the L1, including hits on pending lines.
+    /// Hit rate of loads in the L1. Hits on lines in flight count as hits.
     l1: Option<f64>,
-    /// Hit rate of loads, stores and atomics in the L2, including hits on pending lines.
+    /// Hit rate of loads, stores and atomic operations in the L2. Hits on lines in flight count as hits.
     l2: Option<f64>,
     shares: Vec<(StallReason, f64)>,
     check: &'static str,
@@ -98,8 +99,9 @@ pub(super) fn suite(desk: &Session) -> Result<Page, FigureError> {
     Ok(Page { name: Page::name("suite", desk.is_quick), markdown, csv: page::csv(&rows)?, ..Page::default() })
 }
 
-/// Returns the jobs: the main size of every kernel on both models, and other sizes that have a reference on
-/// untimed caches only. Quick mode has no references.
+/// Returns the launch files to measure. Each kernel's main problem size runs on both models. Other sizes run
+/// only on caches without timing, and only if they have a reference result. In quick mode, there are no
+/// reference results.
 fn jobs<'a>(desk: &Session, references: &'a [Reference]) -> Result<Vec<Job<'a>>, Report> {
     let mut jobs = Vec::new();
     for (kernel, path) in desk.suite()? {

@@ -1,4 +1,4 @@
-//! Page about the suite, as Markdown and CSV.
+//! Results page about the suite of kernels, as Markdown and CSV.
 
 use miette::{IntoDiagnostic, Report};
 use rtl::sm::StallReason;
@@ -8,19 +8,22 @@ use crate::page::table;
 use warpsieve::run::ratio;
 use warpsieve::text::format_thousands;
 
-/// Factor above which instruction counts, or numbers of lines per load, count as different.
+/// Ratio of our value to the reference above which they count as different. It applies to instruction counts
+/// and to numbers of lines per load.
 const FACTOR: f64 = 1.5;
-/// Difference in percentage points above which hit rates count as different.
+/// Difference between our hit rate and the reference, in percentage points, above which they count as
+/// different.
 const POINTS: f64 = 15.0;
-/// Number of stall reasons that the table names for each kernel.
+/// Number of stall reasons that the table gives for each kernel: the most frequent ones.
 const REASONS: usize = 3;
 
-/// Pair of our value and the reference, if there is one.
+/// Value of ours with the reference value, if there is one.
 struct Pair {
     what: &'static str,
     ours: Option<f64>,
     theirs: Option<f64>,
-    /// True if a factor, rather than a difference in percentage points, decides whether the values differ.
+    /// True if the ratio of the two values decides whether they count as different. False if their difference
+    /// in percentage points decides.
     by_factor: bool,
 }
 
@@ -45,7 +48,7 @@ impl Row<'_> {
         ]
     }
 
-    /// Describes the values that differ from the reference.
+    /// Describes which of our values differ from the reference values.
     fn differences(&self) -> Vec<String> {
         let mut found = Vec::new();
         for Pair { what, ours, theirs, by_factor } in self.pairs() {
@@ -60,8 +63,8 @@ impl Row<'_> {
         found
     }
 
-    /// Formats our value and the reference for each quantity. Lines per load are given as average and
-    /// maximum.
+    /// Formats, for each quantity, our value and the reference value. For lines per load, there is an average
+    /// and a maximum.
     fn untimed_cells(&self) -> Vec<String> {
         let [instructions, average, most, l1, l2] = self.pairs();
         let count = |number: Option<f64>| number.map_or("-".to_owned(), |number| format_thousands(number as u64));
@@ -175,7 +178,8 @@ pub(super) fn csv(rows: &[Row<'_>]) -> Result<String, Report> {
         head.extend([format!("untimed_{what}"), format!("reference_{what}")]);
     }
     head.extend(["cycles", "ipc", "warp_instructions", "l1_percent", "l2_percent", "check"].map(str::to_owned));
-    // No machine of the suite has an instruction cache, so there are no fetch misses.
+    // Without an instruction cache, instruction fetches never miss, and no machine of the suite has one. The
+    // column for this stall reason is therefore left out.
     let reasons = StallReason::ALL.iter().filter(|reason| **reason != StallReason::FetchMiss);
     head.extend(reasons.map(|reason| format!("{}_percent", reason.name())));
     writer.write_record(&head).into_diagnostic()?;

@@ -1,30 +1,31 @@
-//! Reference values, read from `suite.csv` in the kernels folder.
+//! Reference results, read from the file `suite.csv` in the folder of the kernels.
 
 use std::path::Path;
 
 use miette::{Context, IntoDiagnostic, Report};
 use serde::Deserialize;
 
-/// Results that other sources of a kernel gave on untimed caches. A value is `None` if they do not state it.
+/// Results for caches without timing from other sources than this simulator. A value is `None` if the source
+/// does not state it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Reference {
-    /// Folder of our kernel.
+    /// Name of the folder of our kernel.
     pub kernel: String,
-    /// Our launch file of the most similar size.
+    /// Name of our launch file with the most similar problem size.
     pub launch: String,
-    /// Problem size of the reference.
+    /// Problem size for which the reference results were obtained.
     pub size: String,
     pub warp_instructions: Option<u64>,
-    /// Average number of lines per load.
+    /// Average number of lines that a load of a warp requests.
     pub average: Option<f64>,
-    /// Maximum number of lines of one load.
+    /// Maximum number of lines that one load of a warp requests.
     pub most: Option<u64>,
-    /// Hit rate in the L1 in percent.
+    /// Hit rate in the L1, in percent.
     pub l1: Option<f64>,
     /// Hit rate in the L2 in percent.
     pub l2: Option<f64>,
-    /// Reason why the values differ; empty if they agree or the reason is unknown.
+    /// Reason why our results differ from the reference; empty if they agree or the reason is unknown.
     pub why: String,
 }
 

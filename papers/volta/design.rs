@@ -1,33 +1,34 @@
-//! Designs to compare, and which of them compose with a machine.
+//! Designs whose effect on the V100 is evaluated, and checks of which designs a machine supports.
 
 use super::{FERMI, VOLTA};
 use crate::runs::resolve_config;
 use warpsieve::config::designs;
 
-/// Design of a paper, or a combination of designs.
+/// Design of a paper, or a combination of designs, to evaluate.
 #[derive(Debug)]
 pub(super) struct Design {
-    /// Name on the page.
+    /// Name of the design or combination on the results page.
     pub name: &'static str,
     pub parts: &'static [&'static str],
-    /// Paper of the design; empty for combinations.
+    /// Name of the paper that proposes the design; empty for a combination.
     pub paper: &'static str,
-    /// Additional settings on [`VOLTA`], which depend on the size of its L1.
+    /// Additional settings for the machine [`VOLTA`], which depend on the size of its L1.
     pub on_volta: &'static [&'static str],
 }
 
-/// Name of the unmodified machine, with which all designs are compared.
+/// Name of the machine without a design, with which all designs are compared.
 pub(super) const BASELINE: &str = "baseline";
-/// Name of candel2018's L2 with transient line states, without an FRC.
+/// Name of the design with candel2018's L2, whose lines have transient states, but without its Fetch and
+/// Replacement Cache (FRC).
 pub(super) const TRANSIENT: &str = "transient";
-/// Name of candel2018's L2 with an FRC.
+/// Name of the design with candel2018's L2 and its Fetch and Replacement Cache (FRC).
 pub(super) const FRC: &str = "frc";
 
-/// Name of the unmodified machine whose L1 looks up only one line per cycle. It shows how much designs lose
-/// by this restriction alone.
+/// Name of the machine without a design whose L1 looks up only one line per cycle. It shows how much
+/// performance designs lose by this restriction alone.
 pub(super) const ONE_LOOKUP: &str = "one lookup";
 
-/// Setting that gives the L1 twice as many tags as lines, as in li2015.
+/// Setting that gives the L1 of [`VOLTA`] twice as many tags as lines, as in li2015.
 pub(super) const TAGS: &[&str] = &["l1.decoupled.tag_ways=512"];
 
 const fn design(name: &'static str, parts: &'static [&'static str], paper: &'static str) -> Design {
@@ -38,7 +39,7 @@ const fn with_tags(name: &'static str, parts: &'static [&'static str], paper: &'
     Design { name, parts, paper, on_volta: TAGS }
 }
 
-/// Baseline, designs of the papers, and combinations of designs that act in different places.
+/// Baseline, designs of the papers, and combinations of designs that change different parts of the machine.
 pub(super) const DESIGNS: [Design; 13] = [
     design(BASELINE, &[], ""),
     Design { name: ONE_LOOKUP, parts: &[], paper: "", on_volta: &["l1.lookups=1"] },
@@ -56,26 +57,27 @@ pub(super) const DESIGNS: [Design; 13] = [
 ];
 
 impl Design {
-    /// Returns the number of lines that the L1 looks up per cycle.
+    /// Returns the number of lines that the L1 looks up per cycle with this design.
     pub fn lookups(&self, machine: &str) -> u32 {
-        // The comparison omits designs that do not compose with the machine.
+        // The result 0 stands for a machine that does not support the design. Such designs are left out of
+        // the comparison.
         resolve_config(machine, self.parts, self.sets(machine)).map_or(0, |resolved| resolved.config.l1.lookups)
     }
 
-    /// Returns the additional settings of the design on a machine.
+    /// Returns the additional settings of the design on the given machine.
     pub fn sets(&self, machine: &str) -> &'static [&'static str] {
         if machine == VOLTA { self.on_volta } else { &[] }
     }
 }
 
-/// Returns the designs that compose with both machines.
+/// Returns the designs that both machines support.
 pub(super) fn find_composing() -> Vec<&'static Design> {
     let taken = |design: &&Design| [VOLTA, FERMI].iter().all(|machine| refusal(machine, design.parts).is_none());
     DESIGNS.iter().filter(taken).collect()
 }
 
-/// Returns the designs that [`VOLTA`] rejects, each with the reason. The candidates are all existing designs
-/// and the combinations of [`DESIGNS`].
+/// Returns the designs that [`VOLTA`] does not support, each with the reason. All existing designs are tried,
+/// and all combinations in [`DESIGNS`].
 pub(super) fn find_refused() -> Vec<(String, String)> {
     let alone = designs().iter().map(|design| (design.name.to_owned(), refusal(VOLTA, &[design.name])));
     let together = DESIGNS.iter().filter(|design| design.parts.len() > 1);
@@ -83,7 +85,7 @@ pub(super) fn find_refused() -> Vec<(String, String)> {
     alone.chain(together).filter_map(|(name, why)| Some((name, why?))).collect()
 }
 
-/// Returns the reason why designs do not compose with a machine; `None` if they do.
+/// Returns the reason why a machine does not support a combination of designs; `None` if it supports them.
 fn refusal(machine: &str, parts: &[&str]) -> Option<String> {
     let report = resolve_config(machine, parts, &[]).err()?;
     let problems: Vec<_> = report.related().into_iter().flatten().map(ToString::to_string).collect();

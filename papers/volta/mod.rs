@@ -1,5 +1,5 @@
-//! Effect of the papers' designs on a V100, with a 128 KB L1 and a sectored L2, compared with a machine of
-//! the papers' time.
+//! Effect of the papers' designs on a V100, whose L1 has 128 KB and whose L2 is sectored. It is compared with
+//! the effect on a machine from the time of the papers.
 
 mod design;
 mod page;
@@ -14,19 +14,19 @@ use crate::{Figure, FigureError, Session};
 use design::Design;
 use page::PageResults;
 
-/// Figures about the V100.
+/// List with the figure about the V100.
 pub(super) const FIGURES: &[Figure] = &[Figure {
     name: "volta",
     description: "Designs of the papers on a V100: speed-up, hits, traffic, area and energy",
     draw: volta,
 }];
 
-/// Machine to evaluate.
+/// Name of the machine that models the V100.
 const VOLTA: &str = "volta";
-/// Machine that most of the papers use.
+/// Name of the older machine with which most of the papers evaluate their designs.
 const FERMI: &str = "fermi";
 
-/// Results of every kernel with one design, on both machines.
+/// Results of every kernel with one design on the old and on the new machine.
 struct Runs {
     design: &'static Design,
     volta: Vec<RunMetrics>,

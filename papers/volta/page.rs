@@ -1,4 +1,4 @@
-//! Page about the V100.
+//! Results page about the V100.
 
 use ::area::Technology;
 use miette::{IntoDiagnostic, Report};
@@ -15,20 +15,20 @@ use crate::page::{Page, comma_separated};
 use crate::structures::block;
 use warpsieve::text::format_thousands;
 
-/// All results; the first runs are those of the baseline.
+/// Results of all kernels with all designs. The first element of `runs` is the baseline.
 pub(super) struct PageResults {
     pub kernels: Vec<Kernel>,
-    /// Kernels without a launch file of [`SIZE`].
+    /// Names of the kernels that have no launch file of the size [`SIZE`].
     pub left_out: Vec<String>,
     pub runs: Vec<Runs>,
 }
 
-/// Minimum speedup with which a kernel is listed or counted.
+/// Minimum speedup at which a kernel is listed or counted.
 const NOTED: f64 = 1.05;
-/// Designs whose speedups are plotted for each kernel.
+/// Names of the designs whose speedup is drawn for each kernel.
 const DRAWN: [&str; 5] = ["pric", "dwt-pric", "decoupled-dueling", FRC, "tracker + policy"];
 
-/// Selects one of the two machines.
+/// Selects one of the two compared machines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum On {
     Volta,
@@ -51,24 +51,25 @@ impl PageResults {
         self.runs.iter().find(|runs| runs.design.name == name)
     }
 
-    /// True if the kernel at this index is evidence: on both machines, the baseline evicts lines from the L1s
-    /// and from the L2.
+    /// True if the kernel with this index counts as evidence: without a design, both machines evict lines
+    /// from the L1s and from the L2.
     fn is_evidence(&self, at: usize) -> bool {
         [Fermi, Volta].iter().all(|on| self.runs[0].on(*on)[at].has_evictions())
     }
 
-    /// Returns the kernels that are evidence if `are_evidence` is set, and otherwise those that are not, with
-    /// their indices.
+    /// Returns the kernels that count as evidence, each with its index. If `are_evidence` is false, returns
+    /// the other kernels instead.
     fn kernels(&self, are_evidence: bool) -> impl Iterator<Item = (usize, &Kernel)> {
         self.kernels.iter().enumerate().filter(move |(at, _)| self.is_evidence(*at) == are_evidence)
     }
 
-    /// Selects, from one value per kernel, the values of the kernels that are evidence.
+    /// Returns the values of the kernels that count as evidence. `values` has one value per kernel.
     fn evidence<T: Clone>(&self, values: &[T]) -> Vec<T> {
         self.kernels(true).map(|(at, _)| values[at].clone()).collect()
     }
 
-    /// Returns the ratios of a metric to the baseline, for each kernel that is evidence.
+    /// Returns, for each kernel that counts as evidence, the metric with a design divided by the metric of
+    /// the baseline.
     fn ratios(&self, runs: &Runs, on: On, of: impl Fn(&RunMetrics) -> f64) -> Vec<f64> {
         counted::parts(&self.evidence(runs.on(on)), &self.evidence(self.runs[0].on(on)), of)
     }
@@ -81,7 +82,7 @@ impl PageResults {
         geometric(&self.speedups(runs, on))
     }
 
-    /// Returns the mean hit rate of the L1s in percent, counting hits on pending lines as hits.
+    /// Returns the mean hit rate of the L1s in percent. Hits on lines in flight count as hits.
     fn hits(&self, runs: &Runs, on: On) -> f64 {
         let percent: Vec<_> = self.evidence(runs.on(on)).iter().filter_map(RunMetrics::hits).collect();
         mean(&percent).unwrap_or(f64::NAN)
@@ -139,7 +140,8 @@ fn about(is_quick: bool, found: &PageResults) -> String {
     )
 }
 
-/// Adds the section on evidence, with the evictions of both machines without a design.
+/// Adds the section on which kernels count as evidence. It gives the evictions on both machines without a
+/// design.
 fn evidence(page: &mut Page, found: &PageResults) {
     let named = |are_evidence| found.kernels(are_evidence).map(|(_, kernel)| kernel.name.as_str()).collect::<Vec<_>>();
     let (counted, others) = (named(true), named(false));
@@ -171,7 +173,7 @@ fn join_names(names: &[impl AsRef<str>]) -> String {
     names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
-/// Describes which designs pay on which machine.
+/// Describes which designs increase performance on which of the two machines.
 fn answer(found: &PageResults) -> String {
     let ideas = || found.runs.iter().filter(|runs| !runs.design.paper.is_empty());
     let percent = 100.0 * PAYS;
@@ -220,7 +222,7 @@ fn answer(found: &PageResults) -> String {
     text
 }
 
-/// Adds the table and the chart of all designs' speedups.
+/// Adds a table and a chart of the speedups of all designs.
 fn answers(page: &mut Page, found: &PageResults) {
     let head = [
         "design",
@@ -270,7 +272,7 @@ fn answers(page: &mut Page, found: &PageResults) {
     }
 }
 
-/// Adds a chart with one group per design and one series per machine.
+/// Adds a bar chart with one group of bars per design and one series per machine.
 fn by_design(page: &mut Page, suffix: &str, chart: Chart, designs: &[Runs], of: impl Fn(&Runs, On) -> f64) {
     let groups = designs.iter().map(|runs| runs.design.name.to_owned()).collect();
     let series = [(FERMI, Fermi), (VOLTA, Volta)];
@@ -278,11 +280,12 @@ fn by_design(page: &mut Page, suffix: &str, chart: Chart, designs: &[Runs], of: 
     page.chart(suffix, &Chart { groups, series, ..chart });
 }
 
-/// Lists the kernels that profit from a design on either machine, each with its best design.
+/// Lists the kernels that become faster with a design on either machine, each with the design that makes it
+/// fastest.
 fn gains(found: &PageResults) -> String {
     let best = |at: usize, on| {
-        // If several designs are equally good, the first is used, because it is the simplest. `max_by`
-        // returns the last one, so the order is reversed.
+        // If several designs are equally fast, the first of them is chosen, because it is the simplest.
+        // `max_by` returns the last maximum, so the order is reversed before.
         let all = found.runs[1..].iter().rev().map(|runs| (runs.design.name, found.speedups(runs, on)[at]));
         all.max_by(|(_, one), (_, other)| one.total_cmp(other)).unwrap_or((BASELINE, 1.0))
     };
@@ -310,7 +313,7 @@ fn gains(found: &PageResults) -> String {
     )
 }
 
-/// Adds the table and the chart of each kernel's speedups on the V100.
+/// Adds a table and a chart of the speedup of each kernel on the V100.
 fn kernels(page: &mut Page, found: &PageResults) {
     page.text(&format!("## Kernels\nL1 hit rates in the baseline, then speed-ups on `{VOLTA}`."));
     let compared = &found.runs[1..];
@@ -332,7 +335,7 @@ fn kernels(page: &mut Page, found: &PageResults) {
     page.chart("-kernels", &Chart { groups, series, ..chart }.with_mean().sort_groups());
 }
 
-/// Adds the section on hit rates, DRAM traffic and energy.
+/// Adds the section on L1 hit rates, DRAM traffic and energy with each design.
 fn memory(page: &mut Page, found: &PageResults) {
     page.text(&format!(
         "## Hits, traffic, energy\n\
@@ -356,7 +359,7 @@ fn memory(page: &mut Page, found: &PageResults) {
     by_design(page, "-energy", Chart::relative("Energy", "relative to the baseline"), compared, energy);
 }
 
-/// Adds the table of the area that each design adds.
+/// Adds a table of the area that each design adds to the machine.
 fn area(page: &mut Page, found: &PageResults) -> Result<(), Report> {
     let technology = Technology::built_in().into_diagnostic()?;
     page.text(&format!(
@@ -376,7 +379,7 @@ fn area(page: &mut Page, found: &PageResults) -> Result<(), Report> {
     Ok(())
 }
 
-/// Lists the designs that the machine rejects.
+/// Adds a list of the designs that the machine does not support.
 fn refusals(page: &mut Page) {
     let refused = find_refused();
     page.text(&format!("## Designs that `{VOLTA}` refuses"));
@@ -388,7 +391,7 @@ fn refusals(page: &mut Page) {
     page.table(&["design", "reason"], refused.into_iter().map(|(name, why)| vec![name, why]).collect(), 2);
 }
 
-/// Formats all measurements as CSV.
+/// Formats the measurements of all kernels with all designs as CSV.
 fn numbers(found: &PageResults) -> Result<String, Report> {
     let head = [&["machine", "design", "kernel"][..], &RunMetrics::HEAD, &["l1_evictions", "l2_evictions"]].concat();
     let mut rows = Vec::new();
@@ -426,7 +429,8 @@ mod tests {
         }
     }
 
-    /// Two kernels, and designs with the given cycles of each kernel on the two machines.
+    /// Creates results of two kernels. Each design has a name, and the cycles of both kernels on the old and
+    /// on the new machine.
     fn found(of: &[(&str, [u64; 2], [u64; 2])]) -> PageResults {
         let runs = of.iter().map(|(name, fermi, volta)| {
             let design = DESIGNS.iter().find(|design| design.name == *name).unwrap();

@@ -1,4 +1,4 @@
-//! Kernels to measure: those with a launch file whose data exceed the caches of a modern GPU.
+//! Kernels to measure: those with a launch file whose data are larger than the caches of a modern GPU.
 
 use std::path::{Path, PathBuf};
 
@@ -6,17 +6,18 @@ use miette::Report;
 
 use warpsieve::kernels::{list_folder, name_of};
 
-/// Name of the launch files whose data are several times as large as the L2 and as all L1s of a modern GPU.
+/// Name of the launch files whose data are several times larger than the L2, and larger than all L1s
+/// together, of a modern GPU.
 pub(super) const SIZE: &str = "modern";
 
-/// Kernel with the path of its launch file.
+/// Kernel to measure: its name and the path of its launch file.
 pub(super) struct Kernel {
     pub name: String,
     pub path: PathBuf,
 }
 
-/// Returns the kernels with a launch file of [`SIZE`], and the names of all other kernels. In quick mode, the
-/// kernels use their small launch files.
+/// Returns the kernels with a launch file of size [`SIZE`], and the names of all other kernels. In quick
+/// mode, the kernels run with their small launch files instead.
 pub(super) fn kernels(folder: &Path, is_quick: bool) -> Result<(Vec<Kernel>, Vec<String>), Report> {
     let size = if is_quick { "small" } else { SIZE };
     let (mut kernels, mut left_out) = (Vec::new(), Vec::new());

@@ -1,29 +1,29 @@
-//! Rule that classifies how a design's gain changes from the old machine to the new one.
+//! Rule that classifies how the gain of a design changes from an old machine to a new one.
 
-/// Minimum relative gain at which a design pays.
+/// Minimum relative gain at which a design counts as faster than the baseline.
 pub(super) const PAYS: f64 = 0.01;
-/// Minimum fraction of its gain that a design must keep to survive.
+/// Minimum fraction of its gain on the old machine that a design must have on the new machine to survive.
 pub(super) const KEPT: f64 = 0.5;
 
-/// Class of a design, by its gains on both machines.
+/// Class of a design by its gains on the old and on the new machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Pays on both machines, and keeps at least [`KEPT`] of its gain.
+    /// Faster than the baseline on both machines, and at least [`KEPT`] of the gain remains on the new one.
     Survives,
-    /// Pays on both machines, but keeps less than [`KEPT`] of its gain.
+    /// Faster than the baseline on both machines, but less than [`KEPT`] of the gain remains on the new one.
     Shrinks,
-    /// Pays on the old machine, but makes no difference on the new one.
+    /// Faster than the baseline on the old machine, but equally fast on the new machine.
     Gone,
-    /// Pays on the old machine, but costs performance on the new one.
+    /// Faster than the baseline on the old machine, but slower on the new machine.
     Costs,
-    /// Pays on the new machine only.
+    /// Faster than the baseline only on the new machine.
     Comes,
-    /// Pays on neither machine.
+    /// Faster than the baseline on neither machine.
     Never,
 }
 
 impl Verdict {
-    /// Classifies a design by its speedups on the old and on the new machine.
+    /// Classifies a design by its speedup on the old machine and its speedup on the new machine.
     pub fn of(old: f64, new: f64) -> Self {
         let [old, new] = [old - 1.0, new - 1.0];
         match (old >= PAYS, new >= PAYS) {

@@ -1,4 +1,5 @@
-//! xie2013 section 6: run time of the compiler framework, a few seconds for every benchmark.
+//! xie2013 section 6: run time of the compiler framework, which is a few seconds for every benchmark
+//! according to the paper.
 
 use compiler::characterise::BypassTrafficModel;
 use compiler::solve::Method;
@@ -14,12 +15,12 @@ use warpsieve::config::ResolvedMachine;
 use warpsieve::optimize::{Optimization, Subject};
 use warpsieve::run::{Stopwatch, open};
 
-/// Number of loads of the kernel in the paper's introduction.
+/// Number of loads of the kernel that the paper's introduction describes.
 const MANY: usize = 14;
-/// Maximum number of seconds that counts as "a few seconds" in the paper.
+/// Maximum number of seconds that counts as what the paper calls "a few seconds".
 const FEW: u64 = 60;
-/// Upper bounds, in seconds, to which times are rounded up. Exact times depend on the host; with rounded
-/// times the page changes only when the program does.
+/// Numbers of seconds to which run times are rounded up. Exact run times depend on the computer. With rounded
+/// run times, the results page changes only when the program does.
 const STEPS: [u64; 7] = [1, 2, 5, 10, 20, 30, FEW];
 
 const TEXT: &str = "Seconds to optimize each benchmark for `kepler` with an L1 of 16 KB: one run of the launch file on the functional
@@ -27,18 +28,19 @@ interpreter, the profile of every load and every pair of loads on untimed caches
 rewritten PTX. These are processor seconds, summed over all threads: a single core takes no longer, whatever else the host
 does, and two cores take less. They depend on the host and are rounded up to 1, 2, 5, 10, 20, 30 or 60.";
 
-/// Optimization result of one benchmark.
+/// Result of optimizing one benchmark.
 struct OptimizationResult {
     benchmark: &'static Benchmark,
     loads: usize,
     runs: usize,
-    /// Run time rounded up to one of [`STEPS`]; `None` if it exceeds the last step.
+    /// Run time of the optimization in seconds, rounded up to one of [`STEPS`]; `None` if it exceeds the
+    /// largest of them.
     seconds: Option<u64>,
 }
 
 pub(in super::super) fn efficiency(desk: &Session) -> Result<Page, FigureError> {
     let bar = progress_bar(desk.is_quiet, BENCHMARKS.len());
-    // Benchmarks run one at a time because CPU time is measured for the whole process.
+    // Benchmarks run one after the other, because CPU time is measured for the whole process.
     let one = |benchmark| {
         let found = optimize(desk, benchmark);
         bar.inc(1);

@@ -1,4 +1,4 @@
-//! xie2013 Figure 2: the particle filter with each of 64 subsets of its loads bypassed.
+//! xie2013 Figure 2: cycles of a particle filter when one of 64 subsets of its loads bypasses the L1.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +17,8 @@ use warpsieve::optimize::{Clocked, Subject};
 use warpsieve::run::{RunError, open};
 use warpsieve::text::format_thousands;
 
-/// Number of candidate loads. Each subset of them is bypassed in one run; all other loads are cached.
+/// Number of candidate loads. In one run per subset of them, the loads in the subset bypass the L1. All other
+/// loads are always cached.
 const LOADS: usize = 6;
 
 const TEXT: &str = "Cycles of `kepler` with an L1 of 16 KB, and the bytes that all loads request from its L2 on untimed caches: a line of 128
@@ -25,11 +26,11 @@ bytes per miss, and 32 bytes per sector that a bypassed load touches. The launch
 The candidates are the six loads that request the most lines; all other loads are cached, as in section 2.2. The paper's
 kernel has 14 loads; ours are three kernels with the same steps.";
 
-/// Results of all subsets of bypassed loads.
+/// Results for all subsets of the candidate loads.
 #[derive(Clone, Serialize, Deserialize)]
 struct SubsetResults {
     candidates: Vec<Candidate>,
-    /// Results of all subsets, from no candidate bypassed to all candidates bypassed.
+    /// Result for each subset. The first is the empty subset, and the last is the subset of all candidates.
     sets: Vec<Set>,
 }
 
@@ -41,7 +42,7 @@ struct Candidate {
     text: String,
 }
 
-/// Result with one subset of loads bypassed.
+/// Result of a run in which one subset of the candidate loads bypasses the L1.
 #[derive(Clone, Serialize, Deserialize)]
 struct Set {
     bypassed: Vec<usize>,

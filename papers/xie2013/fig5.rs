@@ -1,4 +1,4 @@
-//! xie2013 Figure 5: speedup over bypassing every load, at three sizes of the L1.
+//! xie2013 Figure 5: speedup over a run in which every load bypasses the L1, for three sizes of the L1.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -28,7 +28,7 @@ core; a run of BFS takes 50 seconds and all others less than 10. EUF and SPM rea
 which would take megabytes at full size.
 ";
 
-/// Results of a benchmark at one L1 size.
+/// Results of a benchmark with one size of the L1.
 #[derive(Clone, Serialize, Deserialize)]
 struct BenchmarkResults {
     launch: String,
@@ -36,20 +36,20 @@ struct BenchmarkResults {
     /// Number of loads that the heuristic caches.
     cached: usize,
     bypass_all: u64,
-    /// Cycles with all loads cached, with the choice of the heuristic, and with the choice of integer
-    /// programming.
+    /// Number of cycles in three runs: with all loads cached, with the loads cached that the heuristic
+    /// chooses, and with those that integer programming chooses.
     cycles: [u64; 3],
 }
 
 impl BenchmarkResults {
-    /// Returns the speedups over bypassing every load, in percent.
+    /// Returns the speedup of each of the three runs over bypassing every load, in percent.
     fn gains(&self) -> [f64; 3] {
         self.cycles.map(|cycles| gain(self.bypass_all, cycles))
     }
 }
 
 pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
-    // Points are ordered by L1 size first, like the tables.
+    // Simulation points are ordered by the size of the L1 first, and then by benchmark, as in the tables.
     let has_size = |size: usize| BENCHMARKS.iter().filter(move |benchmark| size < benchmark.sizes);
     let jobs = || (0..SIZES.len()).flat_map(|size| has_size(size).map(move |benchmark| (size, benchmark)));
     let points: Vec<_> = jobs().map(|(size, benchmark)| benchmark.point(desk, &SIZES[size])).collect();
@@ -71,7 +71,7 @@ fn measure(launch: &Path, machine: &ResolvedMachine) -> Result<BenchmarkResults,
     Ok(BenchmarkResults { launch: geometry(launch)?, loads, cached, bypass_all, cycles })
 }
 
-/// Returns the number of CTAs and the threads per CTA of the largest launch.
+/// Returns a text with the number of CTAs and the number of threads per CTA of the largest launch.
 fn geometry(launch: &Path) -> Result<String, RunError> {
     let file = LaunchFile::read(launch)?;
     let sizes = file.launches().map(|launch| {
@@ -82,7 +82,7 @@ fn geometry(launch: &Path) -> Result<String, RunError> {
     Ok(format!("{} x {}", largest.0, largest.1))
 }
 
-/// Bar of the figure: a benchmark at one L1 size, with its results.
+/// Bar of the figure: a benchmark with one size of the L1, and its results.
 struct Bar<'a> {
     size: usize,
     benchmark: &'a Benchmark,
@@ -143,18 +143,19 @@ fn draw(desk: &Session, bars: &[Bar<'_>]) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Highest speedup in the paper, which does not name the benchmark.
+/// Highest speedup that the paper states. It does not say for which benchmark.
 const PUBLISHED_MAX: f64 = 2.62;
-/// Benchmark whose loss makes caching all loads slower on average than bypassing them, at 16 KB.
+/// Benchmark that loses so much performance with all loads cached that the mean over all benchmarks is a
+/// loss, with an L1 of 16 KB.
 const LOSING: &str = "SRR";
-/// Design with a hashed L1 set index.
+/// Name of the design whose L1 has a hashed set index.
 const HASHED: &str = "fermi-hash";
 
-/// Result of a run with every load cached.
+/// Result of a run in which every load is cached in the L1.
 #[derive(Clone, Serialize, Deserialize)]
 struct CachedAll {
     cycles: u64,
-    /// Cycles in which the L1 stalled a load because no way could be reserved.
+    /// Number of cycles in which the L1 stalled a load because all ways of its set were reserved.
     without_way: u64,
 }
 
@@ -167,8 +168,8 @@ fn cache_all(launch: &Path, machine: &ResolvedMachine) -> Result<CachedAll, RunE
     Ok(CachedAll { cycles: counters.cycles, without_way })
 }
 
-/// Explains why caching all loads loses at 16 KB, from runs of [`LOSING`] with linear and with hashed set
-/// indexes.
+/// Explains why caching all loads is a loss with an L1 of 16 KB. The explanation comes from runs of
+/// [`LOSING`] with a linear and with a hashed set index.
 fn losing(desk: &Session, bars: &[Bar<'_>]) -> Result<String, FigureError> {
     let size = &SIZES[0];
     let at_size = || bars.iter().filter(|bar| bar.size == 0);
@@ -193,7 +194,8 @@ fn losing(desk: &Session, bars: &[Bar<'_>]) -> Result<String, FigureError> {
     ))
 }
 
-/// Compares the highest speedup of the heuristic over all benchmarks and sizes.
+/// Compares the highest speedup of the heuristic over all benchmarks and L1 sizes with the highest speedup in
+/// the paper.
 fn most(bars: &[Bar<'_>]) -> ComparisonRow {
     let gain = |bar: &Bar<'_>| bar.found.gains()[1];
     let most = bars.iter().max_by(|one, other| gain(one).total_cmp(&gain(other)));
@@ -204,7 +206,7 @@ fn most(bars: &[Bar<'_>]) -> ComparisonRow {
         .with_reason(&format!("the highest is {name}; without it {next:.2}"))
 }
 
-/// Checks the paper's statements about the means.
+/// Compares our mean speedups with the paper's statements about them.
 fn verdicts(
     means: &[[f64; 3]],
     losing: impl FnOnce() -> Result<String, FigureError>,

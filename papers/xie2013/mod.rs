@@ -1,5 +1,5 @@
-//! Figures of xie2013: the worked examples in its text, which are checked exactly, and its cache
-//! measurements.
+//! Figures of xie2013: the worked examples in the paper's text, whose results must be equal to ours, and its
+//! measurements of caches.
 
 mod efficiency;
 mod fig2;
@@ -25,7 +25,7 @@ use fig5::fig5;
 use mrq::mrq;
 use profiles::profiles;
 
-/// Figures of xie2013.
+/// List of the figures of xie2013.
 pub(super) const FIGURES: &[Figure] = &[
     Figure {
         name: "xie2013/fig2",
@@ -52,7 +52,7 @@ pub(super) const FIGURES: &[Figure] = &[
     },
 ];
 
-/// Statement of the paper and our result for it.
+/// Statement of the paper, with our result for it.
 struct Check {
     what: String,
     theirs: String,
@@ -70,8 +70,8 @@ impl Check {
     }
 }
 
-/// Creates a page of checks, each of which must match the paper. `none` explains why the checks do not count
-/// as evidence.
+/// Creates a results page of checks. In each check, our result must be equal to that of the paper. `none` is
+/// the reason why the checks do not count as evidence.
 fn page(name: &str, text: &str, checks: &[Check], none: &str) -> Result<Page, FigureError> {
     let head = ["what", "paper", "here", "verdict"];
     let rows: Vec<_> = checks.iter().map(Check::row).collect();

@@ -1,5 +1,5 @@
-//! xie2013 section 6, benchmark MRQ: a rule that considers each load in isolation bypasses every load and
-//! loses performance.
+//! xie2013 section 6, benchmark MRQ. A rule that decides about each load separately makes every load bypass
+//! the L1, which loses performance.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -29,11 +29,12 @@ shared: a cached load moves one line per requested line, and a bypassed load mov
 from the same counts as the heuristic's choice, and the choice of the rule is run. Our kernel gains more than the paper's:
 each SM has a single warp, so no other warp hides the latency of each word from the L2.";
 
-/// Results at one L1 size.
+/// Results with one size of the L1.
 #[derive(Clone, Serialize, Deserialize)]
 struct SizeResults {
     loads: Vec<Load>,
-    /// Cycles with all loads bypassed, by the rule, with all loads cached, and by the heuristic.
+    /// Number of cycles in four runs: all loads bypass the L1, the rule decides, all loads are cached, and
+    /// the heuristic decides.
     cycles: [u64; 4],
 }
 
@@ -43,7 +44,7 @@ struct Load {
     text: String,
     accesses: u64,
     hits_alone: u64,
-    /// Bytes that the rule predicts if the load is cached, and if it is bypassed.
+    /// Number of bytes of traffic that the rule predicts: if the load is cached, and if it bypasses the L1.
     expected: [u64; 2],
     is_cached_by_rule: bool,
     is_cached: bool,
@@ -52,7 +53,7 @@ struct Load {
 /// Number of threads in a warp.
 const WARP: u32 = 32;
 
-/// Column headings of the table of loads.
+/// Column headings of the table with one row per load.
 const LOADS: [&str; 8] = [
     "line",
     "load",
@@ -72,7 +73,7 @@ pub(in super::super) fn mrq(desk: &Session) -> Result<Page, FigureError> {
     draw(desk.is_quick, &found, u64::from(ctas * threads.div_ceil(WARP)))
 }
 
-/// Explains why MRQ gains much more here than in the paper.
+/// Explains why the benchmark MRQ gains much more on our machine than in the paper.
 fn waits(found: &SizeResults, warps: u64) -> String {
     let cached = found.loads.iter().filter(|load| load.is_cached);
     let lines = cached.map(|load| load.accesses).sum::<u64>() / warps;

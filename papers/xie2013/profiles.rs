@@ -1,4 +1,5 @@
-//! xie2013 section 4.3: the load profile taken twice, on untimed caches and by runs of the clocked machine.
+//! xie2013 section 4.3: the profile of loads, obtained in two ways. One uses caches without timing, and the
+//! other uses runs of the clocked machine.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +18,8 @@ use warpsieve::optimize::{Clocked, Optimization, Subject};
 use warpsieve::run::{RunError, open};
 use warpsieve::text::format_thousands;
 
-/// Kernels and sizes whose profiles take only seconds, with one run per load and per pair of loads.
+/// Kernels and problem sizes that take only seconds to profile. A profile has one run per load and per pair
+/// of loads.
 const SUBJECTS: [(&str, &str); 6] = [
     ("bfs", "launch"),
     ("kmeans", "launch"),
@@ -34,19 +36,20 @@ sends no request to the L2. The hits here are those of each load alone, summed o
 from each profile, and both choices run on the clocked machine. The paper profiles on hardware. By default,
 `warpsieve optimize` profiles on untimed caches, which takes one run in all instead of one per pair.";
 
-/// Results of one kernel with both profiles.
+/// Results of one kernel with both ways of profiling.
 #[derive(Clone, Serialize, Deserialize)]
 struct KernelResults {
     loads: usize,
     runs: usize,
-    /// Number of line requests, summed over all loads.
+    /// Number of line requests of all loads together.
     accesses: u64,
-    /// Number of hits if only one load is cached, summed over all loads: on untimed caches, then on the
-    /// clocked machine.
+    /// Number of hits of a load if it is the only cached load, summed over all loads. The first value is for
+    /// caches without timing, the second for the clocked machine.
     hits: [u64; 2],
-    /// Number of loads that one choice caches and the other does not.
+    /// Number of loads that are cached according to one profile, but bypass the L1 according to the other.
     differ: usize,
-    /// Cycles with all loads bypassed, with the untimed choice, and with the clocked choice.
+    /// Number of cycles in three runs. All loads bypass the L1, the profile without timing decides, or the
+    /// profile of the clocked machine decides.
     cycles: [u64; 3],
 }
 

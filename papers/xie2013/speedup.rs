@@ -1,5 +1,5 @@
-//! Code that the clocked figures share: the paper's benchmarks and L1 sizes, and runs of a PTX program with
-//! given sets of cached loads.
+//! Code that the figures with clocked results share. It has the paper's benchmarks and L1 sizes, and runs a
+//! PTX program with a given set of cached loads.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,16 +13,17 @@ use warpsieve::run::{RunError, ratio};
 
 use crate::Session;
 
-/// Benchmark of Table 2, with our kernel for it.
+/// Benchmark of the paper's Table 2, with our kernel that corresponds to it.
 pub(super) struct Benchmark {
     /// Name of the benchmark in the paper.
     pub theirs: &'static str,
-    /// Folder of our kernel.
+    /// Name of the folder of our kernel.
     pub kernel: &'static str,
     launch: &'static str,
-    /// Number of CTAs and threads per CTA in Table 2.
+    /// Number of CTAs, and number of threads per CTA, in the paper's Table 2.
     pub geometry: (u32, u32),
-    /// Number of L1 sizes for which the paper has results, smallest first.
+    /// Number of L1 sizes for which the paper gives results of this benchmark. They are the smallest sizes in
+    /// [`SIZES`].
     pub sizes: usize,
 }
 
@@ -44,29 +45,29 @@ const fn row(theirs: &'static str, kernel: &'static str, launch: &'static str, g
     Benchmark { theirs, kernel, launch, geometry, sizes: SIZES.len() }
 }
 
-/// Finds the benchmark with this name in the paper.
+/// Returns the benchmark with the given name in the paper.
 pub(super) fn benchmark(theirs: &str) -> Option<&'static Benchmark> {
     BENCHMARKS.iter().find(|benchmark| benchmark.theirs == theirs)
 }
 
 impl Benchmark {
-    /// Returns the point that runs the benchmark with an L1 of this size.
+    /// Returns the simulation point that runs the benchmark with an L1 of the given size.
     pub fn point(&self, desk: &Session, size: &Size) -> Point {
         Point::new(&desk.launch(self.kernel, self.launch), MACHINE, &[size.design], &[])
     }
 }
 
-/// Machine with the parameters of Table 1.
+/// Name of the machine with the parameters of the paper's Table 1.
 pub(super) const MACHINE: &str = "kepler";
 
-/// L1 size, with the paper's results for it (section 6).
+/// Size of the L1, with the results that the paper gives for it in section 6.
 pub(super) struct Size {
     pub kilobytes: u32,
     pub design: &'static str,
-    /// Geometric mean speedups in percent over bypassing all loads: with all loads cached, and with the
-    /// heuristic.
+    /// Geometric means of the speedup over bypassing all loads, in percent: with all loads cached, and with
+    /// the loads cached that the heuristic chooses.
     pub theirs: [f64; 2],
-    /// Speedup of MRQ in percent.
+    /// Speedup of the benchmark MRQ in percent.
     pub mrq: f64,
 }
 
@@ -76,7 +77,8 @@ pub(super) const SIZES: [Size; 3] = [
     Size { kilobytes: 48, design: "kepler-l1-48k", theirs: [18.3, 21.4], mrq: 10.6 },
 ];
 
-/// Returns the cycles for each set of cached loads. Equal sets are simulated only once.
+/// Returns the number of cycles with each set of cached loads. If two sets are equal, only one of them is
+/// simulated.
 pub(super) fn cycles<const N: usize>(clocked: &Clocked<'_>, sets: &[BTreeSet<usize>; N]) -> Result<[u64; N], RunError> {
     let mut cycles = [0; N];
     for (i, cached) in sets.iter().enumerate() {
@@ -88,7 +90,7 @@ pub(super) fn cycles<const N: usize>(clocked: &Clocked<'_>, sets: &[BTreeSet<usi
     Ok(cycles)
 }
 
-/// Returns the loads that a method caches.
+/// Returns the loads that are cached according to a method.
 pub(super) fn chosen(optimised: &Optimization<'_>, method: Method, launch: &Path) -> Result<BTreeSet<usize>, RunError> {
     let choice = optimised.solution(method).choice.as_ref();
     let choice = choice.map_err(|why| RunError::Input { path: launch.to_owned(), reason: why.clone() })?;
@@ -96,12 +98,12 @@ pub(super) fn chosen(optimised: &Optimization<'_>, method: Method, launch: &Path
     Ok(cached.map(|(load, _)| *load).collect())
 }
 
-/// Returns the speedup of `cycles` over `than`, both in cycles, in percent.
+/// Returns in percent how much faster a run of `cycles` cycles is than a run of `than` cycles.
 pub(super) fn gain(than: u64, cycles: u64) -> f64 {
     100.0 * (ratio(than, cycles) - 1.0)
 }
 
-/// Returns the geometric mean of speedups in percent.
+/// Returns the geometric mean of speedups, all of which are in percent.
 pub(super) fn mean(gains: &[f64]) -> f64 {
     let factors: Vec<_> = gains.iter().map(|gain| 1.0 + gain / 100.0).collect();
     geometric_mean(&factors).map_or(f64::NAN, |mean| 100.0 * (mean - 1.0))

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::lines::{Lines, Wide};
 use crate::kernel::{Describe, FieldsExt, Logic};
 
-/// Round-robin arbiter with its pointer.
+/// Round-robin arbiter, with the pointer to the request line of highest priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundRobin {
-    /// Line with the highest priority.
+    /// Request line with the highest priority.
     next: u32,
     inputs: u32,
 }
@@ -19,7 +19,7 @@ impl RoundRobin {
     /// Creates an arbiter with `inputs` request lines, in which line 0 has the highest priority.
     ///
     /// # Panics
-    /// If there are no request lines or more than 256: the wiring of the machine is wrong.
+    /// If there are no request lines or more than 256, which is an error in the wiring of the machine.
     #[must_use]
     pub fn new(inputs: u32) -> Self {
         let most = Wide::MAX;
@@ -51,7 +51,7 @@ impl RoundRobin {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { next, inputs } = self;
         to.sized("next", u64::from(*next), (u32::BITS - (inputs - 1).leading_zeros()).max(1));
-        // One encoder for the request lines from the pointer on, and one for all request lines.
+        // One priority encoder for the request lines from the pointer on, and one for all request lines.
         to.logic("from_next", Logic::PriorityEncoder { inputs: *inputs });
         to.logic("from_start", Logic::PriorityEncoder { inputs: *inputs });
     }

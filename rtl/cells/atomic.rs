@@ -18,10 +18,10 @@ use crate::kernel::{Describe, Encoding, Logic, Payload};
 /// Operation of an atomic access on each selected word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct AtomicOp {
-    /// Function of the old value and the operand.
+    /// Function that computes the new value of a word from its old value and the operand.
     #[payload(name = "function", state)]
     pub f: AtomicFn,
-    /// Type of the word, which has 2, 4 or 8 bytes.
+    /// Data type of the word, which has 2, 4 or 8 bytes.
     #[payload(name = "type", state)]
     pub ty: Type,
 }
@@ -46,8 +46,8 @@ impl Encoding for Type {
         "BF16", "U16", "U32", "U64", "F16X2", "S16", "S32", "S64", "BF16X2", "B16", "B32", "B64", "F16", "F32", "F64",
         "PRED",
     ];
-    /// Returns the code of the type. Words have at least 16 bits, so BF16, F16X2 and BF16X2 reuse the codes
-    /// of 8-bit types.
+    /// Returns the hardware code of the data type. Words have at least 16 bits, so BF16, F16X2 and BF16X2
+    /// reuse the codes of 8-bit types.
     fn code(self) -> u8 {
         match self {
             Type::Bf16 => Type::U8 as u8,
@@ -102,8 +102,8 @@ impl AtomicOp {
             to.logic("atomic_addend", Logic::Mux { ways: 3, width: 64 });
             to.logic("atomic_sum", Logic::Adder { width: 64 });
             to.logic("atomic_less", Logic::Less { width: 64, count: 1 });
-            // Comparators for equality: the two operands, the word and the compare value, the word and 0, and
-            // the old and the new word.
+            // Four equality comparators: word and operand, word and compare value, word and 0, and old word
+            // and new word.
             to.logic("atomic_equal", Logic::Comparator { width: 64, count: 4 });
             to.logic("atomic_bits", Logic::Gates { count: 3 * 64 });
             to.logic("atomic_result", Logic::Mux { ways: 8, width: 64 });

@@ -1,28 +1,29 @@
 //! # Queue of registers
-//! Bounded first-in first-out queue of registers inside a block. A push and a pop in one `eval` take effect
-//! in the order of their calls. If the pop comes first, a full queue accepts a new entry in the same cycle.
-//! Descriptions show a free slot with its reset value, so that the waveform of an empty queue does not
-//! change.
+//! Bounded first-in first-out queue of registers inside a hardware block. A push and a pop in one `eval` take
+//! effect in the order of their calls. If the pop comes first, a full queue accepts a new entry in the same
+//! cycle. The hardware description shows a free slot with its reset value, so that the waveform of an empty
+//! queue does not change.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, Payload, width_of};
 
-/// FIFO queue as a ring of slots. Entries are written in place, because they may be large.
+/// FIFO queue, stored as a ring buffer. Entries are written in place, because they may be large.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Fifo<T: Payload> {
-    /// Slots of the ring; a free slot keeps its last entry.
+    /// Slots of the ring buffer; a free slot keeps its last entry.
     slots: Box<[T]>,
-    /// Slot of the oldest entry; in an empty queue, the number of slots, which is no valid slot.
+    /// Number of the slot with the oldest entry. In an empty queue it equals the number of slots, so it
+    /// selects no slot.
     head: usize,
-    /// Slot of the next entry to be pushed.
+    /// Number of the slot for the next entry that is pushed.
     tail: usize,
     level: usize,
     shape: T::Shape,
-    /// Reset value, which descriptions show for free slots.
+    /// Reset value of an entry, which the hardware description shows for free slots.
     empty: T,
-    /// Maximum number of entries pushed, and of entries popped, per cycle.
+    /// Maximum number of pushes per cycle, and of pops per cycle.
     moves: u32,
 }
 
@@ -34,7 +35,7 @@ impl<T: Payload> Fifo<T> {
         Self { head: slots.len(), slots, tail: 0, level: 0, shape, empty: T::default(), moves: 1 }
     }
 
-    /// Sets the maximum number of entries pushed, and of entries popped, per cycle, for area counts.
+    /// Sets the maximum number of pushes, and of pops, per cycle. Only the area estimate uses this number.
     #[must_use]
     pub fn moving(self, moves: u32) -> Self {
         Self { moves, ..self }
@@ -58,7 +59,7 @@ impl<T: Payload> Fifo<T> {
         self.level == 0
     }
 
-    /// Returns the number of entries.
+    /// Returns the number of entries in the queue.
     #[must_use]
     pub fn len(&self) -> usize {
         self.level
@@ -94,8 +95,8 @@ impl<T: Payload> Fifo<T> {
         self.push_with(|slot| *slot = entry);
     }
 
-    /// Pushes an entry that `form` builds in its slot. `form` finds an old entry in the slot and must set all
-    /// fields.
+    /// Pushes an entry that `form` builds in its slot. The slot contains an old entry, all fields of which
+    /// `form` must overwrite.
     ///
     /// # Panics
     /// If the queue is full: the owner must check `has_room` first.
@@ -117,7 +118,7 @@ impl<T: Payload> Fifo<T> {
         Some(entry)
     }
 
-    /// Drops the oldest entry, if there is one, without a copy, for owners that have already read the entry.
+    /// Removes the oldest entry, if there is one, without returning a copy of it.
     pub fn drop_front(&mut self) {
         if self.level > 0 {
             self.level -= 1;
@@ -125,12 +126,12 @@ impl<T: Payload> Fifo<T> {
         }
     }
 
-    /// Returns the slot that follows a slot in the ring.
+    /// Returns the number of the slot after `slot` in the ring buffer; slot 0 follows the last slot.
     fn after(&self, slot: usize) -> usize {
         if slot + 1 == self.slots.len() { 0 } else { slot + 1 }
     }
 
-    /// Returns the ring slot of an entry, given its position from the oldest entry.
+    /// Returns the slot number of the entry at position `place`, where position 0 is the oldest entry.
     fn slot(&self, place: usize) -> usize {
         let slot = self.head + place;
         if slot < self.slots.len() { slot } else { slot - self.slots.len() }
@@ -142,7 +143,8 @@ impl<T: Payload> Fifo<T> {
         width_of::<T>(&self.shape)
     }
 
-    /// Adds the level, all slots and the shift logic to the hardware description. Slot 0 is the oldest entry.
+    /// Adds the fill level, all slots and the shift logic to the hardware description. Slot 0 holds the
+    /// oldest entry.
     pub fn describe(&self, to: &mut dyn Describe) {
         // The hardware shifts entries toward the head, so the head of the ring is not hardware state.
         let Self { slots, head: _, tail: _, level, shape, empty, moves } = self;

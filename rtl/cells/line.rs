@@ -1,5 +1,5 @@
 //! # The bytes of a cache line
-//! Cell of the data memories of the L1 and the L2, with byte enables for stores.
+//! Entry of the data arrays of the L1 and the L2, with byte enables for stores.
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
@@ -8,7 +8,7 @@ use crate::kernel::Payload;
 
 /// Size of the largest line in bytes.
 pub const LINE_BYTES: usize = 128;
-/// Size of a sector in bytes: the smallest unit of a line that can be read.
+/// Size in bytes of a sector, the smallest unit of a line that can be fetched.
 pub const SECTOR_BYTES: u32 = 32;
 /// Number of sectors in the largest line.
 pub const SECTORS: u32 = LINE_BYTES as u32 / SECTOR_BYTES;
@@ -30,20 +30,20 @@ impl Default for LineData {
 }
 
 impl LineData {
-    /// Stores the bytes selected by `byte_mask`.
+    /// Overwrites the bytes of the line that `byte_mask` selects with those of `bytes`.
     pub fn merge(&mut self, byte_mask: u128, bytes: &[u8; LINE_BYTES]) {
         if byte_mask == u128::MAX {
             self.0 = *bytes;
             return;
         }
-        // Bytes are copied in runs, because the bytes of a store are mostly contiguous.
+        // Copies runs of contiguous bytes, because the bytes of a store are mostly contiguous.
         let mut left = byte_mask;
         while left != 0 {
             let first = left.trailing_zeros();
             let end = first + (!(left >> first)).trailing_zeros();
             let run = first as usize..end as usize;
             self.0[run.clone()].copy_from_slice(&bytes[run]);
-            // A run that ends at the last byte leaves no bytes above it.
+            // `end` is 128 if the run ends at the last byte; then no bits are left in the mask.
             left &= u128::MAX.checked_shl(end).unwrap_or(0);
         }
     }
@@ -55,7 +55,7 @@ pub const fn sectors_of(line_bytes: u32) -> u8 {
     ((1 << (line_bytes / SECTOR_BYTES)) - 1) as u8
 }
 
-/// Returns the byte mask of the given sectors.
+/// Returns the mask of all bytes in the sectors of the mask `sectors`.
 #[must_use]
 pub fn bytes_of_sectors(sectors: u8) -> u128 {
     let whole = u128::from(u32::MAX);
@@ -63,7 +63,7 @@ pub fn bytes_of_sectors(sectors: u8) -> u128 {
     named.fold(0, |bytes, sector| bytes | whole << (SECTOR_BYTES * sector))
 }
 
-/// Returns the mask of the sectors that contain at least one byte of `byte_mask`.
+/// Returns the mask of the sectors that contain at least one byte of the mask `byte_mask`.
 #[must_use]
 pub fn touched_sectors(byte_mask: u128) -> u8 {
     let touched = (0..SECTORS).filter(|sector| (byte_mask >> (SECTOR_BYTES * sector)) as u32 != 0);

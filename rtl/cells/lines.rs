@@ -1,5 +1,6 @@
 //! # Bit masks of lines
-//! Bit masks of request lines or ways, in the narrowest host word that fits, because narrow words are faster.
+//! Bit masks of request lines or ways. A mask is the narrowest integer that fits, because narrow integers are
+//! faster to simulate.
 
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Describe, FieldsExt};
 
-/// Mask with one bit for each of up to [`Lines::MAX`] lines.
+/// Mask with one bit for each of up to [`Lines::MAX`] request lines or ways.
 pub trait Lines:
     Copy
     + Eq
@@ -20,22 +21,22 @@ pub trait Lines:
     + Serialize
     + DeserializeOwned
 {
-    /// Maximum number of lines.
+    /// Maximum number of request lines, which is the number of bits of the mask.
     const MAX: u32;
-    /// Empty mask.
+    /// Mask without any request line.
     const NONE: Self;
 
-    /// Returns the mask of one line.
+    /// Returns the mask that contains only the request line `line`.
     fn line(line: u32) -> Self;
-    /// Returns the mask of all lines from `line` on.
+    /// Returns the mask of the request line `line` and all lines above it.
     fn all_from(line: u32) -> Self;
-    /// Returns the lowest line in the mask.
+    /// Returns the number of the lowest request line in the mask.
     fn first(self) -> Option<u32>;
-    /// Returns the mask without its lowest line; an empty mask stays empty.
+    /// Returns the mask without its lowest request line; an empty mask stays empty.
     fn without_first(self) -> Self;
-    /// Returns the mask shifted up by one line, with `bit` as line 0.
+    /// Returns the mask shifted left by one bit, with `bit` as bit 0.
     fn shifted_in(self, bit: bool) -> Self;
-    /// Adds the first `lines` bits of the mask, as a register, to the hardware description.
+    /// Adds a register with the lowest `lines` bits of the mask to the hardware description.
     fn describe(self, name: &'static str, lines: u32, to: &mut dyn Describe);
 }
 
@@ -79,11 +80,11 @@ macro_rules! lines {
 
 lines!(u64, u128);
 
-/// Mask of up to 256 lines: the first 128 lines, and the remaining lines.
+/// Mask of up to 256 request lines: the first 128 lines, then the other lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wide(u128, u128);
 
-/// Number of lines in either half of a [`Wide`].
+/// Number of request lines in each of the two words of a [`Wide`] mask.
 const HALF: u32 = u128::BITS;
 
 impl Lines for Wide {
@@ -158,7 +159,7 @@ impl BitOrAssign for Wide {
 mod tests {
     use super::*;
 
-    /// Returns the lines in a mask in ascending order.
+    /// Returns the numbers of the request lines in a mask, in ascending order.
     fn lines<M: Lines>(mut word: M) -> Vec<u32> {
         let mut found = Vec::new();
         while let Some(line) = word.first() {
@@ -180,7 +181,7 @@ mod tests {
             assert_eq!(lines(word & M::all_from(from)), some[at..]);
             assert_eq!(lines(word & !M::all_from(from)), some[..at]);
         }
-        // The top line is shifted out; all other lines move up by one.
+        // The shift drops the top request line; all other lines move up by one.
         let risen: Vec<_> = some[..5].iter().map(|line| line + 1).collect();
         assert_eq!(lines(word.shifted_in(false)), risen);
         assert_eq!(lines(word.shifted_in(true)), [&[0], &risen[..]].concat());

@@ -10,22 +10,22 @@ use crate::kernel::{Describe, Fields, FieldsExt, Logic, Payload};
 
 /// Maximum number of ways of a set.
 pub const MAX_WAYS: u32 = 32;
-/// Maximum number of ways whose positions fit one host word, at 4 bits each.
+/// Maximum number of ways whose positions fit in one 64-bit word, at 4 bits each.
 pub const WORD_WAYS: u32 = 16;
 
-/// Stack in which position n holds way n. As a reset value, it suits sets of any number of ways.
+/// Recency stack in which position n holds way n. It is the reset value for sets of any number of ways.
 const IN_ORDER: u64 = 0xfedc_ba98_7654_3210;
-/// Mask of the lowest bit of every position.
+/// Mask of the lowest bit of each 4-bit position.
 const ONES: u64 = 0x1111_1111_1111_1111;
 
-/// Recency stack of one set, as a memory cell whose payload shape is the number of ways. Most sets fit one
-/// host word, which is fast.
+/// Recency stack of one set: an array entry whose payload shape is the number of ways. The stack of most sets
+/// fits in one 64-bit word, which is fast to simulate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Recency {
-    /// 4 bits per position. Ways that do not fit the word have never been used, and follow in ascending
+    /// Packed stack, with 4 bits per position. Ways from 16 on have never been used, and follow in ascending
     /// order.
     Word(u64),
-    /// One byte per position.
+    /// Unpacked stack, with one byte per position.
     Bytes([u8; MAX_WAYS as usize]),
 }
 
@@ -36,7 +36,7 @@ impl Default for Recency {
 }
 
 impl Recency {
-    /// Returns the stack after a use of `way`.
+    /// Returns the stack after a use of `way`, which moves to position 0.
     #[must_use]
     pub fn promote(self, way: u32) -> Self {
         let Self::Word(word) = self else { return self.touch_in_bytes(way) };
@@ -57,8 +57,8 @@ impl Recency {
         Self::Bytes(places)
     }
 
-    /// Returns the least recently used (LRU) way of a set of `ways` ways, among the ways for which `may_go`
-    /// is true.
+    /// Returns the least recently used (LRU) way of a set of `ways` ways. Only ways for which `may_go`
+    /// returns true are eligible.
     #[must_use]
     pub fn victim(self, ways: u32, may_go: impl Fn(u32) -> bool) -> Option<u32> {
         (0..ways).rev().map(|place| self.way_at(place)).find(|&way| may_go(way))
@@ -84,13 +84,13 @@ impl Recency {
                 return places.iter().take_while(|&&other| u32::from(other) != way).count() as u32;
             }
         };
-        // Finds the lowest position that holds `way`, so that the difference is zero: the borrow of a zero
-        // digit first reaches the top bit of that digit.
+        // Finds the lowest 4-bit digit of the stack that equals `way`, where `difference` is 0. Subtracting 1
+        // from each digit first borrows at this digit, which sets its top bit.
         let difference = word ^ (ONES * u64::from(way));
         (difference.wrapping_sub(ONES) & !difference & (ONES << 3)).trailing_zeros() / 4
     }
 
-    /// Adds the logic that updates one stack of `ways` positions, and selects its victim, to the hardware
+    /// Adds the logic that updates one stack of `ways` positions and selects its victim to the hardware
     /// description.
     pub fn describe_logic(ways: u32, to: &mut dyn Describe) {
         let width = way_bits(ways);
@@ -107,7 +107,8 @@ impl Payload for Recency {
     fn fields<F: Fields + ?Sized>(&self, ways: &u32, to: &mut F) {
         let width = way_bits(*ways);
         if let (Self::Word(stack), 4) = (self, width) {
-            // The packed positions have the width of the registers, so one field holds all positions.
+            // Each packed position has 4 bits, like the hardware registers here, so one field shows all
+            // positions.
             to.sized("recency", stack & (u64::MAX >> (64 - 4 * ways)), 4 * ways);
             return;
         }

@@ -1,6 +1,6 @@
-//! Small circuits that are components of many blocks. They contain no memories and no channels. The
-//! `describe` function of a cell adds its registers to the hardware description; that of a cell without
-//! registers adds its logic.
+//! Small circuits that are components of many hardware blocks. They contain no memories and no channels. The
+//! `describe` function of a circuit adds its registers to the hardware description. If the circuit has no
+//! registers, `describe` adds its logic.
 //!
 //! | cell      | circuit                                                     |
 //! |-----------|-------------------------------------------------------------|

@@ -23,12 +23,12 @@ use serde::{Deserialize, Serialize};
 use crate::config::Rules;
 use crate::kernel::{Describe, FieldsExt, Logic, bits_of};
 
-/// Type of the counters and of the timer.
+/// Type of the access counters and of the period timer.
 type Count = u14;
 /// Percentage of misses among accesses.
 type Percent = u7;
 
-/// Treatment of tag-only ways when the cache opens again.
+/// Treatment of ways with a tag but no data (tag-only ways) when the closed cache opens again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reopen {
@@ -46,9 +46,9 @@ pub struct StreamingConfig {
     pub period: u32,
     /// Percentage of misses above which the cache closes (khairy2015 Table 4: 90).
     pub miss_percent: u32,
-    /// Minimum number of accesses in a period for the period to decide.
+    /// Minimum number of accesses in a period; with fewer accesses, the cache stays open or closed as before.
     pub min_accesses: u32,
-    /// Treatment of tag-only ways when the cache opens again.
+    /// Treatment of ways with a tag but no data (tag-only ways) when the closed cache opens again.
     pub reopen: Reopen,
 }
 
@@ -61,7 +61,7 @@ impl Default for StreamingConfig {
 }
 
 impl StreamingConfig {
-    /// Checks all fields.
+    /// Checks that all parameters are in their legal ranges.
     pub fn validate(&self, rules: &mut Rules) {
         let Self { period, miss_percent, min_accesses, reopen: _ } = self;
         let most = u64::from(Count::MAX);
@@ -84,8 +84,8 @@ pub struct Streaming {
 }
 
 impl Streaming {
-    /// Creates the monitor of an open cache. `own_periods` is true if the monitor times its periods itself;
-    /// if false, an external controller ends them.
+    /// Creates the monitor of a cache, which is open at first. `own_periods` is true if the monitor times its
+    /// periods itself. If false, an external controller ends them.
     #[must_use]
     pub fn new(config: &StreamingConfig, own_periods: bool) -> Self {
         let ends = own_periods.then_some(config.period.into());
@@ -93,7 +93,7 @@ impl Streaming {
         Self { config: config.clone(), accesses, misses, closed: false, ends, closings: 0 }
     }
 
-    /// True if tag-only ways are invalidated when the cache opens.
+    /// True if tag-only ways are invalidated when the closed cache opens.
     #[must_use]
     pub fn flushes(&self) -> bool {
         self.config.reopen == Reopen::Flush
@@ -125,8 +125,8 @@ impl Streaming {
         }
     }
 
-    /// Ends all periods that are over before `cycle`, prior to any access in `cycle`. Only the first of these
-    /// periods can have accesses, so it alone decides. Returns true if the cache has opened.
+    /// Ends all periods that are over by `cycle`, before any access in `cycle` is counted. Only the first of
+    /// these periods can contain accesses, so it alone decides. Returns true if the closed cache has opened.
     pub fn reach(&mut self, cycle: u64) -> bool {
         let period = u64::from(self.config.period);
         match self.ends {
@@ -138,8 +138,8 @@ impl Streaming {
         }
     }
 
-    /// Ends a period and decides from the misses of the period. Without `may_close`, the cache is open
-    /// afterwards in any case. Returns true if it has opened.
+    /// Ends a period, and opens or closes the cache by the miss rate of the period. If `may_close` is false,
+    /// the cache is always open afterwards. Returns true if the closed cache has opened.
     pub fn end_period(&mut self, may_close: bool) -> bool {
         let was_closed = self.closed;
         self.closed = self.decide(may_close);
@@ -148,10 +148,10 @@ impl Streaming {
         was_closed && !self.closed
     }
 
-    /// Counts an accepted load.
+    /// Counts an accepted load; `missed` is true if the load missed.
     pub fn count(&mut self, missed: bool) {
-        // There is at most one access per cycle, but an external controller can make a period longer than the
-        // range of the counter.
+        // The cache accepts at most one access per cycle, but an external controller can make a period longer
+        // than the range of the counter. The counter then saturates.
         if self.accesses < Count::MAX {
             self.accesses += Count::new(1);
             self.misses += Count::new(u16::from(missed));
@@ -165,13 +165,13 @@ impl Streaming {
         to.bits("accesses", *accesses);
         to.bits("misses", *misses);
         if let Some(end) = ends {
-            // The hardware timer counts up to the end of a period; the model stores the cycle of the end
-            // instead.
+            // The hardware timer counts the cycles of a period. The model instead stores the cycle in which
+            // the period ends.
             to.bits("timer", Count::masked_new(*end));
             to.logic("timer", Logic::Counter { width: bits_of::<Count>() });
         }
-        // Compares 100 * misses with percentage * accesses, and accesses with the minimum. On equality
-        // nothing changes.
+        // Compares 100 * misses with `miss_percent` * accesses, and accesses with the minimum. The state does
+        // not change on equality.
         let count = bits_of::<Count>();
         let width = count + bits_of::<Percent>();
         to.logic("rate", Logic::ConstantMultiplier { width: count, factor: 100 });

@@ -1,5 +1,6 @@
-//! Serializes a configuration as text inside a saved state. The keys of a scheme become known only during
-//! parsing, which formats without field names do not support.
+//! Serializes a configuration as JSON text inside a saved simulator state. The `kind` of a scheme determines
+//! its parameters, and parsing them requires a format with field names. The format of the saved state has
+//! none.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;
@@ -8,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Serializes the configuration as a JSON string.
 ///
 /// # Errors
-/// Errors of JSON serialization or of the serializer.
+/// If the conversion to JSON or the serializer fails.
 pub fn serialize<T: Serialize, S: Serializer>(config: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&serde_json::to_string(config).map_err(S::Error::custom)?)
 }
@@ -16,7 +17,7 @@ pub fn serialize<T: Serialize, S: Serializer>(config: &T, serializer: S) -> Resu
 /// Deserializes a configuration from a JSON string.
 ///
 /// # Errors
-/// Errors of the deserializer, or a text that is not a configuration of this type.
+/// If the deserializer fails, or if the string is not a configuration of this type.
 pub fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     serde_json::from_str(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }

@@ -12,7 +12,7 @@ use super::doc::about;
 #[derive(Default)]
 struct OfStruct {
     has: Option<Type>,
-    /// Key, meaning and value of each sum of counters.
+    /// Key, meaning and value of each sum of counters that the struct lists.
     sums: Vec<(String, String, Expr)>,
 }
 
@@ -165,8 +165,8 @@ fn sum_fields(value: &Expr) -> TokenStream {
     }
 }
 
-/// Returns code that updates a field by that of another instance: counts with `operator`, groups with
-/// `method`.
+/// Returns code that combines a field with the same field of another instance. Counts are combined by
+/// `operator`, and groups of counters by `method`.
 fn combine(field: &Field, operator: &TokenStream, method: &TokenStream) -> TokenStream {
     let name = &field.ident;
     match held(&field.ty) {
@@ -178,7 +178,7 @@ fn combine(field: &Field, operator: &TokenStream, method: &TokenStream) -> Token
     }
 }
 
-/// Returns code that lists a field.
+/// Returns code that adds the counters of a field to a list of counters.
 fn list_field(field: &Field, of: &OfField) -> Result<TokenStream> {
     let name = field.ident.as_ref().ok_or_else(|| Error::new(field.span(), "a counter needs a name"))?;
     let about = about(&field.attrs, field.span())?;

@@ -1,18 +1,18 @@
 //! # Derive macros
-//! Generates implementations that would only repeat the fields of a struct or the variants of an enum. The
-//! declaration is the single source: statistics, waveforms and the dictionary show the names, doc comments
-//! and attributes of its fields.
+//! Generates trait implementations from the fields of a struct or the variants of an enum. The names, doc
+//! comments and attributes in the declaration appear in statistics, waveforms and the dictionary of counters,
+//! so that they are written only once.
 //!
 //! | derive       | implements                | from                                                          |
 //! |--------------|---------------------------|---------------------------------------------------------------|
 //! | [`Counted`]  | `rtl::kernel::Counted`    | the fields of a struct of counters, and their doc comments    |
 //! | [`Reason`]   | `rtl::kernel::Reason`     | the variants of an enum, and their doc comments               |
 //! | [`Encoding`] | `rtl::kernel::Encoding`   | the variants of an enum; `#[width(BITS)]` is the register width |
-//! | [`Ports`]    | `rtl::kernel::Ports`      | the ports of a block: fields of type `In`, `Out`, `Many<In>`, `Many<Out>` |
+//! | [`Ports`]    | `rtl::kernel::Ports`      | the ports of a hardware block: fields of type `In`, `Out`, `Many<In>`, `Many<Out>` |
 //! | [`Payload`]  | `rtl::kernel::Payload`    | the fields of a struct, and their widths                      |
-//! | [`Links`]    | `rtl::kernel::Links`      | the pools of a netlist's links: fields of type `Pool<BEAT>`   |
-//! | [`macro@watched`] | a wrapper of a slot's hooks | the methods of a trait                                      |
-//! | [`Kinds`]    | `rtl::kernel::Kind`       | the kinds of blocks of a netlist: variants `NAME(Of<BLOCK, LINKS>)` |
+//! | [`Links`]    | `rtl::kernel::Links`      | the channel pools of a netlist: fields of type `Pool<BEAT>`   |
+//! | [`macro@watched`] | a wrapper of the hooks of a scheme | the methods of a trait                               |
+//! | [`Kinds`]    | `rtl::kernel::Kind`       | the kinds of hardware blocks of a netlist: variants `NAME(Of<BLOCK, LINKS>)` |
 
 mod counted;
 mod doc;
@@ -55,23 +55,23 @@ pub fn counted(input: TokenStream) -> TokenStream {
     counted::implement(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Implements `Reason` for an enum that counters are indexed by. Names are the variants in snake case,
-/// meanings are their doc comments.
+/// Implements `Reason` for an enum that indexes an array of counters. The name of a reason is its variant in
+/// snake case, and its meaning is the doc comment of the variant.
 #[proc_macro_derive(Reason)]
 pub fn reason(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     reason::implement(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Implements `Encoding` for the enum of a state register. The names of the codes are the variants in
-/// capitals, in order of their numbers. `#[width(BITS)]` on the enum is the width of the register.
+/// Implements `Encoding` for an enum that is the state of a register. The names of the codes are the variants
+/// in capitals, in numerical order. `#[width(BITS)]` on the enum is the width of the register in bits.
 #[proc_macro_derive(Encoding, attributes(width))]
 pub fn encoding(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     encoding::implement(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Implements `Payload`: lists the fields of a beat in a channel or of a memory cell, in declaration order.
+/// Implements `Payload`: lists the fields of a channel message or of an array entry, in declaration order.
 ///
 /// Without an attribute, a `bool` is a flag, and an array of numbers is one field per lane. Any other field
 /// is a number whose type carries its width.
@@ -98,31 +98,31 @@ pub fn payload(input: TokenStream) -> TokenStream {
     payload::implement(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Implements `Ports`: visits the ports of a block in the order of its fields.
+/// Implements `Ports`: visits the ports of a hardware block in the declaration order of their fields.
 #[proc_macro_derive(Ports)]
 pub fn ports(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     ports::ports(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Implements `Links`: accesses the pools of a netlist's links by number, and by type of beat.
+/// Implements `Links`: gives access to the channel pools of a netlist, by number and by message type.
 #[proc_macro_derive(Links)]
 pub fn links(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     ports::links(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Implements `Kind`: dispatches each call to the blocks of the kind that a variant holds.
+/// Implements `Kind` for an enum of hardware blocks: forwards each call to the blocks in the current variant.
 #[proc_macro_derive(Kinds)]
 pub fn kinds(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     ports::kinds(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Applies to the trait with the hooks of a slot. The argument is the configuration key of the slot; without
-/// an argument, `Watched::of` receives the key. Generates `Watched`, a wrapper that records every call of a
-/// hook (`rtl::hook`) and forwards it. The cycle of a call is taken from its argument `at` or `seen`, or is
-/// its argument `cycle`.
+/// Applies to a trait with the hooks of a configurable scheme. The macro argument is the configuration key
+/// that selects the scheme; without an argument, `Watched::of` receives the key. The macro generates
+/// `Watched`, a wrapper that records every call of a hook (`rtl::hook`) and forwards it. The recorded cycle
+/// comes from the argument `at`, `seen` or `cycle` of the call.
 #[proc_macro_attribute]
 pub fn watched(slot: TokenStream, hooks: TokenStream) -> TokenStream {
     let (slot, hooks) = (parse_macro_input!(slot as Option<LitStr>), parse_macro_input!(hooks as ItemTrait));

@@ -10,17 +10,17 @@ use super::counted::{condition, text};
 
 /// Form in which a field is listed.
 enum Form {
-    /// Listed according to its type: a flag, a number, or one number per lane.
+    /// Listed in the form that the field's type implies: a flag, a number, or one number per lane.
     Typed,
     /// Listed as a number of the given width in bits, or as one such number per lane.
     Sized(Expr),
     /// Listed as the code of a state register.
     State,
-    /// Listed as bytes: the first ones, up to the given count, or all of them.
+    /// Listed as bytes: the given number of bytes from the first on, or all bytes.
     Bytes(Option<Expr>),
     /// Listed as the fields of a nested payload with the given shape; `None` for the shape `()`.
     Inside(Option<Expr>),
-    /// Not listed.
+    /// Not listed, because the field is not hardware.
     Skipped,
 }
 
@@ -74,7 +74,7 @@ impl OfField {
     }
 }
 
-/// Returns the type of `shape`.
+/// Returns the type of `shape`, the parameter that sets the field widths of a payload.
 fn shape(input: &DeriveInput) -> Result<Type> {
     let mut shape = syn::parse_quote!(());
     for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("payload")) {
@@ -101,7 +101,7 @@ fn lanes(array: &TokenStream, element: &Type) -> TokenStream {
     }
 }
 
-/// Returns code that lists the value of a field under a name.
+/// Returns code that lists `value` as a payload field under `name`.
 fn list_named(name: &str, value: &TokenStream, ty: &Type, form: &Form) -> TokenStream {
     match (form, ty) {
         (Form::Sized(width), Type::Array(array)) => {
@@ -125,10 +125,10 @@ fn list_named(name: &str, value: &TokenStream, ty: &Type, form: &Form) -> TokenS
     }
 }
 
-/// Returns code that lists a field.
+/// Returns code that lists one field of a payload.
 fn list_field(member: &Member, field: &Field) -> Result<TokenStream> {
     let OfField { name, only, form } = OfField::parse(field)?;
-    // An operation that the field's type does not support is reported at the field.
+    // The generated code has the source location of the field, so that a type error is reported there.
     let value = quote_spanned!(Span::call_site().located_at(field.span())=> self.#member);
     let list = match (form, name, member) {
         (Form::Skipped, ..) => return Ok(TokenStream::new()),

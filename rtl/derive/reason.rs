@@ -19,7 +19,7 @@ pub fn implement(input: &DeriveInput) -> Result<TokenStream> {
     let count = variants.len();
     Ok(quote! {
         impl #name {
-            /// All variants, in declaration order.
+            /// All variants of the enum, in declaration order.
             pub const ALL: [Self; #count] = [#(Self::#variants),*];
 
             /// Returns the name of the variant in statistics.

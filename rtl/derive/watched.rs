@@ -1,6 +1,6 @@
-//! Attribute macro `#[watched]`: records each call of the hooks of a slot. Several slots may share the same
-//! hooks. In this case the macro has no argument, and the wrapper of a scheme receives the name of its slot
-//! when it is created.
+//! Attribute macro `#[watched]`: records each call of the hooks of a configurable scheme. Several
+//! configuration keys may select schemes with the same hooks. In this case the macro has no argument, and the
+//! wrapper receives the key when it is created.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -15,7 +15,8 @@ fn name(argument: &FnArg) -> Result<Option<Ident>> {
     Ok(Some(format_ident!("{}", named.ident.to_string().trim_start_matches('_'))))
 }
 
-/// Returns a method that forwards one hook and records the call, with the cycle if an argument contains it.
+/// Returns a method that forwards a call of one hook and records it, with the cycle if an argument contains
+/// it.
 fn passed_on(number: usize, hook: &Signature) -> Result<TokenStream> {
     let mut signature = hook.clone();
     let mut names = Vec::new();
@@ -57,8 +58,8 @@ pub fn implement(slot: Option<&LitStr>, hooks: &ItemTrait) -> Result<TokenStream
     Ok(quote! {
         #hooks
 
-        /// Wrapper of a scheme's hooks that records each call, so that a hook that panics or never returns
-        /// can be named.
+        /// Wrapper of a scheme's hooks that records each call, so that an error report can name a hook that
+        /// panics or never returns.
         #[derive(Debug, ::serde::Serialize, ::serde::Deserialize)]
         struct Watched {
             #[serde(with = "crate::kernel::name")]

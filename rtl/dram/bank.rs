@@ -19,9 +19,9 @@ use crate::kernel::{Describe, FieldsExt, Logic};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bank {
     open: Option<u32>,
-    /// True if a column command has used the open row.
+    /// True if an RD or WR has used the open row since its ACT.
     served: bool,
-    /// Number of column commands to the open row that overtook an older request to this bank.
+    /// Number of RD and WR commands to the open row that overtook an older request to this bank.
     overtaken: u16,
     act_from: u64,
     rd_from: u64,
@@ -30,53 +30,53 @@ pub struct Bank {
 }
 
 impl Bank {
-    /// Closed bank to which no command was ever issued.
+    /// State of a closed bank to which no command was ever issued.
     pub const CLOSED: Self =
         Self { open: None, served: false, overtaken: 0, act_from: 0, rd_from: 0, wr_from: 0, pre_from: 0 };
 
-    /// Returns the open row.
+    /// Returns the number of the open row; `None` if the bank is closed.
     #[must_use]
     pub fn open(&self) -> Option<u32> {
         self.open
     }
 
-    /// True if the open row has served a column command.
+    /// True if an RD or WR has used the open row since its ACT.
     #[must_use]
     pub fn was_served(&self) -> bool {
         self.served
     }
 
-    /// Returns the number of column commands to the open row that overtook an older request to this bank.
+    /// Returns the number of RD and WR commands to the open row that overtook an older request to this bank.
     #[must_use]
     pub fn overtake_count(&self) -> u32 {
         u32::from(self.overtaken)
     }
 
-    /// Returns the earliest cycle for ACT.
+    /// Returns the earliest cycle in which this bank allows ACT.
     #[must_use]
     pub fn act_from(&self) -> u64 {
         self.act_from
     }
 
-    /// Returns the earliest cycle for RD.
+    /// Returns the earliest cycle in which this bank allows RD.
     #[must_use]
     pub fn rd_from(&self) -> u64 {
         self.rd_from
     }
 
-    /// Returns the earliest cycle for WR.
+    /// Returns the earliest cycle in which this bank allows WR.
     #[must_use]
     pub fn wr_from(&self) -> u64 {
         self.wr_from
     }
 
-    /// Returns the earliest cycle for PRE.
+    /// Returns the earliest cycle in which this bank allows PRE.
     #[must_use]
     pub fn pre_from(&self) -> u64 {
         self.pre_from
     }
 
-    /// Executes ACT: opens `row`.
+    /// Records an ACT in `cycle`: opens row `row`.
     pub fn activate(&mut self, cycle: u64, row: u32, t: &DramTiming) {
         self.open = Some(row);
         self.served = false;
@@ -87,28 +87,29 @@ impl Bank {
         self.act_from = cycle + u64::from(t.rc);
     }
 
-    /// Executes RD.
+    /// Records an RD in `cycle`, which delays the next PRE.
     pub fn read(&mut self, cycle: u64, t: &DramTiming) {
         self.pre_from = self.pre_from.max(cycle + u64::from(t.rtp));
     }
 
-    /// Executes WR.
+    /// Records a WR in `cycle`, which delays the next PRE.
     pub fn write(&mut self, cycle: u64, t: &DramTiming) {
         self.pre_from = self.pre_from.max(cycle + u64::from(t.write_latency() + t.wr));
     }
 
-    /// Executes PRE: closes the row.
+    /// Records a PRE in `cycle`: closes the open row.
     pub fn precharge(&mut self, cycle: u64, t: &DramTiming) {
         self.open = None;
         self.act_from = self.act_from.max(cycle + u64::from(t.rp));
     }
 
-    /// Executes REF of all banks.
+    /// Records a REF (refresh of all banks) in `cycle`, which delays the next ACT.
     pub fn refresh(&mut self, cycle: u64, t: &DramTiming) {
         self.act_from = cycle + u64::from(t.rfc);
     }
 
-    /// Records an RD or WR. `overtakes` is true if the command overtakes an older request to this bank.
+    /// Records that an RD or WR used the open row. `overtakes` is true if it overtook an older request to
+    /// this bank.
     pub fn use_row(&mut self, overtakes: bool) {
         self.served = true;
         if overtakes {
@@ -116,7 +117,7 @@ impl Bank {
         }
     }
 
-    /// Adds the registers to the hardware description.
+    /// Adds the registers and logic of the bank to the hardware description.
     pub fn describe(&self, row_bits: u32, to: &mut dyn Describe) {
         let Self { open, served, overtaken, act_from, rd_from, wr_from, pre_from } = self;
         to.flag("open", open.is_some());
@@ -129,11 +130,11 @@ impl Bank {
         to.bits("pre_from", *pre_from);
         let width = u64::BITS;
         to.logic("may", Logic::Less { width, count: 4 });
-        // Maximum of the new and the previous constraint, for PRE and for the commands that keep a row open.
+        // Logic that selects the later of the new and the previous constraint on a command, for PRE and ACT.
         to.logic("later", Logic::Less { width, count: 2 });
         to.logic("later_of", Logic::Mux { ways: 3, width });
-        // Adders: ACT sets three registers, PRE and REF one each. ACT, RD and WR share one adder for the
-        // earliest PRE.
+        // Adders for earliest cycles: three for ACT, one each for PRE and REF, and one for the earliest PRE
+        // that ACT, RD and WR share.
         for _ in 0..6 {
             to.logic("from", Logic::Counter { width });
         }

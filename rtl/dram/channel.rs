@@ -11,7 +11,7 @@
 //!
 //! Each L2 bank that shares the channel has one request link and one reply link. Requests of several banks
 //! are accepted in round-robin order. The address of a read determines the L2 bank that gets its data. If
-//! that bank has no room, the data block all data behind them.
+//! that bank has no room, the data wait and hold up all data behind them.
 //!
 //! Latency: a request accepted in cycle t can have its first command in t + 1. A read leaves on `rsp` CL plus
 //! the burst cycles after its RD. With the timing of khairy2015, this is 15 cycles after t if the row is
@@ -26,7 +26,8 @@
 //! Stalls: RD commands stall when the reply buffer has no free entry for their data. Writes and row commands
 //! continue, so a stalled receiver does not prevent the acceptance of requests.
 //!
-//! An access to a burst that the host has not mapped panics; the message names the channel and the cycle.
+//! An access to a burst that the simulator has not mapped panics; the message names the channel and the
+//! cycle.
 //!
 //! Twin: `golden/dram/checker.rs` and `golden/dram/requests.rs`.
 //! Bench: `tb/dram`.
@@ -56,7 +57,7 @@ use crate::kernel::{
 };
 use crate::noc::interleave::Interleave;
 
-/// DRAM channel: controller and memory.
+/// DRAM channel: its controller, and the memory behind it.
 #[derive(Serialize, Deserialize)]
 pub struct DramChannel {
     #[serde(with = "crate::config::text")]
@@ -65,43 +66,44 @@ pub struct DramChannel {
     num_banks: u32,
     #[serde(with = "BigArray")]
     banks: [Bank; MAX],
-    /// Open banks that have reached the hit cap, one bit per bank.
+    /// Open banks that have reached the cap on row hits that overtake an older request, one bit per bank.
     capped: u64,
     timing: Timing,
     scheduler: Scheduler,
     drain: Drain,
     refresher: Refresher,
     replies: Replies,
-    /// Interleaving of bursts among the L2 banks that share the channel.
+    /// Interleaving of the channel's bursts among the L2 banks that share the channel.
     sharers: Interleave,
-    /// Round-robin arbiter of the requests of the L2 banks that share the channel.
+    /// Round-robin arbiter that selects the L2 bank whose request is accepted.
     turn: RoundRobin,
-    /// Next command, chosen at the last change of state. If rows have a separate bus, this is the next column
-    /// command.
+    /// Next command on the shared command bus, chosen at the last change of state. With a separate bus for
+    /// row commands, the next column command.
     plan: Plan,
-    /// Next row command, if rows have a separate bus.
+    /// Next row command, if row commands have a separate bus.
     row_plan: Plan,
     store: Store,
-    /// True if row commands have a separate bus.
+    /// True if row commands have a separate command bus.
     is_dual: bool,
-    /// True if the policy ranks requests.
+    /// True if the arbitration policy ranks requests.
     is_ranked: bool,
-    /// Next cycle in which ranks change without an event; `u64::MAX` if there is none.
+    /// Next cycle in which ranks of requests change without an event; `u64::MAX` if there is none.
     quantum: u64,
-    /// State of the command buses: the shared bus or the row bus first, then the column bus, if there is one.
+    /// State of the command buses. With one bus, only the first element is used. With two, the first is the
+    /// row bus and the second the column bus.
     buses: [Command; 2],
-    /// Statistics, except for integrals over time and derived values.
+    /// Counters of the channel, except for those that [`Self::counts`] computes.
     counts: Counts,
-    /// Cycle up to which statistics are complete.
+    /// Cycle up to which the counters that are summed over time are complete.
     counted_to: u64,
 }
 
 /// Ports of a DRAM channel.
 #[derive(Default, Ports)]
 pub struct DramPorts {
-    /// Bursts to read and write, one link per L2 bank.
+    /// Inputs of bursts to read and write, one link per L2 bank.
     pub req: Many<In<DramRequest>>,
-    /// Bursts read and acknowledgments, one link per L2 bank.
+    /// Outputs of read data and acknowledgments, one link per L2 bank.
     pub rsp: Many<Out<DramReply>>,
 }
 
@@ -109,24 +111,24 @@ impl HasPorts for DramChannel {
     type Ports = DramPorts;
 }
 
-/// Channel ends of a DRAM channel at one clock edge.
+/// Channel ends that a DRAM channel uses at one clock edge.
 pub struct DramIo<'a> {
-    /// Bursts to read and write, one link per L2 bank.
+    /// Receiving ends for bursts to read and write, one per L2 bank.
     pub req: RxBank<'a, DramRequest>,
-    /// Bursts read and acknowledgments, one link per L2 bank.
+    /// Sending ends for read data and acknowledgments, one per L2 bank.
     pub rsp: TxBank<'a, DramReply>,
 }
 
 impl DramChannel {
-    /// Creates a channel for one L2 bank, with requests of `num_sms` SMs. All DRAM banks are closed, and no
-    /// memory is mapped.
+    /// Creates a DRAM channel that serves one L2 bank, in a machine with `num_sms` SMs. All DRAM banks are
+    /// closed, and no memory is mapped.
     #[must_use]
     pub fn new(config: &DramConfig, path: &str, num_sms: u32) -> Self {
         let burst_bytes = config.burst_bytes();
         Self::with_sharers(config, path, Interleave::new(1, burst_bytes, burst_bytes), num_sms)
     }
 
-    /// Creates a channel whose bursts are interleaved among several L2 banks.
+    /// Creates a DRAM channel whose bursts are interleaved among several L2 banks, as `sharers` specifies.
     #[must_use]
     pub fn with_sharers(config: &DramConfig, path: &str, sharers: Interleave, num_sms: u32) -> Self {
         let scheduler = Scheduler::new(config, num_sms);
@@ -156,34 +158,36 @@ impl DramChannel {
         }
     }
 
-    /// Replaces the memory by the memory behind a trace ([`super::recorded`]), in which every burst address
-    /// of `burst_bits` bits exists. Rows beyond the last one wrap around to the first.
+    /// Replaces the memory by a memory for the replay of traces ([`super::recorded`]), in which every burst
+    /// address of `burst_bits` bits exists. Rows beyond the last one wrap around to the first.
     pub fn record_memory(&mut self, path: &str, place: ChannelPlace, burst_bits: u32) {
         self.store.record(place);
         self.queue.widen(burst_bits);
         self.replies = Replies::wide(&self.config, path, burst_bits);
     }
 
-    /// Returns the contents of the memory.
+    /// Returns the contents of the memory behind the channel.
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// Returns the contents of the memory for modification by the host.
+    /// Returns the contents of the memory behind the channel, so that the simulator (host code) can modify
+    /// them.
     pub fn store_mut(&mut self) -> &mut Store {
         &mut self.store
     }
 
-    /// Returns the commands issued in `cycle`, row command first. `cycle` must be that of the block's last
-    /// edge; otherwise the result is empty.
+    /// Returns the commands issued in `cycle`, row command first. `cycle` must be the cycle of the last
+    /// evaluated edge; otherwise the result is empty.
     #[must_use]
     pub fn commands_of(&self, cycle: u64) -> &[Command] {
         let [first, second] = self.buses.each_ref().map(|bus| bus.kind != CommandKind::Nop && bus.cycle == cycle);
         &self.buses[usize::from(!first)..1 + usize::from(second)]
     }
 
-    /// Returns the statistics, complete up to the cycle given to [`Self::settle`] or to the last edge.
+    /// Returns the statistics of the channel, complete up to the last evaluated edge, or up to the cycle
+    /// given to [`Self::settle`].
     #[must_use]
     pub fn counts(&self) -> Counts {
         let bursts = self.counts.reads + self.counts.writes;
@@ -198,18 +202,18 @@ impl DramChannel {
         }
     }
 
-    /// True if no request waits and no read data are in flight.
+    /// True if no request waits in the queue and no read data are in flight.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.queue.occupied_slots() == 0 && self.replies.is_empty()
     }
 
-    /// Adds the cycles slept until `cycle` to the statistics.
+    /// Extends the statistics to `cycle`, over cycles in which the channel has slept.
     pub fn settle(&mut self, cycle: u64) {
         self.counted_to = cycle;
     }
 
-    /// Starts to maintain digests of the memories of the controller.
+    /// Starts to maintain digests (hashes) of the memories inside the controller.
     pub fn record(&mut self) {
         self.queue.record();
         self.replies.record();
@@ -218,7 +222,7 @@ impl DramChannel {
         }
     }
 
-    /// Evaluates an edge at which something may happen.
+    /// Evaluates a clock edge at which the state of the channel may change.
     #[inline(never)]
     fn act(&mut self, io: DramIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         let DramIo { mut req, mut rsp } = io;
@@ -239,28 +243,30 @@ impl DramChannel {
         let [bus, column_bus] = &self.buses;
         let issued = bus.kind != CommandKind::Nop || column_bus.kind != CommandKind::Nop;
         let taken = self.take(&mut req, &mut rsp, at);
-        // A read that found no free reply entry may get one from the next cycle on.
+        // A read that had no room in the reply buffer may get room from the next cycle on, because a reply
+        // was sent.
         let appeared = sent && !reads;
         if self.is_ranked && (issued || taken) {
             self.report_change(cycle);
         }
         if issued || taken || appeared {
-            // A newly accepted request cannot replace a column command already planned for this cycle.
+            // A request that was just accepted cannot replace a column command that is already planned for
+            // this cycle.
             self.look_ahead(cycle + 1, !issued && !appeared);
         }
-        // A command lasts one cycle: in the next cycle the bus must return to idle.
+        // A command stays on the bus for one cycle, so the bus must return to idle in the next cycle.
         if issued || self.queue.has_room() && req.has_beat(at) {
             return Sleep::Next;
         }
-        // Data that are due but were not sent wait for room in the reply link, which is an event that wakes
-        // the block.
+        // Data that could be sent but were not wait for room on the reply link. When there is room, that link
+        // wakes the channel.
         let data = self.replies.first_due();
         let data = if data > cycle || sent { data } else { u64::MAX };
         sleep_until(self.due().min(self.refresher.due()).min(data).min(self.quantum), cycle)
     }
 
-    /// Lets the policy change its ranks in `cycle`, and chooses the next commands again. `reads` has the
-    /// meaning of the parameter of [`Self::choose`].
+    /// Lets the policy change its ranks in `cycle`, then chooses the next commands again. `reads` is true if
+    /// the reply buffer has room for a read.
     #[cold]
     fn end_quantum(&mut self, cycle: u64, reads: bool) {
         if let Some(hooks) = self.scheduler.hooks_mut() {
@@ -271,7 +277,7 @@ impl DramChannel {
         self.plan_from(cycle, reads);
     }
 
-    /// Reports all waiting requests to a policy that ranks them.
+    /// Reports all waiting requests, oldest first, to a policy that ranks requests.
     #[inline(never)]
     fn report_change(&mut self, cycle: u64) {
         let Some(hooks) = self.scheduler.hooks_mut() else { return };
@@ -287,23 +293,24 @@ impl DramChannel {
         self.quantum = hooks.next_quantum();
     }
 
-    /// Returns the cycle before which no command of a request is legal.
+    /// Returns the cycle before which no command for a request is legal.
     fn due(&self) -> u64 {
         self.plan.from.min(self.row_plan.from)
     }
 
-    /// Prepares a refresh that is due: stops new commands, and issues the commands of the refresh once the
-    /// last row hits are served.
+    /// Prepares a refresh whose time has come: stops new commands, and issues the commands of the refresh
+    /// after the last waiting row hits are served.
     fn drain_for_refresh(&mut self, cycle: u64, reads: bool) {
         self.refresher.prepare(&self.queue, self.scheduler.eligible(&self.queue, ServableSlots::ALL), reads);
-        // The set of requests that can be served may change without a command.
+        // While draining, the set of requests that can be served may change although no command was issued.
         self.plan_from(cycle, reads);
         if self.refresher.last() == 0 {
             self.plan.from = self.refresh(cycle);
         }
     }
 
-    /// Accepts a request if one is present and a slot is free. Returns true if it has accepted one.
+    /// Accepts a request into the queue if one is present and a slot is free. Returns true if a request was
+    /// accepted.
     fn take(
         &mut self,
         req: &mut RxBank<'_, DramRequest>,
@@ -341,7 +348,7 @@ impl DramChannel {
     }
 
     /// Chooses the commands for `cycle` or later, after an edge that changed the candidates. `keeps` is true
-    /// if that change cannot affect a column command already planned for `cycle`.
+    /// if that change cannot affect a column command that is already planned for `cycle`.
     #[inline(always)]
     fn look_ahead(&mut self, cycle: u64, keeps: bool) {
         self.drain.update(cycle, &self.queue);
@@ -353,8 +360,8 @@ impl DramChannel {
         }
     }
 
-    /// Chooses the next command of each bus from `cycle` on, both from the same state. `reads` has the
-    /// meaning of the parameter of [`Self::choose`].
+    /// Chooses the next command of each command bus from `cycle` on; with two buses, both choices use the
+    /// same state. `reads` is true if the reply buffer has room for a read.
     #[inline(always)]
     fn plan_from(&mut self, cycle: u64, reads: bool) {
         self.plan = self.choose(cycle, reads);
@@ -363,14 +370,14 @@ impl DramChannel {
         }
     }
 
-    /// Returns the state that determines the choice of commands.
+    /// Returns the part of the channel's state that determines the choice of commands.
     fn view(&self) -> View<'_> {
         let Self { queue, banks, capped, timing, is_dual, .. } = self;
         View { queue, banks, capped: *capped, timing, is_dual: *is_dual }
     }
 
-    /// Returns the next command from `cycle` on; if rows have a separate bus, the next column command.
-    /// `reads` is true if the reply buffer has room for a read.
+    /// Returns the next command from `cycle` on. With a separate bus for row commands, returns the next
+    /// column command. `reads` is true if the reply buffer has room for a read.
     fn choose(&self, cycle: u64, reads: bool) -> Plan {
         if self.is_gated() {
             return self.choose_behind_gates(cycle, reads);
@@ -378,7 +385,8 @@ impl DramChannel {
         self.view().choose(cycle, self.view().all_candidates(), reads)
     }
 
-    /// Returns the next command from `cycle` on, when some requests must not be served.
+    /// Returns the next command from `cycle` on, considering that some requests must not be served now. Its
+    /// parameters are those of [`Self::choose`].
     #[inline(never)]
     fn choose_behind_gates(&self, cycle: u64, reads: bool) -> Plan {
         match self.scheduler.hooks() {
@@ -389,7 +397,7 @@ impl DramChannel {
         }
     }
 
-    /// Returns the next command of the row bus from `cycle` on.
+    /// Returns the next command on the separate row bus from `cycle` on.
     #[inline(never)]
     fn choose_row(&self, cycle: u64) -> Plan {
         if !self.is_gated() {
@@ -401,12 +409,12 @@ impl DramChannel {
         }
     }
 
-    /// True if some requests must not be served.
+    /// True if some of the waiting requests must not be served now.
     fn is_gated(&self) -> bool {
         self.refresher.is_draining() || self.drain.is_on() || !self.scheduler.is_unrestricted(self.view())
     }
 
-    /// Returns the restrictions that apply to commands from `cycle` on.
+    /// Returns the restrictions that limit the choice of commands from `cycle` on.
     fn gates(&self, cycle: u64) -> Gates {
         if self.refresher.is_draining() {
             Gates { turn: ServableSlots::ALL, columns: self.refresher.last(), rows: false }
@@ -415,8 +423,7 @@ impl DramChannel {
         }
     }
 
-    /// Issues the commands planned for this cycle. `reads` has the meaning of the parameter of
-    /// [`Self::choose`].
+    /// Issues the commands planned for this cycle. `reads` is true if the reply buffer has room for a read.
     fn issue(&mut self, at: &impl AnyEdge, reads: bool) {
         let cycle = at.cycle();
         if self.plan.kind == CommandKind::Nop {
@@ -433,25 +440,26 @@ impl DramChannel {
         if self.is_dual
             && let Some((kind, slot)) = self.row_plan.command_at(cycle)
         {
-            // This command was planned before the column command, and is for another bank. Therefore its
-            // request is still in the queue.
+            // The row command was planned before the column command was issued, and is for another bank. Its
+            // request is therefore still in the queue.
             self.send_row(cycle, kind, slot);
         }
     }
 
-    /// Returns the commands that would be chosen for `cycle`.
+    /// Returns the command of each bus that would be chosen for `cycle`, to check the plan.
     fn choose_commands(&self, cycle: u64, reads: bool) -> [Option<(CommandKind, usize)>; 2] {
         let row = if self.is_dual { self.choose_row(cycle).command_at(cycle) } else { None };
         [self.choose(cycle, reads).command_at(cycle), row]
     }
 
-    /// True if the commands of a cycle are for different banks.
+    /// True if the commands planned for a cycle are for different banks.
     fn are_apart(&self, cycle: u64) -> bool {
         let bank = |plan: &Plan| plan.command_at(cycle).map(|(_, slot)| self.queue.entry(slot).place.bank);
         bank(&self.plan).is_none() || bank(&self.plan) != bank(&self.row_plan)
     }
 
-    /// Issues a command of a request on the bus that carries column commands.
+    /// Issues a command for the request in `slot`, on the bus that carries column commands. An ACT or PRE is
+    /// passed on to [`Self::send_row`].
     fn send(&mut self, at: &impl AnyEdge, kind: CommandKind, slot: usize) {
         if !kind.is_column() {
             return self.send_row(at.cycle(), kind, slot);
@@ -463,7 +471,7 @@ impl DramChannel {
         self.column(at, slot, usize::from(bank));
     }
 
-    /// Issues an ACT or PRE on the bus that carries row commands.
+    /// Issues an ACT or PRE for the request in `slot`, on the bus that carries row commands.
     fn send_row(&mut self, cycle: u64, kind: CommandKind, slot: usize) {
         self.report_issue(cycle, kind, slot);
         let Entry { id, place: BurstLocation { bank, row, .. }, .. } = *self.queue.entry(slot);
@@ -475,14 +483,14 @@ impl DramChannel {
         }
     }
 
-    /// Reports a command that is now issued to a policy that ranks requests.
+    /// Reports a command that is being issued to the policy, if the policy ranks requests.
     fn report_issue(&mut self, cycle: u64, kind: CommandKind, slot: usize) {
         if let Some(hooks) = self.scheduler.hooks_mut() {
             hooks.on_issue(cycle, &self.queue.request(slot), kind);
         }
     }
 
-    /// Opens `row` of bank `index`.
+    /// Performs an ACT: opens row `row` of the bank with number `index`.
     fn activate(&mut self, cycle: u64, index: usize, row: u32) {
         self.banks[index % MAX].activate(cycle, row, &self.config.timing);
         self.timing.activate(cycle, index);
@@ -490,7 +498,7 @@ impl DramChannel {
         self.counts.activates += 1;
     }
 
-    /// Closes the row of bank `index`.
+    /// Performs a PRE: closes the open row of the bank with number `index`.
     fn precharge(&mut self, cycle: u64, index: usize) {
         let bank = &mut self.banks[index % MAX];
         self.buses[0].row = bank.open().unwrap_or(0);
@@ -501,7 +509,7 @@ impl DramChannel {
         self.counts.precharges += 1;
     }
 
-    /// Issues the RD or WR that serves a request in bank `index`, and frees its slot.
+    /// Performs the RD or WR for the request in `slot` of bank number `index`, and frees the slot.
     fn column(&mut self, at: &impl AnyEdge, slot: usize, index: usize) {
         let overtakes = self.queue.overtakes(slot);
         let bank = &mut self.banks[index % MAX];
@@ -521,7 +529,8 @@ impl DramChannel {
         self.queue.release(at.cycle(), slot);
     }
 
-    /// Issues RD: the burst waits in the reply buffer until the device has output all its data.
+    /// Performs an RD: the burst is placed in the reply buffer, where it waits until the DRAM has output all
+    /// its data.
     fn read(&mut self, at: &impl AnyEdge, slot: usize, index: usize) {
         let (cycle, t) = (at.cycle(), &self.config.timing);
         let due = cycle + u64::from(t.read_latency());
@@ -536,7 +545,7 @@ impl DramChannel {
         });
     }
 
-    /// Issues WR.
+    /// Performs a WR: writes the burst to the memory.
     fn write(&mut self, at: &impl AnyEdge, slot: usize, index: usize) {
         let cycle = at.cycle();
         self.banks[index % MAX].write(cycle, &self.config.timing);
@@ -546,8 +555,8 @@ impl DramChannel {
         existing(cycle, self.store.write(burst, written.byte_mask, &written.data));
     }
 
-    /// Issues the next command of a refresh if it is legal; called once the last row hits are served. Returns
-    /// the cycle from which that command is legal.
+    /// Issues the next command of a refresh if it is legal; called once the last waiting row hits are served.
+    /// Returns the cycle from which the command is legal, or `u64::MAX` if it was issued.
     fn refresh(&mut self, cycle: u64) -> u64 {
         let banks = &mut self.banks[..self.num_banks as usize];
         let (kind, later) = self.refresher.choose(cycle, banks, &self.timing);
@@ -573,7 +582,7 @@ impl DramChannel {
     }
 }
 
-/// Returns the sleep of a block that must be evaluated again in cycle `due`.
+/// Returns when the channel must be evaluated again, if its next action is in cycle `due`.
 fn sleep_until(due: u64, cycle: u64) -> Sleep {
     match due {
         u64::MAX => Sleep::UntilEvent,
@@ -582,7 +591,7 @@ fn sleep_until(due: u64, cycle: u64) -> Sleep {
     }
 }
 
-/// Unwraps the result of a memory access; panics if the burst does not exist.
+/// Returns the value of a successful memory access; panics if the burst does not exist.
 fn existing<T>(cycle: u64, found: Result<T, StoreError>) -> T {
     match found {
         Ok(found) => found,
@@ -591,13 +600,14 @@ fn existing<T>(cycle: u64, found: Result<T, StoreError>) -> T {
 }
 
 impl DramChannel {
-    /// Executes one clock edge, with or without checks.
+    /// Executes one clock edge of the channel, with or without contract checks. Returns when the channel must
+    /// be evaluated next.
     pub(crate) fn eval_any(&mut self, mut io: DramIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         self.settle(at.cycle());
         let [bus, column_bus] = &mut self.buses;
         (bus.kind, column_bus.kind) = (CommandKind::Nop, CommandKind::Nop);
-        // At many edges the block only returns the bus to idle after a command, or was woken earlier than
-        // necessary.
+        // At many edges, the channel only has to return the bus to idle after a command, or it was woken
+        // earlier than necessary.
         let due = self.due().min(self.refresher.due()).min(self.replies.first_due()).min(self.quantum);
         if due > at.cycle() && !(self.queue.has_room() && io.req.has_beat(at)) {
             return sleep_until(due, at.cycle());
@@ -619,7 +629,7 @@ impl Block for DramChannel {
             queue,
             num_banks,
             banks,
-            // Derived from the count of each bank by comparators.
+            // Not a register: comparators derive it from the count of overtaking row hits in each bank.
             capped: _,
             timing,
             scheduler,
@@ -628,14 +638,14 @@ impl Block for DramChannel {
             replies,
             sharers,
             turn,
-            // Derived: the scheduler would compute the same plan again.
+            // Not a register: the scheduler hardware would compute the same plan again.
             plan: _,
             row_plan: _,
-            // Off chip, and determined by the accepted requests.
+            // Outside the chip, and determined by the requests accepted so far.
             store: _,
             is_dual,
             is_ranked: _,
-            // The policy itself describes its timer.
+            // The policy describes this timer itself.
             quantum: _,
             buses: [bus, column_bus],
             counts: _,

@@ -1,4 +1,4 @@
-//! # Commands on a command bus
+//! # Commands on a DRAM command bus
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::kernel::{Describe, Encoding, FieldsExt};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(3)]
 pub enum CommandKind {
-    /// No command.
+    /// No command: the bus is idle.
     #[default]
     Nop,
     /// ACT: opens a row.
@@ -36,23 +36,24 @@ impl CommandKind {
 /// DRAM command; fields that its kind does not use are zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Command {
-    /// Cycle of the command clock in which the command is issued.
+    /// Cycle of the command clock (CK) in which the command is issued.
     pub cycle: u64,
     /// Kind of the command.
     pub kind: CommandKind,
-    /// Bank within the channel: group times banks per group, plus the bank within its group.
+    /// Bank number within the channel: number of the bank group times banks per group, plus the number within
+    /// the group.
     pub bank: u8,
     /// Row that is opened, closed, read or written.
     pub row: u32,
-    /// Burst within the row that is read or written.
+    /// Position of the accessed burst within the row.
     pub column: u32,
-    /// Serial number of the request that the command serves.
+    /// Serial number of the request for which the command is issued.
     pub id: u32,
 }
 
 impl Command {
-    /// Adds the state of a command bus to the hardware description. Bank numbers have `bank` bits; rows and
-    /// columns are present if their width is given.
+    /// Adds the state of a command bus to the hardware description. Bank numbers have `bank` bits. `row` and
+    /// `column` are the widths of these fields in bits, or `None` if the bus lacks the field.
     pub(super) fn describe(&self, bank: u32, row: Option<u32>, column: Option<u32>, to: &mut dyn Describe) {
         let widths = [Some(bank), row, column];
         let Self { cycle: _, kind, bank, row, column, id } = self;

@@ -1,4 +1,5 @@
 //! # Configuration of a DRAM channel
+//! Defines size, policies and timing of one channel.
 
 use serde::{Deserialize, Serialize};
 
@@ -159,8 +160,8 @@ pub struct DramTiming {
 }
 
 impl DramTiming {
-    /// Returns the minimum number of cycles between two REFs: one REF, and the time to open a row, read or
-    /// write it, and close it.
+    /// Returns the minimum number of cycles between two REFs: the duration of one REF, plus the time to open
+    /// a row, read or write it, and close it.
     #[must_use]
     pub fn refresh_busy(&self) -> u64 {
         let &Self { wl, burst, rcd_rd, rcd_wr, rp, ras, rc, rtp, wr, rfc, .. } = self;
@@ -170,25 +171,27 @@ impl DramTiming {
         open + sum(&[rp, rfc])
     }
 
-    /// Returns the cycles from RD to the end of its data.
+    /// Returns the number of cycles from RD to the end of its data.
     #[must_use]
     pub fn read_latency(&self) -> u32 {
         self.cl + self.burst
     }
 
-    /// Returns the cycles from WR to the end of its data.
+    /// Returns the number of cycles from WR to the end of its data.
     #[must_use]
     pub fn write_latency(&self) -> u32 {
         self.wl + self.burst
     }
 
-    /// Returns the cycles from RD to WR; the bus turnaround takes two of them.
+    /// Returns the minimum number of cycles from RD to WR, including two cycles for the turnaround of the
+    /// data bus.
     #[must_use]
     pub fn read_to_write(&self) -> u32 {
         (self.read_latency() + 2).saturating_sub(self.wl)
     }
 
-    /// Returns the minimum cycles from RD to RD and from WR to WR, as far as the data bus requires.
+    /// Returns the minimum number of cycles from RD to RD, or from WR to WR, that `ccd_s` and the shared data
+    /// bus require.
     #[must_use]
     pub fn column_to_column(&self) -> u32 {
         self.ccd_s.max(self.burst)
@@ -231,8 +234,8 @@ impl DramTiming {
         rules.expect_relation(refi > busy, [refresh].into_iter().chain(rfc), why);
     }
 
-    /// Checks each distance against the shorter distances that it must include; all distances are whole
-    /// cycles.
+    /// Checks that each minimum distance is not below the shorter distances that it includes. All distances
+    /// are in cycles.
     fn validate_relations(&self, rules: &mut Rules) {
         let &Self { burst, rcd_rd, rcd_wr, rp, ras, rc, rrd_s, rrd_l, faw, aw32, .. } = self;
         let &Self { ccd_s, ccd_l, rtp, wtr_s, wtr_l, rfc, .. } = self;
@@ -259,13 +262,13 @@ impl DramTiming {
 }
 
 impl DramConfig {
-    /// Returns the number of banks of the channel.
+    /// Returns the number of banks of the channel, over all bank groups.
     #[must_use]
     pub fn banks(&self) -> u32 {
         self.bank_groups.saturating_mul(self.banks_per_group)
     }
 
-    /// Returns the bytes that one column command transfers.
+    /// Returns the number of bytes that one column command (RD or WR) transfers.
     #[must_use]
     pub fn burst_bytes(&self) -> u32 {
         (self.bus_bits / 8).saturating_mul(self.burst_length)
@@ -277,8 +280,8 @@ impl DramConfig {
         u64::from(self.rows) * u64::from(self.banks()) * u64::from(self.columns)
     }
 
-    /// Returns the width of the requester in bits, if requests carry it: enough bits for the L2 itself and
-    /// each SM.
+    /// Returns the width in bits of the requester number in requests: enough for the L2 itself and each SM.
+    /// Returns `None` if the policy does not rank requests.
     #[must_use]
     pub fn requester_bits(&self, num_sms: u32) -> Option<u32> {
         self.policy.is_ranked().then(|| u32::BITS - num_sms.leading_zeros())
@@ -290,7 +293,7 @@ impl DramConfig {
         self.bursts().trailing_zeros()
     }
 
-    /// Checks all fields.
+    /// Checks all fields of the configuration.
     pub fn validate(&self, rules: &mut Rules) {
         let one_bit = "the controller keeps one bit per entry in a 64-bit mask";
         rules.range("queue_entries", u64::from(self.queue_entries), 1..=64, one_bit);
@@ -330,8 +333,8 @@ impl DramConfig {
 }
 
 impl AddressMapping {
-    /// Returns the number of column bits below the lowest bank bit, if the mapping separates that bit from
-    /// the other bank bits.
+    /// Returns the number of column bits below the lowest bank bit; 0 if the mapping does not separate that
+    /// bit from the other bank bits.
     pub(super) fn low_columns(self) -> u32 {
         match self {
             Self::RowBankColumn | Self::PermutedBank => 0,
@@ -341,8 +344,8 @@ impl AddressMapping {
     }
 }
 
-/// Controller configuration of the reference command streams: 16 entries, no hit cap, no refresh, and the
-/// timing of khairy2015, completed from published simulators.
+/// Controller configuration with which the reference command streams were made: 16 queue entries, no hit cap,
+/// no refresh. The timing is that of khairy2015, completed from published simulators.
 #[cfg(test)]
 pub(crate) fn reference() -> DramConfig {
     DramConfig {

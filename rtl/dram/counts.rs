@@ -38,11 +38,11 @@ pub struct Counts {
     pub read_latencies: [u64; LATENCY_CLASSES],
 }
 
-/// Number of classes in the histogram of read latencies.
+/// Number of classes in the histogram of read latencies, which double in length.
 pub const LATENCY_CLASSES: usize = 10;
 
 impl Counts {
-    /// Counts the latency of a read.
+    /// Adds a read with a latency of `cycles` to the sum and to the histogram.
     pub(super) fn count_read_latency(&mut self, cycles: u64) {
         let class = ((cycles / 8) | 1).ilog2() as usize;
         self.read_latency += cycles;

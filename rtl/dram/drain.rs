@@ -19,21 +19,22 @@ use super::config::{DramConfig, WriteDrain};
 use super::queue::Queue;
 use crate::kernel::{Describe, FieldsExt, Logic};
 
-/// Requests that can currently be served.
+/// Waiting requests that the write drain currently allows to be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServableSlots {
-    /// Bit mask of the slots for which commands can be issued.
+    /// Bit mask of the queue slots whose requests can be served.
     pub slots: u64,
-    /// If `slots` is empty: cycle from which commands can be issued for some slot.
+    /// If `slots` is empty, cycle from which requests in some slots can be served.
     pub from: u64,
 }
 
 impl ServableSlots {
-    /// All requests can be served.
+    /// Value that allows all requests to be served.
     pub const ALL: Self = Self { slots: u64::MAX, from: u64::MAX };
 }
 
-/// Thresholds at which the selection between reads and writes changes.
+/// Thresholds of the write drain: `high` waiting writes start it, at most `low` end it, and `idle` is the
+/// time without reads in cycles.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Marks {
     high: u32,
@@ -41,19 +42,19 @@ struct Marks {
     idle: u64,
 }
 
-/// Selection between reads and writes.
+/// State of the write drain, which selects whether reads or writes are served.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Drain {
-    /// Thresholds; `None` if reads and writes are scheduled alike.
+    /// Thresholds of the write drain; `None` if reads and writes are scheduled alike.
     marks: Option<Marks>,
-    /// True while writes are served, until at most `low` writes are left.
+    /// True while writes are served; it becomes false when at most `low` writes wait.
     draining: bool,
-    /// Cycle since which no read has waited; `u64::MAX` while a read waits.
+    /// Cycle from which no read has been waiting; `u64::MAX` while a read waits.
     quiet_since: u64,
 }
 
 impl Drain {
-    /// Creates the selection for an empty queue.
+    /// Creates the write drain for an empty request queue.
     #[must_use]
     pub fn new(config: &DramConfig) -> Self {
         let marks = match config.write_drain {
@@ -63,13 +64,13 @@ impl Drain {
         Self { marks, draining: false, quiet_since: 0 }
     }
 
-    /// True if the selection distinguishes reads and writes.
+    /// True if reads and writes are scheduled differently.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.marks.is_some()
     }
 
-    /// Returns the requests that can be served from `cycle` on, if the queue does not change.
+    /// Returns the requests that can be served from `cycle` on, provided that the queue does not change.
     #[must_use]
     pub fn turn(&self, cycle: u64, queue: &Queue) -> ServableSlots {
         let Some(Marks { idle, .. }) = self.marks else { return ServableSlots::ALL };
@@ -87,7 +88,7 @@ impl Drain {
         ServableSlots { slots: first | queue.blockers_of(first), from: u64::MAX }
     }
 
-    /// Updates the selection from the state of the queue at `cycle`.
+    /// Updates the state from the number of reads and writes in the queue at `cycle`.
     pub fn update(&mut self, cycle: u64, queue: &Queue) {
         let Some(Marks { high, low, .. }) = self.marks else { return };
         let writes = queue.writes().count_ones();
@@ -96,7 +97,7 @@ impl Drain {
             if queue.occupied_slots() & !queue.writes() == 0 { self.quiet_since.min(cycle) } else { u64::MAX };
     }
 
-    /// Adds the registers to the hardware description.
+    /// Adds the registers and logic of the write drain to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { marks, draining, quiet_since } = self;
         if let Some(Marks { high, .. }) = marks {
@@ -118,7 +119,8 @@ mod tests {
         Drain::new(&DramConfig { write_drain: WriteDrain::Watermarks { high, low, idle }, ..reference() })
     }
 
-    /// Creates a queue with the given requests. Each is `true` for a write, and a burst address.
+    /// Creates a queue that holds the given requests. Each consists of `true` for a write or `false` for a
+    /// read, and the burst address.
     fn queue_with(requests: &[(bool, u64)]) -> Queue {
         let (mut queue, mut wake) = (Queue::new(&reference(), "dram0", 1), Wake::new(&[1]));
         for (cycle, &(write, burst)) in (0..).zip(requests) {

@@ -7,18 +7,19 @@ use serde_big_array::BigArray;
 
 use super::config::{AddressMapping, DramConfig, GroupBits};
 
-/// Row, bank and column of a burst.
+/// Location of a burst in a channel: row, bank and column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct BurstLocation {
-    /// Bank within the channel: group times banks per group, plus the bank within its group.
+    /// Bank number within the channel: number of the bank group times banks per group, plus the number within
+    /// the group.
     pub bank: u8,
     /// Row within the bank.
     pub row: u32,
-    /// Burst within the row.
+    /// Position of the burst within the row.
     pub column: u32,
 }
 
-/// Bit field of a burst address.
+/// Bit field within a burst address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Bits {
     shift: u32,
@@ -26,7 +27,7 @@ struct Bits {
 }
 
 impl Bits {
-    /// Selects `width` bits, starting at bit `shift`.
+    /// Creates the bit field of `width` bits that starts at bit `shift`.
     fn new(shift: u32, width: u32) -> Self {
         Self { shift, mask: (1 << width) - 1 }
     }
@@ -39,31 +40,31 @@ impl Bits {
 /// Maximum number of banks of a channel.
 const BANKS: usize = 64;
 
-/// Bit fields of a burst address.
+/// Bit fields from which the row, bank and column of a burst address are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapping {
     bank_bits: u32,
     column_bits: u32,
     row_bits: u32,
     row: Bits,
-    /// Fields of the bank number: the bits above its lowest bits, and the lowest bits.
+    /// Two fields of the burst address that form the bank number: its upper bits, and its lowest bits.
     high_bank: Bits,
     low_bank: Bits,
     low_bank_bits: u32,
-    /// Fields of the column: the bits above its lowest bits, and the lowest bits.
+    /// Two fields of the burst address that form the column: its upper bits, and its lowest bits.
     high_column: Bits,
     low_column: Bits,
     low_column_bits: u32,
-    /// Mask of the low row bits that are XORed with the bank number.
+    /// Mask of the low row bits that are XORed with the bank bits of the address; 0 if there is no XOR.
     permuted: u64,
-    /// Bank for each bank number; in the result, the group bits lie above the bits of the bank within its
-    /// group.
+    /// Bank for each value of the bank bits in the address. In a bank, the group bits are above the bits of
+    /// the bank within its group.
     #[serde(with = "BigArray")]
     banks: [u8; BANKS],
 }
 
 impl Mapping {
-    /// Creates the bit fields of a valid configuration.
+    /// Creates the mapping for a configuration, which must be valid.
     #[must_use]
     pub fn new(config: &DramConfig) -> Self {
         let group_bits = config.bank_groups.trailing_zeros();
@@ -105,13 +106,13 @@ impl Mapping {
         self.bank_bits
     }
 
-    /// Returns the width of a column in bits.
+    /// Returns the width of [`BurstLocation::column`] in bits.
     #[must_use]
     pub fn column_bits(&self) -> u32 {
         self.column_bits
     }
 
-    /// Returns the width of a row in bits.
+    /// Returns the width of [`BurstLocation::row`] in bits.
     #[must_use]
     pub fn row_bits(&self) -> u32 {
         self.row_bits
@@ -137,7 +138,7 @@ mod tests {
         Mapping::new(&DramConfig { mapping: layout, group_bits, ..reference() })
     }
 
-    /// Returns the burst address of a byte address with one bit set.
+    /// Returns the address of the 64-byte burst for a byte address in which only bit `bit` is set.
     fn byte_bit(bit: u32) -> u64 {
         1 << (bit - 6)
     }
@@ -153,7 +154,7 @@ mod tests {
     #[test]
     fn the_reference_reads_row_bank_group_and_column_from_contiguous_fields() {
         let mapping = mapping(AddressMapping::RowBankColumn, GroupBits::Low);
-        // Request of the reference traces: row 900, bank 2 of group 3, column 5.
+        // This request of the reference traces accesses row 900, bank 2 of bank group 3, and column 5.
         assert_eq!(mapping.place(0x0384_b140 >> 6), BurstLocation { bank: 3 * 4 + 2, row: 900, column: 5 });
         assert_eq!(mapping.place(byte_bit(12)).bank, 4);
         assert_eq!(mapping.place(byte_bit(14)).bank, 1);

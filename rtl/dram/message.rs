@@ -6,32 +6,32 @@ use serde_big_array::BigArray;
 
 use crate::kernel::Payload;
 
-/// Size of the largest burst in bytes.
+/// Size in bytes of the largest possible burst.
 pub const BURST_BYTES: usize = 64;
 
 /// Message from an L2 bank to a DRAM channel: one burst to read or write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = DramShape)]
 pub struct DramRequest {
-    /// True to store `data`, false to read.
+    /// True for a request to write `data`, false for a read.
     pub write: bool,
-    /// Serial number of the originating request, to follow the request in a waveform.
+    /// Serial number of the request from which this one originates, to follow it in a waveform.
     pub id: u32,
     /// Burst address within the channel.
     #[payload(width = shape.burst_bits)]
     pub burst: u64,
-    /// Tag of the requester, returned unchanged with read data or with the acknowledgment of a write.
+    /// Tag chosen by the L2 bank, which the read data or the acknowledgment of a write return unchanged.
     pub tag: u16,
-    /// Requester, for a policy that ranks requests: 0 for the L2 itself, which writes back lines; otherwise
+    /// Requester, for a policy that ranks requests: 0 for the L2 itself, which writes lines back; otherwise
     /// the SM number plus 1.
     #[payload(only(let Some(bits) = shape.requester_bits), width = bits)]
     pub requester: u16,
-    /// For a write: requests an acknowledgment. For a read: requests only an acknowledgment, no data.
+    /// True to request an acknowledgment. For a read, only the acknowledgment is sent, without data.
     #[payload(only(shape.acknowledges))]
     pub acknowledged: bool,
-    /// Bytes to store, bit `i` for byte `i` of the burst; zero for a read.
+    /// Mask of the bytes to store: bit `i` selects byte `i` of the burst. Zero for a read.
     pub byte_mask: u64,
-    /// Data to store.
+    /// Data of a write.
     #[payload(bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; BURST_BYTES],
@@ -44,32 +44,33 @@ impl Default for DramRequest {
     }
 }
 
-/// Field widths of the messages, set by the configuration of the machine.
+/// Field widths of the messages, which the configuration of the machine determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DramShape {
     /// Width of a burst address within the channel in bits.
     pub burst_bits: u32,
-    /// True if writes can request an acknowledgment.
+    /// True if requests can ask for an acknowledgment.
     pub acknowledges: bool,
-    /// Width of the requester in bits; `None` if requests carry no requester.
+    /// Width of the requester number in bits; `None` if requests carry no requester.
     pub requester_bits: Option<u32>,
 }
 
-/// Message from a DRAM channel to an L2 bank: data of one read burst, or the acknowledgment of a write.
+/// Message from a DRAM channel to an L2 bank: the data of one read burst, or an acknowledgment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = DramShape)]
 pub struct DramReply {
-    /// Serial number of the originating request.
+    /// Serial number of the request from which this reply originates.
     pub id: u32,
     /// Burst address within the channel.
     #[payload(width = shape.burst_bits)]
     pub burst: u64,
-    /// Tag of the request, returned unchanged.
+    /// Tag of the request that is answered.
     pub tag: u16,
-    /// True if the reply acknowledges a write and carries no data.
+    /// True if the reply is an acknowledgment (of a write or of the notice of an eviction) and carries no
+    /// data.
     #[payload(only(shape.acknowledges))]
     pub is_ack: bool,
-    /// Bytes read.
+    /// Data of a read burst.
     #[payload(bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; BURST_BYTES],

@@ -18,7 +18,7 @@
 //! | `store`     | contents of the memory                                               |
 //! | `recorded`  | contents of the memory behind a trace                                |
 //! | `counts`    | statistics                                                           |
-//! | `channel`   | the block built from these components                                |
+//! | `channel`   | the hardware block built from these components                       |
 
 pub mod bank;
 pub mod channel;

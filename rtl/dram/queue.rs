@@ -18,29 +18,29 @@ use super::message::{BURST_BYTES, DramRequest};
 use super::policy::WaitingRequest;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Payload, Storage};
 
-/// Queued request.
+/// Request that waits in the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// True for a write.
+    /// True for a write, false for a read.
     pub write: bool,
-    /// Serial number of the originating request.
+    /// Serial number of the request from which this one originates.
     pub id: u32,
-    /// Tag of the requester, returned with the data of a read.
+    /// Tag chosen by the L2 bank, which is returned with the data of a read.
     pub tag: u16,
-    /// Requester, if the policy ranks requests: 0 for the L2 itself, otherwise the SM number plus 1.
+    /// Requester, if the policy ranks requests: 0 for the L2 itself, otherwise the number of the SM plus 1.
     pub requester: u16,
     /// Burst address within the channel.
     pub burst: u64,
-    /// Bank, row and column of the burst.
+    /// Bank, row and column that the burst address selects.
     pub place: BurstLocation,
 }
 
-/// Data of a queued write.
+/// Data of a write that waits in the queue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct WriteBurst {
-    /// Bytes to store, bit `i` for byte `i` of the burst.
+    /// Mask of the bytes to store: bit `i` selects byte `i` of the burst.
     pub byte_mask: u64,
-    /// Data to store.
+    /// Data of the burst.
     #[payload(bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; BURST_BYTES],
@@ -52,36 +52,38 @@ impl Default for WriteBurst {
     }
 }
 
-/// Maximum number of slots, and of banks: sets of either are 64-bit masks. Registers exist for all 64 slots
-/// and banks. The host takes numbers modulo this value, so that the compiler can omit bounds checks.
+/// Maximum number of queue slots, and maximum number of banks, because sets of either are 64-bit masks. The
+/// simulator allocates state for all 64 and takes numbers modulo 64, so that the compiler can omit bounds
+/// checks.
 pub(super) const MAX: usize = 64;
-/// Number of slots whose ages the host updates together.
+/// Number of slots whose ages the simulator updates with one loop, for speed.
 const ROWS: usize = 16;
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Slot {
     entry: Entry,
-    /// Older slots that access the same burst as this slot.
+    /// Older slots that access the same burst as this slot, one bit per slot.
     same_burst: u64,
-    /// Cycle of acceptance, for statistics.
+    /// Cycle in which the request was accepted; for statistics.
     accepted: u64,
 }
 
-/// Integrals over time, kept lazily as `level * cycle + offset`: a rise at cycle c subtracts c from the
-/// offset, a fall adds it (mod 2^64).
+/// Values summed over all cycles. To avoid an update in each cycle, a sum is stored as an offset and computed
+/// as `level * cycle + offset`. When the level rises by 1 in cycle c, c is subtracted from the offset; when
+/// it falls by 1, c is added (modulo 2^64).
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct WaitIntegrals {
-    /// Integral of the number of waiting requests.
+    /// Number of waiting requests, summed over all cycles.
     pub requests: u64,
-    /// Integral of the number of banks for which a request waits.
+    /// Number of banks for which a request waits, summed over all cycles.
     pub banks: u64,
     /// Number of cycles in which at least one request waited.
     pub cycles: u64,
 }
 
 impl WaitIntegrals {
-    /// Adds `by` to the offset of `requests`. Also adds it to the offset of `banks` if `banks` is true, and
-    /// to that of `cycles` if `all` is true. `by` is the cycle of a fall, or the negated cycle of a rise.
+    /// Adds `by` to the offset of `requests`; also to that of `banks` if `banks` is true, and to that of
+    /// `cycles` if `all` is true. `by` is the cycle if the values fall, or the negated cycle if they rise.
     fn shift(&mut self, by: u64, banks: bool, all: bool) {
         self.requests = self.requests.wrapping_add(by);
         if banks {
@@ -93,51 +95,51 @@ impl WaitIntegrals {
     }
 }
 
-/// Queue of waiting requests. Sets of slots are bit masks.
+/// Queue of requests that wait in a DRAM channel. Sets of queue slots are bit masks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Queue {
     mapping: Mapping,
     burst_bits: u32,
-    /// Width of the requester in bits; `None` if requests carry no requester.
+    /// Width of the requester number in bits; `None` if requests carry no requester.
     requester_bits: Option<u32>,
     num_slots: u32,
-    /// Number of slots in units of [`ROWS`], rounded up.
+    /// Number of groups of [`ROWS`] slots, rounded up.
     age_rows: usize,
     num_banks: u32,
-    /// Mask of all slots.
+    /// Bit mask of all slots of the queue.
     all: u64,
     #[serde(with = "BigArray")]
     slots: [Slot; MAX],
-    /// For each occupied slot, the slots accepted before it. Stored separately from the slots, because every
-    /// release of a slot updates all these masks.
+    /// For each occupied slot, a mask of the slots that were accepted before it. Stored outside the slots,
+    /// because freeing a slot updates all these masks.
     #[serde(with = "BigArray")]
     older: [u64; MAX],
-    /// For each free slot, its value in `older` when it was freed.
+    /// For each free slot, its mask in `older` at the time when the slot was freed.
     #[serde(with = "BigArray")]
     last_older: [u64; MAX],
-    /// Occupied slots by the low bits of their burst address: only slots with equal low bits can have the
-    /// same address.
+    /// Occupied slots, grouped by the low bits of their burst address: only slots with equal low bits can
+    /// have the same address.
     #[serde(with = "BigArray")]
     by_burst: [u64; MAX],
     data: Array<WriteBurst>,
     occupied: u64,
     writes: u64,
-    /// Slots whose row is open.
+    /// Slots whose request is a row hit (its row is open), one bit per slot.
     hits: u64,
-    /// Slots that wait for an older slot that accesses the same burst.
+    /// Slots that must wait for an older slot that accesses the same burst, one bit per slot.
     blocked: u64,
-    /// Slots of each bank.
+    /// For each bank, a mask of the slots that access it.
     #[serde(with = "BigArray")]
     in_bank: [u64; MAX],
-    /// Banks with at least one slot.
+    /// Banks that at least one slot accesses, one bit per bank.
     banks: u64,
-    /// Banks with at least one row hit.
+    /// Banks that have at least one waiting row hit, one bit per bank.
     hit_banks: u64,
-    /// Offsets of the integrals over time.
+    /// Offsets from which the values summed over all cycles are computed.
     waited: WaitIntegrals,
 }
 
-/// Returns the members of a set in ascending order.
+/// Returns the members of a set, which is given as a bit mask, in ascending order.
 pub(super) fn each(mut set: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let first = (set != 0).then(|| set.trailing_zeros() as usize)?;
@@ -146,18 +148,19 @@ pub(super) fn each(mut set: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Returns a set with `member` added.
+/// Returns the set `set`, a bit mask, with `member` added.
 pub(super) fn with(set: u64, member: usize) -> u64 {
     set | 1 << member
 }
 
 impl Queue {
-    /// Creates an empty queue of the channel at `path`, for requests of `num_sms` SMs.
+    /// Creates an empty queue for the DRAM channel at `path`, in a machine with `num_sms` SMs.
     #[must_use]
     pub fn new(config: &DramConfig, path: &str, num_sms: u32) -> Self {
         let rows = config.queue_entries;
         let path = format!("{path}.queue.data");
-        // A slot that is read in this cycle may receive the data of the next request at the end of the cycle.
+        // A slot whose data are read in this cycle may receive the data of the next request at the end of the
+        // cycle.
         let collide = Collide::Old;
         let spec = ArraySpec { path, storage: Storage::RegisterFile, rows, columns: 1, reads: 1, writes: 1, collide };
         Self {
@@ -184,13 +187,13 @@ impl Queue {
         }
     }
 
-    /// Returns all occupied slots.
+    /// Returns a bit mask of all occupied slots.
     #[must_use]
     pub fn occupied_slots(&self) -> u64 {
         self.occupied
     }
 
-    /// Returns the integrals over time up to `cycle`.
+    /// Returns the values summed over all cycles up to `cycle`.
     #[must_use]
     pub(super) fn wait_integrals(&self, cycle: u64) -> WaitIntegrals {
         let sum = |level: u32, difference: u64| difference.wrapping_add(cycle * u64::from(level));
@@ -201,78 +204,80 @@ impl Queue {
         }
     }
 
-    /// Returns the slots that hold writes.
+    /// Returns a bit mask of the slots that hold writes.
     #[must_use]
     pub fn writes(&self) -> u64 {
         self.writes
     }
 
-    /// Returns the slots whose row is open.
+    /// Returns a bit mask of the slots whose request is a row hit.
     #[must_use]
     pub fn hits(&self) -> u64 {
         self.hits
     }
 
-    /// Sets the width of burst addresses. Addresses beyond the end of the channel wrap around to its start.
+    /// Sets the width of burst addresses in bits. Addresses beyond the end of the channel wrap around to its
+    /// start.
     pub(super) fn widen(&mut self, burst_bits: u32) {
         self.burst_bits = burst_bits;
     }
 
-    /// Returns the slots that must wait for an older slot that accesses the same burst.
+    /// Returns a bit mask of the slots that must wait for an older slot that accesses the same burst.
     #[must_use]
     pub fn blocked_slots(&self) -> u64 {
         self.blocked
     }
 
-    /// Returns the slots on which at least one slot of a set waits, because both access the same burst.
+    /// Returns a bit mask of the slots for which slots of the set `set` must wait, because they access the
+    /// same burst.
     #[must_use]
     pub fn blockers_of(&self, set: u64) -> u64 {
         each(set & self.blocked).fold(0, |awaited, slot| awaited | self.slots[slot % MAX].same_burst)
     }
 
-    /// Returns the banks that the slots of a set access.
+    /// Returns a bit mask of the banks that the slots of the set `set` access.
     #[must_use]
     pub fn banks_of(&self, set: u64) -> u64 {
         each(set).map(|slot| usize::from(self.entry(slot).place.bank)).fold(0, with)
     }
 
-    /// Returns the slots that access a bank.
+    /// Returns a bit mask of the slots that access bank `bank`.
     #[must_use]
     pub fn in_bank(&self, bank: usize) -> u64 {
         self.in_bank[bank % MAX]
     }
 
-    /// Returns the banks that at least one slot accesses.
+    /// Returns a bit mask of the banks that at least one slot accesses.
     #[must_use]
     pub fn banks(&self) -> u64 {
         self.banks
     }
 
-    /// Returns the banks whose open row at least one slot accesses.
+    /// Returns a bit mask of the banks that have at least one waiting row hit.
     #[must_use]
     pub fn hit_banks(&self) -> u64 {
         self.hit_banks
     }
 
-    /// True if there is a free slot.
+    /// True if the queue has a free slot.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.occupied != self.all
     }
 
-    /// Returns the request in a slot.
+    /// Returns the request in slot `slot`.
     #[must_use]
     pub fn entry(&self, slot: usize) -> &Entry {
         &self.slots[slot % MAX].entry
     }
 
-    /// Returns the cycle in which the request in a slot was accepted.
+    /// Returns the cycle in which the request in slot `slot` was accepted.
     #[must_use]
     pub fn accept_cycle(&self, slot: usize) -> u64 {
         self.slots[slot % MAX].accepted
     }
 
-    /// Returns the request in a slot, in the form that a policy receives.
+    /// Returns the request in slot `slot`, as an arbitration policy sees it.
     #[must_use]
     pub fn request(&self, slot: usize) -> WaitingRequest {
         let &Slot { entry: Entry { requester, write, place, .. }, accepted, .. } = &self.slots[slot % MAX];
@@ -280,7 +285,7 @@ impl Queue {
         WaitingRequest { slot, requester, write, bank, row, is_hit: self.hits >> slot & 1 != 0, accepted }
     }
 
-    /// Returns the oldest slot of a non-empty set.
+    /// Returns the oldest slot of the set `set`, which must not be empty.
     #[must_use]
     pub fn oldest(&self, set: u64) -> usize {
         let mut left = set;
@@ -293,21 +298,24 @@ impl Queue {
         }
     }
 
-    /// Returns the slots with the same bank and kind (read or write) as `slot`, including `slot` itself.
+    /// Returns a bit mask of the slots that access the same bank as `slot` and have the same kind (read or
+    /// write), including `slot` itself.
     #[must_use]
     pub fn like(&self, slot: usize) -> u64 {
         let Entry { write, place, .. } = *self.entry(slot);
         self.in_bank(usize::from(place.bank)) & if write { self.writes } else { !self.writes }
     }
 
-    /// True if a row hit in `slot` overtakes an older request to another row of its bank.
+    /// True if serving the request in `slot`, a row hit, overtakes an older request to another row of its
+    /// bank.
     #[must_use]
     pub fn overtakes(&self, slot: usize) -> bool {
         let bank = self.entry(slot).place.bank;
         self.older[slot % MAX] & self.in_bank(usize::from(bank)) & !self.hits != 0
     }
 
-    /// Accepts a request into a free slot, and returns the slot. `open` returns the open row of a bank.
+    /// Accepts a request into a free slot, and returns the slot. `open` returns the open row of a bank, if
+    /// any.
     ///
     /// # Panics
     /// If there is no free slot.
@@ -343,13 +351,13 @@ impl Queue {
         slot
     }
 
-    /// Returns the data of a queued write.
+    /// Returns the data of the write in slot `slot`.
     #[must_use]
     pub fn data(&self, at: &impl AnyEdge, slot: usize) -> &WriteBurst {
         &self.data.read(at, slot as u32)[0]
     }
 
-    /// Frees a slot whose column command is issued in `cycle`.
+    /// Frees slot `slot`, whose RD or WR is issued in `cycle`.
     pub fn release(&mut self, cycle: u64, slot: usize) {
         let keep = !(1u64 << slot);
         let Entry { burst, place, .. } = *self.entry(slot);
@@ -381,25 +389,25 @@ impl Queue {
         }
     }
 
-    /// Marks the requests to a newly opened row as row hits.
+    /// Marks the waiting requests to a row as row hits, because the row was opened.
     pub fn open(&mut self, bank: usize, row: u32) {
         let hits = each(self.in_bank(bank)).filter(|&slot| self.entry(slot).place.row == row).fold(0, with);
         self.hits |= hits;
         self.hit_banks |= u64::from(hits != 0) << bank;
     }
 
-    /// Clears the row hits of a bank whose row was closed.
+    /// Removes the row-hit marks of a bank's requests, because the bank's row was closed.
     pub fn close(&mut self, bank: usize) {
         self.hits &= !self.in_bank(bank);
         self.hit_banks &= !(1 << bank);
     }
 
-    /// Starts to maintain a digest of the write data.
+    /// Starts to maintain a digest (hash) of the data of waiting writes.
     pub fn record(&mut self) {
         self.data.record();
     }
 
-    /// Adds the registers to the hardware description.
+    /// Adds the registers and logic of the queue to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             mapping,
@@ -412,7 +420,7 @@ impl Queue {
             slots,
             older,
             last_older,
-            // Redundant: follows from the low bits of the burst address of each slot.
+            // Not a register: it follows from the low bits of the burst address in each slot.
             by_burst: _,
             data,
             occupied,
@@ -437,7 +445,7 @@ impl Queue {
             to.sized("burst", *burst, burst_bits);
             to.sized("older", older, num_slots);
             to.sized("same_burst", *same_burst, num_slots);
-            // Redundant: the bits of the burst address, in a different order.
+            // Not registers: these fields are bits of the burst address in a different order.
             let BurstLocation { bank, row, column } = place;
             to.probe_sized("bank", u64::from(*bank), mapping.bank_bits());
             to.probe_sized("row", u64::from(*row), mapping.row_bits());
@@ -447,8 +455,8 @@ impl Queue {
         to.sized("occupied", *occupied, num_slots);
         to.sized("writes", *writes, num_slots);
         to.sized("hits", *hits, num_slots);
-        // Derived from the registers: the number of occupied slots, the oldest slot, the OR of the masks of
-        // all slots, and decoders of the bank of each slot.
+        // Not registers: the number of occupied slots, the oldest slot, and the masks of blocked slots and of
+        // banks are derived from the registers.
         to.probe_sized("level", u64::from(occupied.count_ones()), u32::BITS - num_slots.leading_zeros());
         to.part("oldest", |to| {
             let oldest = slots[if *occupied == 0 { 0 } else { self.oldest(*occupied) }].entry;
@@ -459,8 +467,8 @@ impl Queue {
         to.probe_sized("blocked", *blocked, num_slots);
         to.probe_sized("banks", *banks, num_banks);
         to.probe_sized("hit_banks", *hit_banks, num_banks);
-        // One slot is read for a column command and one for a row command. A slot that is freed is removed
-        // from all `older` masks.
+        // Port logic: one slot is read for a column command and one for a row command. When a slot is freed,
+        // it is removed from all `older` masks.
         to.table_ports(2, num_slots, 32 + u16::BITS + burst_bits);
         to.logic("older", Logic::Gates { count: 2 * num_slots * num_slots });
         to.logic("same_burst", Logic::Comparator { width: burst_bits, count: num_slots });
@@ -483,7 +491,7 @@ mod tests {
         queue
     }
 
-    /// Returns a burst address in bank 0.
+    /// Returns the address of a burst in bank 0, given its row and column.
     fn burst(row: u64, column: u64) -> u64 {
         row << 10 | column
     }

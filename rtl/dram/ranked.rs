@@ -24,21 +24,21 @@ use super::policy::Hooks;
 use super::queue::{MAX, each};
 use super::scheduler::{Gates, Plan, View};
 
-/// Candidates for arbitration, with their ranks.
+/// Requests that compete for the command bus, with their ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct RankedCandidates {
-    /// Slots whose column command can be issued now; for a read, only if a reply entry is free.
+    /// Slots whose RD or WR may be issued, one bit per slot.
     columns: u64,
-    /// Slots whose ACT or PRE can be issued, at most one per bank.
+    /// Slots whose ACT or PRE may be issued, one bit per slot; at most one slot per bank.
     rows: u64,
-    /// Ranks of the slots for which commands can be issued.
+    /// Rank of the request in each slot; only slots whose request can be served have one.
     ranks: [u64; MAX],
-    /// If no commands can be issued for any slot: cycle from which this may change.
+    /// Cycle from which requests may be served again, if none can be served now; otherwise `None`.
     from: Option<u64>,
 }
 
 impl RankedCandidates {
-    /// Returns the candidates that the restrictions `gates` allow.
+    /// Returns the requests that compete for the command bus under the restrictions `gates`.
     #[must_use]
     pub fn new(hooks: &dyn Hooks, gates: Gates, View { queue, banks, .. }: View<'_>) -> Self {
         let slots = queue.occupied_slots() & gates.turn.slots;
@@ -52,7 +52,7 @@ impl RankedCandidates {
             let here = slots & queue.in_bank(bank);
             let hits = here & queue.hits();
             let highest = 1 << candidates.highest(here, |slots| queue.oldest(slots));
-            // A row that was opened and has not been used yet serves its row hits first.
+            // A row that was opened but not used yet is not closed, and its row hits are served first.
             let keeps_row = hits & highest != 0 || hits != 0 && !banks[bank % MAX].was_served();
             if !keeps_row {
                 candidates.columns &= !hits;
@@ -63,8 +63,8 @@ impl RankedCandidates {
         candidates
     }
 
-    /// Returns the slot with the highest rank in a non-empty set; among equals, the one that `oldest`
-    /// selects.
+    /// Returns the slot with the highest rank in a non-empty set. Among slots of equal rank, `oldest` selects
+    /// one.
     fn highest(&self, set: u64, oldest: impl Fn(u64) -> usize) -> usize {
         let (mut most, mut slots) = (0, 0);
         for slot in each(set) {
@@ -79,8 +79,8 @@ impl RankedCandidates {
         oldest(slots)
     }
 
-    /// Returns the next command from cycle `from` on; with a separate bus for rows, the next column command.
-    /// `reads` is true if the reply buffer has room for a read.
+    /// Returns the next command from cycle `from` on. With a separate bus for row commands, returns the next
+    /// column command. `reads` is true if the reply buffer has room for a read.
     #[must_use]
     pub fn choose(&self, view: View<'_>, from: u64, reads: bool) -> Plan {
         if let Some(later) = self.from {
@@ -90,14 +90,14 @@ impl RankedCandidates {
         self.first(view, from, columns, if view.is_dual { 0 } else { self.rows })
     }
 
-    /// Returns the next command of a separate row bus from cycle `from` on.
+    /// Returns the next command on the separate row bus from cycle `from` on.
     #[must_use]
     pub fn choose_row(&self, view: View<'_>, from: u64) -> Plan {
         self.first(view, from, 0, self.rows)
     }
 
     /// Returns the command that becomes legal first, from cycle `from` on. Among commands that become legal
-    /// in the same cycle, the one with the highest rank wins.
+    /// in the same cycle, the one whose request has the highest rank is selected.
     fn first(&self, view: View<'_>, from: u64, columns: u64, rows: u64) -> Plan {
         let (mut first, mut slots) = (u64::MAX, 0);
         for slot in each(columns | rows) {

@@ -1,7 +1,8 @@
-//! # Memory behind a trace
-//! Models the memory behind a trace. Every word holds the value that [`crate::recorded`] derives from its
-//! address and from the tag of the last store to it. Only the tags are stored, one byte per word, for pages
-//! that were written. The host memory is therefore a quarter of the size of the written pages.
+//! # Memory for the replay of a trace
+//! Models the memory contents during the replay of a trace, which records addresses but no data. Every word
+//! holds the value that [`crate::recorded`] derives from its address and from the tag of the last store to
+//! it. Only the tags are stored, one byte per four-byte word, for pages that were written. The simulator
+//! therefore needs only a quarter of the size of the written pages.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +13,12 @@ use super::store::Burst;
 use crate::noc::interleave::Channels;
 use crate::recorded::{self, UNTOUCHED, WORD_BYTES};
 
-/// Number of words in the widest burst.
+/// Number of words in the largest burst.
 const WORDS: usize = BURST_BYTES / WORD_BYTES as usize;
-/// Number of bursts per page.
+/// Number of bursts per page of stored tags.
 const PAGE: u64 = 64;
 
-/// Bit mask of a word for each 4-bit byte mask.
+/// For each 4-bit byte mask, the bit mask of the selected bytes in a 32-bit word.
 const STORED: [u32; 16] = {
     let mut bits = [0; 16];
     let mut bytes = 0;
@@ -34,23 +35,23 @@ const STORED: [u32; 16] = {
     bits
 };
 
-/// Position of a channel's bursts in the address space of the machine.
+/// Position of a DRAM channel's bursts in the address space of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelPlace {
-    /// Number of the channel.
+    /// Number of the channel among all channels.
     pub channel: u32,
-    /// Interleaving of bursts among all channels.
+    /// Interleaving of bursts among all channels of the machine.
     pub channels: Channels,
 }
 
 impl ChannelPlace {
-    /// Returns the address of a burst of `burst_bytes` bytes.
+    /// Returns the byte address of burst number `burst` of the channel, if bursts have `burst_bytes` bytes.
     fn address(self, burst: u64, burst_bytes: u64) -> u64 {
         self.channels.unit(self.channel, burst) * burst_bytes
     }
 }
 
-/// Tags of the memory of one channel.
+/// Tags of all words that were written in one channel.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ChannelTags {
     place: ChannelPlace,
@@ -73,8 +74,8 @@ impl ChannelTags {
         }
     }
 
-    /// Stores the bytes selected by `byte_mask`. Returns false if one of the bytes belongs to another
-    /// address.
+    /// Performs a write of the bytes that `byte_mask` selects. Returns false if one of these bytes has a
+    /// value that belongs to another address.
     pub(super) fn write(&mut self, burst: u64, byte_mask: u64, data: &Burst) -> bool {
         let new = || vec![[UNTOUCHED; WORDS]; PAGE as usize].into();
         let tags = &mut self.pages.entry(burst / PAGE).or_insert_with(new)[(burst % PAGE) as usize];
@@ -118,7 +119,8 @@ mod tests {
 
     #[test]
     fn untouched_memory_reads_as_its_address_says() {
-        // Line 5 of partition 2 of 6 is line 32 of the machine; its second burst starts at byte 64.
+        // With six partitions, line 5 of partition 2 is line 32 of the machine. Its second burst starts at
+        // byte 64 of the line.
         let address = (5 * 6 + 2) * 128 + BURST;
         assert_eq!(word_of(&memory(), 2 * 5 + 1, 3), recorded::word(address + 12, UNTOUCHED));
     }

@@ -22,20 +22,20 @@ use super::queue::Queue;
 use super::timing::Timing;
 use crate::kernel::{Describe, FieldsExt, Logic};
 
-/// Refresh control: the cycle of the next refresh, and the progress of the current one.
+/// Control of refreshes: the cycle of the next refresh, and the progress of the current one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Refresher {
     interval: u64,
-    /// Cycle from which the next refresh is due; `u64::MAX` if refresh is disabled.
+    /// Cycle in which the next refresh must start; `u64::MAX` if refresh is disabled.
     due: u64,
-    /// True while new commands are stopped for the refresh.
+    /// True while new commands are stopped because of a refresh.
     draining: bool,
-    /// Row hits that must still be served before the refresh, one bit per slot.
+    /// Row hits that must still be served before the refresh, one bit per queue slot.
     last: u64,
 }
 
 impl Refresher {
-    /// Creates the refresh control; the first refresh is due after one interval.
+    /// Creates the refresh control; the first refresh must start after one interval.
     #[must_use]
     pub fn new(config: &DramConfig) -> Self {
         let interval = u64::from(config.timing.refi);
@@ -46,33 +46,34 @@ impl Refresher {
         Self { interval, due, draining: false, last: 0 }
     }
 
-    /// Returns the cycle from which the next refresh is due; `u64::MAX` while the channel drains for it.
+    /// Returns the cycle in which the next refresh must start; `u64::MAX` if refresh is disabled or the
+    /// channel is already draining for it.
     #[must_use]
     pub fn due(&self) -> u64 {
         if self.draining { u64::MAX } else { self.due }
     }
 
-    /// True while new commands are stopped for the refresh.
+    /// True while new commands are stopped because of a refresh.
     #[must_use]
     pub fn is_draining(&self) -> bool {
         self.draining
     }
 
-    /// Returns the row hits that must still be served before the refresh.
+    /// Returns a bit mask of the queue slots whose row hits must still be served before the refresh.
     #[must_use]
     pub fn last(&self) -> u64 {
         self.last
     }
 
-    /// True if new commands must be stopped from `cycle` on.
+    /// True if a refresh requires that no new commands are issued from `cycle` on.
     #[must_use]
     pub fn stops_requests(&self, cycle: u64) -> bool {
         cycle >= self.due
     }
 
-    /// Starts to drain the channel if it is not draining yet. Removes reads without a free reply entry from
-    /// the row hits to be served. `eligible` are the slots that the policy could serve without opening
-    /// another row.
+    /// Starts to drain the channel for a refresh, if it is not draining yet. If the reply buffer is full
+    /// (`reads` is false), reads need not be served before the refresh. `eligible` is a mask of the slots
+    /// that the policy could serve without opening another row.
     pub fn prepare(&mut self, queue: &Queue, eligible: u64, reads: bool) {
         if !self.draining {
             self.draining = true;
@@ -80,18 +81,19 @@ impl Refresher {
         }
         if !reads {
             self.last &= queue.writes();
-            // A write to the same burst, younger than such a read, must wait as well.
+            // A younger write to the same burst as such a read must wait for the read, so it need not be
+            // served, either.
             self.last &= !queue.blocked_slots();
         }
     }
 
-    /// Removes a served request from the row hits to be served.
+    /// Removes the request in `slot`, which was served, from the row hits to be served before the refresh.
     pub fn remove_served(&mut self, slot: usize) {
         self.last &= !(1u64 << slot);
     }
 
-    /// Returns the next command of a drained channel if it is legal now. Otherwise returns the cycle from
-    /// which it is legal.
+    /// Returns the next command of the refresh (PREA or REF) if it is legal now. Otherwise returns the cycle
+    /// from which it is legal.
     #[must_use]
     pub fn choose(&self, cycle: u64, banks: &[Bank], timing: &Timing) -> (Option<CommandKind>, u64) {
         let open = banks.iter().filter(|bank| bank.open().is_some());
@@ -102,13 +104,13 @@ impl Refresher {
         if from <= cycle { (Some(kind), u64::MAX) } else { (None, from) }
     }
 
-    /// Ends the refresh after REF was issued.
+    /// Ends the refresh, after REF was issued.
     pub fn finish(&mut self) {
         self.draining = false;
         self.due += self.interval;
     }
 
-    /// Adds the registers to the hardware description.
+    /// Adds the registers and logic of the refresh control to the hardware description.
     pub fn describe(&self, num_slots: u32, num_banks: u32, to: &mut dyn Describe) {
         let Self { interval: _, due, draining, last } = self;
         to.bits("due", *due);
@@ -116,8 +118,8 @@ impl Refresher {
         to.sized("last", *last, num_slots);
         to.logic("is_due", Logic::Less { width: u64::BITS, count: 1 });
         to.logic("next_due", Logic::Counter { width: u64::BITS });
-        // Gates that set, remove and clear the row hits to be served, and that find open banks whose
-        // precharge is not legal yet.
+        // Gates that set, remove and clear the mask of row hits to be served, and gates that find open banks
+        // whose PRE is not legal yet.
         to.logic("last", Logic::Gates { count: 8 * num_slots });
         to.logic("served", Logic::Decoder { outputs: num_slots });
         to.logic("open", Logic::Gates { count: 2 * num_banks });

@@ -15,19 +15,20 @@ use super::message::{DramReply, DramShape};
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Storage, TxBank};
 use crate::noc::interleave::Interleave;
 
-/// Maximum number of entries. Registers exist for all of them; see [`MAX`](super::queue::MAX).
+/// Maximum number of entries of the buffer. The simulator allocates state for all of them; see
+/// [`MAX`](super::queue::MAX).
 const PLACES: usize = 256;
-/// Cycle value that is never reached; stands for an empty buffer.
+/// Cycle that is never reached; stands for an empty buffer.
 const NEVER: u64 = u64::MAX;
 
-/// Ring buffer of read bursts.
+/// Ring buffer of bursts that were read and wait to be sent to an L2 bank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Replies {
     bursts: Array<DramReply>,
-    /// Cycle from which each burst can leave.
+    /// For each entry, the cycle from which its burst can be sent.
     #[serde(with = "BigArray")]
     due: [u64; PLACES],
-    /// Cycle from which the oldest burst can leave.
+    /// Cycle from which the oldest burst can be sent; `NEVER` if the buffer is empty.
     first_due: u64,
     entries: u32,
     head: u32,
@@ -35,13 +36,13 @@ pub struct Replies {
 }
 
 impl Replies {
-    /// Creates an empty buffer of the channel at `path`.
+    /// Creates an empty read data buffer for the DRAM channel at `path`.
     #[must_use]
     pub fn new(config: &DramConfig, path: &str) -> Self {
         Self::wide(config, path, config.burst_bits())
     }
 
-    /// Creates an empty buffer for burst addresses of `burst_bits` bits.
+    /// Creates an empty read data buffer for burst addresses of `burst_bits` bits.
     pub(super) fn wide(config: &DramConfig, path: &str, burst_bits: u32) -> Self {
         let rows = config.reply_entries;
         let path = format!("{path}.replies.bursts");
@@ -57,26 +58,26 @@ impl Replies {
         }
     }
 
-    /// True if there is a free entry for the data of a read.
+    /// True if the buffer has a free entry for the data of a read.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.count < self.entries
     }
 
-    /// True if the buffer holds no data.
+    /// True if the buffer contains no read data.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Returns the cycle from which the oldest burst can leave; `u64::MAX` if the buffer is empty.
+    /// Returns the cycle from which the oldest burst can be sent; `u64::MAX` if the buffer is empty.
     #[must_use]
     pub fn first_due(&self) -> u64 {
         self.first_due
     }
 
-    /// Inserts the data of an RD, which can leave from cycle `due` on. `form` must set every field of the
-    /// reply.
+    /// Inserts the data of an RD, which can be sent from cycle `due` on. `form` writes the reply in place and
+    /// must set all its fields.
     ///
     /// # Panics
     /// If the buffer is full.
@@ -90,13 +91,13 @@ impl Replies {
         let row = self.wrap(self.head + self.count);
         self.bursts.update(at, row, 0, form);
         self.due[row as usize % PLACES] = due;
-        // All reads have the same latency, so a later read is never due earlier.
+        // All reads have the same latency, so the data of a later read can never be sent earlier.
         self.first_due = self.first_due.min(due);
         self.count += 1;
     }
 
-    /// Sends the oldest burst if it is due and the link to its L2 bank has room. Returns true if a burst was
-    /// sent.
+    /// Sends the oldest burst, if its latency has elapsed and the link to its L2 bank has room. Returns true
+    /// if a burst was sent.
     pub fn send(&mut self, rsp: &mut TxBank<'_, DramReply>, sharers: Interleave, at: &mut impl AnyEdge) -> bool {
         if self.first_due > at.cycle() {
             return false;
@@ -114,17 +115,18 @@ impl Replies {
         true
     }
 
-    /// Wraps a position in the ring; the position must be less than twice the size of the ring.
+    /// Wraps a position in the ring buffer around; the position must be less than twice the number of
+    /// entries.
     fn wrap(&self, place: u32) -> u32 {
         if place < self.entries { place } else { place - self.entries }
     }
 
-    /// Starts to maintain a digest of the data.
+    /// Starts to maintain a digest (hash) of the buffered data.
     pub fn record(&mut self) {
         self.bursts.record();
     }
 
-    /// Adds the registers to the hardware description.
+    /// Adds the registers, memory and logic of the buffer to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { bursts, due, first_due: _, entries, head, count } = self;
         to.array("bursts", bursts);

@@ -33,68 +33,68 @@ use super::queue::{MAX, Queue, each};
 use super::timing::Timing;
 use crate::kernel::{Describe, DescribeExt, Logic};
 
-/// State of a channel that determines the choice of commands.
+/// Part of a DRAM channel's state that determines the choice of commands.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// Waiting requests.
+    /// Queue of waiting requests.
     pub queue: &'a Queue,
     /// State of the banks.
     pub banks: &'a [Bank; MAX],
-    /// Open banks that have reached the hit cap.
+    /// Open banks that have reached the cap on row hits that overtake an older request, one bit per bank.
     pub capped: u64,
-    /// Minimum distances between banks.
+    /// Minimum distances between commands to different banks.
     pub timing: &'a Timing,
-    /// True if row commands have a separate bus.
+    /// True if row commands have a separate command bus.
     pub is_dual: bool,
 }
 
-/// Restrictions on the commands that may be issued.
+/// Restrictions on the commands that the channel may issue.
 #[derive(Clone, Copy, Debug)]
 pub struct Gates {
-    /// Slots for which commands can be issued.
+    /// Slots whose requests can be served, as the write drain allows.
     pub turn: ServableSlots,
-    /// Slots whose column command can be issued.
+    /// Slots whose RD or WR may be issued, one bit per slot.
     pub columns: u64,
-    /// True if rows can be opened and closed; if false, the hit cap is not applied.
+    /// True if rows may be opened and closed; if false, the cap on overtaking row hits is not applied.
     pub rows: bool,
 }
 
-/// Candidates for arbitration.
+/// Requests that compete for the command bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidates {
-    /// Slots for which commands can be issued.
+    /// Slots whose requests can be served, one bit per slot.
     slots: u64,
-    /// Slots whose column command can be issued; for a read, only if a reply entry is free.
+    /// Slots whose RD or WR may be issued, one bit per slot.
     columns: u64,
-    /// Banks whose row can be opened or closed.
+    /// Banks in which a row may be opened or closed, one bit per bank.
     rows: u64,
-    /// If there are no candidates: cycle from which there may be some.
+    /// Cycle from which there may be candidates, if there are none now.
     from: u64,
 }
 
-/// Result of arbitration: the next command. The plan holds unless a request arrives or a reply entry becomes
-/// free earlier.
+/// Result of arbitration: the next command. It remains valid until its cycle, unless a request arrives or a
+/// reply entry becomes free before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// Cycle before which no command is legal; `u64::MAX` if no command becomes legal without an event.
     pub from: u64,
-    /// Command for cycle `from`; `Nop` if the command must be chosen again in that cycle.
+    /// Command for cycle `from`; `Nop` if the command must be chosen in that cycle.
     pub kind: CommandKind,
-    /// Slot of the request that the command serves.
+    /// Queue slot of the request for which the command is issued.
     pub slot: u8,
 }
 
 impl Plan {
-    /// Plan without a command: none becomes legal without an event.
+    /// Plan without a command: no command becomes legal without an event.
     pub const NOTHING: Self = Self::ask(u64::MAX);
 
-    /// Creates a plan that requires a new choice at cycle `from`.
+    /// Creates a plan without a command, which requires a new choice at cycle `from`.
     #[must_use]
     pub const fn ask(from: u64) -> Self {
         Self { from, kind: CommandKind::Nop, slot: 0 }
     }
 
-    /// Returns the command and slot planned for `cycle`, if there is one.
+    /// Returns the command planned for `cycle` and its queue slot; `None` if no command is planned.
     #[must_use]
     pub fn command_at(&self, cycle: u64) -> Option<(CommandKind, usize)> {
         if self.from <= cycle && self.kind != CommandKind::Nop {
@@ -104,7 +104,7 @@ impl Plan {
         }
     }
 
-    /// True if a column command is issued in `cycle`.
+    /// True if a column command (RD or WR) is planned for `cycle`.
     #[must_use]
     pub fn is_column_at(&self, cycle: u64) -> bool {
         self.from <= cycle && self.kind.is_column()
@@ -112,7 +112,8 @@ impl Plan {
 }
 
 impl View<'_> {
-    /// Returns the candidates when nothing restricts requests and no bank is capped.
+    /// Returns all requests as candidates, for use when nothing restricts requests and no bank has reached
+    /// the hit cap.
     #[must_use]
     pub fn all_candidates(self) -> Candidates {
         let queue = self.queue;
@@ -120,9 +121,9 @@ impl View<'_> {
         Candidates { slots: queue.occupied_slots(), columns, rows: queue.banks() & !queue.hit_banks(), from: u64::MAX }
     }
 
-    /// Returns the next command from cycle `from` on: the first one that becomes legal; column commands have
-    /// priority. With a separate bus for rows, returns only the first column command. `reads` is true if the
-    /// reply buffer has room for a read.
+    /// Returns the command that becomes legal first, from cycle `from` on. If two become legal in the same
+    /// cycle, column commands have priority. With a separate bus for row commands, considers only column
+    /// commands. `reads` is true if the reply buffer has room for a read.
     #[must_use]
     #[inline(always)]
     pub fn choose(self, from: u64, candidates: Candidates, reads: bool) -> Plan {
@@ -138,28 +139,30 @@ impl View<'_> {
         if row.from < column.from { row } else { column }
     }
 
-    /// Returns the next command of a separate row bus from cycle `from` on.
+    /// Returns the next command on the separate row bus from cycle `from` on.
     #[must_use]
     pub fn choose_row(self, from: u64, candidates: Candidates) -> Plan {
         let Candidates { slots, rows, .. } = candidates;
         if rows == 0 { Plan::NOTHING } else { self.row(from, rows, slots) }
     }
 
-    /// Returns the first column command from cycle `from` on for a set of row hits.
+    /// Returns the column command that becomes legal first, from cycle `from` on, for the row hits `hits`.
     #[inline(always)]
     fn column(self, from: u64, hits: u64) -> Plan {
         let (reads, writes) = (hits & !self.queue.writes(), hits & self.queue.writes());
         let reads_from = if reads == 0 { u64::MAX } else { self.timing.any_rd_from().max(from) };
         let writes_from = if writes == 0 { u64::MAX } else { self.timing.any_wr_from().max(from) };
-        // Usually, one of the two kinds (read or write) must first wait for the turnaround of the data bus.
+        // Usually, either the reads or the writes must first wait for the turnaround of the data bus. The
+        // other kind is therefore searched first.
         let (soonest, kind) = if reads_from <= writes_from { (reads_from, reads) } else { (writes_from, writes) };
         let plan = self.first_of(from, soonest, kind);
         if plan.from < reads_from.max(writes_from) { plan } else { self.first_of(from, from, hits) }
     }
 
-    /// Returns the earliest column command from cycle `from` on. The caller guarantees that none is legal
-    /// before `soonest`, so a command legal in that cycle ends the search. Among commands that become legal
-    /// in the same cycle, the oldest request wins.
+    /// Returns the column command that becomes legal first, from cycle `from` on, for the row hits `hits`.
+    /// The caller guarantees that none is legal before `soonest`, so a command that is legal in that cycle
+    /// ends the search. Among commands that become legal in the same cycle, the one for the oldest request is
+    /// selected.
     #[inline(always)]
     fn first_of(self, from: u64, soonest: u64, hits: u64) -> Plan {
         let (mut left, mut first, mut slot) = (hits, u64::MAX, 0);
@@ -178,7 +181,7 @@ impl View<'_> {
         Plan { from: first, kind, slot: slot as u8 }
     }
 
-    /// Returns the earliest cycle for the column command of a request whose row is open.
+    /// Returns the earliest cycle for the RD or WR of the request in `slot`, whose row is open.
     #[inline(always)]
     pub(super) fn column_from(self, slot: usize) -> u64 {
         let entry = self.queue.entry(slot);
@@ -187,20 +190,21 @@ impl View<'_> {
         if entry.write { self.timing.wr_from(index, bank) } else { self.timing.rd_from(index, bank) }
     }
 
-    /// Returns the earliest cycle for the ACT or PRE that the bank of a request needs next.
+    /// Returns the earliest cycle for the next ACT or PRE that the request in `slot` needs in its bank.
     pub(super) fn row_from(self, slot: usize) -> u64 {
         let index = usize::from(self.queue.entry(slot).place.bank);
         let bank = &self.banks[index % MAX];
         if bank.open().is_some() { self.timing.pre_from(bank) } else { self.timing.act_from(index, bank) }
     }
 
-    /// True if the bank of a request has an open row.
+    /// True if the bank that the request in `slot` accesses has an open row.
     pub(super) fn is_open(self, slot: usize) -> bool {
         self.banks[usize::from(self.queue.entry(slot).place.bank) % MAX].open().is_some()
     }
 
-    /// Returns the first ACT or PRE from cycle `from` on in the given banks. Among the banks in which it
-    /// becomes legal first, the one of the oldest slot in `eligible` wins.
+    /// Returns the ACT or PRE that becomes legal first, from cycle `from` on, in the banks `rows`. Among
+    /// banks in which it becomes legal in the same cycle, the bank of the oldest slot in `eligible` is
+    /// selected.
     #[inline(always)]
     fn row(self, from: u64, rows: u64, eligible: u64) -> Plan {
         let (mut first, mut slots) = (u64::MAX, 0);
@@ -222,14 +226,14 @@ impl View<'_> {
     }
 }
 
-/// Arbiter for the command bus.
+/// Arbiter that selects the next command of a DRAM channel.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Scheduler {
     order: Order,
 }
 
 impl Scheduler {
-    /// Creates the arbiter with the configured policy, for requests of `num_sms` SMs.
+    /// Creates the arbiter with the configured policy, for a machine with `num_sms` SMs.
     #[must_use]
     pub fn new(config: &DramConfig, num_sms: u32) -> Self {
         let size = ChannelSize {
@@ -241,18 +245,19 @@ impl Scheduler {
         Self { order: config.policy.watch(&size) }
     }
 
-    /// Returns the hooks of a policy that ranks requests; `None` for other policies.
+    /// Returns the policy's hooks if the policy ranks requests, otherwise `None`.
     #[must_use]
     pub fn hooks(&self) -> Option<&dyn Hooks> {
         if let Order::Ranked(hooks) = &self.order { Some(&**hooks) } else { None }
     }
 
-    /// Returns the hooks of a policy that ranks requests, for modification; `None` for other policies.
+    /// Returns the policy's hooks for modification if the policy ranks requests, otherwise `None`.
     pub fn hooks_mut(&mut self) -> Option<&mut dyn Hooks> {
         if let Order::Ranked(hooks) = &mut self.order { Some(&mut **hooks) } else { None }
     }
 
-    /// Returns the slots from which the policy can choose, among those that can be served.
+    /// Returns a bit mask of the slots from which the policy can choose, among those that the write drain
+    /// allows to be served.
     #[must_use]
     pub fn eligible(&self, queue: &Queue, turn: ServableSlots) -> u64 {
         let slots = queue.occupied_slots() & turn.slots;
@@ -263,18 +268,18 @@ impl Scheduler {
         }
     }
 
-    /// True if the policy imposes no restriction of its own on the requests.
+    /// True if the policy does not restrict which requests can be served.
     #[must_use]
     pub fn is_unrestricted(&self, view: View<'_>) -> bool {
         matches!(self.order, Order::FirstReady { .. }) && view.capped & view.queue.hit_banks() == 0
     }
 
-    /// Returns the candidates that the restrictions `gates` allow.
+    /// Returns the requests that compete for the command bus under the restrictions `gates`.
     #[must_use]
     #[inline(never)]
     pub fn behind(&self, gates: Gates, View { queue, capped, .. }: View<'_>) -> Candidates {
         let slots = self.eligible(queue, gates.turn);
-        // A request that must not be served does not keep its row open.
+        // A waiting row hit that must not be served now does not prevent its row from being closed.
         let hit_banks = queue.banks_of(slots & queue.hits());
         let capped = if gates.rows { capped & hit_banks } else { 0 };
         let hits = queue.hits() & slots & !each(capped).fold(0, |slots, bank| slots | queue.in_bank(bank));
@@ -286,22 +291,24 @@ impl Scheduler {
         Candidates { slots, columns: hits & gates.columns & !queue.blocked_slots(), rows, from: gates.turn.from }
     }
 
-    /// True if row hits of a bank have overtaken an older request to another row as often as the cap allows.
+    /// True if the row hits of a bank have overtaken an older request to another row as often as the hit cap
+    /// allows.
     #[must_use]
     pub fn is_capped(&self, bank: &Bank) -> bool {
         matches!(self.order, Order::FirstReady { hit_cap } if hit_cap != 0 && bank.overtake_count() >= hit_cap)
     }
 
-    /// Adds the logic to the hardware description.
+    /// Adds the logic of the arbiter to the hardware description.
     pub fn describe(&self, entries: u32, banks: u32, to: &mut dyn Describe) {
         let Self { order } = self;
-        // Compares each entry with all older ones, once for column commands and once for row commands.
+        // Logic that finds the oldest candidate by comparing each entry with all older ones, once for column
+        // commands and once for row commands.
         for oldest in ["oldest_column", "oldest_row"] {
             to.logic(oldest, Logic::Comparator { width: entries, count: entries });
             to.logic(oldest, Logic::Gates { count: entries * entries.ilog2() });
         }
-        // Decodes the banks with hits and the banks with requests. Selects two flags of the bank of each
-        // entry: capped, and row command legal.
+        // Logic that decodes which banks have row hits and which have requests. For each entry, it selects
+        // two flags of the entry's bank: hit cap reached, and row command legal.
         for _ in 0..entries {
             to.logic("bank", Logic::Decoder { outputs: banks });
             to.logic("of_bank", Logic::Mux { ways: banks, width: 2 });

@@ -1,8 +1,9 @@
 //! # Contents of a channel's memory
-//! Stores the real bytes of the memory of a channel. The host maps ranges of bursts before a run. A two-level
-//! table maps a burst to its page, so that an access costs the host two loads. An access to an unmapped burst
-//! is an error of the program or of the caches, and is reported. Behind a trace, every burst exists and holds
-//! data derived from its address ([`super::recorded`]).
+//! Stores the actual bytes of the memory behind a DRAM channel. The simulator (host code) maps ranges of
+//! bursts before a run. A two-level table maps a burst to its page, so that the simulator needs only two
+//! loads per access. An access to an unmapped burst is an error of the program or of the caches, and is
+//! reported. During the replay of a trace, every burst exists and holds data derived from its address
+//! ([`super::recorded`]).
 
 mod pages;
 
@@ -17,12 +18,12 @@ use super::message::BURST_BYTES;
 use super::recorded::{ChannelPlace, ChannelTags};
 use crate::kernel::Digest;
 
-/// Number of bursts per page: one bit of a host word for each.
+/// Number of bursts per page; a 64-bit mask has one bit for each of them.
 const PAGE: u64 = 64;
-/// Number of pages per table.
+/// Number of pages per second-level table.
 const TABLE: usize = 512;
 
-/// Bytes of one burst; a channel with smaller bursts uses only the first bytes.
+/// Bytes of one burst; a channel with smaller bursts uses only the first bytes of the array.
 pub type Burst = [u8; BURST_BYTES];
 
 struct Page {
@@ -33,7 +34,7 @@ struct Page {
 type Table = Box<[Option<Box<Page>>; TABLE]>;
 type Tables = Box<[Option<Table>]>;
 
-/// Contents of the memory of one channel.
+/// Contents of the memory behind one DRAM channel.
 #[derive(Serialize, Deserialize)]
 pub struct Store {
     path: String,
@@ -41,49 +42,50 @@ pub struct Store {
     burst_bytes: usize,
     #[serde(with = "pages")]
     tables: Tables,
-    /// Memory behind a trace; if present, it replaces the tables.
+    /// Memory for the replay of a trace; if present, it replaces the tables.
     recorded: Option<Box<ChannelTags>>,
 }
 
-/// Error of an access to memory that does not exist.
+/// Error of an access to a burst that does not exist, or of a write of wrong data.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StoreError {
-    /// The burst is in no mapped range.
+    /// The burst is not in a range that was mapped.
     #[error("{path}: burst {burst:#x} is not mapped by the host")]
     Unmapped {
-        /// Hierarchical path of the channel.
+        /// Hierarchical path of the DRAM channel.
         path: String,
-        /// Burst address.
+        /// Address of the burst.
         burst: u64,
     },
-    /// The burst is beyond the end of the channel.
+    /// The burst address is beyond the end of the channel.
     #[error("{path}: burst {burst:#x} does not exist, the channel holds {num_bursts:#x} bursts")]
     Outside {
-        /// Hierarchical path of the channel.
+        /// Hierarchical path of the DRAM channel.
         path: String,
-        /// Burst address.
+        /// Address of the burst.
         burst: u64,
         /// Number of bursts that the channel holds.
         num_bursts: u64,
     },
-    /// The written data belong to another address (memory behind a trace).
+    /// The written data belong to another address; detected only during the replay of a trace.
     #[error("{path}: data of another address are written to burst {burst:#x}")]
     Foreign {
-        /// Hierarchical path of the channel.
+        /// Hierarchical path of the DRAM channel.
         path: String,
-        /// Burst address.
+        /// Address of the burst.
         burst: u64,
     },
 }
 
-/// Splits a burst address into table, page within the table and burst within the page.
+/// Splits a burst address into three numbers: of the table, of the page within the table, and of the burst
+/// within the page.
 fn split(burst: u64) -> (usize, usize, usize) {
     let page = (burst / PAGE) as usize;
     (page / TABLE, page % TABLE, (burst % PAGE) as usize)
 }
 
 impl Store {
-    /// Creates the memory of the channel at `path`, with nothing mapped.
+    /// Creates the memory of the DRAM channel at `path`; no burst is mapped.
     #[must_use]
     pub fn new(config: &DramConfig, path: &str) -> Self {
         let num_bursts = config.bursts();
@@ -97,7 +99,8 @@ impl Store {
         }
     }
 
-    /// Turns this memory into the memory behind a trace, to which nothing has been stored yet.
+    /// Replaces the contents by those of a memory for the replay of a trace, to which nothing has been stored
+    /// yet.
     pub(super) fn record(&mut self, place: ChannelPlace) {
         self.tables = Box::default();
         self.recorded = Some(Box::new(ChannelTags::new(place, self.burst_bytes)));
@@ -120,7 +123,7 @@ impl Store {
         Ok(())
     }
 
-    /// Returns the bytes of a burst.
+    /// Returns the bytes of burst `burst`.
     ///
     /// # Errors
     /// If the burst is not mapped.
@@ -128,13 +131,13 @@ impl Store {
         self.get(burst).map(|bytes| &bytes[..self.burst_bytes])
     }
 
-    /// Writes bytes of a burst from `offset` on.
+    /// Overwrites bytes of a burst, starting at byte `offset` of the burst.
     ///
     /// # Errors
     /// If the burst is not mapped.
     ///
     /// # Panics
-    /// If the bytes exceed the burst.
+    /// If the bytes extend beyond the end of the burst.
     pub fn poke(&mut self, burst: u64, offset: usize, bytes: &[u8]) -> Result<(), StoreError> {
         let burst_bytes = self.burst_bytes;
         let target = &mut self.get_mut(burst)?[..burst_bytes];
@@ -142,7 +145,7 @@ impl Store {
         Ok(())
     }
 
-    /// Returns the digest of all mapped bytes.
+    /// Returns the digest (hash) of the whole memory contents.
     #[must_use]
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::default();
@@ -160,7 +163,7 @@ impl Store {
         digest.finish()
     }
 
-    /// Reads a burst, for a read command.
+    /// Reads a burst into `data`, for an RD command.
     pub(super) fn read(&self, burst: u64, data: &mut Burst) -> Result<(), StoreError> {
         match &self.recorded {
             None => *data = *self.get(burst)?,
@@ -180,7 +183,7 @@ impl Store {
         Err(missing(&self.path, self.num_bursts, burst))
     }
 
-    /// Stores the bytes selected by `byte_mask`, for a write command.
+    /// Writes the bytes of a burst that `byte_mask` selects, for a WR command.
     pub(super) fn write(&mut self, burst: u64, byte_mask: u64, data: &Burst) -> Result<(), StoreError> {
         if let Some(recorded) = &mut self.recorded {
             let foreign = || StoreError::Foreign { path: self.path.clone(), burst };

@@ -22,14 +22,14 @@ use super::bank::Bank;
 use super::config::{DramConfig, DramTiming};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 
-/// Number of activates in the long window.
+/// Number of ACTs that the long activation window can contain.
 const WINDOW: usize = 32;
-/// Maximum number of bank groups of a channel.
+/// Maximum number of bank groups in a channel.
 const GROUPS: usize = 8;
-/// Number of activates in the short window.
+/// Number of ACTs that the short activation window can contain.
 const SHORT_WINDOW: usize = 4;
 
-/// Earliest cycles of one bank group.
+/// Earliest cycles in which one bank group allows ACT, RD and WR.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Group {
     act_from: u64,
@@ -37,25 +37,26 @@ struct Group {
     wr_from: u64,
 }
 
-/// Minimum distances between column commands, derived from the configuration [command clock cycles].
+/// Minimum distances between RD and WR commands in command clock cycles, derived from the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Columns {
-    /// Distance from RD to RD and from WR to WR: in different groups, and in one group.
+    /// Distance from RD to RD and from WR to WR: first for different bank groups, then for the same bank
+    /// group.
     like: u64,
     like_in_group: u64,
-    /// Distance from RD to WR.
+    /// Distance from RD to WR, for any two banks.
     read_to_write: u64,
-    /// Distance from WR to RD: in different groups, and in one group.
+    /// Distance from WR to RD: first for different bank groups, then for the same bank group.
     write_to_read: u64,
     write_to_read_in_group: u64,
 }
 
-/// Earliest cycles of the bank groups and of the channel.
+/// Earliest cycles in which the bank groups and the channel allow each command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timing {
     config: DramTiming,
     columns: Columns,
-    /// Width of a bank number within its group in bits.
+    /// Width in bits of a bank's number within its bank group.
     inner_bits: u32,
     groups: [Group; GROUPS],
     num_groups: u32,
@@ -64,16 +65,16 @@ pub struct Timing {
     wr_from: u64,
     pre_from: u64,
     ref_from: u64,
-    /// Cycles of the last activates, as a ring.
+    /// Cycles of the last ACTs, as a ring buffer.
     acts: [u64; WINDOW],
-    /// Position of the next activate in the ring.
+    /// Position of the next ACT in the ring buffer.
     next_act: u5,
-    /// Number of activates in the ring.
+    /// Number of ACTs that the ring buffer contains.
     num_acts: u6,
 }
 
 impl Timing {
-    /// Creates the state of a channel to which no command was ever issued.
+    /// Creates the timing state of a channel to which no command was ever issued.
     #[must_use]
     pub fn new(config: &DramConfig) -> Self {
         let t = &config.timing;
@@ -105,49 +106,51 @@ impl Timing {
         &self.groups[(index >> self.inner_bits) % GROUPS]
     }
 
-    /// Returns the earliest cycle for ACT in bank `index`.
+    /// Returns the earliest cycle in which ACT is legal in `bank`, the bank with number `index`.
     #[must_use]
     pub fn act_from(&self, index: usize, bank: &Bank) -> u64 {
         bank.act_from().max(self.group(index).act_from).max(self.act_from)
     }
 
-    /// Returns the earliest cycle for RD that the channel allows in any bank.
+    /// Returns the earliest cycle for RD as far as the channel as a whole is concerned; a bank or bank group
+    /// may require a later one.
     #[must_use]
     pub fn any_rd_from(&self) -> u64 {
         self.rd_from
     }
 
-    /// Returns the earliest cycle for WR that the channel allows in any bank.
+    /// Returns the earliest cycle for WR as far as the channel as a whole is concerned; a bank or bank group
+    /// may require a later one.
     #[must_use]
     pub fn any_wr_from(&self) -> u64 {
         self.wr_from
     }
 
-    /// Returns the earliest cycle for RD in bank `index`.
+    /// Returns the earliest cycle in which RD is legal in `bank`, the bank with number `index`.
     #[must_use]
     pub fn rd_from(&self, index: usize, bank: &Bank) -> u64 {
         bank.rd_from().max(self.group(index).rd_from).max(self.rd_from)
     }
 
-    /// Returns the earliest cycle for WR in bank `index`.
+    /// Returns the earliest cycle in which WR is legal in `bank`, the bank with number `index`.
     #[must_use]
     pub fn wr_from(&self, index: usize, bank: &Bank) -> u64 {
         bank.wr_from().max(self.group(index).wr_from).max(self.wr_from)
     }
 
-    /// Returns the earliest cycle for PRE in a bank.
+    /// Returns the earliest cycle in which PRE is legal in `bank`.
     #[must_use]
     pub fn pre_from(&self, bank: &Bank) -> u64 {
         bank.pre_from().max(self.pre_from)
     }
 
-    /// Returns the earliest cycle for REF, provided that all banks are closed.
+    /// Returns the earliest cycle in which REF is legal, provided that all banks are closed.
     #[must_use]
     pub fn ref_from(&self) -> u64 {
         self.ref_from
     }
 
-    /// Executes ACT in bank `index`.
+    /// Records an ACT of bank number `index` in `cycle`, which delays commands to other banks.
     pub fn activate(&mut self, cycle: u64, index: usize) {
         let t = self.config;
         self.acts[self.next_act.as_usize()] = cycle;
@@ -164,16 +167,17 @@ impl Timing {
         self.ref_from = self.ref_from.max(cycle + u64::from(t.rc));
     }
 
-    /// Executes RD in bank `index`.
+    /// Records an RD of bank number `index` in `cycle`, which delays commands to other banks.
     pub fn read(&mut self, cycle: u64, index: usize) {
         let t = self.columns;
-        // No maximum is needed: the earliest cycle of the next RD never decreases.
+        // No maximum with the old value is needed: an RD is legal only from the old value on, so the new
+        // value is always later.
         self.rd_from = cycle + t.like;
         self.wr_from = self.wr_from.max(cycle + t.read_to_write);
         self.groups[(index >> self.inner_bits) % GROUPS].rd_from = cycle + t.like_in_group;
     }
 
-    /// Executes WR in bank `index`.
+    /// Records a WR of bank number `index` in `cycle`, which delays commands to other banks.
     pub fn write(&mut self, cycle: u64, index: usize) {
         let t = self.columns;
         self.wr_from = cycle + t.like;
@@ -183,18 +187,18 @@ impl Timing {
         group.rd_from = group.rd_from.max(cycle + t.write_to_read_in_group);
     }
 
-    /// Executes PRE in one bank, or PREA in all.
+    /// Records in `cycle` a PRE of one bank or a PREA of all banks.
     pub fn precharge(&mut self, cycle: u64) {
         self.pre_from = cycle + u64::from(self.config.ppd);
         self.ref_from = self.ref_from.max(cycle + u64::from(self.config.rp));
     }
 
-    /// Executes REF of all banks.
+    /// Records a REF of all banks in `cycle`.
     pub fn refresh(&mut self, cycle: u64) {
         self.ref_from = cycle + u64::from(self.config.rfc);
     }
 
-    /// Adds the registers to the hardware description.
+    /// Adds the registers and logic of the timing to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             config: _,
@@ -227,21 +231,24 @@ impl Timing {
         to.bits("num_acts", *num_acts);
         let width = u64::BITS;
         let ways = *num_groups;
-        // Reads the earliest ACT, RD and WR of a group; the earliest RD is also needed for its own update.
+        // Multiplexer that reads the earliest ACT, RD and WR of a bank group. The earliest RD is also needed
+        // for its own update.
         to.logic("of_group", Logic::Mux { ways, width: 3 * width });
         to.logic("may", Logic::Less { width, count: 8 });
-        // Reads the earlier ACTs that bound the windows of 4 and 32; the decoder writes the ring.
+        // Multiplexers that read the earlier ACTs that limit the windows of 4 and 32 ACTs; the decoder
+        // selects the entry to write.
         to.logic("window", Logic::Mux { ways: acts.len() as u32, width: 2 * width });
         to.logic("place", Logic::Decoder { outputs: acts.len() as u32 });
-        // Maximum of both windows and the minimum distance; maximum of the new and the previous constraint
-        // for REF, RD and WR.
+        // Logic that selects the latest of both windows and the minimum distance for ACT; and the later of
+        // the new and the previous constraint for REF, RD and WR.
         to.logic("later", Logic::Less { width, count: 7 });
         to.logic("later_of", Logic::Mux { ways: 8, width });
-        // Adders for distances: five for ACT, three each for RD and WR, two for PRE, one for REF.
+        // Adders that add a distance to the current cycle: five for ACT, three each for RD and WR, two for
+        // PRE, one for REF.
         for _ in 0..14 {
             to.logic("from", Logic::Counter { width });
         }
-        // Selects among the distances that RD, WR, PRE and REF impose on the same register.
+        // Multiplexers that select among the distances that RD, WR, PRE and REF impose on the same register.
         to.logic("imposed", Logic::Mux { ways: 5, width });
         to.logic("imposed_on_group", Logic::Mux { ways: 2, width: ways * width });
     }
@@ -252,7 +259,8 @@ mod tests {
     use super::super::config::reference;
     use super::*;
 
-    /// Bank without constraints of its own. Banks 0 and 1 are in one group; bank 4 is in the next group.
+    /// Bank without timing constraints. In the test configuration, banks 0 and 1 are in one bank group, and
+    /// bank 4 is in the next group.
     const FRESH: Bank = Bank::CLOSED;
 
     fn timing(change: impl FnOnce(&mut DramTiming)) -> Timing {

@@ -13,7 +13,7 @@ const LINE_BYTES: u32 = 128;
 /// Byte-address bits that are XORed into index bits 0 to 4.
 const FOLD: [u32; 5] = [13, 14, 15, 17, 19];
 
-/// Configuration of the hash; it has no keys.
+/// Configuration of the Fermi set-index hash; it has no parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fermi {}

@@ -14,7 +14,8 @@ pub struct IPoly {
     /// Polynomial as a decimal number in which bit `k` is the coefficient of `x^k`: 37 is `x^5 + x^2 + 1`. 0
     /// selects a polynomial whose degree fits the number of sets: 37 for 32 sets, 67 for 64 sets.
     pub polynomial: u32,
-    /// Number of byte-address bits that are hashed, from bit 0 on: 27 as in khairy2015 Figure 7, or all bits.
+    /// Number of low byte-address bits that are hashed, 27 in khairy2015 Figure 7. Higher bits do not affect
+    /// the index.
     pub addr_bits: u32,
     /// True if the order of the index bits is reversed, as in khairy2015 Figure 5(b).
     pub reversed: bool,

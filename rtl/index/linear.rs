@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Function, Shape, identity};
 
-/// Configuration of the linear index function; it has no keys.
+/// Configuration of the linear index function; it has no parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Linear {}

@@ -1,9 +1,10 @@
 //! # Memories with counted ports
-//! Models an SRAM, CAM, register file or flip-flop array with `rows` rows of `columns` cells. In a tag array,
-//! a row is a set and its cells are the ways. Unlike an ordinary array, each read and write uses a port. At a
-//! clock edge with [contract checks](super::contract), using more ports than exist panics and names the cycle
-//! and the array. Each array declares the result of a read whose row is written in the same cycle: old cell,
-//! new cell (forwarding), or an error.
+//! Models an SRAM, CAM, register file or flip-flop array that has `rows` rows of `columns` entries (cells).
+//! In a tag array, a row is a set, and each of its entries is the tag of one way. Unlike in an ordinary array
+//! of the program, each read and write occupies a port for one cycle. At a clock edge with [contract
+//! checks](super::contract), the model panics if more ports are used than exist. The message names the cycle
+//! and the memory. Each memory declares the result of a read whose row is written in the same cycle: the old
+//! entry, the new entry (forwarding), or an error.
 
 use std::cell::Cell;
 use std::hash::Hash;
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::describe::{OverflowingField, misfit};
 use super::{AnyEdge, Edge, Fields, Payload, digest_of, width_of};
 
-/// Circuit that stores the cells, for structure counts.
+/// Circuit that stores the entries of a memory, for area estimates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Storage {
@@ -28,24 +29,25 @@ pub enum Storage {
     Flops,
 }
 
-/// Cells that one access through one port reaches.
+/// Part of a memory that one access through one port reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
-    /// One row: all tags of a set at once.
+    /// One whole row, for example all tags of a set.
     Row,
-    /// One cell: the data of the way that hit.
+    /// One entry of a row, for example the data of the way that hit.
     Cell,
-    /// One cell of each column, at a separate row per column: the columns are banks.
+    /// One entry of each column, with a separate row number per column: each column is a bank.
     Banks,
 }
 
 /// Result of a read whose row is written in the same cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Collide {
-    /// Cell at the start of the cycle: in `eval`, the read comes first. The opposite order is a design error.
+    /// The read returns the old entry, as it was at the start of the cycle. In `eval`, the read must precede
+    /// the write; the opposite order is a design error.
     Old,
-    /// New cell, forwarded in program order of `eval`.
+    /// The read returns the new entry (forwarding) if the write precedes the read in `eval`.
     New,
     /// No defined result: reading and writing one row in the same cycle is a design error.
     Forbidden,
@@ -54,50 +56,50 @@ pub enum Collide {
 /// Dimensions and ports of a memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArraySpec {
-    /// Full hierarchical path, for messages: `sm3.l1.tags`.
+    /// Full hierarchical path of the memory for error messages, such as `sm3.l1.tags`.
     pub path: String,
-    /// Circuit that stores the cells.
+    /// Circuit that stores the entries.
     pub storage: Storage,
     /// Number of rows.
     pub rows: u32,
-    /// Number of cells per row.
+    /// Number of entries per row.
     pub columns: u32,
-    /// Number of read ports: reads per cycle.
+    /// Number of read ports, which is the maximum number of reads per cycle.
     pub reads: u32,
-    /// Number of write ports: writes per cycle.
+    /// Number of write ports, which is the maximum number of writes per cycle.
     pub writes: u32,
     /// Result of a read during a write to the same row.
     pub collide: Collide,
 }
 
-/// Read-only view of a memory, for readers of block descriptions.
+/// Read-only view of a memory, for the consumers of hardware descriptions, such as the waveform writer.
 pub trait ArrayView {
-    /// Returns the dimensions and ports.
+    /// Returns the dimensions and ports of the memory.
     fn spec(&self) -> &ArraySpec;
-    /// Returns the width of one cell in bits.
+    /// Returns the width of one entry in bits.
     fn cell_bits(&self) -> u32;
-    /// Returns the cells that one port reaches; this is also the word width of the memory.
+    /// Returns the part of the memory that one access reaches, which is also the word that a port transfers.
     fn access(&self) -> Access {
         Access::Row
     }
-    /// Returns the digest of the contents, 0 unless recorded.
+    /// Returns the digest of the memory contents; 0 if no digest is maintained.
     fn digest(&self) -> u64;
-    /// Returns the number of accesses through all ports since reset.
+    /// Returns the numbers of reads and writes through all ports since reset.
     fn accesses(&self) -> Accesses;
-    /// Lists the fields of one cell.
+    /// Lists the fields of the entry at `row` and `column`.
     fn cell(&self, row: u32, column: u32, to: &mut dyn Fields);
 }
 
 /// Numbers of reads and writes through the ports of a memory, for energy estimates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accesses {
-    /// Number of words read, or of searches in a CAM.
+    /// Number of words read; for a CAM, number of searches.
     pub reads: u64,
     /// Number of words written.
     pub writes: u64,
 }
 
-/// Ports still free at a tick, and uses of all ports since reset.
+/// Number of ports still free in the cycle at `tick`, and number of uses of all ports since reset.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct PortUse {
     tick: Cell<u64>,
@@ -115,23 +117,26 @@ pub struct Array<T: Payload> {
     shape: T::Shape,
     access: Access,
     cells: Box<[T]>,
-    /// Tick and row of the last access, if it forbids another access to the same row in that tick.
+    /// Tick and row of the last access that forbids certain other accesses to the same row in the same tick.
     touched: Cell<(u64, u32)>,
     used: PortUse,
-    /// True if checks beyond the port counts are needed: for conflicting accesses or recorded contents.
+    /// True if accesses need checks beyond the port counts, because they can conflict or the contents are
+    /// recorded.
     watched: bool,
-    /// True if the digest is maintained, or if reads of cells that were never written are detected.
+    /// True if a digest of the contents is maintained, or if reads of entries that were never written are
+    /// detected.
     recorded: bool,
     digest: Option<u64>,
-    /// One bit per cell that was written, while reads of cells that were never written are detected.
+    /// Entries written so far, one bit per entry; `None` unless reads of entries that were never written are
+    /// detected.
     written: Option<Box<[u64]>>,
 }
 
-/// Row number that marks that no row was touched; real row numbers fit 31 bits.
+/// Row number that means that no row was accessed; real row numbers fit in 31 bits.
 const NO_ROW: u32 = u32::MAX;
 
 impl<T: Payload> Array<T> {
-    /// Creates a memory whose cells hold the reset value of `T`.
+    /// Creates a memory whose entries hold the reset value of `T`.
     #[must_use]
     pub fn new(spec: ArraySpec, shape: T::Shape) -> Self {
         let cells = vec![T::default(); spec.rows as usize * spec.columns as usize].into_boxed_slice();
@@ -153,7 +158,7 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Restricts the memory to accesses of single cells: reading or writing a whole row is then a contract
+    /// Restricts the memory to accesses of single entries: reading or writing a whole row is then a contract
     /// violation. Builds without debug assertions do not check this.
     #[must_use]
     pub fn by_cell(self) -> Self {
@@ -163,8 +168,8 @@ impl<T: Payload> Array<T> {
     /// Reads one row.
     ///
     /// # Panics
-    /// If all read ports are used in this cycle, or if the row is written in this cycle and that is
-    /// forbidden.
+    /// If all read ports are used in this cycle, or if another access to the row in this cycle forbids the
+    /// read.
     #[must_use]
     #[inline]
     pub fn read(&self, at: &impl AnyEdge, row: u32) -> &[T] {
@@ -176,7 +181,7 @@ impl<T: Payload> Array<T> {
         self.row(row)
     }
 
-    /// Reads one cell of a row through one port.
+    /// Reads one entry of a row through one port.
     ///
     /// # Panics
     /// As [`Self::read`].
@@ -190,8 +195,8 @@ impl<T: Payload> Array<T> {
         &self.cells[self.index(row, column)]
     }
 
-    /// Uses `count` read ports at once, in a memory with [`Collide::New`]; [`Self::row`] then returns the
-    /// rows.
+    /// Uses `count` read ports at once, in a memory with [`Collide::New`]. The caller then reads the rows
+    /// with [`Self::row`].
     ///
     /// # Panics
     /// If fewer than `count` read ports are left in this cycle.
@@ -209,18 +214,18 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Writes one cell of a row.
+    /// Writes one entry of a row.
     ///
     /// # Panics
-    /// If all write ports are used in this cycle, or a field does not fit its width. Also if a forbidden read
-    /// of the row happened in this cycle.
+    /// If all write ports are used in this cycle, or a field does not fit its width. Also if the row was
+    /// already accessed in this cycle and the memory forbids that ([`Collide::Forbidden`]).
     pub fn write(&mut self, at: &impl AnyEdge, row: u32, column: u32, value: T) {
         self.use_write(at, row);
         self.store(at, row, column, value);
     }
 
-    /// Modifies one cell in place through a write port, for cells too large to copy, or with partial write
-    /// enables.
+    /// Modifies one entry in place through a write port, for entries that are too large to copy, or with
+    /// partial write enables.
     ///
     /// # Panics
     /// As [`Self::write`].
@@ -232,7 +237,7 @@ impl<T: Payload> Array<T> {
         self.form(at, cell, old, change);
     }
 
-    /// Uses `count` write ports at once; [`Self::change`] then performs the writes.
+    /// Uses `count` write ports at once. The caller then performs the writes with [`Self::change`].
     ///
     /// # Panics
     /// If fewer than `count` write ports are left in this cycle.
@@ -250,18 +255,18 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Modifies one cell in place, through a port already used by [`Self::take_writes`]. Cells are numbered
-    /// in row-major order.
+    /// Modifies entry number `cell` in place, through a write port already used by [`Self::take_writes`].
+    /// Entries are numbered in row-major order.
     ///
     /// # Panics
-    /// As [`Self::update`], except for the ports.
+    /// As [`Self::update`], except that write ports are not checked.
     #[inline(always)]
     pub fn change(&mut self, at: &impl AnyEdge, cell: usize, change: impl FnOnce(&mut T)) {
         let old = if self.watches(at) { self.watch_change(at, cell as u32 / self.spec.columns, cell) } else { 0 };
         self.form(at, cell, old, change);
     }
 
-    /// Modifies one cell, whose contribution to the digest was `old`.
+    /// Modifies entry number `cell`; `old` is its previous contribution to the digest of the contents.
     #[inline(always)]
     fn form(&mut self, at: &impl AnyEdge, cell: usize, old: u64, change: impl FnOnce(&mut T)) {
         let value = &mut self.cells[cell];
@@ -272,11 +277,12 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Modifies one cell between two cycles, for a host that writes while the machine is idle. It counts as a
-    /// write, but uses no port and conflicts with no other access, so the host can write any number of cells.
+    /// Modifies one entry between two cycles, for simulator (host) code that writes while the machine is
+    /// idle. It counts as a write, but uses no port and conflicts with no other access. The simulator can
+    /// therefore write any number of entries.
     ///
     /// # Panics
-    /// If the new value does not fit its cell.
+    /// If a field of the new value does not fit its width.
     pub fn poke(&mut self, row: u32, column: u32, change: impl FnOnce(&mut T)) {
         self.used.writes.set(self.used.writes.get() + 1);
         let cell = self.index(row, column);
@@ -290,14 +296,15 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Returns all cells for modification through ports already used by [`Self::take_writes`], without checks
-    /// of field widths. `None` while every modification must be observed, as [`Self::change`] does.
+    /// Returns all entries for modification through write ports already used by [`Self::take_writes`],
+    /// without checks of field widths. Returns `None` while every modification must be observed; callers then
+    /// use [`Self::change`].
     #[inline(always)]
     pub fn unobserved_cells_mut(&mut self, at: &impl AnyEdge) -> Option<&mut [T]> {
         if self.watches(at) { None } else { Some(&mut self.cells) }
     }
 
-    /// Modifies a whole row in place through one write port: a set with per-way write enables.
+    /// Modifies a whole row in place through one write port, for example a set with one write enable per way.
     ///
     /// # Panics
     /// As [`Self::update`].
@@ -317,7 +324,7 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Sets every cell to `value(row, column)` in one cycle, without a port: a flash clear.
+    /// Sets every entry to `value(row, column)` in one cycle, without using a port (flash clear).
     pub fn clear_with(&mut self, value: impl Fn(u32, u32) -> T) {
         let columns = self.spec.columns;
         for (index, cell) in (0..).zip(self.cells.iter_mut()) {
@@ -328,7 +335,7 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Modifies every cell independently in one cycle, without a port: a flash operation.
+    /// Applies `change` to every entry in one cycle, without using a port, as flash-clear circuits do.
     pub fn flash(&mut self, change: impl Fn(&mut T)) {
         self.cells.iter_mut().for_each(change);
         if self.digest.is_some() {
@@ -336,7 +343,7 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Returns one row without using a port: for waveforms, reports and checks, and in `eval` only after
+    /// Returns one row without using a port. For waveforms, reports and checks; `eval` may call it only after
     /// [`Self::take_reads`].
     #[must_use]
     #[inline]
@@ -345,34 +352,34 @@ impl<T: Payload> Array<T> {
         &self.cells[row as usize * columns..][..columns]
     }
 
-    /// Returns one cell without using a port, as [`Self::row`] does. Cells are numbered as for
-    /// [`Self::change`].
+    /// Returns entry number `cell` without using a port, as [`Self::row`] does for a row. Entries are
+    /// numbered in row-major order.
     #[must_use]
     #[inline(always)]
     pub fn cell_at(&self, cell: usize) -> &T {
         &self.cells[cell]
     }
 
-    /// Starts to maintain a digest of the contents.
+    /// Starts to maintain a digest (hash) of the memory contents.
     pub fn record(&mut self) {
         let cells = self.cells.iter().enumerate();
         self.digest = Some(cells.fold(0, |sum, (index, cell)| sum ^ digest_of(&(index, cell))));
         (self.watched, self.recorded) = (true, true);
     }
 
-    /// Starts to reject reads of rows with a cell that was never written.
+    /// Starts to panic on reads of entries that were never written.
     pub fn refuse_unwritten(&mut self) {
         self.written = Some(vec![0; self.cells.len().div_ceil(64)].into_boxed_slice());
         (self.watched, self.recorded) = (true, true);
     }
 
-    /// Returns the dimensions and ports.
+    /// Returns the dimensions and ports of the memory.
     #[must_use]
     pub fn spec(&self) -> &ArraySpec {
         &self.spec
     }
 
-    /// Returns the configuration-dependent field widths of a cell.
+    /// Returns the field widths of an entry that depend on the configuration.
     #[must_use]
     pub fn cell_shape(&self) -> &T::Shape {
         &self.shape
@@ -383,14 +390,14 @@ impl<T: Payload> Array<T> {
         row as usize * self.spec.columns as usize + column as usize
     }
 
-    /// True if checks beyond the port counts are needed at this edge.
+    /// True if accesses at this edge need checks beyond the port counts.
     #[inline(always)]
     fn watches(&self, at: &impl AnyEdge) -> bool {
         debug_assert!(at.is_checked() || !self.recorded, "{}: recorded at an edge without checks", self.spec.path);
         at.is_checked() && self.watched
     }
 
-    /// True if writes are recorded at this edge.
+    /// True if writes at this edge update the digest or the record of written entries.
     #[inline(always)]
     fn records(&self, at: &impl AnyEdge) -> bool {
         self.watches(at) && self.recorded
@@ -403,7 +410,7 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Frees all ports at the first access of a cycle.
+    /// Makes all ports free again, at the first access of a cycle.
     #[inline]
     fn renew(&self, at: &impl AnyEdge) {
         let PortUse { tick, reads_left, writes_left, .. } = &self.used;
@@ -422,7 +429,8 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Reports more uses than ports: `left` has wrapped below zero.
+    /// Panics because more ports were used than exist; `left`, the number of free ports, has wrapped below
+    /// zero.
     #[cold]
     #[inline(never)]
     fn no_port(&self, at: &impl AnyEdge, what: &str, left: u32, ports: u32) -> ! {
@@ -441,7 +449,7 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Returns the contribution of a cell to the digest; 0 while none is maintained.
+    /// Returns the contribution of an entry to the digest of the contents; 0 if no digest is maintained.
     #[inline]
     fn cell_digest(&self, index: usize) -> u64 {
         if self.digest.is_some() { self.digest_of_cell(index) } else { 0 }
@@ -452,15 +460,15 @@ impl<T: Payload> Array<T> {
         digest_of(&(index, &self.cells[index]))
     }
 
-    /// Checks a cell about to be modified for conflicting accesses, and returns its contribution to the
-    /// digest.
+    /// Checks that modifying an entry conflicts with no other access in this cycle. Returns the current
+    /// contribution of the entry to the digest.
     #[inline(always)]
     fn watch_change(&self, at: &impl AnyEdge, row: u32, index: usize) -> u64 {
         self.check_write_conflict(at, row);
         if self.recorded { self.cell_digest(index) } else { 0 }
     }
 
-    /// Replaces the old contribution of a written cell in the digest, and marks the cell as written.
+    /// Replaces the old contribution of a written entry to the digest, and marks the entry as written.
     #[inline(never)]
     fn watch_write(&mut self, index: usize, old: u64) {
         if let Some(sum) = self.digest {
@@ -483,7 +491,8 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Checks a read for conflicting accesses and for cells that were never written.
+    /// Checks that a read conflicts with no other access in this cycle, and that its entries were written
+    /// before.
     #[inline(always)]
     fn watch_read(&self, at: &impl AnyEdge, row: u32, columns: Range<u32>) {
         if self.spec.collide != Collide::New {
@@ -505,8 +514,8 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Checks a write for conflicting accesses. With [`Collide::Old`], a write may follow a read, which has
-    /// returned the old cell.
+    /// Checks that a write conflicts with no other access in this cycle. With [`Collide::Old`], a write may
+    /// follow a read of the same row, because the read has already returned the old entry.
     #[inline(always)]
     fn check_write_conflict(&self, at: &impl AnyEdge, row: u32) {
         match self.spec.collide {
@@ -516,8 +525,8 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Rejects an access to the row that was last touched in this cycle. `touches` is true if this access
-    /// also counts as touching the row.
+    /// Panics if the last recorded access of this cycle was to the same row. If `touches` is true, records
+    /// this access as well.
     #[inline(always)]
     fn check_row_conflict(&self, at: &impl AnyEdge, row: u32, how: &str, touches: bool) {
         let (tick, last) = self.touched.get();

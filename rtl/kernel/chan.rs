@@ -1,22 +1,22 @@
 //! # Registered channel
-//! Connects two blocks, which cannot communicate in any other way. Unlike in a FIFO with a commit phase, each
-//! beat carries the tick from which its receiver sees it. Each freed slot carries the tick from which the
-//! sender counts it as free. No commit phase is needed, and the order in which blocks are evaluated does not
-//! matter.
+//! Connects two hardware blocks, which have no other means of communication. Unlike in a FIFO with a commit
+//! phase, each beat carries the tick from which its receiver sees it. Each freed slot carries the tick from
+//! which the sender counts it as free. No commit phase is needed, and the order in which blocks are evaluated
+//! does not matter.
 //!
 //! | end  | call       | contract                                                               |
 //! |------|------------|------------------------------------------------------------------------|
 //! | `Tx` | `is_ready` | a slot is free as of the last edge, and nothing was sent at this edge  |
 //! | `Tx` | `push`     | only while `is_ready`, once per edge                                   |
-//! | `Rx` | `peek`     | the head beat if it is visible and nothing was taken at this edge      |
+//! | `Rx` | `peek`     | the oldest beat, if it is visible and no beat was popped at this edge  |
 //! | `Rx` | `pop`      | only while `peek` returns a beat, once per edge                        |
 //!
 //! Violations are detected at clock edges with [contract checks](super::contract).
 //!
-//! Latency: `latency` ticks from push to visible, at least one; `credit` ticks from pop to a free slot, at
-//! least one. A depth of 2 sustains one beat per edge if latency and credit are one period each. A longer
-//! link needs a depth of `latency + credit` periods for that rate. With a fixed `credit`, the two sides of a
-//! link influence each other only after `min(latency, credit)` ticks.
+//! Latency: `latency` ticks from a push until the beat is visible, and `credit` ticks from a pop until the
+//! slot is free; each is at least one tick. A depth of 2 sustains one beat per edge if latency and credit are
+//! one clock period each. A longer link needs a depth of `latency + credit` periods for that rate. With a
+//! fixed `credit`, the two sides of a link influence each other only after `min(latency, credit)` ticks.
 
 use std::ops::Range;
 
@@ -28,56 +28,58 @@ use super::{AnyEdge, AsProbes, BlockId, Describe, DescribeExt, Payload, Simulato
 /// Parameters of a channel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChanSpec {
-    /// Full hierarchical path, for messages: `sm3.l1.core_req`.
+    /// Full hierarchical path of the channel for error messages, such as `sm3.l1.core_req`.
     pub path: String,
-    /// Number of beats that the channel holds, 2 or more.
+    /// Maximum number of beats in the channel, at least 2.
     pub depth: u32,
-    /// Ticks from a push until the beat is visible, 1 or more.
+    /// Delay in ticks from a push until the receiver sees the beat, at least 1.
     pub latency: u64,
-    /// Ticks from a pop until the sender counts the slot as free, 1 or more.
+    /// Delay in ticks from a pop until the sender counts the slot as free, at least 1.
     pub credit: u64,
-    /// Sending block.
+    /// Hardware block that sends.
     pub from: BlockId,
-    /// Receiving block.
+    /// Hardware block that receives.
     pub to: BlockId,
 }
 
-/// Tick that is never reached.
+/// Stands for a tick that is never reached.
 const NEVER: u64 = u64::MAX;
 const PUSHED: usize = 0;
 const POPPED: usize = 1;
 
-/// Slot of the ring buffer.
+/// Slot of the channel's ring buffer, for one beat.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Slot<T> {
-    /// Tick from which the beat is visible; after a pop, tick from which the sender counts the slot as free.
+    /// Tick from which the receiver sees the beat; after a pop, tick from which the sender counts the slot as
+    /// free.
     from: u64,
     beat: T,
 }
 
-/// Registered valid/ready link between two blocks. The channel is a ring of slots. Each slot is free, holds a
-/// beat, or was popped but is not yet counted as free by the sender. Beats stay in their slot until they are
-/// taken, because they are large.
+/// Registered valid/ready link between two hardware blocks, implemented as a ring buffer of slots. Each slot
+/// is free, holds a beat, or was popped but is not yet counted as free by the sender. Beats are large, so
+/// each one stays in its slot until it is popped.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Chan<T: Payload> {
     spec: ChanSpec,
     shape: T::Shape,
-    /// Ring of slots; its length is a power of two and at least the depth. Beat number `n` is in slot `n`
-    /// modulo the length.
+    /// Slots of the ring buffer; their number is a power of two and at least the depth. Beat number `n` is in
+    /// slot `n` modulo the number of slots.
     slots: Box<[Slot<T>]>,
-    /// Numbers of beats sent and taken so far.
+    /// Number of beats pushed so far, and number of beats popped so far.
     pushed: usize,
     popped: usize,
-    /// Tick from which the oldest beat is visible, or `NEVER` if there is no beat.
+    /// Tick from which the receiver sees the oldest beat; `NEVER` if the channel is empty.
     visible_from: u64,
     /// Tick from which the sender counts the next slot as free, or `NEVER` while every slot holds a beat.
     room_from: u64,
-    /// Ticks of the last push and of the last pop, or `NEVER`.
+    /// Tick of the last push, and tick of the last pop; each is `NEVER` before the first one.
     pushed_at: u64,
     popped_at: u64,
     idle: T,
-    /// Digests of all pushes and of all pops; separate, because either side may be evaluated first in a tick.
+    /// Digest of all pushes, and digest of all pops; `None` if no digests are maintained. They are separate
+    /// because either end may be evaluated first in a tick.
     history: Option<[u64; 2]>,
 }
 
@@ -85,7 +87,8 @@ impl<T: Payload> Chan<T> {
     /// Creates an empty channel.
     ///
     /// # Panics
-    /// If the depth is below 2 or a delay is below one tick: the wiring of the machine is wrong.
+    /// If the depth is below 2 or a delay is below one tick, which means that the wiring of the machine is
+    /// wrong.
     #[must_use]
     pub fn new(spec: ChanSpec, shape: T::Shape) -> Self {
         assert!(
@@ -110,71 +113,72 @@ impl<T: Payload> Chan<T> {
         }
     }
 
-    /// Returns the sending end, to use at one clock edge.
+    /// Returns the sending end of the channel, for use at one clock edge.
     pub fn tx(&mut self) -> Tx<'_, T> {
         Tx(self)
     }
 
-    /// Returns the receiving end, to use at one clock edge.
+    /// Returns the receiving end of the channel, for use at one clock edge.
     pub fn rx(&mut self) -> Rx<'_, T> {
         Rx(self)
     }
 
-    /// Starts to fold every beat and its tick into a running digest.
+    /// Starts to maintain a digest (hash) of every beat and its tick.
     pub fn record(&mut self) {
         self.history = Some([0; 2]);
     }
 
-    /// Returns the digest of all beats so far, 0 unless recorded.
+    /// Returns the digest of all beats so far; 0 if no digest is maintained.
     #[must_use]
     pub fn history(&self) -> u64 {
         self.history.map_or(0, |both| digest_of(&both))
     }
 
-    /// True if the channel holds no beat, visible or not.
+    /// True if the channel holds no beat, neither visible to the receiver nor still in flight.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pushed == self.popped
     }
 
-    /// Returns the number of beats held, visible or not.
+    /// Returns the number of beats in the channel, including those that the receiver cannot see yet.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pushed - self.popped
     }
 
-    /// Returns the beats held, visible or not, oldest first: for reports.
+    /// Returns the beats in the channel, oldest first, including those that the receiver cannot see yet. For
+    /// reports.
     pub fn beats(&self) -> impl Iterator<Item = &T> {
         (self.popped..self.pushed).map(|number| &self.slot(number).beat)
     }
 
-    /// Returns the oldest beat, visible or not: for reports.
+    /// Returns the oldest beat in the channel, even if the receiver cannot see it yet. For reports.
     #[must_use]
     pub fn oldest(&self) -> Option<&T> {
         self.beats().next()
     }
 
-    /// Returns the beat sent at a tick, if there was one. For observers outside the model, before the next
-    /// tick.
+    /// Returns the beat that was sent at `tick`, if any. For observers outside the model, which must call
+    /// this before the next tick.
     #[must_use]
     pub fn beat_sent_at(&self, tick: u64) -> Option<&T> {
         (self.pushed_at == tick).then(|| &self.slot(self.pushed - 1).beat)
     }
 
-    /// Returns the beat taken at a tick, if there was one. For observers outside the model, before the next
-    /// tick reuses the slot of the beat.
+    /// Returns the beat that was popped at `tick`, if any. For observers outside the model, which must call
+    /// this before the next tick reuses the slot.
     #[must_use]
     pub fn beat_taken_at(&self, tick: u64) -> Option<&T> {
         (self.popped_at == tick).then(|| &self.slot(self.popped - 1).beat)
     }
 
-    /// Exchanges the actions of both ends since the last synchronization point, between two copies of a link
-    /// that ran independently. `self` is the copy into which beats were sent. `receiver` is the copy from
-    /// which beats were taken; it holds all beats afterwards. Each side's blocks are woken by their own
-    /// simulator.
+    /// Synchronizes the two copies of a link whose ends ran independently since the last synchronization
+    /// point. Beats sent into `self`, the sender's copy, are copied to `receiver`, the receiver's copy. Slots
+    /// freed in `receiver` become free in `self`. Afterward, `receiver` holds all beats. The simulator of
+    /// each side wakes its own blocks.
     ///
     /// # Panics
-    /// If an end has run beyond the tick at which it should have seen an action that it receives only now.
+    /// If an end has already run beyond the tick from which it should have seen a beat or a freed slot.
     #[inline]
     pub(crate) fn synchronize(&mut self, receiver: &mut Self, senders: &mut Simulator, receivers: &mut Simulator) {
         if self.pushed != receiver.pushed || self.popped != receiver.popped {
@@ -212,18 +216,19 @@ impl<T: Payload> Chan<T> {
         }
     }
 
-    /// Panics if an end has run beyond tick `from`, from which it should have seen the action received now.
+    /// Panics if the simulator `end` has run beyond tick `from`, from which it should have seen the beat or
+    /// freed slot that it receives only now.
     fn check_not_late(&self, from: u64, end: &Simulator) {
         let now = end.reached_tick();
         assert!(from >= now, "{}: message for tick {from} at tick {now}, which is too late", self.spec.path);
     }
 
-    /// Lists the channel as a scope of its receiver: handshake, occupancy and the head beat. An empty channel
-    /// shows the reset value of a beat, so that its waveform does not change.
+    /// Lists the channel as a scope in the description of its receiver: handshake, occupancy and oldest beat.
+    /// An empty channel shows the reset value of a beat, so that its waveform does not change.
     pub fn describe(&self, name: &'static str, index: Option<u32>, to: &mut dyn Describe) {
         to.enter(name, index);
-        // Only pushes and pops change the contents, and a description is read after the tick. The tick of the
-        // last push or pop therefore identifies the contents.
+        // Only pushes and pops change the contents, and the description is read after the tick. The tick of
+        // the last push or pop therefore identifies the contents.
         let version = self.pushed_at.wrapping_add(1).max(self.popped_at.wrapping_add(1));
         if !to.is_scope_read() || to.has_seen(version) {
             return to.leave();
@@ -250,7 +255,7 @@ impl<T: Payload> Chan<T> {
         }
     }
 
-    /// Returns the slot of a beat, given the number of the beat.
+    /// Returns the slot of beat `number`, counted from the first beat sent.
     #[inline(always)]
     fn slot(&self, number: usize) -> &Slot<T> {
         &self.slots[number & (self.slots.len() - 1)]
@@ -261,15 +266,15 @@ impl<T: Payload> Chan<T> {
         &mut self.slots[number & (self.slots.len() - 1)]
     }
 
-    /// True if all slots allowed by the depth hold a beat.
+    /// True if the channel holds as many beats as its depth allows.
     #[inline(always)]
     fn is_full(&self) -> bool {
         self.len() == self.spec.depth as usize
     }
 
-    /// Returns the tick from which the sender counts the next slot of a channel that is not full as free.
-    /// Slots are freed in the order of their beats, so the next slot is that of the beat sent `depth` beats
-    /// earlier.
+    /// Returns the tick from which the sender counts its next slot as free, for a channel that is not full.
+    /// Slots become free in the order of their beats. The next free slot is therefore that of the beat sent
+    /// `depth` beats earlier.
     #[inline(always)]
     fn next_free_from(&self) -> u64 {
         self.slot(self.pushed.wrapping_sub(self.spec.depth as usize)).from
@@ -280,7 +285,7 @@ impl<T: Payload> Chan<T> {
         self.visible_from <= tick && self.popped_at != tick
     }
 
-    /// Reports a contract violation at the sending end.
+    /// Panics with a description of the contract violation at the sending end.
     #[cold]
     #[inline(never)]
     fn refuse_push(&self, tick: u64, cycle: u64) -> ! {
@@ -288,7 +293,7 @@ impl<T: Payload> Chan<T> {
         self.breach(tick, cycle, if twice { "second beat in one cycle" } else { "sent while ready is low" })
     }
 
-    /// Reports a contract violation at the receiving end.
+    /// Panics with a description of the contract violation at the receiving end.
     #[cold]
     #[inline(never)]
     fn refuse_pop(&self, tick: u64, cycle: u64) -> ! {
@@ -296,7 +301,7 @@ impl<T: Payload> Chan<T> {
         self.breach(tick, cycle, if twice { "second beat taken in one cycle" } else { "taken while valid is low" })
     }
 
-    /// Folds the beat that is being sent into the digest of pushes.
+    /// Adds the beat that is being sent to the digest of pushes.
     #[inline(never)]
     fn note_push(&mut self, tick: u64) {
         let what = digest_of(&self.slot(self.pushed).beat);
@@ -308,27 +313,29 @@ impl<T: Payload> Chan<T> {
 pub struct Tx<'a, T: Payload>(&'a mut Chan<T>);
 
 impl<T: Payload> Tx<'_, T> {
-    /// True if a beat may be sent at this edge.
+    /// True if the sender may push a beat at this edge.
     #[inline]
     pub fn is_ready(&mut self, at: &mut impl AnyEdge) -> bool {
         self.0.pushed_at != at.tick() && !self.is_blocked(at)
     }
 
-    /// True if the sender sees a full channel. The sender may then sleep, and is woken when it sees a free
-    /// slot. False immediately after a push means that the next edge can push again.
+    /// True if the channel is full from the sender's point of view. The sender may then sleep, and is woken
+    /// when it sees a free slot. If the result is false directly after a push, the sender can push again at
+    /// the next edge.
     #[inline]
     pub fn is_blocked(&mut self, at: &mut impl AnyEdge) -> bool {
         let chan = &*self.0;
         let full = chan.room_from > at.tick();
         if full && chan.room_from != NEVER {
-            // The credit in flight is from a pop that found the channel not full, and therefore did not wake
-            // the sender.
+            // This credit in flight is from a pop of a channel that was not full. That pop therefore did not
+            // wake the sender.
             at.with_edge(|at| at.wake.at_tick(at.tick, chan.spec.from, chan.room_from));
         }
         full
     }
 
-    /// True if every slot holds a beat. The next pop wakes the sender, which can sleep until then.
+    /// True if the channel holds as many beats as its depth allows. The sender can then sleep, because the
+    /// next pop wakes it.
     #[must_use]
     #[inline]
     pub fn is_full(&self) -> bool {
@@ -338,14 +345,14 @@ impl<T: Payload> Tx<'_, T> {
     /// Sends one beat.
     ///
     /// # Panics
-    /// If the channel is not ready, or a field does not fit its width.
+    /// If no slot is free, a beat was already sent at this edge, or a field does not fit its width.
     #[inline]
     pub fn push(&mut self, at: &mut impl AnyEdge, beat: T) {
         self.push_with(at, |slot| *slot = beat);
     }
 
-    /// Sends one beat that `form` builds in its slot. `form` finds an old beat in the slot and must set all
-    /// its fields. For beats that are too large to move.
+    /// Sends one beat that `form` builds in place in its slot. The slot still contains an old beat, so `form`
+    /// must set all fields. For beats that are too large to copy.
     ///
     /// # Panics
     /// As [`Self::push`].
@@ -381,16 +388,16 @@ impl<T: Payload> Tx<'_, T> {
 pub struct Rx<'a, T: Payload>(&'a mut Chan<T>);
 
 impl<T: Payload> Rx<'_, T> {
-    /// Returns the head beat, if it is visible and nothing was taken at this edge.
+    /// Returns the oldest beat, if it is visible and no beat was popped at this edge.
     #[must_use]
     #[inline]
     pub fn peek(&self, at: &impl AnyEdge) -> Option<&T> {
-        // A visible beat is always in its slot.
+        // A visible beat has already been written to its slot.
         if self.0.is_visible(at.tick()) { Some(&self.0.slot(self.0.popped).beat) } else { None }
     }
 
-    /// True if a beat is visible now, or will be at the next edge because another beat was taken at this
-    /// edge. A block may sleep until an event only while this is false. Beats in flight wake the receiver
+    /// True if a beat is visible now, or will be visible at the next edge because a beat was already popped
+    /// at this edge. Only while this is false may the receiver sleep until an event. Beats in flight wake it
     /// when they become visible.
     #[must_use]
     #[inline]
@@ -398,7 +405,7 @@ impl<T: Payload> Rx<'_, T> {
         self.0.visible_from <= at.tick()
     }
 
-    /// Takes the head beat.
+    /// Pops the oldest beat.
     ///
     /// # Panics
     /// If no beat is visible.
@@ -407,7 +414,7 @@ impl<T: Payload> Rx<'_, T> {
         self.0.slot(self.0.popped - 1).beat.clone()
     }
 
-    /// Drops the head beat without a copy, for blocks that have already read it in its slot.
+    /// Pops the oldest beat without copying it, for hardware blocks that have already read it in its slot.
     ///
     /// # Panics
     /// If no beat is visible.
@@ -429,14 +436,14 @@ impl<T: Payload> Rx<'_, T> {
         chan.popped += 1;
         chan.visible_from = if chan.is_empty() { NEVER } else { chan.slot(chan.popped).from };
         if chan.room_from > at.tick() {
-            // A sender can be asleep only on a full channel.
+            // The sender can be asleep only if it sees a full channel, so no other pop has to wake it.
             chan.room_from = chan.room_from.min(free_from);
             at.with_edge(|at| at.wake.at_tick(at.tick, chan.spec.from, free_from));
         }
     }
 }
 
-/// Channel numbers 0 to 255, for banks of adjacent channels.
+/// Numbers 0 to 255 of adjacent channels, for the functions that take a list of channel numbers.
 const EACH: [u32; 256] = {
     let mut each = [0; 256];
     let mut i = 0;
@@ -447,18 +454,18 @@ const EACH: [u32; 256] = {
     each
 };
 
-/// Receiving ends of several channels of one type, valid for one clock edge.
+/// Receiving ends of several channels with the same type of beat, valid for one clock edge.
 pub struct RxBank<'a, T: Payload>(&'a mut [Chan<T>]);
 
 impl<'a, T: Payload> RxBank<'a, T> {
-    /// Returns the receiving ends of adjacent channels.
+    /// Returns the receiving ends of channels that are adjacent in `channels`.
     #[must_use]
     #[inline]
     pub fn of(channels: &'a mut [Chan<T>]) -> Self {
         Self(channels)
     }
 
-    /// Returns the number of ends.
+    /// Returns the number of receiving ends.
     #[must_use]
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "a port has ends")]
@@ -466,26 +473,26 @@ impl<'a, T: Payload> RxBank<'a, T> {
         self.0.len()
     }
 
-    /// Returns one of the ends.
+    /// Returns the receiving end with number `index`.
     #[inline]
     pub fn at(&mut self, index: usize) -> Rx<'_, T> {
         self.0[index].rx()
     }
 
-    /// Returns the ends with a visible beat, one bit per end for up to 64 ends.
+    /// Returns a bit mask of the ends with a visible beat, for up to 64 ends.
     #[must_use]
     pub fn visible(&mut self, at: &impl AnyEdge) -> u64 {
         (0..self.0.len()).fold(0, |ends, i| ends | u64::from(self.at(i).peek(at).is_some()) << i)
     }
 
-    /// Returns for each end whether a beat is visible now or will be in the next cycle.
+    /// Returns for each end whether a beat is visible now or will be visible at the next edge.
     #[inline(always)]
     pub fn each_waiting(&self, at: &impl AnyEdge) -> impl DoubleEndedIterator<Item = bool> {
         let tick = at.tick();
         self.0.iter().map(move |end| end.visible_from <= tick)
     }
 
-    /// True if a beat is visible at any end now or will be in the next cycle.
+    /// True if a beat is visible at any end now or will be visible at the next edge.
     #[must_use]
     #[inline]
     pub fn has_beat(&mut self, at: &impl AnyEdge) -> bool {
@@ -493,7 +500,7 @@ impl<'a, T: Payload> RxBank<'a, T> {
     }
 }
 
-/// Sending ends of several channels of one type, valid for one clock edge.
+/// Sending ends of several channels with the same type of beat, valid for one clock edge.
 pub struct TxBank<'a, T: Payload> {
     pool: &'a mut [Chan<T>],
     ids: &'a [u32],
@@ -510,14 +517,14 @@ impl<'a, T: Payload> TxBank<'a, T> {
         Self { ids: &EACH[..channels.len()], pool: channels }
     }
 
-    /// Returns the sending ends of the channels with the given numbers.
+    /// Returns the sending ends of the channels with the numbers `ids`.
     #[must_use]
     #[inline]
     pub fn among(pool: &'a mut [Chan<T>], ids: &'a [u32]) -> Self {
         Self { pool, ids }
     }
 
-    /// Returns the number of ends.
+    /// Returns the number of sending ends.
     #[must_use]
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "a port has ends")]
@@ -525,15 +532,15 @@ impl<'a, T: Payload> TxBank<'a, T> {
         self.ids.len()
     }
 
-    /// Returns one of the ends.
+    /// Returns the sending end with number `index`.
     #[inline]
     pub fn at(&mut self, index: usize) -> Tx<'_, T> {
         self.pool[self.ids[index] as usize].tx()
     }
 }
 
-/// Receiving and sending ends of channels of one type, valid for one clock edge, for a block that forwards
-/// beats.
+/// Receiving and sending ends of channels with the same type of beat, valid for one clock edge. For a
+/// hardware block that forwards beats.
 pub struct Ends<'a, T: Payload> {
     pool: &'a mut [Chan<T>],
     from: Range<usize>,
@@ -541,7 +548,7 @@ pub struct Ends<'a, T: Payload> {
 }
 
 impl<'a, T: Payload> Ends<'a, T> {
-    /// Returns the ends of adjacent channels: `inputs` inputs first, then the outputs.
+    /// Returns the ends of adjacent channels: the first `inputs` channels are inputs, the others are outputs.
     ///
     /// # Panics
     /// If there are more than 256 channels.
@@ -550,7 +557,8 @@ impl<'a, T: Payload> Ends<'a, T> {
         Self { to: &EACH[inputs..channels.len()], pool: channels, from: 0..inputs }
     }
 
-    /// Returns the ends of adjacent inputs, and of outputs with the given numbers.
+    /// Returns the receiving ends of the adjacent channels `from`, and the sending ends of the channels with
+    /// the numbers `to`.
     #[must_use]
     #[inline]
     pub fn among(pool: &'a mut [Chan<T>], from: Range<usize>, to: &'a [u32]) -> Self {
@@ -570,8 +578,8 @@ impl<'a, T: Payload> Ends<'a, T> {
     }
 }
 
-/// Creates a channel with minimum delays, for testbenches. A beat is visible after one period of the
-/// receiver, a slot is free after one period of the sender.
+/// Creates a channel with minimum delays, for testbenches. A beat is visible after one clock period of the
+/// receiver. A slot is free after one clock period of the sender.
 #[must_use]
 pub fn link<T: Payload>(
     path: &str,
@@ -610,7 +618,7 @@ mod tests {
         Word { value }
     }
 
-    /// A simulation without blocks.
+    /// Simulation without hardware blocks.
     struct NoBlocks;
 
     impl Blocks for NoBlocks {
@@ -623,14 +631,14 @@ mod tests {
         fn describe(&self, _: BlockId, _: &mut dyn Describe) {}
     }
 
-    /// Creates the simulator of one end of a link, which has reached `tick`.
+    /// Creates a simulator for one end of a link, which has already reached `tick`.
     fn simulator_at(tick: u64) -> Simulator {
         let mut sim = Simulator::new(&[1], &NoBlocks, Mode::default());
         sim.jump(tick);
         sim
     }
 
-    /// Actions of the ends of a link in each tick.
+    /// Record of what the two ends of a link did in each tick.
     #[derive(Debug, PartialEq, Default)]
     struct LinkActions {
         sent: Vec<bool>,
@@ -670,7 +678,8 @@ mod tests {
             let distance = latency.min(credit);
             let mut meeting = draw(distance);
             for tick in 0..4000 {
-                // In turn, either end is the slower one, so that the link becomes full and empty.
+                // First the receiver and later the sender is the slower end, alternating, so that the link
+                // becomes full and empty.
                 let (sends, takes) = (draw(8) < 1 + tick / 500 % 8, draw(8) < 8 - tick / 300 % 8);
                 together.send(tick, &mut link, sends);
                 together.take(tick, &mut link, takes);

@@ -1,20 +1,20 @@
 //! # Contracts
-//! Defines where the model checks the contracts of channels and memories. A cycle must not use more ports of
-//! a memory than exist, nor combine reads and writes where that is forbidden. A block must not push into a
-//! channel that is not ready, nor pop from a channel without a visible beat. No value may be wider than its
-//! field. At an [`Edge`], a violation is a panic. At a [`FastEdge`], nothing is checked, which saves up to a
-//! twelfth of the instructions of a run. Without a violation, both types of edge behave identically, and both
-//! count the uses of ports.
+//! Defines where the model checks the contracts (usage rules) of channels and memories. A cycle must not use
+//! more ports of a memory than exist, nor combine reads and writes where that is forbidden. A hardware block
+//! must not push into a channel that is not ready, nor pop from a channel without a visible beat. No value
+//! may be wider than its field. At an [`Edge`], a violation is a panic. At a [`FastEdge`], nothing is
+//! checked, which saves up to a twelfth of the instructions of a run. Without a violation, both types of edge
+//! behave identically, and both count the uses of ports.
 //!
 //! Code that executes most instructions of a run is generic over [`AnyEdge`] and compiled for both types.
 //! Code that is rare or called through a trait object takes an [`Edge`] and is checked in every run.
-//! Assertions of a block about its own state are also checked in every run.
+//! Assertions of a hardware block about its own state are also checked in every run.
 
 use super::Edge;
 
-/// Clock edge as a block sees it, with or without checks.
+/// Clock edge at which a hardware block is evaluated, with or without contract checks.
 pub trait AnyEdge {
-    /// True if violations of contracts are checked; constant for each edge type.
+    /// True if contract violations are detected at this edge; constant for each edge type.
     fn is_checked(&self) -> bool;
 
     /// Returns this edge as an [`Edge`], for code that always checks contracts.
@@ -53,12 +53,12 @@ impl AnyEdge for Edge<'_> {
     }
 }
 
-/// Clock edge without checks.
+/// Clock edge at which no contracts are checked.
 #[derive(Debug)]
 pub struct FastEdge<'k>(Edge<'k>);
 
 impl<'k> FastEdge<'k> {
-    /// Creates an edge without checks.
+    /// Creates an edge without contract checks from `edge`.
     #[must_use]
     pub fn new(edge: Edge<'k>) -> Self {
         Self(edge)
@@ -123,7 +123,7 @@ mod tests {
         at.with_edge(|at| read_twice(&memory, at));
     }
 
-    /// A block with both evaluation paths, which records the path that the simulator selects.
+    /// Hardware block that records at each evaluation whether the edge had contract checks.
     #[derive(Default)]
     struct Both(Vec<bool>);
 

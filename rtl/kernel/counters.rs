@@ -1,7 +1,7 @@
 //! # Counters
-//! Lists the statistics of blocks. Each counter is declared once, as a field of a struct.
+//! Lists the statistics of hardware blocks. Each counter is declared once, as a field of a struct.
 //! `#[derive(Counted)]` takes names, units and meanings from the fields. Statistics, time series, waveforms
-//! and the dictionary are all readers of this list.
+//! and the dictionary of counters are all generated from this list.
 //!
 //! Counters are reported at the end of a run; they are not hardware.
 
@@ -13,7 +13,7 @@ pub enum Quantity {
     /// Number of events.
     #[default]
     Events,
-    /// Cycles of the block's clock.
+    /// Number of cycles of the hardware block's clock.
     Cycles,
     /// Number of bytes.
     Bytes,
@@ -27,12 +27,13 @@ pub enum Quantity {
     Millimetres,
     /// Time in seconds.
     Seconds,
-    /// No unit: a name, a ratio, or a group of keys.
+    /// No unit, for a name, a ratio, or a group of keys.
     Plain,
 }
 
 impl Quantity {
-    /// Returns the name of the unit in lists; empty if the meaning of the counter says what is counted.
+    /// Returns the name of the unit for lists; empty if the meaning of the counter already says what is
+    /// counted.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -51,20 +52,20 @@ impl Quantity {
 /// Name and meaning of a counter or of a group of counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Name within its group.
+    /// Name of the counter within its group.
     pub name: &'static str,
-    /// Meaning, as a sentence.
+    /// Meaning of the counter, as a sentence.
     pub about: &'static str,
     /// Unit of the value.
     pub unit: Quantity,
-    /// Metric of Nsight Compute that counts the same events.
+    /// Metric of Nsight Compute that counts the same events, if any.
     pub nsight: Option<&'static str>,
-    /// True if the summary of a run shows the counter.
+    /// True if the summary of a run includes the counter.
     pub is_in_summary: bool,
 }
 
 impl Key {
-    /// Creates the key of a count of events.
+    /// Creates the key of a counter of events.
     #[must_use]
     pub const fn new(name: &'static str, about: &'static str) -> Self {
         Self { name, about, unit: Quantity::Events, nsight: None, is_in_summary: false }
@@ -76,79 +77,81 @@ impl Key {
         Self::new(name, about).in_unit(Quantity::Plain)
     }
 
-    /// Returns the key with another unit.
+    /// Returns this key with another unit.
     #[must_use]
     pub const fn in_unit(self, unit: Quantity) -> Self {
         Self { unit, ..self }
     }
 
-    /// Returns the key with the name of the corresponding metric of Nsight Compute.
+    /// Returns this key with the name of the corresponding Nsight Compute metric.
     #[must_use]
     pub const fn nsight(self, metric: &'static str) -> Self {
         Self { nsight: Some(metric), ..self }
     }
 
-    /// Returns the key of a counter that the summary of a run shows.
+    /// Returns this key, marked for inclusion in the summary of a run.
     #[must_use]
     pub const fn in_summary(self) -> Self {
         Self { is_in_summary: true, ..self }
     }
 }
 
-/// Value of a key.
+/// Value that belongs to a key of the statistics.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// No value: the machine lacks the counted component.
+    /// No value, because the machine lacks the counted component.
     Absent,
-    /// Count of events, cycles or bytes.
+    /// Number of events, cycles or bytes.
     Count(u64),
     /// Ratio, time or energy.
     Number(f64),
     /// Text, such as a name.
     Text(&'a str),
-    /// Histogram: counts by class. The meaning of the key defines the classes.
+    /// Histogram: one count per class. The meaning of the key defines the classes.
     Classes(&'a [u64]),
 }
 
-/// Kind of scope that a reader of counters opens.
+/// Kind of group that a reader of counters opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScopeKind {
-    /// Group of a component that the machine lacks. A reader that lists only what exists skips its contents.
+    /// Group of a component that the machine lacks. A reader that lists only existing components skips its
+    /// contents.
     Absent,
-    /// Group of keys.
+    /// Group of counters.
     Group,
-    /// List, whose elements are opened one by one.
+    /// List, whose elements are opened one after the other.
     List,
     /// Element of a list.
     Element,
 }
 
-/// Reader of counters.
+/// Reader of counters, such as the writer of statistics or of waveforms.
 pub trait CounterReader {
-    /// Opens a group. False if the reader skips the group, which must then be neither listed nor closed.
+    /// Opens a group. Returns false if the reader skips the group; the caller must then neither list nor
+    /// close it.
     fn enter(&mut self, key: &Key, opened: ScopeKind) -> bool;
     /// Closes the innermost open group.
     fn leave(&mut self);
-    /// Reads a counter, or another value.
+    /// Reads a counter or another value.
     fn counter(&mut self, key: &Key, value: Value<'_>);
-    /// True if this reader needs every key that any machine can have, instead of the keys of this machine.
+    /// True if this reader needs the keys of all possible machines instead of the keys of this machine.
     fn lists_all(&self) -> bool {
         false
     }
 }
 
-/// Struct of counters.
+/// Struct whose fields are counters.
 pub trait Counted: Copy + Default {
-    /// Optional components of a unit, which decide which of the counters are listed.
+    /// Optional components of a hardware unit, which determine the counters that are listed.
     type Has;
-    /// Adds the counters of another unit.
+    /// Adds the counters of another hardware unit of the same type.
     fn add(&mut self, other: &Self);
-    /// Subtracts earlier counters of the same unit.
+    /// Subtracts the earlier counters of the same hardware unit.
     fn subtract(&mut self, other: &Self);
-    /// Lists the counters.
+    /// Passes all counters to the reader `to`.
     fn list(&self, has: &Self::Has, to: &mut dyn CounterReader);
 
-    /// Returns the sum of the counters of several units.
+    /// Returns the sum of the counters of several hardware units.
     #[must_use]
     fn total<'a>(units: impl IntoIterator<Item = &'a Self>) -> Self
     where
@@ -160,7 +163,7 @@ pub trait Counted: Copy + Default {
         })
     }
 
-    /// Lists the counters as signals of waveforms; histograms are omitted.
+    /// Lists the counters as waveform signals; histograms are omitted.
     fn describe(&self, has: &Self::Has, to: &mut dyn Describe) {
         let mut tally = Tally::default();
         self.list(has, &mut tally);
@@ -172,39 +175,40 @@ pub trait Counted: Copy + Default {
 
 /// Enumeration with one counter per variant.
 pub trait Reason: Copy + PartialEq + 'static {
-    /// All variants, in the order of the counters.
+    /// All variants, in the order of their counters.
     const EVERY: &'static [Self];
-    /// Keys of the variants.
+    /// Keys of the variants in the statistics.
     const NAMES: &'static [&'static str];
     /// Meanings of the variants.
     const MEANINGS: &'static [&'static str];
-    /// Returns the position of the variant among all variants.
+    /// Returns the position of the variant in [`Self::EVERY`].
     fn index(self) -> usize;
 
-    /// Returns the key of the variant's counter in the given unit.
+    /// Returns the key of the variant's counter, with the given unit of measure.
     #[must_use]
     fn key(self, unit: Quantity) -> Key {
         Key::new(Self::NAMES[self.index()], Self::MEANINGS[self.index()]).in_unit(unit)
     }
 
-    /// Pairs the counts of an array that is indexed by this enumeration with their variants.
+    /// Pairs each variant with its count in `counts`, an array with one count per variant.
     fn zip(counts: &[u64]) -> impl Iterator<Item = (Self, u64)> {
         Self::EVERY.iter().copied().zip(counts.iter().copied())
     }
 
-    /// Pairs the counts of an array that is indexed by this enumeration with the names of their variants.
+    /// Pairs the name of each variant with its count in `counts`, an array with one count per variant.
     fn zip_names(counts: &[u64]) -> impl Iterator<Item = (&'static str, u64)> {
         Self::NAMES.iter().copied().zip(counts.iter().copied())
     }
 }
 
-/// Lists a counter; absent unless `is_there`, which is false if the machine lacks the counted component.
+/// Passes a counter to a reader. The counter is absent if `is_there` is false, because the machine lacks the
+/// counted component.
 pub fn count_if(to: &mut dyn CounterReader, key: &Key, is_there: bool, count: u64) {
     to.counter(key, if is_there { Value::Count(count) } else { Value::Absent });
 }
 
-/// Lists a group with one counter per variant; absent unless `is_there`. A variant for which `has` is false
-/// is absent too.
+/// Passes a group with one counter per variant to a reader. The group is absent if `is_there` is false; a
+/// variant is absent if `has` is false for it.
 pub fn count_by<R: Reason>(
     to: &mut dyn CounterReader,
     key: &Key,
@@ -220,12 +224,12 @@ pub fn count_by<R: Reason>(
     }
 }
 
-/// Lists a histogram; absent unless `is_there`.
+/// Passes a histogram to a reader; the histogram is absent if `is_there` is false.
 pub fn count_classes(to: &mut dyn CounterReader, key: &Key, is_there: bool, counts: &[u64]) {
     to.counter(key, if is_there { Value::Classes(counts) } else { Value::Absent });
 }
 
-/// Lists a group of counters; absent if `counters` is `None`.
+/// Passes a group of counters to a reader; the group is absent if `counters` is `None`.
 pub fn count_group<C: Counted>(to: &mut dyn CounterReader, key: &Key, counters: Option<&C>, has: &C::Has) {
     if to.enter(key, if counters.is_some() { ScopeKind::Group } else { ScopeKind::Absent }) {
         counters.copied().unwrap_or_default().list(has, to);
@@ -233,7 +237,8 @@ pub fn count_group<C: Counted>(to: &mut dyn CounterReader, key: &Key, counters: 
     }
 }
 
-/// Lists the units of one kind as a list with one element per unit.
+/// Passes the counters of several hardware units of one kind to a reader, as a list with one element per
+/// unit.
 pub fn count_units<C: Counted>(to: &mut dyn CounterReader, key: &Key, units: &[C], has: &C::Has) {
     if to.enter(key, ScopeKind::List) {
         let any = [C::default()];
@@ -268,7 +273,7 @@ impl CounterReader for Tally {
     }
 }
 
-/// Reader that lists counters as signals.
+/// Reader that lists counters as waveform signals.
 struct Signals<'a> {
     to: &'a mut dyn Describe,
     group: Option<&'static str>,
@@ -292,21 +297,21 @@ impl CounterReader for Signals<'_> {
     }
 }
 
-/// Reader that collects the paths of all counters, such as `l1.reservation_fails.mshr_entry`, and their
-/// values: the columns of a time series.
+/// Reader that collects the columns of a time series: the path of each counter, such as
+/// `l1.reservation_fails.mshr_entry`, and its value.
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
     open: Vec<&'static str>,
-    /// Paths of the counters, in the order in which they are listed.
+    /// Paths of the counters, in listing order.
     pub names: Vec<String>,
-    /// Values of the counters, in the order in which they are listed.
+    /// Values of the counters, in listing order.
     pub values: Vec<u64>,
-    /// True to collect values only, because another reader has collected the names.
+    /// True to collect values only, because another reader has already collected the paths.
     skips_names: bool,
 }
 
 impl Paths {
-    /// Creates a reader that collects values only, for when another reader has collected the names.
+    /// Creates a reader that collects values only, because another reader has already collected the paths.
     #[must_use]
     pub fn values() -> Self {
         Self { skips_names: true, ..Self::default() }

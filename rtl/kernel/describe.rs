@@ -1,7 +1,7 @@
 //! # One description, many readers
-//! Provides one description of each block for all readers. A block lists its registers, memories, logic and
-//! statistics once, in `describe`. The waveform writer, the structure counts, the state hash and the dumps of
-//! a deadlock are all readers of that list. Beats of channels and cells of memories describe themselves in
+//! Provides one description of each hardware block. A block lists its registers, memories, logic and
+//! statistics once, in `describe`. The waveform writer, the area estimate, the state hash and the dump after
+//! a deadlock are all readers of that list. Beats of channels and entries of memories describe themselves in
 //! the same way ([`Payload`]). Their width is the sum of their fields and is never stated separately.
 
 use arbitrary_int::traits::UnsignedInteger;
@@ -16,32 +16,32 @@ use super::ArrayView;
 pub trait Encoding: Copy {
     /// Width of the register in bits.
     const WIDTH: u32;
-    /// Names of the codes 0, 1, 2, ...
+    /// Names of the codes, in the order of the codes 0, 1, 2 and so on.
     const NAMES: &'static [&'static str];
-    /// Returns the code of this value.
+    /// Returns the code that the register holds for this value.
     fn code(self) -> u8;
 }
 
 /// One register or field: name, width, value, and the names of its codes if it has any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Name within its scope.
+    /// Name of the register or field within its scope.
     pub name: &'static str,
     /// Width in bits, 1 to 64.
     pub width: u32,
     /// Value; bits above `width` are zero.
     pub value: u64,
-    /// Names of the codes 0, 1, 2, ...; empty for a plain number.
+    /// Names of the codes 0, 1, 2 and so on; empty for a plain number.
     pub names: &'static [&'static str],
 }
 
-/// Reader of fields.
+/// Reader of fields, such as the waveform writer or the state hash.
 pub trait Fields {
     /// Reads a field of 1 to 64 bits.
     fn field(&mut self, field: Field);
-    /// Reads a field of any number of bytes, least significant byte first.
+    /// Reads a field that consists of `bytes`, least significant byte first.
     fn wide(&mut self, name: &'static str, bytes: &[u8]);
-    /// True if this reader has no use for the next `count` fields and has skipped them. The caller must then
+    /// True if this reader does not need the next `count` fields and has skipped them. The caller must then
     /// not list these fields.
     #[inline(always)]
     fn passes_fields(&mut self, count: usize) -> bool {
@@ -50,15 +50,15 @@ pub trait Fields {
     }
 }
 
-/// Typed convenience functions to list a field for any reader.
+/// Convenience functions that list fields of different types for any reader.
 pub trait FieldsExt: Fields {
-    /// Lists a field whose type carries its width.
+    /// Lists a field whose width in bits follows from its type.
     fn bits(&mut self, name: &'static str, value: impl UnsignedInteger) {
         let width = bits_of_value(value);
         self.field(Field { name, width, value: value.as_u64(), names: &[] });
     }
 
-    /// Lists a single bit.
+    /// Lists a single-bit field.
     fn flag(&mut self, name: &'static str, value: bool) {
         self.field(Field { name, width: 1, value: u64::from(value), names: &[] });
     }
@@ -68,7 +68,7 @@ pub trait FieldsExt: Fields {
         self.field(Field { name, width, value, names: &[] });
     }
 
-    /// Lists a mask with one bit for each of up to 128 items. More than 64 items are listed as two fields
+    /// Lists a bit mask with one bit for each of up to 128 items. More than 64 items are listed as two fields
     /// with the same name.
     fn mask(&mut self, name: &'static str, bits: u128, things: u32) {
         self.sized(name, bits as u64, things.min(64));
@@ -77,8 +77,8 @@ pub trait FieldsExt: Fields {
         }
     }
 
-    /// Lists one field per lane, all with the same name, whose type carries their width. A reader without use
-    /// for these fields skips all of them at once.
+    /// Lists one field per lane, all with the same name; their width follows from the type. A reader that
+    /// does not need these fields skips all of them at once.
     #[inline(always)]
     fn lanes<T: UnsignedInteger>(
         &mut self,
@@ -91,8 +91,8 @@ pub trait FieldsExt: Fields {
         }
     }
 
-    /// Lists one field per lane, all with the same name, whose width depends on the configuration. A reader
-    /// without use for these fields skips all of them at once.
+    /// Lists one field per lane, all with the same name; their width depends on the configuration. A reader
+    /// that does not need these fields skips all of them at once.
     #[inline(always)]
     fn sized_lanes(
         &mut self,
@@ -106,7 +106,7 @@ pub trait FieldsExt: Fields {
         }
     }
 
-    /// Lists a state register with named codes.
+    /// Lists a state register that has named codes.
     fn state<E: Encoding>(&mut self, name: &'static str, value: E) {
         let value = u64::from(value.code());
         self.field(Field { name, width: E::WIDTH, value, names: E::NAMES });
@@ -119,23 +119,24 @@ fn bits_of_value<T: UnsignedInteger>(_: T) -> u32 {
     bits_of::<T>()
 }
 
-/// Returns the width in bits of a number type that carries its width, for the logic that operates on it.
+/// Returns the width in bits of a number type such as `u5`, for the logic that operates on it.
 #[must_use]
 pub const fn bits_of<T: UnsignedInteger>() -> u32 {
     T::BITS as u32
 }
 
-/// Beat of a channel or cell of a memory. Usually derived ([`derive::Payload`]); implemented by hand only if
+/// Beat of a channel or entry of a memory. Usually derived ([`derive::Payload`]); implemented by hand only if
 /// its description is not just a list of its fields.
 pub trait Payload: Clone + Default + Hash + Serialize + DeserializeOwned + Send {
-    /// Widths that depend on the configuration, stored once per channel or memory.
+    /// Field widths that depend on the configuration, stored once per channel or memory.
     type Shape: Clone + Serialize + DeserializeOwned + Send;
 
-    /// Lists the fields. Implementations destructure `self` without `..`.
+    /// Lists the fields of this value. Implementations destructure `self` without `..`, so that no field is
+    /// forgotten.
     fn fields<F: Fields + ?Sized>(&self, shape: &Self::Shape, to: &mut F);
 }
 
-/// Returns the width of a payload in bits: the sum over its fields.
+/// Returns the width of a payload in bits, which is the sum of the widths of its fields.
 pub fn width_of<T: Payload>(shape: &T::Shape) -> u32 {
     let mut sum = WidthSum(0);
     T::default().fields(shape, &mut sum);
@@ -153,7 +154,7 @@ impl Fields for WidthSum {
     }
 }
 
-/// Returns a field of a payload whose value does not fit its width, if there is one.
+/// Returns a field of a payload whose value does not fit its width, if any.
 #[inline]
 pub(super) fn misfit<T: Payload>(value: &T, shape: &T::Shape) -> Option<OverflowingField> {
     let mut excess = ExcessBits(0);
@@ -161,7 +162,7 @@ pub(super) fn misfit<T: Payload>(value: &T, shape: &T::Shape) -> Option<Overflow
     if excess.0 == 0 { None } else { Some(find_misfit(value, shape)) }
 }
 
-/// Reader that ORs the bits of all fields above their widths.
+/// Reader that combines, by OR, the bits of all fields that lie above the width of their field.
 struct ExcessBits(u64);
 
 impl Fields for ExcessBits {
@@ -204,13 +205,13 @@ impl Fields for Misfit {
     fn wide(&mut self, _: &'static str, _: &[u8]) {}
 }
 
-/// Piece of combinational logic, for structure counts.
+/// Combinational logic function, for area estimates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Logic {
-    /// Exclusive or of `fan_in` inputs, one output bit.
+    /// XOR of `fan_in` inputs, with one output bit.
     XorTree {
-        /// Number of inputs of the tree.
+        /// Number of inputs of the XOR tree.
         fan_in: u32,
     },
     /// `count` equality comparators of `width` bits.
@@ -220,14 +221,14 @@ pub enum Logic {
         /// Number of comparators.
         count: u32,
     },
-    /// `count` magnitude comparators of `width` bits: less-than.
+    /// `count` comparators of `width` bits that test whether one number is less than another.
     Less {
         /// Width of the operands in bits.
         width: u32,
         /// Number of comparators.
         count: u32,
     },
-    /// Priority encoder: position of the first set bit among `inputs`.
+    /// Priority encoder, which outputs the position of the first set bit among `inputs` bits.
     PriorityEncoder {
         /// Number of request lines.
         inputs: u32,
@@ -239,24 +240,24 @@ pub enum Logic {
         /// Width of each input in bits.
         width: u32,
     },
-    /// Decoder: asserts one of `outputs` lines, given its number.
+    /// Decoder, which asserts the output line with the given number.
     Decoder {
         /// Number of output lines.
         outputs: u32,
     },
-    /// `count` single gates that belong to no other piece of logic.
+    /// `count` single gates that belong to none of the other logic functions.
     Gates {
         /// Number of two-input gates.
         count: u32,
     },
     /// Adder or subtractor.
     Adder {
-        /// Width in bits.
+        /// Width of the operands in bits.
         width: u32,
     },
     /// Incrementer or decrementer.
     Counter {
-        /// Width in bits.
+        /// Width of the number in bits.
         width: u32,
     },
     /// Population count: number of set bits among `inputs`.
@@ -287,54 +288,54 @@ pub enum Logic {
     },
 }
 
-/// Reader of block descriptions.
+/// Reader of hardware descriptions, such as the waveform writer, the area estimate or the state hash.
 pub trait Describe: Fields {
-    /// Opens a scope below the current one; `index` distinguishes instances of one name.
+    /// Opens a scope inside the current one; `index` distinguishes scopes with the same name.
     fn enter(&mut self, name: &'static str, index: Option<u32>);
     /// Closes the innermost open scope.
     fn leave(&mut self);
-    /// False if this reader has no use for the contents of the innermost open scope, which may then be closed
-    /// at once.
+    /// False if this reader does not need the contents of the innermost open scope. The caller may then close
+    /// the scope at once.
     fn is_scope_read(&self) -> bool {
         true
     }
-    /// Marks the innermost open scope, although numbered, as one of a few components and not an entry of a
-    /// table. Waveforms and dumps include it by default.
+    /// Marks the innermost open scope as a component. Although the scope is numbered, it is not an entry of a
+    /// table, so waveforms and dumps include it by default.
     fn mark_as_component(&mut self) {}
-    /// True if this reader has already read the innermost open scope at this version, so that the scope may
-    /// be closed at once. Different contents always have different versions.
+    /// True if this reader has already read version `version` of the innermost open scope, which may then be
+    /// closed at once. Different contents always have different versions.
     fn has_seen(&mut self, version: u64) -> bool {
         let _ = version;
         false
     }
-    /// True if this reader has no use for the next `entries` scopes, all entries of one table, and has
-    /// skipped them. The caller must then not list these scopes.
+    /// True if this reader does not need the next `entries` scopes, which are all entries of one table, and
+    /// has skipped them. The caller must then not list these scopes.
     fn skip_scopes(&mut self, entries: usize) -> bool {
         let _ = entries;
         false
     }
-    /// Reads a signal that is not state, for waveforms and dumps only.
+    /// Reads a signal that is not stored state; only waveforms and dumps show it.
     fn probe(&mut self, field: Field);
-    /// True if this reader has already read the next `count` statistics with this sum, and has skipped them.
-    /// Counters never decrease, so an equal sum means that none of them has changed.
+    /// True if this reader has already read the next `count` statistics, whose values add up to `sum`, and
+    /// has skipped them. Counters never decrease, so an equal sum means that none of them has changed.
     fn has_seen_stats(&mut self, count: usize, sum: u64) -> bool {
         let _ = (count, sum);
         false
     }
-    /// Reads a statistic, optionally in a group. Statistics are reported and compared at the end of a run;
-    /// they are not hardware.
+    /// Reads a statistic, which may belong to a group. Statistics are reported and compared at the end of a
+    /// run; they are not hardware.
     fn stat_in(&mut self, group: Option<&'static str>, name: &'static str, count: u64);
     /// Reads a memory.
     fn array(&mut self, name: &'static str, array: &dyn ArrayView);
-    /// Reads a channel, as storage of its receiver.
+    /// Reads a channel, whose storage counts as part of its receiver.
     fn channel(&mut self, name: &'static str, depth: u32, beat_bits: u32);
-    /// Reads a piece of logic.
+    /// Reads a combinational logic function.
     fn logic(&mut self, name: &'static str, logic: Logic);
 }
 
-/// Convenience functions for every reader of block descriptions.
+/// Convenience functions for every reader of hardware descriptions.
 pub trait DescribeExt: Describe {
-    /// Describes a component in a scope of its own.
+    /// Describes a component in a scope with this name.
     fn part(&mut self, name: &'static str, describe: impl FnOnce(&mut Self)) {
         self.enter(name, None);
         if self.is_scope_read() {
@@ -343,7 +344,7 @@ pub trait DescribeExt: Describe {
         self.leave();
     }
 
-    /// Describes one of several components of the same name.
+    /// Describes one of several components with the same name.
     fn parts(&mut self, name: &'static str, index: u32, describe: impl FnOnce(&mut Self)) {
         self.enter(name, Some(index));
         if self.is_scope_read() {
@@ -352,8 +353,8 @@ pub trait DescribeExt: Describe {
         self.leave();
     }
 
-    /// Describes the entries of a table in numbered scopes. A reader without use for them skips all of them
-    /// at once.
+    /// Describes the entries of a table in numbered scopes. A reader that does not need them skips all of
+    /// them at once.
     fn entries<T>(
         &mut self,
         name: &'static str,
@@ -368,8 +369,8 @@ pub trait DescribeExt: Describe {
         }
     }
 
-    /// Lists the logic around a table of registers with `reads` read ports of `width` bits and one write
-    /// port.
+    /// Lists the port logic of a table of registers: a multiplexer for each of `reads` read ports of `width`
+    /// bits, and a decoder for one write port.
     fn table_ports(&mut self, reads: u32, entries: u32, width: u32) {
         for _ in 0..reads {
             self.logic("read", Logic::Mux { ways: entries, width });
@@ -377,18 +378,18 @@ pub trait DescribeExt: Describe {
         self.logic("write", Logic::Decoder { outputs: entries });
     }
 
-    /// Lists a statistic that is in no group.
+    /// Lists a statistic that belongs to no group.
     fn stat(&mut self, name: &'static str, count: u64) {
         self.stat_in(None, name, count);
     }
 
-    /// Lists a named state that is not a register.
+    /// Lists a named state that is not stored in a register.
     fn probe_state<E: Encoding>(&mut self, name: &'static str, value: E) {
         let value = u64::from(value.code());
         self.probe(Field { name, width: E::WIDTH, value, names: E::NAMES });
     }
 
-    /// Lists a number of the given width that is not a register.
+    /// Lists a number of `width` bits that is not stored in a register.
     fn probe_sized(&mut self, name: &'static str, value: u64, width: u32) {
         self.probe(Field { name, width, value, names: &[] });
     }
@@ -396,7 +397,7 @@ pub trait DescribeExt: Describe {
 
 impl<D: Describe + ?Sized> DescribeExt for D {}
 
-/// Reader that passes the fields of a payload on as signals that are not state.
+/// Reader that passes the fields of a payload on as signals that are not stored state.
 pub(crate) struct AsProbes<'a>(pub &'a mut dyn Describe);
 
 impl Fields for AsProbes<'_> {
@@ -448,7 +449,7 @@ mod tests {
     #[derive(Clone, Default, Hash, Serialize, Deserialize, Payload)]
     #[payload(shape = Shape)]
     struct Beat {
-        /// Marks a write.
+        /// Flag that is set for a write.
         write: bool,
         count: u6,
         id: u32,

@@ -1,11 +1,11 @@
 //! # State and beat hashes
-//! Compares two runs that should be equal, by 64-bit digests of their state and of every beat that crossed a
-//! channel. Memories maintain their digest incrementally: a write replaces the contribution of the old cell
-//! by that of the new one.
+//! Allows two runs that should be equal to be compared by 64-bit digests: of their state, and of every beat
+//! that crossed a channel. Memories maintain their digest incrementally: a write replaces the contribution of
+//! the old entry by that of the new one.
 
 use std::hash::{Hash, Hasher};
 
-/// Deterministic 64-bit hasher: equal bytes give equal digests on every host.
+/// Deterministic 64-bit hasher: equal bytes give equal digests on every computer.
 #[derive(Clone, Copy, Debug)]
 pub struct Digest(u64);
 
@@ -18,7 +18,7 @@ impl Default for Digest {
 impl Digest {
     /// Mixes one word into the digest.
     pub fn word(&mut self, word: u64) {
-        // Multiply and fold: both halves of the product depend on every input bit.
+        // Multiply and fold: XORs the halves of the product, each of which depends on every input bit.
         let product = u128::from(self.0 ^ word) * 0xd6e8_feb8_6659_fd93;
         self.0 = ((product as u64) ^ (product >> 64) as u64).rotate_left(23).wrapping_add(0xa3b1_9535_4a39_b70d);
     }

@@ -1,10 +1,10 @@
-//! The simulation kernel: clocks, registers, channels, memories, and the description of each block.
-//! Waveforms, structure counts, state hashes and dumps are all generated from that one description.
+//! The simulation kernel: clocks, registers, channels, memories, and the description of each hardware block.
+//! Waveforms, area estimates, state hashes and dumps are all generated from that one description.
 //!
 //! | file       | holds                                                                     |
 //! |------------|---------------------------------------------------------------------------|
 //! | `time`     | clock domains with exact rational ratios on one integer time base         |
-//! | `wake`     | which block is due at which edge: sleeping blocks cost nothing            |
+//! | `wake`     | which block is evaluated at which edge: sleeping blocks cost nothing      |
 //! | `chan`     | registered valid/ready links, the only communication between blocks       |
 //! | `regs`     | flip-flops with a start-of-cycle copy `q` and a live value `d`            |
 //! | `array`    | SRAM, CAM and register files with counted ports                           |
@@ -14,12 +14,12 @@
 //! | `counters` | statistics of a block, listed once                                        |
 //! | `digest`   | hashes of state and of beats                                              |
 //! | `name`     | names in a saved state                                                    |
-//! | `net`      | netlist: blocks and the links between their ports, a machine as data      |
-//! | `sim`      | the evaluation loop: shuffled order, evaluate-all, lint                   |
+//! | `net`      | netlist: a machine as a list of blocks and of links between their ports   |
+//! | `sim`      | evaluation loop, with options for debugging                               |
 //!
-//! A block implements [`Block`]. Its `eval` executes one rising clock edge. It first copies the register
-//! values `q`, decides on `q`, and writes the next values `d`. It returns when the block must be evaluated
-//! next, which depends on the new state only.
+//! A hardware block implements [`Block`]. Its `eval` executes one rising clock edge. It first copies the
+//! register values `q`, decides on `q`, and writes the next values `d`. It returns when the block must be
+//! evaluated next, which depends on the new state only.
 
 mod array;
 mod chan;
@@ -57,20 +57,21 @@ pub use time::{ClockError, Clocks};
 pub use turn::PortOrder;
 pub use wake::{BlockId, DOMAINS as MAX_DOMAINS, Edge, Wake};
 
-/// Next clock edge at which a block must be evaluated, decided from its new state.
+/// Next clock edge at which a hardware block must be evaluated, decided from its new state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sleep {
-    /// Evaluates the block at the next edge of its clock.
+    /// Evaluates the hardware block at the next edge of its clock.
     Next,
-    /// Evaluates the block at the given cycle of its own clock, or earlier if a channel event wakes it.
+    /// Evaluates the hardware block at the given cycle of its own clock, or earlier if a channel event wakes
+    /// it.
     At(u64),
-    /// Evaluates the block only when a beat arrives or a full channel gets a free slot.
+    /// Evaluates the hardware block only when a beat arrives or a full channel gets a free slot.
     UntilEvent,
 }
 
 impl Sleep {
-    /// Returns the earlier of two wake-ups. A block with several components sleeps until the first of them
-    /// must be evaluated.
+    /// Returns the earlier of two wake-ups. A hardware block with several components sleeps until the first
+    /// of them must be evaluated.
     #[must_use]
     pub fn min(self, other: Self) -> Self {
         match (self, other) {
@@ -82,17 +83,18 @@ impl Sleep {
     }
 }
 
-/// Clocked unit. Other blocks observe it only through channels, so its own state needs no commit phase.
+/// Hardware block with a clock. Other blocks observe it only through channels, so its own state needs no
+/// commit phase.
 pub trait Block {
-    /// Channel ends that the block receives for one clock edge. A block cannot use a port that is not listed
-    /// here.
+    /// Channel ends that the hardware block receives for one clock edge. A block cannot use a port that is
+    /// not listed here.
     type Io<'a>;
 
-    /// Executes one clock edge.
+    /// Executes one clock edge, and returns when the hardware block must be evaluated next.
     fn eval(&mut self, io: Self::Io<'_>, at: &mut Edge<'_>) -> Sleep;
 
-    /// Lists every register, memory and piece of logic once. Implementations destructure `Self` without `..`,
-    /// so that an omitted register is a compile error:
+    /// Lists every register, memory and logic function of the hardware block once. Implementations
+    /// destructure `Self` without `..`, so that an omitted register is a compile error:
     ///
     /// ```compile_fail,E0027
     /// # use rtl::kernel::{Describe, FieldsExt};

@@ -1,7 +1,7 @@
 //! # Names in a saved state
-//! A name in the state of a block is static text of the program. A name that is read back from a saved state
-//! is a leaked copy of that text. Equal names share one copy. Fields of type [`Name`] select this module with
-//! `#[serde(with = "kernel::name")]`.
+//! Saves and restores names that are part of a hardware block's state. Such a name is static text of the
+//! program. A name that is read back from a saved state is a leaked copy of that text. Equal names share one
+//! copy. Fields of type [`Name`] select this module with `#[serde(with = "kernel::name")]`.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ pub type Name = &'static str;
 
 static KNOWN: Mutex<BTreeSet<Name>> = Mutex::new(BTreeSet::new());
 
-/// Serializes the text.
+/// Serializes the text of a name.
 ///
 /// # Errors
 /// Errors of the serializer.
@@ -30,10 +30,11 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Name, D
     Ok(intern(String::deserialize(deserializer)?))
 }
 
-/// Returns the shared copy of a name that is composed at run time.
+/// Returns the shared static copy of a name that is composed at run time.
 #[must_use]
 pub fn intern(name: String) -> Name {
-    // A panic while the lock is held cannot leave the set inconsistent, so a poisoned lock is ignored.
+    // A panic while the lock is held cannot leave the set of names inconsistent, so a poisoned lock is
+    // ignored.
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     match known.get(&*name) {
         Some(name) => name,

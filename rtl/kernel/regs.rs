@@ -1,13 +1,14 @@
 //! # Flip-flops
-//! A small bundle of registers. `edge` returns the value at the start of the cycle (`q`, a copy) and the
-//! value being formed for the next cycle (`d`, a reference). Blocks decide on `q` and write `d`.
+//! Models a small group of registers. `edge` returns the value at the start of the cycle (`q`, a copy) and
+//! the value being formed for the next cycle (`d`, a reference). Hardware blocks read `q`, decide, and write
+//! `d`.
 
-/// Bundle of flip-flops, at most a few hundred bytes.
+/// Group of flip-flops, at most a few hundred bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Regs<S: Copy>(S);
 
 impl<S: Copy> Regs<S> {
-    /// Creates registers with the given reset values.
+    /// Creates registers with the reset value `reset`.
     pub const fn new(reset: S) -> Self {
         Self(reset)
     }
@@ -17,7 +18,7 @@ impl<S: Copy> Regs<S> {
         (self.0, &mut self.0)
     }
 
-    /// Returns the committed value between edges.
+    /// Returns the current value between two clock edges.
     pub const fn q(&self) -> &S {
         &self.0
     }

@@ -1,9 +1,9 @@
 //! # The evaluation loop
-//! Advances to the next tick at which any block is due, and evaluates the blocks that are due then. Unlike a
-//! loop over all blocks, it skips sleeping blocks and idle time. Blocks see only what was committed before
-//! the edge, so their order is arbitrary: `shuffle` draws a new order at every edge. `evaluate_all` disables
-//! sleeping. `lint` also disables sleeping, and reports a block that acts without having been woken. Without
-//! `lint`, such a missed wake-up would be a hang.
+//! Advances to the next tick for which any hardware block is scheduled, and evaluates the blocks scheduled
+//! for it. Unlike a loop over all blocks, it skips sleeping blocks and idle time. Blocks see only what was
+//! committed before the edge, so their order of evaluation is arbitrary. `shuffle` selects a random order at
+//! every edge. `evaluate_all` disables sleeping. `lint` also disables sleeping, and reports a block that acts
+//! without having been woken. Without `lint`, such a missed wake-up would be a hang.
 
 use std::hash::Hasher;
 use std::ops::ControlFlow;
@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 use super::wake::{BlockSet, DOMAINS};
 use super::{AnyEdge, ArrayView, BlockId, Describe, Digest, Edge, FastEdge, Field, Fields, Logic, Sleep, Wake};
 
-/// Options for the evaluation of blocks.
+/// Options for the evaluation of hardware blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mode {
-    /// Evaluate every block at every edge of its clock.
+    /// Evaluate every hardware block at every edge of its clock.
     pub evaluate_all: bool,
-    /// Report blocks that act without having been woken; implies `evaluate_all`.
+    /// Report hardware blocks that act without having been woken; implies `evaluate_all`.
     pub lint: bool,
-    /// Draw a new order of evaluation at every edge, from this seed.
+    /// Seed for a random order of evaluation at every edge; `None` for a fixed order.
     pub shuffle: Option<u64>,
     /// Maintain the digests of memories and beats that [`Simulator::state_digest`] combines.
     pub digest: bool,
@@ -29,16 +29,16 @@ pub struct Mode {
 }
 
 impl Mode {
-    /// Fastest mode, for runs without debugging.
+    /// Fastest mode, without checks, for runs that need no debugging.
     pub const FAST: Self = Self { evaluate_all: false, lint: false, shuffle: None, digest: false, unchecked: true };
 
-    /// True if violations of contracts are checked.
+    /// True if contract violations are detected.
     #[must_use]
     pub fn is_checked(self) -> bool {
         self != Self::FAST
     }
 
-    /// True if all blocks of an edge are evaluated together, so that none can [run
+    /// True if all hardware blocks of an edge must be evaluated together, so that none can [run
     /// independently](Simulator::separate).
     #[must_use]
     pub fn is_slow(self) -> bool {
@@ -50,13 +50,13 @@ impl Mode {
     }
 }
 
-/// Blocks that the simulator evaluates: a machine or a testbench.
+/// Hardware blocks that the simulator evaluates: those of a machine or of a testbench.
 pub trait Blocks {
-    /// Returns the number of blocks in each clock domain; their slots are numbered from 0.
+    /// Returns the number of hardware blocks in each clock domain; their slots are numbered from 0.
     fn population(&self) -> Vec<u8>;
-    /// Executes one edge of one block.
+    /// Executes one clock edge of one hardware block.
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep;
-    /// Executes one edge of all blocks of a domain that are due.
+    /// Executes one clock edge of all scheduled hardware blocks of a clock domain.
     fn eval_due(&mut self, due: &mut Due, at: &mut Edge<'_>) {
         for half in [0, 64].map(|first| SlotMask::of(first, 64)) {
             let mut left = due.among(half);
@@ -71,22 +71,23 @@ pub trait Blocks {
             }
         }
     }
-    /// Executes one edge of all due blocks of a domain without checks. The default implementation evaluates
-    /// the blocks with checks.
+    /// Executes one clock edge of all scheduled hardware blocks of a clock domain, without contract checks.
+    /// The default implementation evaluates the blocks with checks.
     fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
         at.with_edge(|at| self.eval_due(due, at));
     }
-    /// Describes one block, inside its scopes and with the channels that it receives from.
+    /// Describes one hardware block, inside its scopes and with the channels that it receives from.
     fn describe(&self, block: BlockId, to: &mut dyn Describe);
 }
 
-/// Blocks that run independently of all other blocks between synchronization points.
+/// Hardware blocks that run independently of all other blocks between synchronization points.
 pub trait IndependentBlocks {
-    /// Executes one edge of the due blocks of a domain. Returns `Break` if the blocks must not continue.
+    /// Executes one clock edge of the scheduled hardware blocks of a clock domain. Returns `Break` if the
+    /// blocks must not continue.
     fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()>;
 }
 
-/// Adjacent slots in one word of a domain's block set, as a mask that selects the bits of these slots.
+/// Adjacent slots of a clock domain, as a bit mask of one 64-bit word of the domain's block set.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotMask {
     word: u8,
@@ -94,7 +95,7 @@ pub struct SlotMask {
 }
 
 impl SlotMask {
-    /// Selects `count` slots from `first` on, all in the same half of the 128 slots.
+    /// Selects `count` slots from `first` on, which must all be in the same half of the domain's 128 slots.
     #[must_use]
     pub fn of(first: u8, count: u8) -> Self {
         let mask = u64::MAX >> (64 - count) << (first % 64);
@@ -102,17 +103,17 @@ impl SlotMask {
     }
 }
 
-/// Blocks of one domain that are due at an edge.
+/// Hardware blocks of one clock domain that are scheduled for an edge.
 #[derive(Debug)]
 pub struct Due {
     domain: u8,
     blocks: BlockSet,
-    /// Blocks that are due again at the next edge.
+    /// Hardware blocks that must be evaluated again at the next edge.
     again: BlockSet,
 }
 
 impl Due {
-    /// Creates the set of due blocks that consists of one block.
+    /// Creates the set that contains only the hardware block `block`.
     #[must_use]
     pub fn from_block(block: BlockId) -> Self {
         let mut blocks = BlockSet::EMPTY;
@@ -120,38 +121,38 @@ impl Due {
         Self { domain: block.domain, blocks, again: BlockSet::EMPTY }
     }
 
-    /// Returns the sleep of a single evaluated block. A wake-up at a given cycle is already in the wake
-    /// wheel, so that `UntilEvent` is returned for it.
+    /// Returns when the single hardware block in this set must be evaluated next. A wake-up at a given cycle
+    /// is already in the timing wheel, so the result is then `UntilEvent`.
     #[must_use]
     pub fn sleep(&self) -> Sleep {
         if self.again.is_empty() { Sleep::UntilEvent } else { Sleep::Next }
     }
 
-    /// Returns the clock domain of the blocks.
+    /// Returns the clock domain of the scheduled hardware blocks.
     #[must_use]
     pub fn domain(&self) -> u8 {
         self.domain
     }
 
-    /// Returns the slots of `seats` that are due, one bit per slot of a 64-slot word.
+    /// Returns which of the slots `seats` are scheduled for this edge, one bit per slot of a 64-slot word.
     #[must_use]
     #[inline(always)]
     pub fn among(&self, seats: SlotMask) -> u64 {
         self.blocks.word(seats.word) & seats.mask
     }
 
-    /// Returns the id of a block, given its bit in a word.
+    /// Returns the id of a hardware block, given its bit in a 64-slot word.
     fn block(&self, seats: SlotMask, bit: u32) -> BlockId {
         BlockId { domain: self.domain, slot: seats.word * 64 + bit as u8 }
     }
 
-    /// Marks blocks of a word as due again at the next edge.
+    /// Schedules the hardware blocks `blocks`, one bit each, for the next edge.
     #[inline(always)]
     pub fn once_more(&mut self, seats: SlotMask, blocks: u64) {
         self.again.add(seats.word, blocks);
     }
 
-    /// Schedules a block of a word for a later cycle.
+    /// Schedules the hardware block at position `bit` of a 64-slot word for a later cycle.
     #[inline(always)]
     pub fn later(&self, seats: SlotMask, bit: u32, cycle: u64, at: &mut impl AnyEdge) {
         self.request_wake(seats.word * 64 + bit as u8, cycle, at);
@@ -164,26 +165,26 @@ impl Due {
     }
 }
 
-/// Evaluation loop with its wake wheels.
+/// Evaluation loop with its timing wheels.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Simulator {
     wake: Wake,
     mode: Mode,
-    /// True if the mode rules out the fast loop over due blocks.
+    /// True if the mode rules out the fast loop, which evaluates only scheduled hardware blocks.
     slowly: bool,
     checked: bool,
     population: Vec<u8>,
     random: u64,
     tick: u64,
-    /// Blocks of each domain that were evaluated last, with the tick of that edge.
+    /// Hardware blocks of each clock domain that were evaluated at its last edge, and the tick of that edge.
     taken: [(u64, BlockSet); DOMAINS],
-    /// Tick before which all edges of independently running blocks have been evaluated.
+    /// Tick before which all edges of independently running hardware blocks have been evaluated.
     reached: u64,
     started: bool,
 }
 
 impl Simulator {
-    /// Creates a simulator at tick 0 in which every block is due.
+    /// Creates a simulator at tick 0, at which every hardware block is scheduled.
     #[must_use]
     pub fn new(periods: &[u32], blocks: &impl Blocks, mode: Mode) -> Self {
         let population = blocks.population();
@@ -209,33 +210,34 @@ impl Simulator {
         }
     }
 
-    /// Returns the simulator with another mode.
+    /// Returns this simulator with another mode.
     #[must_use]
     pub fn in_mode(self, mode: Mode) -> Self {
         Self { mode, slowly: mode.is_slow(), checked: mode.is_checked(), ..self }
     }
 
-    /// Returns the tick of the last edge.
+    /// Returns the tick of the last evaluated edge.
     #[must_use]
     pub fn tick(&self) -> u64 {
         self.tick
     }
 
-    /// Returns the next tick at which a block is due; `None` if no block is scheduled.
+    /// Returns the next tick at which a hardware block must be evaluated; `None` if no block is scheduled.
     #[must_use]
     pub fn next_tick(&self) -> Option<u64> {
         let due = self.wake.next_tick()?;
         if !self.mode.evaluates_all() || !self.started {
             return Some(due);
         }
-        // If all blocks are evaluated, no block sleeps through an edge. The run still ends when no block is
-        // due.
+        // In this mode, all blocks are evaluated at every edge, so the next tick is the next edge of any
+        // clock. The run still ends when no block is scheduled.
         let edges = (0..self.population.len()).filter(|&domain| self.population[domain] > 0);
         edges.map(|domain| (self.tick / self.wake.period(domain) + 1) * self.wake.period(domain)).min()
     }
 
-    /// Moves blocks to a separate simulator, in which they run independently of the others, possibly on
-    /// another thread. `Chan::synchronize` exchanges messages between both sides before they become visible.
+    /// Moves hardware blocks to a separate simulator, in which they run independently of the other blocks,
+    /// possibly on another thread. `Chan::synchronize` exchanges messages between both simulators before they
+    /// become visible.
     ///
     /// # Panics
     /// In a mode that evaluates all blocks of an edge together.
@@ -250,8 +252,8 @@ impl Simulator {
         Self { wake: self.wake.separate(sets), population: self.population.clone(), reached, ..*self }
     }
 
-    /// Takes back the blocks that [`Self::separate`] moved, when both sides have reached the same tick. The
-    /// last edge is then the later one of both sides.
+    /// Takes back the hardware blocks that [`Self::separate`] moved, when both simulators have reached the
+    /// same tick. The last edge is then the later one of both simulators.
     pub fn rejoin(&mut self, parted: Self) {
         self.reached = self.reached.max(parted.reached);
         self.wake.rejoin(parted.wake, self.reached);
@@ -259,8 +261,8 @@ impl Simulator {
         self.started |= parted.started;
     }
 
-    /// Runs blocks moved by [`Self::separate`] through all their edges before `until`, or up to an edge at
-    /// which they return `Break`.
+    /// Runs the hardware blocks that [`Self::separate`] moved through all their edges before tick `until`.
+    /// Stops early at an edge at which they return `Break`.
     #[inline(always)]
     pub fn run(&mut self, until: u64, blocks: &mut impl IndependentBlocks) {
         if self.checked {
@@ -289,47 +291,52 @@ impl Simulator {
         }
     }
 
-    /// Skips the time up to `until`, in which no block is due or edges are irrelevant.
+    /// Skips the time up to tick `until`. Either no hardware block is scheduled in that time, or its edges
+    /// are irrelevant.
     pub fn jump(&mut self, until: u64) {
         self.reached = until;
     }
 
-    /// Returns the tick that [`Self::run`] has reached: no block is due before it.
+    /// Returns the tick that [`Self::run`] has reached; all edges before it have been evaluated.
     #[must_use]
     pub fn reached_tick(&self) -> u64 {
         self.reached
     }
 
-    /// Returns the wake wheels, and the tick from which a beat or credit of a link between both sides is
-    /// scheduled.
+    /// Returns the timing wheels, and the last tick before [`Self::reached_tick`]. Beats and credits from the
+    /// other simulator are scheduled as if at that tick.
     pub(crate) fn wake_and_last_tick(&mut self) -> (&mut Wake, u64) {
         (&mut self.wake, self.reached.saturating_sub(1))
     }
 
-    /// Wakes a block from outside (a host command) at its next edge after the current tick.
+    /// Wakes a hardware block by a command of the simulator, at its next edge after the current tick.
     pub fn wake(&mut self, block: BlockId) {
         self.wake_at(block, self.tick + 1);
     }
 
-    /// Wakes a block from outside at its first edge at or after `tick`, however far ahead that is.
+    /// Wakes a hardware block by a command of the simulator, at its first edge at or after `tick`, however
+    /// far ahead that is.
     pub fn wake_at(&mut self, block: BlockId, tick: u64) {
         self.wake.at_tick(self.tick, block, tick);
     }
 
-    /// Returns the blocks of `domain` that were evaluated at the last tick, as a bit set.
+    /// Returns a bit set of the hardware blocks of clock domain `domain` that were evaluated at the last
+    /// tick.
     #[must_use]
     pub fn evaluated_blocks(&self, domain: usize) -> u128 {
         let (tick, blocks) = self.taken[domain];
         if tick == self.tick { blocks.bits() } else { 0 }
     }
 
-    /// Returns the blocks of `domain` that were sent a beat since the previous call, as a bit set. Together
-    /// with [`Self::evaluated_blocks`], these are all blocks whose description can have changed.
+    /// Returns a bit set of the hardware blocks of clock domain `domain` to which a beat was sent since the
+    /// previous call. Only these blocks and those of [`Self::evaluated_blocks`] can have a changed
+    /// description.
     pub fn take_touched(&mut self, domain: usize) -> u128 {
         self.wake.take_touched(domain).bits()
     }
 
-    /// Evaluates all blocks due at the next tick and returns that tick; `None` if no block is due.
+    /// Evaluates all hardware blocks scheduled for the next tick, and returns that tick; `None` if no block
+    /// is scheduled.
     ///
     /// # Panics
     /// In lint mode, if a block acts without having been woken.
@@ -337,8 +344,8 @@ impl Simulator {
         self.step_before(u64::MAX, blocks)
     }
 
-    /// Evaluates all blocks due at the next tick, if that tick is before `end`, and returns it. `None` if it
-    /// is not before `end`, or if no block is due.
+    /// Evaluates all hardware blocks scheduled for the next tick if that tick is before `end`, and returns
+    /// the tick. Returns `None` if the tick is not before `end`, or if no block is scheduled.
     ///
     /// # Panics
     /// As [`Self::step`].
@@ -368,8 +375,8 @@ impl Simulator {
         Some(tick)
     }
 
-    /// Returns the digest of the current state of all blocks. Memories are included if they maintain a
-    /// digest.
+    /// Returns the digest of the current state of all hardware blocks. Memories are included if they maintain
+    /// a digest.
     #[must_use]
     pub fn state_digest(&self, blocks: &impl Blocks) -> u64 {
         let mut digest = Digest::default();
@@ -423,7 +430,7 @@ impl Simulator {
     }
 }
 
-/// Returns the digest of one block's registers and memories.
+/// Returns the digest of the registers and memories of one hardware block.
 fn digest_of_block(blocks: &impl Blocks, block: BlockId) -> u64 {
     let mut state = StateDigest(Digest::default());
     blocks.describe(block, &mut state);
@@ -458,19 +465,20 @@ pub(super) mod tests {
     use super::*;
     use crate::kernel::{Block, Chan, ChanSpec, DescribeExt, FieldsExt, Payload, Rx, Tx};
 
-    /// Beat that stations pass around the ring.
+    /// Beat that the stations of the test pass around a ring.
     #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize, Payload)]
     pub(in crate::kernel) struct Token {
         pub hops: u16,
     }
 
-    /// Block that holds each token for some cycles and forwards it; after 60 hops a token is dropped.
+    /// Hardware block that delays each token for some cycles and forwards it; after 60 hops it drops the
+    /// token.
     #[derive(Default)]
     struct Station {
         held: Option<(u64, u16)>,
         passed: u32,
         sleeps_wrongly: bool,
-        /// Register that changes with every evaluation.
+        /// Register that changes with every evaluation, to test whether lint mode detects it.
         drift: Option<u8>,
     }
 
@@ -508,7 +516,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Ring of stations in two clock domains.
+    /// Ring network of stations in two clock domains.
     struct Ring {
         stations: Vec<Station>,
         links: Vec<Chan<Token>>,
@@ -578,7 +586,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Blocks that record the order in which they are evaluated.
+    /// Hardware blocks that record the order in which they are evaluated.
     #[derive(Default)]
     struct Recorder(Vec<BlockId>);
 
@@ -666,7 +674,8 @@ pub(super) mod tests {
         ring.run(Mode { lint: true, ..Mode::default() });
     }
 
-    /// Block that takes one beat and sleeps although another is waiting, next to a block that never sleeps.
+    /// Faulty hardware block that takes one beat and sleeps although another beat is waiting. A second block
+    /// never sleeps.
     struct Drain(Chan<Token>);
 
     impl Blocks for Drain {

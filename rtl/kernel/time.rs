@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Clocks of a machine, in the order in which they were given.
+/// Clocks of a machine, in the order in which their frequencies were given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clocks {
     ticks_per_second: u64,
@@ -16,22 +16,22 @@ pub struct Clocks {
 /// Reasons why a set of frequencies has no usable common time base.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ClockError {
-    /// A clock frequency is 0.
+    /// One of the clock frequencies is 0.
     #[error("clock {index} is 0 kHz, expected 1 kHz or more")]
     Zero {
-        /// Position of the clock in the given list.
+        /// Position of the clock in the list of frequencies.
         index: usize,
     },
     /// The least common multiple of the frequencies is too large for exact ticks.
     #[error("the clocks {khz:?} kHz have no common tick with periods below 2^32: round them to a common divisor")]
     NoCommonTick {
-        /// Given frequencies in kHz.
+        /// All frequencies of the list in kHz.
         khz: Vec<u32>,
     },
 }
 
 impl Clocks {
-    /// Finds the common tick of the given frequencies in kHz.
+    /// Finds the common tick of clocks with the given frequencies in kHz.
     ///
     /// # Errors
     /// If a frequency is 0, or if the frequencies have so few common divisors that a period exceeds 32 bits.
@@ -54,7 +54,8 @@ impl Clocks {
         Ok(Self { ticks_per_second: common * 1000, periods })
     }
 
-    /// Creates clocks from periods in ticks of one nanosecond, for testbenches, which have no frequencies.
+    /// Creates clocks from their periods in ticks, where one tick is one nanosecond. For testbenches, which
+    /// specify no frequencies.
     #[must_use]
     pub fn of_periods(periods: &[u32]) -> Self {
         Self { ticks_per_second: 1_000_000_000, periods: periods.into() }

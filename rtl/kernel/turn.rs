@@ -1,22 +1,24 @@
 //! # Order of port uses within a cycle
-//! Checks that a component's ports are used in a fixed order. A block calls the functions of its components
-//! in program order, and a later call sees the effects of earlier ones. In hardware, all the calls happen in
-//! the same cycle, through one physical port each, in an order fixed by the wiring. A component states that
-//! order in its header and owns a [`PortOrder`], which rejects any other order and a second use of a port. Checks
-//! are compiled in with debug assertions only, and start when the owner first calls [`PortOrder::at`].
+//! Checks that the ports of a component are used in a fixed order. A hardware block calls the functions of
+//! its components in program order, and a later call sees the effects of earlier ones. In hardware, all the
+//! calls happen in the same cycle, through one physical port each, in an order fixed by the wiring. A
+//! component states that order in its header and owns a [`PortOrder`], which rejects any other order and a
+//! second use of a port. Checks are compiled in with debug assertions only, and start when the owner first
+//! calls [`PortOrder::at`].
 
-/// Record of the port of a component that was used last in the current cycle.
+/// Record of which port of a component was the last one used in the current cycle.
 #[derive(Clone, Debug)]
 pub struct PortOrder {
     #[cfg(debug_assertions)]
     ports: &'static [&'static str],
-    /// Tick of the current cycle, and one more than the number of the port used last; 0 if none was used.
+    /// Tick of the current cycle, and one more than the number of the last port used in it; 0 if no port was
+    /// used.
     #[cfg(debug_assertions)]
     now: Option<(u64, usize)>,
 }
 
 impl PortOrder {
-    /// Creates the record for the ports of a component, listed in their order of use.
+    /// Creates the record for a component whose ports are listed in their order of use.
     #[must_use]
     pub const fn new(ports: &'static [&'static str]) -> Self {
         #[cfg(not(debug_assertions))]
@@ -29,7 +31,7 @@ impl PortOrder {
         }
     }
 
-    /// Starts the cycle at this tick, unless it has started already.
+    /// Starts the cycle at `tick`, unless that cycle has already started.
     #[inline(always)]
     pub fn at(&mut self, tick: u64) {
         #[cfg(debug_assertions)]
@@ -40,10 +42,11 @@ impl PortOrder {
         let _ = tick;
     }
 
-    /// Uses port `port`, which is replicated and may be used again in the same cycle.
+    /// Uses port number `port`, which exists several times in hardware and may be used again in the same
+    /// cycle.
     ///
     /// # Panics
-    /// If a later port was used in this cycle.
+    /// If a port with a higher number was already used in this cycle.
     #[inline(always)]
     pub fn take_again(&mut self, port: usize) {
         #[cfg(debug_assertions)]
@@ -55,10 +58,10 @@ impl PortOrder {
         self.take(port);
     }
 
-    /// Uses port `port`, counted from 0.
+    /// Uses port number `port`, counted from 0.
     ///
     /// # Panics
-    /// If this port or a later one was used in this cycle.
+    /// If this port or one with a higher number was already used in this cycle.
     #[inline(always)]
     pub fn take(&mut self, port: usize) {
         #[cfg(debug_assertions)]

@@ -1,32 +1,33 @@
-//! # Wake wheel: which block is due at which edge
-//! Schedules blocks for future edges. Each clock domain has a timing wheel: a ring of 256 future cycles, each
-//! a bit set of blocks. A sleeping block is in no set and costs nothing, and time in which every set is empty
-//! is skipped. An extra wake-up is harmless, a missing one is a hang, so every rule here errs on the side of
-//! waking. If a block requests a wake-up beyond the ring, it is woken early and requests another one. The
-//! arrival of a beat cannot be requested again. If a beat arrives beyond the ring, on a link that is long in
-//! receiver cycles, a separate list holds the wake-up.
+//! # Timing wheels: which hardware block is evaluated at which edge
+//! Schedules hardware blocks for future edges. Each clock domain has a timing wheel with an entry for each of
+//! 256 future cycles. An entry is a bit set of the blocks to evaluate in that cycle. A sleeping block is in
+//! no set and costs nothing, and time in which every set is empty is skipped. An extra wake-up is harmless,
+//! but a missing one is a hang, so every rule here errs on the side of waking. If a block requests a wake-up
+//! beyond the wheel, it is woken early and requests another one. The arrival of a beat cannot be requested
+//! again. If a beat arrives beyond the wheel, because its link has a long delay, a separate list holds the
+//! wake-up.
 
 use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::Array as BigArray;
 
-/// Identifies a block by its clock domain and its position in that domain's bit set.
+/// Identifies a hardware block by its clock domain and its position in that domain's bit set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct BlockId {
-    /// Clock domain, as an index into the machine's clocks.
+    /// Clock domain of the hardware block, as an index into the machine's clocks.
     pub domain: u8,
-    /// Position within the domain, 0 to 127.
+    /// Position of the hardware block within its clock domain, 0 to 127.
     pub slot: u8,
 }
 
-/// Number of future cycles that one ring spans.
+/// Number of future cycles that the timing wheel of one clock domain covers.
 const SPAN: u64 = 256;
-/// Maximum number of clock domains; a clock with more than 128 blocks counts as several domains. Domain
-/// numbers are taken modulo this number, so that the compiler can omit bounds checks.
+/// Maximum number of clock domains; a clock with more than 128 hardware blocks counts as several domains.
+/// Domain numbers are taken modulo this maximum, so that the compiler can omit bounds checks.
 pub const DOMAINS: usize = 8;
 
-/// Set of blocks of one domain, one bit per slot.
+/// Set of hardware blocks of one clock domain, one bit per slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BlockSet([u64; 2]);
 
@@ -36,7 +37,7 @@ impl BlockSet {
 
     #[inline]
     pub(super) fn insert(&mut self, slot: u8) {
-        // Index and shift are computed in the word size of the host.
+        // Index and shift are computed in the word size of the simulating computer, which is fast.
         let slot = usize::from(slot);
         self.0[slot / 64 % 2] |= 1 << (slot % 64);
     }
@@ -67,13 +68,13 @@ impl BlockSet {
         self.0[0] | self.0[1] == 0
     }
 
-    /// Returns the blocks that are in both sets.
+    /// Returns the hardware blocks that are in both sets.
     #[inline]
     pub(super) fn and(self, other: Self) -> Self {
         Self([self.0[0] & other.0[0], self.0[1] & other.0[1]])
     }
 
-    /// Returns the blocks that are not in `other`.
+    /// Returns the hardware blocks of this set that are not in `other`.
     fn without(self, other: Self) -> Self {
         Self([self.0[0] & !other.0[0], self.0[1] & !other.0[1]])
     }
@@ -97,27 +98,30 @@ impl std::ops::BitOrAssign for BlockSet {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Domain {
     period: NonZeroU64,
-    /// First cycle of the ring: all filled sets are for cycles from `base` to below `base + SPAN`.
+    /// First cycle that the timing wheel covers; wake-ups in the wheel are for cycles from `base` to `base +
+    /// SPAN - 1`.
     base: u64,
-    /// Earliest filled cycle, or `u64::MAX`; undefined while the blocks of a cycle are evaluated.
+    /// Earliest cycle with a scheduled hardware block, or `u64::MAX` if there is none. Undefined while the
+    /// blocks of a cycle are evaluated.
     next: u64,
-    /// Tick of the edge of cycle `next`, or `u64::MAX`.
+    /// Tick of the clock edge of cycle `next`, or `u64::MAX`.
     next_at: u64,
     slots: Box<BigArray<BlockSet, { SPAN as usize }>>,
     filled: [u64; 4],
-    /// Cycles beyond the ring, each with the block to wake, in no particular order.
+    /// Wake-ups beyond the timing wheel, as pairs of a cycle and the slot of a hardware block, in no
+    /// particular order.
     far: Vec<(u64, u8)>,
-    /// Earliest cycle in `far`, or `u64::MAX`.
+    /// Earliest cycle in `far`, or `u64::MAX` if `far` is empty.
     next_far: u64,
-    /// Blocks that were sent a beat since the last [`Wake::take_touched`].
+    /// Hardware blocks that were sent a beat since the last call of [`Wake::take_touched`].
     touched: BlockSet,
-    /// Blocks that this wheel schedules. All other blocks have a wheel of their own, and are not woken by
-    /// this one.
+    /// Hardware blocks that this timing wheel schedules. All other blocks have a separate wheel, and this
+    /// wheel does not wake them.
     own: BlockSet,
 }
 
 impl Domain {
-    /// Creates a wheel in which no block is due.
+    /// Creates a timing wheel in which no hardware block is scheduled.
     fn new(period: NonZeroU64) -> Self {
         Self {
             period,
@@ -133,7 +137,7 @@ impl Domain {
         }
     }
 
-    /// Moves blocks to a separate wheel, together with the cycles for which they are due.
+    /// Moves hardware blocks to a separate timing wheel, together with their scheduled wake-ups.
     fn separate(&mut self, theirs: BlockSet) -> Self {
         let mut parted = Self { base: self.base, own: theirs, ..Self::new(self.period) };
         if theirs.is_empty() {
@@ -152,12 +156,14 @@ impl Domain {
         parted
     }
 
-    /// Takes back the blocks that [`Self::separate`] moved, when both sides have reached tick `until`.
+    /// Takes back the hardware blocks that [`Self::separate`] moved, when both timing wheels have reached
+    /// tick `until`.
     fn rejoin(&mut self, parted: Self, until: u64) {
         if parted.own.is_empty() {
             return;
         }
-        // All cycles filled on either side are at or after this cycle, and less than a span beyond it.
+        // On both timing wheels, all wake-ups are at or after this cycle, and less than `SPAN` cycles beyond
+        // it.
         self.base = until.div_ceil(self.period.get());
         for (slot, theirs) in self.slots.iter_mut().zip(&parted.slots[..]) {
             *slot |= *theirs;
@@ -168,7 +174,7 @@ impl Domain {
         self.note_filled();
     }
 
-    /// Recomputes the state that is derived from the filled cycles.
+    /// Recomputes the fields that are derived from the scheduled wake-ups.
     fn note_filled(&mut self) {
         self.filled = [0; 4];
         for (at, slot) in self.slots.iter().enumerate() {
@@ -178,25 +184,26 @@ impl Domain {
         self.set_next(self.first_filled().min(self.next_far));
     }
 
-    /// True if the ring spans `cycle`.
+    /// True if `cycle` lies within the span of the timing wheel.
     #[inline]
     fn reaches(&self, cycle: u64) -> bool {
         cycle - self.base < SPAN
     }
 
-    /// Advances the ring of a domain that has slept: no block is due before its next edge.
+    /// Advances the timing wheel of a clock domain whose hardware blocks have slept; none is scheduled before
+    /// the domain's next edge.
     fn catch_up(&mut self, now: u64) {
         self.base = self.next.min(now / self.period + 1);
     }
 
-    /// Sets the earliest filled cycle.
+    /// Sets the earliest cycle with a scheduled hardware block.
     #[inline]
     fn set_next(&mut self, cycle: u64) {
         self.next = cycle;
         self.next_at = cycle.saturating_mul(self.period.get());
     }
 
-    /// Schedules the evaluation of a hardware block in a cycle within the span of the ring.
+    /// Schedules the evaluation of a hardware block in a cycle within the span of the timing wheel.
     #[inline]
     fn fill(&mut self, cycle: u64, slot: u8) {
         let at = (cycle % SPAN) as usize;
@@ -208,7 +215,7 @@ impl Domain {
     }
 
     fn fill_far(&mut self, cycle: u64, slot: u8) {
-        // A blocked sender may request the same wake-up repeatedly.
+        // A blocked sender may request the same wake-up repeatedly, so duplicates are dropped.
         if !self.far.contains(&(cycle, slot)) {
             self.far.push((cycle, slot));
             self.next_far = self.next_far.min(cycle);
@@ -216,10 +223,11 @@ impl Domain {
         }
     }
 
-    /// Schedules a block for its first edge at or after `tick`.
+    /// Schedules a hardware block for its first clock edge at or after `tick`.
     #[inline]
     fn wake_at(&mut self, now: u64, tick: u64, slot: u8) {
-        // A block of another wheel is scheduled by that wheel, when the message on its link is exchanged.
+        // A block of another timing wheel is scheduled by that wheel, when messages on its links are
+        // exchanged.
         if !self.own.contains(slot) {
             return;
         }
@@ -232,7 +240,7 @@ impl Domain {
         }
     }
 
-    /// Schedules a block for a cycle that may be beyond the ring.
+    /// Schedules a hardware block for a cycle that may be beyond the span of the timing wheel.
     #[cold]
     #[inline(never)]
     fn fill_beyond(&mut self, now: u64, cycle: u64, slot: u8) {
@@ -244,8 +252,8 @@ impl Domain {
         }
     }
 
-    /// Schedules a block for a cycle that it requests. If the cycle is beyond the ring, the block is woken
-    /// early.
+    /// Schedules a hardware block for a cycle that the block itself requests. If the cycle is beyond the
+    /// timing wheel, the block is woken early.
     #[cold]
     #[inline(never)]
     fn request_far_wake(&mut self, now: u64, cycle: u64, slot: u8) {
@@ -253,15 +261,15 @@ impl Domain {
         self.fill(cycle.min(self.base + SPAN - 1), slot);
     }
 
-    /// Removes and returns the blocks of the next edge, with its cycle. The following due cycle is undefined
-    /// until [`Self::end`].
+    /// Removes and returns the hardware blocks scheduled for the next edge, and the cycle of that edge. The
+    /// earliest scheduled cycle is then undefined until [`Self::end`].
     #[inline]
     fn begin(&mut self) -> (u64, BlockSet) {
         let cycle = self.next;
         let at = (cycle % SPAN) as usize;
         self.filled[at / 64] &= !(1 << (at % 64));
         self.base = cycle + 1;
-        // No request from here on can be for an earlier cycle.
+        // Wake-ups that are requested from here on are for later cycles than the current one.
         self.next = self.base;
         let mut due = std::mem::take(&mut self.slots[at]);
         if cycle == self.next_far {
@@ -270,7 +278,8 @@ impl Domain {
         (cycle, due)
     }
 
-    /// Ends the edge started at `tick`; the blocks in `again` are due at the immediately following edge.
+    /// Ends the edge at `tick`, and schedules the hardware blocks in `again` for the immediately following
+    /// edge.
     #[inline]
     fn end(&mut self, tick: u64, again: BlockSet) {
         let at = (self.base % SPAN) as usize;
@@ -284,8 +293,8 @@ impl Domain {
         }
     }
 
-    /// Ends an edge and starts the immediately following edge, if any blocks are due at it: blocks in
-    /// `again`, or blocks woken for it.
+    /// Ends an edge and starts the immediately following one, if any hardware blocks are scheduled for it:
+    /// the blocks in `again`, or blocks woken for that edge. Returns its cycle and its blocks.
     #[inline(always)]
     fn next_edge(&mut self, again: BlockSet) -> Option<(u64, BlockSet)> {
         let (cycle, mut due) = (self.base, again);
@@ -320,7 +329,7 @@ impl Domain {
         for step in 0..=4 {
             let word = (start / 64 + step) % 4;
             let mut bits = self.filled[word];
-            // The first word is visited again at the end, when no cycle from `start` on is left in it.
+            // The last iteration visits the first word again, for its bits below `start`.
             if step == 0 {
                 bits &= u64::MAX << (start % 64);
             }
@@ -333,22 +342,24 @@ impl Domain {
     }
 }
 
-/// Wake wheels of all clock domains.
+/// Timing wheels of all clock domains.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Wake {
     domains: Box<[Domain; DOMAINS]>,
     num_domains: usize,
-    /// First two domains with blocks in these wheels; if there is only one such domain, it is given twice.
+    /// First two clock domains with hardware blocks in these timing wheels; if there is only one such domain,
+    /// it is given twice.
     own: (u8, u8),
-    /// True if more than two domains have blocks in these wheels.
+    /// True if more than two clock domains have hardware blocks in these timing wheels.
     has_more: bool,
 }
 
 impl Wake {
-    /// Creates empty wheels for clocks of the given periods in ticks.
+    /// Creates empty timing wheels for clocks of the given periods in ticks.
     ///
     /// # Panics
-    /// If there are more than 8 domains, or if a period is 0: the wiring of the machine is wrong.
+    /// If there are more than 8 clock domains, or if a period is 0, which means that the wiring of the
+    /// machine is wrong.
     #[must_use]
     pub fn new(periods: &[u32]) -> Self {
         assert!(periods.len() <= DOMAINS, "{} clock domains, expected {DOMAINS} or fewer", periods.len());
@@ -356,7 +367,7 @@ impl Wake {
             Some(period) => period,
             None => panic!("a clock has a period of 0 ticks, expected 1 or more"),
         };
-        // No block is ever due in an unused domain.
+        // No hardware block is ever scheduled in an unused clock domain, so its period does not matter.
         let domain = |i| Domain::new(periods.get(i).map_or(NonZeroU64::MIN, |&period| ticks(period)));
         Self {
             domains: Box::new(std::array::from_fn(domain)),
@@ -366,9 +377,9 @@ impl Wake {
         }
     }
 
-    /// Moves blocks, given as one set per domain, to separate wheels. From then on, neither side wakes blocks
-    /// of the other. Only the exchange of messages ([`Chan::synchronize`](super::Chan::synchronize)) wakes
-    /// blocks of both sides.
+    /// Moves hardware blocks, given as one set per clock domain, to separate timing wheels. From then on,
+    /// neither set of wheels wakes blocks of the other. Only the exchange of messages
+    /// ([`Chan::synchronize`](super::Chan::synchronize)) wakes blocks in both.
     pub(super) fn separate(&mut self, theirs: [BlockSet; DOMAINS]) -> Self {
         let parted: [Domain; DOMAINS] = std::array::from_fn(|domain| self.domains[domain].separate(theirs[domain]));
         let is_here = |domain: &Domain| !domain.own.is_empty();
@@ -379,7 +390,8 @@ impl Wake {
         Self { domains: Box::new(parted), num_domains: self.num_domains, own, has_more }
     }
 
-    /// Takes back the blocks that [`Self::separate`] moved, when both sides have reached tick `until`.
+    /// Takes back the hardware blocks that [`Self::separate`] moved, when both sets of timing wheels have
+    /// reached tick `until`.
     pub(super) fn rejoin(&mut self, parted: Self, until: u64) {
         for (own, theirs) in self.domains.iter_mut().zip(*parted.domains) {
             own.rejoin(theirs, until);
@@ -391,14 +403,15 @@ impl Wake {
         &mut self.domains[usize::from(domain) % DOMAINS]
     }
 
-    /// Wakes `block` at its first edge at or after `tick`, as requested at tick `now`.
+    /// Wakes the hardware block `block` at its first edge at or after `tick`; the request is made at tick
+    /// `now`.
     #[inline(never)]
     pub fn at_tick(&mut self, now: u64, block: BlockId, tick: u64) {
         self.domain(block.domain).wake_at(now, tick, block.slot);
     }
 
-    /// Wakes `block` for a beat that is visible from `tick` on. Also records that the description of the
-    /// block's channels has changed, although the block may sleep until `tick`.
+    /// Wakes the hardware block `block` for a beat that is visible from `tick` on. Also records at once that
+    /// the description of the block's channels has changed, although the block may sleep until `tick`.
     #[inline(never)]
     pub(super) fn deliver(&mut self, now: u64, block: BlockId, tick: u64) {
         let domain = self.domain(block.domain);
@@ -406,7 +419,8 @@ impl Wake {
         domain.wake_at(now, tick, block.slot);
     }
 
-    /// Wakes `block` at the given cycle of its own clock, which is after tick `now`.
+    /// Wakes the hardware block `block` at the given cycle of its own clock; the cycle must be after tick
+    /// `now`.
     #[inline]
     pub fn at_cycle(&mut self, now: u64, block: BlockId, cycle: u64) {
         let domain = self.domain(block.domain);
@@ -417,14 +431,15 @@ impl Wake {
         }
     }
 
-    /// Returns the earliest tick at which any block is due.
+    /// Returns the earliest tick for which any hardware block is scheduled; `None` if there is none.
     #[must_use]
     pub fn next_tick(&self) -> Option<u64> {
         let due = self.domains[..self.num_domains].iter().fold(u64::MAX, |due, domain| due.min(domain.next_at));
         (due != u64::MAX).then_some(due)
     }
 
-    /// Returns the domain and tick of the earliest edge at which any block is due, if it is before `end`.
+    /// Returns clock domain and tick of the earliest edge for which any hardware block is scheduled, if it is
+    /// before `end`.
     #[inline(always)]
     pub(super) fn first_before(&self, end: u64) -> Option<(u8, u64)> {
         if self.has_more {
@@ -442,23 +457,24 @@ impl Wake {
         edges.min().filter(|(tick, _)| *tick < end).map(|(tick, domain)| (domain, tick))
     }
 
-    /// Removes and returns the blocks of `domain` that are due at `tick`, with the domain's cycle.
-    /// [`Self::end`] must follow before the next call for this domain.
+    /// Removes and returns the hardware blocks of clock domain `domain` that are scheduled for `tick`,
+    /// together with the domain's cycle. [`Self::end`] must follow before the next call for this domain.
     #[inline]
     pub(super) fn begin(&mut self, domain: u8, tick: u64) -> Option<(u64, BlockSet)> {
         let domain = self.domain(domain);
         (domain.next_at == tick).then(|| domain.begin())
     }
 
-    /// Ends the edge of `domain` started at `tick`; the blocks in `again` are due at its next edge.
+    /// Ends the edge of clock domain `domain` at `tick`, and schedules the hardware blocks in `again` for its
+    /// next edge.
     #[inline]
     pub(super) fn end(&mut self, domain: u8, tick: u64, again: BlockSet) {
         self.domain(domain).end(tick, again);
     }
 
-    /// Ends the edge of `domain` at `tick` and starts its immediately following edge; returns the tick, cycle
-    /// and due blocks of that edge. `None` if no block is due at it, if it is not before `until`, or if
-    /// another domain is due first.
+    /// Ends the edge of clock domain `domain` at `tick`, and starts its immediately following edge. Returns
+    /// the tick, the cycle and the hardware blocks of that edge. Returns `None` if no block is scheduled for
+    /// it, if it is not before `until`, or if another domain has an earlier edge.
     #[inline(always)]
     pub(super) fn finish_edge(
         &mut self,
@@ -481,14 +497,14 @@ impl Wake {
         None
     }
 
-    /// Starts and ends an edge in one call: blocks that are due again reschedule themselves.
+    /// Starts and ends an edge in one call. Hardware blocks to be evaluated again are scheduled separately.
     pub(super) fn take(&mut self, domain: u8, tick: u64) -> Option<(u64, BlockSet)> {
         let taken = self.begin(domain, tick)?;
         self.end(domain, tick, BlockSet::EMPTY);
         Some(taken)
     }
 
-    /// Returns the blocks of `domain` that were sent a beat since the previous call.
+    /// Returns the hardware blocks of clock domain `domain` that were sent a beat since the previous call.
     pub(super) fn take_touched(&mut self, domain: usize) -> BlockSet {
         std::mem::take(&mut self.domains[domain].touched)
     }
@@ -499,27 +515,27 @@ impl Wake {
         self.num_domains
     }
 
-    /// Returns the period of `domain` in ticks.
+    /// Returns the period of clock domain `domain` in ticks.
     #[must_use]
     pub fn period(&self, domain: usize) -> u64 {
         self.domains[domain].period.get()
     }
 }
 
-/// One clock edge as a block sees it.
+/// One clock edge at which a hardware block is evaluated.
 #[derive(Debug)]
 pub struct Edge<'k> {
     /// Time in ticks of the common time base.
     pub tick: u64,
-    /// Cycle of the block's own clock.
+    /// Cycle of the hardware block's own clock.
     pub cycle: u64,
     pub(crate) wake: &'k mut Wake,
-    /// Number of channel beats sent and taken, for the lint mode of the simulator.
+    /// Number of beats sent to and taken from channels at this edge, for the lint mode of the simulator.
     pub(crate) actions: u32,
 }
 
 impl<'k> Edge<'k> {
-    /// Creates an edge for driving a block by hand, outside a [`Simulator`](super::Simulator).
+    /// Creates an edge for evaluating a hardware block without a [`Simulator`](super::Simulator), for tests.
     pub fn new(tick: u64, cycle: u64, wake: &'k mut Wake) -> Self {
         Self { tick, cycle, wake, actions: 0 }
     }
@@ -586,7 +602,8 @@ mod tests {
         wake.at_cycle(0, block(0, 6), 200);
         assert_eq!(wake.next_tick(), Some(2000));
         assert_eq!(take(&mut wake, 0, 2000), Some((200, 1 << 6)));
-        // The cycle is within the ring by now, so it is in both the ring and the list.
+        // This cycle is now within the span of the wheel, so slot 6 is scheduled in the wheel, while slot 5
+        // is in the list.
         wake.at_tick(2000, block(0, 6), 3000);
         assert_eq!(take(&mut wake, 0, 3000), Some((300, 1 << 5 | 1 << 6)));
         assert_eq!(wake.next_tick(), Some(5000));
@@ -606,7 +623,7 @@ mod tests {
         assert_eq!(take(&mut wake, 0, 102_000), Some((10_200, 4)));
     }
 
-    /// Returns all wake-ups before a tick, as tick, domain and slot.
+    /// Returns all wake-ups before tick `end`, each as tick, clock domain and slot.
     fn drain(wake: &mut Wake, end: u64) -> Vec<(u64, u8, u8)> {
         let mut drained = Vec::new();
         while let Some((domain, tick)) = wake.first_before(end) {
@@ -616,7 +633,8 @@ mod tests {
         drained
     }
 
-    /// Includes wake-ups beyond the ring. Each side ignores wake-ups for blocks of the other side.
+    /// Checks that separated timing wheels wake the same hardware blocks at the same ticks as a single wheel,
+    /// even beyond its span. Each wheel ignores wake-ups for blocks of the other one.
     #[test]
     fn blocks_of_wheels_that_were_apart_are_due_when_they_were() {
         let (one, other) = (block(0, 3), block(0, 70));

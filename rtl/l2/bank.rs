@@ -67,20 +67,20 @@ pub use overlapped::{FetchUnit, OverlappedConfig, WriteMiss};
 use transient::Transient;
 pub use transient::{Coherence, Eviction, Frc, FrcConfig, FrcEntry, FrcShape, FrcState, TransientConfig, VictimBind};
 
-/// Ports of an L2 bank.
+/// Ports of an L2 bank, to which links are connected.
 #[derive(Default, Ports)]
 pub struct L2Ports {
-    /// Requests from all SMs.
+    /// Input of requests from all SMs.
     pub req: In<Request>,
-    /// Replies to the SMs.
+    /// Output of replies to the SMs.
     pub rsp: Out<Reply>,
-    /// Burst requests to memory, one port per DRAM channel.
+    /// Outputs of burst requests to memory, one per DRAM channel.
     pub dram_req: Many<Out<DramRequest>>,
-    /// Bursts from memory, one port per DRAM channel.
+    /// Inputs of bursts from memory, one per DRAM channel.
     pub dram_rsp: Many<In<DramReply>>,
-    /// Recalls of lines from L1s, where the bank keeps the L1s coherent.
+    /// Output of recalls of lines from L1s, if the bank keeps the L1s coherent.
     pub inv: Out<Invalidate>,
-    /// Acknowledgments of recalls from L1s.
+    /// Input of acknowledgments of recalls from L1s, if the bank keeps the L1s coherent.
     pub inv_ack: In<InvalidateAck>,
 }
 
@@ -88,27 +88,27 @@ impl HasPorts for L2Bank {
     type Ports = L2Ports;
 }
 
-/// Channel ends of a bank during one clock edge.
+/// Channel ends that an L2 bank uses at one clock edge.
 pub struct L2Io<'a> {
-    /// Requests from all SMs.
+    /// Receiving end for requests from all SMs.
     pub req: Rx<'a, Request>,
-    /// Replies to the SMs.
+    /// Sending end for replies to the SMs.
     pub rsp: Tx<'a, Reply>,
-    /// Burst requests to memory, one channel end per DRAM channel.
+    /// Sending ends for burst requests to memory, one per DRAM channel.
     pub dram_req: TxBank<'a, DramRequest>,
-    /// Bursts from memory, one channel end per DRAM channel.
+    /// Receiving ends for bursts from memory, one per DRAM channel.
     pub dram_rsp: RxBank<'a, DramReply>,
-    /// Recalls to L1s and their acknowledgments, where the bank keeps the L1s coherent.
+    /// Ends for recalls to L1s and for their acknowledgments, if the bank keeps the L1s coherent.
     pub recall: Option<RecallIo<'a>>,
 }
 
-/// One L2 bank.
+/// One L2 bank, with either miss flow.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct L2Bank {
     flow: Flow,
 }
 
-/// State of a bank, which depends on its flow.
+/// State of an L2 bank with one of the two miss flows, which differ in how they handle the victim of a miss.
 #[derive(Debug, Serialize, Deserialize)]
 enum Flow {
     Overlapped(Box<Overlapped>),
@@ -116,7 +116,7 @@ enum Flow {
 }
 
 impl L2Bank {
-    /// Returns an empty bank with the flow that `config` selects.
+    /// Returns an L2 bank without lines and requests, with the miss flow that `config` selects.
     #[must_use]
     pub fn new(path: &str, config: &L2Config, place: BankPlace) -> Self {
         let flow = match &config.flow {
@@ -140,7 +140,8 @@ impl L2Bank {
         }
     }
 
-    /// Evaluates one clock edge, with or without run-time checks.
+    /// Executes one clock edge, with or without run-time checks. Returns when the bank must be evaluated
+    /// next.
     #[inline(never)]
     pub(crate) fn eval_any(&mut self, io: L2Io<'_>, at: &mut impl AnyEdge) -> Sleep {
         match &mut self.flow {

@@ -1,6 +1,6 @@
 //! # Recalls
-//! Messages by which a bank recalls an evicted line from the L1s that have copies, to keep them coherent
-//! (candel2018 sections 3 and 4).
+//! Defines the messages by which an L2 bank recalls an evicted line from the L1s that have copies, to keep
+//! them coherent (candel2018 sections 3 and 4).
 //!
 //! Recalls and acknowledgments have separate networks. A recall must not wait behind requests that wait for
 //! the recall, nor behind replies that an L1 stalls. The bank accepts an acknowledgment in every cycle. On
@@ -20,21 +20,21 @@ pub struct RecallShape {
     pub sm_bits: u32,
     /// Width of a partition number in bits.
     pub partition_bits: u32,
-    /// Width of the number of an eviction in bits.
+    /// Width in bits of the number that identifies an eviction.
     pub leaver_bits: u32,
 }
 
-/// Request to an L1 to invalidate its copy of a line.
+/// Request (recall) to an L1 to invalidate its copy of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = RecallShape)]
 pub struct Invalidate {
-    /// Line address.
+    /// Address of the line, as a line number.
     #[payload(width = shape.line_bits)]
     pub line: u64,
-    /// SM whose L1 must invalidate the line.
+    /// Number of the SM whose L1 must invalidate the line.
     #[payload(width = shape.sm_bits)]
     pub sm: u8,
-    /// Number of the eviction; the acknowledgment returns it.
+    /// Number that identifies the eviction; the acknowledgment returns it.
     #[payload(width = shape.leaver_bits)]
     pub leaver: u16,
 }
@@ -48,14 +48,14 @@ impl Packet for Invalidate {
     }
 }
 
-/// Acknowledgment that an L1 has no copy of the line.
+/// Acknowledgment that an L1 no longer has a copy of a recalled line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = RecallShape)]
 pub struct InvalidateAck {
-    /// Partition whose bank recalled the line.
+    /// Number of the partition whose bank recalled the line.
     #[payload(width = shape.partition_bits)]
     pub partition: u8,
-    /// Number of the eviction, copied from the recall.
+    /// Number that identifies the eviction, copied from the recall.
     #[payload(width = shape.leaver_bits)]
     pub leaver: u16,
 }
@@ -69,18 +69,18 @@ impl Packet for InvalidateAck {
     }
 }
 
-/// Channel ends of a bank toward the L1s that it keeps coherent.
+/// Channel ends of an L2 bank for recalls, to the L1s that it keeps coherent.
 pub struct RecallIo<'a> {
-    /// Recalls to L1s.
+    /// Sending end for recalls to L1s.
     pub inv: Tx<'a, Invalidate>,
-    /// Acknowledgments from L1s, accepted in every cycle.
+    /// Receiving end for acknowledgments from L1s, which are accepted in every cycle.
     pub inv_ack: Rx<'a, InvalidateAck>,
 }
 
-/// Channel ends of an L1 toward the banks that keep it coherent.
+/// Channel ends of an L1 for recalls, to the L2 banks that keep it coherent.
 pub struct RecalledIo<'a> {
-    /// Recalls from banks.
+    /// Receiving end for recalls from L2 banks.
     pub inv: Rx<'a, Invalidate>,
-    /// Acknowledgments of recalls.
+    /// Sending end for acknowledgments of recalls.
     pub inv_ack: Tx<'a, InvalidateAck>,
 }

@@ -1,6 +1,6 @@
 //! # Parameters of an L2 bank
-//! Parameters that a design selects. `BankPlace` holds the parameters that the machine sets for its whole
-//! memory side.
+//! Defines the parameters of an L2 bank that a design selects. `BankPlace` holds the parameters that the
+//! machine sets for all its banks.
 
 use serde::{Deserialize, Serialize};
 
@@ -81,31 +81,32 @@ pub struct L2Config {
     pub flow: FlowConfig,
 }
 
-/// Parameters that the machine sets for all banks, and the position of this bank.
+/// Parameters that the machine sets for all L2 banks, and the position of this bank in the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BankPlace {
-    /// Widths of the messages, whose lines have the size of L1 lines.
+    /// Field widths of the messages between SMs and banks, whose lines have the size of L1 lines.
     pub packets: PacketShape,
     /// Mapping of lines to partitions.
     pub interleave: Interleave,
-    /// Number of the partition that this bank serves.
+    /// Number of the memory partition that this bank serves.
     pub partition: u32,
-    /// Mapping of the bursts of this bank to the DRAM channels behind it.
+    /// Mapping of the DRAM bursts of this bank to the DRAM channels behind the bank.
     pub channels: Interleave,
-    /// Mapping of the bursts of a DRAM channel to the partitions that share it.
+    /// Mapping of the DRAM bursts of a channel to the memory partitions that share the channel.
     pub sharers: Interleave,
-    /// Line size in bytes.
+    /// Line size of the L2 bank in bytes.
     pub line_bytes: u32,
     /// Size of a DRAM burst in bytes.
     pub burst_bytes: u32,
-    /// Number of L1s from which evicted lines are recalled, at most 64; 0 if L1s keep their copies.
+    /// Number of L1s from which evicted lines are recalled, at most 64; 0 if lines are not recalled.
     pub coherent_l1s: u32,
-    /// Width in bits of the requester in requests to DRAM channels; `None` unless the channels rank requests.
+    /// Width in bits of the requester number in requests to DRAM channels; `None` if the channels do not rank
+    /// requests.
     pub requester_bits: Option<u32>,
 }
 
 impl L2Config {
-    /// Returns the parameters of the transient flow, if the bank uses it.
+    /// Returns the parameters of the transient flow; `None` if the bank uses the overlapped flow.
     #[must_use]
     pub fn transient_config(&self) -> Option<&TransientConfig> {
         if let FlowConfig::Transient(config) = &self.flow { Some(config) } else { None }
@@ -123,7 +124,8 @@ impl L2Config {
         self.transient_config().map_or(0, |flow| flow.frc.entries)
     }
 
-    /// Returns the optional features of the banks, which determine the counters in the statistics of a bank.
+    /// Returns which optional features the banks have; these determine the counters in the statistics of a
+    /// bank.
     #[must_use]
     pub fn has(&self) -> L2Features {
         L2Features {
@@ -135,25 +137,26 @@ impl L2Config {
         }
     }
 
-    /// True if memory acknowledges evictions.
+    /// True if memory acknowledges evictions of lines from the bank.
     #[must_use]
     pub fn acknowledges(&self) -> bool {
         self.transient_config().is_some_and(|flow| flow.acknowledged)
     }
 
-    /// True if a miss fetches sectors instead of a whole line.
+    /// True if a miss fetches single sectors instead of a whole line.
     #[must_use]
     pub fn fetches_sectors(&self) -> bool {
         matches!(&self.flow, FlowConfig::Overlapped(flow) if flow.fetch != FetchUnit::Line)
     }
 
-    /// True if a line is recalled from L1s before it is evicted.
+    /// True if an evicted line is first recalled from the L1s that have copies.
     #[must_use]
     pub fn recalls(&self) -> bool {
         self.transient_config().is_some_and(|flow| flow.coherence == Coherence::Sharers)
     }
 
-    /// Checks the parameters for the line size of the L1s in bytes and the size of a DRAM burst in bytes.
+    /// Checks the parameters of the bank, given the line size of the L1s and the size of a DRAM burst, both
+    /// in bytes.
     pub fn validate(&self, l1_line_bytes: u32, burst_bytes: u32, rules: &mut Rules) {
         let line_bytes = self.line_bytes;
         let max_line = LINE_BYTES as u64;
@@ -235,7 +238,7 @@ impl L2Config {
 }
 
 impl BankPlace {
-    /// Returns log2 of the number of L2 lines per L1 line.
+    /// Returns the logarithm to base 2 of the number of L2 lines per L1 line.
     #[must_use]
     pub fn parts_log2(&self) -> u32 {
         (self.packets.line_bytes / self.line_bytes).ilog2()
@@ -247,35 +250,35 @@ impl BankPlace {
         self.packets.line_bits + self.parts_log2()
     }
 
-    /// Returns the message widths of requests in the lookup pipeline: each request is for one line of the
+    /// Returns the field widths of requests in the lookup pipeline, where each request is for one line of the
     /// bank.
     #[must_use]
     pub fn requests(&self) -> PacketShape {
         PacketShape { line_bytes: self.operand_bytes(), ..self.replies() }
     }
 
-    /// Returns the message widths of replies of the bank, before the replies for one L1 line are gathered.
+    /// Returns the field widths of the bank's replies before the replies for one L1 line are merged.
     #[must_use]
     pub fn replies(&self) -> PacketShape {
         PacketShape { line_bits: self.line_bits(), line_bytes: self.line_bytes, ..self.packets }
     }
 
-    /// Returns the size of the data of a request in bytes. The upper half of the data holds the compare
-    /// operand of a compare-and-swap. That half is part of the line itself, or follows the line if a request
-    /// is split.
+    /// Returns the size in bytes of the data that a request carries. The compare operand of a compare-and-
+    /// swap occupies the upper half of these data. If a request is split, that half follows the L2 line;
+    /// otherwise, it is part of the line.
     #[must_use]
     pub fn operand_bytes(&self) -> u32 {
         if self.parts_log2() == 0 { self.line_bytes } else { 2 * self.line_bytes }
     }
 
-    /// Returns the width of a line number within the bank in bits.
+    /// Returns the width in bits of the number of a line within the bank.
     #[must_use]
     pub fn local_bits(&self) -> u32 {
         let last = self.interleave.local(u64::MAX >> (64 - self.line_bits()));
         u64::BITS - last.leading_zeros()
     }
 
-    /// Returns the number of bursts per line.
+    /// Returns the number of DRAM bursts per line.
     #[must_use]
     pub fn bursts(&self) -> u32 {
         self.line_bytes / self.burst_bytes

@@ -1,4 +1,5 @@
-//! Contents of the memories of an L2 bank: tags with line states, and lines.
+//! Contents of an L2 bank's memories: tags with line states, L1s that have copies, and records of the bytes
+//! that are present.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,22 +9,24 @@ use crate::kernel::{Encoding, Field, Fields, FieldsExt, Payload};
 /// `Reserved` (fetch), `Invalidating` and `WritingBack` are the transient states of the paper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum LineState {
-    /// The way holds no line.
+    /// The way holds no line (invalid).
     #[default]
     Invalid,
-    /// The fill is in flight: tag and way are reserved.
+    /// The way is reserved for a new line, which is being fetched; the tag is already that of the new line.
     Reserved,
-    /// The line equals memory. With sector fetches, only some of its bytes may be present, as in `Modified`.
+    /// The line is clean: it equals memory. With sector fetches, only some of its bytes may be present; this
+    /// also holds for `Modified`.
     Valid,
     /// The line is dirty: newer than memory.
     Modified,
-    /// Eviction, first step: copies in the L1s are being recalled. Transient flow only.
+    /// First step of an eviction: copies in the L1s are being recalled. Used only in the transient flow.
     Invalidating,
-    /// Eviction, second step: the line is being written to memory. Transient flow only.
+    /// Second step of an eviction: the line is being written to memory. Used only in the transient flow.
     WritingBack,
-    /// Tag-only: the line bypassed the bank. Only with a bypass policy that keeps tags.
+    /// Tag without data, of a line that bypassed the bank. Used only with a bypass policy that keeps tags.
     TagOnly,
-    /// Only the bytes that were written are present; memory holds the remaining bytes. Only with byte masks.
+    /// Only the bytes that were written are present; the remaining bytes are only in memory. Used only with
+    /// byte masks.
     Partial,
 }
 
@@ -40,7 +43,7 @@ impl LineState {
         matches!(self, Self::Modified | Self::Partial)
     }
 
-    /// True if the line can be selected as a victim.
+    /// True if the line can be selected as a victim for replacement.
     #[must_use]
     pub fn is_evictable(self) -> bool {
         self.is_here() || matches!(self, Self::TagOnly | Self::Partial)
@@ -62,20 +65,20 @@ impl Encoding for LineState {
     }
 }
 
-/// Widths of a cell of the tag memory.
+/// Field widths of an entry of the tag memory.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct TagShape {
     /// Width of a tag in bits.
     pub tag_bits: u32,
-    /// True if the state takes 3 bits instead of 2, because in-place evictions, tag-only entries or partial
-    /// lines need more states.
+    /// True if the line state takes 3 bits instead of 2, because in-place evictions, tag-only entries or
+    /// partial lines need additional states.
     pub wide: bool,
 }
 
-/// Cell of the tag memory.
+/// Entry of the tag memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tag {
-    /// Line number within the bank, without its index bits.
+    /// Tag: number of the line within the bank, without its index bits.
     pub tag: u64,
     /// State of the line.
     pub state: LineState,
@@ -91,7 +94,7 @@ impl Payload for Tag {
     }
 }
 
-/// L1s that have a copy of a line, one bit per L1. The payload shape is the number of L1s.
+/// L1s that have a copy of a line, one bit per L1. The payload shape is the number of bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Sharers(pub u128);
 
@@ -106,24 +109,24 @@ impl Payload for Sharers {
 /// Bursts of a line, one bit per burst; a line has at most 8 bursts of 16 bytes.
 pub type Bursts = u8;
 
-/// Record of the bytes of a partially present line that the bank holds.
+/// Record of which bytes of a partially present line the bank holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = PresentBytesShape)]
 pub struct PresentBytes {
     /// Bytes that are present and newer than memory, one bit per byte.
     #[payload(name = "mask", bytes = shape.line_bytes / 8)]
     pub newer: u128,
-    /// Bursts that memory has delivered; they hold the remaining present bytes. Zero unless sectors are
-    /// fetched.
+    /// Bursts that memory has delivered, one bit per burst; together with `newer`, they give the present
+    /// bytes. Zero unless lines are fetched by sectors.
     #[payload(only(let Some(bursts) = shape.by_burst), width = bursts)]
     pub brought: Bursts,
 }
 
-/// Widths of a cell that records the present bytes of a line.
+/// Field widths of an entry that records the present bytes of a line.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct PresentBytesShape {
     /// Line size in bytes.
     pub line_bytes: u32,
-    /// Number of bursts per line, if each burst can be present separately; otherwise `None`.
+    /// Number of bursts per line, if bursts can be present individually; otherwise `None`.
     pub by_burst: Option<u32>,
 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::{Fields, FieldsExt, Payload};
 use crate::noc::packet::{PacketShape, Request};
 
-/// Returns the low bits of a cycle number. Six bits identify the end of a lookup, because a lookup takes at
-/// most 63 cycles.
+/// Returns the low six bits of a cycle number. They suffice to identify the end of a lookup, because a lookup
+/// takes at most 63 cycles.
 #[inline]
 pub(super) fn due_bits(cycle: u64) -> u6 {
     u6::masked_new(cycle)
@@ -17,7 +17,7 @@ pub(super) fn due_bits(cycle: u64) -> u6 {
 /// Request in the lookup pipeline.
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
 pub(super) struct LookupEntry {
-    /// Cycle of the tag match.
+    /// Cycle in which the request is matched against the tags.
     pub due: u64,
     pub request: Request,
 }

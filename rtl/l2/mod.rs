@@ -4,18 +4,18 @@
 //! |---------------------|------------------------------------------------------------------------------|
 //! | `config`            | parameters of a bank and its position in the machine; flow parameters are in the flow's folder |
 //! | `bypass`            | bypass policies, one file per scheme                                         |
-//! | `line`              | cells of the tag and data memories                                           |
+//! | `line`              | entries of the tag memory, line states, records of present bytes             |
 //! | `mshr`              | in-flight lines and the accesses that wait for them                          |
 //! | `lookup_pipeline`   | entries of the lookup pipeline                                               |
 //! | `split`             | splits a request for an L1 line into requests for several shorter L2 lines   |
 //! | `coherence`         | messages that recall copies of a line from L1s                               |
 //! | `stats`             | counters                                                                     |
-//! | `bank`              | the block, with one of two miss flows                                        |
+//! | `bank`              | the L2 bank as a hardware block, with one of two miss flows                  |
 //! | `bank/core`         | state common to both flows: request and reply paths, lookup pipeline, memories |
 //! | `bank/lines`        | effect of an access on its line, and the reply                               |
 //! | `bank/atomic_buffer`| buffer of the line that the last atomic accessed                             |
 //! | `bank/channels`     | DRAM channels behind a bank                                                  |
-//! | `bank/host`         | access of the host to a bank between clock edges                             |
+//! | `bank/host`         | access of the simulator (host code) to a bank between clock edges            |
 //! | `bank/overlapped`   | Fermi's flow: lookup, miss and writeback queues, partial lines, sectors, bypass |
 //! | `bank/transient`    | candel2018's flow: lookup, eviction, pending queue, FRC and its swaps        |
 

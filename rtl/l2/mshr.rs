@@ -33,35 +33,36 @@ use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, F
 use crate::noc::packet::{Request, RequestKind, TICKET_BITS};
 use crate::noc::stamps::Stamps;
 
-/// Access that waits for its line.
+/// Access that waits in an MSHR entry for its line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = WaiterShape)]
 pub struct Waiter {
-    /// Kind of the access.
+    /// Kind of the access: read, write, atomic or reduction.
     #[payload(state)]
     pub kind: RequestKind,
-    /// Sequence number of the request in its SM.
+    /// Sequence number of the request in the SM that sent it.
     pub id: u32,
-    /// Requesting SM.
+    /// Number of the SM that sent the request.
     #[payload(width = shape.sm_bits)]
     pub sm: u8,
-    /// Ticket, returned unchanged with the reply.
+    /// Ticket of the request, which the reply returns unchanged.
     #[payload(width = TICKET_BITS)]
     pub ticket: u64,
-    /// Operation of an atomic; ignored for other kinds.
+    /// Operation of an atomic; ignored for other kinds of access.
     #[payload(inside)]
     pub atomic: AtomicOp,
-    /// Sectors that the reply returns.
+    /// Sectors of the line that the reply returns, one bit per sector.
     #[payload(width = SECTORS)]
     pub sectors: u8,
-    /// Bytes to store, one bit per byte of the line.
+    /// Mask of the bytes to store, one bit per byte of the line.
     #[payload(bytes = shape.line_bytes / 8)]
     pub byte_mask: u128,
     /// Data to store.
     #[payload(bytes = shape.operand_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
-    /// Ticks at which a read passed each stage of the memory system; statistics only, no hardware.
+    /// Ticks at which a read passed each stage of the memory system; for statistics only, not modeled as
+    /// hardware.
     #[payload(skip)]
     pub stamps: Stamps,
 }
@@ -75,7 +76,7 @@ impl Default for Waiter {
 }
 
 impl Waiter {
-    /// Copies the fields of a request in place, because they are large.
+    /// Copies the fields of a request into this waiter in place, because they are large.
     fn copy_from(&mut self, request: &Request) {
         let &Request { kind, id, line: _, sm, partition: _, ticket, .. } = request;
         let &Request { atomic, sharing: _, sectors, byte_mask, ref data, stamps, .. } = request;
@@ -86,93 +87,94 @@ impl Waiter {
     }
 }
 
-/// Field widths of a waiter.
+/// Field widths of a waiter (an access that waits in an MSHR entry).
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct WaiterShape {
     /// Width of an SM number in bits.
     pub sm_bits: u32,
     /// Line size in bytes.
     pub line_bytes: u32,
-    /// Size of the data of a request in bytes.
+    /// Size in bytes of the data that a request carries.
     pub operand_bytes: u32,
 }
 
-/// MSHR entry: a line in flight.
+/// MSHR entry, for a line in flight from memory.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct MshrEntry {
     /// Line address.
     pub line: u64,
-    /// Set that the line is filled into.
+    /// Set of the bank into which the line is filled.
     pub set: u32,
-    /// Way that the line is filled into.
+    /// Way into which the line is filled.
     pub way: u32,
-    /// Requester of the line, for DRAM channels that rank requests: the SM number of the first waiter, plus
-    /// 1.
+    /// Requester of the line, for DRAM channels that rank requests: number of the first waiter's SM, plus 1.
     pub requester: u16,
-    /// Bursts requested from memory.
+    /// Bursts of the line requested from memory so far, one bit per burst.
     pub asked: Bursts,
-    /// Bursts that have arrived.
+    /// Bursts of the line that have arrived, one bit per burst.
     pub arrived: Bursts,
-    /// Bursts that the next waiter needs and that have not arrived yet.
+    /// Bursts that the next waiter needs and that have not arrived yet, one bit per burst.
     awaited: Bursts,
     /// Number of waiters that the entry has accepted.
     count: u8,
     /// Number of waiters that have been served.
     served: u8,
-    /// True if a write or an atomic among the served waiters made the line newer than memory.
+    /// True if a served waiter wrote the line, so that the line is newer than memory.
     pub dirty: bool,
 }
 
-/// Number of an entry as a queue element. The payload shape is the width of this number.
+/// Number of an MSHR entry, as an element of a queue. The payload shape is the width of this number in bits.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct MshrSlot(#[payload(name = "entry", width = *shape)] u16);
 
-/// Bursts of a line that a waiter needs. The payload shape is the number of bursts per line.
+/// Bursts of a line that a waiter needs, one bit per burst. The payload shape is the number of bursts per
+/// line.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Needs(#[payload(name = "bursts", width = *shape)] Bursts);
 
-/// Dimensions and widths of an MSHR.
+/// Dimensions and field widths of an MSHR.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct MshrShape {
-    /// Number of entries: at most 64, or a multiple of 64.
+    /// Number of MSHR entries: at most 64, or a multiple of 64.
     pub entries: u32,
-    /// Number of waiters per entry.
+    /// Maximum number of waiters per entry.
     pub merges: u32,
     /// Number of bursts per line.
     pub bursts: u32,
-    /// True if a waiter may need only some bursts of its line.
+    /// True if a waiter may need only some of the bursts of its line.
     pub by_burst: bool,
     /// Width of a line address in bits.
     pub line_bits: u32,
-    /// Number of sets of the bank.
+    /// Number of sets of the L2 bank.
     pub sets: u32,
-    /// Number of ways of the bank, including extra ways for lines outside the sets (bypass buffer or FRC).
+    /// Number of ways of the L2 bank, including extra ways that denote lines outside the sets (bypass buffer
+    /// or FRC).
     pub ways: u32,
     /// Field widths of a waiter.
     pub waiter: WaiterShape,
-    /// Width of the requester of a line in bits; `None` unless DRAM channels rank requests.
+    /// Width in bits of the requester number of a line; `None` if DRAM channels do not rank requests.
     pub requester_bits: Option<u32>,
 }
 
-/// MSHR of one bank.
+/// MSHR (miss status holding registers) of one L2 bank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Mshr {
     path: String,
     shape: MshrShape,
     entries: Vec<MshrEntry>,
-    /// Entries in use, one bit per entry, 64 entries per word.
+    /// Mask of the entries in use: one bit per entry, 64 entries per word.
     used: Box<[u64]>,
-    /// Entries whose line is complete, in the order of completion.
+    /// Queue of the entries whose line is complete for the next waiter, in order of completion.
     ready: Fifo<MshrSlot>,
     waiters: Array<Waiter>,
-    /// Bursts that each waiter needs, if a waiter can need only some bursts of the line.
+    /// Bursts that each waiter needs; `None` if every waiter needs all bursts of its line.
     needs: Option<Box<Array<Needs>>>,
 }
 
 impl Mshr {
-    /// Returns an empty MSHR.
+    /// Returns an MSHR whose entries are all free.
     #[must_use]
     pub fn new(path: &str, shape: MshrShape) -> Self {
         let spec = |name: &str| ArraySpec {
@@ -195,7 +197,7 @@ impl Mshr {
         }
     }
 
-    /// Returns the entry of a line, if the line is in flight.
+    /// Returns the number of the entry for a line; `None` if the line is not in flight.
     #[must_use]
     pub fn find(&self, line: u64) -> Option<u32> {
         for (word, used) in (0..).zip(&*self.used) {
@@ -211,7 +213,7 @@ impl Mshr {
         None
     }
 
-    /// Returns the lowest free entry, if any.
+    /// Returns the lowest free entry; `None` if all entries are in use.
     #[must_use]
     pub fn free(&self) -> Option<u32> {
         let word = self.used.iter().position(|&used| used != u64::MAX)?;
@@ -219,7 +221,7 @@ impl Mshr {
         (entry < self.shape.entries).then_some(entry)
     }
 
-    /// True if the entry can accept another waiter.
+    /// True if entry `entry` can accept another waiter.
     #[must_use]
     pub fn has_room(&self, entry: u32) -> bool {
         u32::from(self.entries[entry as usize].count) < self.shape.merges
@@ -231,13 +233,13 @@ impl Mshr {
         self.used.iter().all(|&used| used == 0)
     }
 
-    /// True if a complete line has waiters to be served.
+    /// True if a line is complete and its next waiter can be served.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         !self.ready.is_empty()
     }
 
-    /// Returns a copy of an entry in use.
+    /// Returns a copy of the entry with number `entry`, which must be in use.
     #[must_use]
     pub fn entry(&self, entry: u32) -> MshrEntry {
         self.entries[entry as usize]
@@ -265,10 +267,10 @@ impl Mshr {
         self.write_waiter(at, (entry, 0), request, bursts);
     }
 
-    /// Merges a request into an entry as a further waiter, which needs the bursts `bursts` of the line.
+    /// Merges a request into an entry as an additional waiter, which needs the bursts `bursts` of the line.
     ///
     /// # Panics
-    /// If the entry has no room.
+    /// If the entry cannot accept another waiter.
     pub fn merge(&mut self, at: &impl AnyEdge, (entry, bursts): (u32, Bursts), request: &Request) {
         assert!(self.has_room(entry), "cycle {}, {}: entry {entry} has no free waiter slot", at.cycle(), self.path);
         let line = &mut self.entries[entry as usize];
@@ -286,7 +288,7 @@ impl Mshr {
         }
     }
 
-    /// Marks a burst of the entry's line as arrived and returns the entry.
+    /// Marks a burst of an entry's line as arrived, and returns the entry.
     ///
     /// # Panics
     /// If the burst was not requested, or has arrived before.
@@ -316,7 +318,8 @@ impl Mshr {
         *line
     }
 
-    /// Returns the next waiter of the line that was complete first, and its entry.
+    /// Returns the next waiter to serve, and its entry. It is the first waiter of the line that was complete
+    /// first.
     #[must_use]
     #[inline]
     pub fn waiter(&self, at: &impl AnyEdge) -> Option<(MshrEntry, &Waiter)> {
@@ -325,8 +328,8 @@ impl Mshr {
         Some((entry, self.waiters.read_cell(at, u32::from(slot), u32::from(entry.served))))
     }
 
-    /// Removes the waiter that [`Self::waiter`] returned, which was served; `wrote` is true if it wrote the
-    /// line. If it was the last waiter, frees the entry and returns it.
+    /// Removes the waiter that [`Self::waiter`] returned, after it was served; `wrote` is true if it wrote
+    /// the line. If it was the last waiter of its entry, frees the entry and returns it.
     pub fn pop_waiter(&mut self, at: &impl AnyEdge, wrote: bool) -> Option<MshrEntry> {
         let MshrSlot(slot) = *self.ready.front()?;
         let entry = &mut self.entries[usize::from(slot)];
@@ -351,13 +354,13 @@ impl Mshr {
         self.used[(entry / WORD) as usize] >> (entry % WORD) & 1 != 0
     }
 
-    /// Starts to keep digests of the memories.
+    /// Starts to maintain digests (hashes) of the MSHR's memories.
     pub fn record(&mut self) {
         self.waiters.record();
         self.needs.iter_mut().for_each(|needs| needs.record());
     }
 
-    /// Adds the registers, memories and logic to the hardware description.
+    /// Adds the registers, memories and logic of the MSHR to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { path: _, shape, entries, used, ready, waiters, needs } = self;
         match **used {
@@ -370,8 +373,8 @@ impl Mshr {
         if let Some(needs) = needs {
             to.array("needs", &**needs);
         }
-        // In one cycle, an arriving burst and a lookup each search for a line, and a waiter of a complete
-        // line is served.
+        // Uses in one cycle: an arriving burst and a lookup each search for a line, and a waiter of a
+        // complete line is served.
         to.logic("line_match", Logic::Comparator { width: shape.line_bits, count: 2 * shape.entries });
         let place = bits_for(shape.sets) + bits_for(shape.ways);
         to.table_ports(2, shape.entries, place + shape.bursts + 2 * bits_for(shape.merges + 1));
@@ -400,10 +403,10 @@ impl MshrEntry {
     }
 }
 
-/// Number of entries per word of `used`.
+/// Number of entries per 64-bit word of `used`.
 const WORD: u32 = u64::BITS;
 
-/// Returns the number of bits needed to distinguish `values` values, at least one.
+/// Returns the number of bits needed to distinguish `values` values, which is at least 1.
 pub(super) fn bits_for(values: u32) -> u32 {
     (u32::BITS - values.saturating_sub(1).leading_zeros()).max(1)
 }

@@ -32,27 +32,29 @@ use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, sectors_of};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Payload};
 use crate::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
 
-/// Number of ticket bits that hold the position of an L2 line in its L1 line; the higher bits hold the row.
+/// Number of bits of a ticket that hold the position of an L2 line in its L1 line; the higher bits hold the
+/// row number.
 const PART_BITS: u32 = 2;
 
-/// Row for one split request for an L1 line.
+/// Row (table entry) for one request for an L1 line that is split into L2 lines.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Row {
-    /// Reply to the L1, filled in as answers are gathered.
+    /// Reply to the L1, completed as the answers for its L2 lines arrive.
     reply: Reply,
-    /// L2 lines without an answer, one bit per position in the L1 line.
+    /// L2 lines without an answer so far, one bit per position in the L1 line.
     left: u8,
 }
 
-/// Request at the input port; some of its L2 lines may already have entered.
+/// Split request at the input port of which some L2 lines may already have entered the lookup pipeline.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Entering {
     row: u32,
-    /// L2 lines that have not entered, one bit per position in the L1 line.
+    /// L2 lines that have not entered the lookup pipeline, one bit per position in the L1 line.
     left: u8,
 }
 
-/// Splitter and gatherer of one bank, with one row per L1 line in progress.
+/// Splits requests for L1 lines and merges the replies, for one bank. Has one row per split request in
+/// progress.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Split {
     packets: PacketShape,
@@ -61,15 +63,15 @@ pub(super) struct Split {
     rows: Box<[Row]>,
     /// Rows in use, one bit per row.
     used: u64,
-    /// Rows whose L2 lines are all answered, one bit per row.
+    /// Rows whose reply is complete, because all L2 lines are answered; one bit per row.
     done: u64,
     turn: RoundRobin,
     entering: Option<Entering>,
 }
 
 impl Split {
-    /// Returns an idle splitter with `rows` rows, at most 64; `None` if lines of the bank are as long as L1
-    /// lines.
+    /// Returns an idle splitter with `rows` rows, at most 64. Returns `None` if lines of the bank are as long
+    /// as L1 lines.
     pub fn new(rows: u32, place: &BankPlace) -> Option<Self> {
         let parts_log2 = place.parts_log2();
         (parts_log2 > 0).then(|| Self {
@@ -89,17 +91,18 @@ impl Split {
         self.used == 0
     }
 
-    /// True if the request at the port can enter, or can continue to enter.
+    /// True if the request at the input port can enter, or can continue to enter, the lookup pipeline.
     pub fn has_room(&self) -> bool {
         self.entering.is_some() || self.free() < self.rows.len() as u32
     }
 
-    /// True if a complete reply waits to be sent.
+    /// True if a complete reply waits to be sent to its L1.
     pub fn has_done(&self) -> bool {
         self.done != 0
     }
 
-    /// Forms the request for the next L2 line of the request at the port. Returns true for the last L2 line.
+    /// Forms the request for the next L2 line of the request at the input port. Returns true if it is the
+    /// last L2 line.
     #[inline(never)]
     pub fn next(&mut self, request: &Request, part: &mut Request) -> bool {
         let Entering { row, left } = self.entering.unwrap_or_else(|| self.begin(request));
@@ -110,7 +113,7 @@ impl Split {
         left == 0
     }
 
-    /// Allocates a row for a request.
+    /// Allocates a row for a request that is to be split.
     fn begin(&mut self, request: &Request) -> Entering {
         let row = self.free();
         let left = self.touched_lines(request);
@@ -118,7 +121,7 @@ impl Split {
         self.used |= 1 << row;
         let &Request { kind, id, line, sm, ticket, sectors, .. } = request;
         let kind = if kind.is_acknowledged() { ReplyKind::Ack } else { ReplyKind::Data };
-        // An atomic returns all sectors of the L2 lines that it touches.
+        // An atomic returns all sectors of each L2 line that it touches.
         let sectors = if request.kind == RequestKind::Read { sectors } else { self.sectors_of_parts(left) };
         let reply = Reply { kind, id, line, sm, ticket, sectors, ..Reply::default() };
         self.rows[row as usize] = Row { reply, left };
@@ -138,7 +141,7 @@ impl Split {
         self.line_bytes / SECTOR_BYTES
     }
 
-    /// Returns the L2 lines that a request reads or writes, one bit per position in the L1 line.
+    /// Returns a mask of the L2 lines that a request reads or writes, one bit per position in the L1 line.
     fn touched_lines(&self, request: &Request) -> u8 {
         let is_touched = |part: u32| match request.kind {
             RequestKind::Read => self.cut_sectors(request.sectors, part) != 0,
@@ -161,7 +164,8 @@ impl Split {
         byte_mask >> (part * self.line_bytes) & ((1 << self.line_bytes) - 1)
     }
 
-    /// Forms the request for one L2 line; its ticket holds row and position.
+    /// Forms the request for one L2 line. Its ticket holds the row number and the position of the L2 line in
+    /// the L1 line.
     fn cut(&self, request: &Request, row: u32, number: u32, part: &mut Request) {
         let bytes = self.line_bytes as usize;
         let first = number as usize * bytes;
@@ -184,13 +188,13 @@ impl Split {
         part.data[..bytes].copy_from_slice(&data[first..first + bytes]);
         if kind.is_atomic() && atomic.f == AtomicFn::CompareSwap {
             // The compare operand of a compare-and-swap lies in the opposite half of the L1 line's data. It
-            // is copied to the bytes behind the data of the L2 line.
+            // is copied to the bytes that follow the data of the L2 line.
             let other = first ^ (self.packets.line_bytes as usize / 2);
             part.data[bytes..2 * bytes].copy_from_slice(&data[other..other + bytes]);
         }
     }
 
-    /// Adds the answer for one L2 line to the reply of its row.
+    /// Adds the answer for one L2 line to the reply in its row.
     pub fn gather(&mut self, answer: &Reply) {
         let row = (answer.ticket >> PART_BITS) as usize;
         let number = answer.ticket as usize & ((1 << PART_BITS) - 1);
@@ -199,7 +203,7 @@ impl Split {
         debug_assert!(*left >> number & 1 != 0, "each L2 line is answered once");
         if reply.kind == ReplyKind::Data {
             let bytes = self.line_bytes as usize;
-            // An atomic can return fewer sectors of the L2 line than the line has.
+            // The answer to an atomic can contain fewer sectors than the L2 line has.
             reply.sectors &= !(sectors_of(self.line_bytes) << first) | answer.sectors << first;
             reply.data[number * bytes..][..bytes].copy_from_slice(&answer.data[..bytes]);
         }
@@ -208,12 +212,12 @@ impl Split {
         self.done |= u64::from(*left == 0) << row;
     }
 
-    /// Returns the next complete reply in round-robin order, if there is one.
+    /// Returns the next complete reply in round-robin order; `None` if no reply is complete.
     pub fn whole(&self) -> Option<&Reply> {
         self.turn.pick(self.done).map(|row| &self.rows[row as usize].reply)
     }
 
-    /// Frees the row of the reply that [`Self::whole`] returned.
+    /// Frees the row of the reply that [`Self::whole`] returned, after it was sent.
     pub fn on_reply_sent(&mut self) {
         if let Some(row) = self.turn.grant(self.done) {
             self.done &= !(1 << row);
@@ -221,7 +225,7 @@ impl Split {
         }
     }
 
-    /// Adds the registers to the hardware description.
+    /// Adds the registers of the splitter to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { packets, line_bytes: _, parts_log2: _, rows, used, done, turn, entering } = self;
         let (count, parts) = (rows.len() as u32, self.parts());
@@ -275,7 +279,7 @@ mod tests {
         }
     }
 
-    /// Returns the requests for all L2 lines of a request.
+    /// Returns the requests for all L2 lines into which a request is split.
     fn enter(split: &mut Split, request: &Request) -> Vec<Request> {
         let mut parts = Vec::new();
         loop {
@@ -338,7 +342,8 @@ mod tests {
         let mut split = split(128, 32, 1);
         let parts = enter(&mut split, &swap);
         assert_eq!((parts.len(), parts[0].line, parts[0].byte_mask), (1, 23, 0xf << 4));
-        // The L2 line holds byte 100 of the L1 line, followed by byte 36, which lies 64 bytes below.
+        // The compared value for byte 100 of the L1 line is byte 36, in the other half of the data (64 bytes
+        // below). It follows the L2 line's 32 bytes.
         assert_eq!((parts[0].data[4], parts[0].data[32 + 4]), (100, 36));
         split.gather(&answer(&parts[0], 8));
         assert_eq!(split.whole().map(|reply| reply.sectors), Some(0b1000));

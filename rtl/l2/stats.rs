@@ -28,10 +28,10 @@ pub enum Stall {
     AtomicBuffer,
 }
 
-/// Number of stall reasons.
+/// Number of reasons for which a request can stall.
 const STALLS: usize = Stall::ALL.len();
 
-/// Optional features of a bank, which determine the optional counters in its statistics.
+/// Optional features of an L2 bank, which determine the optional counters in its statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct L2Features {
     /// True if the bank has a bypass policy.
@@ -40,7 +40,7 @@ pub struct L2Features {
     pub transient: bool,
     /// True if the bank has a Fetch and Replacement Cache.
     pub frc: bool,
-    /// True if the bank has a buffer of the line that the last atomic accessed.
+    /// True if the bank has an atomic buffer, which holds the line of the last atomic.
     pub atomic_buffer: bool,
     /// True if the bank fetches single sectors instead of whole lines.
     pub sectors: bool,
@@ -56,8 +56,8 @@ impl L2Features {
     }
 }
 
-/// Components of the miss delay, by the resource for which misses waited. The rest of the delay is time in
-/// the queue of the DRAM channel.
+/// Components of the miss delay: cycles that misses waited for a way, and for an eviction. The rest of the
+/// delay is time in the queue of the DRAM channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
 pub struct Delays {
     /// Cycles until a way or an FRC entry was free for the line, summed over all misses.
@@ -91,7 +91,7 @@ pub struct BufferStats {
     pub flushes: u64,
 }
 
-/// Memory traffic of a bank that fetches sectors.
+/// Counters of the memory traffic of an L2 bank that fetches sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
 pub struct SectorStats {
     /// Misses of any kind whose line had a way, present or in flight, but not all requested sectors.
@@ -104,8 +104,8 @@ pub struct SectorStats {
     pub written_bytes: u64,
 }
 
-/// Counters of one bank. `accesses`, `hits` and `misses` count reads, as in all statistics; writes and
-/// atomics have counters of their own.
+/// Counters of one L2 bank. As in all statistics, `accesses`, `hits` and `misses` count reads; writes and
+/// atomics have separate counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
 #[counted(has = L2Features)]
 #[counted(sum(atomics, "Atomics and reductions, whatever they found.", atomic_hits + atomic_pending + atomic_misses))]
@@ -177,7 +177,7 @@ pub(super) enum LookupResult {
 }
 
 impl L2Stats {
-    /// Counts an access by its lookup result, once it is served or deferred.
+    /// Counts an access by its lookup result when the access is served or deferred.
     #[inline(always)]
     pub(super) fn count(&mut self, kind: RequestKind, found: LookupResult) {
         *match (kind, found) {
@@ -219,7 +219,7 @@ impl L2Stats {
     /// Checks that the counters of an idle bank are consistent: every event is counted exactly once.
     ///
     /// # Errors
-    /// Describes the first sum that does not hold.
+    /// Describes the first inconsistency.
     pub fn check_conservation(&self) -> Result<(), String> {
         let equal = |what: &str, left: u64, right: u64| {
             if left == right { Ok(()) } else { Err(format!("{what}: {left} against {right}")) }
@@ -235,7 +235,8 @@ impl L2Stats {
             self.atomic_buffer.flushes + held,
         )?;
         let buffered = self.atomic_buffer.hits + self.atomic_buffer.fills;
-        // Atomics to a line in the FRC are performed there and do not enter the buffer.
+        // Atomics to a line in the Fetch and Replacement Cache (FRC) are performed there and do not use the
+        // atomic buffer.
         equal("atomics in the buffer, at most all atomics", buffered.max(self.atomics()), self.atomics())
     }
 }

@@ -1,7 +1,7 @@
 //! # Configuration of a whole machine
-//! Groups the parameters of a machine by kind of block. Presets in `machines/` state every field with its
-//! source. Designs in `machines/designs/` and the option `--set` change single fields. [`MachineConfig::validate`]
-//! reports all violated rules at once.
+//! Groups the parameters of a machine by kind of hardware block. Presets in `machines/` state every field
+//! with its source. Designs in `machines/designs/` and the option `--set` change single fields.
+//! [`MachineConfig::validate`] reports all violated rules at once.
 
 use isa::MAX_ADDRESS_BITS;
 use serde::{Deserialize, Serialize};
@@ -22,11 +22,12 @@ use crate::sm::SmConfig;
 use crate::throttle::{L1Place, ThrottleConfig};
 use crate::tracker::TrackerConfig;
 
-/// Maximum number of DRAM channels, and of L2 banks: a bit mask of them fits one host word.
+/// Maximum number of DRAM channels, and maximum number of L2 banks: a 64-bit mask has one bit for each of
+/// them.
 const MAX_CHANNELS: u32 = 64;
-/// Maximum number of SMs.
+/// Maximum number of SMs in a machine.
 const MAX_SMS: u32 = 128;
-// With a sharing tracker, the L1s and the L2 banks are inputs of the same crossbar.
+// With a sharing tracker, both the L1s and the L2 banks are inputs of the crossbar that carries replies.
 const _: () = assert!(MAX_SMS + MAX_CHANNELS <= MAX_PORTS);
 
 /// Machine: SMs with L1s, two crossbars, and memory partitions with an L2 bank and a DRAM channel each.
@@ -124,7 +125,7 @@ pub struct LinkConfig {
 }
 
 impl MachineConfig {
-    /// Returns all violated rules.
+    /// Returns all rules that the configuration violates.
     #[must_use]
     pub fn validate(&self) -> Vec<Violation> {
         let mut rules = Rules::default();
@@ -209,8 +210,8 @@ impl MachineConfig {
         rules.into_violations()
     }
 
-    /// True if SM dueling chooses the organization of the L1Ds: leader SMs sample each candidate. A machine
-    /// with one SM has no dueling.
+    /// True if SM dueling selects the organization of the L1Ds at run time, from samples that leader SMs take
+    /// with each candidate. A machine with one SM has no dueling.
     #[must_use]
     pub fn has_duel(&self) -> bool {
         self.l1.organisation == Organisation::Decoupled && self.l1.dueling.leaders != Leaders::None && self.num_sms > 1
@@ -228,7 +229,8 @@ impl MachineConfig {
         );
     }
 
-    /// Checks that a throttle which counts lost lines is not combined with a prefetcher or a victim cache.
+    /// Checks that a throttle that counts the lines lost by each warp is not combined with a prefetcher or a
+    /// victim cache.
     fn validate_losses(&self, rules: &mut Rules) {
         let place = L1Place { path: "", sets: 1, ways: 1, line_bits: 25, warps: 1 };
         rules.expect(
@@ -277,15 +279,16 @@ impl MachineConfig {
         rules.expect(!l1.replacement.learns(), "scheme", "not off", &legal, why);
     }
 
-    /// Returns the routers of each network and their connections; `None` for crossbars.
+    /// Returns the routers of each network and their connections; `None` if the networks are crossbars.
     #[must_use]
     pub fn topology(&self) -> Option<Topology> {
         let (sms, partitions) = (self.num_sms.clamp(1, MAX_SMS), self.num_partitions.clamp(1, MAX_CHANNELS));
         Topology::new(&self.noc, sms, partitions)
     }
 
-    /// Returns two numbers of extra domains of the wake wheels: for SMs, and for routers. Extra domains hold
-    /// the blocks that do not fit the first domain of their clock.
+    /// Returns the numbers of extra clock domains for SMs and for routers. A domain of the timing wheels can
+    /// hold only 128 hardware blocks; extra domains hold the blocks for which the first domain of their clock
+    /// has no room.
     fn more_domains(&self) -> [usize; 2] {
         let more = |blocks: usize, kinds: usize| {
             let all = blocks.div_ceil(MAX_PER_KIND).max((blocks * kinds).div_ceil(2 * MAX_PER_KIND));
@@ -309,7 +312,7 @@ impl MachineConfig {
         );
     }
 
-    /// Returns the clocks with their common tick; `None` if they have none.
+    /// Returns the clocks with their common tick; `None` if the frequencies have no usable common tick.
     #[must_use]
     pub fn clocks(&self) -> Option<Clocks> {
         let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = self.clock;
@@ -318,8 +321,8 @@ impl MachineConfig {
         Clocks::new(&[core_khz, xbar_khz, l2_khz, dram_khz].into_iter().chain(more).collect::<Vec<_>>()).ok()
     }
 
-    /// Checks the shared-memory carve-outs, which kernels take from the L1, against the fields that determine
-    /// the size of a way.
+    /// Checks that each shared-memory carve-out (part of the L1 that a kernel uses as shared memory) is a
+    /// whole number of L1 ways.
     fn validate_carve_outs(&self, rules: &mut Rules) {
         let (shared, l1) = (&self.sm.shared, &self.l1);
         let Some(&most) = shared.carve_outs.last() else { return };
@@ -335,7 +338,8 @@ impl MachineConfig {
             format!("ascending multiples of a way's {of_a_way} bytes below the L1's {all}, the last at least {bytes}");
         let given = format!("{:?}", shared.carve_outs);
         let mut sides = vec![Side::new("sm.shared.carve_outs", &given, legal)];
-        // Changing `l1.ways`, `l1.sets` or `sm.shared.bytes` alone can make the carve-outs legal.
+        // Changing only `l1.ways`, `l1.sets` or `sm.shared.bytes` can also make the carve-outs legal, so
+        // these fields are suggested.
         let with = format!("with sm.shared.carve_outs = {given}");
         if are_legal {
             if let Some(least) = (1..=L1_MAX_WAYS).find(|&ways| are_ways(l1.sets, ways)) {
@@ -354,15 +358,15 @@ impl MachineConfig {
         rules.expect_relation(are_legal && are_ways(l1.sets, l1.ways), sides, why);
     }
 
-    /// Returns the number of ways left to the L1 for a kernel that uses `shared` bytes of shared memory per
-    /// SM.
+    /// Returns the number of L1 ways that remain for caching, if a kernel uses `shared` bytes of shared
+    /// memory per SM.
     #[must_use]
     pub fn l1_ways(&self, shared: u64) -> u32 {
         self.l1.ways - self.sm.shared.carve_out(shared) / (self.l1.sets * self.l1.line_bytes)
     }
 
-    /// Returns the interleaving among the partitions, for units (L1 or L2 lines, or bursts) of `unit_bytes`
-    /// bytes.
+    /// Returns the interleaving of memory among the partitions, in units (L1 lines, L2 lines or bursts) of
+    /// `unit_bytes` bytes.
     #[must_use]
     pub fn interleave(&self, unit_bytes: u32) -> Interleave {
         let hash = match self.partition_index {
@@ -373,7 +377,7 @@ impl MachineConfig {
         Interleave { sharers: self.partitions_per_channel, hash, ..plain }
     }
 
-    /// Returns the width of an L1 line address in bits.
+    /// Returns the width in bits of the address of an L1 line.
     #[must_use]
     pub fn line_bits(&self) -> u32 {
         self.addr_bits - self.l1.line_bytes.ilog2()
@@ -387,7 +391,7 @@ impl MachineConfig {
         (runs * run_bytes / u64::from(self.dram.burst_bytes())).next_power_of_two().ilog2()
     }
 
-    /// Returns the widths of the messages between L2 banks and DRAM channels.
+    /// Returns the field widths of the messages between L2 banks and DRAM channels.
     #[must_use]
     pub fn bursts(&self) -> DramShape {
         DramShape {
@@ -397,14 +401,14 @@ impl MachineConfig {
         }
     }
 
-    /// Returns the number of DRAM channels of all partitions.
+    /// Returns the number of DRAM channels of the whole machine.
     #[must_use]
     pub fn num_channels(&self) -> u32 {
         self.num_partitions * self.channels_per_partition / self.partitions_per_channel
     }
 
-    /// Returns the interleaving among all channels, for units of `unit_bytes` bytes; the channels of a
-    /// partition have consecutive numbers.
+    /// Returns the interleaving of memory among all DRAM channels, in units of `unit_bytes` bytes. The
+    /// channels of a partition have consecutive numbers.
     #[must_use]
     pub fn channels(&self, unit_bytes: u32) -> Channels {
         let rounds = |count| Interleave::new(count, self.interleave_bytes, unit_bytes);
@@ -415,7 +419,7 @@ impl MachineConfig {
         }
     }
 
-    /// Returns the hierarchical path of a channel, given its number among all channels.
+    /// Returns the hierarchical path of a DRAM channel, given its number among all channels of the machine.
     #[must_use]
     pub fn channel_path(&self, channel: u32) -> String {
         match self.channels_per_partition {
@@ -425,7 +429,7 @@ impl MachineConfig {
         }
     }
 
-    /// Returns the capacity of all channels together in bytes.
+    /// Returns the total capacity of all DRAM channels in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.dram.bursts() * u64::from(self.dram.burst_bytes()) * u64::from(self.num_channels())

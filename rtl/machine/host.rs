@@ -1,6 +1,6 @@
 //! # Host interface of a machine
-//! Functions of the host between launches: map and write memory, start a kernel, read memory back, and test
-//! whether the machine is idle. None of them takes simulated time.
+//! Defines the functions that the simulator (host code) calls between launches: to map and write memory,
+//! start a kernel, read memory back, and test whether the machine is idle. None of them takes simulated time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -22,39 +22,39 @@ use crate::noc::xbar::OutputStats;
 use crate::sm::{Dispatcher, Fault, FetchWatch, KernelImage, LaunchError, SmCore, occupancy};
 use crate::tracker::{Answer, BankObservation, Forward, Tracker};
 
-/// Errors of host functions.
+/// Errors of the functions that the simulator calls on a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HostError {
-    /// An address range that the machine lacks or that the host has not mapped.
+    /// An address range that the machine does not have, or that was not mapped.
     #[error("{bytes} bytes at {address:#x} are not mapped: {reason}")]
     Memory {
-        /// Address of the first byte.
+        /// Address of the first byte of the range.
         address: u64,
-        /// Length in bytes.
+        /// Length of the range in bytes.
         bytes: u64,
-        /// Error reported by the memory.
+        /// Error that the DRAM channel reported.
         reason: String,
     },
 }
 
-/// Error: the machine still has operations in flight.
+/// Error: the machine still has operations in flight, so that the kernel cannot be ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the machine is not idle")]
 pub struct NotIdle;
 
-/// Blocks of one network.
+/// All hardware blocks of one network: a crossbar, or several routers.
 #[derive(Clone, Copy)]
 pub struct Network<'a, P: Packet + 'static>(&'a [Box<BlockWithPorts<Node<P>>>]);
 
 impl<P: Packet + 'static> Network<'_, P> {
-    /// Returns the counters of one output of the network.
+    /// Returns the counters of output number `output` of the network.
     #[must_use]
     pub fn stats(&self, output: usize) -> OutputStats {
         let nodes: Vec<OutputStats> = self.0.iter().map(|node| node.stats(output)).collect();
         OutputStats::total(&nodes)
     }
 
-    /// True if the network holds no packet.
+    /// True if no packet is in flight in the network.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.0.iter().all(|node| node.is_idle())
@@ -90,94 +90,96 @@ impl Machine {
             && self.trackers().iter().all(|block| block.is_idle())
     }
 
-    /// Returns the configuration.
+    /// Returns the configuration of the machine.
     #[must_use]
     pub fn config(&self) -> &MachineConfig {
         &self.config
     }
 
-    /// Returns the clocks.
+    /// Returns the clocks of the machine.
     #[must_use]
     pub fn clocks(&self) -> &Clocks {
         &self.clocks
     }
 
-    /// Returns the SM cores.
+    /// Returns all SM cores of the machine.
     #[must_use]
     pub fn cores(&self) -> &[Box<BlockWithPorts<SmCore>>] {
         self.net.all(self.kinds.cores)
     }
 
-    /// Returns the load-store units with their L1 caches.
+    /// Returns all load-store units, each with its L1 caches.
     #[must_use]
     pub fn lsus(&self) -> &[Box<BlockWithPorts<Lsu>>] {
         self.net.all(self.kinds.lsus)
     }
 
-    /// Returns the L2 banks.
+    /// Returns all L2 banks of the machine.
     #[must_use]
     pub fn banks(&self) -> &[Box<BlockWithPorts<L2Bank>>] {
         self.net.all(self.kinds.banks)
     }
 
-    /// Returns the DRAM channels.
+    /// Returns all DRAM channels of the machine.
     #[must_use]
     pub fn drams(&self) -> &[Box<BlockWithPorts<DramChannel>>] {
         self.net.all(self.kinds.drams)
     }
 
-    /// Returns the network of requests.
+    /// Returns the network that carries requests from the SMs to the L2 banks.
     #[must_use]
     pub fn request_network(&self) -> Network<'_, Request> {
         Network(self.net.all(self.kinds.requests))
     }
 
-    /// Returns the network of replies.
+    /// Returns the network that carries replies from the L2 banks to the SMs.
     #[must_use]
     pub fn reply_network(&self) -> Network<'_, Reply> {
         Network(self.net.all(self.kinds.replies))
     }
 
-    /// Returns the networks of recalls and of their acknowledgments, if the L2 keeps the L1s coherent.
+    /// Returns the network of recalls and that of their acknowledgments; `None` if the L2 does not keep the
+    /// L1s coherent.
     #[must_use]
     pub fn recall_networks(&self) -> Option<(Network<'_, Invalidate>, Network<'_, InvalidateAck>)> {
         let recalls = self.kinds.recalls?;
         Some((Network(self.net.all(recalls.wishes)), Network(self.net.all(recalls.answers))))
     }
 
-    /// Returns the banks of the sharing tracker, if there is one.
+    /// Returns the banks of the sharing tracker; none if the machine has no sharing tracker.
     #[must_use]
     pub fn trackers(&self) -> &[Box<BlockWithPorts<Tracker>>] {
         self.kinds.tracking.map_or(&[], |tracking| self.net.all(tracking.trackers))
     }
 
-    /// Returns the networks of forwarded loads and of their answers, if L1s supply lines to each other.
+    /// Returns the network of forwarded loads and that of their answers; `None` if L1s do not supply lines to
+    /// each other.
     #[must_use]
     pub fn forward_networks(&self) -> Option<(Network<'_, Forward>, Network<'_, Answer>)> {
         let tracking = self.kinds.tracking?;
         Some((Network(self.net.all(tracking.forwards)), Network(self.net.all(tracking.answers))))
     }
 
-    /// Returns the number of changes to values in memory so far: stores performed, atomics that changed a
-    /// value, and CTAs that ended.
+    /// Returns a number that grows with the progress of a kernel. It counts the stores performed, the atomics
+    /// that changed a value, and the CTAs that ended.
     #[must_use]
     pub fn changes(&self) -> u64 {
         let banks = self.banks().iter().map(|bank| bank.stats().changes).sum::<u64>();
         let cores = self.cores().iter().map(|core| core.counters().shared_changes).sum::<u64>();
-        // Store hits in the L1 are stores to local memory. Stores to global memory are counted at the L2,
-        // even if they update an L1 copy.
+        // The store hits of an L1 are stores to local memory. Stores to global memory are counted at the L2,
+        // even if they update a copy in an L1.
         let local = self.lsus().iter().map(|lsu| lsu.stats().store_hits).sum::<u64>();
         banks + cores + local + self.dispatchers().iter().map(|block| block.progress().0).sum::<u64>()
     }
 
     /// Returns the number of warps per scheduler that the throttle has found best for the kernel with hash
-    /// `key`.
+    /// `key`; `None` if it has found none.
     #[must_use]
     pub fn warp_limit_of(&self, key: u16) -> Option<u8> {
         self.net.all(self.kinds.hub?)[0].0.limit_of(key)
     }
 
-    /// Returns the CTA dispatcher, the first if there are several.
+    /// Returns the CTA dispatcher of the machine, or the first one if there are several.
     #[must_use]
     pub fn dispatcher(&self) -> &BlockWithPorts<Dispatcher> {
         &self.dispatchers()[0]
@@ -187,14 +189,15 @@ impl Machine {
         self.net.all(self.kinds.dispatchers)
     }
 
-    /// Returns the actions of a sharing tracker bank since the previous call, if actions are recorded.
+    /// Returns what the sharing-tracker bank of a partition did since the previous call; `None` if this is
+    /// not recorded.
     pub fn take_seen(&mut self, partition: usize) -> Option<BankObservation> {
         let trackers = self.kinds.tracking?.trackers;
         self.net.all_mut(trackers)[partition].take_seen()
     }
 
-    /// Starts to record the actions of the L1s and the sharing tracker at each edge, and to reject reads of
-    /// lines never written.
+    /// Starts to record what the L1s and the sharing tracker do at each edge, and to panic on reads of L2
+    /// lines that were never written.
     pub fn observe(&mut self) {
         self.lsus_mut().iter_mut().for_each(|block| block.observe());
         self.cores_mut().iter_mut().for_each(|block| block.observe());
@@ -202,30 +205,31 @@ impl Machine {
         self.banks_mut().iter_mut().for_each(|block| block.refuse_unwritten());
     }
 
-    /// Returns the actions of an L1 since the previous call, if actions are recorded.
+    /// Returns what the L1 of an SM did since the previous call; `None` if this is not recorded.
     pub fn take_watch(&mut self, sm: usize) -> Option<Watch> {
         self.lsus_mut()[sm].take_watch()
     }
 
-    /// Returns the actions of an instruction cache since the previous call, if there is one and actions are
-    /// recorded.
+    /// Returns what the instruction cache of an SM did since the previous call; `None` if there is no such
+    /// cache, or if this is not recorded.
     pub fn take_fetches(&mut self, sm: usize) -> Option<FetchWatch> {
         self.cores_mut()[sm].take_fetches()
     }
 
-    /// Charges the cycles that sleeping blocks have not counted yet to the statistics; `tick` is the tick of
-    /// the last edge.
+    /// Adds the cycles that hardware blocks have slept to their statistics, up to `tick`, the tick of the
+    /// last edge.
     pub fn settle(&mut self, tick: u64) {
         self.net.settle(tick);
     }
 
-    /// Charges the cycles that sleeping blocks have not counted yet, as [`Self::settle`] does, but not those
-    /// of the cores. The machine can continue to run afterward.
+    /// Adds the cycles that hardware blocks have slept to their statistics, as [`Self::settle`] does, except
+    /// for the cores. The machine can continue to run afterward.
     pub fn settle_memory(&mut self, tick: u64) {
         self.net.settle_others(self.kinds.cores, tick);
     }
 
-    /// Replaces all of memory by the memory of a trace, in which each word encodes its address.
+    /// Replaces the contents of all memory by those for the replay of a trace, in which the value of each
+    /// word depends on its address.
     pub fn record_memory(&mut self) {
         let burst_bits = self.config.burst_bits();
         let channels = self.config.channels(self.config.dram.burst_bytes());
@@ -235,11 +239,12 @@ impl Machine {
         }
     }
 
-    /// Maps a range of memory, filled with zeros and rounded outward to whole interleaved runs of
-    /// `interleave_bytes`. With a prefetcher, whole pages are mapped, because it may read the rest of a page.
+    /// Maps a range of memory, which is filled with zeros. The range is extended at both ends to whole
+    /// interleaved runs of `interleave_bytes`. With a prefetcher, it is also extended to whole pages, because
+    /// the prefetcher may read the rest of a page.
     ///
     /// # Errors
-    /// If the range exceeds the channels.
+    /// If the range exceeds the capacity of the DRAM channels.
     pub fn map(&mut self, address: u64, bytes: u64) -> Result<(), HostError> {
         let last = address + bytes.max(1) - 1;
         let l1 = &self.config.l1;
@@ -257,8 +262,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Writes memory as a host copy does. Every cached copy is updated here, or was invalidated at the end of
-    /// the last kernel.
+    /// Writes bytes to memory, as a memory copy from the host does. Copies in the L2 are updated here; copies
+    /// in L1s were invalidated at the end of the last kernel.
     ///
     /// # Errors
     /// If the range is not mapped.
@@ -268,7 +273,8 @@ impl Machine {
         for (line, offset, range) in cut(address, bytes.len(), line_bytes) {
             let piece = &bytes[range];
             let partition = channels.partitions.partition(line) as usize;
-            // Bytes that are not valid in the bank stay so: they are written to DRAM below.
+            // Bytes of the line that the L2 bank does not have remain absent there; they are written to DRAM
+            // below.
             if let Some((&(mut data), _)) = self.banks()[partition].peek(line) {
                 data[offset..offset + piece.len()].copy_from_slice(piece);
                 self.banks_mut()[partition].poke(line, &data);
@@ -285,7 +291,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Reads memory as the host sees it: the newest copy, from the L2 or from DRAM.
+    /// Reads bytes from memory, as a memory copy to the host does: the newest copy, from the L2 or from DRAM.
     ///
     /// # Errors
     /// If the range is not mapped.
@@ -322,7 +328,8 @@ impl Machine {
     }
 
     /// Loads a kernel into every core and the dispatcher. The caller must then wake the dispatcher and, with
-    /// a throttle, the cores. Throttle periods start with the kernel, even if a core has no warps.
+    /// a throttle, the cores. The throttle's monitoring periods start with the kernel, even if a core has no
+    /// warps.
     ///
     /// # Errors
     /// If not even one CTA fits into an SM.
@@ -330,7 +337,8 @@ impl Machine {
         self.load_on(0, image)
     }
 
-    /// Loads a kernel into one of the dispatchers, and into the cores that it launches on.
+    /// Loads a kernel into the dispatcher with number `dispatcher`, and into the cores to which it launches
+    /// CTAs.
     ///
     /// # Errors
     /// If not even one CTA fits into an SM.
@@ -356,14 +364,16 @@ impl Machine {
         Ok(())
     }
 
-    /// Returns the SMs that a dispatcher launches on: consecutive SMs, the same number for each dispatcher.
+    /// Returns the numbers of the SMs to which a dispatcher launches CTAs. These SMs are consecutive, and
+    /// each dispatcher has the same number of them.
     fn sms_of(&self, dispatcher: usize) -> Range<usize> {
         let each = self.cores().len() / self.dispatchers().len();
         dispatcher * each..(dispatcher + 1) * each
     }
 
-    /// Attaches a running kernel to a machine restored from a saved state, which does not contain the kernel.
-    /// For a trace, skips the CTAs that have ended, and reads the resident ones again.
+    /// Attaches the running kernel to a machine that was restored from a saved state, because the saved state
+    /// does not contain the kernel. During the replay of a trace, skips the CTAs that have ended, and reads
+    /// those that are resident again.
     pub fn attach_kernel(&mut self, image: &Arc<KernelImage>) {
         for core in self.cores_mut() {
             core.attach_kernel(Arc::clone(image));
@@ -382,7 +392,7 @@ impl Machine {
         }
     }
 
-    /// True if the kernel has finished: all CTAs have ended and every store is acknowledged.
+    /// True if the kernel has finished: all CTAs have ended, and every store has been acknowledged.
     #[must_use]
     pub fn is_kernel_done(&self) -> bool {
         self.dispatchers().iter().all(|block| block.is_done())
@@ -390,15 +400,15 @@ impl Machine {
             && self.lsus().iter().all(|block| block.is_idle())
     }
 
-    /// True if nothing is in flight, including writebacks.
+    /// True if nothing is in flight in the machine, including writebacks.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.net.is_idle()
     }
 
     /// Ends a kernel, whose last core cycle is `cycle`. The L1s invalidate all lines, because stores of other
-    /// SMs have not updated them. The atomic buffers are emptied, and every warp of the next kernel may
-    /// issue.
+    /// SMs have not updated them. The atomic buffers of the L2 are written back, and throttling is lifted for
+    /// the next kernel.
     ///
     /// # Errors
     /// If the kernel is still running.
@@ -416,7 +426,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Restricts each L1D to cache only the given lines from now on: one sorted list per SM.
+    /// Restricts each L1D to caching only the given lines from now on; `lines` contains one sorted list per
+    /// SM.
     ///
     /// # Panics
     /// If the number of lists differs from the number of SMs.
@@ -427,24 +438,25 @@ impl Machine {
         }
     }
 
-    /// True if the host must check the progress of the kernel, because the last CTA has ended or a core has
-    /// stopped at a fault.
+    /// True if a hardware block requests attention from the simulator, because the last CTA has ended or a
+    /// core has stopped at a fault.
     #[must_use]
     #[inline]
     pub fn is_called(&self) -> bool {
         self.net.is_called()
     }
 
-    /// Returns the first fault of any core; of several faults at one edge, that of the SM with the lowest
-    /// number.
+    /// Returns the first fault of any core, if there is one. Among several faults at the same edge, returns
+    /// that of the SM with the lowest number.
     #[must_use]
     pub fn fault(&self) -> Option<&Fault> {
         self.cores()[self.net.caller(self.kinds.cores)?].fault()
     }
 }
 
-/// Cuts a range of bytes at multiples of `size`, the size of a line or burst. Yields for each piece the
-/// number of its line or burst, the offset in it, and the position of the piece in the range.
+/// Cuts a range of bytes into pieces at multiples of `size`, the size of a line or burst. Yields three values
+/// for each piece: the number of its line or burst, its offset in the line or burst, and its position in the
+/// range.
 fn cut(start: u64, bytes: usize, size: usize) -> impl Iterator<Item = (u64, usize, Range<usize>)> {
     let mut at = 0;
     std::iter::from_fn(move || {

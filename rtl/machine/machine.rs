@@ -1,6 +1,6 @@
 //! # The machine
-//! Holds a netlist with its configuration, and answers the queries of the simulator, of reports and of
-//! observers.
+//! Combines the netlist of a machine (its hardware blocks and links) with its configuration. Answers the
+//! queries of the simulator, of reports and of observers.
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -14,7 +14,7 @@ use crate::l1::access::{WarpAccess, WarpReply};
 use crate::noc::packet::Request;
 use crate::sm::{CtaLaunch, Dispatcher, DispatcherPorts};
 
-/// Machine: all blocks and links, and the configuration.
+/// Simulated GPU: all hardware blocks, the links between them, and the configuration.
 #[derive(Deserialize)]
 #[serde(try_from = "SavedMachine<State<Wires, Vec<Roles>>>")]
 pub struct Machine {
@@ -24,7 +24,7 @@ pub struct Machine {
     pub(super) kinds: Kinds,
 }
 
-/// Saved state of a machine.
+/// Saved state of a machine: its configuration, and the state of its hardware blocks and links.
 #[derive(Serialize, Deserialize)]
 struct SavedMachine<S> {
     #[serde(with = "crate::config::text")]
@@ -51,10 +51,10 @@ impl TryFrom<SavedMachine<State<Wires, Vec<Roles>>>> for Machine {
 }
 
 impl Machine {
-    /// Builds a machine.
+    /// Builds a machine for the configuration.
     ///
     /// # Panics
-    /// If the configuration violates a rule: validate it first.
+    /// If the configuration violates a rule, so it must be validated before.
     #[must_use]
     pub fn new(config: &MachineConfig) -> Self {
         let broken = config.validate();
@@ -64,85 +64,87 @@ impl Machine {
         Self { config: config.clone(), clocks, net, kinds }
     }
 
-    /// Wakes the blocks that start a kernel: the dispatchers and all cores. The throttle periods of a core
-    /// start with the kernel, even if the core has no warps.
+    /// Wakes the hardware blocks that start a kernel: the dispatchers and all cores. The throttle's
+    /// monitoring periods in a core start with the kernel, even if the core has no warps.
     pub fn rouse(&self, sim: &mut Simulator) {
         (0..self.dispatchers().len()).for_each(|i| sim.wake(self.net.id(self.kinds.dispatchers, i)));
         (0..self.cores().len()).for_each(|sm| sim.wake(self.net.id(self.kinds.cores, sm)));
     }
 
-    /// Returns the SMs whose LSUs were evaluated at the last tick, one bit per SM.
+    /// Returns a bit mask of the SMs whose load-store units were evaluated at the last tick.
     #[must_use]
     pub fn evaluated_lsus(&self, sim: &Simulator) -> u128 {
         let was_due = |id: BlockId| sim.evaluated_blocks(id.domain.into()) >> id.slot & 1;
         (0..self.lsus().len()).fold(0, |all, sm| all | was_due(self.net.id(self.kinds.lsus, sm)) << sm)
     }
 
-    /// Returns the kinds of blocks of the machine and the links between them.
+    /// Returns a summary of the machine: the kinds of hardware blocks, and the links between them.
     #[must_use]
     pub fn outline(&self) -> Outline {
         self.net.outline()
     }
 
-    /// Starts to maintain digests of all memories and links.
+    /// Starts to maintain digests (hashes) of all memories and links.
     pub fn record(&mut self) {
         self.net.record();
     }
 
-    /// Returns the digest of every beat that crossed any link since [`Self::record`].
+    /// Returns the digest of every beat that was sent or received on any link since [`Self::record`].
     #[must_use]
     pub fn beat_digest(&self) -> u64 {
         self.net.beat_digest()
     }
 
-    /// Returns the CTA launches that are in flight from the dispatchers to the SMs.
+    /// Returns the CTA launches that are in flight from the dispatchers to the SM cores.
     pub(super) fn launches_in_flight(&self) -> impl Iterator<Item = &CtaLaunch> {
         let launches = &self.net.links().launches;
         self.net.ports(self.kinds.cores).flat_map(|ports| launches.at(&ports.launch).beats())
     }
 
-    /// Returns the warp instructions that load-store units accepted at a tick, with their SMs. For observers
-    /// outside the model.
+    /// Returns the warp instructions that load-store units accepted at tick `tick`, each with the number of
+    /// its SM. For observers outside the model.
     pub fn accepted_accesses(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpAccess)> {
         let (ports, links) = (self.net.ports(self.kinds.lsus), &self.net.links().accesses);
         ports.enumerate().filter_map(move |(sm, ports)| Some((sm, links.at(&ports.core_req).beat_taken_at(tick)?)))
     }
 
-    /// Returns the replies that load-store units sent at a tick, with their SMs. For observers outside the
-    /// model.
+    /// Returns the replies that load-store units sent at tick `tick`, each with the number of its SM. For
+    /// observers outside the model.
     pub fn sent_replies(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpReply)> {
         let (ports, links) = (self.net.ports(self.kinds.cores), &self.net.links().replies_to_warps);
         ports.enumerate().filter_map(move |(sm, ports)| Some((sm, links.at(&ports.wb).beat_sent_at(tick)?)))
     }
 
-    /// Returns the requests that L2 banks accepted at a tick. For observers outside the model.
+    /// Returns the requests that L2 banks accepted at tick `tick`. For observers outside the model.
     pub fn accepted_requests(&self, tick: u64) -> impl Iterator<Item = &Request> {
         let links = &self.net.links().requests;
         self.net.ports(self.kinds.banks).filter_map(move |ports| links.at(&ports.req).beat_taken_at(tick))
     }
 
-    /// Returns the number of CTAs whose completion message was not sent yet. The kernel cannot end while this
-    /// number is above 0.
+    /// Returns the number of CTAs that have not yet sent their completion message to the dispatcher. The
+    /// kernel cannot end while this number is above 0.
     #[must_use]
     pub fn outstanding_ctas(&self) -> u64 {
         let links = self.net.links();
         self.dispatchers().iter().map(|dispatcher| outstanding_ctas(dispatcher, dispatcher.ports(), links)).sum()
     }
 
-    /// True if the netlist can be split into islands (groups of blocks that can run in parallel).
+    /// True if the machine can be split into islands, which are groups of hardware blocks that can be
+    /// simulated in parallel.
     #[must_use]
     pub fn has_islands(&self) -> bool {
         self.net.num_islands().is_some()
     }
 
-    /// Splits the machine into islands, or returns `None` if it cannot be split. The machine has no blocks
-    /// until [`Self::rejoin`].
+    /// Splits the machine into islands, which can be simulated in parallel; returns `None` if it cannot be
+    /// split. The machine contains no hardware blocks until [`Self::rejoin`].
     pub fn separate(&mut self, sim: &mut Simulator) -> Option<MachineIslands> {
         let dispatchers = (self.kinds.dispatchers, self.dispatchers().len());
         Some(MachineIslands { islands: self.net.separate(sim)?, dispatchers })
     }
 
-    /// Reassembles the machine, after synchronization points at which all islands have reached the same tick.
+    /// Reassembles the machine from its islands, after synchronization points at which all islands have
+    /// reached the same tick.
     pub fn rejoin(&mut self, MachineIslands { islands, .. }: MachineIslands, sim: &mut Simulator) {
         self.net.rejoin(islands, sim);
     }
@@ -153,10 +155,11 @@ fn outstanding_ctas(dispatcher: &Dispatcher, ports: &DispatcherPorts, links: &Wi
     all - ended - links.ends.all_at(&ports.done).map(|done| done.len() as u64).sum::<u64>()
 }
 
-/// Machine split into islands, each of which can run on its own thread.
+/// Machine that is split into islands (groups of hardware blocks), each of which can run on a separate
+/// thread.
 pub struct MachineIslands {
     islands: Islands<Wires, Roles>,
-    /// Dispatchers, and their number.
+    /// Kind of the CTA dispatchers, and their number.
     dispatchers: (Family<Dispatcher>, usize),
 }
 
@@ -167,28 +170,28 @@ impl MachineIslands {
         self.islands.count()
     }
 
-    /// Returns the number of synchronization points in a round.
+    /// Returns the number of synchronization points between two periods in which the islands run.
     #[must_use]
     pub fn num_sync_points(&self) -> usize {
         self.islands.num_sync_points()
     }
 
-    /// Runs one island up to the tick set by [`Self::plan_round`]. Different islands may run at the same
-    /// time.
+    /// Runs one island up to the tick set by [`Self::plan_round`]. Different islands may run at the same time
+    /// on different threads.
     pub fn run(&self, island: usize) {
         self.islands.run(island);
     }
 
-    /// Executes one synchronization point, at which an island exchanges messages with others. Several may be
-    /// executed at the same time, while no island runs.
+    /// Executes synchronization point number `meeting`, at which one island exchanges messages with others.
+    /// Several may be executed at the same time, while no island runs.
     pub fn synchronize(&self, meeting: usize) {
         self.islands.synchronize(meeting);
     }
 
-    /// Sets the tick up to which each island runs next, at most `end`; called between the synchronization
-    /// points of two rounds. Returns false if all islands have reached `end`. Lowers `end`, so that the whole
-    /// machine can be inspected, in four cases: `stop` is set, a core has stopped at a fault, no block is
-    /// due, or the kernel may end.
+    /// Sets the tick up to which each island runs next, which is at most `end`. Called between the
+    /// synchronization points of two rounds. Returns false if all islands have reached `end`. In four cases,
+    /// lowers `end`, so that the whole machine can be inspected: `stop` is set, a core has stopped at a
+    /// fault, no hardware block is scheduled, or the kernel may end.
     #[must_use]
     pub fn plan_round(&self, end: &mut u64, stop: bool) -> bool {
         let (dispatchers, count) = self.dispatchers;

@@ -1,4 +1,4 @@
-//! The machine: its blocks, their wiring, and the interface for the host.
+//! The machine: its hardware blocks, their wiring, and the functions that the simulator (host code) calls.
 
 pub mod config;
 mod host;

@@ -1,4 +1,4 @@
-//! Blocks of the networks: one crossbar, or several routers.
+//! Hardware blocks from which networks are built: one crossbar, or several routers.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,14 +7,14 @@ use crate::noc::packet::Packet;
 use crate::noc::router::Router;
 use crate::noc::xbar::{OutputStats, Xbar, XbarIo, XbarPorts};
 
-/// Block of a network.
+/// Hardware block of a network that carries packets of type `P`.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 #[expect(clippy::large_enum_variant, reason = "each is boxed anyway")]
 pub enum Node<P: Packet> {
     /// Crossbar, the only block of its network.
     Crossbar(Xbar<P>),
-    /// One router of a mesh or ring.
+    /// One router of a mesh or ring network.
     Router(Router<P>),
 }
 
@@ -23,7 +23,7 @@ impl<P: Packet + 'static> HasPorts for Node<P> {
 }
 
 impl<P: Packet> Node<P> {
-    /// Returns the contribution of this block to the counters of an output of the network.
+    /// Returns the share of this hardware block in the counters of network output `output`.
     #[must_use]
     pub fn stats(&self, output: usize) -> OutputStats {
         match self {
@@ -32,7 +32,7 @@ impl<P: Packet> Node<P> {
         }
     }
 
-    /// True if the block holds no packet.
+    /// True if no packet is in flight in this hardware block.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         match self {
@@ -41,7 +41,7 @@ impl<P: Packet> Node<P> {
         }
     }
 
-    /// Charges the cycles of a stall that still lasts at the end of a run.
+    /// Adds the cycles of stalls that have not ended to the counters, at the end of a run.
     pub fn settle(&mut self, cycle: u64) {
         match self {
             Self::Crossbar(crossbar) => crossbar.settle(cycle),
@@ -51,7 +51,8 @@ impl<P: Packet> Node<P> {
 }
 
 impl<P: Packet + 'static> Node<P> {
-    /// Executes one clock edge, with or without checks.
+    /// Executes one clock edge, with or without contract checks. Returns when the block must be evaluated
+    /// next.
     #[inline]
     pub(crate) fn eval_any(&mut self, io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         match self {

@@ -1,18 +1,18 @@
-//! Widths and positions that a machine configuration determines for its blocks, which can also be built
-//! outside a machine.
+//! Field widths and positions that the configuration of a machine determines for its hardware blocks. Such
+//! blocks can also be built outside a machine, for tests.
 
 use super::MachineConfig;
 use crate::l2::BankPlace;
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::PacketShape;
 
-/// Returns the width in bits of an index of `count` items, at least 1.
+/// Returns the width in bits of an index that distinguishes `count` items; at least 1.
 pub(super) fn bits_for(count: u32) -> u32 {
     count.max(2).next_power_of_two().ilog2()
 }
 
 impl MachineConfig {
-    /// Returns the widths of the messages between SMs and partitions.
+    /// Returns the field widths of the messages between SMs and memory partitions.
     #[must_use]
     pub fn packets(&self) -> PacketShape {
         PacketShape {
@@ -24,7 +24,7 @@ impl MachineConfig {
         }
     }
 
-    /// Returns the parameters of a partition's L2 bank that the machine determines.
+    /// Returns the parameters that the machine determines for the L2 bank of a partition.
     #[must_use]
     pub fn bank_place(&self, partition: u32) -> BankPlace {
         let burst_bytes = self.dram.burst_bytes();

@@ -1,6 +1,6 @@
-//! # Blocks and links of a machine
-//! Defines the types of the machine's netlist: links by message type, blocks by kind, and the link ends that
-//! each block receives at a clock edge.
+//! # Hardware blocks and links of a machine
+//! Defines the types of the machine's netlist: links by type of message, hardware blocks by kind, and the
+//! link ends that each block receives at a clock edge.
 //!
 //! Ports that most machines lack are passed in a separate function, so that machines without such ports need
 //! only one comparison per edge.
@@ -25,7 +25,7 @@ use crate::throttle::message::{Miss, Order, PeriodEnd, Report};
 use crate::throttle::side::{CoreSide, HubIo, HubPorts, L1Side};
 use crate::tracker::{Answer, Forward, SupplyIo, Tracker, TrackerIo, TrackerPorts};
 
-/// Links of a machine, one pool per message type.
+/// All links of a machine, with one pool for each type of message.
 #[derive(Default, Serialize, Deserialize, Links)]
 pub struct Wires {
     pub(super) launches: Pool<CtaLaunch>,
@@ -50,7 +50,7 @@ pub struct Wires {
     pub(super) answers: Pool<Answer>,
 }
 
-/// Blocks of a machine, by kind.
+/// All hardware blocks of a machine, by kind.
 #[derive(Serialize, Deserialize, Kinds)]
 pub enum Roles {
     Cores(Of<SmCore, Wires>),
@@ -117,7 +117,7 @@ impl Unit<Wires> for SmCore {
     }
 }
 
-/// Executes one edge of a core with an instruction cache or under a throttle.
+/// Executes one clock edge of an SM core that has an instruction cache or is controlled by a throttle.
 #[inline(never)]
 fn edge_with_schemes(
     core: &mut SmCore,
@@ -169,8 +169,8 @@ impl Unit<Wires> for Lsu {
     }
 }
 
-/// Executes one edge of an LSU with at least one optional port: instruction cache, throttle, dueling, recalls
-/// or sharing tracker.
+/// Executes one clock edge of a load-store unit that has at least one optional port: for an instruction
+/// cache, a throttle, dueling, recalls or the sharing tracker.
 #[inline(never)]
 fn lsu_edge_with_schemes(
     lsu: &mut Lsu,
@@ -250,7 +250,7 @@ impl Unit<Wires> for L2Bank {
     }
 }
 
-/// Executes one edge of a bank that recalls lines.
+/// Executes one clock edge of an L2 bank that recalls lines from L1s.
 #[inline(never)]
 fn bank_edge_with_recalls(bank: &mut L2Bank, ports: &L2Ports, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
     let recall = Some(RecallIo { inv: wires.recalls.tx(&ports.inv), inv_ack: wires.recalled.rx(&ports.inv_ack) });
@@ -312,7 +312,7 @@ impl Unit<Wires> for Dueling {
     }
 }
 
-/// Block that holds the hub of a throttle, to which all cores report.
+/// Hardware block for the central unit (hub) of a throttle, to which all cores report.
 #[derive(Serialize, Deserialize)]
 pub struct Coordinator(pub Box<dyn Hub>);
 

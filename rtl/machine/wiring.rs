@@ -40,25 +40,26 @@ use crate::sm::{Dispatcher, InstructionStore, SmCore};
 use crate::throttle::CorePlace;
 use crate::tracker::{Answer, Forward, TrackShape, Tracker, TrackerPlace};
 
-/// Clock domain of the SM cores, the LSUs and the dispatcher.
+/// Clock domain of the SM cores, the load-store units and the CTA dispatcher.
 pub const CORE: u8 = 0;
-/// Clock domain of the crossbars.
+/// Clock domain of the networks (crossbars or routers).
 pub const XBAR: u8 = 1;
 /// Clock domain of the L2 banks.
 pub const L2: u8 = 2;
 /// Clock domain of the DRAM channels.
 pub const DRAM: u8 = 3;
 
-/// Names of the clocks of the domains [`CORE`], [`XBAR`], [`L2`] and [`DRAM`], in this order.
+/// Names of the clocks of the domains [`CORE`], [`XBAR`], [`L2`] and [`DRAM`], in this order, as in
+/// waveforms.
 pub const CLOCKS: [&str; 4] = ["core_clk", "xbar_clk", "l2_clk", "dram_clk"];
 
-/// Width of a program counter in bits, as an instruction number within one kernel.
+/// Width of a program counter in bits. A program counter is an instruction number within one kernel.
 const PC_BITS: u32 = 20;
 
-/// Netlist of a machine.
+/// Netlist of a machine, which contains its hardware blocks and links.
 pub(super) type MachineNet = Net<Wires, Roles>;
 
-/// Kinds of blocks of a machine.
+/// Handles for the kinds of hardware blocks of a machine.
 #[derive(Clone, Copy)]
 pub(super) struct Kinds {
     pub cores: Family<SmCore>,
@@ -68,24 +69,26 @@ pub(super) struct Kinds {
     pub replies: Family<Node<Reply>>,
     pub banks: Family<L2Bank>,
     pub drams: Family<DramChannel>,
-    /// Coordinator, if the throttle has a hub to which all cores report.
+    /// Coordinator of the throttle; `None` unless the throttle has a central unit (hub) to which all cores
+    /// report.
     pub hub: Option<Family<Coordinator>>,
-    /// Controller of SM dueling, if SMs duel.
+    /// Controller of SM dueling; `None` if SMs do not duel.
     pub duel: Option<Family<Dueling>>,
-    /// Networks of recalls, if the L2 keeps the L1s coherent.
+    /// Networks of recalls and acknowledgments; `None` if the L2 does not keep the L1s coherent.
     pub recalls: Option<Recalls>,
-    /// Sharing tracker, if L1s supply lines to each other.
+    /// Sharing tracker and its networks; `None` if L1s do not supply lines to each other.
     pub tracking: Option<Tracking>,
 }
 
-/// Networks of recalls and of their acknowledgments.
+/// Networks of recalls from the L2 banks to the L1s, and of their acknowledgments.
 #[derive(Clone, Copy)]
 pub(super) struct Recalls {
     pub wishes: Family<Node<Invalidate>>,
     pub answers: Family<Node<InvalidateAck>>,
 }
 
-/// Sharing tracker, in front of the L2 banks, and the networks of forwarded loads and of their answers.
+/// Sharing tracker in front of the L2 banks, and the networks of the loads that it forwards to L1s and of
+/// their answers.
 #[derive(Clone, Copy)]
 pub(super) struct Tracking {
     pub trackers: Family<Tracker>,
@@ -93,7 +96,7 @@ pub(super) struct Tracking {
     pub answers: Family<Node<Answer>>,
 }
 
-/// Builds the netlist of a validated configuration.
+/// Builds the netlist of a machine from its configuration, which must have been validated.
 pub(super) fn wire(config: &MachineConfig, clocks: &Clocks) -> (MachineNet, Kinds) {
     let mut net = Net::new(clocks, CLOCKS.len());
     let [cycle, hop] = [CORE, XBAR].map(|clock| u64::from(clocks.period(usize::from(clock))));
@@ -167,8 +170,9 @@ fn add_blocks(net: &mut MachineNet, links: &Links<'_>) -> Kinds {
     }
 }
 
-/// Adds a network: a crossbar, or routers and the links between them, named `crossbar` or `routed`. `inputs`
-/// and `outputs` give the block of the network that each endpoint is connected to.
+/// Adds a network: a crossbar named `crossbar`, or routers named `routed` and the links between them.
+/// `inputs` and `outputs` give, for each endpoint, the number of the network's block to which it is
+/// connected.
 fn add_network<P: Packet + 'static>(
     net: &mut MachineNet,
     links: &Links<'_>,
@@ -204,10 +208,11 @@ where
     routers
 }
 
-/// Names of links from other routers, by virtual channel.
+/// Names of the links from one router to another, by virtual channel.
 const CHANNELS: [&str; 4] = ["vc0_from", "vc1_from", "vc2_from", "vc3_from"];
 
-/// Links the SMs to the dispatcher, their cores to their LSUs, and the LSUs to the networks.
+/// Links the SM cores to the CTA dispatcher and to their load-store units, and the load-store units to the
+/// networks.
 fn link_sms(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
     let &Kinds { cores, lsus, dispatchers, requests, replies, .. } = kinds;
     let (lsu, access) = (&links.config.lsu, new_access(links.config));
@@ -227,7 +232,7 @@ fn link_sms(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
     }
 }
 
-/// Links the networks to the L2 banks, or to the sharing tracker in front of them.
+/// Links the networks to the L2 banks, or to the sharing tracker, which then is linked to the L2 banks.
 fn link_partitions(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
     let &Kinds { requests, replies, banks, tracking, .. } = kinds;
     let (there, back, packets) = (links.net_to_partition(), links.partition_to_net(), &links.packets);
@@ -247,7 +252,7 @@ fn link_partitions(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
     }
 }
 
-/// Links the L2 banks to the DRAM channels: one request and one reply link for each connected pair.
+/// Links the L2 banks to the DRAM channels, with one request link and one reply link for each connected pair.
 fn link_drams(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
     let (&Kinds { banks, drams, .. }, config) = (kinds, links.config);
     let shape = config.bursts();
@@ -262,10 +267,11 @@ fn link_drams(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
     }
 }
 
-/// Links the cores that have instruction caches to their LSUs.
+/// Links the SM cores to their load-store units for instruction fetches, if they have instruction caches.
 fn link_instruction_caches(net: &mut MachineNet, &Kinds { cores, lsus, .. }: &Kinds, links: &Links<'_>) {
     let InstructionStore::Cache(icache) = &links.config.sm.icache else { return };
-    // The depth is the maximum number of lines in flight, so that neither side ever stalls.
+    // The depth is the maximum number of instruction lines in flight, so that neither end of the link ever
+    // stalls.
     let (spec, packets) = (LinkSpec { depth: icache.mshr_entries.max(2), ..PLAIN }, &links.packets);
     for i in 0..links.config.num_sms as usize {
         let (wanted, brought) = (("wanted", None), ("brought", None));
@@ -286,8 +292,8 @@ fn link_instruction_caches(net: &mut MachineNet, &Kinds { cores, lsus, .. }: &Ki
     }
 }
 
-/// Links the sideband of a throttle: between the L1D and the core of each SM, and between all cores and the
-/// coordinator.
+/// Links the sideband signals of a throttle: between the L1D and the core of each SM, and between all cores
+/// and the coordinator.
 fn link_throttle(net: &mut MachineNet, &Kinds { cores, lsus, hub, .. }: &Kinds, links: &Links<'_>) {
     let throttle = &links.config.throttle;
     if !throttle.is_on() {
@@ -328,7 +334,8 @@ fn link_throttle(net: &mut MachineNet, &Kinds { cores, lsus, hub, .. }: &Kinds, 
     }
 }
 
-/// Links SM dueling: from the L1Ds of the leaders to the controller, and from there to the L1Ds of all SMs.
+/// Links the controller of SM dueling: the L1Ds of the leader SMs to the controller, and the controller to
+/// the L1Ds of all SMs.
 fn link_dueling(net: &mut MachineNet, &Kinds { lsus, duel, .. }: &Kinds, links: &Links<'_>) {
     let Some(duel) = duel else { return };
     for i in 0..LEADERS {
@@ -346,7 +353,7 @@ fn link_dueling(net: &mut MachineNet, &Kinds { lsus, duel, .. }: &Kinds, links: 
     }
 }
 
-/// Links the networks of the L2 banks' recalls and of the L1s' acknowledgments.
+/// Links the network of recalls from L2 banks to L1s, and the network of the L1s' acknowledgments.
 fn link_recalls(net: &mut MachineNet, &Kinds { lsus, banks, recalls, .. }: &Kinds, links: &Links<'_>) {
     let Some(Recalls { wishes, answers }) = recalls else { return };
     let bank = SideEnds { blocks: banks, sends: |p| &mut p.inv, receives: |p| &mut p.inv_ack };
@@ -355,8 +362,8 @@ fn link_recalls(net: &mut MachineNet, &Kinds { lsus, banks, recalls, .. }: &Kind
     link_side_network(net, links, (wishes, answers), (bank, lsu), names, &recall_shape(links.config));
 }
 
-/// Links the networks of loads that the sharing tracker forwards to L1s and of their answers, and the path of
-/// the lines that L1s supply.
+/// Links the networks of the loads that the sharing tracker forwards to L1s and of their answers. Also links
+/// the path for the lines that L1s supply.
 fn link_forwards(net: &mut MachineNet, &Kinds { lsus, replies, tracking, .. }: &Kinds, links: &Links<'_>) {
     let Some(Tracking { trackers, forwards, answers }) = tracking else { return };
     let tracker = SideEnds { blocks: trackers, sends: |p| &mut p.forward, receives: |p| &mut p.answer };
@@ -370,15 +377,15 @@ fn link_forwards(net: &mut MachineNet, &Kinds { lsus, replies, tracking, .. }: &
     }
 }
 
-/// Blocks attached to a side network, which carries neither requests nor replies, and their ports on it.
+/// Hardware blocks at one side of a side network (for recalls or forwarded loads), and their ports for it.
 struct SideEnds<B: HasPorts, S, R> {
     blocks: Family<B>,
     sends: fn(&mut B::Ports) -> &mut Out<S>,
     receives: fn(&mut B::Ports) -> &mut In<R>,
 }
 
-/// Links a side network, which carries neither requests nor replies: messages from partitions to SMs, and
-/// answers in the opposite direction.
+/// Links a side network (for recalls or forwarded loads) in both directions: for messages from partitions to
+/// SMs, and for answers from SMs to partitions.
 fn link_side_network<W, A, B, L>(
     net: &mut MachineNet,
     links: &Links<'_>,
@@ -438,43 +445,45 @@ fn new_tracker(config: &MachineConfig, partition: usize) -> Tracker {
     Tracker::new(place, &config.tracker, config.tracker.scheme.protections())
 }
 
-/// Link without delay: a beat is visible at the receiver's next edge, because one tick is less than any clock
-/// period.
+/// Parameters of a link without additional delay: the receiver sees a beat at its next edge, because one tick
+/// is less than any clock period.
 const PLAIN: LinkSpec = LinkSpec { depth: 2, latency: 1, credit: 1 };
 
-/// Link parameters of a configuration.
+/// Data from which the parameters of all links are computed.
 struct Links<'a> {
     config: &'a MachineConfig,
-    /// Period of the core clock in ticks.
+    /// Period of the SM core clock in ticks.
     cycle: u64,
-    /// Period of the networks' clock in ticks.
+    /// Period of the network clock in ticks.
     hop: u64,
-    /// Topology, if the networks have routers.
+    /// Topology of the networks; `None` if they are crossbars.
     topology: Option<Topology>,
     packets: PacketShape,
 }
 
 impl Links<'_> {
-    /// Returns the block of a network that an SM is connected to.
+    /// Returns the number of the network's block to which an SM is connected.
     fn at_sm(&self, sm: usize) -> usize {
         self.topology.map_or(0, |topology| topology.router_of_sm(sm))
     }
 
-    /// Returns the block of a network that a partition is connected to.
+    /// Returns the number of the network's block to which a partition is connected.
     fn at_partition(&self, partition: usize) -> usize {
         self.topology.map_or(0, |topology| topology.router_of_partition(partition))
     }
 
-    /// Returns a link that sustains one packet per cycle while the next router accepts them.
+    /// Returns the parameters of a link between routers. The link sustains one packet per cycle while the
+    /// next router accepts packets.
     fn router_to_router(&self) -> LinkSpec {
         let cycles = self.config.noc.as_routed().map_or(1, |routed| routed.hop_latency);
-        // One tick is less than any clock period, so the receiver sees the packet at its next edge.
+        // One tick is less than any clock period, so the receiving router sees the packet at its next edge
+        // after the delay.
         let ticks = u64::from(cycles - 1) * self.hop + 1;
         LinkSpec { depth: 2 * cycles, latency: ticks, credit: ticks }
     }
 
-    /// Returns a link that sustains one beat per core cycle. `cycles` is the delay of beats and `credit` that
-    /// of credits [core cycles].
+    /// Returns the parameters of a link that sustains one beat per core cycle. `cycles` is the delay of beats
+    /// and `credit` the delay of credits, both in core cycles.
     fn delayed_link(&self, cycles: u32, credit: u32) -> LinkSpec {
         let [latency, credit_ticks] = [cycles, credit].map(|cycles| u64::from(cycles) * self.cycle);
         LinkSpec { depth: cycles + credit + 2, latency, credit: credit_ticks }
@@ -496,7 +505,8 @@ impl Links<'_> {
         self.near(self.config.link.deliver, self.config.link.inject)
     }
 
-    /// Returns a link with the given delays of beats and credits [core cycles]; 0: visible at the next edge.
+    /// Returns the parameters of a link with the given delays of beats and of credits in core cycles. With a
+    /// delay of 0, a beat or credit is visible at the next edge.
     fn near(&self, cycles: u32, credit: u32) -> LinkSpec {
         let [latency, credit_ticks] = [cycles, credit].map(|cycles| (u64::from(cycles) * self.cycle).max(1));
         LinkSpec { depth: PLAIN.depth + cycles + credit, latency, credit: credit_ticks }

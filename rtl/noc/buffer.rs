@@ -36,7 +36,8 @@ struct BufferedPacket<P> {
     length: u32,
 }
 
-/// Packets in the buffer, described as the flit memory that stores them in hardware.
+/// Packets in the buffer. The hardware description shows them as the flit memory that stores them in
+/// hardware.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 struct Flits<P: Packet> {
@@ -44,35 +45,36 @@ struct Flits<P: Packet> {
     /// Size of a flit in bytes.
     bytes: u32,
     shape: P::Shape,
-    /// Ring of packets; packets are large and are not moved.
+    /// Circular buffer of packets. Packets are large, so a packet keeps its slot until it leaves.
     packets: Box<[BufferedPacket<P>]>,
-    /// Slot of the head packet.
+    /// Index in `packets` of the head packet, which is the oldest one.
     head: usize,
     /// Number of packets in the buffer.
     level: usize,
-    /// Numbers of flits that have arrived and left, counted as accesses of the flit memory.
+    /// Number of flits written to the flit memory and read from it.
     accesses: Accesses,
 }
 
-/// Result of [`InputBuffer::take`].
+/// Result of [`InputBuffer::take`], which tries to accept a packet from the link of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TakeResult {
-    /// There is no packet.
+    /// There is no packet on the link.
     Nothing,
-    /// The packet can be accepted from this cycle on.
+    /// The packet was not accepted. The buffer can accept it in the given cycle or later.
     At(u64),
-    /// The packet can be accepted only after the head packet is granted.
+    /// The packet was not accepted: room for it depends on a grant of this input that has not happened yet.
     AfterGrant,
     /// The packet was accepted.
     Entered {
-        /// Destination of the packet, if the packet is now the head of the buffer.
+        /// Destination of the packet if it is now the head of the buffer; `None` if older packets precede it.
         head: Option<usize>,
-        /// First cycle in which the next packet on the link can be accepted, if there is one.
+        /// First cycle in which the input wires are free for the next packet; `None` if no other packet is on
+        /// the link.
         next: Option<u64>,
     },
 }
 
-/// Buffer of one input.
+/// Buffer for the packets of one input of a crossbar or router.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct InputBuffer<P: Packet> {
@@ -126,15 +128,15 @@ impl<P: Packet> InputBuffer<P> {
         self.wires_free
     }
 
-    /// Returns the first cycle in which there is room for a packet of `flits` flits; `None` if that depends
-    /// on a grant of the head packet.
+    /// Returns the first cycle in which there is room for a packet of `flits` flits. `None` if that depends
+    /// on a grant of this input that has not happened yet.
     #[must_use]
     pub fn room_from(&self, flits: u32) -> Option<u64> {
         let missing = (self.level + flits).saturating_sub(self.flits.spec.rows);
         if missing == 0 {
             return Some(0);
         }
-        // A flit that leaves in a cycle frees room from the next cycle on.
+        // The room of a flit that leaves in a cycle is free from the next cycle on.
         self.leaving_since.filter(|_| missing <= self.head_length).map(|since| since + u64::from(missing))
     }
 
@@ -159,7 +161,7 @@ impl<P: Packet> InputBuffer<P> {
         }
     }
 
-    /// Accepts a packet whose header arrives in this cycle.
+    /// Accepts a packet of `flits` flits whose header arrives in cycle `cycle`.
     pub fn enter(&mut self, cycle: u64, flits: u32, packet: &P) {
         self.level += flits;
         self.wires_free = cycle + u64::from(flits);
@@ -173,13 +175,14 @@ impl<P: Packet> InputBuffer<P> {
         self.flits.level += 1;
     }
 
-    /// Returns the head packet.
+    /// Returns the head packet, which is the oldest one; `None` if the buffer is empty.
     #[must_use]
     pub fn head(&self) -> Option<&P> {
         if self.is_empty() { None } else { Some(&self.flits.packets[self.flits.head].packet) }
     }
 
-    /// Grants the head packet in this cycle. Returns the cycle in which its tail leaves.
+    /// Starts to send the head packet, whose header leaves in cycle `cycle`. Returns the cycle in which its
+    /// tail leaves.
     ///
     /// # Panics
     /// If there is no packet, or if the head packet is already leaving.
@@ -187,7 +190,8 @@ impl<P: Packet> InputBuffer<P> {
         assert!(!self.is_empty(), "cycle {cycle}, {}: granted without a packet", self.flits.spec.path);
         assert!(self.leaving_since.is_none(), "cycle {cycle}, {}: granted twice", self.flits.spec.path);
         self.leaving_since = Some(cycle);
-        // The header has arrived and the other flits follow at one per cycle, so the packet cannot stall.
+        // The header is in the buffer and the other flits arrive at one per cycle, so the transfer cannot
+        // stall.
         cycle + u64::from(self.head_length) - 1
     }
 
@@ -245,7 +249,7 @@ impl<P: Packet> InputBuffer<P> {
 }
 
 impl<P: Packet> Flits<P> {
-    /// Returns the ring slot of a packet, given its position from the head.
+    /// Returns the index in `packets` of packet `number`, counted from the head packet, which is packet 0.
     fn place(&self, number: usize) -> usize {
         let place = self.head + number;
         if place < self.packets.len() { place } else { place - self.packets.len() }
@@ -273,7 +277,8 @@ impl<P: Packet> ArrayView for Flits<P> {
         self.accesses
     }
 
-    /// Describes packet `n` as row `n`, because flits have no fields of their own.
+    /// Describes the `n`th packet in place of row `n` of the memory, because single flits have no fields of
+    /// their own.
     fn cell(&self, row: u32, _: u32, to: &mut dyn Fields) {
         let number = row as usize;
         if number < self.level {

@@ -18,7 +18,7 @@ pub struct XbarConfig {
 }
 
 impl XbarConfig {
-    /// Checks all fields.
+    /// Checks that each field is in its legal range.
     pub fn validate(&self, rules: &mut Rules) {
         rules.range("flit_bytes", self.flit_bytes.into(), 32..=256, "no packet has more than five flits");
         let longest = LONGEST_PACKET.div_ceil(self.flit_bytes.max(1)).min(64).into();

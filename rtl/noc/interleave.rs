@@ -1,17 +1,19 @@
 //! # Interleaving of the memory partitions
-//! Distributes the address space over the memory partitions in rotation, one run of consecutive units at a
-//! time. A unit is a line or a burst, depending on the caller. The turn of a run is its position within one
-//! round over all partitions. Within a partition, the runs that it holds are contiguous:
+//! Distributes the address space over the memory partitions in rotation, one run at a time. A run is a fixed
+//! number of consecutive units, and a unit is a cache line or a DRAM burst, depending on the caller. A round
+//! is a sequence of runs with one run per partition. The turn of a run is its position within its round. A
+//! partition stores its runs one after the other:
 //!
 //! ```text
-//! unit in the machine   run mod partitions -> turn -> partition
-//!                       run div partitions -> run inside | unit in the run
+//! turn of the run           = run mod number of partitions; selects the partition
+//! run within the partition  = run div number of partitions
+//! unit within the partition = run within the partition, followed by the offset of the unit in its run
 //! ```
-//! Both directions are exact: the map from units to positions within partitions is one to one.
+//! The mapping from units to positions within partitions is one to one.
 //!
-//! * Runs of a partition are distributed over its DRAM channels in rotation in the same way.
-//! * Partitions that share a channel have consecutive numbers. The distance between their turns is the number
-//!   of channels, so that consecutive runs map to different channels.
+//! * The runs of a partition are distributed over its DRAM channels in rotation in the same way.
+//! * Partitions that share a DRAM channel have consecutive numbers. Their turns are as far apart as there are
+//!   channels, so that consecutive runs map to different channels.
 //! * The turn can be hashed: it is then the run number modulo an irreducible polynomial over GF(2), instead
 //!   of modulo the number of partitions. This is khairy2015 section 4.3, and the partition index of
 //!   GPGPU-Sim's V100 model. The number of the run within its partition is not affected.
@@ -21,35 +23,37 @@ use serde::{Deserialize, Serialize};
 use crate::index::{polynomial_for, powers_of_x};
 use crate::kernel::{Describe, Logic};
 
-/// Interleaving of units of one size.
+/// Interleaving of units (cache lines or DRAM bursts) over the memory partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interleave {
-    /// Number of partitions.
+    /// Number of memory partitions.
     pub num_partitions: u32,
     /// Base-2 logarithm of the number of units per run.
     pub run_log2: u32,
-    /// Number of partitions that share a channel; they have consecutive numbers.
+    /// Number of partitions that share a DRAM channel; these partitions have consecutive numbers.
     pub sharers: u32,
-    /// Hash that permutes the turns of each round; `None` for plain rotation.
+    /// Hash that permutes the order of the partitions in each round; `None` for plain rotation.
     pub hash: Option<Hash>,
 }
 
-/// Maximum width of a turn in bits, for 64 partitions.
+/// Maximum width in bits of a turn, the position of a run in a round over all partitions; there are up to 64.
 const TURN_BITS: usize = 6;
 
-/// Hash of a turn. Row `j` selects bits of the run number within the partition; if their parity is odd, bit
-/// `j` of the turn is inverted.
+/// Hash of a turn, the position of a run in a round over all partitions. Row `j` selects bits of the run
+/// number within the partition. If an odd number of them is 1, bit `j` of the turn is inverted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hash {
     rows: [u64; TURN_BITS],
 }
 
 impl Hash {
-    /// Creates the hash for a number of partitions; `None` if it is not a power of two up to 64.
+    /// Creates the hash for `num_partitions` partitions; `None` unless that number is a power of two up to
+    /// 64.
     #[must_use]
     pub fn new(num_partitions: u32) -> Option<Self> {
         let polynomial = polynomial_for(num_partitions).filter(|_| num_partitions <= 1 << TURN_BITS)?;
-        // Bit k of the run number within a partition corresponds to x^(bits + k).
+        // Bit k of the run number within a partition stands for x^(b + k), where b is the width of a turn in
+        // bits.
         let powers = powers_of_x(polynomial).skip(num_partitions.ilog2() as usize);
         let mut rows = [0; TURN_BITS];
         for (k, power) in (0..u64::BITS).zip(powers) {
@@ -60,7 +64,8 @@ impl Hash {
         Some(Self { rows })
     }
 
-    /// Returns the mask of the turn bits to invert for a run number within a partition.
+    /// Returns the mask of the turn bits that the hash inverts, given the number `run` of the run within its
+    /// partition.
     fn of(&self, run: u64) -> u32 {
         (0..).zip(&self.rows).fold(0, |turn, (j, row)| turn | ((run & row).count_ones() & 1) << j)
     }
@@ -74,14 +79,15 @@ impl Hash {
 }
 
 impl Interleave {
-    /// Creates an interleaving of runs of `run_bytes` bytes in units of `unit_bytes` bytes. Both must be
-    /// powers of two, and a unit must not be longer than a run.
+    /// Creates an interleaving of units of `unit_bytes` bytes. Each run, a series of consecutive units in one
+    /// partition, has `run_bytes` bytes. Both sizes must be powers of two, and a unit must not be longer than
+    /// a run.
     #[must_use]
     pub fn new(num_partitions: u32, run_bytes: u32, unit_bytes: u32) -> Self {
         Self { num_partitions, run_log2: (run_bytes / unit_bytes).ilog2(), sharers: 1, hash: None }
     }
 
-    /// Returns the partition of a unit.
+    /// Returns the number of the partition that holds a unit.
     #[inline]
     #[must_use]
     pub fn partition(self, unit: u64) -> u32 {
@@ -93,13 +99,13 @@ impl Interleave {
         }
     }
 
-    /// Returns the number of the run of a unit within its partition.
+    /// Returns the number that run `run` has within its partition.
     #[inline]
     fn run_inside(self, run: u64) -> u64 {
         run / u64::from(self.num_partitions)
     }
 
-    /// Returns the partition to which a turn belongs.
+    /// Returns the partition that stores the run at position `turn` of a round.
     fn partition_of(self, turn: u32) -> u32 {
         let channels = self.num_partitions / self.sharers;
         turn % channels * self.sharers + turn / channels
@@ -113,20 +119,20 @@ impl Interleave {
         }
     }
 
-    /// Returns the turn of a partition: its position within a round.
+    /// Returns the turn of a partition: the position of its run within a round over all partitions.
     fn turn_of(self, partition: u32) -> u32 {
         let channels = self.num_partitions / self.sharers;
         partition % self.sharers * channels + partition / self.sharers
     }
 
-    /// Returns the number of a unit within its partition.
+    /// Returns the number that unit `unit` has within its partition.
     #[inline]
     #[must_use]
     pub fn local(self, unit: u64) -> u64 {
         self.run_inside(unit >> self.run_log2) << self.run_log2 | self.in_run(unit)
     }
 
-    /// Returns the unit with a given number within a partition.
+    /// Returns the unit that has number `local` within partition `partition`.
     #[must_use]
     pub fn unit(self, partition: u32, local: u64) -> u64 {
         let inside = local >> self.run_log2;
@@ -140,8 +146,8 @@ impl Interleave {
     }
 }
 
-/// Interleaving of units over all channels, in three steps: over the partitions, from a partition over its
-/// channels, and from a channel over the partitions that share it.
+/// Interleaving of units over all DRAM channels, in three steps. Units are distributed over the partitions,
+/// from a partition over its channels, and from a channel over the partitions that share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Channels {
     /// Interleaving of all units over the partitions.
@@ -153,7 +159,7 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// Returns the channel of a unit, and the number of the unit within the channel.
+    /// Returns the DRAM channel of a unit, and the number of the unit within the channel.
     #[must_use]
     pub fn place(&self, unit: u64) -> (usize, u64) {
         let Self { partitions, of_partition, of_channel } = self;
@@ -163,7 +169,7 @@ impl Channels {
         (channel as usize, of_channel.unit(partition % sharers, of_partition.local(local)))
     }
 
-    /// Returns the unit with a given number within a channel.
+    /// Returns the unit that has number `local` within DRAM channel `channel`.
     #[must_use]
     pub fn unit(&self, channel: u32, local: u64) -> u64 {
         let Self { partitions, of_partition, of_channel } = self;
@@ -232,8 +238,8 @@ mod tests {
         let interleave = Interleave::new(2, 256, 64);
         let address = |line: u64| line * 64;
         assert!((0..64).all(|line| interleave.partition(line) == (address(line) >> 8 & 1) as u32));
-        // The number within the partition consists of address bits 9 and up, then bits 7 and 6 (set index of
-        // candel2018).
+        // The line number within a partition consists of address bits 9 and up, followed by bits 7 and 6.
+        // This is the set index of candel2018.
         assert!((0..64).all(|line| interleave.local(line) == (address(line) >> 9 << 2 | address(line) >> 6 & 3)));
     }
 
@@ -247,7 +253,8 @@ mod tests {
     #[test]
     fn a_hashed_turn_is_the_remainder_of_the_run_and_meets_every_partition_at_every_stride_of_a_power_of_two() {
         let hashed = interleave(64, 0, 1, Hash::new(64));
-        // x^6 = x + 1 modulo x^6 + x + 1, and x^7 = x^2 + x.
+        // The partition of a run is its number as a polynomial over GF(2), modulo x^6 + x + 1. Thus x^6
+        // becomes x + 1, and x^7 becomes x^2 + x.
         assert_eq!([1 << 6, 1 << 7, 1 << 6 | 5].map(|run| hashed.partition(run)), [0b11, 0b110, 0b110]);
         for stride in 0..20 {
             let met: std::collections::BTreeSet<u32> = (0..64).map(|i| hashed.partition(i << stride)).collect();

@@ -1,13 +1,14 @@
 //! # Messages between the SMs and the memory partitions
-//! Defines the messages between SMs and memory partitions, and their sizes. A request names a line of up to
-//! 128 bytes and carries the data to store. The reply returns the requester's `ticket` unchanged, so that the
-//! memory side need not track who waits for it.
+//! Defines the messages between SMs and memory partitions, and their sizes. A request names a cache line of
+//! up to 128 bytes and carries the data to store, if any. The reply returns the requester's `ticket`
+//! unchanged, so that the memory partition need not record what the requester does with the reply.
 //!
 //! Sizes follow anssari2012 and the 32-byte channel of khairy2015. Control information takes 8 bytes. Thus a
-//! 128-byte line makes five flits, a sector two, and a store acknowledgment one. A store carries the words
-//! that its mask touches. Unless these are whole sectors, 8 more bytes tell which words they are (GPGPU-Sim's
-//! write mask). No paper gives the sizes of atomics. This model assumes that operands are sent like the bytes
-//! of a store, and that the old words are returned like a line.
+//! reply takes five flits with a 128-byte line, two with a sector, and one as a store acknowledgment. A store
+//! carries the words that its byte mask touches. Unless these are whole sectors, it also carries an 8-byte
+//! mask that names these words (GPGPU-Sim's write mask). No paper gives the sizes of atomics. This model
+//! assumes that operands take as many bytes as the data of a store, and old words as many as the data of a
+//! load.
 
 use isa::lanes::AtomicFn;
 use serde::{Deserialize, Serialize};
@@ -18,13 +19,13 @@ use crate::cells::atomic::AtomicOp;
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, SECTORS, sectors_of};
 use crate::kernel::{Encoding, Payload};
 
-/// Bytes of control information in a packet: kind, source and destination.
+/// Size of the control information in a packet in bytes: kind, source and destination.
 pub const CONTROL_BYTES: u32 = 8;
-/// Bytes of the mask that selects words of a line.
+/// Size of the mask that selects words of a line, in bytes.
 const MASK_BYTES: u32 = 8;
-/// Size of the longest packet in bytes: a compare-and-swap of half a line, which has two operands per word.
+/// Size of the longest packet in bytes: a compare-and-swap on half a line, which has two operands per word.
 pub const LONGEST_PACKET: u32 = CONTROL_BYTES + MASK_BYTES + LINE_BYTES as u32;
-/// Width of a ticket in bits.
+/// Width in bits of a ticket, the tag by which a reply is matched to its request.
 pub const TICKET_BITS: u32 = 48;
 
 /// Operation that a request performs in its memory partition.
@@ -44,47 +45,48 @@ pub enum RequestKind {
 }
 
 impl RequestKind {
-    /// True if the request makes the line newer than memory.
+    /// True if the request writes to the line: a store or an atomic operation.
     #[must_use]
     pub fn writes(self) -> bool {
         self != Self::Read
     }
 
-    /// True if the request is acknowledged as soon as its position in the order of accesses to its line is
-    /// fixed.
+    /// True if the reply is an acknowledgment without data. It is sent as soon as the position of the request
+    /// in the order of accesses to its line is fixed.
     #[must_use]
     pub fn is_acknowledged(self) -> bool {
         matches!(self, Self::Write | Self::Reduce)
     }
 
-    /// True if the bank computes new values from the old contents of the line.
+    /// True if the L2 bank computes new values from the old contents of the line.
     #[must_use]
     pub fn is_atomic(self) -> bool {
         matches!(self, Self::Atomic | Self::Reduce)
     }
 }
 
-/// Information that a request carries for a sharing tracker between L1 and L2 (anssari2012 section 3.4).
+/// Hint in a request for the sharing tracker, which lets L1s supply lines to each other (anssari2012 section
+/// 3.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(3)]
 pub enum Sharing {
-    /// No information: a read of constants or texels, or any request in a machine without a tracker.
+    /// No hint: a read of constants or texels, or any request in a machine without a sharing tracker.
     #[default]
     Aside,
-    /// Load whose line will stay in the L1D.
+    /// Load whose line the requesting L1D will keep.
     Keeps,
-    /// Load whose line will not stay in the L1D; another L1 can supply its sectors.
+    /// Load whose line the requesting L1D will not keep. Another L1 can supply the requested sectors.
     Takes,
     /// Request that only the L2 can serve.
     Coherent,
-    /// Notice that the L1D has dropped the line; it requests no data.
+    /// Notice that the L1D has evicted the line; it requests no data.
     Drops,
 }
 
 /// Field widths of the messages, set by the configuration of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketShape {
-    /// True if requests carry information for a sharing tracker.
+    /// True if requests carry a hint for a sharing tracker.
     pub tracked: bool,
     /// Width of a line address in bits.
     pub line_bits: u32,
@@ -108,33 +110,34 @@ pub struct Request {
     /// Line address: byte address divided by the line size.
     #[payload(width = shape.line_bits)]
     pub line: u64,
-    /// Requesting SM.
+    /// Number of the requesting SM.
     #[payload(width = shape.sm_bits)]
     pub sm: u8,
-    /// Memory partition that owns the line.
+    /// Number of the memory partition that owns the line.
     #[payload(width = shape.partition_bits)]
     pub partition: u8,
     /// Tag of the requester, returned unchanged with the reply.
     #[payload(width = TICKET_BITS)]
     pub ticket: u64,
-    /// Operation of an atomic; ignored for other requests.
+    /// Operation of an atomic request; ignored for other kinds of requests.
     #[payload(inside)]
     pub atomic: AtomicOp,
-    /// Information for a sharing tracker.
+    /// Hint for the sharing tracker; carried only if the machine has a tracker.
     #[payload(only(shape.tracked), state)]
     pub sharing: Sharing,
     /// Sectors to return, bit `i` for sector `i` of the line; ignored if the reply has no data.
     #[payload(width = SECTORS)]
     pub sectors: u8,
-    /// Bytes to store, bit `i` for byte `i` of the line; zero for a read.
+    /// Mask of the bytes that a store or an atomic writes, bit `i` for byte `i` of the line; zero for a read.
     #[payload(bytes = shape.line_bytes / 8)]
     pub byte_mask: u128,
-    /// Bytes of the line. Only the bytes selected by the mask are valid. The compare values of a
+    /// Bytes of the line. Only the bytes selected by the byte mask are valid. The compare values of a
     /// compare-and-swap lie at the offsets that [`AtomicOp::perform`] expects.
     #[payload(bytes = shape.line_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
-    /// Times at which the request passed each stage; only for a read whose latency is measured.
+    /// Times at which the request passed each stage of the memory system; only for a read whose latency is
+    /// measured.
     #[payload(skip)]
     pub stamps: Stamps,
 }
@@ -162,10 +165,10 @@ impl Default for Request {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(1)]
 pub enum ReplyKind {
-    /// Data of a line.
+    /// The reply carries data of the line.
     #[default]
     Data,
-    /// Acknowledgment: a store has reached the point of coherence.
+    /// The reply is an acknowledgment without data: the store has reached the point of coherence.
     Ack,
 }
 
@@ -194,7 +197,7 @@ pub struct Reply {
     #[payload(bytes = shape.line_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
-    /// Times at which the answered read passed each stage.
+    /// Times at which the answered read passed each stage of the memory system.
     #[payload(skip)]
     pub stamps: Stamps,
 }
@@ -209,7 +212,7 @@ impl Default for Reply {
 
 /// Properties of a message that a network needs to transfer it.
 pub trait Packet: Payload {
-    /// Returns the number of the output port.
+    /// Returns the number of the network output to which the message goes.
     fn destination(&self) -> usize;
     /// Returns the size in bytes of the message on the wires.
     fn bytes(&self) -> u32;
@@ -231,14 +234,14 @@ impl Packet for Request {
     }
 }
 
-/// Returns the number of words of which the mask selects at least one byte.
+/// Returns the number of 4-byte words of which the mask selects at least one byte.
 fn count_touched_words(byte_mask: u128) -> u32 {
     const FIRST_BYTES: u128 = u128::MAX / 15;
     let pairs = byte_mask | byte_mask >> 1;
     ((pairs | pairs >> 2) & FIRST_BYTES).count_ones()
 }
 
-/// True if the mask selects only whole sectors.
+/// True if the mask selects all bytes or no byte of each 32-byte sector.
 fn has_whole_sectors(byte_mask: u128) -> bool {
     (0..SECTORS).map(|sector| (byte_mask >> (SECTOR_BYTES * sector)) as u32).all(|mask| mask == 0 || mask == u32::MAX)
 }
@@ -280,7 +283,8 @@ mod tests {
 
     #[test]
     fn a_store_takes_the_bytes_that_its_mask_needs() {
-        // Packets of whole sectors, or of words together with the mask that selects them.
+        // Expected size in bytes: control information, the word mask unless only whole sectors are stored,
+        // and the data.
         for (mask, bytes) in [
             (u128::from(u32::MAX) << 64, 8 + 32),
             (u128::from(u64::MAX), 8 + 64),

@@ -2,7 +2,7 @@
 //! Forwards packets in flits from its inputs to its outputs, as a crossbar does, and on to the next router. A
 //! packet is forwarded as soon as its header has arrived and the next router has room for the packet. This is
 //! virtual cut-through (Dally and Towles, *Principles and Practices of Interconnection Networks*, section
-//! 13.2.2). The virtual channels of a link share the link's wires, and each has a separate buffer. A site is
+//! 13.2.2). The virtual channels of a link share the link's wires, but each has its own buffer. A site is
 //! an SM or a memory partition.
 //!
 //! | port      | dir | payload | contract                                                        |
@@ -12,8 +12,8 @@
 //!
 //! In one cycle, in this order:
 //! 1. Inputs accept packets, one header each.
-//! 2. Each free wire is granted to one input whose header arrived in an earlier cycle.
-//! 3. Packets whose tails pass leave the router.
+//! 2. Each free set of wires is granted to one input whose header arrived in an earlier cycle.
+//! 3. Packets whose tail flits pass in this cycle leave the router.
 //!
 //! Latency: a packet accepted in cycle `c` is forwarded to a router in `c + 1` at the earliest. A packet of F
 //! flits is sent to a site in `c + F`. Through N routers that are one cycle apart, a packet takes 2N + F - 2
@@ -23,8 +23,8 @@
 //! behind it on its virtual channel, but none on other channels. A granted packet never stalls: its flits
 //! follow back to back.
 //!
-//! Area order: for each wire, a multiplexer of one flit from all inputs, and an arbiter; for each input, a
-//! buffer of flits.
+//! Area, in falling order: for each output link, a multiplexer of one flit from all inputs, and an arbiter;
+//! for each input, a buffer of flits.
 //!
 //! Twin: `golden/noc/flits.rs`.
 
@@ -41,20 +41,21 @@ use crate::cells::arbiter::RoundRobin;
 use crate::cells::lines::Lines;
 use crate::kernel::{AnyEdge, Block, Counted, Describe, DescribeExt, Edge, FieldsExt, Logic, RxBank, Sleep, TxBank};
 
-/// Position of a router in its network.
+/// Place of a router in its network: its number, its path, its inputs, and the router of each destination.
 #[derive(Clone, Debug)]
 pub struct RouterPlace {
-    /// Hierarchical path in descriptions.
+    /// Hierarchical path that names the router in hardware descriptions and messages.
     pub path: String,
-    /// Number of inputs from sites. In the list of inputs, those from neighbors come first.
+    /// Number of inputs from sites (SMs or memory partitions). They follow the inputs from neighboring
+    /// routers in the list of inputs.
     pub inputs: usize,
-    /// Router of each destination in the network.
+    /// Number of the router to which each destination of the network is attached.
     pub destinations: Vec<usize>,
     /// Number of this router.
     pub router: usize,
 }
 
-/// Packet that currently passes over a wire.
+/// Packet that is passing over the wires to a neighboring router or to a site.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct ActiveTransfer {
     input: u8,
@@ -63,10 +64,10 @@ struct ActiveTransfer {
     tail_at: u64,
 }
 
-/// Wires to one neighbor or to one site.
+/// Wires from a router to one neighboring router or to one site (SM or memory partition).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Wire {
-    /// Outputs that share the wires: one per virtual channel of a link, or the single output to a site.
+    /// Outputs that share these wires: one per virtual channel of a link, or the single output to a site.
     outputs: std::ops::Range<usize>,
     arbiter: RoundRobin,
     /// Packet on the wires; `None` while the wires are free.
@@ -90,9 +91,9 @@ pub struct Router<P: Packet> {
     inputs: Vec<InputBuffer<P>>,
     outputs: Vec<Output>,
     wires: Vec<Wire>,
-    /// Number of outputs to neighbors. In the list of outputs, those to sites follow.
+    /// Number of outputs to neighboring routers. They precede the outputs to sites in the list of outputs.
     to_neighbours: usize,
-    /// Output for each destination; fixed wiring, no register.
+    /// Number of the output for each destination; fixed wiring in hardware, not a register.
     routes: Vec<u8>,
     /// Statistic: bytes forwarded to other routers, per destination.
     hop_bytes: Vec<u64>,
@@ -153,13 +154,13 @@ impl<P: Packet> Router<P> {
         self.inputs.iter().all(InputBuffer::is_empty)
     }
 
-    /// Counts the cycles of a stall that still lasts at the end of a run.
+    /// At the end of a run, counts the cycles before `cycle` of the stalls that still last.
     pub fn settle(&mut self, cycle: u64) {
         self.outputs.iter_mut().for_each(|output| output.count.settle(cycle));
     }
 
-    /// Accepts packets for which wires and buffer have room. Returns the inputs at whose head a header
-    /// arrives in this cycle.
+    /// Accepts the packets whose input wires are free and that fit into the input buffer. Returns a mask of
+    /// the inputs whose buffer was empty, so that the accepted packet is now its head.
     fn take(&mut self, from: &mut RxBank<'_, P>, at: &mut impl AnyEdge, wake: &mut Wake) -> u64 {
         let mut entered = 0;
         for i in 0..self.inputs.len() {
@@ -181,7 +182,7 @@ impl<P: Packet> Router<P> {
         entered
     }
 
-    /// Grants each free wire to one of the inputs in `asking` for whose output there is credit.
+    /// Grants each free set of wires to one input of the mask `asking` that requests an output with credit.
     fn grant(&mut self, asking: u64, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge, wake: &mut Wake) {
         let Self { inputs, outputs, wires, hop_bytes, .. } = self;
         let flit_bytes = u64::from(self.flit_bytes);
@@ -212,7 +213,8 @@ impl<P: Packet> Router<P> {
         }
     }
 
-    /// Removes the packets whose tails pass in this cycle, and sends the packets for sites.
+    /// Removes the packets whose tail flits pass in this cycle. Sends a packet to a site now; a packet to a
+    /// router was sent with its header.
     fn send(&mut self, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge) {
         for w in 0..self.wires.len() {
             let wire = &mut self.wires[w];
@@ -232,7 +234,8 @@ impl<P: Packet> Router<P> {
         }
     }
 
-    /// Raises the request of a new head packet; the arbiter of its wire sees it in the next cycle.
+    /// Raises the request of a new head packet for its output; the arbiter sees the request in the next
+    /// cycle.
     fn request(&mut self, cycle: u64, i: usize, destination: usize) {
         let Some(&output) = self.routes.get(destination) else {
             let (path, all) = (&self.path, self.routes.len());
@@ -251,7 +254,7 @@ impl<P: Packet> Router<P> {
         })
     }
 
-    /// Evaluates one clock edge, with or without checks.
+    /// Evaluates one clock edge, with or without contract checks.
     pub(crate) fn eval_any(&mut self, mut io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         let mut wake = Wake { cycle: u64::MAX, roomless: 0, granted: 0 };
         let entered = self.take(&mut io.ends.from(), at, &mut wake);
@@ -268,12 +271,13 @@ impl<P: Packet> Router<P> {
     }
 }
 
-/// Conditions that determine the next edge at which the router must be evaluated.
+/// Conditions that determine the next clock edge at which the router must be evaluated.
 struct Wake {
     cycle: u64,
-    /// Inputs with a packet on their link for which there is no room until the head packet is granted.
+    /// Mask of the inputs with a packet on their link that has no room in the buffer before another grant of
+    /// the input.
     roomless: u64,
-    /// Inputs granted in this cycle.
+    /// Mask of the inputs that received a grant in this cycle.
     granted: u64,
 }
 

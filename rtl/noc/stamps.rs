@@ -1,13 +1,14 @@
 //! # Stamps of a read
-//! Records the ticks at which a read moves from one stage of the machine to the next; statistics only, no
-//! hardware. Messages carry these ticks back to the L1 that started the measurement ([`crate::l1::stages`]).
-//! Comparisons of messages ignore them.
+//! Records the simulator ticks at which a read moves from one stage of the memory system to the next. The
+//! stamps serve only statistics and are not hardware. Messages carry them back to the L1 that started the
+//! measurement ([`crate::l1::stages`]). Comparisons of messages ignore them.
 
 use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-/// Ticks at which a read has entered its stages so far. Unused unless the L1 has recorded the send time.
+/// Simulator ticks at which a read has entered its stages so far. Valid only if the L1 has recorded the send
+/// time.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Stamps {
     /// Tick at which the L1 sent the request to the network.
@@ -19,25 +20,25 @@ pub struct Stamps {
 }
 
 impl Stamps {
-    /// Creates the stamps of a read that leaves its L1 at `tick`; `tick` is never 0.
+    /// Creates the stamps of a read that its L1 sends at tick `tick`, which is never 0.
     #[must_use]
     pub fn from_send_tick(tick: u64) -> Self {
         Self { sent: tick, ..Self::default() }
     }
 
-    /// Records that the L2 bank accepts the read. If its sectors are answered separately, the last of them
-    /// counts.
+    /// Records that the L2 bank accepts the read at tick `tick`. A later call for the same read replaces the
+    /// tick.
     pub fn reach(&mut self, tick: u64) {
         self.reached = tick;
     }
 
-    /// Records that the L2 bank sends the reply to the network.
+    /// Records that the L2 bank sends the reply to the network at tick `tick`.
     pub fn leave(&mut self, tick: u64) {
         self.left = tick;
     }
 
-    /// Returns three times in ticks: from the L1 to the bank, in the bank, and from the bank until `now`.
-    /// Returns `None` for a request that was not sent as a measured read, or that another block answered.
+    /// Returns three times in ticks: from the L1 to the L2 bank, in the bank, and from the bank until `now`.
+    /// Returns `None` unless the request was sent as a measured read and the L2 bank answered it.
     #[must_use]
     pub fn spans(&self, now: u64) -> Option<[u64; 3]> {
         let &Self { sent, reached, left } = self;
@@ -45,7 +46,8 @@ impl Stamps {
     }
 }
 
-/// Stamps always compare equal, so that messages are compared only by the fields that the hardware carries.
+/// Stamps always compare equal, so that a comparison of messages covers only the fields that the hardware
+/// carries.
 impl PartialEq for Stamps {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -33,7 +33,7 @@ pub enum NocConfig {
     Ring(RoutedConfig),
 }
 
-/// Parameters of a crossbar in addition to those of all networks; there are none.
+/// Parameters that only a crossbar has; there are none at present.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CrossbarConfig {}
@@ -55,7 +55,7 @@ impl Default for RoutedConfig {
 }
 
 impl NocConfig {
-    /// Constructors of all networks of routers.
+    /// Constructors of the configurations of all networks that consist of routers.
     pub const ROUTED: [fn(RoutedConfig) -> Self; 2] = [Self::Mesh, Self::Ring];
 
     /// Returns the name of the kind of network.
@@ -77,7 +77,7 @@ impl NocConfig {
         }
     }
 
-    /// Checks all fields.
+    /// Checks that each field has a legal value.
     pub fn validate(&self, rules: &mut Rules) {
         let Some(RoutedConfig { virtual_channels, hop_latency }) = self.as_routed() else { return };
         rules.range(
@@ -94,7 +94,7 @@ impl NocConfig {
     }
 }
 
-/// Routers and their connections.
+/// Topology of a network: its routers and the links between them.
 #[derive(Clone, Copy, Debug)]
 pub struct Topology {
     is_ring: bool,
@@ -105,10 +105,10 @@ pub struct Topology {
     channels: usize,
 }
 
-/// Next hop of a packet.
+/// Next hop of a packet: the neighboring router, and the virtual channel on the link to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// Index of the next router in the list of neighbors.
+    /// Index of the next router in the current router's list of neighbors.
     pub neighbour: usize,
     /// Virtual channel on the link to the next router.
     pub channel: usize,
@@ -139,20 +139,21 @@ impl Topology {
         (self.sms + self.partitions).next_multiple_of(self.columns)
     }
 
-    /// Returns the router of a partition.
+    /// Returns the number of the router to which a memory partition is attached.
     #[must_use]
     pub fn router_of_partition(&self, partition: usize) -> usize {
         (2 * partition + 1) * (self.sms + self.partitions) / (2 * self.partitions)
     }
 
-    /// Returns the router of an SM. SMs occupy, in order, the sites that partitions do not use.
+    /// Returns the number of the router to which an SM is attached. SMs occupy, in order, the routers without
+    /// a memory partition.
     #[must_use]
     pub fn router_of_sm(&self, sm: usize) -> usize {
         let partitions = (0..self.partitions).map(|partition| self.router_of_partition(partition));
         partitions.fold(sm, |router, of_partition| router + usize::from(of_partition <= router))
     }
 
-    /// Returns the neighbors of a router. Each neighbor has a link in both directions.
+    /// Returns the neighbors of a router. A link leads to each neighbor, and another one back.
     #[must_use]
     pub fn neighbours(&self, router: usize) -> Vec<usize> {
         let (all, columns) = (self.routers(), self.columns);
@@ -166,8 +167,8 @@ impl Topology {
         [east, west, south, north].into_iter().flatten().collect()
     }
 
-    /// Returns the next hop from a router toward router `to`, for a packet to the given destination; `None`
-    /// if the router is `to`.
+    /// Returns the next hop from router `router` toward router `to`, for a packet to destination
+    /// `destination`. `None` if `router` is `to`.
     #[must_use]
     pub fn hop(&self, router: usize, to: usize, destination: usize) -> Option<Hop> {
         if router == to {
@@ -202,7 +203,8 @@ mod tests {
     use super::*;
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// Numbers of SMs and partitions of small and large machines, with full and with partially filled rows.
+    /// Tested machines, as (number of SMs, number of partitions): small and large ones, whose mesh rows are
+    /// all full or not.
     const SITES: [(u32, u32); 7] = [(1, 1), (1, 2), (2, 1), (15, 6), (16, 8), (13, 7), (80, 32)];
 
     fn each(mut check: impl FnMut(Topology, usize)) {
@@ -216,7 +218,7 @@ mod tests {
         }
     }
 
-    /// Returns the links and channels of a route.
+    /// Returns the hops of a route, each as (sending router, receiving router, virtual channel).
     fn way(topology: Topology, from: usize, to: usize, destination: usize) -> Vec<(usize, usize, usize)> {
         let (mut at, mut way) = (from, Vec::new());
         while let Some(hop) = topology.hop(at, to, destination) {
@@ -285,8 +287,8 @@ mod tests {
                     }
                 }
             }
-            // Repeatedly removes channels that wait for no other channel. Any remaining channels form a
-            // cyclic wait.
+            // Removes, one by one, the virtual channels that wait for none of the remaining ones. Channels
+            // that cannot be removed form a cyclic wait.
             while let Some(free) = waits_for
                 .iter()
                 .find_map(|(&channel, next)| next.iter().all(|next| !waits_for.contains_key(next)).then_some(channel))

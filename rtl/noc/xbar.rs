@@ -17,7 +17,7 @@
 //! grant still exists at the tail. The crossbar has no cyclic wait: a head packet waits only for packets in
 //! motion, or for credit from its receiver.
 //!
-//! Area order: M multiplexers of one flit from N inputs, N buffers of flits.
+//! Area, in falling order: M multiplexers of one flit from N inputs, N buffers of flits.
 
 mod switch;
 
@@ -29,7 +29,7 @@ use super::packet::Packet;
 use crate::cells::lines::{Lines, Wide};
 use crate::kernel::{AnyEdge, Block, Counted, Describe, Edge, Ends, HasPorts, In, Many, Out, Ports, Sleep};
 
-/// Maximum number of inputs; also the maximum number of outputs.
+/// Maximum number of inputs of a crossbar, and also of outputs.
 pub const MAX_PORTS: u32 = Wide::MAX;
 
 /// Statistics of one output.
@@ -64,18 +64,19 @@ impl OutputCount {
         &self.stats
     }
 
-    /// True if the output has been blocked since an earlier cycle.
+    /// True if a packet waits at the output because the receiver is full.
     pub fn is_blocked(&self) -> bool {
         self.blocked_since.is_some()
     }
 
-    /// Records that a packet waits for a full receiver.
+    /// Records that a packet waits in cycle `cycle` because the receiver is full.
     #[inline(always)]
     pub fn block(&mut self, cycle: u64) {
         self.blocked_since.get_or_insert(cycle);
     }
 
-    /// Records that the output was granted, which ends a blocked period.
+    /// Records that the output was granted to a packet in cycle `cycle`, which ends the wait for a full
+    /// receiver.
     #[inline(always)]
     pub fn grant(&mut self, cycle: u64) {
         if let Some(since) = self.blocked_since.take() {
@@ -83,7 +84,7 @@ impl OutputCount {
         }
     }
 
-    /// Counts a packet that is sent.
+    /// Counts a packet of `flits` flits that the output sends.
     #[inline(always)]
     pub fn send(&mut self, flits: u32, flit_bytes: u32) {
         self.stats.packets += 1;
@@ -91,7 +92,7 @@ impl OutputCount {
         self.stats.bytes += u64::from(flits) * u64::from(flit_bytes);
     }
 
-    /// Counts the cycles of a stall that still lasts at the end of a run.
+    /// At the end of a run, counts the cycles before `cycle` of a stall that still lasts.
     pub fn settle(&mut self, cycle: u64) {
         if let Some(since) = &mut self.blocked_since {
             self.stats.blocked += cycle.saturating_sub(*since);
@@ -119,7 +120,7 @@ pub struct XbarIo<'a, P: Packet> {
     pub ends: Ends<'a, P>,
 }
 
-/// Crossbar. The host simulates a crossbar with more than 64 inputs or outputs more slowly.
+/// Crossbar. The simulator (host code) runs more slowly for a crossbar with more than 64 inputs or outputs.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Xbar<P: Packet>(Size<P>);
@@ -127,12 +128,12 @@ pub struct Xbar<P: Packet>(Size<P>);
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 enum Size<P: Packet> {
-    /// Up to 64 inputs and outputs.
+    /// Crossbar with up to 64 inputs and up to 64 outputs.
     Small(Switch<P, u64>),
-    /// Up to 128 inputs and outputs.
+    /// Crossbar with up to 128 inputs and up to 128 outputs.
     Large(Switch<P, u128>),
-    /// Up to [`MAX_PORTS`] inputs and outputs. The reply crossbar may need them, because L1s that supply
-    /// lines to each other use it together with the L2 banks.
+    /// Crossbar with up to [`MAX_PORTS`] inputs and outputs. The reply crossbar may need that many, because
+    /// L1s that supply lines to each other use it together with the L2 banks.
     Largest(Switch<P, Wide>),
 }
 
@@ -173,7 +174,7 @@ impl<P: Packet> Xbar<P> {
         }
     }
 
-    /// Counts the cycles of a stall that still lasts at the end of a run.
+    /// At the end of a run, counts the cycles before `cycle` of the stalls that still last.
     pub fn settle(&mut self, cycle: u64) {
         match &mut self.0 {
             Size::Small(switch) => switch.settle(cycle),
@@ -184,7 +185,7 @@ impl<P: Packet> Xbar<P> {
 }
 
 impl<P: Packet + 'static> Xbar<P> {
-    /// Evaluates one clock edge, with or without checks.
+    /// Evaluates one clock edge, with or without contract checks.
     #[inline]
     pub(crate) fn eval_any(&mut self, io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         match &mut self.0 {

@@ -12,7 +12,7 @@ use super::{Hooks, InsertedLine, RankShape, Scheme};
 use crate::choice::CacheGeometry;
 use crate::kernel::Describe;
 
-/// Configuration of BIP; it has no keys.
+/// Configuration of BIP; it has no parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bip {}

@@ -1,5 +1,6 @@
 //! # Bimodal re-reference interval prediction (BRRIP)
-//! Inserts lines at rank 3, but every 32nd line at rank 2.
+//! Inserts lines with re-reference prediction value (RRPV) 3, the first to be evicted, but every 32nd line
+//! with RRPV 2 (Jaleel et al., ISCA 2010).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,7 @@ use super::{Hooks, InsertedLine, RankShape, Scheme};
 use crate::choice::CacheGeometry;
 use crate::kernel::{Describe, Edge};
 
-/// Configuration of BRRIP; it has no keys.
+/// Configuration of BRRIP; it has no parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Brrip {}

@@ -1,7 +1,7 @@
 //! # Dynamic insertion (DIP)
 //! Uses the better of LRU and bimodal insertion, by set dueling (Qureshi et al., ISCA 2007, section 5). Each
-//! of the two policies has two leader sets. The four leader sets lie a quarter of the sets apart. All other
-//! sets follow the policy whose leader sets miss less.
+//! of the two policies has two leader sets, and the four leader sets are evenly spaced over the cache. All
+//! other sets follow the policy whose leader sets miss less.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::choice::CacheGeometry;
 use crate::config::Rules;
 use crate::kernel::Describe;
 
-/// Configuration of DIP; it has no keys.
+/// Configuration of DIP; it has no parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dip {}
@@ -34,7 +34,7 @@ impl Scheme for Dip {
     }
 }
 
-/// Set dueling between insertion at the front of the LRU order and bimodal insertion.
+/// Insertion rule of DIP: set dueling between insertion as the most recently used line and bimodal insertion.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct DynamicPosition {
     bimodal: Bimodal,
@@ -66,7 +66,8 @@ mod tests {
             let newcomer = InsertedLine { set, way: 1, evicts: true, source: ANY };
             bench.on_insert(newcomer, None, [0, 1, 2, 3])[1]
         };
-        // On a tie, follower sets use the bimodal policy, which inserts at the end of the LRU order.
+        // On a tie of the leader sets, a follower set uses the bimodal policy, which inserts at the LRU
+        // position, 3.
         assert_eq!(insert(1), 3);
         assert_eq!([8, 24].map(&mut insert), [3, 3]);
         assert_eq!(insert(1), 0);

@@ -1,7 +1,7 @@
 //! # Dynamic re-reference interval prediction (DRRIP)
-//! Uses the better of static and bimodal RRIP, by set dueling. Each of the two policies has two leader sets.
-//! The four leader sets lie a quarter of the sets apart. All other sets follow the policy whose leader sets
-//! miss less.
+//! Uses the better of static and bimodal RRIP, by set dueling (Jaleel et al., ISCA 2010). Each of the two
+//! policies has two leader sets, and the four leader sets are evenly spaced over the cache. All other sets
+//! follow the policy whose leader sets miss less.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::choice::CacheGeometry;
 use crate::config::Rules;
 use crate::kernel::{Describe, Edge};
 
-/// Configuration of DRRIP; it has no keys.
+/// Configuration of DRRIP; it has no parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Drrip {}
@@ -32,7 +32,7 @@ impl Scheme for Drrip {
     }
 }
 
-/// Set dueling between static and bimodal RRIP insertion.
+/// Insertion rule of DRRIP: set dueling between static and bimodal RRIP insertion.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Dynamic {
     bimodal: Bimodal,
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn drrip_follows_the_leaders_that_miss_less() {
         let mut bench = Bench::new(Drrip {}, 32);
-        // On a tie, follower sets use the bimodal policy.
+        // On a tie of the leader sets, a follower set uses the bimodal policy, which inserts with RRPV 3.
         assert_eq!(bench.start((1, 0), false, ANY), 3);
         for leader in [8, 24] {
             assert_eq!(bench.start((leader, 0), false, ANY), 3);

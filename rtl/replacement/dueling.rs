@@ -2,8 +2,8 @@
 //! Selects the better of two insertion policies (Qureshi et al., ISCA 2007, section 5). A few leader sets
 //! always use one of the policies. A counter compares the misses in the leader sets of both policies, and all
 //! other sets follow the policy with fewer misses. The paper dedicates 32 of 1024 sets to each policy. Here
-//! each policy has two leader sets, which is the same share of a store of 64 sets. The four leader sets lie a
-//! quarter of the sets apart.
+//! each policy has two leader sets, which is the same fraction in a cache of 64 sets. The four leader sets
+//! are evenly spaced over the cache.
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u10;
@@ -16,26 +16,27 @@ use crate::kernel::{Describe, FieldsExt, Logic, bits_of};
 /// Type of the saturating counter that selects the policy with fewer misses.
 type Selector = u10;
 
-/// Smallest count at which the follower sets use the second policy.
+/// Smallest value of the counter at which the follower sets use the second policy.
 const MIDDLE: Selector = Selector::new(Selector::MAX.value() / 2 + 1);
 
-/// Duel between two policies.
+/// State of set dueling between two insertion policies.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Duel {
     sets: u32,
-    /// Misses in the leader sets of the first policy minus misses in the leader sets of the second policy.
-    /// The counter starts at `MIDDLE`.
+    /// Saturating count of the misses in the first policy's leader sets minus those in the second policy's
+    /// leader sets. The counter starts at `MIDDLE`.
     choice: Selector,
 }
 
 impl Duel {
-    /// Returns the initial state for a store of `sets` sets.
+    /// Creates the initial state of set dueling for a cache with `sets` sets.
     #[must_use]
     pub fn new(sets: u32) -> Self {
         Self { sets, choice: MIDDLE }
     }
 
-    /// Counts a miss in a set. Returns true if the set uses the first policy.
+    /// Updates the counter for a miss in `set`, if it is a leader set. Returns true if `set` uses the first
+    /// policy.
     pub fn uses_first(&mut self, set: u32) -> bool {
         let (half, quarter) = (self.sets / 2, self.sets / 4);
         match set % half {
@@ -59,7 +60,7 @@ impl Duel {
     }
 }
 
-/// Checks that a store has enough sets for the leader sets of the policy `kind`.
+/// Checks that a cache has enough sets for the leader sets of the policy `kind`.
 pub fn validate(kind: &str, store: &StoreInfo, rules: &mut Rules) {
     rules.expect(
         store.sets >= 8,

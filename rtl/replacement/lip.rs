@@ -1,7 +1,7 @@
 //! # LRU insertion (LIP)
 //! Keeps LRU order, but inserts every line as the least recently used one (Qureshi et al., ISCA 2007, section
-//! 4). Only a hit moves a line to the front. So a working set larger than the cache cannot evict all of its
-//! own lines: part of it stays.
+//! 4). Only a hit makes a line the most recently used one. A working set larger than the cache therefore does
+//! not evict all of its own lines: part of it stays.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use super::recency::{Position, RecencyOrder, rank};
 use super::{Hooks, InsertedLine, RankShape, Scheme};
 use crate::choice::CacheGeometry;
 
-/// Configuration of LIP; it has no keys. The policy has no learned state.
+/// Configuration of LIP; it has no parameters. The policy has no learned state.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lip {}

@@ -1,13 +1,13 @@
 //! # Least recently used (LRU)
-//! Evicts the least recently used line (li2015 section 2.2). The rank of a line is its position in LRU order;
-//! every hit and every insertion updates the ranks.
+//! Evicts the least recently used line (li2015 section 2.2). The rank of a line is its position in LRU order,
+//! where 0 is the most recently used line. Every hit and every insertion updates the ranks.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Hooks, RankShape, Scheme};
 use crate::choice::CacheGeometry;
 
-/// Configuration of LRU; it has no keys.
+/// Configuration of LRU; it has no parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lru {}

@@ -4,8 +4,8 @@
 //! cache uses the policy only through its hooks.
 //!
 //! Every policy keeps a rank per line and evicts the line with the highest rank; among equals, the one in the
-//! lowest way. Policies differ in how they update the ranks. RRIP ranks are two bits wide; positions in LRU
-//! order are log2 of the number of ways wide:
+//! lowest way. Policies differ in how they update the ranks. RRIP ranks are two bits wide. Positions in LRU
+//! order, where 0 is the most recently used line, have log2(ways) bits:
 //!
 //! | policy  | rank after a hit     | rank of an inserted line                                      |
 //! |---------|----------------------|---------------------------------------------------------------|
@@ -17,21 +17,21 @@
 //! | `brrip` | 0                    | 3, every 32nd line 2                                          |
 //! | `drrip` | 0                    | as the better of `srrip` and `brrip`, by set dueling          |
 //! | `ship`  | 0, trains its source | 3 if no line of its source was reused lately, otherwise 2     |
-//! | `tree-plru` | as the nodes of the tree say, after a use of the way | as after a hit            |
-//! | `random` | unchanged           | distance of each way from the one drawn for the next victim   |
+//! | `tree-plru` | derived from the bits of the tree after a use of the way | as after a hit        |
+//! | `random` | unchanged           | lower with the distance from the way selected as the next victim |
 //!
 //! Sources: `lru` li2015 section 2.2; `lip`, `bip` and `dip` Qureshi et al., ISCA 2007; `srrip`, `brrip` and
 //! `drrip` Jaleel et al., ISCA 2010; `ship` Wu et al., MICRO 2011. li2015 section 4.2 uses the RRIP policies
 //! and SHiP.
 //!
 //! A refused access changes nothing. The learned state of a policy survives the end of a kernel, since it
-//! does not belong to individual lines. The tags of the L1 caches hold the ranks; in other stores, `order`
+//! does not belong to individual lines. The tags of the L1 caches hold the ranks; in other caches, `order`
 //! holds them.
 //!
 //! | port   | dir | payload           | contract                                                     |
 //! |--------|-----|-------------------|--------------------------------------------------------------|
 //! | `on_hit` | in  | set, way, ranks   | an accepted access found the tag of its line: new ranks of its set |
-//! | `on_insert` | in  | newcomer, ranks   | an accepted miss takes the way: new ranks of its set         |
+//! | `on_insert` | in  | inserted line, ranks | an accepted miss takes the way: new ranks of its set      |
 //!
 //! Part of `rtl/l1/cache.rs` and `rtl/l2/bank.rs`.
 //! Bench: its own tests, `tb/l1/streams.rs` and `tb/l2/replacement.rs`.
@@ -55,32 +55,33 @@ use crate::kernel::{Describe, DescribeExt, Edge, Fields, FieldsExt, Logic};
 /// Configuration of a replacement policy: the keys next to `kind` in `l1.replacement` or `l2.replacement`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// Returns the name and the width of the ranks for sets of `ways` ways.
+    /// Returns the name of the ranks, and their width in bits for sets of `ways` ways.
     fn rank(&self, ways: u32) -> RankShape;
 
-    /// Creates the policy of one cache; `None` for LRU, because the ranks in the tags are its complete state.
+    /// Creates the policy's hardware for one cache; `None` for LRU, because the ranks in the tags are its
+    /// complete state.
     fn hardware(&self, place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>>;
 
-    /// Checks the keys of the policy, and that the policy fits the given store.
+    /// Checks the parameters of the policy, and that the policy fits the given cache.
     fn validate(&self, _store: &StoreInfo, _rules: &mut Rules) {}
 
-    /// True if the policy reads program counters. If false, the requests of an SM carry none, and the policy
-    /// gets 0.
+    /// True if the policy reads program counters. If no scheme of a cache reads them, its requests carry
+    /// none, and the policy receives 0.
     fn reads_pc(&self) -> bool {
         false
     }
 
-    /// True if the policy has a table that is updated when lines are used. The table has ports for only one
-    /// use per cycle.
+    /// True if the policy has a table that is updated when lines are used. The ports of this table support
+    /// only one update per cycle.
     fn learns(&self) -> bool {
         false
     }
 }
 
-/// Properties of a store that determine which policies it can have.
+/// Properties of a set-associative cache that determine which replacement policies it can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreInfo {
-    /// Number of sets.
+    /// Number of sets of the cache.
     pub sets: u32,
     /// Number of ways per set.
     pub ways: u32,
@@ -105,7 +106,7 @@ impl<S: Scheme + 'static> From<S> for ReplacementConfig {
     }
 }
 
-/// Line that a miss inserts.
+/// Line that a miss inserts into a set, as the replacement policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InsertedLine {
     /// Set of the line.
@@ -114,15 +115,15 @@ pub struct InsertedLine {
     pub way: u32,
     /// True if the line evicts another line from its way.
     pub evicts: bool,
-    /// Source of the line, for policies that learn by source.
+    /// Source of the line, for policies that predict reuse from the source.
     pub source: Source,
 }
 
 /// Subset of the ways of a set: bit n stands for way n.
 pub type Ways = BitSlice<u64>;
 
-/// Hooks that the tags call in a policy other than LRU. The parameter `ranks` holds the ranks of one set,
-/// indexed by way. The line with the highest rank is evicted.
+/// Hooks of a replacement policy other than LRU, which the tag array calls. The parameter `ranks` holds the
+/// ranks of one set, indexed by way. The line with the highest rank is evicted.
 #[watched]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
@@ -132,29 +133,29 @@ pub trait Hooks: Debug + Send {
     /// Updates the ranks of a set after a hit.
     fn on_hit(&mut self, at: &Edge<'_>, place: (u32, u32), ranks: &mut [u8]);
 
-    /// Updates the ranks of a set when a line is inserted. `may_go` has the ways that could have been the
-    /// victim; ways whose line is in flight could not.
+    /// Updates the ranks of a set when a line is inserted. `may_go` marks the ways that were eligible as the
+    /// victim. Ways whose line is in flight are not eligible.
     fn on_insert(&mut self, at: &Edge<'_>, newcomer: &InsertedLine, may_go: &Ways, ranks: &mut [u8]);
 
     /// Starts to keep digests of the array contents.
     fn record(&mut self) {}
 
-    /// Adds the hardware of the policy to the hardware description, except the ranks.
+    /// Adds the policy's registers, arrays and logic to the hardware description, except the ranks.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
-/// Name and width of a rank.
+/// Name and width of a replacement rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankShape {
     /// Name of the rank: `lru` for a position in LRU order, `rrpv` for a predicted re-reference interval.
     #[serde(with = "crate::kernel::name")]
     pub name: Name,
-    /// Width in bits; 0 if a set has a single line.
+    /// Width of a stored rank in bits; 0 if no rank is stored, for example if a set has a single line.
     pub bits: u32,
 }
 
 impl RankShape {
-    /// Reports the rank as a field to `to`.
+    /// Reports `rank` as a payload field to the visitor `to`, unless the width is 0.
     pub fn field<F: Fields + ?Sized>(self, rank: u8, to: &mut F) {
         if self.bits > 0 {
             to.sized(self.name, u64::from(rank), self.bits);
@@ -162,25 +163,25 @@ impl RankShape {
     }
 }
 
-/// Entry of a set that has a replacement rank.
+/// Array entry of one way, such as a tag, that contains a replacement rank.
 pub trait HasRank {
-    /// Returns the rank of the entry.
+    /// Returns the replacement rank of the entry, for modification.
     fn rank(&mut self) -> &mut u8;
 }
 
-/// Source of an inserted line.
+/// Source of an inserted line: its line address, and the load that missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Line number, in the numbering of the store.
+    /// Line address; in an L2 bank, the number of the line within the bank.
     pub line: u64,
     /// Program counter of the load that missed; 0 where accesses carry none ([`Scheme::reads_pc`]).
     pub pc: u32,
 }
 
-/// Largest number of ways of a set.
+/// Largest number of ways of a set, over all caches.
 const MAX_WAYS: usize = 256;
 
-/// Replacement policy of a cache, with the learned state of the policy; `None` for LRU.
+/// Replacement policy of a cache, with the learned state of the policy; the content is `None` for LRU.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Replacement(Option<Box<dyn Hooks>>);
 
@@ -214,8 +215,8 @@ impl Replacement {
         }
     }
 
-    /// Updates the ranks of a set when a line is inserted. `might_have_gone` is true for the ways that could
-    /// have been the victim.
+    /// Updates the ranks of a set when a line is inserted. `might_have_gone` returns true for the ways that
+    /// were eligible as the victim.
     #[inline]
     pub fn on_insert<T: HasRank>(
         &mut self,
@@ -238,13 +239,13 @@ impl Replacement {
         self.0.iter_mut().for_each(|hooks| hooks.record());
     }
 
-    /// Adds the hardware of the policy to the hardware description, except the ranks.
+    /// Adds the policy's registers, arrays and logic to the hardware description, except the ranks.
     pub fn describe(&self, to: &mut dyn Describe) {
         self.0.iter().for_each(|hooks| hooks.describe(to));
     }
 }
 
-/// Adds the logic that updates the ranks of a set, and finds the highest rank, to the hardware description.
+/// Adds the logic that updates the ranks of a set and finds the highest rank to the hardware description.
 pub fn describe_ranks(ways: u32, bits: u32, to: &mut dyn Describe) {
     to.part("rank", |to| {
         to.logic("of_used", Logic::Mux { ways, width: bits });
@@ -258,7 +259,7 @@ pub fn describe_ranks(ways: u32, bits: u32, to: &mut dyn Describe) {
     });
 }
 
-/// Applies a change to the ranks of the entries of a set.
+/// Copies the ranks of a set's entries into an array, applies `change` to it, and writes the ranks back.
 #[inline(never)]
 fn with_ranks<T: HasRank>(row: &mut [T], change: impl FnOnce(&mut [u8])) {
     let mut ranks = [0; MAX_WAYS];
@@ -271,7 +272,7 @@ fn with_ranks<T: HasRank>(row: &mut [T], change: impl FnOnce(&mut [u8])) {
     }
 }
 
-/// Makes a line the most recently used one of its set.
+/// Makes the line in `way` the most recently used one of its set, which has rank 0.
 #[inline]
 fn promote<T: HasRank>(row: &mut [T], way: usize) {
     let last = *row[way].rank();
@@ -282,7 +283,7 @@ fn promote<T: HasRank>(row: &mut [T], way: usize) {
     *row[way].rank() = 0;
 }
 
-/// Bench shared by the tests of the policies.
+/// Test bench shared by the unit tests of the replacement policies.
 #[cfg(test)]
 mod bench {
     use super::*;
@@ -298,7 +299,7 @@ mod bench {
     /// Source of a line, for tests in which the source does not matter.
     pub const ANY: Source = Source { line: 0, pc: 0 };
 
-    /// Entry that consists only of a rank.
+    /// Array entry that consists only of a replacement rank.
     struct Rank(u8);
 
     impl HasRank for Rank {
@@ -313,7 +314,7 @@ mod bench {
             Self { policy: Replacement::new(&config.into(), &place), wake: Wake::new(&[1]), cycle: 0 }
         }
 
-        /// Returns the ranks of a set after a hit.
+        /// Applies a hit in `way` and returns the new ranks of the set.
         pub fn on_hit(&mut self, set: u32, way: usize, ranks: [u8; 4]) -> [u8; 4] {
             self.cycle += 1;
             let mut row = ranks.map(Rank);
@@ -322,7 +323,8 @@ mod bench {
             row.map(|line| line.0)
         }
 
-        /// Returns the ranks of a set after a line was inserted; the line in way `bound` is in flight.
+        /// Inserts a line and returns the new ranks of the set. The line in way `bound`, if any, is in flight
+        /// and cannot be evicted.
         pub fn on_insert(&mut self, newcomer: InsertedLine, bound: Option<usize>, ranks: [u8; 4]) -> [u8; 4] {
             self.cycle += 1;
             let mut row = ranks.map(Rank);
@@ -331,7 +333,7 @@ mod bench {
             row.map(|line| line.0)
         }
 
-        /// Returns the rank of an inserted line.
+        /// Inserts a line into a set whose ranks are all 0, and returns the rank of the inserted line.
         pub fn start(&mut self, (set, way): (u32, u32), evicts: bool, source: Source) -> u8 {
             self.on_insert(InsertedLine { set, way, evicts, source }, None, [0; 4])[way as usize]
         }

@@ -1,13 +1,13 @@
 //! # Replacement state of a store
-//! Keeps the replacement state of a store whose tags hold no ranks, in a memory with one row per set. Under
-//! LRU, a row is the recency stack of the set. Under any other policy, a row holds one rank per way. The L1
-//! caches do not use this block, because their tags hold the ranks.
+//! Holds the replacement state of a cache whose tags contain no ranks, in a memory with one row per set.
+//! Under LRU, a row is the recency stack of the set. Under any other policy, a row holds one rank per way.
+//! The L1 caches do not use this component, because their tags hold the ranks.
 //!
 //! | port        | dir | payload       | contract                                                       |
 //! |-------------|-----|---------------|----------------------------------------------------------------|
-//! | `victim`    | out | way           | way of the highest rank among the eligible ways; changes nothing |
+//! | `victim`    | out | way           | way with the highest rank among the eligible ways; changes no state |
 //! | `on_hit`    | in  | set, way      | an accepted access found the tag of its line                   |
-//! | `on_insert` | in  | inserted line | an accepted miss takes the way; the tags do not know it yet    |
+//! | `on_insert` | in  | inserted line | an accepted miss takes the way; the tags do not contain the line yet |
 //!
 //! At most one `on_hit` or `on_insert` is permitted per cycle, unless the policy has no table and the memory
 //! has enough ports.
@@ -22,23 +22,23 @@ use crate::cells::lru::Recency;
 use crate::choice::CacheGeometry;
 use crate::kernel::{AnyEdge, Array, ArraySpec, ArrayView, Describe, Fields, Payload};
 
-/// Replacement state of a store.
+/// Replacement state of all sets of a cache.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Order {
-    /// Recency stack of each set.
+    /// Under LRU: the recency stack of each set.
     Lru(Array<Recency>),
-    /// Rank of each way, with the policy that updates the ranks.
+    /// Under any other policy: the rank of each way, and the policy that updates the ranks.
     Ranked(Box<RankedOrder>),
 }
 
-/// Replacement state under a policy other than LRU.
+/// Replacement state of all sets of a cache under a policy other than LRU.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RankedOrder {
     ranks: Array<Rank>,
     policy: Replacement,
 }
 
-/// Rank of a way.
+/// Replacement rank of a way; the way with the highest rank is evicted first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Rank(u8);
 
@@ -56,8 +56,8 @@ impl Payload for Rank {
 }
 
 impl Order {
-    /// Returns the initial state. `memory` creates the specification of a memory of the store from a name and
-    /// a number of columns.
+    /// Creates the initial replacement state of a cache. `memory` returns the specification of an array of
+    /// the cache, given a name and a number of columns.
     #[must_use]
     pub fn new(
         config: &ReplacementConfig,
@@ -73,7 +73,7 @@ impl Order {
         Self::Ranked(Box::new(RankedOrder { ranks, policy }))
     }
 
-    /// Updates the state of a set after a hit.
+    /// Updates the replacement state of `set` after a hit in `way`.
     #[inline]
     pub fn on_hit(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         match self {
@@ -82,8 +82,8 @@ impl Order {
         }
     }
 
-    /// Updates the state of a set when a line is inserted. `might_have_gone` is true for the ways that could
-    /// have been the victim.
+    /// Updates the replacement state of a set when a line is inserted. `might_have_gone` returns true for the
+    /// ways that were eligible as the victim.
     #[inline]
     pub fn on_insert(&mut self, at: &impl AnyEdge, newcomer: &InsertedLine, might_have_gone: impl Fn(u32) -> bool) {
         match self {
@@ -92,7 +92,8 @@ impl Order {
         }
     }
 
-    /// Returns the victim of a set of `ways` ways, among the ways for which `may_go` is true.
+    /// Returns the victim way of a set of `ways` ways. `may_go` returns true for the ways that can be
+    /// evicted.
     #[must_use]
     #[inline(always)]
     pub fn victim(&self, set: u32, ways: u32, may_go: impl Fn(u32) -> bool) -> Option<u32> {
@@ -102,7 +103,7 @@ impl Order {
         }
     }
 
-    /// Records the use of `count` read ports of the memory.
+    /// Records the use of `count` read ports of the memory that holds the replacement state.
     #[inline]
     pub fn take_reads(&self, at: &impl AnyEdge, count: u32) {
         match self {
@@ -111,7 +112,7 @@ impl Order {
         }
     }
 
-    /// Starts to keep digests of the memories.
+    /// Starts to maintain digests (hashes) of the memory contents.
     pub fn record(&mut self) {
         match self {
             Self::Lru(recency) => recency.record(),
@@ -122,7 +123,7 @@ impl Order {
         }
     }
 
-    /// Adds the memories, and the hardware of the policy to the hardware description.
+    /// Adds the memories and the policy's hardware to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         match self {
             Self::Lru(recency) => to.array("recency", recency),
@@ -137,8 +138,7 @@ impl Order {
         }
     }
 
-    /// Adds the logic that updates the state of a set of `ways` ways, and selects its victim, to the hardware
-    /// description.
+    /// Adds the logic that updates a set of `ways` ways and selects its victim to the hardware description.
     pub fn describe_logic(&self, ways: u32, to: &mut dyn Describe) {
         match self {
             Self::Lru(_) => Recency::describe_logic(ways, to),

@@ -5,9 +5,9 @@
 //! `n * ways / 256`. If the line of that way is in flight, the next higher eligible way is the victim
 //! instead; way 0 follows the last way.
 //!
-//! The victim is drawn when the previous line is inserted, so that a waiting miss sees the same victim in
-//! every cycle. State: the LFSR, and one way number per set. The ranks follow from the way number and are not
-//! stored.
+//! The next victim of a set is selected when a line is inserted into the set, so that a waiting miss sees the
+//! same victim in every cycle. State: the LFSR, and one way number per set. The ranks follow from the way
+//! number and are not stored.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,10 +15,10 @@ use super::{Hooks, InsertedLine, RankShape, Scheme, Ways};
 use crate::choice::CacheGeometry;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage};
 
-/// Number of bits by which the register is shifted per draw.
+/// Number of bits by which the LFSR is shifted for each random number.
 const SHIFTS: u32 = 8;
 
-/// Configuration of random replacement; it has no keys.
+/// Configuration of random replacement; it has no parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Random {}
@@ -43,7 +43,7 @@ impl Scheme for Random {
     }
 }
 
-/// Linear-feedback shift register.
+/// Linear-feedback shift register (LFSR) of 16 bits that generates the random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Lfsr(u16);
 
@@ -61,7 +61,8 @@ impl Lfsr {
     }
 }
 
-/// Next victim of a set. The payload shape is the number of ways.
+/// Way number of the next victim of a set. The payload shape, which sets the field width, is the number of
+/// ways.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct NextVictim(u8);
 
@@ -74,7 +75,7 @@ impl Payload for NextVictim {
     }
 }
 
-/// Next victims, drawn in advance, one per set.
+/// State of random replacement in one cache: the random number generator, and the next victim of each set.
 #[derive(Debug, Serialize, Deserialize)]
 struct Draws {
     ways: u32,
@@ -84,7 +85,8 @@ struct Draws {
 
 #[typetag::serde(name = "random")]
 impl Hooks for Draws {
-    /// Returns a rank that makes way 0 the first victim, in agreement with the reset value of the table.
+    /// Returns the initial rank of `way`. Way 0 is the first victim, as in the reset value of the victim
+    /// table.
     fn reset(&self, way: u32) -> u8 {
         u8::MAX - way as u8
     }

@@ -11,19 +11,19 @@ use serde::{Deserialize, Serialize};
 use super::{Hooks, InsertedLine, RankShape, Ways};
 use crate::kernel::{Describe, Edge};
 
-/// Returns the name and the width of the rank.
+/// Returns the name of the rank, and its width in bits for sets of `ways` ways.
 #[must_use]
 pub fn rank(ways: u32) -> RankShape {
     RankShape { name: "lru", bits: ways.next_power_of_two().ilog2() }
 }
 
-/// Rule that selects the insertion position.
+/// Rule that selects the position in LRU order at which a line is inserted.
 #[typetag::serde]
 pub trait Position: Debug + Send {
     /// True if an inserted line is placed at the front of the LRU order; if false, it is placed at the end.
     fn is_front(&mut self, newcomer: &InsertedLine) -> bool;
 
-    /// Adds registers and logic to the hardware description.
+    /// Adds the registers and the logic of the rule to the hardware description.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
@@ -32,7 +32,7 @@ pub trait Position: Debug + Send {
 pub struct RecencyOrder(Box<dyn Position>);
 
 impl RecencyOrder {
-    /// Creates the policy with a rule for the insertion position.
+    /// Creates a policy that inserts lines by the rule `position`.
     #[must_use]
     pub fn new(position: impl Position + 'static) -> Self {
         Self(Box::new(position))
@@ -59,14 +59,14 @@ impl Hooks for RecencyOrder {
     }
 }
 
-/// Makes a way the most recently used one.
+/// Makes `way` the most recently used way, with rank 0.
 fn to_front(ranks: &mut [u8], way: usize) {
     let old = ranks[way];
     ranks.iter_mut().for_each(|rank| *rank += u8::from(*rank < old));
     ranks[way] = 0;
 }
 
-/// Makes a way the least recently used one.
+/// Makes `way` the least recently used way, with the highest rank.
 fn to_end(ranks: &mut [u8], way: usize) {
     let old = ranks[way];
     ranks.iter_mut().for_each(|rank| *rank -= u8::from(*rank > old));

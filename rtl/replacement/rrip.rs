@@ -16,20 +16,20 @@ use crate::kernel::{Describe, Edge, FieldsExt, bits_of};
 /// Re-reference prediction value (RRPV); tags store it as the replacement rank.
 pub type Rrpv = u2;
 
-/// Name and width of the rank.
+/// Name and width of the RRPV as a replacement rank.
 pub const RANK: RankShape = RankShape { name: "rrpv", bits: bits_of::<Rrpv>() };
 /// Highest rank, which predicts reuse in the distant future or no reuse.
 pub const DISTANT: Rrpv = Rrpv::MAX;
 /// Rank at which static RRIP inserts a line; it predicts reuse after a long interval.
 pub const LONG: Rrpv = Rrpv::new(2);
 
-/// Insertion rule of an RRIP policy.
+/// Insertion rule of an RRIP policy: selects the RRPV of each inserted line.
 #[typetag::serde]
 pub trait Insertion: Debug + Send {
-    /// Trains the rule after a hit.
+    /// Updates the predictor of the insertion rule after a hit.
     fn on_hit(&mut self, _at: &Edge<'_>, _place: (u32, u32)) {}
 
-    /// Returns the rank of a line that is inserted.
+    /// Returns the RRPV with which a line is inserted.
     fn start(&mut self, at: &Edge<'_>, newcomer: &InsertedLine) -> Rrpv;
 
     /// Starts to keep digests of the array contents.
@@ -44,7 +44,7 @@ pub trait Insertion: Debug + Send {
 pub struct Rrip(Box<dyn Insertion>);
 
 impl Rrip {
-    /// Creates the policy with this insertion rule.
+    /// Creates an RRIP policy with the insertion rule `start`.
     #[must_use]
     pub fn new(start: impl Insertion + 'static) -> Self {
         Self(Box::new(start))
@@ -81,7 +81,8 @@ impl Hooks for Rrip {
     }
 }
 
-/// Number of insertions modulo 32, to treat every 32nd line differently: bimodal RRIP inserts it at [`LONG`].
+/// Counter of insertions modulo 32, for bimodal policies, which treat every 32nd inserted line differently.
+/// Bimodal RRIP inserts that line at rank [`LONG`].
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Bimodal(u5);
 

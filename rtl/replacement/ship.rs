@@ -1,5 +1,6 @@
 //! # Signature-based hit prediction (SHiP)
-//! Works like static RRIP, but inserts a line at rank 3 if no line from the same source was reused lately.
+//! Works like static RRIP, but inserts a line at rank 3 (evicted first) if no line from the same source was
+//! reused lately (Wu et al., MICRO 2011).
 
 use arbitrary_int::u3;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logi
 /// log2 of the number of lines in a region: 128 lines, which is 16 KB with 128-byte lines.
 const REGION_LINES_LOG2: u32 = 7;
 
-/// Source of a line, as far as the predictor distinguishes sources.
+/// Property of the source of a line from which the signature of the line is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signature {
@@ -63,7 +64,7 @@ impl Scheme for ShipConfig {
     }
 }
 
-/// SHiP predictor of a cache.
+/// SHiP predictor of a cache, with its reuse counters and the signature of each line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Ship {
     signature: Signature,
@@ -83,8 +84,8 @@ impl Default for Counter {
     }
 }
 
-/// Signature of the source of a line, and true if the line was hit since its insertion. The payload shape is
-/// the width of a signature in bits.
+/// Predictor state of a cache line: the signature of its source, and true if it was hit since its insertion.
+/// The payload shape is the width of a signature in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Origin {
@@ -153,7 +154,7 @@ impl Insertion for Ship {
     }
 }
 
-/// Folds a value to `bits` bits, by XORing its pieces of `bits` bits.
+/// Folds a value to `bits` bits by XORing its `bits`-bit pieces.
 fn fold(value: u64, bits: u32) -> u32 {
     let pieces = (0..u64::BITS).step_by(bits as usize);
     pieces.fold(0, |folded, shift| folded ^ (value >> shift) as u32) & ((1 << bits) - 1)

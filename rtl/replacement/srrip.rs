@@ -1,5 +1,5 @@
 //! # Static re-reference interval prediction (SRRIP)
-//! Inserts every line at rank 2.
+//! Inserts every line with re-reference prediction value (RRPV) 2 of at most 3 (Jaleel et al., ISCA 2010).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::{Hooks, InsertedLine, RankShape, Scheme};
 use crate::choice::CacheGeometry;
 use crate::kernel::Edge;
 
-/// Configuration of SRRIP; it has no keys. The policy has no learned state.
+/// Configuration of SRRIP; it has no parameters. The policy has no learned state.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Srrip {}

@@ -1,14 +1,14 @@
 //! # Tree pseudo-LRU
 //! Approximates LRU with one bit per inner node of a binary tree over the ways of a set (PLRUt in Al-Zoubi et
-//! al., ACM Southeast Conference 2004). Each bit points to the half that was used less recently. A hit or an
-//! insertion makes the bits on the path to the used way point away from that way. The victim is the way to
-//! which the pointers lead from the root. If a half has no eligible way, because all its lines are in flight,
-//! the other half is taken.
+//! al., ACM Southeast Conference 2004). Each bit points to the half of its subtree that was used less
+//! recently. A hit or an insertion makes the bits on the path to the used way point away from that way. The
+//! victim is the way to which the pointers lead from the root. If all lines of a half are in flight, that
+//! half has no eligible way, and the other half is taken.
 //!
-//! State: the number of ways, rounded up to a power of two, minus one [bits per set]. Ranks are derived from
-//! this state, one bit per level of the tree from the root down. The bit of a way is 1 if the pointer leads
-//! to the half that contains the way. Thus the way to which the pointers lead has the highest rank. Ranks are
-//! not stored.
+//! Number of state bits per set: the number of ways, rounded up to a power of two, minus one. The rank of a
+//! way is derived from this state and has one bit per level of the tree, from the root down. Such a bit is 1
+//! if the pointer leads to the half that contains the way. Thus the way to which all pointers lead has the
+//! highest rank. Ranks are not stored.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,10 +17,10 @@ use crate::choice::CacheGeometry;
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage};
 
-/// Largest number of ways.
+/// Largest number of ways of a set under tree pseudo-LRU.
 const MOST_WAYS: u32 = 64;
 
-/// Configuration of tree pseudo-LRU; it has no keys.
+/// Configuration of tree pseudo-LRU; it has no parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TreePlru {}
@@ -60,8 +60,8 @@ impl Scheme for TreePlru {
     }
 }
 
-/// Nodes of a set, numbered as in a heap: the root is bit 1, and the children of node `n` are `2n` and `2n +
-/// 1`. A set bit points to the second child. The payload shape is the number of leaves.
+/// Tree bits of a set, numbered as in a heap: the root is bit 1, and the children of node `n` are `2n` and
+/// `2n + 1`. A bit of 1 points to the second child. The payload shape is the number of leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Nodes(u64);
 
@@ -75,7 +75,7 @@ impl Payload for Nodes {
 }
 
 impl Nodes {
-    /// Returns the nodes after a use of `way`.
+    /// Returns the tree bits after a use of `way`.
     fn use_way(self, way: u32, leaves: u32) -> Self {
         let (mut nodes, mut child) = (self.0, leaves + way);
         while child > 1 {
@@ -98,7 +98,7 @@ impl Nodes {
     }
 }
 
-/// Trees of all sets of a store.
+/// Trees of all sets of a cache.
 #[derive(Debug, Serialize, Deserialize)]
 struct Tree {
     leaves: u32,
@@ -117,7 +117,8 @@ impl Tree {
 
 #[typetag::serde(name = "tree-plru")]
 impl Hooks for Tree {
-    /// Returns a rank that orders the ways in the same way as cleared nodes.
+    /// Returns the initial rank of `way`. These ranks give the same eviction order as tree bits that are all
+    /// 0.
     fn reset(&self, way: u32) -> u8 {
         u8::MAX - way as u8
     }
@@ -136,7 +137,7 @@ impl Hooks for Tree {
 
     fn describe(&self, to: &mut dyn Describe) {
         let Self { leaves, nodes } = self;
-        // A set with one way has no nodes.
+        // A set with one way has no inner nodes, and so no tree bits.
         if *leaves > 1 {
             to.array("tree_plru", nodes);
             to.logic("path", Logic::Decoder { outputs: *leaves });
@@ -152,7 +153,7 @@ mod tests {
     use super::super::bench::{ANY, Bench};
     use super::*;
 
-    /// Returns the ways in the order in which they would be victims.
+    /// Returns the ways of a set in eviction order, which is by descending rank.
     fn victims(ranks: [u8; 4]) -> [usize; 4] {
         let mut ways = [0, 1, 2, 3];
         ways.sort_by_key(|&way| std::cmp::Reverse(ranks[way]));

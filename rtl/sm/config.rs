@@ -13,7 +13,7 @@ use crate::index::IndexConfig;
 use crate::index::linear::Linear;
 use crate::l1::access::LANES;
 
-/// Maximum number of 32-bit registers per SM: 1 MB, four times that of current GPUs.
+/// Maximum number of 32-bit registers per SM. They take 1 MB, four times as much as in current GPUs.
 const MAX_REGISTERS: u32 = 1 << 18;
 /// Maximum shared memory per SM in bytes.
 const MAX_SHARED_BYTES: u32 = 1 << 20;
@@ -136,9 +136,9 @@ pub struct SharedConfig {
 }
 
 impl SharedConfig {
-    /// Returns the L1 capacity in bytes that a kernel with `bytes` bytes of shared memory per SM occupies.
-    /// This is the smallest carve-out of at least `bytes` bytes, else the largest carve-out; 0 without
-    /// carve-outs.
+    /// Returns the part of the L1 capacity, in bytes, that becomes shared memory for a kernel with `bytes`
+    /// bytes of shared memory per SM. This is the smallest carve-out of at least `bytes` bytes, else the
+    /// largest carve-out; 0 without carve-outs.
     #[must_use]
     pub fn carve_out(&self, bytes: u64) -> u32 {
         let fits = |carve_out: &&u32| u64::from(**carve_out) >= bytes;
@@ -306,7 +306,7 @@ impl SmConfig {
         rules.expect_relation(is_legal, sides, "a two-level scheduler orders its warps by queue, not by age");
     }
 
-    /// Checks every rule of the core, given the line size of the machine.
+    /// Checks all fields of the core's configuration, given the line size of the machine in bytes.
     pub fn validate(&self, line_bytes: u32, rules: &mut Rules) {
         if let InstructionStore::Cache(icache) = &self.icache {
             rules.group("icache", |rules| icache.validate(line_bytes, rules));
@@ -372,7 +372,8 @@ impl InstructionCacheConfig {
 }
 
 impl OperandConfig {
-    /// Returns the number of collectors of each class in one of `sub_cores` sub-cores.
+    /// Returns the number of operand collectors of each class (SP, SFU, memory) in one of `sub_cores` sub-
+    /// cores.
     pub(super) fn collectors(&self, sub_cores: u32) -> [u8; 3] {
         let own = [self.sp_collectors, self.sfu_collectors, self.memory_collectors];
         let all = if self.generic_collectors > 0 { [self.generic_collectors, 0, 0] } else { own };

@@ -93,9 +93,9 @@ pub struct SmExtraPorts {
     pub brought: In<InstructionLineReply>,
     /// Loads that missed in the L1D of this SM; used by a throttle.
     pub misses: In<Miss>,
-    /// Ends of the throttle's sampling periods, to the L1D.
+    /// Messages to the L1D that a period of the throttle has ended.
     pub periods: Out<PeriodEnd>,
-    /// Counts of one sampling period, to the throttle's coordinator, which all SMs share.
+    /// Reports of the counts of a period to the throttle's coordinator, which all SMs share.
     pub reports: Out<Report>,
     /// Warp limits from the throttle's coordinator, which all SMs share.
     pub orders: In<Order>,
@@ -105,7 +105,7 @@ impl HasPorts for SmCore {
     type Ports = SmPorts;
 }
 
-/// Port ends of a core at one clock edge.
+/// Ends of a core's channels, as the core uses them at one clock edge.
 pub struct SmIo<'a> {
     /// CTA launches from the dispatcher.
     pub launch: Rx<'a, CtaLaunch>,
@@ -155,17 +155,19 @@ pub struct Counters {
     pub operand_conflicts: u64,
     /// Warp stores to shared memory, plus lanes whose shared-memory atomic changed a word.
     pub shared_changes: u64,
-    /// Block copy instructions issued from a trace, in the order of [`BLOCK_COPIES`]. They move no data.
+    /// Number of bulk copy instructions issued from a trace, which copy a whole block of data; one count per
+    /// entry of [`BLOCK_COPIES`]. The model moves no data for them.
     #[counted(skip)]
     pub block_copies: [u64; BLOCK_COPIES.len()],
 }
 
 impl Counters {
-    /// Counts an instruction issued to `pipe` that acts in the lanes `acting`.
+    /// Counts an instruction that issues to `pipe` and acts in the lanes of the mask `acting`.
     #[inline(always)]
     pub(super) fn count_issue<const PAIRS: bool>(&mut self, pipe: Pipe, acting: u64) {
         self.warp_instructions += 1;
-        // Most instructions act in all lanes. Testing for that is cheaper on the host than counting bits.
+        // Most instructions act in all lanes. In the simulator (host code), a test for that case is cheaper
+        // than counting bits.
         let threads = match acting as u32 {
             _ if PAIRS => acting.count_ones(),
             u32::MAX => LANES as u32,
@@ -195,7 +197,8 @@ pub(super) struct Loaded {
     pub(super) image: Arc<KernelImage>,
     pub(super) table: Vec<DecodedInst>,
     pub(super) constants: Constants,
-    /// Instructions and CTAs of a traced kernel, which has no program; `None` for a PTX kernel.
+    /// Instructions and CTAs of a kernel replayed from a trace, which has no program; `None` for a PTX
+    /// kernel.
     pub(super) recorded: Option<TracedKernel>,
 }
 
@@ -222,7 +225,7 @@ pub struct SmCore {
     pub(super) scoreboard: Scoreboard,
     pub(super) halves: Halves,
     pub(super) stacks: SimtStacks,
-    /// Position of each warp of a traced kernel in its recorded steps.
+    /// For each warp of a traced kernel, its position in the sequence of steps that the trace recorded.
     pub(super) streams: Streams,
     pub(super) barriers: Barriers,
     pub(super) warps: Warps,
@@ -246,7 +249,8 @@ pub struct SmCore {
 }
 
 impl SmCore {
-    /// Creates core `sm` of `num_sms`, without a kernel; `path` names the core in messages.
+    /// Creates the core of SM `sm` in a machine with `num_sms` SMs, without a kernel; `path` names the core
+    /// in messages.
     ///
     /// # Panics
     /// If the number of schedulers violates [`SmConfig::validate`].
@@ -330,7 +334,7 @@ impl SmCore {
         self.ctas.used_slots()
     }
 
-    /// True if no CTA runs, nothing is outstanding and no fault has stopped the core.
+    /// True if no CTA runs, no result or memory access is outstanding, and no fault has stopped the core.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.ctas.is_empty()
@@ -359,8 +363,8 @@ impl SmCore {
         (0..self.config.schedulers as usize).map(|scheduler| self.stalls.cycles(scheduler, reason)).sum()
     }
 
-    /// Returns the scheduler cycles before `cycle`, by reason. After `cycle`, the core must not have been
-    /// evaluated with a resident warp.
+    /// Returns the cycles before `cycle` of all schedulers, by stall reason. The core must not have been
+    /// evaluated with a resident warp after `cycle`.
     ///
     /// # Panics
     /// If the cycles of a scheduler do not add up to `cycle`.
@@ -372,12 +376,12 @@ impl SmCore {
     /// Charges all cycles before `cycle` to stall reasons, at the end of a run.
     ///
     /// # Panics
-    /// If a scheduler's cycles do not add up.
+    /// If the charged cycles of a scheduler do not add up to `cycle`.
     pub fn settle(&mut self, cycle: u64) {
         self.stalls.settle(&self.path, cycle);
     }
 
-    /// Starts to keep digests of the contents of all memories of the core.
+    /// Starts to maintain digests (hashes) of the contents of all memories of the core.
     pub fn record(&mut self) {
         self.stacks.record();
         self.registers.record();
@@ -438,8 +442,8 @@ impl SmCore {
         }
     }
 
-    /// Presents a new head instruction to schedulers and scoreboard. The warp must not have had a head
-    /// instruction.
+    /// Presents the new head instruction of a warp's buffer to the schedulers and the scoreboard. The buffer
+    /// must have been empty or its old head must have issued.
     #[inline(always)]
     pub(super) fn show_head(&mut self, loaded: &Loaded, warp: u8, pc: u32) {
         let decoded = &loaded.table[pc as usize];
@@ -499,8 +503,8 @@ impl SmCore {
         report
     }
 
-    /// Returns when to evaluate the core next, if no stage has work in the next cycle given the state after
-    /// this edge. Records the stall reason of each scheduler for the cycles in which the core sleeps.
+    /// Determines when the core must be evaluated next, if only the issue stage may have work in the next
+    /// cycle. If the core can sleep, records the stall reason of each scheduler for the cycles of the sleep.
     #[inline(never)]
     fn sleep(&mut self, loaded: &Loaded, at: &impl AnyEdge) -> Sleep {
         let (next, ready) = (at.cycle() + 1, self.ready());
@@ -612,7 +616,8 @@ impl Block for SmCore {
             counters,
         } = self;
         let num_warps = self.config.warps;
-        // Pipes that this SM lacks have no head mask.
+        // The mask of the warps whose head instruction uses a pipe is described only for pipes that this SM
+        // has.
         let exists = |pipe: &Pipe| pipe.exists(&self.config.pipes);
         for (index, scheduler) in schedulers[..self.config.schedulers as usize].iter().enumerate() {
             to.parts("scheduler", index as u32, |to| {
@@ -664,7 +669,7 @@ pub(super) mod tests {
         OpTiming { latency, interval }
     }
 
-    /// Returns an SM as in li2015 Table 2, with GPGPU-Sim's opcode latencies.
+    /// Returns the configuration of an SM as in li2015 Table 2, with GPGPU-Sim's opcode latencies.
     pub(in super::super) fn fermi() -> SmConfig {
         let class = |add, minmax, mul, mad, div| ClassTiming { add, minmax, mul, mad, div };
         SmConfig {

@@ -35,7 +35,7 @@ impl HasPorts for Dispatcher {
     type Ports = DispatcherPorts;
 }
 
-/// Port ends of the dispatcher at one clock edge, indexed by SM.
+/// Ends of the dispatcher's channels, as it uses them at one clock edge; indexed by SM.
 pub struct DispatcherIo<'a> {
     /// CTA launches to each SM.
     pub launch: TxBank<'a, CtaLaunch>,
@@ -55,12 +55,12 @@ pub struct Dispatcher {
     total: u64,
     launched: u64,
     done: u64,
-    /// First SM of the round robin: the one after the SM served last.
+    /// SM at which the next round-robin search starts: the one after the SM that received the last CTA.
     next_sm: u8,
 }
 
 impl Dispatcher {
-    /// Creates a dispatcher for `num_sms` SMs that has no grid; `path` names the dispatcher in messages.
+    /// Creates a dispatcher for `num_sms` SMs, without a grid; `path` names the dispatcher in messages.
     #[must_use]
     pub fn new(path: &str, num_sms: usize) -> Self {
         assert!((1..=128).contains(&num_sms), "{path}: {num_sms} SMs, expected 1 to 128: one bit per SM");
@@ -122,8 +122,8 @@ impl Dispatcher {
         more
     }
 
-    /// Launches the next CTA on the first SM, round robin, with a free slot and room in its channel. Returns
-    /// true if a CTA was launched.
+    /// Launches the next CTA on the first SM, in round-robin order, that has a free slot and room in its
+    /// channel. Returns true if a CTA was launched.
     fn send(&mut self, launch: &mut TxBank<'_, CtaLaunch>, at: &mut impl AnyEdge, free: u128) -> bool {
         let cta = CtaLaunch { cta: self.launched as u32, at: self.at };
         let num_sms = self.free.len();
@@ -161,8 +161,8 @@ impl Dispatcher {
         let more_done = self.collect(&mut io.done, at);
         let left = self.launched < self.total;
         let blocked = left && free != 0 && !self.send(&mut io.launch, at, free);
-        // Slots freed in this cycle can be assigned in the next. A channel that was full wakes the dispatcher
-        // when it has room again.
+        // A CTA slot freed in this cycle can be assigned in the next cycle. If a channel to an SM is full, it
+        // wakes the dispatcher when it has room again.
         let may_send = self.launched < self.total && self.free_mask() & !if blocked { free } else { 0 } != 0;
         if more_done || may_send { Sleep::Next } else { Sleep::UntilEvent }
     }

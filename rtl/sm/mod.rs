@@ -9,12 +9,12 @@
 //!      buffers         +-> shared memory, params --+
 //!                      +-> address unit -> LSU -> load writeback -> register file
 //! ```
-//! [`SmCore`] is one block; its components have files of their own, in folders by pipeline stage.
+//! [`SmCore`] is one hardware block; its components have files of their own, in folders by pipeline stage.
 //! [`Dispatcher`] distributes the CTAs of a grid to the cores.
 //!
 //! | file         | holds                                                       |
 //! |--------------|-------------------------------------------------------------|
-//! | `core`       | the block: ports, order of the stages, sleep                |
+//! | `core`       | the hardware block: ports, order of the stages, sleep       |
 //! | `dispatcher` | distribution of CTAs to SMs, in linear order                |
 //! | `message`    | messages between dispatcher and cores                       |
 //! | `front`      | fetch, decode, scoreboard, schedulers, issue, stall reasons |

@@ -18,9 +18,9 @@ use super::{CorePlace, Hooks, Hub, Scheme};
 use crate::config::Rules;
 use crate::kernel::{Describe, Logic};
 
-/// Number of cycles in a period.
+/// Number of core cycles in a period.
 type Time = u14;
-/// Number of periods, consecutive or in a sample.
+/// Number of periods: consecutive thrashing periods, or the periods of a sample.
 type Periods = u3;
 
 /// Selection of the counts that detect thrashing of the L1Ds.
@@ -70,8 +70,8 @@ pub struct DwtConfig {
     pub persist: Persist,
 }
 
-/// Maximum number of thread instructions per cycle, for which a 24-bit count must suffice: four schedulers
-/// with 32 lanes.
+/// Maximum number of thread instructions per cycle that a core issues: four schedulers with 32 lanes. It
+/// bounds the counts, which have 24 bits.
 const THREADS_A_CYCLE: u64 = 4 * 32;
 
 impl DwtConfig {
@@ -95,8 +95,8 @@ impl DwtConfig {
         1000 * misses > u64::from(self.mpki) * instructions
     }
 
-    /// Lists the logic of [`Self::is_above`] for counts of the given widths. The factors 1000 and `mpki` are
-    /// reduced to lowest terms.
+    /// Adds the logic of [`Self::is_above`] to the hardware description, for counts of the given widths in
+    /// bits. The factors 1000 and `mpki` are reduced to lowest terms.
     fn describe_is_above(&self, misses: u32, instructions: u32, to: &mut dyn Describe) {
         let common = (1..=self.mpki).rev().find(|d| 1000 % d == 0 && self.mpki.is_multiple_of(*d)).unwrap_or(1);
         let [per_miss, per_instruction] = [1000 / common, self.mpki / common];

@@ -1,4 +1,5 @@
-//! Messages of the side band between an L1D, its core and the hub, the block to which all cores report.
+//! Messages of the throttle links between an L1D, its core and the hub, the hardware block to which all cores
+//! report.
 
 use arbitrary_int::{u7, u20, u24};
 use serde::{Deserialize, Serialize};
@@ -12,17 +13,17 @@ pub type Misses = u20;
 /// Limit on the warps per scheduler that may issue: 1 to 64.
 pub type Limit = u7;
 
-/// L1D to core: a load missed.
+/// Message from an L1D to its core: a load missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Miss {
-    /// Warp of the load.
+    /// Number of the warp that issued the load.
     #[payload(width = 6)]
     pub warp: u8,
-    /// True if the warp had fetched the line before and the line was evicted since.
+    /// True if the warp had fetched the line before and the line has since been evicted.
     pub lost: bool,
 }
 
-/// Core to L1D: a monitoring or sampling period of the core has ended.
+/// Message from a core to its L1D: a monitoring or sampling period of the core has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct PeriodEnd {
     /// True if the streaming monitor may close the L1D, so that loads bypass it: the misses are not caused by
@@ -30,14 +31,16 @@ pub struct PeriodEnd {
     pub may_close: bool,
 }
 
-/// Core to hub: counts of a period or a sample. The link of the message identifies the core.
+/// Message from a core to the hub: counts of a period or a sample. The link of the message identifies the
+/// core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Report {
-    /// True if the counts cover the periods of a sample, false if they cover one period of the monitor.
+    /// True if the report ends a sample, so that `instructions` covers all its periods; false if it ends a
+    /// period of monitoring.
     pub sampled: bool,
-    /// Number of loads that missed.
+    /// Number of loads that missed in the last period.
     pub misses: Misses,
-    /// Number of thread instructions.
+    /// Number of thread instructions that the core issued in the period or sample.
     pub instructions: Instructions,
 }
 
@@ -52,7 +55,7 @@ pub enum OrderKind {
     Fixed,
 }
 
-/// Hub to core: a limit on the warps that may issue.
+/// Message from the hub to a core: a limit on the warps that may issue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Order {
     /// Way in which the core uses the limit.

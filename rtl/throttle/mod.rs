@@ -43,62 +43,63 @@ use crate::choice::Choice;
 use crate::config::Rules;
 use crate::kernel::{Describe, Edge, Sleep};
 
-/// Core that a scheme is instantiated for.
+/// Core for which a throttle scheme creates its hardware.
 #[derive(Clone, Copy, Debug)]
 pub struct CorePlace<'a> {
     /// Hierarchical path of the core: `sm3.core`.
     pub path: &'a str,
     /// Number of warp slots.
     pub warps: u32,
-    /// Number of schedulers, over which the warp slots are interleaved.
+    /// Number of schedulers of the core. The warp slots are interleaved over them.
     pub schedulers: u32,
 }
 
 impl CorePlace<'_> {
-    /// Returns the number of warps per scheduler; a limit of this value throttles no warp.
+    /// Returns the number of warps that each scheduler has. A limit of this value throttles no warp.
     #[must_use]
     pub fn most(&self) -> u8 {
         (self.warps / self.schedulers) as u8
     }
 }
 
-/// L1D that a scheme is instantiated for.
+/// L1D for which a throttle scheme creates its hardware.
 #[derive(Clone, Copy, Debug)]
 pub struct L1Place<'a> {
-    /// Hierarchical path of the cache: `sm3.l1`.
+    /// Hierarchical path of the cache, such as `sm3.l1`.
     pub path: &'a str,
-    /// Number of sets.
+    /// Number of sets of the cache.
     pub sets: u32,
-    /// Number of ways.
+    /// Number of ways of the cache.
     pub ways: u32,
     /// Width of a line address in bits.
     pub line_bits: u32,
-    /// Number of warp slots of the core.
+    /// Number of warp slots of the core to which the cache belongs.
     pub warps: u32,
 }
 
-/// Configuration of a scheme: its parameters are the keys of `throttle` other than `kind`.
+/// Configuration of a throttle scheme. Its parameters are the keys of the table `throttle`, except `kind`,
+/// which selects the scheme.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// Returns the component for a core; `None` if the scheme throttles no warp.
+    /// Returns the hardware that the scheme adds to a core; `None` if the scheme throttles no warp.
     fn core(&self, place: &CorePlace<'_>) -> Option<Box<dyn Hooks>>;
 
     /// Checks the parameters of the scheme, for a machine with the given number of SMs.
     fn validate(&self, _num_sms: u32, _rules: &mut Rules) {}
 
-    /// Returns the component for an L1D; `None` if the scheme needs none.
+    /// Returns the hardware that the scheme adds to an L1D; `None` if the scheme adds none.
     fn l1(&self, _place: &L1Place<'_>) -> Option<Box<dyn Losses>> {
         None
     }
 
-    /// Returns the hub for a machine with the given number of cores like `_core`; `None` if the scheme needs
-    /// none. The path of `_core` is that of the hub.
+    /// Returns the hub, to which all cores report, for `_num_sms` cores with the properties of `_core`.
+    /// `_core.path` is the path of the hub. `None` if the scheme has no hub.
     fn hub(&self, _num_sms: u32, _core: &CorePlace<'_>) -> Option<Box<dyn Hub>> {
         None
     }
 
-    /// True if the scheme sends ends of periods to the L1D, whose streaming monitor then does not time
-    /// periods itself.
+    /// True if the scheme notifies the L1D of the end of each period. The streaming monitor of the L1D then
+    /// does not time periods itself.
     fn ends_periods(&self) -> bool {
         false
     }
@@ -120,7 +121,7 @@ impl ThrottleConfig {
         self.core(&CorePlace { path: "", warps: 1, schedulers: 1 }).is_some()
     }
 
-    /// Returns the component for a core, in a wrapper that records each hook call.
+    /// Returns the hardware that the scheme adds to a core, in a wrapper that records each call of a hook.
     pub(crate) fn watched_hooks(&self, place: &CorePlace<'_>) -> Option<Box<dyn Hooks>> {
         self.core(place).map(|hooks| Watched::of(self.typetag_name(), hooks))
     }
@@ -135,7 +136,8 @@ impl ThrottleConfig {
     }
 }
 
-/// State of a core at the end of a cycle, for the throttle. Sets of warps have one bit per warp slot.
+/// State of a core at the end of a cycle, as its throttle observes it. Sets of warps have one bit per warp
+/// slot.
 #[derive(Clone, Copy, Debug)]
 pub struct CycleState {
     /// Cycle at whose end the core has this state.
@@ -144,7 +146,7 @@ pub struct CycleState {
     pub live: u64,
     /// Running warps that wait at a barrier.
     pub waiting: u64,
-    /// Warps that issued an instruction, or one pass of an instruction that takes several.
+    /// Warps that issued an instruction, or one of the passes of an instruction that takes several passes.
     pub issued: u64,
     /// Number of thread instructions that the core has issued since the start of the simulation.
     pub thread_instructions: u64,
@@ -153,16 +155,17 @@ pub struct CycleState {
 /// Warps that may issue, by kind of limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IssueLimit {
-    /// Number of warps per scheduler that may issue: the oldest that neither wait at a barrier nor have
-    /// ended.
+    /// Number of warps per scheduler that may issue: the oldest of the warps that neither wait at a barrier
+    /// nor have ended.
     Oldest(u32),
     /// All warps may issue, but only the warps in the mask may load from global or local memory.
     Load(u64),
-    /// Only the warps in the mask may issue. Warps that a barrier waits for must be admitted eventually.
+    /// Only the warps in the mask may issue. The throttle must eventually admit every warp for which a
+    /// barrier waits.
     Issue(u64),
 }
 
-/// Messages that a core sends at the end of a period.
+/// Messages that a core sends at the end of a monitoring or sampling period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tick {
     /// Message to the L1D, sent if [`Scheme::ends_periods`] returns true.
@@ -188,16 +191,17 @@ pub trait Hooks: Debug + Send {
         None
     }
 
-    /// Receives an order of the hub in the cycle of its arrival.
+    /// Receives an order of the hub, which sets a limit on warps, in the cycle of its arrival.
     fn on_order(&mut self, _order: Order, _cycle: u64) {}
 
-    /// Called when the core receives a load miss of the L1D; `_live` are the warps that run in this cycle.
+    /// Called when the core receives a load miss of the L1D; `_live` is the mask of the warps that run in
+    /// this cycle.
     fn on_miss(&mut self, _miss: Miss, _cycle: u64, _live: u64) {}
 
     /// Returns the warps that may issue in the cycle after the one that `seen` describes.
     fn admit(&mut self, seen: &CycleState) -> IssueLimit;
 
-    /// Returns the next cycle in which the core must be awake, if any.
+    /// Returns the next cycle in which the core must be awake for the throttle; `None` if there is none.
     fn due(&self) -> Option<u64> {
         None
     }
@@ -205,18 +209,20 @@ pub trait Hooks: Debug + Send {
     /// Called when the kernel has ended; `cycle` is its last cycle.
     fn end_kernel(&mut self, _cycle: u64) {}
 
-    /// Starts to keep digests of arrays.
+    /// Starts to maintain digests (hashes) of the contents of the throttle's arrays.
     fn record(&mut self) {}
 
-    /// Lists registers, arrays and logic of the throttle as a component.
+    /// Adds the registers, arrays and logic of the throttle to the hardware description, as a component.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
-/// Hooks through which an L1D detects that a warp misses a line that it lost before.
+/// Hooks through which an L1D detects that a warp misses a line that it had fetched before and lost to an
+/// eviction.
 #[typetag::serde]
 pub trait Losses: Debug + Send {
-    /// Called for an accepted miss `of` a warp and a line, which fills `place` (set and way) and evicts line
-    /// `old`. Returns true if the warp had lost the missed line.
+    /// Called for an accepted miss. `of` is the warp and the missed line, `place` the set and way that the
+    /// miss fills, and `old` the line that it evicts. Returns true if the warp had lost the missed line to an
+    /// eviction.
     fn on_miss(&mut self, at: &Edge<'_>, place: (u32, u32), old: Option<u64>, of: (u8, u64)) -> bool;
 
     /// Called for a global store: removes the line from the victim tags of all warps.
@@ -225,14 +231,14 @@ pub trait Losses: Debug + Send {
     /// Clears all state, at the end of a kernel.
     fn clear(&mut self) {}
 
-    /// Starts to keep digests of arrays.
+    /// Starts to maintain digests (hashes) of the contents of the arrays.
     fn record(&mut self) {}
 
-    /// Lists registers, arrays and logic as a component.
+    /// Adds registers, arrays and logic to the hardware description, as a component.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
-/// Block of a machine to which all cores report.
+/// Hub of a throttle: the hardware block to which all cores report their counts.
 #[typetag::serde]
 pub trait Hub: Debug + Send {
     /// Returns the latency of a message between the hub and a core [core cycles].
@@ -249,6 +255,6 @@ pub trait Hub: Debug + Send {
     /// Evaluates one clock edge, with the links of all cores.
     fn eval(&mut self, io: HubIo<'_>, at: &mut Edge<'_>) -> Sleep;
 
-    /// Lists registers, arrays and logic.
+    /// Adds the registers, arrays and logic of the hub to the hardware description.
     fn describe(&self, _to: &mut dyn Describe) {}
 }

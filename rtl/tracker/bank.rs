@@ -79,20 +79,20 @@ pub struct TrackerIo<'a> {
     pub answer: Rx<'a, Answer>,
 }
 
-/// Position of the bank in its machine.
+/// Place of a tracker bank in its machine: path, field widths, address mapping and number of SMs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TrackerPlace {
-    /// Hierarchical path: `partition3.tracker`.
+    /// Hierarchical path of the bank, such as `partition3.tracker`.
     pub path: String,
-    /// Field widths of forwards and answers.
+    /// Field widths of the messages [`Forward`] and [`Answer`].
     pub shape: TrackShape,
-    /// Mapping of L1 lines to partitions.
+    /// Mapping of L1 lines to memory partitions.
     pub interleave: Interleave,
     /// Number of SMs of the machine.
     pub num_sms: u32,
 }
 
-/// Destination of a request.
+/// Destination that the tracker selects for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RequestDestination {
     /// The request is forwarded to the L1 of this SM.
@@ -103,33 +103,35 @@ pub enum RequestDestination {
     Nowhere,
 }
 
-/// Events of one clock edge, in this order, for checkers.
+/// Events of one clock edge, recorded for checkers, in the order in which the tracker bank performs them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BankObservation {
-    /// Answer: SM and ticket of the load, supplier, and result. The load may be served before its answer
-    /// arrives. In that case its ticket may already belong to another load that waits for an answer.
+    /// Answer of an L1 to a forwarded load: SM and ticket of the load, supplying SM, and result. The supplied
+    /// data may arrive before the answer. In that case the ticket may already belong to another load of the
+    /// SM.
     pub answer: Option<(u8, u64, u8, ForwardResult)>,
-    /// Reply of the L2 to a load with a transfer row: SM and ticket, and true if the SM was listed as a
-    /// sharer.
+    /// Reply of the L2 to a load with a row in the table of in-flight loads: SM and ticket of the load, and
+    /// true if the SM was listed as a sharer.
     pub reply: Option<(u8, u64, bool)>,
-    /// Refused load that was sent to the L2: SM and ticket.
+    /// Load that an L1 refused and that was then sent to the L2: SM and ticket of the load.
     pub resent: Option<(u8, u64)>,
-    /// Request: SM, line, ticket, kind, sharing hint, and destination.
+    /// Request of an SM that left the bank's input: SM, line, ticket, kind, sharing hint, and destination.
     pub request: Option<(u8, u64, u64, RequestKind, Sharing, RequestDestination)>,
 }
 
-/// Resource for which the oldest request waits.
+/// Resource for which the oldest request of a tracker bank waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WaitReason {
-    /// Nothing: no request is waiting, or the request was sent.
+    /// Does not wait: there is no request, or it was sent.
     No,
-    /// The next cycle, because the table or a link was already used in this cycle.
+    /// Waits for the next cycle, because the table or a link was already used in this cycle.
     Cycle,
-    /// Room in the link to the L2 bank.
+    /// Waits for room in the link to the L2 bank.
     Memory,
-    /// Room in the link for forwards.
+    /// Waits for room in the link that carries forwarded loads to the L1s.
     Forward,
-    /// The end of a load of the same SM and line, which is at another L1.
+    /// Waits for the end of an earlier load of the same SM to the same line, which was forwarded to another
+    /// L1.
     Own,
 }
 
@@ -139,19 +141,20 @@ pub struct Tracker {
     place: TrackerPlace,
     protections: Protections,
     probes: Probes,
-    /// Number of SMs that each table serves.
+    /// Number of SMs in the group that each tracker serves.
     served: u8,
-    /// One table per tracker.
+    /// Sharer tables of this bank, one per tracker. Each tracker serves a group of SMs.
     tables: Box<[Table]>,
     transfers: Transfers,
-    /// Cycle in which the oldest request began to wait for a load of the same SM.
+    /// Cycle in which the oldest request began to wait for an earlier load of the same SM to the same line;
+    /// `None` if it does not.
     held_since: Option<u64>,
     stats: TrackerStats,
     seen: Option<BankObservation>,
 }
 
 impl Tracker {
-    /// Returns an empty bank.
+    /// Returns a tracker bank with empty tables.
     #[must_use]
     pub fn new(place: TrackerPlace, config: &TrackerConfig, protections: Protections) -> Self {
         let served = config.sms_per_tracker(place.num_sms);
@@ -181,13 +184,13 @@ impl Tracker {
         &self.stats
     }
 
-    /// True if no load is in flight.
+    /// True if the bank tracks no load that is in flight.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.transfers.is_empty()
     }
 
-    /// Removes every line at the end of a kernel.
+    /// Removes every line from the sharer tables, at the end of a kernel.
     ///
     /// # Panics
     /// If a load is still in flight.
@@ -207,7 +210,7 @@ impl Tracker {
         self.seen.as_mut().map(std::mem::take)
     }
 
-    /// Starts to keep digests of the memories.
+    /// Starts to maintain digests (hashes) of the contents of the memories.
     pub fn record(&mut self) {
         self.tables.iter_mut().for_each(Table::record);
     }
@@ -218,7 +221,7 @@ impl Tracker {
         }
     }
 
-    /// Returns the table of an SM, and the number of the SM within the table.
+    /// Returns the table that serves SM `sm`, and the number of this SM among those that the table serves.
     fn table_of(&mut self, sm: u8) -> (&mut Table, u32) {
         (&mut self.tables[usize::from(sm / self.served)], u32::from(sm % self.served))
     }
@@ -227,8 +230,8 @@ impl Tracker {
         self.place.interleave.local(line)
     }
 
-    /// Lists the L1 of a load as a sharer if the L1 will keep the line, which is present there or in flight.
-    /// Returns true if the L1 was listed.
+    /// Lists the L1 of a load as a sharer, if the L1 will keep the line and no later write has poisoned the
+    /// load. The line is in the L1 or in flight to it. Returns true if the L1 was listed.
     fn list(&mut self, at: &Edge<'_>, transfer: &Transfer) -> bool {
         let is_listed = transfer.keeps && !transfer.poisoned;
         if is_listed {
@@ -241,7 +244,8 @@ impl Tracker {
         is_listed
     }
 
-    /// Accepts an answer. Returns true if there was one; the answer uses the tables in this cycle.
+    /// Accepts an answer of an L1 to a forwarded load. Returns true if there was one; the answer then uses
+    /// the tables in this cycle.
     fn take_answer(&mut self, answer: &mut Rx<'_, Answer>, at: &mut Edge<'_>) -> bool {
         let Some(&Answer { row, found, .. }) = answer.peek(at) else { return false };
         answer.drop_head(at);
@@ -269,7 +273,8 @@ impl Tracker {
         true
     }
 
-    /// Forwards the oldest reply of the L2 bank. Returns true if this used the tables.
+    /// Forwards the oldest reply of the L2 bank to the SMs. Returns true if this used the tables; `is_free`
+    /// is true if they are unused in this cycle.
     fn forward_reply(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>, is_free: bool) -> bool {
         let Some(reply) = io.from_bank.peek(at) else { return false };
         if !io.rsp.is_ready(at) {
@@ -338,8 +343,8 @@ impl Tracker {
             self.note(|seen| seen.request = Some((sm, line, ticket, kind, sharing, RequestDestination::Nowhere)));
             return WaitReason::No;
         }
-        // Both links must be free before the lookup, because the lookup updates the table before its result
-        // selects a link.
+        // The links to the L2 bank and to the L1s must both have room before the lookup. The lookup updates
+        // the table before its result selects a link.
         for held in
             [can_send(&mut io.to_bank, at, WaitReason::Memory), can_send(&mut io.forward, at, WaitReason::Forward)]
         {
@@ -350,8 +355,8 @@ impl Tracker {
         self.load(io, at)
     }
 
-    /// Removes the line of a write or a coherent operation from the tables, so that no L1 with an older copy
-    /// supplies it.
+    /// Removes the line of a write or a coherent operation from the table that serves the writing SM. No L1
+    /// listed in that table then supplies an older copy.
     fn untrack(&mut self, at: &Edge<'_>, sm: u8, line: u64, is_coherent: bool) {
         let Protections { stores, coherent, fills } = self.protections;
         let untracks = if is_coherent { coherent } else { stores };
@@ -369,7 +374,8 @@ impl Tracker {
         }
     }
 
-    /// Looks up a load, and sends it to an L1 that holds its line, or to the L2 bank.
+    /// Looks up the line of the oldest request, a load. Sends the load to an L1 that holds the line, or to
+    /// the L2 bank.
     fn load(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>) -> WaitReason {
         let Some(request) = io.req.peek(at) else { return WaitReason::No };
         let &Request { id, line, sm, ticket, sectors, sharing, .. } = request;
@@ -397,7 +403,8 @@ impl Tracker {
         self.send_to_bank(io, at, RequestDestination::Supplier(supplier))
     }
 
-    /// Sends the oldest request to the L2 bank, if `chosen` is the bank, and dequeues it.
+    /// Dequeues the oldest request, and sends it to the L2 bank if `chosen` is the bank. If the link to the
+    /// bank has no room, does nothing and returns the reason.
     fn send_to_bank(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>, chosen: RequestDestination) -> WaitReason {
         if chosen == RequestDestination::Memory {
             let held = can_send(&mut io.to_bank, at, WaitReason::Memory);
@@ -416,8 +423,8 @@ impl Tracker {
     }
 }
 
-/// Returns `WaitReason::No` if a link can accept a message. Otherwise returns the reason, which is `full` for
-/// a full channel.
+/// Returns `WaitReason::No` if a link can accept a message. Otherwise returns `full` if the channel is full,
+/// else `WaitReason::Cycle`.
 fn can_send<T: crate::kernel::Payload>(link: &mut Tx<'_, T>, at: &mut Edge<'_>, full: WaitReason) -> WaitReason {
     if link.is_ready(at) {
         WaitReason::No
@@ -439,7 +446,7 @@ impl Block for Tracker {
         let held = self.serve(&mut io, at, !answered && !listed);
         let request_moves = match held {
             WaitReason::No | WaitReason::Cycle => true,
-            // The block is woken by the pop that frees the link, or by the answer.
+            // The tracker bank is woken by the pop that makes room in the link, or by the answer of the L1.
             WaitReason::Memory | WaitReason::Forward | WaitReason::Own => false,
         };
         if io.answer.has_beat(at)

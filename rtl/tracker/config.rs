@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::cells::lru::MAX_WAYS;
 use crate::config::{Rules, Side};
 
-/// Kind of tracker.
+/// Kind of sharing tracker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrackerScheme {
@@ -36,7 +36,8 @@ pub struct Protections {
     pub stores: bool,
     /// True if a coherent operation removes its line from the tracker.
     pub coherent: bool,
-    /// True if a line that is in flight while it is removed from the tracker is not listed on arrival.
+    /// True if a line that is removed from the tracker while in flight to an L1 is not listed when it
+    /// arrives.
     pub fills: bool,
 }
 

@@ -23,7 +23,7 @@ pub struct TrackShape {
     pub sm_bits: u32,
     /// Width of a partition number in bits.
     pub partition_bits: u32,
-    /// Width of the number of a transfer row in bits.
+    /// Width in bits of a row number in the bank's table of in-flight loads.
     pub row_bits: u32,
 }
 
@@ -33,22 +33,22 @@ pub struct TrackShape {
 pub struct Forward {
     /// Serial number of the request in the requesting SM.
     pub id: u32,
-    /// Line address.
+    /// Address of the requested line.
     #[payload(width = shape.line_bits)]
     pub line: u64,
     /// SM that must supply the line.
     #[payload(width = shape.sm_bits)]
     pub supplier: u8,
-    /// Requesting SM.
+    /// Number of the requesting SM.
     #[payload(width = shape.sm_bits)]
     pub sm: u8,
     /// Ticket of the request, returned with the reply.
     #[payload(width = TICKET_BITS)]
     pub ticket: u64,
-    /// Requested sectors.
+    /// Mask of the requested sectors of the line.
     #[payload(width = SECTORS)]
     pub sectors: u8,
-    /// Number of the transfer row; the answer returns it.
+    /// Row of the load in the bank's table of in-flight loads. The answer returns this number.
     #[payload(width = shape.row_bits)]
     pub row: u8,
 }
@@ -62,7 +62,7 @@ impl Packet for Forward {
     }
 }
 
-/// Result of a forward, determined by the supplier.
+/// Result of a forwarded load, determined by the L1 that is to supply the line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(2)]
 pub enum ForwardResult {
@@ -82,7 +82,7 @@ pub struct Answer {
     /// Partition whose bank sent the forward.
     #[payload(width = shape.partition_bits)]
     pub partition: u8,
-    /// Number of the transfer row, copied from the forward.
+    /// Row of the load in the bank's table of in-flight loads, copied from the forward.
     #[payload(width = shape.row_bits)]
     pub row: u8,
     /// Result of the forward.
@@ -101,9 +101,9 @@ impl Packet for Answer {
 
 /// Channel ends through which an L1 supplies lines to other SMs.
 pub struct SupplyIo<'a> {
-    /// Forwarded loads of other SMs.
+    /// Loads of other SMs that a tracker bank forwards to this L1.
     pub forward: Rx<'a, Forward>,
-    /// Supplied lines to the requesting SMs.
+    /// Lines that this L1 supplies to the requesting SMs.
     pub supply: Tx<'a, Reply>,
     /// Answers to the banks that sent the forwards.
     pub answer: Tx<'a, Answer>,

@@ -36,7 +36,7 @@ impl TrackerStats {
     /// Checks that every forward was answered exactly once.
     ///
     /// # Errors
-    /// Describes the sum that does not hold.
+    /// If the counts differ: describes the difference.
     pub fn check_conservation(&self) -> Result<(), String> {
         let Self { forwards, supplied, refused, .. } = self;
         if *forwards == supplied + refused {

@@ -1,8 +1,8 @@
 //! # Table of a sharing tracker
 //! Set-associative table with LRU replacement that records which lines of a bank are in L1s, and in which
 //! ones (anssari2012 section 3.1). Unlike a directory, the table holds hints: it may lack a line that an L1
-//! holds, and may list an L1 that has dropped the line. It never lists an L1 whose copy is older than a write
-//! that the tracker has seen.
+//! holds, and may list an L1 that has evicted the line. It never lists an L1 whose copy is older than a write
+//! that this tracker has processed.
 //!
 //! | port       | dir | payload  | contract                                                         |
 //! |------------|-----|----------|------------------------------------------------------------------|
@@ -25,7 +25,7 @@ use super::config::SharerList;
 use crate::cells::lru::Recency;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage, width_of};
 
-/// Entry of the table: a line that L1s hold.
+/// Entry of the sharer table: a line and the L1s that hold it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct SharerEntry {
     valid: bool,
@@ -37,7 +37,7 @@ struct SharerEntry {
     turn: u8,
 }
 
-/// Field widths of an entry of the table.
+/// Parameters that determine the field widths of an entry of the sharer table.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct EntryShape {
     tag_bits: u32,
@@ -45,7 +45,7 @@ struct EntryShape {
     list: SharerList,
 }
 
-/// Returns the width in bits of a number below `count`, at least one.
+/// Returns the width in bits of a number that is less than `count`; at least 1 bit.
 pub(super) fn bits_for(count: u32) -> u32 {
     count.max(2).next_power_of_two().ilog2()
 }
@@ -76,7 +76,7 @@ struct TrackerPlace {
     way: Option<u32>,
 }
 
-/// Table of one tracker in one bank.
+/// Sharer table of one tracker in one bank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Table {
     entries: Array<SharerEntry>,
@@ -87,8 +87,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Returns an empty table at `path` for `sms` SMs. `line_bits` is the width of a line number within the
-    /// bank in bits.
+    /// Returns an empty table for `sms` SMs, with `path` as its name in descriptions. `line_bits` is the
+    /// width of a line number within the bank in bits.
     #[must_use]
     pub fn new(path: &str, (sets, ways): (u32, u32), (sms, list): (u32, SharerList), line_bits: u32) -> Self {
         let memory = |name: &str, columns| ArraySpec {
@@ -123,7 +123,8 @@ impl Table {
         self.recency.write(at, set, 0, recency);
     }
 
-    /// Selects a sharer, round robin, that can supply a line to SM `to`; `None` if there is none.
+    /// Selects, round robin, a sharer of `line` that can supply the line to SM `to`, and is not that SM;
+    /// `None` if there is none.
     pub fn supplier(&mut self, at: &Edge<'_>, line: u64, to: u32) -> Option<u32> {
         let TrackerPlace { set, way: Some(way), .. } = self.find(at, line) else { return None };
         self.touch(at, set, way);
@@ -174,12 +175,12 @@ impl Table {
         self.entries.update(at, set, way, |entry| entry.valid = false);
     }
 
-    /// Removes every line, at the end of a kernel.
+    /// Removes every line from the table, at the end of a kernel.
     pub fn clear(&mut self) {
         self.entries.flash(|entry| entry.valid = false);
     }
 
-    /// Starts to keep digests of the memories.
+    /// Starts to maintain digests (hashes) of the contents of the memories.
     pub fn record(&mut self) {
         self.entries.record();
         self.recency.record();
@@ -194,14 +195,16 @@ impl Table {
         to.logic("free_way", Logic::PriorityEncoder { inputs: *ways });
         let cell = width_of::<SharerEntry>(shape);
         to.logic("entry", Logic::Mux { ways: *ways, width: cell });
-        // Selectors of the first sharer in round-robin order, and of the first sharer of all.
+        // Logic that selects the first sharer at or after the round-robin position, or else the first of all
+        // sharers.
         to.logic("is_behind", Logic::Less { width: bits_for(shape.sms), count: shape.sms });
         to.logic("among", Logic::Mux { ways: 2, width: shape.sms });
         to.logic("supplier", Logic::PriorityEncoder { inputs: 2 * shape.sms });
         to.logic("self", Logic::Decoder { outputs: shape.sms });
         to.logic("turn", Logic::Counter { width: bits_for(shape.sms) });
         to.logic("others", Logic::Gates { count: 8 * shape.sms });
-        // New contents of an entry: a new line, or one sharer more or less.
+        // Multiplexer for the new contents of an entry: a new line, or the same line with a sharer added or
+        // removed.
         to.logic("changed", Logic::Mux { ways: 4, width: cell });
         to.logic("way", Logic::Decoder { outputs: *ways });
         Recency::describe_logic(*ways, to);

@@ -19,7 +19,7 @@
 //!
 //! Each step sees the effects of the steps before it.
 //!
-//! Area order: two comparators per row, of lines for `poison` and of tickets for `of_reply`.
+//! Area: two comparators per row, of lines for `poison` and of tickets for `of_reply`.
 //!
 //! Part of `rtl/tracker/bank.rs`.
 //! Twin: none; `golden/consistency.rs` checks the values that loads return.
@@ -39,13 +39,13 @@ pub struct Transfer {
     pub id: u32,
     /// Line address.
     pub line: u64,
-    /// Requesting SM.
+    /// Number of the requesting SM.
     pub sm: u8,
     /// Ticket of the request, returned with the reply.
     pub ticket: u64,
-    /// Requested sectors.
+    /// Mask of the requested sectors of the line.
     pub sectors: u8,
-    /// True if the L1 will keep the line.
+    /// True if the requesting L1 will keep the line.
     pub keeps: bool,
     /// True if the line was written after the load passed the tracker.
     pub poisoned: bool,
@@ -53,7 +53,7 @@ pub struct Transfer {
     pub supplier: u8,
 }
 
-/// State of a row, which depends on the destination of its load.
+/// State of a row of the transfer table, which depends on the destination of the row's load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encoding)]
 #[width(2)]
 enum State {
@@ -63,19 +63,19 @@ enum State {
     Refused,
 }
 
-/// Rows of all transfers of a bank.
+/// Table of the in-flight loads of a tracker bank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Transfers {
     rows: Box<[Transfer]>,
     used: u64,
-    /// Rows that wait for an answer, one bit per row.
+    /// Mask of the rows whose load was forwarded to an L1 that has not answered yet.
     forwarded: u64,
-    /// Rows that wait for the link to the L2, one bit per row.
+    /// Mask of the rows whose load was refused by an L1 and waits for the link to the L2.
     refused: u64,
 }
 
 impl Transfers {
-    /// Returns a table of `rows` free rows, at most 64.
+    /// Returns a transfer table of `rows` free rows, at most 64.
     #[must_use]
     pub fn new(rows: u32) -> Self {
         Self { rows: vec![Transfer::default(); rows as usize].into(), used: 0, forwarded: 0, refused: 0 }
@@ -87,7 +87,7 @@ impl Transfers {
         self.used == 0
     }
 
-    /// Returns a free row, if there is one.
+    /// Returns the number of the lowest free row; `None` if all rows are in use.
     #[must_use]
     pub fn free(&self) -> Option<u8> {
         let row = (!self.used).trailing_zeros();
@@ -102,14 +102,14 @@ impl Transfers {
         self.forwarded |= u64::from(is_forwarded) << row;
     }
 
-    /// Marks the in-flight loads of a line as poisoned, for all SMs for which `served` returns true.
+    /// Marks the in-flight loads of a line as poisoned, if `served` returns true for the SM of the load.
     pub fn poison(&mut self, line: u64, served: impl Fn(u8) -> bool) {
         for transfer in &mut self.rows {
             transfer.poisoned |= transfer.line == line && served(transfer.sm);
         }
     }
 
-    /// True if a load of this SM to the line is at another L1, or was refused there and must still go to the
+    /// True if a load of SM `sm` to the line is at another L1, or was refused there and must still go to the
     /// L2.
     #[must_use]
     pub fn is_forwarded(&self, sm: u8, line: u64) -> bool {
@@ -117,7 +117,8 @@ impl Transfers {
         (0..self.rows.len()).any(|row| (self.forwarded | self.refused) >> row & 1 != 0 && is_same(row))
     }
 
-    /// Records an answer, and returns the load of the row; `None` if the row was not forwarded.
+    /// Records the answer of an L1, and returns the load of the row; `None` if no forwarded load in the row
+    /// awaits an answer.
     pub fn on_answer(&mut self, row: u8, found: ForwardResult) -> Option<Transfer> {
         if self.forwarded >> row & 1 == 0 {
             return None;
@@ -131,7 +132,8 @@ impl Transfers {
         Some(self.rows[usize::from(row)])
     }
 
-    /// Returns a load that must go to the L2, with its row; `None` if there is no such load.
+    /// Returns a load that an L1 refused and that must go to the L2, with its row; `None` if there is no such
+    /// load.
     #[must_use]
     pub fn refused_load(&self) -> Option<(u8, &Transfer)> {
         let row = self.refused.trailing_zeros();
@@ -154,7 +156,7 @@ impl Transfers {
         (0..self.rows.len()).filter(|row| at_memory >> row & 1 != 0).find(is_for).map(|row| row as u8)
     }
 
-    /// Frees the row of a load whose reply passed, and returns the load.
+    /// Frees the row of a load whose reply passes the tracker, and returns the load.
     pub fn on_reply(&mut self, row: u8) -> Transfer {
         self.used &= !(1 << row);
         self.rows[usize::from(row)]
@@ -191,7 +193,7 @@ impl Transfers {
             to.logic(first, Logic::PriorityEncoder { inputs: n });
         }
         to.logic("sm", Logic::Comparator { width: shape.sm_bits, count: n });
-        // Selection of the SMs whose loads are poisoned, for each row.
+        // Multiplexers that determine, for each row, whether a write poisons the loads of the row's SM.
         to.logic("poison", Logic::Mux { ways: 1 << shape.sm_bits, width: n });
         // Read ports for an answer of an L1, for a reply, and for a load sent to the L2.
         to.logic("read", Logic::Mux { ways: n, width: shape.line_bits + 2 * shape.sm_bits + 2 });

@@ -1,6 +1,6 @@
 //! # Caches
-//! Estimates a cache as its data, its tags and the bounding box around both; holds published caches for
-//! comparison.
+//! Estimates the cost of a cache from its data array, its tag array and the bounding box around both. Also
+//! holds a table of published caches for comparison.
 
 use serde::Deserialize;
 
@@ -24,7 +24,7 @@ pub struct Cache {
     pub line: u32,
     /// Number of lines in a set.
     pub ways: u32,
-    /// Number of banks.
+    /// Number of banks in the cache.
     pub banks: u32,
     /// Ports of the data array and of the tag array.
     pub ports: Ports,
@@ -76,7 +76,7 @@ pub struct Table43 {
     pub source: String,
     /// Technology node of the figures.
     pub node: Node,
-    /// Settings of the CACTI 6.5 runs that gave the `cacti` figures.
+    /// Settings with which CACTI 6.5 computed the `cacti` values in `rows`.
     pub setting: String,
     /// Energy of a DRAM access in pJ.
     pub dram_pj_per_access: f64,
@@ -84,7 +84,7 @@ pub struct Table43 {
     pub dram_bytes_per_access: u32,
     /// Energy of moving one byte by one millimeter, in pJ.
     pub interconnect_pj_per_byte_mm: f64,
-    /// The published caches.
+    /// Published caches, one per row of the table.
     pub rows: Vec<PublishedCache>,
     addr_bits: u32,
     state_bits: u32,
@@ -114,7 +114,7 @@ pub struct PublishedCache {
 }
 
 impl Table43 {
-    /// Returns the cache that a row describes.
+    /// Returns the cache that a row of this table describes.
     #[must_use]
     pub fn cache(&self, row: &PublishedCache) -> Cache {
         Cache {

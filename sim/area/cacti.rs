@@ -1,5 +1,6 @@
 //! # Input for CACTI
-//! Writes the input file with which CACTI 7.0 recomputes a memory, under the same settings as the grid.
+//! Writes a CACTI 7.0 input file for a given memory. The settings are those of the CACTI runs from which this
+//! crate interpolates.
 
 use crate::memory::{Kind, Memory, Node};
 

@@ -36,7 +36,8 @@ pub(crate) struct CamForm {
     second_port: f64,
 }
 
-/// Figures that CACTI computed: entries, bits, search ports, mm2, mW, pJ per search, pJ per write.
+/// CAMs computed by CACTI, one per row: entries, bits per entry, search ports, mm2, mW, pJ per search, pJ per
+/// write.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CamTable {

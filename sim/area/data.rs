@@ -31,7 +31,7 @@ pub enum TechnologyError {
     },
 }
 
-/// One value per technology node.
+/// Value of a coefficient at each technology node.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ByNode<T> {
@@ -50,7 +50,7 @@ impl<T: Copy> ByNode<T> {
     }
 }
 
-/// Chip to whose area the overhead of a design is compared.
+/// Reference chip, to whose area the overhead of a design is compared.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chip {
@@ -62,7 +62,7 @@ pub struct Chip {
     pub mm2: f64,
 }
 
-/// Wire lengths for the energy of moving data.
+/// Wire lengths from which the energy of data movement is computed.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EnergyData {
@@ -104,7 +104,8 @@ impl Technology {
     /// # Errors
     /// If the built-in file is damaged.
     pub fn built_in() -> Result<&'static Self, TechnologyError> {
-        // A sweep computes the cost of each of its runs, and parsing the file may take longer than a run.
+        // The file is parsed once per process: a sweep computes the cost of every run, and parsing may take
+        // longer than a run.
         static READ: OnceLock<Technology> = OnceLock::new();
         if let Some(technology) = READ.get() {
             return Ok(technology);
@@ -143,18 +144,19 @@ impl Technology {
         Ok(Self { sram: Sram::new(grid, closed)?, cam, cache, gates, chip, hop_mm: energy.hop_mm, table43, sources })
     }
 
-    /// Iterates over the kinds of technology data, each with its source.
+    /// Iterates over pairs: a kind of technology data, such as the area of CAMs, and the source of its
+    /// figures.
     pub fn sources(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.sources.iter().map(|(what, source)| (*what, source.as_str()))
     }
 
-    /// Chip to whose area the overhead of a design is compared.
+    /// Returns the reference chip, to whose area the overhead of a design is compared.
     #[must_use]
     pub fn chip(&self) -> &Chip {
         &self.chip
     }
 
-    /// Length of the wire from an SM to a partition, in mm.
+    /// Length of the wire from an SM to a memory partition, in mm.
     #[must_use]
     pub fn hop_mm(&self) -> f64 {
         self.hop_mm
@@ -166,7 +168,8 @@ impl Technology {
         &self.table43
     }
 
-    /// Returns the kind of structure that implements a memory: an SRAM of few words is built of flip-flops.
+    /// Returns the kind of structure that implements a memory. An SRAM with few words is built from
+    /// flip-flops.
     #[must_use]
     pub fn implementation(&self, memory: &Memory) -> Kind {
         if memory.kind == Kind::Sram && memory.entries <= self.gates.most_words { Kind::Flops } else { memory.kind }

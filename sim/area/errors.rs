@@ -1,12 +1,13 @@
-//! # How far interpolation is off
-//! Measures the error of the memory estimates. Each point of CACTI's grid is left out in turn and estimated
-//! from its neighbors. Memories that CACTI computed between the grid points are estimated from the grid.
+//! # Interpolation errors
+//! Measures the error of the memory estimates in two ways. First, each point of the grid computed by CACTI is
+//! left out and estimated from its neighbors. Second, memories that CACTI computed between the grid points
+//! are estimated from the grid.
 
 use crate::data::Technology;
 use crate::memory::{Node, Ports};
 use crate::sram::{TablePoint, UM2, Values};
 
-/// Property of a memory whose estimation error is measured: area, leakage or energy.
+/// Property of a memory whose estimation error is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// Area of the memory.
@@ -20,7 +21,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// Every metric, in the order of the figures of a memory.
+    /// All metrics, in the order: area, leakage, read energy, write energy.
     pub const ALL: [Self; 4] = [Self::Area, Self::Leakage, Self::Read, Self::Write];
 
     /// Name of the metric in reports.
@@ -35,19 +36,18 @@ impl Metric {
     }
 }
 
-/// Relative errors of a set of estimates, as fractions of one, ascending.
+/// Relative errors of a set of estimates, in ascending order. An error of 10 % is stored as 0.1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RelativeErrors(Vec<f64>);
 
 impl RelativeErrors {
-    /// Number of estimates.
+    /// Number of estimates whose errors this contains.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Returns the error that the fraction `part` of the estimates does not exceed: 0.5 for the median, 1 for
-    /// the worst.
+    /// Returns the quantile `part` of the errors, between 0 and 1: 0.5 gives the median, 1 the largest error.
     #[must_use]
     pub fn quantile(&self, part: f64) -> f64 {
         let rank = (part * self.0.len() as f64).ceil() as usize;
@@ -84,7 +84,8 @@ impl Technology {
         errors.collect()
     }
 
-    /// Returns the errors at memories between the grid points, which CACTI computed for this comparison.
+    /// Returns the estimation errors at memories between the grid points. CACTI computed these memories for
+    /// this comparison.
     #[must_use]
     pub fn off_grid_errors(&self, metric: Metric) -> RelativeErrors {
         let error = |(place, values): (&TablePoint, &Values)| {
@@ -94,8 +95,8 @@ impl Technology {
         self.sram.between.iter().map(|point| error((&point.place, &point.values))).collect()
     }
 
-    /// Returns the errors of the closed forms fitted to CACTI's CAMs. The read energy of a CAM is the energy
-    /// of a search.
+    /// Returns the errors of the closed forms at the CAMs to which they were fitted. The read energy of a CAM
+    /// is the energy of a search.
     #[must_use]
     pub fn cams(&self, metric: Metric) -> RelativeErrors {
         let mut errors = Vec::new();

@@ -17,7 +17,7 @@ type Recipe = BTreeMap<String, f64>;
 #[serde(deny_unknown_fields)]
 pub(crate) struct GateData {
     pub source: String,
-    /// Area in um2 and leakage in nW of each cell, by name.
+    /// Area in um2 and leakage in nW of each standard cell, by name.
     cells: BTreeMap<String, [f64; 2]>,
     pub scale: Scale,
 }
@@ -58,12 +58,12 @@ pub(crate) struct FlopData {
     pub energy: FlopEnergy,
 }
 
-/// Energies of the events in an access of a flip-flop memory [pJ at 45 nm].
+/// Energies of the events in an access to a flip-flop memory, in pJ at 45 nm.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FlopEnergy {
     pub source: String,
-    /// Fraction of the bits of a word that differ from the word accessed before.
+    /// Fraction of bits that differ between a word and the word accessed before it.
     changing: f64,
     clocked_bit: f64,
     changed_bit: f64,
@@ -90,7 +90,7 @@ impl FlopEnergy {
     }
 }
 
-/// Area in um2 and leakage in mW of one unit at 45 nm.
+/// Area in um2 and leakage in mW of one unit of a structure, such as one adder bit, at 45 nm.
 #[derive(Clone, Copy, Debug)]
 struct Unit {
     um2: f64,
@@ -99,9 +99,9 @@ struct Unit {
 
 #[derive(Debug)]
 pub(crate) struct Gates {
-    /// Area of each cell in um2, by name.
+    /// Area of each standard cell in um2, by name.
     cells: BTreeMap<String, f64>,
-    /// Largest number of words for which a memory is built of flip-flops.
+    /// Largest number of words for which a memory is built from flip-flops.
     pub most_words: u32,
     scale: ByNode<f64>,
     xor_input: Unit,
@@ -201,15 +201,15 @@ impl Gates {
             // A population count is a tree of full adders, each of which reduces three bits to two.
             Logic::Population { inputs } => (self.adder_bit, u64::from(inputs.saturating_sub(1))),
             Logic::Multiplier { width, by } => (self.multiplier_bit, product(width, by)),
-            // A product with a constant takes one adder per set bit of the constant beyond the first. On
-            // average, an adder is wider than the operand by half the bits of the constant.
+            // Multiplying by a constant takes one adder for each set bit of the constant except the first. On
+            // average, an adder is wider than the operand by half the width of the constant.
             Logic::ConstantMultiplier { width, factor } => {
                 let half = (u32::BITS - factor.leading_zeros()) / 2;
                 (self.adder_bit, product(width + half, factor.count_ones().saturating_sub(1)))
             }
             Logic::ConstantDivider { width, divisor } => {
-                // Long division: a row holds a remainder, which is below the divisor, and one bit brought
-                // down from the dividend.
+                // Long division, with one row of cells per bit of the dividend. A row is as wide as the
+                // partial remainder, which is less than the divisor, plus the next bit of the dividend.
                 let row = u32::BITS - divisor.saturating_sub(1).leading_zeros() + 1;
                 (self.divider_bit, product(width, row))
             }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use crate::Technology;
 
-/// Name, inputs and output function of the cells to which logic is mapped.
+/// Name, inputs and output function of the standard cells to which logic is mapped.
 const GATES: [(&str, &[&str], &str); 5] = [
     ("inv", &["A"], "A'"),
     ("nand2", &["A", "B"], "(A*B)'"),
@@ -19,7 +19,7 @@ const FLIP_FLOP: &str = "dff";
 const BUFFER: &str = "buf";
 
 impl Technology {
-    /// Returns the library of cells at 45 nm.
+    /// Returns the library of standard cells at 45 nm in Liberty format.
     #[must_use]
     pub fn liberty(&self) -> String {
         let mut text = "library(cells) {\n".to_owned();
@@ -38,7 +38,7 @@ impl Technology {
         text + "}\n"
     }
 
-    /// Returns the area of a cell at 45 nm in um2, or `None` if the library has no such cell.
+    /// Returns the area of a standard cell at 45 nm in um2, or `None` if the library has no such cell.
     #[must_use]
     pub fn cell_um2(&self, name: &str) -> Option<f64> {
         match name {
@@ -47,7 +47,7 @@ impl Technology {
         }
     }
 
-    /// True if a cell of the library is a flip-flop.
+    /// True if a standard cell of the library is a flip-flop.
     #[must_use]
     pub fn is_flip_flop(name: &str) -> bool {
         name == FLIP_FLOP

@@ -4,15 +4,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Technology node.
+/// Semiconductor technology node for which costs are estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "u32")]
 pub enum Node {
-    /// 22 nm.
+    /// 22 nm technology node.
     N22,
-    /// 32 nm.
+    /// 32 nm technology node.
     N32,
-    /// 45 nm.
+    /// 45 nm technology node.
     N45,
 }
 
@@ -44,19 +44,20 @@ impl TryFrom<u32> for Node {
     }
 }
 
-/// Implementation of a memory.
+/// Kind of circuit that implements a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Static RAM, or a register file, which has the same cells with other ports.
+    /// Static RAM or register file. A register file uses the same bit cells, with other numbers of ports.
     Sram,
     /// Content-addressed memory: a search compares all entries.
     Cam,
-    /// Flip-flops with multiplexers.
+    /// Flip-flops, read through multiplexers.
     Flops,
 }
 
-/// Numbers of ports of a memory, written as `1RW` or `2R1W` in text.
+/// Numbers of ports of a memory. Text such as `1RW` means one read-write port; `2R1W` means two read ports
+/// and one write port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Ports {
@@ -124,7 +125,7 @@ impl TryFrom<String> for Ports {
 /// Memory of `banks` banks of `entries` words of `width` bits; each access of a port moves one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Memory {
-    /// Implementation of the memory.
+    /// Kind of circuit that implements the memory.
     pub kind: Kind,
     /// Number of words in a bank.
     pub entries: u32,
@@ -148,11 +149,12 @@ impl Memory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// Sum of the costs of standard cells.
+    /// Sum of the costs of the standard cells in the structure.
     Cells,
     /// Interpolation between points that CACTI computed.
     Grid,
-    /// Closed form fitted to points that CACTI computed, used outside the grid or in place of it.
+    /// Closed form fitted to points that CACTI computed. It is used for all CAMs, and for memories that
+    /// cannot be interpolated in the grid.
     ClosedForm,
 }
 
@@ -168,12 +170,12 @@ impl Basis {
     }
 }
 
-/// Cost of a structure.
+/// Estimated cost of a structure: area, leakage and access energies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {
-    /// Area in um2.
+    /// Area of the structure in um2.
     pub um2: f64,
-    /// Leakage in mW.
+    /// Leakage power of the structure in mW.
     pub leakage_mw: f64,
     /// Energy of a read, or of a search in a CAM, in pJ; `None` for flip-flops and logic outside memories.
     pub read_pj: Option<f64>,
@@ -184,7 +186,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Returns the cost of `count` copies, only one of which is accessed at a time.
+    /// Returns the cost of `count` copies of the structure, only one of which is accessed at a time.
     #[must_use]
     pub fn times(self, count: f64) -> Self {
         Self { um2: self.um2 * count, leakage_mw: self.leakage_mw * count, ..self }

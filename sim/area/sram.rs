@@ -1,9 +1,10 @@
 //! # Static RAM
-//! Estimates the cost of static RAM as a closed form times a correction. The correction is the ratio of
-//! CACTI's figure to the form. It is interpolated between the nearest points of CACTI's grid, in the
-//! logarithms of words and width. At a grid point the estimate equals CACTI's figure. Outside the grid the
-//! ratio of the edge applies, so that the estimate is continuous, and the result is marked as a closed form.
-//! A word wider than the grid is split into slices of the greatest width.
+//! Estimates the cost of static RAM as a closed form times a correction factor. The factor is the ratio of
+//! CACTI's figure to the value of the closed form. It is interpolated between the nearest points of CACTI's
+//! grid, in the logarithms of the number of words and of the word width. At a grid point the estimate equals
+//! CACTI's figure. Outside the grid the factor at the edge applies, so that the estimate is continuous, and
+//! the result is marked as a closed form. A word wider than the grid is split into slices of the greatest
+//! width in the grid.
 
 use std::collections::BTreeMap;
 
@@ -71,7 +72,7 @@ pub(crate) struct LogForm {
     q: [f64; 3],
 }
 
-/// Memory in the coordinates of the grid: log2 of the number of words and log2 of the bits per word.
+/// Coordinates of a memory in the grid: log2 of the number of words and log2 of the bits per word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TablePoint {
     pub node: Node,
@@ -81,8 +82,8 @@ pub(crate) struct TablePoint {
 }
 
 impl TablePoint {
-    /// Returns the number of ports beyond the first, and 1.0 if the memory has two shared ports, otherwise
-    /// 0.0.
+    /// Returns two port terms of the closed forms. The first is the number of ports beyond one; the second is
+    /// 1.0 for exactly two read-write ports, otherwise 0.0.
     fn ports(&self) -> (f64, f64) {
         let beyond = f64::from(self.ports.count().saturating_sub(1));
         (beyond, if self.ports == Ports::TWO_SHARED { 1.0 } else { 0.0 })
@@ -120,29 +121,30 @@ impl LogForm {
     }
 }
 
-/// Returns the logarithm of the factor by which `beyond` ports beyond the first multiply a value; `second` is
-/// the logarithm for two ports. The form was fitted to one and two ports. Each further port adds as much as
-/// the second, as in the area form.
+/// Returns the natural logarithm of the factor by which additional ports increase a cost. `beyond` is the
+/// number of ports in addition to the first, and `second` is the logarithm for one additional port. The
+/// closed form was fitted only to memories with one and two ports. Each further port is assumed to add the
+/// same absolute cost as the second one.
 fn by_ports(second: f64, beyond: f64) -> f64 {
     let added = (1.0 - (-second).exp()).max(0.0);
     if beyond <= 1.0 { second * beyond } else { second + ((beyond - 1.0) * added).ln_1p() }
 }
 
 impl ClosedForms {
-    /// Returns the logarithms of all four figures.
+    /// Returns the natural logarithms of area, leakage, read energy and write energy.
     pub(crate) fn ln(&self, place: &TablePoint) -> Values {
         let Self { origin, area, leakage_mw, read_pj, write_pj } = self;
         [area.ln(place), leakage_mw.ln(*origin, place), read_pj.ln(*origin, place), write_pj.ln(*origin, place)]
     }
 }
 
-/// Figures that CACTI computed for one node and one combination of ports.
+/// Results that CACTI computed for one technology node and one combination of ports.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub node: Node,
     pub ports: Ports,
-    /// Logarithms of the ratios of CACTI's figures to those of the closed forms, by log2 of words and log2 of
-    /// bits per word.
+    /// Logarithms of the ratios of CACTI's figures to those of the closed forms. The key is log2 of the
+    /// number of words and log2 of the bits per word.
     pub corrections: BTreeMap<(u32, u32), Values>,
 }
 
@@ -158,8 +160,8 @@ pub(crate) struct Sram {
     pub closed: ClosedForms,
     pub tables: Vec<Table>,
     pub between: Vec<Point>,
-    /// Smallest and largest log2 of the number of words over all tables; `width` holds the smallest and
-    /// largest log2 of the bits per word.
+    /// Smallest and largest value of log2(number of words) in all tables. The next field, `width`, holds the
+    /// same for log2(bits per word).
     words: (u32, u32),
     width: (u32, u32),
 }
@@ -195,8 +197,8 @@ impl Sram {
         Ok(Self { words, width, closed, tables, between })
     }
 
-    /// Returns the table that corrects an estimate. If no table has that many ports, the closed form gives
-    /// the cost of the additional ones.
+    /// Returns the table of CACTI figures that corrects an estimate. The tables cover one and two ports. The
+    /// cost of further ports comes from the closed form.
     fn table(&self, node: Node, ports: Ports) -> &Table {
         let nearest = match ports.count() {
             0 | 1 => Ports::ONE_SHARED,
@@ -208,7 +210,7 @@ impl Sram {
         table
     }
 
-    /// Returns the cost of one bank.
+    /// Returns the cost of one bank of the memory.
     pub(crate) fn cost(&self, node: Node, entries: u32, width: u32, ports: Ports) -> Cost {
         let widest = f64::from(self.width.1).exp2();
         let width = f64::from(width.max(1));
@@ -221,8 +223,8 @@ impl Sram {
         Cost { um2, leakage_mw, read_pj: Some(read), write_pj: Some(write), basis }
     }
 
-    /// Returns the logarithms of the four figures. The flag is true if the memory lies between points that
-    /// CACTI computed.
+    /// Returns the natural logarithms of area, leakage, read energy and write energy. The second value is
+    /// true if the memory lies between points that CACTI computed.
     pub(crate) fn ln(&self, place: &TablePoint) -> (Values, bool) {
         let table = self.table(place.node, place.ports);
         let (words, words_part, words_inside) = cell(place.words, self.words);
@@ -244,8 +246,8 @@ impl Sram {
 }
 
 impl Table {
-    /// Returns the correction at a grid point, and true. Where CACTI has no memory at that point, returns the
-    /// correction at the nearest number of words of that width, and false.
+    /// Returns the correction at a grid point. The second value is true if CACTI computed a memory at that
+    /// point. If not, the correction is that of the nearest number of words at the same word width.
     fn correction(&self, words: u32, width: u32) -> (Values, bool) {
         let of_width = self.corrections.iter().filter(|((_, at), _)| *at == width);
         let nearest = of_width.min_by_key(|((at, _), _)| at.abs_diff(words));
@@ -253,8 +255,8 @@ impl Table {
     }
 }
 
-/// Returns the lower corner of the grid cell of `log`, the fraction of the cell below `log`, and true if
-/// `log` lies within the grid. A value outside is clamped to the edge.
+/// Splits a grid coordinate `log` into the grid point below it and the fractional distance from that point.
+/// The third value is true if `log` lies within the grid; otherwise `log` is clamped to the edge.
 fn cell(log: f64, (least, most): (u32, u32)) -> (u32, f64, bool) {
     let held = log.clamp(least.into(), most.into());
     let floor = held.floor();

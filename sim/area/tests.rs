@@ -1,5 +1,6 @@
-//! Testpoints: the data file is read, and damaged files are refused. Estimates at, between and outside of
-//! CACTI's points are correct. A larger structure never costs less. The published caches agree with CACTI.
+//! Tests of the cost estimates. The data file is read, and damaged files are refused. Estimates at, between
+//! and outside CACTI's grid points are correct. A larger structure never costs less. The published caches
+//! agree with CACTI.
 
 use proptest::prelude::*;
 use rtl::kernel::Logic;
@@ -16,7 +17,7 @@ fn sram(entries: u32, width: u32, ports: Ports) -> Memory {
 
 #[test]
 fn a_point_of_the_grid_costs_what_cacti_gave() {
-    // A memory of 32 KB in words of 16 bytes at 22 nm.
+    // Grid point under test: a memory of 32 KB with words of 16 bytes at 22 nm.
     let text = include_str!("technology.toml");
     let table = text.split("[[grid.table]]\nnode = 22\nports = \"1RW\"\n").nth(1).unwrap();
     let row = table.lines().find(|line| line.contains("[32768, 16, ")).unwrap();
@@ -200,8 +201,8 @@ fn nodes() -> impl Strategy<Value = Node> {
     prop::sample::select(&Node::ALL[..])
 }
 
-/// Generates a kind and a number of words. SRAMs have more words than flip-flop memories, so that growing a
-/// memory never changes its kind.
+/// Generates a random kind of memory and number of words. SRAMs have more words than a memory built from
+/// flip-flops, so enlarging a memory never changes its kind.
 fn kinds() -> impl Strategy<Value = (Kind, u32)> {
     prop_oneof![(Just(Kind::Sram), 17u32..200_000), (Just(Kind::Flops), 1u32..1000), (Just(Kind::Cam), 1u32..1000)]
 }

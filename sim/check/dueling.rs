@@ -1,6 +1,6 @@
-//! # SM dueling in lockstep with its golden twin
-//! Replays the accesses of the two leader SMs' L1Ds in the twin. Checks that every SM is in the mode that the
-//! twin selects, with the delays of reports and verdicts included.
+//! # Lockstep check of SM dueling against its golden model
+//! Replays the L1D accesses of the two leader SMs in the golden model. Checks that every SM is in the mode
+//! that the golden model selects. The delays of the leaders' reports and of the decision are included.
 
 use std::collections::VecDeque;
 
@@ -8,21 +8,23 @@ use golden::l1::dueling::{Duel, Rules};
 use rtl::l1::dueling::{DuelingConfig, Leaders, MarginOf};
 use rtl::l1::watch::Watch;
 
-/// Twin of the duel, and the modes that the SMs report.
+/// Golden model of SM dueling, and the mode that each SM reports.
 #[derive(Clone, Debug)]
 pub struct DuelLockstep {
     rules: Rules,
     twin: Duel,
     modes: Vec<bool>,
-    /// Leader accesses that have not reached the duel yet: arrival cycle, leader, and true for a miss.
+    /// Accesses of leader SMs whose reports are in flight: arrival cycle of the report, leader SM, and true
+    /// for a miss.
     on_their_way: VecDeque<(u64, usize, bool)>,
-    /// Latency of a report to the duel, and of a verdict to the SMs [core cycles].
+    /// Latency of a leader's report to the dueling logic, and latency of the decision to the SMs, both in
+    /// core cycles.
     delays: [u64; 2],
 }
 
 impl DuelLockstep {
-    /// Creates the duel of `num_sms` SMs before a kernel. `delays` are the latencies of a report and of a
-    /// verdict [core cycles].
+    /// Creates the golden model of dueling among `num_sms` SMs, in its state before a kernel. `delays` holds
+    /// the latency of a leader's report and that of the decision, both in core cycles.
     #[must_use]
     pub fn new(config: &DuelingConfig, num_sms: usize, delays: [u64; 2]) -> Self {
         let &DuelingConfig { leaders, interval, margin, margin_of, min_accesses } = config;
@@ -37,8 +39,8 @@ impl DuelLockstep {
         Self { rules, twin: Duel::new(rules), modes, on_their_way: VecDeque::new(), delays }
     }
 
-    /// Advances the twin to the state that determines the modes in `cycle`. Must be called before `step` is
-    /// called for any SM in this cycle.
+    /// Advances the golden model to the state that determines the modes of the SMs in `cycle`. Must be called
+    /// before `step` is called for any SM in this cycle.
     pub fn advance(&mut self, cycle: u64) {
         let [_, verdict] = self.delays;
         while let Some((heard, leader, missed)) =
@@ -49,10 +51,10 @@ impl DuelLockstep {
         self.twin.advance(cycle.saturating_sub(verdict));
     }
 
-    /// Checks an SM after the edge of `cycle`.
+    /// Checks the mode of an SM after the edge of `cycle`.
     ///
     /// # Errors
-    /// Fails if the SM is in another mode than the twin.
+    /// Fails if the SM is in a different mode than in the golden model.
     pub fn step(&mut self, cycle: u64, sm: usize, seen: &Watch) -> Result<(), String> {
         if let Some(original) = seen.original {
             self.modes[sm] = original;
@@ -69,7 +71,7 @@ impl DuelLockstep {
         Err(format!("cycle {cycle}, sm{sm}.l1: in {} mode, the twin of the duel says {}", name(is), name(expected)))
     }
 
-    /// Resets the duel at the end of a kernel.
+    /// Resets the golden model of dueling at the end of a kernel.
     pub fn restart(&mut self) {
         self.on_their_way.clear();
         self.modes.iter_mut().enumerate().for_each(|(sm, mode)| *mode = sm != 0);

@@ -1,7 +1,7 @@
-//! # Instruction cache in lockstep with its golden twin
-//! Replays the events that the clocked cache reports for an edge, a fill and then a fetch, in the twin and
-//! compares the outcomes. A fill must evict the same line in the cache and in the twin. Filled and fetched
-//! data must be the instruction bytes at their addresses.
+//! # Lockstep check of the instruction cache against its golden model
+//! The clocked cache reports at most one fill and then one fetch for each clock edge. These events are
+//! replayed in the golden model, and the outcomes are compared. A fill must evict the same line in the cache
+//! and in the golden model. Filled and fetched data must be the instruction bytes at their addresses.
 
 use golden::sm::icache::{Config, FetchResult, Icache, word};
 use rtl::cells::line::LINE_BYTES;
@@ -9,10 +9,10 @@ use rtl::sm::{FetchOutcome, FetchWatch, InstructionCacheConfig, WatchedFetch};
 
 use super::l1::set_index;
 
-/// Size of a word in bytes.
+/// Size of an instruction word in bytes.
 const WORD: usize = 4;
 
-/// Golden twin of one instruction cache.
+/// Golden model of one instruction cache.
 #[derive(Debug)]
 pub struct FetchLockstep {
     path: String,
@@ -21,11 +21,11 @@ pub struct FetchLockstep {
 }
 
 impl FetchLockstep {
-    /// Creates an empty twin of the cache at `path`, with lines of `line_bytes` bytes and addresses of
-    /// `addr_bits` bits.
+    /// Creates an empty golden model of the instruction cache at `path`. Lines have `line_bytes` bytes, and
+    /// addresses have `addr_bits` bits.
     ///
     /// # Errors
-    /// Fails if the index function has no twin or does not fit the geometry.
+    /// Fails if the set-index function has no golden model or does not fit the cache geometry.
     pub fn new(path: &str, icache: &InstructionCacheConfig, line_bytes: u32, addr_bits: u32) -> Result<Self, String> {
         let index = set_index(&icache.index, icache.sets, line_bytes).map_err(|e| format!("sm.icache.index: {e}"))?;
         let twin = Icache::new(Config {
@@ -38,10 +38,10 @@ impl FetchLockstep {
         Ok(Self { path: path.to_owned(), twin, line_bytes })
     }
 
-    /// Checks the cache after the edge of `cycle`.
+    /// Checks the events of the instruction cache after the edge of `cycle`.
     ///
     /// # Errors
-    /// Fails at the first event about which cache and twin disagree.
+    /// Fails at the first event with different outcomes in the cache and in the golden model.
     pub fn step(&mut self, cycle: u64, seen: &FetchWatch) -> Result<(), String> {
         let FetchWatch { fill, fetch } = seen;
         let filled = fill.as_ref().map_or(Ok(()), |(line, gone, data)| self.fill(*line, *gone, data));
@@ -52,7 +52,7 @@ impl FetchLockstep {
     /// Checks that no fetch is pending at the end of a kernel.
     ///
     /// # Errors
-    /// Fails if warps wait for a line.
+    /// Fails if a warp still waits for an instruction cache line.
     pub fn end(&self) -> Result<(), String> {
         if self.twin.is_idle() { Ok(()) } else { Err(format!("{}: warps wait for instructions", self.path)) }
     }

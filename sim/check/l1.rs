@@ -1,7 +1,7 @@
-//! # L1 caches of an LSU in lockstep with their golden twins
-//! Replays the events that the clocked caches report for an edge in their untimed twins and compares the
-//! outcomes. The events come in the order in which they happened: fill, recall, supply, drain, mode,
-//! accesses. Testbenches and `--check` use this module.
+//! # Lockstep check of an SM's L1 caches against their golden models
+//! The clocked caches of an LSU report the events of each clock edge. These events are replayed in untimed
+//! golden models, and the outcomes are compared. Events are replayed in the order in which they happened:
+//! fill, recall, supply, drain, mode, accesses. Testbenches and `--check` use this module.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -37,14 +37,14 @@ use rtl::replacement::ReplacementConfig;
 
 use super::twin::twin;
 
-/// Disagreement between a cache and its twin.
+/// Disagreement between a cache and its golden model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Path of the LSU, such as `sm3.l1`.
+    /// Path of the load-store unit whose cache disagrees, such as `sm3.l1`.
     pub path: String,
     /// Core cycle of the disagreement.
     pub cycle: u64,
-    /// Event, both outcomes, and the state on which they depend.
+    /// Text that states the event, both outcomes, and the state on which they depend.
     pub text: String,
 }
 
@@ -71,31 +71,32 @@ impl Waits for Waiting {
     }
 }
 
-/// Twins of one LSU's caches.
+/// Golden models of the L1 caches of one load-store unit.
 #[derive(Debug)]
 pub struct Lockstep {
     path: String,
-    /// Twins, indexed by [`CacheId`].
+    /// Golden models of the caches, indexed by [`CacheId`].
     twins: [Cache<Waiting>; 3],
-    /// True if the L1D fetches sectors.
+    /// True if the L1D fetches single sectors, false if it fetches whole lines.
     by_sectors: bool,
-    /// Sector that each lane accesses: for the instruction just accepted, and for each row of the pending
-    /// table.
+    /// Sector that each lane of the most recently accepted instruction accesses. `part_of` holds the same for
+    /// the instruction in each row of the pending table.
     just_taken: [u8; LANES],
     part_of: Vec<[u8; LANES]>,
-    /// Reason why the L1D is not checked; `None` if it is checked.
+    /// Reason why the L1D cannot be checked; `None` if it is checked.
     blind: Option<String>,
     line_bytes: u32,
-    /// True if the instruction just accepted is contentious: it touches at least as many lines as the L1D has
-    /// per resident warp. `None` if contention is not evaluated.
+    /// Expected result of the contention test for the instruction just accepted: true if it touches at least
+    /// as many lines as the L1D has per resident warp. `None` if no scheme evaluates contention.
     judged: Option<bool>,
-    /// Instructions in flight that failed the contention test, one bit per row of the pending table.
+    /// Instructions in flight that the contention test found contentious, one bit per row of the pending
+    /// table.
     contending: u64,
-    /// Instructions of which the L1D has accepted no load, one bit per row of the pending table.
+    /// Instructions from which the L1D has not yet accepted any load, one bit per row of the pending table.
     fresh: u64,
     /// Word banks of the L1D; `None` if it has no word banks.
     banks: Option<Banks>,
-    /// Cycles for which the instruction just accepted occupies the word banks.
+    /// Number of cycles for which the instruction just accepted occupies the word banks.
     occupied: u64,
     /// First cycle in which the LSU may accept another instruction.
     free_from: u64,
@@ -107,13 +108,13 @@ const ROWS: usize = 64;
 const ALL: [CacheId; 3] = [CacheId::L1d, CacheId::Const, CacheId::Texture];
 
 impl Lockstep {
-    /// Creates empty twins of the caches of SM `sm` at `path`. `read_only` are the constant and the texture
-    /// cache. `own_periods` is true if the streaming monitor times its periods itself, and false if the
-    /// throttle ends them.
+    /// Creates empty golden models of the caches of SM `sm`; `path` is the path of its load-store unit.
+    /// `read_only` holds the constant and the texture cache. `own_periods` is true if the streaming monitor
+    /// times its periods itself, and false if the warp throttle ends them.
     ///
     /// # Errors
-    /// Fails if the index function or the replacement policy of a read-only cache has no twin, or if the
-    /// function does not fit the geometry.
+    /// Fails if the index function or the replacement policy of a read-only cache has no golden model. Also
+    /// fails if the index function does not fit the cache geometry.
     pub fn new(
         path: &str,
         sm: u8,
@@ -148,7 +149,7 @@ impl Lockstep {
         };
         let texels = read_only(texels).map_err(|reason| format!("texture_cache: {reason}"))?;
         let constants = read_only(constants).map_err(|reason| format!("const_cache: {reason}"))?;
-        // An L1D with a scheme that has no twin is not checked.
+        // An L1D with a scheme that has no golden model is not checked.
         let l1d = index_of(&l1.cache()).map_err(|reason| format!("l1.index: {reason}")).and_then(|index| {
             let mut l1d = twin(&l1.cache(), index, filter);
             l1d.replace_by(policy(&l1.replacement, l1.sets, l1.ways).map_err(|reason| format!("l1.{reason}"))?);
@@ -176,14 +177,14 @@ impl Lockstep {
         })
     }
 
-    /// Reason why the L1D is not checked; `None` if it is checked.
+    /// Reason why the L1D cannot be checked; `None` if it is checked.
     #[must_use]
     pub fn blind(&self) -> Option<&str> {
         self.blind.as_deref()
     }
 
-    /// Records the instruction that the LSU accepts at the next edge. Has no effect if lines are fetched
-    /// whole, no scheme evaluates contention and the L1D has no word banks.
+    /// Records the instruction that the LSU accepts at the next edge. The record matters only if the L1D
+    /// fetches sectors, if a scheme evaluates contention, or if the L1D has word banks.
     pub fn take(&mut self, access: &WarpAccess) {
         let in_line = u64::from(self.line_bytes - 1);
         self.just_taken = access.address.map(|address| ((address & in_line) / u64::from(SECTOR_BYTES)) as u8);
@@ -199,24 +200,24 @@ impl Lockstep {
         self.judged = l1d.needs_contention().then(|| is_judged && l1d.contends(touched(), resident.value().into()));
     }
 
-    /// Test hook: in the twin of the L1D, a fill that a store overtook becomes valid instead of being
-    /// dropped.
+    /// Test hook that makes the golden model of the L1D wrong: a fill that a store overtook becomes valid,
+    /// although it should be dropped.
     pub fn keep_overtaken(&mut self) {
         self.twins[CacheId::L1d as usize].test_keep_overtaken_fills();
     }
 
-    /// Declares that the L1D serves a sharing tracker.
+    /// Tells the golden model that a sharing tracker uses this L1D.
     #[must_use]
     pub fn with_tracker(mut self) -> Self {
         self.twins[CacheId::L1d as usize].notify();
         self
     }
 
-    /// Checks the caches after the edge of `cycle`. A cache that slept at the edge has no events there, and
-    /// its twin must not have any either.
+    /// Checks the caches after the edge of `cycle`. A cache that was not evaluated at this edge reports no
+    /// events, and its golden model must not have any either.
     ///
     /// # Errors
-    /// Fails at the first event about which a cache and its twin disagree.
+    /// Fails at the first event with different outcomes in a cache and in its golden model.
     pub fn step(&mut self, cycle: u64, seen: &Watch) -> Result<(), Mismatch> {
         self.follow(cycle, seen).map_err(|text| Mismatch { path: self.path.clone(), cycle, text })
     }
@@ -230,17 +231,18 @@ impl Lockstep {
         done.map_err(|text| Mismatch { path: self.path.clone(), cycle, text })
     }
 
-    /// Sets the number of ways of the L1D for all later events.
+    /// Sets the number of ways of the L1D's golden model for all later events.
     pub fn set_ways(&mut self, ways: usize) {
         self.twins[CacheId::L1d as usize].resize(ways);
     }
 
-    /// Restricts the L1D to the given lines for all later events.
+    /// Passes the lines that may be cached in the L1D to the bypass schemes of its golden model, for all
+    /// later events.
     pub fn admit(&mut self, lines: &[u64]) {
         self.twins[CacheId::L1d as usize].admit(lines);
     }
 
-    /// True if in every twin the reserved lines are exactly those with a pending fill.
+    /// True if in every golden model the reserved lines are exactly those with a pending fill.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         self.twins.iter().all(Cache::is_consistent)
@@ -267,8 +269,8 @@ impl Lockstep {
         }
         if let Some((cache, line, sectors, kept)) = fill {
             let event = Event::Fill { line, parts: self.parts_of(cache, sectors) };
-            // The cache does not report the number of waiting loads. Each load is checked when it is
-            // replayed.
+            // The cache does not report how many loads wait for the fill, so the golden model's own number is
+            // used. Each load is checked when it is replayed.
             let waiters = match self.twins[cache as usize].predict(&event) {
                 Ok(TwinOutcome::Filled { waiters, .. }) => waiters,
                 _ => 0,
@@ -303,7 +305,7 @@ impl Lockstep {
         self.judge(judged)
     }
 
-    /// Checks the lookup of a prefetch and the line that the prefetcher has returned.
+    /// Checks the L1D lookup of a prefetch, and the line that the prefetcher delivered to the prefetch queue.
     fn prefetch(
         &mut self,
         looked_up: Option<PrefetchLookup>,
@@ -325,7 +327,7 @@ impl Lockstep {
         Ok(())
     }
 
-    /// Checks that the accesses of a cycle use different tag banks of an L1D with word banks.
+    /// Checks that the accesses of one cycle use different tag banks, if the L1D has word banks.
     fn check_tag_banks(&self, seen: &Watch) -> Result<(), String> {
         let Some(banks) = &self.banks else { return Ok(()) };
         let mut used = BTreeSet::new();
@@ -340,13 +342,13 @@ impl Lockstep {
         Ok(())
     }
 
-    /// Returns the counts of prefetched lines of the L1D's twin.
+    /// Returns the counts of prefetched lines in the L1D's golden model.
     #[must_use]
     pub fn prefetch_counts(&self) -> Counts {
         self.twins[CacheId::L1d as usize].prefetch_counts()
     }
 
-    /// Returns true for the first load of an instruction that the L1D accepts.
+    /// Returns true if this is the first load of its instruction that the L1D accepts.
     fn is_first(&mut self, cache: CacheId, slot: u8, outcome: Outcome) -> bool {
         let is_accepted = cache == CacheId::L1d && !matches!(outcome, Outcome::Refused(..));
         let is_fresh = self.fresh >> slot & 1 != 0;
@@ -356,25 +358,25 @@ impl Lockstep {
         is_accepted && is_fresh
     }
 
-    /// Converts a mask of sectors to that of the twin, in which a line that is fetched whole has a single
-    /// sector.
+    /// Converts a mask of sectors to the sectors of the golden model. In the golden model, a line that is
+    /// fetched whole has a single sector.
     fn parts_of(&self, cache: CacheId, sectors: u8) -> Sectors {
         match cache {
             CacheId::L1d if self.by_sectors => Sectors(sectors),
-            // The line is fetched whole.
+            // A line that is fetched whole has only one sector in the golden model.
             _ => Sectors(u8::from(sectors != 0)),
         }
     }
 
-    /// Returns the twin's sectors that a request accesses.
+    /// Returns the sectors that a request accesses, as numbered by the golden model.
     fn requested_sectors(&self, cache: CacheId, waiter: Waiter) -> Sectors {
         let lanes = (0..LANES).filter(|lane| waiter.lanes >> lane & 1 != 0);
         let part_of = self.part_of[usize::from(waiter.slot)];
         self.parts_of(cache, lanes.fold(0, |parts, lane| parts | 1 << part_of[lane]))
     }
 
-    /// Checks whether cache and twin agree on the result of the contention test of the accepted instruction,
-    /// if there was one.
+    /// Checks the contention test of the instruction just accepted, if one took place: cache and golden model
+    /// must agree on the result.
     fn judge(&mut self, judged: Option<(u8, bool)>) -> Result<(), String> {
         let (slot, contends) = match (judged, self.judged.take()) {
             (None, None) => return Ok(()),
@@ -387,13 +389,13 @@ impl Lockstep {
         Ok(())
     }
 
-    /// Returns the twin's sector that each lane accesses, which is 0 if lines are fetched whole.
+    /// Returns the golden model's sector that each lane accesses: always 0 if lines are fetched whole.
     fn part_of_lanes(&self, cache: CacheId, waiter: Waiter) -> [u8; LANES] {
         let is_in_parts = cache == CacheId::L1d && self.by_sectors;
         if is_in_parts { self.part_of[usize::from(waiter.slot)] } else { [0; LANES] }
     }
 
-    /// True if the request belongs to an instruction that failed the contention test.
+    /// True if the request belongs to an instruction that the contention test found contentious.
     fn contends(&self, waiter: Waiter) -> bool {
         self.contending >> waiter.slot & 1 != 0
     }
@@ -429,7 +431,8 @@ impl Lockstep {
         }
     }
 
-    /// Checks a recall by the L2, or the invalidation of copies by a coherent load.
+    /// Checks the invalidation of a line in all L1 caches, either by a recall from the L2 or by a coherent
+    /// load.
     fn recall(&mut self, seen: Option<(u64, [RecallEffect; 3])>) -> Result<(), String> {
         let Some((line, found)) = seen else { return Ok(()) };
         ALL.into_iter().zip(found).try_for_each(|(cache, found)| {
@@ -437,8 +440,8 @@ impl Lockstep {
         })
     }
 
-    /// Checks that a waiting load is replayed exactly when the twin has one to replay. If several caches have
-    /// one, the LSU may choose any of them.
+    /// Checks the replay of a waiting load. The caches must replay a load exactly when a golden model has one
+    /// to replay. If several caches have one, the LSU may choose any of these caches.
     fn drain(&mut self, seen: Option<(CacheId, u64, Waiter)>) -> Result<(), String> {
         let Some((cache, line, waiter)) = seen else {
             return ALL.into_iter().try_for_each(|cache| self.check(cache, Event::Drain, &TwinOutcome::Drained(None)));
@@ -463,17 +466,17 @@ impl Lockstep {
     }
 }
 
-/// Creates the twin of the replacement policy of a cache with `sets` sets of `ways` ways.
+/// Creates the golden model of a replacement policy, for a cache with `sets` sets of `ways` ways.
 ///
 /// # Errors
-/// Fails if the policy has no twin.
+/// Fails if the policy has no golden model.
 pub fn policy(config: &ReplacementConfig, sets: u32, ways: u32) -> Result<Box<dyn Replacement>, String> {
     let scheme: Box<dyn replacement::Scheme> = twin(config).map_err(|reason| format!("replacement: {reason}"))?;
     Ok(scheme.twin(sets as usize, ways as usize))
 }
 
-/// Creates the twins of the L1D's bypass schemes. Decoupled tags are excluded, since the cache's twin
-/// implements them.
+/// Creates the golden models of the L1D's bypass schemes. Decoupled tags are excluded, since the golden model
+/// of the cache itself includes them.
 fn schemes(l1: &L1Config, own_periods: bool) -> Result<Vec<Box<dyn Bypass>>, String> {
     let place = CacheInfo { lines: (l1.sets * l1.ways) as usize, own_periods };
     let scheme: Box<dyn Scheme> = twin(&l1.bypass).map_err(|reason| format!("l1.bypass: {reason}"))?;
@@ -486,7 +489,7 @@ fn schemes(l1: &L1Config, own_periods: bool) -> Result<Vec<Box<dyn Bypass>>, Str
     Ok(scheme.twin(&place).into_iter().chain(give_way).collect())
 }
 
-/// Creates the twin of the L1D's prefetcher, if it has one.
+/// Creates the golden model of the L1D's prefetcher, if the L1D has one.
 fn prefetcher(l1: &L1Config) -> Result<Option<Unit>, String> {
     let &PrefetchLimits { queue, mshr_share, miss_queue_share, page_bytes } = &l1.prefetch_limits;
     let place = prefetch::CacheInfo { page_lines: (page_bytes / l1.line_bytes).into() };
@@ -495,14 +498,14 @@ fn prefetcher(l1: &L1Config) -> Result<Option<Unit>, String> {
     Ok(scheme.twin(&place).map(|prefetcher| Unit::new(prefetcher, place, limits)))
 }
 
-/// Creates the twin of the L1D's victim cache, if it has one.
+/// Creates the golden model of the L1D's victim cache, if the L1D has one.
 fn victims(l1: &L1Config) -> Result<Option<Victims>, String> {
     let scheme: Box<dyn victim::Scheme> = twin(&l1.victim).map_err(|reason| format!("l1.victim: {reason}"))?;
     Ok(scheme.twin().map(Victims::new))
 }
 
-/// Converts the memory space to global or local; read-only spaces are shared by all threads and count as
-/// global.
+/// Converts a memory space to global or local. The constant and texture spaces are shared by all threads and
+/// count as global.
 fn space_of(space: MemorySpace) -> Space {
     match space {
         MemorySpace::Local => Space::Local,
@@ -511,7 +514,7 @@ fn space_of(space: MemorySpace) -> Space {
 }
 
 fn filter(config: &DecoupledConfig, starts_original: bool) -> Filter {
-    // The latency of a tag probe is timing, which the twin does not model.
+    // `probe_extra`, the latency of a tag probe, is ignored: the golden model has no timing.
     let &DecoupledConfig {
         tag_ways,
         threshold,
@@ -534,10 +537,10 @@ fn filter(config: &DecoupledConfig, starts_original: bool) -> Filter {
     }
 }
 
-/// Returns the twin's index function for a cache of `sets` sets.
+/// Returns the golden model of a set-index function, for a cache with `sets` sets.
 ///
 /// # Errors
-/// Fails if the function has no twin or does not fit the geometry.
+/// Fails if the function has no golden model or does not fit the cache geometry.
 pub fn set_index(index: &IndexConfig, sets: u32, line_bytes: u32) -> Result<SetIndex, String> {
     let scheme: Box<dyn golden::index::IndexScheme> = twin(index)?;
     let (function, address_bits) = scheme.function(sets.ilog2());
@@ -718,8 +721,8 @@ mod tests {
         let l1 = L1Config { bypass: Contentious {}.into(), ..l1() };
         let new = || Lockstep::new("sm3.l1", 3, &l1, [&l1.cache(); 2], true).unwrap();
         let waiter = Waiter { slot: 1, lanes: 1 };
-        // With two warps, one line of a two-line cache is a warp's whole share, so the instruction is
-        // contentious.
+        // Two warps share a cache of two lines. An access to one line touches a warp's whole share, so the
+        // instruction is contentious.
         let take = |lockstep: &mut Lockstep, resident| {
             lockstep.take(&WarpAccess { resident: Warps::new(resident), mask: 1, ..WarpAccess::default() });
         };
@@ -743,7 +746,7 @@ mod tests {
         }
     }
 
-    /// Returns twins of an L1D with word banks.
+    /// Returns golden models of caches whose L1D has word banks.
     fn with_word_banks() -> Lockstep {
         let l1 = L1Config { banks: BanksConfig::Words(WordBanksConfig::default()), ..l1() };
         Lockstep::new("sm3.l1", 3, &l1, [&l1.cache(); 2], true).unwrap()
@@ -751,7 +754,7 @@ mod tests {
 
     #[test]
     fn an_instruction_that_enters_before_the_word_banks_are_free_is_reported() {
-        // The 32 lanes access 32 words of one bank.
+        // The 32 lanes access 32 different words in the same bank.
         let address = std::array::from_fn(|lane| 128 * lane as u64);
         let load = WarpAccess { mask: u32::MAX, size_log2: 2, address, ..WarpAccess::default() };
         let taken = Watch { taken: Some(1), ..Watch::default() };

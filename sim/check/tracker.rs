@@ -1,5 +1,6 @@
-//! # Sharing-tracker bank in lockstep with its golden twin
-//! Replays the events that a bank reports for an edge in its untimed twin and compares the outcomes.
+//! # Lockstep check of a sharing-tracker bank against its golden model
+//! Replays the events that the bank reports for a clock edge in an untimed golden model, and compares the
+//! outcomes.
 
 use golden::hybrid::bank::{Bank, Destination, SupplierResponse, TrackedRequest};
 use golden::hybrid::{self, SharerList, TrackerConfig as TwinConfig};
@@ -10,7 +11,7 @@ use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{RequestKind, Sharing};
 use rtl::tracker::{self, BankObservation, ForwardResult, Probes, Protections, RequestDestination, TrackerConfig};
 
-/// Golden twin of one tracker bank.
+/// Golden model of one bank of the sharing tracker.
 #[derive(Clone, Debug)]
 pub struct TrackerLockstep {
     twin: Bank,
@@ -19,7 +20,7 @@ pub struct TrackerLockstep {
 }
 
 impl TrackerLockstep {
-    /// Creates an empty twin.
+    /// Creates an empty golden model of one tracker bank.
     ///
     /// # Errors
     /// Fails if the index function does not support the number of sets of a tracker bank.
@@ -48,10 +49,10 @@ impl TrackerLockstep {
         Ok(Self { twin, probes: config.probes, interleave })
     }
 
-    /// Checks the bank after an edge.
+    /// Checks the events of the tracker bank after a clock edge.
     ///
     /// # Errors
-    /// Fails at the first event about which bank and twin disagree.
+    /// Fails at the first event with different outcomes in the bank and in the golden model.
     pub fn step(&mut self, seen: &BankObservation) -> Result<(), String> {
         let BankObservation { answer, reply, resent, request } = *seen;
         if let Some((sm, ticket, supplier, found)) = answer {
@@ -94,7 +95,7 @@ impl TrackerLockstep {
         Err(format!("line {line:#x} of SM {sm}, {asked:?}: the bank says {chosen:?}, the twin {expected:?}"))
     }
 
-    /// Checks and resets the twin at the end of a kernel.
+    /// Checks and resets the golden model at the end of a kernel.
     ///
     /// # Errors
     /// Fails if a load is still in flight.

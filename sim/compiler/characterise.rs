@@ -1,28 +1,30 @@
 //! # Metrics of the loads of a kernel
-//! Holds the metrics by which xie2013 section 4.3 characterizes the static loads of a kernel. For N loads
-//! there are N runs with one load cached, N(N-1)/2 runs with two cached, one with all, and one with none.
+//! Metrics by which xie2013 section 4.3 characterizes the static loads of a kernel. A kernel with N loads
+//! needs N runs with one load cached in the L1 and N(N-1)/2 runs with two. It also needs one run with all
+//! loads cached and one with none.
 
 use serde::Serialize;
 
 use crate::Triangle;
 
-/// Size of the sectors in which the L2 serves a bypassing load, in bytes. The L2 sends only the sectors of a
-/// line that the load touches.
+/// Size in bytes of the sectors in which the L2 serves a load that bypasses the L1. The L2 sends only the
+/// sectors of a line that the load touches.
 pub const SECTOR_BYTES: u64 = 32;
 
-/// Counts of a static load, from the run in which only this load is cached.
+/// Counts for one static load, measured in the run in which the L1 caches only this load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LoadMetrics {
-    /// Number of cache lines that the load requests from the L1.
+    /// Number of cache lines that the load requests from the L1, summed over all of its executions.
     pub accesses: u64,
     /// Number of requested lines that hit in the L1.
     pub hits: u64,
-    /// Number of sectors touched, summed over the requested lines: the load's L2 requests when it is
-    /// bypassed.
+    /// Number of sectors that the load touches, summed over the requested lines. This is the load's number of
+    /// L2 requests when it bypasses the L1.
     pub sectors: u64,
 }
 
-/// Bytes that lanes requested and bytes that were transferred to serve them, over all loads of a run.
+/// Bytes that lanes requested, and bytes that were transferred to serve the requests, over all loads of a
+/// run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TransferCounts {
     /// Bytes requested by lanes; a byte that two lanes read counts twice.
@@ -39,39 +41,39 @@ impl TransferCounts {
     }
 }
 
-/// Model of the L2 traffic of a bypassed load.
+/// Method of computing the L2 traffic of a load that bypasses the L1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BypassTrafficModel {
-    /// Estimates the traffic of a bypassed load from the efficiency of all loads together, as on hardware
-    /// that cannot count the sectors of one load.
+    /// Estimates the traffic of a bypassing load from the load efficiency of all loads together. This is what
+    /// hardware can do that does not count the sectors of a single load.
     #[default]
     Uniform,
-    /// Computes the traffic of a bypassed load from the sectors that this load touches.
+    /// Computes the traffic of a bypassing load from the number of sectors that this load touches.
     Exact,
 }
 
-/// Metrics of one kernel.
+/// Metrics of the loads of one kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelMetrics {
     /// Size of an L1 line in bytes.
     pub line_bytes: u64,
-    /// Numbers of the kernel's loads in the PTX file, ascending.
+    /// Indices of the kernel's loads among all loads of the PTX file, ascending.
     pub loads: Vec<usize>,
-    /// Metrics of each load when only this load is cached.
+    /// Metrics of each load, from the run in which only this load is cached.
     pub alone: Vec<LoadMetrics>,
-    /// Hits of both loads of each pair, when only these two loads are cached.
+    /// Total hits of both loads for each pair of loads, from the run in which only these two are cached.
     pub pair_hits: Triangle<u64>,
-    /// Bytes of the run in which every load is cached.
+    /// Requested and transferred bytes of the run in which every load is cached.
     pub all_cached: TransferCounts,
-    /// Bytes of the run in which no load is cached.
+    /// Requested and transferred bytes of the run in which no load is cached.
     pub all_bypassed: TransferCounts,
 }
 
 impl KernelMetrics {
-    /// Returns the hits of two loads cached together minus the hits of each cached alone. The gain is
-    /// positive where one load hits on lines that the other filled, and negative where the loads evict each
-    /// other's lines.
+    /// Returns the hits of loads `i` and `j` when both are cached, minus the hits of each when it is cached
+    /// alone. The result is positive if one load hits on lines that the other load filled. It is negative if
+    /// the loads evict each other's lines.
     #[must_use]
     pub fn gain(&self, i: usize, j: usize) -> i64 {
         self.pair_hits.get(i, j).cast_signed() - (self.alone[i].hits + self.alone[j].hits).cast_signed()
@@ -83,15 +85,16 @@ impl KernelMetrics {
         (self.alone[i].accesses - self.alone[i].hits) * self.line_bytes
     }
 
-    /// Returns the bytes that a load requests from the L2, first cached and then bypassed, if no access hits
-    /// on an earlier fill. A rule that considers one access of one warp at a time sees exactly this traffic.
+    /// Returns the bytes that a load requests from the L2 if no access hits on a line that an earlier access
+    /// filled. The first value is for a cached load, the second for a bypassing load. A rule that considers
+    /// only one access of one warp at a time sees this traffic.
     #[must_use]
     pub fn bytes_without_reuse(&self, i: usize) -> [u64; 2] {
         let LoadMetrics { accesses, sectors, .. } = self.alone[i];
         [accesses * self.line_bytes, sectors * SECTOR_BYTES]
     }
 
-    /// Returns the bytes that a load requests from the L2 when it is bypassed.
+    /// Returns the bytes that a load requests from the L2 when it bypasses the L1.
     #[must_use]
     pub fn bypassed_bytes(&self, i: usize, how: BypassTrafficModel) -> f64 {
         let [through_l1, past_l1] = self.bytes_without_reuse(i);
@@ -140,8 +143,8 @@ mod tests {
     #[test]
     fn one_efficiency_for_all_spreads_the_sectors_evenly_and_the_exact_count_does_not() {
         let bytes = |how| [0, 1].map(|i| two_loads().bypassed_bytes(i, how));
-        // The load efficiency is 1/4 with all loads cached and 4/7 with all bypassed, which gives 7/4 sectors
-        // per line on average.
+        // The load efficiency is 1/4 with all loads cached and 4/7 with all loads bypassed. The ratio of the
+        // two is 7/16 of a line of four sectors: 7/4 sectors per line on average.
         assert_eq!(bytes(BypassTrafficModel::Uniform), [100.0 * 56.0, 300.0 * 56.0]);
         assert_eq!(bytes(BypassTrafficModel::Exact), [400.0 * 32.0, 300.0 * 32.0]);
     }

@@ -1,11 +1,13 @@
-//! # The traffic reduction graph
-//! Predicts how many bytes of L2 traffic are saved by caching a set of loads (xie2013 definition 1). A node
-//! stands for a load and weighs the bytes saved by caching it alone. An edge stands for a pair of loads and
-//! weighs the bytes saved beyond its two nodes when both are cached. The bytes saved by a set of cached loads
-//! are taken to be the sum of the nodes and edges among them.
+//! # Traffic reduction graph
+//! Predicts how many bytes of L2 traffic are saved by caching a set of loads in the L1 (xie2013 definition
+//! 1). A node stands for a load; its weight is the number of bytes saved by caching only this load. An edge
+//! stands for a pair of loads. Its weight is the number of bytes that caching both saves beyond the sum of
+//! the two node weights. The bytes saved by a set of cached loads are estimated as the sum of the nodes and
+//! edges within the set.
 //!
-//! A graph may hold the loads of several kernels. The L1 is invalidated between launches, so edges between
-//! kernels weigh nothing, and the loads of different kernels are in different connected components.
+//! A graph may contain the loads of several kernels. The L1 is invalidated between kernel launches, so edges
+//! between loads of different kernels have weight zero. The loads of different kernels are in different
+//! connected components.
 
 use std::fmt::Write;
 
@@ -21,18 +23,19 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Creates a graph of the loads `0..nodes.len()`.
+    /// Creates a graph of the loads `0..nodes.len()`. `nodes` holds the node weights, and `edges` the weights
+    /// of all pairs.
     ///
     /// # Panics
-    /// If `edges` is for another number of nodes.
+    /// If `edges` is for a different number of loads than `nodes`.
     #[must_use]
     pub fn new(nodes: Vec<f64>, edges: Triangle<f64>) -> Self {
         assert!(edges.is_for(nodes.len()), "one edge for each pair of {} nodes", nodes.len());
         Self { loads: (0..nodes.len()).collect(), nodes, edges }
     }
 
-    /// Creates the graph of several characterized kernels. The weights of a load that occurs in several
-    /// kernels add up.
+    /// Creates the graph of the loads of several kernels. If a load occurs in several kernels, its weights
+    /// are added.
     #[must_use]
     pub fn from_kernels(kernels: &[KernelMetrics], how: BypassTrafficModel) -> Self {
         let mut loads: Vec<usize> = kernels.iter().flat_map(|kernel| &kernel.loads).copied().collect();
@@ -54,13 +57,13 @@ impl Graph {
         graph
     }
 
-    /// Numbers of the loads in the PTX file, ascending.
+    /// Indices of the graph's loads among all loads of the PTX file, ascending.
     #[must_use]
     pub fn loads(&self) -> &[usize] {
         &self.loads
     }
 
-    /// Number of loads.
+    /// Number of loads in the graph.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
@@ -78,13 +81,14 @@ impl Graph {
         self.nodes[i]
     }
 
-    /// Returns the bytes saved by caching both loads, beyond the sum of the two nodes.
+    /// Returns the bytes that caching both loads saves, in addition to the bytes saved by caching each load
+    /// alone.
     #[must_use]
     pub fn edge(&self, i: usize, j: usize) -> f64 {
         self.edges.get(i, j)
     }
 
-    /// Returns the sum of the edges between load `i` and `others`; `i` itself is skipped.
+    /// Returns the sum of the edge weights between load `i` and the loads in `others`; `i` itself is skipped.
     #[must_use]
     pub fn edges_to(&self, i: usize, others: impl IntoIterator<Item = usize>) -> f64 {
         // The sum of an empty iterator is -0.0; adding it to 0.0 gives 0.0.
@@ -103,8 +107,8 @@ impl Graph {
         0.0 + chosen.iter().enumerate().map(with_those_before).sum::<f64>()
     }
 
-    /// Returns the connected components of the edges with a nonzero weight, in the order of their first
-    /// nodes. Each component can be solved on its own.
+    /// Returns the connected components of the graph, considering only edges with a nonzero weight. They are
+    /// ordered by their first node. The best choice of loads can be found separately for each component.
     #[must_use]
     pub fn parts(&self) -> Vec<Vec<usize>> {
         let mut left: Vec<usize> = (0..self.len()).collect();
@@ -124,7 +128,7 @@ impl Graph {
         parts
     }
 
-    /// Returns the subgraph of `nodes`.
+    /// Returns the subgraph that contains only `nodes` and the edges among them.
     #[must_use]
     pub fn part(&self, nodes: &[usize]) -> Self {
         Self {
@@ -134,9 +138,9 @@ impl Graph {
         }
     }
 
-    /// Returns the graph as Graphviz text. Nodes have the numbers of their loads and are filled if cached.
-    /// Edges of weight zero are left out, and edges with a negative weight, which speak against caching both
-    /// loads, are dashed.
+    /// Returns the graph as Graphviz text. Nodes are labeled with the numbers of their loads and are filled
+    /// if the load is cached. Edges of weight zero are omitted. Edges with a negative weight, where caching
+    /// both loads costs traffic, are dashed.
     #[must_use]
     pub fn dot(&self, cached: &[bool]) -> String {
         let mut text = "graph traffic_reduction {\n    node [shape=circle];\n".to_owned();
@@ -185,8 +189,8 @@ mod tests {
     #[test]
     fn weights_are_bytes_saved() {
         let graph = Graph::from_kernels(&[kernel([3, 5], [6, 0], 9)], BypassTrafficModel::Uniform);
-        // A bypassed load moves two sectors per line: 640 bytes. The cached loads move 4 and 10 lines of 128
-        // bytes.
+        // Node weights: a bypassed load moves two 32-byte sectors for each of its 10 lines, 640 bytes. When
+        // cached, the two loads move 4 and 10 lines of 128 bytes.
         assert_eq!((graph.node(0), graph.node(1)), (640.0 - 512.0, 640.0 - 1280.0));
         assert_eq!(graph.edge(0, 1), 3.0 * 128.0);
         assert_eq!(graph.loads(), [3, 5]);

@@ -1,16 +1,16 @@
-//! # Which loads go through the L1
-//! Selects the loads of a kernel that the L1 should cache, as the compiler of xie2013 does. The input is how
-//! the loads use the L1, alone and in pairs. The output is PTX in which a cache operator marks each load as
-//! cached or bypassed.
+//! # Selection of the loads that the L1 caches
+//! Selects the loads of a kernel that the L1 should cache, as the compiler of xie2013 does. The input is the
+//! number of hits and bytes of each load, cached alone and in pairs. The output is PTX in which a cache
+//! operator marks each load as cached or bypassed.
 //!
-//! | module           | holds                                                                      |
+//! | module           | contents                                                                   |
 //! |------------------|----------------------------------------------------------------------------|
 //! | [`characterise`] | metrics of each load and of each pair (section 4.3)                        |
 //! | [`graph`]        | traffic reduction graph: bytes of L2 traffic that caching saves            |
 //! | [`solve`]        | which loads to cache: heuristic, integer programming, or exhaustive search |
-//! | [`rewrite`]      | the loads of a PTX text, and the text with other cache operators           |
+//! | [`rewrite`]      | finds the loads of a PTX text and changes their cache operators            |
 //!
-//! This crate measures nothing: a caller that has a model of the caches fills in a
+//! This crate measures nothing. A caller that has a model of the caches fills in a
 //! [`KernelMetrics`](characterise::KernelMetrics).
 
 pub mod characterise;

@@ -1,9 +1,9 @@
 //! # Cache operators of a PTX text
-//! Finds the loads of global memory in a PTX text and gives them other cache operators (xie2013 section 3).
-//! Only the operators change: all other bytes, including comments and line ends, stay.
+//! Finds the loads of global memory in a PTX text and replaces their cache operators (xie2013 section 3).
+//! Only the operators change: all other bytes, including comments and line ends, stay the same.
 //!
-//! A plain `ld.global` can get an operator, whether or not it already has one. A load cannot get an operator
-//! if the PTX ISA forbids it, or if the program relies on the order or coherence of the load.
+//! A plain `ld.global` can be given a new operator, whether or not it already has one. Other loads must stay
+//! as they are: the PTX ISA allows no operator on them, or the program relies on their order or coherence.
 
 use std::fmt;
 
@@ -33,7 +33,8 @@ impl fmt::Display for Operator {
 /// Cache operators of the PTX ISA that `.ca` or `.cg` can replace.
 const OPERATORS: [&str; 5] = ["ca", "cg", "cs", "lu", "cv"];
 
-/// Returns why a load with this modifier cannot get another operator, or `None` if it can.
+/// Returns why a load with this modifier must keep its cache operator, or `None` if the operator can be
+/// replaced.
 fn keeps(modifier: &str) -> Option<&'static str> {
     match modifier {
         "volatile" => Some("it is volatile"),
@@ -47,19 +48,19 @@ fn keeps(modifier: &str) -> Option<&'static str> {
     }
 }
 
-/// Static load of global memory. Loads are numbered in the order of the text.
+/// Static load of global memory in a PTX text. Loads are numbered in the order of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaticLoad {
     /// Name of the kernel or function that contains the load.
     pub function: String,
     /// Line of the load, counted from 1.
     pub line: u32,
-    /// Column of the opcode in bytes, counted from 1. Line and column together equal the source position of
-    /// the lowered instructions.
+    /// Column of the opcode in its line, in bytes, counted from 1. The instructions lowered from this load
+    /// have the same source line and column.
     pub column: u32,
-    /// Text of the instruction, without its guard.
+    /// Text of the load instruction, without its guard predicate.
     pub text: String,
-    /// Reason why the load cannot get another operator, if it cannot.
+    /// Reason why the load must keep its cache operator; `None` if the operator can be replaced.
     pub fixed: Option<&'static str>,
     place: OperatorPosition,
 }
@@ -69,7 +70,8 @@ pub struct StaticLoad {
 struct OperatorPosition {
     /// Span of the whole instruction.
     instruction: Span,
-    /// Span of the operator to replace. If the load has no operator, an empty span at the position for one.
+    /// Span of the cache operator to replace. If the load has none, this is an empty span where an operator
+    /// can be inserted.
     operator: Span,
 }
 
@@ -92,10 +94,11 @@ pub fn loads(source: &Source) -> Result<Vec<StaticLoad>, PtxError> {
     Ok(found)
 }
 
-/// Returns the text with the given operators. A load whose entry is `None` stays as it is.
+/// Returns the PTX text with the given cache operators, one entry per load. A load whose entry is `None`
+/// stays as it is.
 ///
 /// # Errors
-/// If the text is not valid PTX, if there is not one entry for each load, or if a load cannot get another
+/// If the text is not valid PTX, if there is not one entry for each load, or if a load must keep its
 /// operator.
 pub fn rewrite(source: &Source, operators: &[Option<Operator>]) -> Result<String, PtxError> {
     let loads = loads(source)?;
@@ -151,7 +154,7 @@ mod tests {
         Source::new("k.ptx", &format!("{head}{registers}{body}\nret;\n}}\n"))
     }
 
-    /// Returns `body` after rewriting its loads with `operators`.
+    /// Returns the instructions `body` after their loads were given the cache operators `operators`.
     fn rewritten(body: &str, operators: &[Option<Operator>]) -> String {
         let text = rewrite(&source(body), operators).unwrap();
         let (before, after) = (source("").text.len() - "\nret;\n}\n".len(), "\nret;\n}\n".len());

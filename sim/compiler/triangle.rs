@@ -1,6 +1,6 @@
-//! Table with one value for each unordered pair of different items.
+//! Table with one value for each unordered pair of distinct items.
 
-/// Symmetric table without its diagonal.
+/// Symmetric table of values for pairs `(i, j)`, without the diagonal `i == j`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Triangle<T> {
     /// Values of the pairs; pair `(i, j)` with `i < j` is at index `j * (j - 1) / 2 + i`.

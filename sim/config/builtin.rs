@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-/// Embedded file of `machines/` or `machines/designs/`.
+/// File of `machines/` or `machines/designs/` that is embedded in the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
     /// Name of the machine or design on the command line.
@@ -14,7 +14,8 @@ pub struct Builtin {
     pub text: &'static str,
 }
 
-/// Machine preset that serves as the schema: its keys and types are the legal ones of every configuration.
+/// Machine preset that serves as the schema: its keys and value types are the legal keys and types of every
+/// configuration.
 pub(super) const SCHEMA: &str = "fermi";
 
 /// Returns the built-in machines, sorted by name.
@@ -23,14 +24,14 @@ pub fn machines() -> &'static [Builtin] {
     include!(concat!(env!("OUT_DIR"), "/machines.rs"))
 }
 
-/// Returns the built-in designs, sorted by name, followed by those of [`add_designs`].
+/// Returns the built-in designs, sorted by name, followed by the designs that [`add_designs`] added.
 #[must_use]
 pub fn designs() -> &'static [Builtin] {
     ALL_DESIGNS.get().map_or(BUILT_IN, Vec::as_slice)
 }
 
-/// Adds designs for the whole process; only the first call has an effect. An added design replaces a built-in
-/// one of the same name.
+/// Adds designs to the built-in ones for the whole process. Only the first call has an effect. An added
+/// design replaces a built-in design of the same name.
 pub fn add_designs(designs: &[Builtin]) {
     let is_replaced = |name| designs.iter().any(|design| design.name == name);
     ALL_DESIGNS.get_or_init(|| {

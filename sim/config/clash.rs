@@ -1,4 +1,4 @@
-//! Detection of designs that exclude each other, with advice on how to combine them.
+//! Detection of designs that cannot be combined, with advice on what to do instead.
 
 use toml::Value;
 
@@ -7,9 +7,9 @@ use super::load::is_word;
 use super::meta::About;
 use super::source::{Origin, Sources};
 
-/// Checks a design against the designs `taken`. `stated` holds the values that the design states, and
-/// `fields` the values that result from the designs `taken`. If the designs conflict, returns the message and
-/// the help text.
+/// Checks whether a design conflicts with the earlier designs `taken`. `stated` holds the fields that the
+/// design sets, and `fields` the configuration after the earlier designs. If there is a conflict, returns the
+/// error message and the help text.
 pub(super) fn find_conflict(
     taken: &[About],
     about: &About,
@@ -42,8 +42,8 @@ pub(super) fn find_conflict(
     Some((message, Some(help)))
 }
 
-/// True if `value` contains the stated value. A table contains it if it has every stated key with a value
-/// that contains the stated one.
+/// True if `value` agrees with `stated`. A table agrees if it has every key of `stated`, each with a value
+/// that agrees. Other values agree if they are equal.
 fn holds(value: &Value, stated: &Value) -> bool {
     match stated {
         Value::Table(keys) => keys.iter().all(|(key, stated)| value.get(key).is_some_and(|value| holds(value, stated))),
@@ -51,7 +51,7 @@ fn holds(value: &Value, stated: &Value) -> bool {
     }
 }
 
-/// Formats the `--set` option that gives a field its value, quoted for a shell.
+/// Formats the `--set` option that sets a field to its value, quoted for a shell.
 fn option(field: &Field) -> String {
     let Field { path, value, .. } = field;
     match value.as_str() {

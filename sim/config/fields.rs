@@ -1,4 +1,4 @@
-//! Configuration as a flat list of fields, and the application of TOML tables to it.
+//! Configuration as a flat list of fields, and the changes that TOML tables make to these fields.
 
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
@@ -8,11 +8,11 @@ use super::source::{Origin, Sources, TextPlace};
 use super::suggest::suggestion;
 use super::units;
 
-/// Key that makes a table a single field. Its value is the scheme or kind to which the other keys of the
-/// table belong.
+/// Key that marks a table as one single field. Its value names the scheme or variant; the other legal keys of
+/// the table depend on it.
 pub(super) const KIND: &str = "kind";
 
-/// Keys that moved into a table with a `kind`, with advice on the new spelling.
+/// Obsolete keys that were moved into a table with a `kind`, each with advice on the new spelling.
 const MOVED: &[(&str, &str)] = &[
     ("l1.protecting_distance", "it is `distance` of `l1.bypass` now: l1.bypass = { kind = \"pdp\", distance = 16 }"),
     (
@@ -50,7 +50,7 @@ const MOVED: &[(&str, &str)] = &[
     ("l2.frc", "its keys are in `l2.flow` now: l2.flow = { kind = \"transient\", frc = { entries = 64 } }"),
 ];
 
-/// Returns the new spelling of an old key, or `None` if the key was never valid.
+/// Returns advice on the new spelling of an obsolete key, or `None` if the key was never valid.
 fn new_spelling(path: &str) -> Option<&'static str> {
     MOVED.iter().find(|(old, _)| *old == path).map(|(_, now)| *now)
 }
@@ -60,40 +60,40 @@ fn new_spelling(path: &str) -> Option<&'static str> {
 pub(super) struct Field {
     /// Dotted path, such as `l1.sets`.
     pub path: String,
-    /// Current value, after the stages applied so far.
+    /// Current value of the field, after the files and options applied so far.
     pub value: Value,
-    /// Line of a file, or text of an option, that gives the value.
+    /// Place that gives the current value: a line of a file, or the text of an option.
     pub place: TextPlace,
-    /// Value in the machine file, if a design or `--set` overrides it.
+    /// Value of the field in the machine file, if a design or `--set` has replaced it.
     pub machine_value: Option<Value>,
-    /// True if no paper states the value, so that it was chosen.
+    /// True if the value is an assumption, because no paper states it.
     pub assumed: bool,
 }
 
-/// All fields, in the order of the schema.
+/// All fields of a configuration, in the order of the schema.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fields(Vec<Field>);
 
-/// Stage in the resolution of a configuration that applies one TOML table to the fields.
+/// One step in the resolution of a configuration: sets fields to the values in one TOML table.
 pub(super) struct Overlay<'a> {
     pub sources: &'a Sources,
-    /// Index of the text that contains the table.
+    /// Index of the source text that contains the TOML table.
     pub source: usize,
-    /// Root keys that are not fields.
+    /// Keys at the root of the table that are not configuration fields, such as the name of the file.
     pub meta: &'a [&'a str],
     pub problems: &'a mut Problems,
-    /// Paths of the fields that this table has given so far.
+    /// Paths of the fields that this table has set so far.
     pub given: Vec<String>,
 }
 
 impl Field {
-    /// Returns the value at a path: the field itself or a key inside it.
+    /// Returns the value at `path`, which is either the field itself or a key inside the field.
     pub fn at(&self, path: &str) -> Option<&Value> {
         keys_below(path, &self.path)?.try_fold(&self.value, |value, key| value.get(key))
     }
 
-    /// Replaces the value at a path inside the field, or removes it if `value` is `None`. Returns `None` if
-    /// the enclosing table does not exist.
+    /// Replaces the value at `path` inside the field, or removes it if `value` is `None`. Returns `None` if
+    /// the table that should contain the value does not exist.
     pub fn put(&mut self, path: &str, value: Option<Value>) -> Option<()> {
         let mut keys: Vec<_> = keys_below(path, &self.path)?.collect();
         let Some(last) = keys.pop() else {
@@ -108,7 +108,8 @@ impl Field {
         Some(())
     }
 
-    /// Returns the paths of all keys in the field except kinds; none if the value is not a table.
+    /// Returns the paths of all keys inside the field, except keys named `kind`. The list is empty if the
+    /// field is not a table.
     pub fn inner_paths(&self) -> Vec<String> {
         fn add(path: &str, value: &Value, paths: &mut Vec<String>) {
             for (key, value) in value.as_table().into_iter().flatten().filter(|(key, _)| *key != KIND) {
@@ -125,7 +126,7 @@ impl Field {
     }
 }
 
-/// Returns the keys that lead from `holder` to the path, or `None` if the path is not inside it.
+/// Returns the keys that lead from the field `holder` to `path`, or `None` if `path` is not inside `holder`.
 fn keys_below<'a>(path: &'a str, holder: &str) -> Option<impl Iterator<Item = &'a str>> {
     let inner = path.strip_prefix(holder)?;
     let inner = if inner.is_empty() { inner } else { inner.strip_prefix('.')? };
@@ -138,7 +139,7 @@ impl Fields {
         self.0.iter()
     }
 
-    /// Returns the field with this path.
+    /// Returns the field with exactly this path.
     pub fn get(&self, path: &str) -> Option<&Field> {
         self.0.iter().find(|field| field.path == path)
     }
@@ -147,29 +148,31 @@ impl Fields {
         self.0.iter_mut().find(|field| field.path == path)
     }
 
-    /// Returns the field that contains `path`: the field itself, or the table with a `kind` around it.
+    /// Returns the field that contains `path`: either the field with this path, or the table with a `kind`
+    /// that encloses it.
     pub fn holder_of(&self, path: &str) -> Option<&Field> {
         self.0.iter().find(|field| is_within(path, &field.path))
     }
 
-    /// Returns the place that gave the field `path`. For a group, returns the place that gave its first
-    /// field.
+    /// Returns the text position that gave the field `path` its value. If `path` is a group of fields,
+    /// returns the position for the first field of the group.
     pub fn place_of(&self, path: &str) -> TextPlace {
         self.known_place_of(path).unwrap_or(TextPlace { source: 0, span: 0..0 })
     }
 
-    /// Returns the place that gave `path`, or `None` if there is no such field or group.
+    /// Returns the text position that gave `path` its value, or `None` if there is no such field or group of
+    /// fields.
     pub fn known_place_of(&self, path: &str) -> Option<TextPlace> {
         let below = || self.0.iter().find(|field| is_within(&field.path, path));
         self.holder_of(path).or_else(below).map(|field| field.place.clone())
     }
 
-    /// Iterates over the fields of a group, or over a single field.
+    /// Iterates over the fields in the group `path`, or over the single field with this path.
     pub fn below_mut(&mut self, path: &str) -> impl Iterator<Item = &mut Field> {
         self.0.iter_mut().filter(move |field| is_within(&field.path, path))
     }
 
-    /// Returns the keys of a group; an empty path is the root.
+    /// Returns the names of the keys directly in a group of fields. An empty path stands for the root.
     pub fn children(&self, group: &str) -> Vec<&str> {
         let mut keys: Vec<&str> = Vec::new();
         for field in &self.0 {
@@ -183,7 +186,7 @@ impl Fields {
         keys
     }
 
-    /// Reads the fields of a file that states all of them.
+    /// Reads the fields of a machine file that sets every field.
     pub fn flatten(table: &DeTable<'_>, source: usize, meta: &[&str]) -> Self {
         let mut fields = Self::default();
         fields.add("", table, source, meta);
@@ -206,7 +209,7 @@ impl Fields {
         }
     }
 
-    /// Returns the configuration as nested tables.
+    /// Returns the configuration as nested TOML tables.
     pub fn to_value(&self) -> Value {
         let mut root = toml::Table::new();
         for field in &self.0 {
@@ -227,7 +230,7 @@ impl Fields {
 }
 
 impl Overlay<'_> {
-    /// Applies the table to `fields`.
+    /// Sets the values in `table` in the configuration `fields`, and reports invalid ones.
     pub fn apply(&mut self, table: &DeTable<'_>, fields: &mut Fields) {
         self.group("", table, fields);
     }
@@ -257,8 +260,8 @@ impl Overlay<'_> {
         }
     }
 
-    /// Suggests a replacement for an unknown key: its new spelling, the same key in other groups, or a
-    /// similar key in this group.
+    /// Returns a suggestion for an unknown key. It is the key's new spelling, the same key in other groups,
+    /// or a similar key in the same group.
     fn meant(&self, group: &str, name: &str, fields: &Fields) -> String {
         let path = join_path(group, name);
         if let Some(now) = new_spelling(&path) {
@@ -302,10 +305,11 @@ impl Overlay<'_> {
         }
     }
 
-    /// Returns true if the field, or a key inside it, was already given. Reports the duplicate, since one of
-    /// the two values would be lost.
+    /// Returns true and reports a problem if this table has already set the field or a key inside it.
+    /// Otherwise one of the two values would be lost silently.
     fn is_given(&mut self, path: &str, given: &Spanned<DeValue<'_>>) -> bool {
-        // A key `kind` alone can be followed by other keys of that kind, but not preceded by them.
+        // A table that gives only `kind` may be followed by settings of other keys of that kind, but not
+        // preceded by them.
         let is_whole = |table: &&DeTable<'_>| table.contains_key(KIND) && table.len() > 1;
         let keys: Vec<_> = match given.get_ref().as_table().filter(|table| !is_whole(table)) {
             Some(table) => changes(path, table),
@@ -327,8 +331,7 @@ impl Overlay<'_> {
         true
     }
 
-    /// Returns the new value of a field. Reports an error if the new value has a different type than the old
-    /// one.
+    /// Returns the new value of a field. Reports an error if its type differs from the type of the old value.
     fn replacement(&mut self, field: &Field, given: &Spanned<DeValue<'_>>) -> Option<Value> {
         let value = plain(given.get_ref());
         match (&field.value, given.get_ref().as_table()) {
@@ -350,7 +353,7 @@ impl Overlay<'_> {
         }
     }
 
-    /// Applies changes of single keys to a table with a `kind`, or to a table inside it.
+    /// Returns a table with a `kind`, or a table inside one, after changing single keys of it.
     fn patch_table(&mut self, path: &str, old: &toml::Table, changes: &DeTable<'_>) -> Option<toml::Table> {
         let mut table = old.clone();
         let mut is_legal = true;
@@ -379,8 +382,8 @@ impl Overlay<'_> {
                         self.refuse(key.span(), format!("unknown key `{path}.{name}`"), Some(now.to_owned()));
                         is_legal = false;
                     }
-                    // The key has a default in this kind or is unknown; the typed reader reports unknown
-                    // keys.
+                    // The key may have a default in this kind, or may be unknown. The conversion to the typed
+                    // configuration reports unknown keys.
                     None => {
                         table.insert(name.to_owned(), value);
                     }
@@ -390,13 +393,13 @@ impl Overlay<'_> {
         is_legal.then_some(table)
     }
 
-    /// Reports a problem at a place in the text.
+    /// Reports a problem at a position in the text of this table.
     pub fn refuse(&mut self, span: std::ops::Range<usize>, message: String, help: Option<String>) {
         self.problems.add(self.sources, &TextPlace { source: self.source, span }, message, help);
     }
 }
 
-/// Lists the single keys that a table changes, including those in nested tables.
+/// Lists the keys with a single value that a table changes, including those in nested tables.
 fn changes(path: &str, table: &DeTable<'_>) -> Vec<(String, std::ops::Range<usize>)> {
     let of_key = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
         let path = join_path(path, key.get_ref());
@@ -408,7 +411,8 @@ fn changes(path: &str, table: &DeTable<'_>) -> Vec<(String, std::ops::Range<usiz
     table.iter().flat_map(of_key).collect()
 }
 
-/// Returns the first single key that the value changes, or the value itself if it is not a plain table.
+/// Returns the first single value inside a table. Returns `given` itself if it is not a table, or if it is a
+/// table with a `kind`.
 fn first_change<'a, 't>(given: &'a Spanned<DeValue<'t>>) -> &'a Spanned<DeValue<'t>> {
     let table = given.get_ref().as_table().filter(|table| !table.contains_key(KIND));
     table.and_then(|table| table.values().next()).map_or(given, first_change)
@@ -440,8 +444,8 @@ pub(super) fn format_value(value: &Value) -> String {
     }
 }
 
-/// Converts a parsed value to one without source positions. Integers beyond 64 bits become strings, which no
-/// integer field accepts.
+/// Converts a parsed TOML value to a value without text positions. Integers that do not fit in 64 bits become
+/// strings, which no integer field accepts.
 pub(super) fn plain(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => Value::String(text.to_string()),
@@ -463,7 +467,8 @@ fn join_path(group: &str, key: &str) -> String {
     if group.is_empty() { key.to_owned() } else { format!("{group}.{key}") }
 }
 
-/// True if `path` equals `group` or lies inside it. Every path lies inside the root.
+/// True if `path` equals `group` or lies inside the group. Every path lies inside the root, which is the
+/// empty path.
 fn is_within(path: &str, group: &str) -> bool {
     group.is_empty() || path.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

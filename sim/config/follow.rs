@@ -1,4 +1,4 @@
-//! Derives the values that the configuration leaves open from other values.
+//! Computes the values that a configuration does not state from the values that it states.
 
 use rtl::index::polynomial_for;
 use toml::{Table, Value};
@@ -7,13 +7,13 @@ use super::fields::Fields;
 use super::typed;
 
 impl Fields {
-    /// Derives the value of every open field.
+    /// Computes the values that the configuration does not state.
     pub fn follow(&mut self) {
         self.complete();
         self.choose_polynomials();
     }
 
-    /// Adds to every scheme the default keys of its kind.
+    /// Adds to every table with a `kind` the missing keys of this kind, with their default values.
     fn complete(&mut self) {
         let whole = typed::read(self).and_then(|config| Value::try_from(config).ok());
         let Some(whole) = whole else { return };
@@ -25,9 +25,9 @@ impl Fields {
         }
     }
 
-    /// Chooses the polynomial for every index that leaves it open (`polynomial = 0`), by its number of sets.
-    /// The polynomial stays open if none exists for that number of sets. In a table with a kind, the index is
-    /// next to `sets` in the same table.
+    /// Chooses a polynomial, by the number of sets, for every set-index function that does not state one
+    /// (`polynomial = 0`). The value stays 0 if no polynomial exists for that number of sets. In a table with
+    /// a `kind`, the keys `index` and `sets` are in the same table.
     fn choose_polynomials(&mut self) {
         for path in self.iter().map(|field| field.path.clone()).collect::<Vec<_>>() {
             let Some(group) = path.strip_suffix(".index") else { continue };
@@ -42,7 +42,7 @@ impl Fields {
     }
 }
 
-/// Adds the missing keys to a table and to the tables inside it.
+/// Adds to `table`, and to the tables inside it, the keys of `complete` that they lack.
 fn complete_table(table: &mut Table, complete: &Table) {
     for (key, value) in complete {
         let own = table.entry(key.clone()).or_insert_with(|| value.clone());
@@ -52,7 +52,7 @@ fn complete_table(table: &mut Table, complete: &Table) {
     }
 }
 
-/// Chooses the polynomial of an index with `sets` sets if it is open.
+/// Chooses the polynomial of the set-index function `index` for `sets` sets, unless the function states one.
 fn choose(index: Option<&mut Value>, sets: Option<i64>) {
     let fits = sets.and_then(|sets| polynomial_for(u32::try_from(sets).ok()?));
     let polynomial = index.and_then(Value::as_table_mut).and_then(|index| index.get_mut("polynomial"));

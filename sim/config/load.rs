@@ -18,14 +18,14 @@ use super::typed;
 use super::units;
 use crate::content::Content;
 
-/// Maximum length of a chain of machines based on each other.
+/// Maximum length of a chain of machine files, each of which is based on the next.
 const MAX_BASES: usize = 8;
 
 impl About {
-    /// Reads the self-description of a built-in file.
+    /// Reads the name, description and other metadata of a built-in file.
     ///
     /// # Errors
-    /// Fails if the file is malformed, which the tests rule out.
+    /// Fails if the file is malformed. Tests ensure that no built-in file is.
     pub fn of(file: &Builtin) -> Result<Self, ConfigError> {
         let (mut sources, mut problems) = (Sources::default(), Problems::default());
         let source = sources.add(Origin::Machine, file.path, file.text);
@@ -35,32 +35,32 @@ impl About {
     }
 }
 
-/// Machine file after loading.
+/// Contents of a machine file after loading.
 pub(super) struct Machine {
     pub about: About,
     pub fields: Fields,
 }
 
-/// Loader of the files of one configuration. A problem in one file does not prevent the others from being
-/// read.
+/// Loader of the files of one configuration. A problem in one file does not prevent the loader from reading
+/// the others.
 #[derive(Clone)]
 pub(super) struct Loader {
-    /// All texts read so far.
+    /// Texts of all files and options read so far.
     pub sources: Sources,
-    /// Fields of the preset that has all keys, with legal values.
+    /// Fields of the machine preset that serves as the schema: it has every key, each with a legal value.
     pub schema: Fields,
     /// Problems found so far.
     pub problems: Problems,
     /// True if any file could not be read, so that the configuration lacks the values of that file.
     pub lacks_file: bool,
-    /// Files read so far, except built-in ones.
+    /// Paths of the files read so far, except built-in files.
     pub files: Vec<PathBuf>,
-    /// Path of a file and the text to use in place of its contents.
+    /// Path of a file, and the text that is used instead of the contents of this file.
     pub text: Option<(PathBuf, String)>,
 }
 
 impl Loader {
-    /// Creates a loader that has only read the schema, which is read once per process.
+    /// Creates a loader that has read only the schema. The schema is read once per process.
     pub fn new() -> Self {
         static SCHEMA_ALONE: LazyLock<Loader> = LazyLock::new(Loader::of_schema);
         SCHEMA_ALONE.clone()
@@ -80,14 +80,15 @@ impl Loader {
         loader
     }
 
-    /// Loads the machine given by `--machine`. If it does not exist, returns the schema instead.
+    /// Loads the machine given by `--machine`. If it cannot be loaded, returns the schema preset instead.
     pub fn machine(&mut self, name: &str) -> Machine {
         let asked = self.sources.add_option(&RequestedName::from_option("--machine", name));
         let unknown = Machine { about: About::with_name(name), fields: self.schema.clone() };
         self.machine_at(name, as_file(name), &asked, 0).unwrap_or(unknown)
     }
 
-    /// Loads a machine; `None` if it or a machine that it is based on cannot be read.
+    /// Loads a machine. Returns `None` if its file, or the file of a machine on which it is based, cannot be
+    /// read.
     fn machine_at(&mut self, name: &str, file: Option<PathBuf>, asked: &TextPlace, depth: usize) -> Option<Machine> {
         let file = self.open("machine", name, file, builtin::machines(), asked, Origin::Machine)?;
         let text = self.sources.get(file.source).text.clone();
@@ -122,7 +123,7 @@ impl Loader {
         Some(Machine { about, fields })
     }
 
-    /// Applies the designs in order and returns their names.
+    /// Applies the designs to the fields in the given order, and returns the names of the designs.
     pub fn designs(&mut self, designs: &[RequestedName], fields: &mut Fields) -> Vec<String> {
         let mut taken: Vec<About> = Vec::new();
         for asked in designs {
@@ -131,7 +132,8 @@ impl Loader {
         taken.into_iter().map(|about| about.name).collect()
     }
 
-    /// Applies a design. Returns `None` if it cannot be read or conflicts with a design in `taken`.
+    /// Applies a design to the fields. Returns `None` if its file cannot be read, or if the design conflicts
+    /// with an earlier one in `taken`.
     fn design(&mut self, asked: &RequestedName, taken: &[About], fields: &mut Fields) -> Option<About> {
         let (place, name) = (self.sources.add_option(asked), asked.name());
         let giver = Origin::Design(name.to_owned());
@@ -148,7 +150,7 @@ impl Loader {
         Some(about)
     }
 
-    /// Applies the `--set` options in order. Each key may be given only once.
+    /// Applies the `--set` options to the fields in the given order. Each key may be set only once.
     pub fn sets(&mut self, sets: &[String], fields: &mut Fields) {
         let texts: Vec<_> = sets.iter().map(|text| with_quotes(text)).collect();
         let sources: Vec<_> = texts.iter().map(|text| self.sources.add(Origin::Set, "--set", text)).collect();
@@ -173,14 +175,15 @@ impl Loader {
         typed::restore(fields, &legal, &self.sources, &mut self.problems);
     }
 
-    /// Applies a file to `fields`. A value of the wrong type is reported and leaves the previous value.
+    /// Applies the values of a file to `fields`. A value of the wrong type is reported, and the field keeps
+    /// its previous value.
     fn apply(&mut self, source: usize, meta: &[&str], document: &DeTable<'_>, fields: &mut Fields) {
         let legal = fields.clone();
         self.overlay(source, meta).apply(document, fields);
         typed::restore(fields, &legal, &self.sources, &mut self.problems);
     }
 
-    /// Reads a file or finds a built-in one.
+    /// Reads the file at a path, or finds a built-in file by its name.
     fn open(
         &mut self,
         what: &'static str,
@@ -248,17 +251,17 @@ impl Loader {
     }
 }
 
-/// File that was opened.
+/// Machine or design file that was read.
 struct OpenFile {
     source: usize,
-    /// Default for a file that states no name.
+    /// Name of the machine or design if the file does not state one.
     name: String,
     folder: PathBuf,
 }
 
-/// Parses `text`, the contents of `source`.
+/// Parses `text`, which is the text with index `source`, as TOML.
 fn parse<'t>(sources: &Sources, source: usize, text: &'t str, problems: &mut Problems) -> Option<DeTable<'t>> {
-    // Only the first error is reported, since later ones are mostly its consequences.
+    // Only the first syntax error is reported, since later errors are mostly consequences of the first.
     let error = match DeTable::parse(text) {
         Ok(document) => return Some(document.into_inner()),
         Err(error) => error,
@@ -268,14 +271,14 @@ fn parse<'t>(sources: &Sources, source: usize, text: &'t str, problems: &mut Pro
     None
 }
 
-/// True if the text is a single `KEY=VALUE`, with no further keys on more lines.
+/// True if the text is a single `KEY=VALUE`, not followed by other keys on further lines.
 fn is_single(text: &str) -> bool {
     let one = text.trim().split_once('=');
     one.is_some_and(|(key, value)| !key.contains('\n') && DeValue::parse(value.trim()).is_ok())
 }
 
-/// Adds the quotes that the shell removed: `key=word` becomes `key="word"` unless the word is a TOML value. A
-/// number with a unit becomes a string too, so that it is rejected with a clear message.
+/// Adds the quotes that a shell removes: `key=word` becomes `key="word"` unless the word is itself a TOML
+/// value. A number with a unit also becomes a string, so that it is rejected with a clear message.
 fn with_quotes(text: &str) -> String {
     let Some((key, value)) = text.split_once('=') else { return text.to_owned() };
     let value = value.trim();

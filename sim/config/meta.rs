@@ -1,4 +1,4 @@
-//! Keys of machine and design files that are not fields.
+//! Keys of machine and design files that are not configuration fields, such as the name of the file.
 
 use std::fmt;
 
@@ -9,20 +9,20 @@ use super::problem::Problems;
 use super::source::{Sources, TextPlace};
 use super::suggest::suggestion;
 
-/// Keys of a machine file that are not fields.
+/// Keys of a machine file that are not configuration fields.
 pub(super) const MACHINE_KEYS: &[&str] = &["name", "description", "source", "based-on", "assumed"];
-/// Keys of a design file that are not fields.
+/// Keys of a design file that are not configuration fields.
 pub(super) const DESIGN_KEYS: &[&str] = &["name", "description", "source", "slot"];
 
-/// Component of the machine that a design replaces. Two designs for one slot exclude each other; a design
-/// without a slot can be combined with any other.
+/// Component of the machine that a design replaces. Two designs for the same slot exclude each other. A
+/// design without a slot can be combined with any other design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
     /// Set-index function of the L1.
     Index,
     /// Tag store of the L1, such as decoupled tags.
     Tags,
-    /// Choice of the loads that bypass the L1.
+    /// Selection of the loads that bypass the L1.
     Bypass,
     /// Replacement policy of a cache.
     Replacement,
@@ -30,22 +30,22 @@ pub enum Slot {
     Prefetch,
     /// Victim cache of the L1.
     Victim,
-    /// Warp throttling: limits the number of warps that run.
+    /// Warp throttling, which limits the number of active warps.
     Throttle,
-    /// Operand collection: how instructions read their operands.
+    /// Operand collection: the way in which instructions read their operands from the register file.
     Operands,
     /// Instruction fetch, such as an instruction cache.
     Fetch,
     /// Queues in front of the L1.
     Queue,
-    /// Organization and flow of the L2.
+    /// Organization of the L2 and its handling of misses.
     L2,
     /// Sharing tracker between the L1s.
     Tracker,
 }
 
 impl Slot {
-    /// All slots.
+    /// All slots, that is, all components that a design can replace.
     pub const ALL: [Self; 12] = [
         Self::Index,
         Self::Tags,
@@ -87,20 +87,21 @@ impl fmt::Display for Slot {
     }
 }
 
-/// Self-description of a machine or design file.
+/// Metadata that a machine or design file states about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
     /// Name of the machine or design.
     pub name: String,
-    /// Description in one line.
+    /// Description of the machine or design in one line.
     pub description: String,
-    /// Papers that the file follows.
+    /// Papers on which the file is based.
     pub source: String,
-    /// Slot of a design.
+    /// Component of the machine that the design replaces; `None` for a machine file or a design without a
+    /// slot.
     pub slot: Option<Slot>,
 }
 
-/// Reader of the keys that are not fields.
+/// Reader of the keys of a file that are not configuration fields.
 pub(super) struct Meta<'a> {
     pub sources: &'a Sources,
     pub source: usize,
@@ -109,7 +110,7 @@ pub(super) struct Meta<'a> {
 }
 
 impl Meta<'_> {
-    /// Reads the self-description of the file.
+    /// Reads the name, description and other metadata of the file.
     pub fn about(&mut self, default_name: &str) -> About {
         let mut text = |key| self.text(key).map(|(text, _)| text);
         let name = text("name").filter(|name| !name.is_empty()).unwrap_or_else(|| default_name.to_owned());
@@ -141,7 +142,7 @@ impl Meta<'_> {
         Some((text.to_owned(), place))
     }
 
-    /// Marks the fields and groups that the key `assumed` lists.
+    /// Marks as assumed the fields and groups of fields that the key `assumed` of the file lists.
     pub fn mark_assumed(&mut self, fields: &mut Fields) {
         let Some(value) = self.table.get("assumed") else { return };
         let Some(paths) = value.get_ref().as_array() else {
@@ -170,7 +171,7 @@ impl Meta<'_> {
 }
 
 impl About {
-    /// Creates the self-description of a file that cannot be read.
+    /// Creates the metadata of a file that cannot be read.
     pub(super) fn with_name(name: &str) -> Self {
         Self { name: name.to_owned(), description: String::new(), source: String::new(), slot: None }
     }

@@ -53,40 +53,41 @@ use source::{RequestedName, Sources};
 pub struct Request {
     /// Name of a built-in machine, or path of a machine file.
     pub machine: String,
-    /// Names of built-in designs, or paths of design files.
+    /// Names of built-in designs, or paths of design files, in the order in which they are applied.
     pub designs: Vec<String>,
-    /// Single fields, such as `l1.sets=64`.
+    /// Texts of the `--set` options, such as `l1.sets=64`.
     pub sets: Vec<String>,
 }
 
-/// Machine with its designs and single fields applied, and the origin of each value.
+/// Configuration of a machine after its designs and `--set` options were applied, with the origin of each
+/// value.
 #[derive(Debug)]
 pub struct ResolvedMachine {
-    /// Self-description of the machine file.
+    /// Metadata of the machine file, such as its name.
     pub machine: About,
-    /// Names of the designs, in order.
+    /// Names of the applied designs, in the order in which they were applied.
     pub designs: Vec<String>,
-    /// Typed configuration, which satisfies all rules.
+    /// Typed configuration, which satisfies all validation rules.
     pub config: MachineConfig,
-    /// Machine and design files that were read, except built-in ones.
+    /// Paths of the machine and design files that were read, except built-in files.
     pub files: Vec<PathBuf>,
     fields: Fields,
     sources: Sources,
 }
 
 impl ResolvedMachine {
-    /// Resolves a request.
+    /// Resolves a request into a checked configuration.
     ///
     /// # Errors
-    /// Returns all problems of the request.
+    /// Returns all problems found in the requested configuration.
     pub fn new(request: &Request) -> Result<Self, ConfigError> {
         Self::of(request, Loader::new())
     }
 
-    /// Resolves a request that names the file `path`, with `text` in place of its contents.
+    /// Resolves a request that names the file `path`, and uses `text` instead of the contents of this file.
     ///
     /// # Errors
-    /// Returns all problems of the request.
+    /// Returns all problems found in the requested configuration.
     pub fn of_text(request: &Request, path: &Path, text: &str) -> Result<Self, ConfigError> {
         Self::of(request, Loader { text: Some((path.to_owned(), text.to_owned())), ..Loader::new() })
     }
@@ -96,14 +97,14 @@ impl ResolvedMachine {
         Self::with(loader, &request.machine, &designs, &request.sets)
     }
 
-    /// Resolves every request with one more design: the element of `set` whose index accompanies the request.
-    /// `set` is the list given by `--design-set`.
+    /// Resolves several requests, each with one additional design from `set`, the list given by
+    /// `--design-set`. The number next to a request is the index of its design in `set`.
     ///
     /// # Errors
     /// Returns the problems of all requests, each problem once.
     ///
     /// # Panics
-    /// Panics if `set` has no element with a request's number.
+    /// Panics if an index is beyond the end of `set`.
     pub fn resolve_set(requests: &[(Request, usize)], set: &[String]) -> Result<Vec<Self>, ConfigError> {
         let set = RequestedName::list("--design-set", set);
         let mut problems = Problems::default();
@@ -135,14 +136,14 @@ impl ResolvedMachine {
     }
 }
 
-/// Returns the path of a machine or design file. Returns `None` for the name of a built-in file, which has
-/// neither a folder nor an extension.
+/// Returns the path of a machine or design file. Returns `None` if `name` is the name of a built-in file,
+/// which contains neither a folder nor a file extension.
 fn as_file(name: &str) -> Option<PathBuf> {
     let is_file = name.ends_with(".toml") || name.contains(std::path::is_separator);
     is_file.then(|| PathBuf::from(name))
 }
 
-/// Resolves a machine without changes, for tests.
+/// Resolves a machine without designs and options, for tests.
 #[cfg(test)]
 pub(crate) fn preset(machine: &str) -> MachineConfig {
     let request = Request { machine: machine.to_owned(), ..Request::default() };

@@ -9,23 +9,23 @@ use super::ResolvedMachine;
 use super::fields::{Field, format_value};
 use super::source::Origin;
 
-/// Field in printable form.
+/// Configuration field in printable form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrintedField {
     /// Dotted path, such as `l1.sets`.
     pub path: String,
-    /// Value of the field as TOML.
+    /// Value of the field, as TOML text.
     pub value: String,
     /// Origin of the value: a line of a file, or the text of an option.
     pub place: String,
-    /// Value in the machine file, if a design or `--set` overrides it.
+    /// Value of the field in the machine file, if a design or `--set` has replaced it.
     pub was: Option<String>,
-    /// True if no paper states the value, so that it was chosen.
+    /// True if the value is an assumption, because no paper states it.
     pub assumed: bool,
 }
 
 impl ResolvedMachine {
-    /// Iterates over all fields, each with the origin of its value.
+    /// Iterates over all fields of the configuration, each with the origin of its value.
     pub fn printed_fields(&self) -> impl Iterator<Item = PrintedField> {
         self.fields.iter().map(|field| {
             let source = self.sources.of(&field.place);
@@ -45,8 +45,8 @@ impl ResolvedMachine {
         })
     }
 
-    /// Formats every field as TOML, with the origin of each value that no paper states. The text is a machine
-    /// file that resolves to the same fields.
+    /// Formats every field as TOML, with a remark on values that a design or option changed and on assumed
+    /// values. The text is a machine file that resolves to the same configuration.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let names: Vec<_> = std::iter::once(&self.machine.name).chain(&self.designs).map(String::as_str).collect();
@@ -66,7 +66,7 @@ impl ResolvedMachine {
         }
         line("]");
         let mut group = "";
-        // Fields of the root come first: after the header of a table they would belong to that table.
+        // Fields outside any table come first: after the header of a table they would belong to that table.
         let (root, grouped): (Vec<_>, Vec<_>) = self.fields.iter().partition(|field| !field.path.contains('.'));
         for field in root.into_iter().chain(grouped) {
             let (inside, key) = field.path.split_once('.').unwrap_or(("", &field.path));
@@ -83,8 +83,8 @@ impl ResolvedMachine {
         text
     }
 
-    /// Returns a 64-bit hash that depends only on the values of the fields, as 16 hexadecimal digits. It is
-    /// the FNV-1a hash of the lines `path=value` in alphabetical order.
+    /// Returns a 64-bit hash of the field values as 16 hexadecimal digits. It is the FNV-1a hash of the lines
+    /// `path=value` in alphabetical order.
     #[must_use]
     pub fn hash(&self) -> String {
         let lines = self.values().into_iter().map(|(path, value)| format!("{path}={value}\n"));
@@ -93,7 +93,7 @@ impl ResolvedMachine {
         format!("{:016x}", fnv1a(lines.concat().as_bytes()))
     }
 
-    /// Returns every field by path, with its value as TOML.
+    /// Returns the value of every field as TOML text, by the path of the field.
     #[must_use]
     pub fn values(&self) -> BTreeMap<String, String> {
         let mut values = BTreeMap::new();
@@ -117,13 +117,14 @@ impl ResolvedMachine {
     }
 }
 
-/// Computes the 64-bit FNV-1a hash.
+/// Computes the 64-bit FNV-1a hash of the bytes.
 #[must_use]
 pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Collects `path=value` for every scalar and array, so that the order of keys does not matter.
+/// Collects `path=value` for every scalar and array in a table, so that the order of the keys in the table
+/// does not matter.
 fn leaves(path: &str, value: &Value, values: &mut BTreeMap<String, String>) {
     match value {
         Value::Table(table) => table.iter().for_each(|(key, value)| leaves(&format!("{path}.{key}"), value, values)),

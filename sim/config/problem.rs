@@ -1,4 +1,4 @@
-//! Problems of a configuration and their places.
+//! Problems in a configuration, with their positions in the texts.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,22 +9,23 @@ use thiserror::Error;
 
 use super::source::{Sources, TextPlace};
 
-/// Error with every problem of a configuration. Printed through `miette`, each problem shows its line.
+/// Error that lists every problem of a configuration. When printed through `miette`, each problem shows its
+/// line of text.
 #[derive(Debug, Error, Diagnostic)]
 #[error("the configuration has {}", format_problem_count(problems.len()))]
 pub struct ConfigError {
-    /// Problems, in the order in which the texts are applied.
+    /// Problems, in the order in which the configuration texts are applied.
     #[related]
     pub problems: Vec<Problem>,
 }
 
-/// One violated rule or invalid value.
+/// One violated validation rule or invalid value.
 #[derive(Clone, Debug, Error, Diagnostic)]
 #[error("{message}")]
 pub struct Problem {
-    /// Key, value, legal values and reason.
+    /// Message that states the key, its value, the legal values and the reason.
     pub message: String,
-    /// Similar names, or advice.
+    /// Help text: advice, or names similar to a misspelled one.
     #[help]
     pub help: Option<String>,
     #[source_code]
@@ -34,7 +35,7 @@ pub struct Problem {
 }
 
 impl ConfigError {
-    /// Formats one line per problem, as `file:line:column: message (help)`.
+    /// Formats all problems, one per line, as `file:line:column: message (help)`.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         self.problems.iter().map(Problem::line).collect()
@@ -61,28 +62,28 @@ fn format_problem_count(problems: usize) -> String {
     if problems == 1 { "1 problem".to_owned() } else { format!("{problems} problems") }
 }
 
-/// Maximum number of problems reported with similar names.
+/// Maximum number of problems that are reported with a suggestion of similar names.
 const HELPED: usize = 100;
 
-/// Collects the problems of a configuration.
+/// Collector of the problems found in a configuration.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// True if the next problem should suggest similar names. Problems far down the list need no suggestions,
+    /// True if the next problem should suggest similar names. Suggestions are omitted far down a long list,
     /// since few users read that far.
     pub fn wants_help(&self) -> bool {
         self.0.len() < HELPED
     }
 
-    /// Adds a problem at a place.
+    /// Adds a problem at a position in one of the texts.
     pub fn add(&mut self, sources: &Sources, place: &TextPlace, message: String, help: Option<String>) {
         let text = Arc::clone(&sources.of(place).text);
         self.0.push(Problem { message, help, text, span: place.span.clone().into() });
     }
 
-    /// Adds those problems of another configuration that this collection does not contain yet. Two
-    /// configurations share the problems of the values that they have in common.
+    /// Adds the problems of another configuration that are not in this collection yet. Two configurations
+    /// with values in common also have the problems of these values in common.
     pub fn merge(&mut self, others: ConfigError) {
         let key = |problem: &Problem| {
             let Problem { message, text, span, .. } = problem;

@@ -1,4 +1,5 @@
-//! Validation rules of the typed configuration. Each violation is reported at the place of its field.
+//! Validation of the typed configuration by rules. Each violation is reported at the text position that gave
+//! the field its value.
 
 use rtl::config::Violation;
 use rtl::machine::MachineConfig;
@@ -9,8 +10,9 @@ use super::source::Origin;
 use super::typed;
 
 impl Loader {
-    /// Returns the typed configuration after validation. Rules are skipped if a file is missing, since the
-    /// missing values could satisfy a rule that seems to be violated.
+    /// Returns the typed configuration and reports the validation rules that it violates. If a file could not
+    /// be read, the rules are skipped. The values in that file might satisfy a rule that now seems to be
+    /// violated.
     pub fn validate(&mut self, fields: &Fields) -> MachineConfig {
         let config = self.build_config(&mut fields.clone());
         if !self.lacks_file {
@@ -19,14 +21,14 @@ impl Loader {
         config
     }
 
-    /// Returns the violated rules. A rule about several fields is attributed to the field that was given
-    /// last.
+    /// Returns the violated rules. The violation of a rule about several fields is attributed to the field
+    /// that was set last.
     fn violations(&self, config: &MachineConfig, fields: &Fields) -> Vec<Violation> {
         let rank = |path: &str| {
-            // A field that this machine does not have cannot cause the violation.
+            // A field that does not exist in this machine cannot cause the violation.
             let source = fields.known_place_of(path)?.source;
-            // A machine file is read before the one that it is based on, so a lower index means a later
-            // value.
+            // A machine file is read before the machine file that it is based on, but its values replace
+            // those of the latter. So a lower source index means a later value.
             match self.sources.get(source).giver {
                 Origin::Set => Some((2, source)),
                 Origin::Design(_) => Some((1, source)),
@@ -36,8 +38,8 @@ impl Loader {
         config.validate().into_iter().map(|violation| violation.blaming(rank)).collect()
     }
 
-    /// Reports the violations, except violations that only follow from another one. Violation A follows from
-    /// B if a legal value in the field of B also removes A, but not vice versa.
+    /// Reports the violations, except those that are only a consequence of another violation. Violation A is
+    /// a consequence of B if a legal value for B's field also removes A, but not vice versa.
     fn report(&mut self, broken: Vec<Violation>, fields: &Fields) {
         let still: Vec<_> = broken.iter().map(|violation| self.broken_without(&violation.path, fields)).collect();
         let follows = |one: usize, other: usize| {
@@ -52,7 +54,7 @@ impl Loader {
         }
     }
 
-    /// Returns the paths of the violations that remain if the field that contains `path` gets a legal value.
+    /// Returns the paths of the violations that remain when the field at `path` is given a legal value.
     fn broken_without(&mut self, path: &str, fields: &Fields) -> Vec<String> {
         let mut mended = self.with_legal_value(path, fields);
         mended.follow();
@@ -60,8 +62,8 @@ impl Loader {
         self.violations(&config, &mended).into_iter().map(|violation| violation.path).collect()
     }
 
-    /// Returns the fields with a legal value for `path`. For a key of a table with a `kind`, the legal value
-    /// is the default of the key.
+    /// Returns the fields after giving `path` a legal value. For a key of a table with a `kind`, this is the
+    /// default value of the key.
     fn with_legal_value(&self, path: &str, fields: &Fields) -> Fields {
         let mut mended = fields.clone();
         let holder = fields.holder_of(path).map(|field| field.path.clone()).unwrap_or_default();

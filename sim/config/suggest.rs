@@ -2,8 +2,8 @@
 
 use input::{join_names, nearest};
 
-/// Formats `did you mean ..?` for a misspelled name, and otherwise the list of candidates, introduced by
-/// `what`.
+/// Returns `did you mean ...?` if a candidate is similar to the misspelled `name`. Otherwise returns the list
+/// of all candidates, introduced by `what`.
 pub fn suggestion(name: &str, what: &str, candidates: &[&str]) -> String {
     match near(name, candidates) {
         Some(near) => format!("did you mean `{near}`?"),

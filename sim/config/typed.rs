@@ -1,8 +1,8 @@
-//! Conversion of fields to the typed configuration, with a report of every field of the wrong type.
+//! Conversion of the fields to the typed configuration, with a report of every field of the wrong type.
 //!
-//! The deserializer tracks the path of every value, so that a message can point at the place that gave the
-//! value. It stops at the first wrong field. That field then gets its previous value back, and the conversion
-//! is repeated until no error remains.
+//! The deserializer tracks the path of every value, so that a message can point at the text that gave the
+//! value. It stops at the first wrong field. That field is then set to a legal value, usually its previous
+//! one, and the conversion is repeated until no error remains.
 
 use std::fmt;
 
@@ -17,12 +17,12 @@ use super::problem::Problems;
 use super::source::Sources;
 use super::suggest::suggestion;
 
-/// Converts the fields to the typed configuration. Every field of the wrong type is reported and gets its
-/// value from `legal`.
+/// Converts the fields to the typed configuration. Every field of the wrong type is reported and set to its
+/// value in `legal`.
 ///
 /// # Panics
-/// Panics if the value in `legal` has the wrong type too. The preset would then lack a field, which the tests
-/// rule out.
+/// Panics if the value in `legal` has the wrong type too. This would mean that the schema preset lacks a
+/// field; tests ensure that it does not.
 pub(super) fn restore(
     fields: &mut Fields,
     legal: &Fields,
@@ -48,8 +48,8 @@ pub(super) fn restore(
     }
 }
 
-/// Finds the wrong key in a table with a `kind` if the error names only the table. It is the first key whose
-/// replacement by a legal value lets deserialization proceed to the next error.
+/// Finds the wrong key in a table with a `kind` if the error names only the table. The wrong key is the first
+/// one whose replacement by a legal value makes this error disappear.
 fn key_at_fault(error: &TypeError, holder: &str, fields: &Fields, right: &Field) -> Option<String> {
     if error.path() != holder
         || !matches!(error.fault, Fault::Variant { .. } | Fault::Range { .. } | Fault::Value { .. })
@@ -77,10 +77,12 @@ fn key_at_fault(error: &TypeError, holder: &str, fields: &Fields, right: &Field)
     fields.get(holder)?.inner_paths().into_iter().find(is_at_fault)
 }
 
-/// Returns the legal values that a rule states for a path whose value is out of its type's range. The rule is
-/// evaluated for the nearest value in the range, or for the largest.
+/// Returns the legal values of `path`, as stated by a validation rule, if the given value is outside the
+/// range of its integer type. The rule is evaluated with the nearest value in that range, or with the
+/// largest.
 fn legal_by_rule(path: &str, given: &Value, most: i64, wrong: &Field, legal: &Fields) -> Option<String> {
-    // The largest 64-bit number is not realistic, and a rule may overflow when it computes with it.
+    // The maximum of a 64-bit type is skipped: it is unrealistic, and a rule that computes with it may
+    // overflow.
     let largest = Some(most).filter(|&most| most < i64::MAX);
     let is_below = |value: &Value| value.as_integer().is_some_and(|integer| integer < 0);
     let least = Some(0).filter(|_| is_below(given) || given.as_array().is_some_and(|all| all.iter().any(is_below)));
@@ -102,12 +104,12 @@ fn legal_by_rule(path: &str, given: &Value, most: i64, wrong: &Field, legal: &Fi
     })
 }
 
-/// Converts the fields, or returns `None` if one has the wrong type.
+/// Converts the fields to the typed configuration. Returns `None` if a field has the wrong type.
 pub(super) fn read(fields: &Fields) -> Option<MachineConfig> {
     MachineConfig::deserialize(Node { value: &fields.to_value() }).ok()
 }
 
-/// Reason why a type rejects a value.
+/// Reason why a value cannot be converted to the type of its field.
 #[derive(Debug)]
 enum Fault {
     Variant {
@@ -122,14 +124,14 @@ enum Fault {
     Value {
         expected: String,
     },
-    /// Integer outside the type's range, whose maximum is `most`.
+    /// Integer outside the range of the type, whose largest value is `most`.
     Range {
         most: i64,
     },
     Other(String),
 }
 
-/// Rejected value: the keys that lead to it, from the innermost to the outermost, and the reason.
+/// Rejected value: the keys that lead to it, innermost key first, and the reason of the rejection.
 #[derive(Debug)]
 struct TypeError {
     keys: Vec<String>,
@@ -146,7 +148,8 @@ impl TypeError {
         keys.join(".")
     }
 
-    /// Returns the message and the help text for the field that contains the value at a path.
+    /// Returns the message and the help text for this error, where the rejected value is at `path` in
+    /// `field`.
     fn explain(&self, path: &str, field: &Field, legal: &Fields) -> (String, Option<String>) {
         let given = field.at(path);
         let value = format_value(given.unwrap_or(&field.value));
@@ -178,8 +181,8 @@ impl TypeError {
     }
 }
 
-/// Error text, phrased to follow a value in a message. Errors in the keys of a scheme reach their message
-/// only as this text.
+/// Formats the error so that the text can follow the value in a message. Errors in the keys of a scheme are
+/// passed on only as this text.
 impl fmt::Display for TypeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.keys.is_empty() {
@@ -203,7 +206,8 @@ impl std::error::Error for TypeError {}
 impl serde::de::Error for TypeError {
     fn custom<T: fmt::Display>(reason: T) -> Self {
         let reason = reason.to_string();
-        // The keys of a scheme are deserialized elsewhere, and their error arrives as text.
+        // The keys of a scheme are deserialized by the scheme itself, so that an error in them arrives here
+        // as text.
         let within = reason.strip_prefix('`').and_then(|rest| rest.split_once("`: "));
         let (path, rest) = within.map_or(("", reason.as_str()), |(path, rest)| (path, rest));
         match rest.strip_prefix(OUT_OF_TYPE).and_then(|most| most.parse().ok()) {
@@ -242,13 +246,14 @@ impl serde::de::Error for TypeError {
     }
 }
 
-/// Expected type in messages about integers.
+/// Description of the expected type in messages about fields that hold an integer.
 const INTEGER: &str = "an integer";
-/// Start of the message for an integer outside its type's range, followed by the maximum.
+/// Start of the error text for an integer outside the range of its type. The largest value of the type
+/// follows.
 const OUT_OF_TYPE: &str = "expected 0 to ";
 
-/// Returns the largest integer in a TOML file that fits the Rust integer type named `expected`; `None` for
-/// other types.
+/// Returns the largest value of the integer type named `expected` that a TOML file can express; `None` if
+/// this is not an integer type.
 fn largest(expected: &str) -> Option<i64> {
     match expected {
         "u8" => Some(u8::MAX.into()),
@@ -259,7 +264,7 @@ fn largest(expected: &str) -> Option<i64> {
     }
 }
 
-/// Value to be deserialized.
+/// Configuration value that is to be deserialized.
 struct Node<'a> {
     value: &'a Value,
 }
@@ -306,7 +311,7 @@ impl<'de> Deserializer<'de> for Node<'de> {
     }
 }
 
-/// Entries of a table. An error in a value is extended by the key of that value.
+/// Entries of a table during deserialization. If a value is rejected, its key is added to the error.
 struct Entries<'a> {
     entries: toml::map::Iter<'a, String, Value>,
     next: Option<(&'a String, &'a Value)>,
@@ -324,7 +329,8 @@ impl<'de> serde::de::MapAccess<'de> for Entries<'de> {
         let Some((key, value)) = self.next.take() else {
             return Err(TypeError::custom("a value was requested before its key"));
         };
-        // A kind that is not a string is passed on as text, so that the error lists the existing kinds.
+        // A `kind` that is not a string is passed on as text, so that the error message lists the existing
+        // kinds.
         let read = match value {
             Value::String(_) => seed.deserialize(Node { value }),
             other if key == KIND => seed.deserialize(format_value(other).into_deserializer()),

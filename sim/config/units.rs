@@ -1,6 +1,6 @@
-//! Advice for numbers with a unit, which no field accepts.
+//! Advice on numbers with a unit such as `16KB`, which no configuration field accepts.
 
-/// Splits a number from the unit after it: `16KB`, `1.4 GHz`.
+/// Splits a text such as `16KB` or `1.4 GHz` into the number and the unit.
 pub(super) fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_')?;
@@ -9,7 +9,7 @@ pub(super) fn split(text: &str) -> Option<(&str, &str)> {
     (is_unit && number.starts_with(|c: char| c.is_ascii_digit())).then_some((number, unit))
 }
 
-/// Suggests how to write a number with a unit in the integer field `path`.
+/// Suggests how to write a number with a unit as the value of the integer field `path`.
 pub(super) fn meant(path: &str, given: &str) -> Option<String> {
     let (number, unit) = split(given)?;
     let number: f64 = number.replace('_', "").parse().ok()?;
@@ -33,7 +33,7 @@ pub(super) fn meant(path: &str, given: &str) -> Option<String> {
     })
 }
 
-/// Returns the factor of a unit: powers of 1,024 for sizes, and of 1,000 for frequencies.
+/// Returns the factor of a unit: a power of 1,024 for sizes, and a power of 1,000 for frequencies.
 fn scale(unit: &str) -> Option<f64> {
     let (prefix, base) = match unit.strip_suffix("Hz") {
         Some(prefix) => (prefix, 1e3),

@@ -1,8 +1,8 @@
-//! # DRAM channels of a machine, alone
-//! Runs a request trace through the channels without the rest of the machine. A feeder sends the requests in
-//! trace order, at most one per cycle, each not before the cycle that the trace states. A request that finds
-//! the link to its channel full is retried and blocks all later requests. Lines are interleaved over the
-//! channels as in the machine. Replies are always accepted.
+//! # DRAM channels of a machine in isolation
+//! Runs a trace of requests through the DRAM channels without the rest of the machine. A feeder sends the
+//! requests in trace order, at most one per cycle. No request is sent before the cycle that the trace states.
+//! If the link to a request's channel is full, the request is retried, and all later requests wait behind it.
+//! Lines are interleaved over the channels as in the machine. Replies are always accepted.
 //!
 //! Cycle 0 is the first cycle in which a channel can accept a request.
 
@@ -20,82 +20,85 @@ use rtl::machine::MachineConfig;
 use super::trace::TraceRequest;
 use rtl::kernel::link;
 
-/// Latency of the link from the feeder to a channel [cycles]: from the edge that sends a request to the first
-/// edge that can accept it.
+/// Latency in cycles of the link from the feeder to a DRAM channel: from the edge at which a request is sent
+/// to the first edge at which the channel can accept it.
 const LEAD: u64 = 1;
-/// Number of edges between two progress reports.
+/// Number of simulated clock edges between two progress reports.
 const PROGRESS_EVERY: u64 = 1 << 18;
-/// Number of cycles without an accepted or served request after which a waiting channel counts as stuck. No
-/// timing constraint between two commands is that long.
+/// Number of cycles without progress after which the DRAM channels count as stuck while requests wait.
+/// Progress means that a request is accepted or served. All timing constraints between two commands are
+/// shorter.
 const PATIENCE: u64 = 1 << 24;
 const PERIODS: [u32; 1] = [1];
 const FEEDER: u8 = 0;
 
-/// Event of a run.
+/// Event of a DRAM trace run that is reported to the caller.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// Command on a channel's bus. Commands are reported in order of time; within a cycle, a row command
-    /// precedes a column command.
+    /// Command on the command bus of a DRAM channel. Commands are reported in order of time. Within a cycle,
+    /// a row command precedes a column command.
     Command {
-        /// Index of the channel.
+        /// Index of the DRAM channel.
         channel: usize,
         /// Command with its cycle, bank, row and column.
         command: &'a Command,
     },
-    /// Request that was served. Requests are reported in trace order, so all earlier ones have been reported.
+    /// DRAM request that was served. Served requests are reported in trace order, even if a later request was
+    /// served earlier.
     Served(ServedRequest),
     /// Progress of the run.
     Progress {
         /// Current cycle of the run.
         cycle: u64,
-        /// Number of requests sent so far.
+        /// Number of requests of the trace sent so far.
         taken: u64,
     },
 }
 
-/// Request that was served.
+/// DRAM request that was served, with its times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServedRequest {
     /// Index of the request in the trace.
     pub index: u64,
-    /// Index of the channel.
+    /// Index of the DRAM channel that served the request.
     pub channel: usize,
     /// Cycle in which the channel accepted the request.
     pub accept: u64,
-    /// Cycle after the last data. A read is complete when its data leave the channel, a write when its data
-    /// are in the memory.
+    /// First cycle after the request's last data transfer. A read is complete when its data have left the
+    /// channel, a write when its data are in the memory.
     pub complete: u64,
 }
 
-/// Result of a run.
+/// Result of running a DRAM trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
-    /// Cycle after the data of the last request, or the cycle of the interruption.
+    /// Duration of the run in cycles: until the last data transfer has ended, or until the interruption.
     pub cycles: u64,
-    /// Counters of each channel.
+    /// Performance counters of each DRAM channel.
     pub channels: Vec<Counts>,
-    /// Number of commands on all channels.
+    /// Total number of DRAM commands on all channels.
     pub commands: u64,
-    /// Number of requests that were not served, because the run was interrupted or no channel made progress.
+    /// Number of requests that were not served, either because the run was interrupted or because no channel
+    /// made progress.
     pub unserved: u64,
 }
 
-/// Returns the channel that holds an address, and the burst inside that channel.
+/// Returns the DRAM channel to which an address is mapped, and the index of the burst within that channel.
 pub(super) fn locate(config: &MachineConfig, address: u64) -> (usize, u64) {
     let burst_bytes = config.dram.burst_bytes();
     config.channels(burst_bytes).place(address / u64::from(burst_bytes))
 }
 
-/// Channel with its links.
+/// DRAM channel with its request link and its reply link.
 struct Port {
     dut: DramChannel,
     req: Chan<DramRequest>,
     rsp: Chan<DramReply>,
-    /// Requests in flight to the channel, by their index in the trace.
+    /// Trace indices of the requests on the link that the channel has not accepted yet.
     sent: VecDeque<u64>,
 }
 
-/// Request that the feeder has sent.
+/// Request that the feeder has sent and that was not reported as served yet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
     channel: usize,
@@ -106,12 +109,12 @@ struct Pending {
 struct Bench<'a> {
     config: &'a MachineConfig,
     trace: &'a [TraceRequest],
-    /// Index of the next request in the trace.
+    /// Trace index of the next request to be sent.
     next: usize,
-    /// True if the feeder waits for the cycle of the next request.
+    /// True if the feeder waits until the cycle that the trace states for the next request.
     waits: bool,
     ports: Vec<Port>,
-    /// Requests whose replies arrived at the last edge.
+    /// Identifiers of the requests whose replies arrived at the last clock edge.
     replies: Vec<u32>,
 }
 
@@ -149,7 +152,7 @@ impl<'a> Bench<'a> {
             return Sleep::UntilEvent;
         }
         if let Err(error) = dut.store_mut().map(burst..burst + 1) {
-            // The trace was checked against this machine's memory size.
+            // Cannot happen: the trace was checked against this machine's memory size.
             panic!("cycle {}, {error}", at.cycle);
         }
         let index = self.next as u64;
@@ -204,7 +207,7 @@ impl Blocks for Bench<'_> {
     }
 }
 
-/// Requests from the oldest unserved to the youngest sent.
+/// Sent requests, from the oldest one not yet served to the most recently sent one.
 #[derive(Default)]
 struct Window {
     first: u64,
@@ -216,13 +219,13 @@ impl Window {
         &mut self.pending[(index - self.first) as usize]
     }
 
-    /// Returns the trace index of a request in the window, given the low bits of the index, which commands
-    /// and replies carry.
+    /// Returns the trace index of a request in the window. Commands and replies carry only the low bits of
+    /// this index, which are passed as `id`.
     fn index(&self, id: u32) -> u64 {
         self.first + u64::from(id.wrapping_sub(self.first as u32))
     }
 
-    /// Removes the oldest request if it was served.
+    /// Removes and returns the oldest request in the window, if it was served.
     fn pop(&mut self) -> Option<ServedRequest> {
         let &Pending { channel, accept, complete } = self.pending.front()?;
         let complete = complete?;
@@ -232,11 +235,11 @@ impl Window {
     }
 }
 
-/// Runs a trace until every request is served or `interrupt` is not 0. Reports every event through `tell` as
-/// it occurs.
+/// Runs a trace until every request is served or `interrupt` is not 0. Passes every event to the callback
+/// `tell` as it occurs.
 ///
 /// # Errors
-/// Stops the run at the first error that `tell` returns.
+/// Stops the run and returns the error at the first error returned by `tell`.
 pub fn run<E>(
     config: &MachineConfig,
     trace: &[TraceRequest],
@@ -251,12 +254,12 @@ pub fn run<E>(
     while (bench.next < trace.len() || !window.pending.is_empty()) && interrupt.load(Ordering::Relaxed) == 0 {
         let Some(tick) = sim.step(&mut bench) else { break };
         if std::mem::take(&mut bench.waits) {
-            // A block that sleeps until a distant cycle is woken many times before that cycle, so the
-            // simulator gets the cycle directly.
+            // The feeder's next cycle is given to the simulator directly. Otherwise the feeder would be
+            // evaluated many times before that cycle.
             sim.wake_at(id(FEEDER), trace[bench.next].cycle);
         }
         let now = tick.saturating_sub(LEAD);
-        // Requests are sent in trace order, so all requests before `bench.next` have been sent.
+        // All requests before `bench.next` have been sent, because requests are sent in trace order.
         let sent = bench.next as u64 - window.first;
         for _ in window.pending.len() as u64..sent {
             window.pending.push_back(Pending::default());
@@ -285,7 +288,7 @@ pub fn run<E>(
         }
         for id in bench.replies.drain(..) {
             let index = window.index(id);
-            // A reply becomes visible one cycle after it was sent.
+            // One cycle is subtracted because a reply becomes visible one cycle after it was sent.
             window.at(index).complete = Some(now - 1);
         }
         while let Some(served) = window.pop() {

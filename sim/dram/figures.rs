@@ -1,13 +1,15 @@
-//! Latency statistics of the requests of a run.
+//! Latency statistics of the DRAM requests in a run.
 
 use std::collections::BTreeMap;
 
 use super::alone::ServedRequest;
 
-/// Number of latencies with a counter in the vector; longer ones are rare and counted in a map.
+/// Latencies below this number of cycles are counted in a vector. Longer latencies are rare and are counted
+/// in a map.
 const DENSE: usize = 1 << 14;
 
-/// Histogram of the latencies of requests in cycles, from acceptance to the end of the data.
+/// Histogram of the latencies of DRAM requests in cycles, from acceptance by the channel to the end of the
+/// data transfer.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
     dense: Vec<u64>,
@@ -17,7 +19,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Adds the latency of a request.
+    /// Adds the latency of a served request to the histogram.
     pub fn add(&mut self, served: &ServedRequest) {
         let latency = served.complete - served.accept;
         let place = latency as usize;
@@ -33,7 +35,7 @@ impl Latencies {
         self.sum += latency;
     }
 
-    /// Iterates over the latencies that occurred and their counts, in ascending order.
+    /// Iterates over the latencies that occurred, in ascending order, each with its number of requests.
     fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         let dense = (0..).zip(&self.dense).filter(|(_, count)| **count > 0);
         dense
@@ -41,14 +43,14 @@ impl Latencies {
             .chain(self.long.iter().map(|(latency, count)| (*latency, *count)))
     }
 
-    /// Returns the mean latency; `None` without requests.
+    /// Returns the mean latency in cycles; `None` if there were no requests.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// Returns the latency that a fraction `part` of the requests does not exceed: 0 gives the shortest, 1
-    /// the longest.
+    /// Returns the quantile `part` of the latencies, between 0 and 1: 0 gives the shortest latency, 1 the
+    /// longest.
     #[must_use]
     pub fn quantile(&self, part: f64) -> Option<u64> {
         let wanted = ((self.count as f64 * part).ceil() as u64).max(1);
@@ -59,9 +61,9 @@ impl Latencies {
         })
     }
 
-    /// Returns a histogram of the latencies with one class per power of two, from the shortest class that
-    /// occurred to the longest. Each element holds the first latency, the last latency and the number of
-    /// requests of a class.
+    /// Returns the histogram of the latencies with one bin per power of two, from the shortest latency that
+    /// occurred to the longest. Each element holds the first latency of a bin, its last latency, and its
+    /// number of requests.
     #[must_use]
     pub fn classes(&self) -> Vec<(u64, u64, u64)> {
         let mut classes: Vec<(u64, u64, u64)> = Vec::new();

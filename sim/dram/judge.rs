@@ -1,6 +1,6 @@
-//! # Golden command checker for the channels of a machine
-//! Converts the commands and requests that the channels report, collects them, and checks them at the end of
-//! a run.
+//! # Golden model check of a machine's DRAM channels
+//! Collects the commands and requests that the channels report during a run and converts them for the golden
+//! command checker. The golden checker examines them at the end of the run.
 
 use golden::dram::checker::Checker;
 use golden::dram::command::{BankId, Command as Judged, Kind, Op, Request, Service};
@@ -16,7 +16,7 @@ use super::alone::{Event, locate};
 use super::trace::TraceRequest;
 use crate::check::twin::twin;
 
-/// Commands and requests of all channels while a trace runs.
+/// Recorder of the commands and served requests of all DRAM channels while a trace runs.
 #[derive(Clone, Debug)]
 pub struct CommandRecorder<'a> {
     config: &'a MachineConfig,
@@ -24,7 +24,7 @@ pub struct CommandRecorder<'a> {
     channels: Vec<ChannelLog>,
 }
 
-/// Commands and requests of one channel.
+/// Recorded commands and requests of one DRAM channel.
 #[derive(Clone, Debug, Default)]
 struct ChannelLog {
     commands: Vec<Judged>,
@@ -32,13 +32,13 @@ struct ChannelLog {
 }
 
 impl<'a> CommandRecorder<'a> {
-    /// Creates an empty record.
+    /// Creates an empty recorder.
     #[must_use]
     pub fn new(config: &'a MachineConfig, trace: &'a [TraceRequest]) -> Self {
         Self { config, trace, channels: vec![ChannelLog::default(); config.num_channels() as usize] }
     }
 
-    /// Records an event.
+    /// Records a command or a served request; ignores progress reports.
     pub fn see(&mut self, event: &Event<'_>) {
         match *event {
             Event::Command { channel, command: seen } => {
@@ -60,7 +60,8 @@ impl<'a> CommandRecorder<'a> {
         }
     }
 
-    /// Returns a message for every violated timing or service rule.
+    /// Returns a message for every violation of a DRAM timing rule or of a rule about the service of
+    /// requests.
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
         let dram = &self.config.dram;
@@ -75,15 +76,15 @@ impl<'a> CommandRecorder<'a> {
     }
 }
 
-/// Returns the twin of an arbitration policy.
+/// Returns the golden model of a DRAM arbitration policy.
 ///
 /// # Errors
-/// If the policy has no twin.
+/// If the policy has no golden model.
 pub fn policy(config: &PolicyConfig) -> Result<Box<dyn Scheme>, String> {
     twin(config)
 }
 
-/// Converts the address mapping of a configuration for the checker.
+/// Converts the address mapping of a DRAM configuration to the type used by the golden checker.
 #[must_use]
 pub fn mapping(config: &DramConfig) -> Mapping {
     let geometry = Geometry {
@@ -102,7 +103,7 @@ pub fn mapping(config: &DramConfig) -> Mapping {
     Mapping::new(layout, geometry, config.group_bits == GroupBits::Low)
 }
 
-/// Converts a channel's command for the checker; `None` for a NOP.
+/// Converts a channel's command to the type used by the golden checker; `None` for a NOP.
 #[must_use]
 pub fn command(config: &DramConfig, command: &Command) -> Option<Judged> {
     let Command { cycle, kind, bank, row, column, id: _ } = *command;
@@ -125,7 +126,7 @@ pub fn command(config: &DramConfig, command: &Command) -> Option<Judged> {
     })
 }
 
-/// Converts the timing parameters of a configuration for the checker.
+/// Converts the timing parameters of a DRAM configuration to the type used by the golden checker.
 #[must_use]
 pub fn timing(config: &DramConfig) -> Timing {
     let t = &config.timing;

@@ -1,7 +1,7 @@
-//! # DRAM channels alone
+//! # DRAM channels in isolation
 //! | module      | content                                                                      |
 //! |-------------|------------------------------------------------------------------------------|
-//! | [`trace`]   | request traces                                                               |
+//! | [`trace`]   | traces of DRAM requests                                                      |
 //! | [`alone`]   | runs a trace through the channels of a machine without the rest of it        |
 //! | [`judge`]   | checks the channels' commands with the command checker of `golden::dram`     |
 //! | [`figures`] | latency statistics                                                           |

@@ -1,11 +1,11 @@
-//! Output of commands and served requests as CSV.
+//! Output of DRAM commands and served requests as CSV.
 //!
 //! | table    | columns                                                                            |
 //! |----------|------------------------------------------------------------------------------------|
 //! | commands | `cycle,cmd,bankgroup,bank,row,col`; PRE has neither row nor column, PREA and REF no bank |
 //! | requests | `idx,op,addr,arrival,accept,complete`                                              |
 //!
-//! If the machine has several channels, a last column `channel` follows.
+//! If the machine has several DRAM channels, each table has `channel` as an additional last column.
 
 use std::io::{self, Write};
 

@@ -1,8 +1,8 @@
-//! # Request traces
-//! CSV with a header line and one request per line: the first cycle in which the request may be sent, `R` or
-//! `W`, and a byte address. The columns row, bank, bank group and column may follow. They refer to the
-//! address mapping of the program that wrote the trace and are ignored, since the machine has its own
-//! mapping.
+//! # Traces of DRAM requests
+//! A trace is a CSV file with a header line and one request per line. Its columns are the first cycle in
+//! which the request may be sent, `R` or `W`, and a byte address. The columns row, bank, bank group and
+//! column may follow. They describe the address mapping of the program that wrote the trace. They are
+//! ignored, since the machine has its own mapping.
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +11,12 @@ use thiserror::Error;
 
 use crate::content::Content;
 
-/// Required columns of a trace.
+/// Required columns of a DRAM trace.
 const NEEDED: [&str; 3] = ["cycle", "op", "addr"];
-/// Optional columns, which are ignored.
+/// Optional columns of a DRAM trace, whose values are ignored.
 const REMARKS: [&str; 4] = ["row", "bank", "bankgroup", "col"];
-/// Latest legal cycle: 10^15 cycles of the command clock are weeks of simulated time.
+/// Latest cycle that a DRAM trace may state, in cycles of the command clock. It corresponds to weeks of
+/// simulated time.
 const LAST_CYCLE: u64 = 1_000_000_000_000_000;
 
 /// One request of a trace.
@@ -23,9 +24,9 @@ const LAST_CYCLE: u64 = 1_000_000_000_000_000;
 pub struct TraceRequest {
     /// First cycle of the command clock in which the request may be sent.
     pub cycle: u64,
-    /// True for a store, false for a load.
+    /// True for a write request, false for a read request.
     pub write: bool,
-    /// Byte address in the memory of all channels.
+    /// Byte address in the memory, which is interleaved over all channels.
     pub address: u64,
 }
 
@@ -49,25 +50,26 @@ pub enum TraceError {
         line: usize,
         /// Column in the line, in characters, from 1.
         column: usize,
-        /// Field, value, legal values and reason.
+        /// Message that states the field, its value, the legal values and the reason.
         message: String,
     },
 }
 
-/// Reads a trace for a machine with `memory_bytes` bytes of memory.
+/// Reads a DRAM trace for a machine with `memory_bytes` bytes of memory.
 ///
 /// # Errors
-/// Fails if the file cannot be read or a line is not a valid request. The error names the first such line.
+/// Fails if the file cannot be read or if a line is not a valid request. The error names the first invalid
+/// line.
 pub fn read(path: &Path, memory_bytes: u64) -> Result<Vec<TraceRequest>, TraceError> {
     let text =
         Content::DramTrace.read(path).map_err(|reason| TraceError::Unreadable { path: path.to_owned(), reason })?;
     read_text(path, &text, memory_bytes)
 }
 
-/// Parses `text` as the contents of the file `path`.
+/// Parses `text` as a DRAM trace, the contents of the file `path`.
 ///
 /// # Errors
-/// Fails if a line is not a valid request. The error names the first such line.
+/// Fails if a line is not a valid request. The error names the first invalid line.
 pub fn read_text(path: &Path, text: &str, memory_bytes: u64) -> Result<Vec<TraceRequest>, TraceError> {
     parse(text, memory_bytes).map_err(|TraceMistake { line, column, message }| TraceError::Invalid {
         path: path.to_owned(),
@@ -77,7 +79,7 @@ pub fn read_text(path: &Path, text: &str, memory_bytes: u64) -> Result<Vec<Trace
     })
 }
 
-/// Mistake in a trace, with its place.
+/// Error in a DRAM trace, with its line and column.
 #[derive(Debug, PartialEq, Eq)]
 struct TraceMistake {
     line: usize,
@@ -85,7 +87,7 @@ struct TraceMistake {
     message: String,
 }
 
-/// Field of a line, with the column at which it starts, in characters.
+/// Value between two commas of a CSV line, with the column at which the value starts, in characters.
 type Cell<'a> = (usize, &'a str);
 
 fn cells(line: &str) -> impl Iterator<Item = Cell<'_>> {
@@ -108,7 +110,7 @@ fn parse(text: &str, memory_bytes: u64) -> Result<Vec<TraceRequest>, TraceMistak
     filled.map(request).collect()
 }
 
-/// Returns the number of columns that the header line declares.
+/// Returns the number of columns that the header line of a DRAM trace declares.
 fn heading_columns(heading: &str) -> Result<usize, (usize, String)> {
     let legal: Vec<&str> = NEEDED.into_iter().chain(REMARKS).collect();
     let expected = || format!("expected the heading `{}`, or its first three columns", legal.join(","));

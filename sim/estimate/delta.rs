@@ -1,10 +1,10 @@
-//! Differences between the costs of two designs.
+//! Differences in cost between two designs.
 
 use super::{Block, Delta};
 
 impl Block {
-    /// Adds to every scope its differences from the same scope of `other`. A scope that only `other` has is
-    /// added as an empty scope.
+    /// Adds to this scope, and to every scope inside it, the difference from the scope of the same name in
+    /// `other`. A scope that exists only in `other` is added as an empty scope.
     #[must_use]
     pub fn against(mut self, other: &Self) -> Self {
         let more = |ours: u64, theirs: u64| ours.cast_signed() - theirs.cast_signed();
@@ -40,7 +40,8 @@ impl Block {
         }
     }
 
-    /// True if any figure of the scope, or of a scope inside it, differs between the two designs.
+    /// True if the storage bits, flip-flops or area of this scope, or of a scope inside it, differ between
+    /// the two designs.
     #[must_use]
     pub fn differs(&self) -> bool {
         let Delta { bits, flops, um2, leakage_mw: _ } = self.delta.unwrap_or_default();

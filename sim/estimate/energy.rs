@@ -1,8 +1,8 @@
-//! Energy of a run. Dynamic energy is the number of memory accesses, network bytes and DRAM bytes, each times
-//! its energy. Leakage energy is leakage power times run time.
+//! Energy of a run. Dynamic energy is the sum over all memory accesses, network bytes and DRAM bytes of the
+//! energy of each. Leakage energy is leakage power times run time.
 //!
-//! Memories count the accesses at their ports. Channels, logic and flip-flops outside memories have only
-//! leakage, because their switching is not counted.
+//! Memories count the accesses at their ports. Channels, logic, and flip-flops outside memories contribute
+//! only leakage, because their switching is not counted.
 
 use std::borrow::Cow;
 
@@ -13,25 +13,26 @@ use super::{Array, Block};
 use crate::readers::{ArrayCount, Counts};
 use crate::run::RunReport;
 
-/// Energy of 1 mW over 1 s in pJ.
+/// Number of picojoules in one millijoule, the energy of 1 mW over 1 s.
 const PJ_PER_MJ: f64 = 1e9;
 
-/// Activity of a run that consumes energy.
+/// Activity of a run from which its energy is computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Activity<'a> {
-    /// Structures of the machine, with the number of accesses of each memory.
+    /// Structures of the machine, with the number of accesses to each memory.
     pub structures: &'a Counts,
-    /// Simulated time, in seconds.
+    /// Simulated time of the run, in seconds.
     pub seconds: f64,
-    /// Traffic of the request and the reply network, in bytes. A byte counts once for a crossbar, and once
-    /// per link on its route otherwise.
+    /// Traffic of the request network and of the reply network, in bytes. On a crossbar, each byte counts
+    /// once. On other topologies, each byte counts once per link on its route.
     pub crossed: [u64; 2],
-    /// Data read from and written to the DRAM, in bytes.
+    /// Number of bytes read from and written to the DRAM.
     pub dram_bytes: u64,
 }
 
 impl<'a> Activity<'a> {
-    /// Extracts the activity of a run; `None` if the run did not count structures.
+    /// Extracts the activity from the report of a run. Returns `None` if the run did not count the structures
+    /// of the machine.
     #[must_use]
     pub fn of(report: &'a RunReport) -> Option<Self> {
         let counters = &report.counters;
@@ -46,43 +47,44 @@ impl<'a> Activity<'a> {
     }
 }
 
-/// Energy of a run. The figures of a unit include the figures of the units inside it, and the figures of all
-/// blocks add up to the total.
+/// Energy of a run, divided among the units of the machine. The energy of a unit includes that of the units
+/// inside it. The energies of all units in `blocks` add up to the total.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Energy {
-    /// Technology node, in nm.
+    /// Semiconductor technology node, in nm.
     pub node_nm: u32,
-    /// Distance that a byte travels over a crossbar, or from one router to the next, in mm.
+    /// Distance in mm that a byte travels over a crossbar, or between adjacent routers of another network.
     pub hop_mm: f64,
-    /// Dynamic energy of all events, in pJ.
+    /// Dynamic energy of all events in the run, in pJ.
     pub dynamic_pj: f64,
     /// Leakage energy of all structures over the simulated time, in pJ.
     pub leakage_pj: f64,
-    /// Outermost blocks, then the wires of the networks and the DRAM devices.
+    /// Outermost units of the machine, followed by the wires of the networks and the DRAM devices.
     pub blocks: Vec<Unit>,
 }
 
-/// Sum over blocks whose names differ only in their numbers.
+/// Energy of a hardware unit, such as the L1 of an SM, summed over all instances whose names differ only in
+/// their numbers.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Unit {
-    /// Name of the blocks, without a number if a scope has several.
+    /// Name of the unit. Its number is omitted if the enclosing scope has several such units.
     pub block: Cow<'static, str>,
-    /// Number of blocks.
+    /// Number of instances of the unit.
     pub units: u64,
-    /// Dynamic energy of all events, in pJ.
+    /// Dynamic energy of all events in the unit, in pJ.
     pub dynamic_pj: f64,
-    /// Leakage energy of all structures over the simulated time, in pJ.
+    /// Leakage energy of the unit's structures over the simulated time, in pJ.
     pub leakage_pj: f64,
-    /// Events of the blocks themselves, without the events of the units inside them.
+    /// Events directly in the unit, without the events of the units inside it.
     pub events: Vec<Events>,
-    /// Units inside the blocks.
+    /// Units inside this unit.
     pub children: Vec<Self>,
 }
 
-/// Number and energy of the events of one kind.
+/// Number of events of one kind in a run, and the energy of one event.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Events {
-    /// Name of the memory or other resource on which the events occur.
+    /// Name of the memory or other resource in which the events occur.
     pub name: Cow<'static, str>,
     /// Event type: `read`, `write`, `search` or `byte`.
     pub event: Cow<'static, str>,
@@ -93,7 +95,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Energy of all these events, in pJ; 0 if the energy of one is unknown.
+    /// Total energy of all these events, in pJ; 0 if the energy of one event is unknown.
     #[must_use]
     pub fn pj(&self) -> f64 {
         self.count as f64 * self.pj_each.unwrap_or(0.0)
@@ -101,14 +103,14 @@ impl Events {
 }
 
 impl Energy {
-    /// Computes the energy of `activity`, with `hop_mm` as the length of a hop.
+    /// Computes the energy of a run with the given activity. `hop_mm` is the length of a network hop in mm.
     #[must_use]
     pub fn of(activity: &Activity<'_>, technology: &Technology, node: Node, hop_mm: f64) -> Self {
         Self::at_costs(activity, &Block::of(activity.structures, technology, node), technology, node, hop_mm)
     }
 
-    /// Computes the energy of `activity` like [`Energy::of`], but takes the costs of the structures from
-    /// `costs`.
+    /// Computes the energy of a run like [`Energy::of`], except that the costs of the structures are taken
+    /// from `costs`.
     #[must_use]
     pub fn at_costs(activity: &Activity<'_>, costs: &Block, technology: &Technology, node: Node, hop_mm: f64) -> Self {
         let &Activity { structures, seconds, crossed: [requests, replies], dram_bytes } = activity;
@@ -130,7 +132,7 @@ impl Energy {
         Self { node_nm: node.nm(), hop_mm, dynamic_pj, leakage_pj, blocks }
     }
 
-    /// Total energy, in pJ.
+    /// Total energy of the run, in pJ.
     #[must_use]
     pub fn pj(&self) -> f64 {
         self.dynamic_pj + self.leakage_pj
@@ -138,13 +140,13 @@ impl Energy {
 }
 
 impl Unit {
-    /// Creates a unit for energy consumed outside the structures.
+    /// Creates a unit for energy that is not consumed in a modeled structure, such as the energy of wires.
     fn leaf(name: &'static str, events: Vec<Events>) -> Self {
         let dynamic_pj = sum(events.iter().map(Events::pj));
         Self { block: name.into(), units: 1, dynamic_pj, leakage_pj: 0.0, events, children: Vec::new() }
     }
 
-    /// Computes the energy of a scope, with costs from `block`.
+    /// Computes the energy of a scope from its access counts and from its costs in `block`.
     fn of(counts: &Counts, block: &Block, seconds: f64) -> Self {
         let events: Vec<_> =
             counts.arrays.iter().zip(&block.arrays).flat_map(|(count, array)| events(count, array)).collect();
@@ -167,7 +169,7 @@ impl Unit {
         }
     }
 
-    /// Adds the energies and events of another unit of the same kind.
+    /// Adds the energies and events of another instance of the same unit.
     fn add(&mut self, other: Self) {
         let Self { block: _, units, dynamic_pj, leakage_pj, events, children } = other;
         self.units += units;
@@ -185,12 +187,13 @@ impl Unit {
     }
 }
 
-/// Sums up values. The empty sum is 0, whereas the standard library returns -0.
+/// Sums floating-point values. The sum of no values is 0, whereas the standard library returns -0.
 fn sum(parts: impl Iterator<Item = f64>) -> f64 {
     parts.fold(0.0, |sum, part| sum + part)
 }
 
-/// Strips the number from a scope's name: `sm` for `sm3`, `entry` for `entry[3]`, `from_l2` for `from_l2_3`.
+/// Removes the number from the name of a scope: `sm3` becomes `sm`, `entry[3]` becomes `entry`, and
+/// `from_l2_3` becomes `from_l2`.
 fn stem(name: &str) -> &str {
     let name = name.strip_suffix(']').map_or(name, |open| open.trim_end_matches(|c: char| c.is_ascii_digit()));
     let name = name.strip_suffix('[').unwrap_or_else(|| name.trim_end_matches(|c: char| c.is_ascii_digit()));
@@ -204,7 +207,7 @@ fn add_to(units: &mut Vec<Unit>, unit: Unit) {
     }
 }
 
-/// Lists the access events of a memory.
+/// Lists the read (or search) and write events of a memory that occurred in the run.
 fn events(count: &ArrayCount, array: &Array) -> impl Iterator<Item = Events> {
     let reading = if array.memory.kind == Kind::Cam { "search" } else { "read" };
     let both =
@@ -234,7 +237,7 @@ mod tests {
         Energy::of(activity, Technology::built_in().unwrap(), Node::N45, hop_mm)
     }
 
-    /// Multiplies all access counts by `times`.
+    /// Returns a copy of `counts` with all access counts multiplied by `times`.
     fn multiply_accesses(counts: &Counts, times: u64) -> Counts {
         let mut more = counts.clone();
         for array in &mut more.arrays {

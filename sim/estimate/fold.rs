@@ -1,22 +1,23 @@
-//! Combines equal scopes into one row.
+//! Combination of scopes with equal costs into one row of a table.
 
 use super::Block;
 
-/// Consecutive scopes that are equal except for the numbers in their names, combined into one row.
+/// Consecutive scopes with equal costs, whose names differ only in their numbers, combined into one row.
 #[derive(Clone, Debug)]
 pub struct FoldedScopes<'a> {
-    /// Name or range of names: `l1` or `sm0..sm14`.
+    /// Name of the single scope, or range of names: `l1` or `sm0..sm14`.
     pub name: String,
-    /// Number of scopes.
+    /// Number of scopes combined in this row.
     pub count: u32,
-    /// First of the scopes. All of them have the same structures and the same area.
+    /// First of the combined scopes, which represents the others: all have the same structures and the same
+    /// area.
     pub one: &'a Block,
-    /// Combined rows of the scopes inside each of the combined scopes.
+    /// Rows of the scopes inside this scope, combined in the same way.
     pub children: Vec<Self>,
 }
 
 impl<'a> FoldedScopes<'a> {
-    /// Creates the row of a scope, with the scopes inside it combined.
+    /// Creates the row of a scope, and combines the scopes inside it.
     #[must_use]
     pub fn of(block: &'a Block) -> Self {
         let mut children: Vec<Self> = Vec::new();
@@ -33,7 +34,7 @@ impl<'a> FoldedScopes<'a> {
     }
 }
 
-/// Strips the number from a scope's name.
+/// Removes the number from the name of a scope.
 fn stem(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit() || "[]_".contains(c))
 }

@@ -1,6 +1,6 @@
 //! # Cost of a machine
-//! Combines the structures of a machine, scope by scope, with the area and leakage of each structure. The
-//! overhead of a design is its cost minus the cost of another design on the same machine.
+//! Computes the area and leakage of the structures of a machine, grouped by scope, such as an SM or its L1.
+//! The overhead of a design is its cost minus the cost of another design on the same machine.
 //!
 //! | file    | content                                                           |
 //! |---------|-------------------------------------------------------------------|
@@ -25,47 +25,47 @@ use serde::Serialize;
 
 use crate::readers::Counts;
 
-/// Cost of one scope. The figures include the scopes inside this one; `arrays` and `logic` list only
-/// structures directly in this scope.
+/// Cost of one scope of the machine, such as an SM. The figures include the scopes inside this one; `arrays`
+/// and `logic` list only structures directly in this scope.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Block {
-    /// Name inside the parent scope, such as `l1`.
+    /// Name of the scope inside its parent scope, such as `l1`.
     pub block: Cow<'static, str>,
-    /// Storage of arrays, in bits.
+    /// Storage capacity of the memory arrays, in bits.
     pub bits: u64,
-    /// Number of flip-flops outside arrays.
+    /// Number of flip-flops outside memory arrays.
     pub flops: u64,
-    /// Arrays and channels directly in this scope.
+    /// Memory arrays and channel buffers directly in this scope.
     pub arrays: Vec<Array>,
-    /// Logic directly in this scope.
+    /// Logic structures directly in this scope.
     pub logic: Vec<Piece>,
-    /// Area, in µm².
+    /// Area of the scope, in µm².
     pub um2: f64,
-    /// Leakage, in mW.
+    /// Leakage power of the scope, in mW.
     pub leakage_mw: f64,
-    /// Difference from the design to which it is compared.
+    /// Difference in cost from the design to which this one is compared; `None` without a comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delta: Option<Delta>,
     /// Costs of the scopes inside this one.
     pub children: Vec<Self>,
 }
 
-/// Memory of a scope.
+/// Memory array of a scope, with its cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Array {
-    /// Name of the array inside its scope; `beats` for a channel.
+    /// Name of the array inside its scope; `beats` for the buffer of a channel.
     pub name: &'static str,
-    /// Type, dimensions and ports.
+    /// Type, dimensions and ports of the memory.
     #[serde(flatten)]
     pub memory: Memory,
     /// Storage of all banks, in bits.
     pub bits: u64,
-    /// Area, leakage and access energies.
+    /// Area, leakage and access energies of the memory.
     #[serde(flatten)]
     pub cost: area::Cost,
 }
 
-/// Logic structure of a scope.
+/// Logic structure of a scope, with its cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Piece {
     /// Name of the logic structure inside its scope.
@@ -73,27 +73,28 @@ pub struct Piece {
     /// Type and size of the structure.
     #[serde(flatten)]
     pub logic: Logic,
-    /// Area, in µm².
+    /// Area of the logic structure, in µm².
     pub um2: f64,
-    /// Leakage, in mW.
+    /// Leakage power of the logic structure, in mW.
     pub leakage_mw: f64,
 }
 
-/// Differences of a scope from the same scope of another design; positive if this scope has more.
+/// Differences in cost between a scope and the scope of the same name in another design. A value is positive
+/// if this scope has more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Delta {
-    /// Storage of arrays, in bits.
+    /// Difference in the storage capacity of memory arrays, in bits.
     pub bits: i64,
-    /// Number of flip-flops outside arrays.
+    /// Difference in the number of flip-flops outside memory arrays.
     pub flops: i64,
-    /// Area, in µm².
+    /// Difference in area, in µm².
     pub um2: f64,
-    /// Leakage, in mW.
+    /// Difference in leakage, in mW.
     pub leakage_mw: f64,
 }
 
 impl Block {
-    /// Computes the cost of counted structures.
+    /// Computes the cost of a scope from the counts of its structures.
     #[must_use]
     pub fn of(counts: &Counts, technology: &Technology, node: Node) -> Self {
         let children: Vec<_> = counts.children.iter().map(|inner| Self::of(inner, technology, node)).collect();
@@ -118,20 +119,20 @@ impl Block {
         }
     }
 
-    /// Number of flip-flops directly in this scope, without the scopes inside it.
+    /// Number of flip-flops directly in this scope, without those of the scopes inside it.
     #[must_use]
     pub fn own_flops(&self) -> u64 {
         self.flops - self.children.iter().map(|child| child.flops).sum::<u64>()
     }
 
-    /// Sums the area of all scopes with this name at or inside this one, such as every `l1` of a machine, in
-    /// µm².
+    /// Returns the area in µm² of all scopes named `name`, summed over this scope and the scopes inside it.
+    /// For example, `l1` gives the area of all L1s of a machine.
     #[must_use]
     pub fn um2_of(&self, name: &str) -> f64 {
         if self.block == name { self.um2 } else { self.children.iter().map(|child| child.um2_of(name)).sum() }
     }
 
-    /// Visits every scope with its path, outermost first.
+    /// Calls `visit` for every scope with its path, outer scopes before the scopes inside them.
     pub fn walk<'a>(&'a self, visit: &mut impl FnMut(&str, &'a Self)) {
         self.walk_from("", visit);
     }

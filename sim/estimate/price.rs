@@ -1,4 +1,5 @@
-//! Conversion of the structures that a design declares to those of the technology model.
+//! Conversion of the structures that a hardware block declares to the memories and logic of the technology
+//! model.
 
 use area::{Kind, Memory, Node, Ports, Technology};
 use rtl::kernel::{Access, Storage};
@@ -6,10 +7,11 @@ use rtl::kernel::{Access, Storage};
 use super::{Array, Piece};
 use crate::readers::{ArrayCount, Counts};
 
-/// Name of a channel's array.
+/// Name of the memory array that holds the beats of a channel.
 const BEATS: &str = "beats";
 
-/// Converts an array of a scope to a memory. One access of a port reads or writes one word of the memory.
+/// Converts an array declared by a scope to a memory of the technology model. One access through a port reads
+/// or writes one word of this memory.
 fn memory(array: &ArrayCount) -> Memory {
     let &ArrayCount { name: _, storage, rows, columns, cell_bits, reads, writes, access, accesses: _ } = array;
     let (entries, width, banks) = match access {
@@ -25,7 +27,7 @@ fn memory(array: &ArrayCount) -> Memory {
     Memory { kind, entries, width, ports: Ports { shared: 0, reads, writes }, banks }
 }
 
-/// Computes the cost of each memory of a scope, including its channels.
+/// Computes the cost of each memory array of a scope, including the buffers of its channels.
 pub(super) fn arrays(counts: &Counts, technology: &Technology, node: Node) -> Vec<Array> {
     let memories = counts.arrays.iter().map(|array| (array.name, memory(array)));
     let channels = counts.channels.iter().map(|channel| {

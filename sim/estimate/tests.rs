@@ -1,5 +1,5 @@
-//! Testpoints: bits and area add up; a wider field costs more without a change elsewhere; differences from
-//! another design; equal blocks share one row.
+//! Tests of the cost estimates: bits and area add up; a wider field costs more without a change elsewhere;
+//! differences from another design are correct; equal scopes share one row.
 
 use area::{Kind, Node, Technology};
 use rtl::kernel::{BlockId, Blocks, Chan, ChanSpec, Describe, DescribeExt, Edge, Fields, FieldsExt, Payload, Sleep};
@@ -53,7 +53,7 @@ fn the_l1_has_the_bits_of_its_lines_and_tags() {
     let data = l1.arrays.iter().find(|array| array.name == "data").unwrap();
     assert_eq!((data.memory.entries, data.memory.width, data.bits), (128, 1024, 131_072));
     let tags = &at(l1, "tags").arrays[0];
-    // 32 sets, with one word of four ways per set.
+    // The tag array has 32 sets, and one word holds the tags of the four ways of a set.
     assert_eq!((tags.memory.entries, tags.memory.kind), (32, Kind::Sram));
     assert_eq!(u64::from(tags.memory.width) * 32, tags.bits);
 }
@@ -72,8 +72,8 @@ fn pric_adds_five_xor_trees_an_l1_and_nothing_else() {
     let pric = fermi(&["pric"], &["l1.index.addr_bits=27"]).against(&baseline);
     let Delta { bits, flops, um2, .. } = pric.delta.unwrap();
     assert_eq!((bits, flops), (0, 0));
-    // A gate tree takes one gate less than its fan-in. Each of 15 SMs has trees with fan-ins of 10, 10, 10, 9
-    // and 9.
+    // An XOR tree has one gate less than its fan-in. Each of the 15 SMs has five trees, with fan-ins of 10,
+    // 10, 10, 9 and 9.
     let gates = f64::from((10 + 10 + 10 + 9 + 9 - 5) * 15);
     assert!((um2 - gates * 1.596).abs() < 1e-3, "{um2}");
     let mut fan_ins = Vec::new();
@@ -98,8 +98,8 @@ fn twice_the_ways_add_their_lines_and_tags() {
     assert!(!at(&twice, "partition2.l2").differs() && l1.differs());
 }
 
-/// Each lookup adds comparators and a port to the tags and the sectors. The data array and the table of
-/// pending loads do not change.
+/// Compares an L1 with one lookup per cycle to one with four. Each lookup adds comparators, and a port to the
+/// tags and to the sectors. The data array and the table of pending loads do not change.
 #[test]
 fn further_lookups_add_ports_and_logic_and_no_storage() {
     let one = fermi(&["l1-sectored"], &[]);
@@ -146,7 +146,8 @@ fn what_only_the_other_design_has_stands_as_less() {
     assert_eq!(missing.um2, 0.0);
 }
 
-/// Field widths of li2015 section 4.1, with a third bit for the free-line counter, which starts at 4.
+/// The field widths are those of li2015 section 4.1, except that the free-line counter has a third bit
+/// because it starts at 4.
 #[test]
 fn decoupled_tags_take_5984_bits_more_than_ordinary_ones() {
     let decoupled = fermi(&["decoupled"], &[]).against(&fermi(&[], &[]));
@@ -155,7 +156,8 @@ fn decoupled_tags_take_5984_bits_more_than_ordinary_ones() {
     assert!(l1.flops <= 2 && l1.um2 > 0.0, "{l1:?}");
 }
 
-/// candel2018 section 4: the lines of an FRC are the only array bits that it adds.
+/// Checks the storage of a Fetch and Replacement Cache (FRC, candel2018 section 4): its lines are the only
+/// array bits that the design adds.
 #[test]
 fn an_frc_adds_the_bits_of_its_lines_and_keeps_the_rest_in_flip_flops() {
     let lines = 16;
@@ -178,7 +180,7 @@ fn sms_alike_are_one_row() {
     assert!((total - machine.children.iter().map(|child| child.um2).sum::<f64>()).abs() < 1e-3);
 }
 
-/// Block with one channel of configurable width and an optional flag register.
+/// Hardware block for tests, with one channel of configurable width and an optional flag register.
 struct Small {
     link: Chan<Beat>,
     width: u32,

@@ -11,16 +11,16 @@ use super::model::{Argument, KernelLaunch, LaunchFile};
 use super::problem::{LaunchError, Problems};
 use crate::config::suggestion;
 
-/// Declaration of a kernel in a PTX file.
+/// Declaration of a kernel in a PTX file, as far as a launch must agree with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelShape {
     /// Name of the kernel.
     pub name: String,
-    /// Parameters in order.
+    /// Parameters of the kernel, in order of declaration.
     pub parameters: Vec<ParameterShape>,
     /// Statically declared shared memory, in bytes.
     pub shared_bytes: u32,
-    /// Limits on the shape of launches.
+    /// Limits that the kernel sets on the grid and CTA size of its launches.
     pub limits: LaunchLimits,
 }
 
@@ -125,7 +125,7 @@ impl KernelLaunch {
     }
 }
 
-/// Kind of a value in an argument: an address, or a number of an element type.
+/// Kind of one value in an argument: an address, or a number of a certain type.
 #[derive(Clone, Copy)]
 enum Kind {
     Address,
@@ -146,12 +146,12 @@ impl ParameterShape {
         }
     }
 
-    /// Number of elements: 1 unless the parameter is an array or a vector.
+    /// Number of elements in the parameter: 1 for a scalar, more for an array or a vector.
     fn elements(&self) -> usize {
         self.bytes / (self.ty.bytes() as usize).max(1)
     }
 
-    /// Describes the arguments that the parameter accepts.
+    /// Describes the arguments that the parameter accepts, for error messages.
     fn legal(&self) -> String {
         let Self { ty, bytes, .. } = self;
         if self.elements() > 1 {
@@ -180,14 +180,14 @@ impl ParameterShape {
         fitting.map(ElementType::name).collect()
     }
 
-    /// True if the argument has the size of the parameter and none of its values conflicts with the kind of
-    /// the element at its position.
+    /// True if the argument has the size of the parameter and all its values are of the right kind. A real
+    /// number, for example, is the wrong kind for an integer.
     fn takes(&self, argument: &Argument) -> bool {
         let suits = |kind| self.suits(kind);
         match argument {
             Argument::Struct { .. } => {
-                // A parameter of bytes may be larger than its argument: a struct whose last members are empty
-                // has bytes that hold no value.
+                // A parameter declared as an array of bytes may be larger than the argument. If the last
+                // members of a struct are empty, its last bytes hold no value.
                 let fits = match self.ty {
                     Type::B8 => argument.bytes() <= self.bytes,
                     _ => argument.padded_bytes() == self.bytes,
@@ -201,14 +201,16 @@ impl ParameterShape {
         }
     }
 
-    /// True if a value can be an element. False if it has the width of an element but another kind. `None` if
-    /// it has another width, so that it covers part of an element or several.
+    /// Compares a value with the element type of the parameter. Returns true if the value can be an element.
+    /// Returns false if it has the size of an element but is of a different kind. Returns `None` if it has a
+    /// different size, so that it covers part of an element or several elements.
     fn suits(&self, kind: Kind) -> Option<bool> {
         let (bytes, is_real) = match kind {
             Kind::Address => (ADDRESS_BYTES, false),
             Kind::Value(element) => (element.bytes(), element.is_real()),
         };
-        // A parameter of untyped bytes accepts one value that has the size of the whole parameter.
+        // A parameter declared as an array of bytes also accepts a single value of the size of the whole
+        // array.
         let is_element = bytes == self.ty.bytes() as usize || (self.ty == Type::B8 && bytes == self.bytes);
         is_element.then(|| self.ty.is_untyped() || is_real == self.ty.is_float())
     }

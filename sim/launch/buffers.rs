@@ -1,4 +1,4 @@
-//! Reader of `[[buffer]]`: names, types, sizes and initial contents.
+//! Reads the `[[buffer]]` tables of a launch file: names, types, sizes and initial contents of buffers.
 
 use std::collections::HashSet;
 
@@ -13,15 +13,16 @@ use super::structs::{Field, StructType, read_struct_init};
 use super::texture::read_texture;
 use crate::config::suggestion;
 
-/// Buffer declared in the file, as far as it could be read. Other tables may refer to it even if it breaks a
-/// rule.
+/// Buffer declared in the launch file. A property is `None` if it could not be read. Other tables may refer
+/// to the buffer even if it breaks a rule.
 pub(super) struct DeclaredBuffer {
     pub name: String,
-    /// Element type as written in the file.
+    /// Element type of the buffer, as written in the file.
     pub type_name: String,
     pub element: Option<ElementType>,
     pub elements: Option<usize>,
-    /// Fields if the elements are structs; `None` if the struct type breaks a rule.
+    /// Fields of the struct if the elements are structs, otherwise empty. `None` if the struct type breaks a
+    /// rule.
     pub fields: Option<Vec<Field>>,
     init: Option<Init>,
     address: Option<u64>,
@@ -38,9 +39,9 @@ impl DeclaredBuffer {
     }
 }
 
-/// Maximum size of a buffer in bytes, which leaves space for others in a 32-bit address space.
+/// Maximum size of a buffer in bytes. It leaves space for other buffers in a 32-bit address space.
 const MAX_BYTES: usize = 1 << 31;
-/// Lowest address that a file can state.
+/// Lowest address that a launch file can state for a buffer.
 const LOWEST_ADDRESS: i128 = 0x10_0000;
 
 pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<DeclaredBuffer> {
@@ -107,7 +108,8 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
     declared
 }
 
-/// Reads the element type. For structs, returns bytes and the fields.
+/// Reads the element type of a buffer, and the fields of its structs. A buffer of structs is treated as a
+/// buffer of bytes; for other buffers there are no fields.
 fn read_type(
     scope: &Scope<'_>,
     table: &Table<'_>,
@@ -123,7 +125,7 @@ fn read_type(
     }
 }
 
-/// Reads an element type; `others` are further legal names, for the suggestion.
+/// Reads an element type. `others` holds other legal type names, which an error message may suggest.
 pub(super) fn read_element(node: &Node<'_>, others: &[&str], problems: &mut Problems<'_>) -> Option<ElementType> {
     let name = node.text("the name of an element type", problems)?;
     let element = ElementType::from_name(name);
@@ -135,7 +137,7 @@ pub(super) fn read_element(node: &Node<'_>, others: &[&str], problems: &mut Prob
     element
 }
 
-/// Reads the size in bytes and the initial contents of an array of structs.
+/// Reads the total size in bytes and the initial contents of a buffer of structs.
 fn read_structs(
     scope: &Scope<'_>,
     table: &Table<'_>,
@@ -154,7 +156,8 @@ fn read_structs(
     (structs.map(|structs| structs * bytes), init)
 }
 
-/// Reads the element count and the initial contents, either of which may determine the other.
+/// Reads the number of elements and the initial contents of a buffer. The number may also follow from the
+/// initial contents.
 fn read_contents(
     scope: &Scope<'_>,
     table: &Table<'_>,
@@ -212,7 +215,7 @@ pub(super) fn read_init(
         }
         (Some(("random", inner)), None) => read_random(&inner, element, problems),
         (Some(("file", inner)), None) => read_file(scope, &inner, element, problems),
-        // The unknown key has already been reported.
+        // No error is added here, because the unknown key has already been reported.
         (Some(_), None) => None,
         _ => {
             problems.refuse(&node.place, forms);
@@ -262,7 +265,7 @@ fn read_random(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_
     let low = low.and_then(|node| read_number(&node, element, problems));
     let high_node = table.require("high", problems);
     let high = high_node.as_ref().and_then(|node| {
-        // `high` is excluded, so it may be one above the maximum of the type.
+        // The range excludes `high`, so `high` may be one larger than the largest value of the type.
         match (node.number(), element.integer_range()) {
             (Some(Number::Integer(end)), Some((_, last))) if end == last + 1 => Some(Number::Integer(end)),
             _ => read_number(node, element, problems),
@@ -301,8 +304,8 @@ fn read_file(scope: &Scope<'_>, node: &Node<'_>, element: ElementType, problems:
     }
 }
 
-/// Reads a value of the element type: an integer in its range, or a real number that is finite after rounding
-/// to the type.
+/// Reads a value of the buffer's element type: an integer in the range of the type, or a real number that is
+/// finite after rounding to the type.
 pub(super) fn read_number(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Number> {
     if let Some((low, high)) = element.integer_range() {
         let why = format!("the values of {element}");

@@ -11,7 +11,7 @@ use super::structs::{Field, StructType};
 use super::view::View;
 
 impl LaunchFile {
-    /// Creates an error about the `symbol` or `texture` of a buffer.
+    /// Creates an error about the key `symbol` or `texture` of a buffer.
     pub(crate) fn refuse_buffer(&self, buffer: &Buffer, message: String) -> LaunchError {
         let mut problems = Problems::new(&self.path, &self.text);
         problems.add(buffer.place.span.clone(), message, None);
@@ -21,7 +21,8 @@ impl LaunchFile {
         }
     }
 
-    /// Returns the initial contents of every buffer in order; they are the same on every machine.
+    /// Returns the initial contents of every buffer, in the order of the buffers. The contents are the same
+    /// on every computer.
     pub fn initial(&self) -> Vec<Array> {
         self.buffers.iter().map(Buffer::initial).collect()
     }
@@ -78,7 +79,7 @@ impl Output {
 }
 
 impl Buffer {
-    /// Returns the contents of the buffer before the first launch.
+    /// Returns the contents of the buffer before the first kernel launch.
     pub fn initial(&self) -> Array {
         let Init::Fields(fields) = &self.init else { return self.init.contents(self.element, self.elements) };
         let mut bytes = vec![0; self.bytes()];
@@ -92,14 +93,14 @@ impl Buffer {
         Array::from_bytes(self.element, bytes)
     }
 
-    /// Returns the view of one field in all structs.
+    /// Returns the view that selects one field in every struct of the buffer.
     fn field(&self, buffer: BufferId, field: &Field) -> View {
         let (element, start, stride) = (field.element, field.offset, StructType::bytes(&self.fields));
         View { buffer, element, start, stride, bytes: element.bytes(), count: self.bytes() / stride }
     }
 
-    /// Returns the names and views of the buffer's sections for messages: the whole buffer, or each field of
-    /// its structs.
+    /// Returns the separately named sections of the buffer: the whole buffer, or each field of its structs.
+    /// The names are used in messages.
     pub(crate) fn parts(&self, buffer: BufferId) -> Vec<(String, View)> {
         let fields = self.fields.iter();
         let fields: Vec<_> =
@@ -111,7 +112,7 @@ impl Buffer {
 }
 
 impl Init {
-    /// Creates `count` elements of a scalar type.
+    /// Creates an array of `count` elements of a scalar type with these initial contents.
     fn contents(&self, element: ElementType, count: usize) -> Array {
         match self {
             Self::Zeros | Self::Module | Self::Fields(_) => Array::zeros(element, count),
@@ -137,8 +138,8 @@ fn fill_array(element: ElementType, values: impl Iterator<Item = Number>) -> Arr
     }
 }
 
-/// Random generator SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). Implemented here so that the data of a
-/// launch file do not depend on the version of a library.
+/// Random number generator SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). It is implemented here so that
+/// the data of a launch file do not change with the version of a library.
 struct SplitMix(u64);
 
 impl SplitMix {
@@ -155,8 +156,8 @@ impl SplitMix {
         low + ((u128::from(self.bits()) * (high - low) as u128) >> 64) as i128
     }
 
-    /// Returns a uniform value of the element type in `low..high`. Draws again if rounding to the type gives
-    /// `high` itself.
+    /// Returns a uniformly distributed value of the element type in `low..high`. If rounding to the type
+    /// gives `high` itself, another value is generated.
     fn real(&mut self, low: f64, high: f64, element: ElementType) -> f64 {
         loop {
             let unit = (self.bits() >> 11) as f64 / (1_u64 << 53) as f64;
@@ -193,7 +194,7 @@ mod tests {
         let mut random = SplitMix(7);
         let high = f64::from(1.0_f32.next_up());
         for _ in 0..100 {
-            // Rounding to f32 leaves only the values 1 and `high`.
+            // Here `high` is so close to 1 that rounding to f32 gives either 1 or `high`; `high` is excluded.
             assert_eq!(random.real(1.0, high, ElementType::F32), 1.0);
         }
     }

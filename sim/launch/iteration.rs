@@ -1,4 +1,5 @@
-//! Reader of a step's `iteration`: numbers that change with the iteration, for the arguments of its launches.
+//! Reads the key `iteration` of a step: named numbers that change from one iteration to the next, for use in
+//! launch arguments.
 
 use golden::reference::ElementType;
 
@@ -7,15 +8,16 @@ use super::node::{Node, Table};
 use super::problem::Problems;
 use crate::config::suggestion;
 
-/// Numbers declared by a step's `iteration`.
+/// Named numbers that the key `iteration` of a step declares.
 pub(super) struct Iterations {
-    /// Maximum number of iterations, at least 1.
+    /// Maximum number of iterations of the step, at least 1.
     times: u32,
     names: Vec<(String, Sequence)>,
 }
 
 impl Iterations {
-    /// Reads `"k"`, which counts from 0, or a table of names with start and step.
+    /// Reads a name such as `"k"`, whose number counts from 0, or a table of names, each with a start and a
+    /// step.
     pub fn read(node: Option<&Node<'_>>, times: u32, problems: &mut Problems<'_>) -> Option<Self> {
         let counting = Sequence { start: Number::Integer(0), step: Number::Integer(1) };
         let names = match node {
@@ -37,8 +39,8 @@ impl Iterations {
         Some(Self { times, names })
     }
 
-    /// Returns the sequence of numbers, one per iteration, that a name stands for. Reports an error if the
-    /// element type cannot hold all its numbers.
+    /// Returns the numbers that a name stands for, one per iteration. Reports an error if the element type
+    /// cannot represent all of them.
     pub fn numbers(&self, node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Sequence> {
         let sequence = self.find_by_name(node, problems)?;
         let ends = [sequence.at(0), sequence.at(u64::from(self.times) - 1)];
@@ -53,8 +55,8 @@ impl Iterations {
         self.within(node, &sequence, low, high, &format!("the values of {element}"), problems)
     }
 
-    /// Returns the sequence of numbers, one per iteration, that a name stands for. Reports an error unless
-    /// all its numbers are indices into a buffer of `count` elements.
+    /// Returns the numbers that a name stands for, one per iteration. Reports an error unless all of them are
+    /// indices into a buffer of `count` elements.
     pub fn elements(
         &self,
         node: &Node<'_>,

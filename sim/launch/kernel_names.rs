@@ -1,4 +1,4 @@
-//! Resolution of kernel names as written in the source, which C++ compilers mangle.
+//! Finds the kernels that a launch file names as in their C++ source. In PTX files these names are mangled.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
@@ -33,12 +33,12 @@ impl LaunchFile {
     }
 }
 
-/// Kernels of a PTX file.
+/// Kernels of a PTX file, with their mangled and demangled names.
 struct Kernels<'k> {
     names: HashSet<&'k str>,
     all: &'k [String],
-    /// Demangled names, whole and parsed. Computed at the first launch that does not use a name from the PTX
-    /// file.
+    /// Mangled name, demangled name, and components of the demangled name of each kernel. Computed at the
+    /// first launch that does not use a name from the PTX file.
     spelled: OnceCell<Vec<(&'k str, String, ParsedName)>>,
 }
 
@@ -103,12 +103,12 @@ fn demangle(name: &str) -> String {
     spelled.strip_prefix("void ").map_or(spelled.clone(), str::to_owned)
 }
 
-/// Components of a demangled name.
+/// Components of a demangled C++ name.
 #[derive(Debug, PartialEq, Eq)]
 struct ParsedName {
-    /// Namespaces, then the name.
+    /// Names of the enclosing namespaces, followed by the name of the function.
     path: Vec<String>,
-    /// Template arguments; `None` without an argument list.
+    /// Template arguments; `None` if the name has no list of template arguments.
     arguments: Option<Vec<String>>,
     parameters: Option<Vec<String>>,
 }
@@ -121,12 +121,12 @@ impl ParsedName {
         let (rest, arguments) = without_group(rest, '<', '>');
         let path = split(rest, "::").into_iter().map(|part| part.trim().to_owned()).collect();
         let list = |group: &str| split(group, ",").into_iter().map(plain).filter(|one| !one.is_empty()).collect();
-        // `k(void)` and `k()` are equivalent.
+        // The parameter lists of `k(void)` and `k()` are equivalent.
         let parameters = parameters.map(|group| if group.trim() == "void" { Vec::new() } else { list(group) });
         Self { path, arguments: arguments.map(list), parameters }
     }
 
-    /// True if `asked`, a name written in a launch file, can stand for this complete name.
+    /// True if `asked`, a name written in a launch file, can stand for this kernel.
     fn fits(&self, asked: &Self) -> bool {
         let same = |mine: &Option<Vec<String>>, asked: &Option<Vec<String>>| asked.is_none() || mine == asked;
         self.path.ends_with(&asked.path)
@@ -135,7 +135,8 @@ impl ParsedName {
     }
 }
 
-/// Splits off the bracketed group at the end of a text. Returns the text before it, and its contents.
+/// Splits off the bracketed group at the end of a text. Returns the text before the group, and the contents
+/// of the group.
 fn without_group(text: &str, open: char, close: char) -> (&str, Option<&str>) {
     let Some(inner) = text.strip_suffix(close) else { return (text, None) };
     let mut depth = 1;
@@ -148,7 +149,7 @@ fn without_group(text: &str, open: char, close: char) -> (&str, Option<&str>) {
     (text, None)
 }
 
-/// Splits a text at the separators outside brackets.
+/// Splits a text at those separators that are not inside brackets.
 fn split<'t>(text: &'t str, separator: &str) -> Vec<&'t str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0);
     for (at, letter) in text.char_indices() {
@@ -162,8 +163,8 @@ fn split<'t>(text: &'t str, separator: &str) -> Vec<&'t str> {
     parts
 }
 
-/// Normalizes a type or a number, so that equivalent spellings become equal: `const unsigned *` and `unsigned
-/// int const*`, or `(unsigned int)256`, `256u` and `256`.
+/// Normalizes the spelling of a C++ type or number. Equivalent spellings become equal: `const unsigned *` and
+/// `unsigned int const*`, or `(unsigned int)256`, `256u` and `256`.
 fn plain(text: &str) -> String {
     let text = text.trim();
     let text = match text.strip_prefix('(').and_then(|rest| rest.split_once(')')) {

@@ -1,4 +1,4 @@
-//! Reader of `[[step.launch]]`: kernel, shape and arguments of a launch.
+//! Reads the `[[step.launch]]` tables of a launch file: kernel, grid, CTA size and arguments of a launch.
 
 use golden::reference::{Array, ElementType};
 
@@ -10,16 +10,16 @@ use super::problem::Problems;
 use super::read::{Scope, existing_file};
 use super::view::read_field;
 
-/// Maximum extents of a grid and of a block in x, y and z, as defined by PTX.
+/// Maximum extents of a grid and of a CTA in x, y and z, as defined by PTX.
 const MAX_GRID: [i128; 3] = [i32::MAX as i128, 65535, 65535];
 const MAX_BLOCK: [i128; 3] = [1024, 1024, 64];
 const MAX_THREADS: u32 = 1024;
-/// Maximum dynamic shared memory in a launch file in bytes. The machine's limit is checked together with the
-/// kernel.
+/// Maximum dynamic shared memory per CTA that a launch file can request, in bytes. The limit of the machine
+/// is checked later, when the kernel is known.
 const MAX_SHARED_BYTES: i128 = 1 << 30;
 /// Maximum alignment of a struct in bytes, as defined by PTX.
 const MAX_ALIGN: i128 = 128;
-/// Name of the null pointer among the arguments.
+/// Word that stands for the null pointer in an argument list.
 pub(super) const NULL: &str = "null";
 
 pub(super) fn read_launch(
@@ -72,7 +72,7 @@ pub(super) fn read_launch(
     })
 }
 
-/// Reads one to three extents; missing ones are 1.
+/// Reads one to three extents in x, y and z; missing extents are 1.
 fn read_extents(node: &Node<'_>, most: [i128; 3], problems: &mut Problems<'_>) -> Option<[u32; 3]> {
     let elements = node.elements("1 to 3 integers: x, y, z", problems)?;
     if elements.is_empty() || elements.len() > 3 {
@@ -148,7 +148,7 @@ fn read_arg(
     read_scalar(iterations, node, problems)
 }
 
-/// Reads `{ texture = "a" }`.
+/// Reads an argument `{ texture = "a" }`, the handle of a buffer's texture.
 fn read_texture_handle(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Argument> {
     let table = node.table(&["texture"], problems)?;
     let buffer = scope.buffer(&table.require("texture", problems)?, problems)?;
@@ -159,8 +159,8 @@ fn read_texture_handle(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Proble
     Some(Argument::Texture(buffer))
 }
 
-/// Reads `{ buffer = "a", offset = 4096 }`, the address of an element. The offset may depend on the
-/// iteration.
+/// Reads an argument `{ buffer = "a", offset = 4096 }`, the address of an element in a buffer. The offset may
+/// depend on the iteration.
 fn read_address(
     scope: &Scope<'_>,
     iterations: &Iterations,
@@ -186,7 +186,8 @@ fn read_address(
     Some(Argument::Buffer { buffer, offset })
 }
 
-/// Reads `{ struct = ["a", { i32 = 5 }] }`; `align = 16` requests an alignment beyond that of its members.
+/// Reads an argument `{ struct = ["a", { i32 = 5 }] }`. The key `align = 16` requests a larger alignment than
+/// that of its members.
 fn read_struct(
     scope: &Scope<'_>,
     iterations: &Iterations,
@@ -209,7 +210,8 @@ fn read_struct(
     read_members(scope, iterations, &members, align, problems)
 }
 
-/// Reads `["a", { i32 = 5 }]`: the members of a struct or the elements of an array, which may be nested.
+/// Reads a list such as `["a", { i32 = 5 }]`: the members of a struct or the elements of an array. Lists may
+/// be nested.
 fn read_members(
     scope: &Scope<'_>,
     iterations: &Iterations,
@@ -223,7 +225,7 @@ fn read_members(
     Some(Argument::Struct { members, align })
 }
 
-/// Reads `{ bytes = [0, 255] }` or `{ bytes = "00ff" }`: bytes in memory order.
+/// Reads an argument `{ bytes = [0, 255] }` or `{ bytes = "00ff" }`. The first byte has the lowest address.
 fn read_bytes(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Argument> {
     let legal = "bytes in memory order: integers from 0 to 255, or a text with two hexadecimal digits per byte";
     let value = node.table(&["bytes"], problems)?.require("bytes", problems)?;
@@ -245,8 +247,8 @@ fn parse_hex(text: &str) -> Option<Vec<u8>> {
     rest.is_empty().then(|| pairs.iter().map(|[high, low]| (high << 4 | low) as u8).collect())
 }
 
-/// Reads `{ f32 = 1.5 }`, or `{ u32 = [1, 2, 3] }` for the elements of an array. `{ i32 = "k" }` is a value
-/// that depends on the iteration.
+/// Reads an argument `{ f32 = 1.5 }`, or `{ u32 = [1, 2, 3] }` for the elements of an array. In `{ i32 = "k"
+/// }`, the name stands for a value that depends on the iteration.
 fn read_scalar(iterations: &Iterations, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Argument> {
     let table = node.table(&ElementType::ALL.map(ElementType::name), problems)?;
     let mut entries = table.entries();
@@ -265,7 +267,7 @@ fn read_scalar(iterations: &Iterations, node: &Node<'_>, problems: &mut Problems
     Some(Argument::Scalar(read_value(&value, element, problems)?.array(element)))
 }
 
-/// Reads `[1, 2, 3]`: elements of an array, at least one.
+/// Reads a list such as `[1, 2, 3]`: the elements of an array, at least one.
 fn read_list(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Argument> {
     let nodes = node.elements(&format!("values of {element}"), problems)?;
     if nodes.is_empty() {
@@ -278,8 +280,8 @@ fn read_list(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>)
     Some(Argument::Scalar(Array::from_bytes(element, bytes)))
 }
 
-/// Reads a value of the element type. Unlike in a buffer, a real value may be `inf` or `nan` if written that
-/// way, since kernels use such values as bounds.
+/// Reads a value of the element type. Unlike in a buffer, a real value may be written as `inf` or `nan`,
+/// since kernels use such values as bounds.
 fn read_value(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Number> {
     let is_named = node.written().ends_with("inf") || node.written().ends_with("nan");
     match node.number() {

@@ -10,18 +10,18 @@ use super::node::Place;
 use super::structs::Field;
 use super::view::View;
 
-/// Valid launch file.
+/// Contents of a launch file that breaks no rule.
 #[derive(Debug)]
 pub struct LaunchFile {
     /// Path of the file.
     pub path: PathBuf,
-    /// Description in one line.
+    /// Description of the launch file in one line.
     pub title: Option<String>,
-    /// Buffers; a [`BufferId`] is an index into this list.
+    /// Buffers that the file declares; a [`BufferId`] is an index into this list.
     pub buffers: Vec<Buffer>,
     /// Steps to run, in order.
     pub steps: Vec<Step>,
-    /// Results of the run: whole buffers or sections of buffers, with their expected contents.
+    /// Results to be compared or written after the run: whole buffers or sections of buffers.
     pub outputs: Vec<Output>,
     pub(super) text: String,
     /// Paths of the data files that were read.
@@ -56,21 +56,21 @@ pub struct BufferId(pub usize);
 /// Buffer in device memory.
 #[derive(Debug)]
 pub struct Buffer {
-    /// Name, unique in the file.
+    /// Name of the buffer, which is unique in the file.
     pub name: String,
     /// Type of the elements; `u8` if the elements are structs.
     pub element: ElementType,
-    /// Number of elements, at least 1; for structs, the total size in bytes.
+    /// Number of elements, at least 1. For a buffer of structs, total size in bytes.
     pub elements: usize,
     /// Fields of the buffer's structs; empty if the elements are scalars.
     pub fields: Vec<Field>,
-    /// Contents before the first launch.
+    /// Contents of the buffer before the first kernel launch.
     pub init: Init,
-    /// Address that the file states; `None` for the next free one.
+    /// Address of the buffer as stated in the file. `None` if the buffer is placed at the next free address.
     pub address: Option<u64>,
-    /// Variable of the PTX file that the buffer represents.
+    /// Name of the PTX variable that the buffer represents, if it represents one.
     pub symbol: Option<String>,
-    /// Texture through which kernels read the buffer.
+    /// Texture through which kernels read the buffer, if there is one.
     pub texture: Option<TextureShape>,
     pub(super) place: Place,
 }
@@ -78,17 +78,17 @@ pub struct Buffer {
 /// Shape and addressing of a texture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextureShape {
-    /// Texture reference to which the texture is bound; `None` if kernels use only the handle of the texture.
+    /// Texture reference to which the texture is bound; `None` if kernels access it only through a handle.
     pub name: Option<String>,
     /// Number of texels along x, y and z.
     pub extent: [u32; 3],
     /// Number of elements per texel: 1, 2 or 4.
     pub channels: u32,
-    /// Addressing mode outside the texture.
+    /// Addressing mode for coordinates outside the texture.
     pub outside: AddressMode,
-    /// True if coordinates range from 0 to 1.
+    /// True if coordinates are normalized to the range from 0 to 1.
     pub normalized: bool,
-    /// True if integers are read as real numbers from 0 to 1.
+    /// True if kernels read integer texels as real numbers from 0 to 1.
     pub unit: bool,
 }
 
@@ -109,7 +109,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// Converts to a real number.
+    /// Converts the number to a real number.
     pub const fn real(self) -> f64 {
         match self {
             Self::Integer(integer) => integer as f64,
@@ -117,7 +117,7 @@ impl Number {
         }
     }
 
-    /// Returns the integer, or `None` for a real number.
+    /// Returns the number as an integer, or `None` if it is a real number.
     pub const fn integer(self) -> Option<i128> {
         match self {
             Self::Integer(integer) => Some(integer),
@@ -125,7 +125,7 @@ impl Number {
         }
     }
 
-    /// Converts to an array with one element, whose type must fit.
+    /// Converts the number to an array with one element. The number must be in the range of the element type.
     pub fn array(self, element: ElementType) -> Array {
         match self {
             Self::Integer(integer) if !element.is_real() => Array::from_integers(element, [integer]),
@@ -144,12 +144,12 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// Creates a sequence of equal integers.
+    /// Creates a sequence in which all numbers are equal.
     pub const fn constant(integer: i128) -> Self {
         Self { start: Number::Integer(integer), step: Number::Integer(0) }
     }
 
-    /// Returns the number at an index.
+    /// Returns the number at an index, which starts at 0.
     pub fn at(&self, idx: u64) -> Number {
         match (self.start, self.step) {
             (Number::Integer(start), Number::Integer(step)) => Number::Integer(start + i128::from(idx) * step),
@@ -157,69 +157,70 @@ impl Sequence {
         }
     }
 
-    /// True if all numbers are equal.
+    /// True if all numbers of the sequence are equal.
     pub fn is_constant(&self) -> bool {
         self.step.real() == 0.0
     }
 }
 
-/// Contents of a buffer before the first launch.
+/// Initial contents of a buffer, before the first kernel launch.
 #[derive(Debug)]
 pub enum Init {
-    /// All zeros.
+    /// Every element is zero.
     Zeros,
     /// Initial value of the PTX variable that the buffer represents.
     Module,
-    /// Consecutive numbers of a sequence.
+    /// Consecutive numbers of an arithmetic sequence.
     Iota(Sequence),
-    /// Uniform distribution from `low` to `high`, with `high` excluded. Equal seeds give equal values.
+    /// Random numbers distributed uniformly from `low` to `high`, excluding `high`. Equal seeds give equal
+    /// numbers.
     Random {
         /// Seed of the random generator.
         seed: u64,
         /// Smallest value of the range.
         low: Number,
-        /// End of the range, excluded.
+        /// End of the range, which is itself excluded.
         high: Number,
     },
-    /// Contents of a `.npy` file.
+    /// Contents of a `.npy` file (NumPy array).
     File(Array),
-    /// Initial contents of each struct field that does not start as zeros.
+    /// Initial contents of the struct fields, except for fields that start as zeros.
     Fields(Vec<(Field, Init)>),
 }
 
-/// One or more actions, run once or repeatedly.
+/// Step of a run: one or more actions, executed once or repeatedly.
 #[derive(Debug)]
 pub struct Step {
-    /// Number of iterations, or the condition that ends them.
+    /// Number of iterations of the step, or the condition that ends the iterations.
     pub repeat: Repeat,
-    /// Actions of an iteration, in order.
+    /// Actions that each iteration executes, in order.
     pub actions: Vec<Action>,
 }
 
-/// Action of a step.
+/// Action of a step: a kernel launch, a fill or a copy.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "nearly all actions of a launch file are launches")]
 pub enum Action {
     /// Launch of a kernel.
     Launch(KernelLaunch),
-    /// Host fill of elements of a buffer.
+    /// The host fills elements of a buffer with a value.
     Fill {
         /// Elements of the buffer to fill.
         to: View,
-        /// Bytes of each element.
+        /// Bytes written to each element.
         value: Vec<u8>,
     },
-    /// Host copy of elements to an equal number of other elements. Source and destination do not overlap.
+    /// The host copies elements to the same number of other elements. Source and destination do not overlap.
     Copy {
-        /// Source elements.
+        /// Elements from which the host copies.
         from: View,
-        /// Destination elements.
+        /// Elements to which the host copies.
         to: View,
     },
 }
 
 impl LaunchFile {
-    /// Iterates over all launches in order.
+    /// Iterates over all kernel launches in the order of the file.
     pub fn launches(&self) -> impl Iterator<Item = &KernelLaunch> {
         self.steps.iter().flat_map(|step| &step.actions).filter_map(|action| match action {
             Action::Launch(launch) => Some(launch),
@@ -227,7 +228,7 @@ impl LaunchFile {
         })
     }
 
-    /// Iterates mutably over all launches in order.
+    /// Iterates mutably over all kernel launches in the order of the file.
     pub fn launches_mut(&mut self) -> impl Iterator<Item = &mut KernelLaunch> {
         self.steps.iter_mut().flat_map(|step| &mut step.actions).filter_map(|action| match action {
             Action::Launch(launch) => Some(launch),
@@ -236,13 +237,13 @@ impl LaunchFile {
     }
 }
 
-/// Repetition of a step.
+/// Number of times a step is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
-    /// Fixed number of iterations.
+    /// The step has a fixed number of iterations.
     Times(u32),
-    /// Iterations that end when the flag buffer is all zeros after an iteration. The flag is cleared before
-    /// each iteration.
+    /// The step is repeated until the flag buffer is all zeros after an iteration. The host clears the flag
+    /// before each iteration.
     UntilZero {
         /// Buffer that serves as the flag.
         flag: BufferId,
@@ -251,20 +252,21 @@ pub enum Repeat {
     },
 }
 
-/// Launch of a kernel.
+/// Launch of a kernel, with its grid and arguments.
 #[derive(Debug)]
 pub struct KernelLaunch {
     /// Path of the PTX file that contains the kernel.
     pub ptx: PathBuf,
-    /// Name of the kernel; after [`LaunchFile::resolve_kernels`], its name in the PTX file.
+    /// Name of the kernel as written in the file. [`LaunchFile::resolve_kernels`] replaces it by the name in
+    /// the PTX file.
     pub kernel: String,
     /// Number of CTAs in x, y and z.
     pub grid: [u32; 3],
     /// Number of threads per CTA in x, y and z, 1 to 1024 in total.
     pub block: [u32; 3],
-    /// Dynamic shared memory per CTA, in bytes, in addition to the kernel's own.
+    /// Dynamic shared memory per CTA, in bytes. The kernel's static shared memory is not included.
     pub shared_bytes: u32,
-    /// Arguments, one per parameter of the kernel.
+    /// Arguments of the launch, one per kernel parameter.
     pub args: Vec<Argument>,
     pub(super) kernel_place: Place,
     pub(super) block_place: Place,
@@ -274,30 +276,30 @@ pub struct KernelLaunch {
     pub(super) arg_places: Vec<Place>,
 }
 
-/// Argument of a launch.
+/// Argument of a kernel launch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
-    /// Address in a buffer.
+    /// Address of an element in a buffer.
     Buffer {
         /// Buffer that contains the address.
         buffer: BufferId,
-        /// Offset of the address from the start of the buffer in each iteration, in bytes.
+        /// Offset of the address from the start of the buffer in bytes, for each iteration.
         offset: Sequence,
     },
-    /// Value, or the elements of an array: at least one element.
+    /// Scalar value, or the elements of an array.
     Scalar(Array),
-    /// Value that depends on the iteration.
+    /// Number that depends on the iteration.
     Iteration {
-        /// Type of the value.
+        /// Type of the number.
         element: ElementType,
-        /// Value in each iteration.
+        /// Value of the number in each iteration.
         values: Sequence,
     },
     /// Handle of a buffer's texture.
     Texture(BufferId),
     /// Struct or array passed by value.
     Struct {
-        /// Members in order, each at the next multiple of its alignment.
+        /// Members in order. Each is placed at the next multiple of its alignment.
         members: Vec<Argument>,
         /// Minimum alignment of the struct or array, in bytes.
         align: usize,
@@ -305,12 +307,12 @@ pub enum Argument {
 }
 
 impl Argument {
-    /// Returns the null pointer.
+    /// Returns the argument for a null pointer.
     pub fn null() -> Self {
         Self::Scalar(Array::zeros(ElementType::U64, 1))
     }
 
-    /// Size, in bytes; for a struct, without the padding after its last member.
+    /// Size of the argument, in bytes. The padding after the last member of a struct is not included.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Buffer { .. } | Self::Texture(_) => 8,
@@ -320,12 +322,12 @@ impl Argument {
         }
     }
 
-    /// Size, in bytes; for a struct, with the padding that C adds after its last member.
+    /// Size of the argument, in bytes, including the padding that C adds after the last member of a struct.
     pub fn padded_bytes(&self) -> usize {
         self.bytes().next_multiple_of(self.align())
     }
 
-    /// Alignment, in bytes; for a struct, that of its strictest member.
+    /// Alignment of the argument, in bytes. For a struct, this is the largest alignment of any member.
     pub fn align(&self) -> usize {
         match self {
             Self::Buffer { .. } | Self::Texture(_) => 8,
@@ -335,7 +337,7 @@ impl Argument {
         }
     }
 
-    /// True if the value differs between iterations.
+    /// True if the argument differs between iterations.
     pub fn varies(&self) -> bool {
         match self {
             Self::Buffer { offset: values, .. } | Self::Iteration { values, .. } => !values.is_constant(),
@@ -344,7 +346,7 @@ impl Argument {
         }
     }
 
-    /// Returns the offsets of a struct's members, and the end of the last one, in bytes.
+    /// Returns the offset of each member of a struct, and the offset of the end of the last member, in bytes.
     pub fn offsets(members: &[Self]) -> (Vec<usize>, usize) {
         let mut end = 0usize;
         let place = |member: &Self| {
@@ -357,28 +359,29 @@ impl Argument {
     }
 }
 
-/// Elements of a buffer that are a result of the run.
+/// Elements of a buffer that are a result of the run and are compared or written to a file.
 #[derive(Debug)]
 pub struct Output {
-    /// Name in messages: the buffer, the field, and the range of elements unless it covers all.
+    /// Name of the output in messages: the buffer, the field, and the range of elements unless it covers all.
     pub name: String,
     /// Elements of the output.
     pub view: View,
-    /// Path of the `.npy` file to write.
+    /// Path of the `.npy` file to which the output is written, if requested.
     pub write: Option<PathBuf>,
     /// Expected contents, if the file states any.
     pub expect: Option<Expect>,
-    /// Comparison with the memory contents of the functional interpreter.
+    /// Rule for comparing the output with the memory contents of the functional interpreter.
     pub compare: Comparison,
     pub(super) place: Place,
 }
 
-/// Comparison of a clocked machine's result with that of the functional interpreter.
+/// Rule for comparing a result of the clocked machine with that of the functional interpreter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Comparison {
-    /// Comparison by this rule. Any rule other than [`Rule::Exact`] requires a reason in the file.
+    /// The results are compared by this rule. Any rule other than [`Rule::Exact`] requires a reason in the
+    /// file.
     Rule(Rule),
-    /// No comparison: only [`Output::expect`] judges the result.
+    /// The results are not compared with the interpreter, only with the contents in [`Output::expect`].
     Reference,
 }
 
@@ -387,20 +390,21 @@ pub enum Comparison {
 pub enum Expect {
     /// Contents of a `.npy` file.
     File {
-        /// Expected values.
+        /// Expected values of the elements.
         values: Array,
-        /// Permitted deviation of the output.
+        /// Permitted deviation of the output from the expected values.
         rule: Rule,
     },
-    /// Result of a built-in reference, computed from the initial buffers.
+    /// Result of a built-in reference function, computed from the initial buffers.
     Reference {
-        /// Reference that computes the values.
+        /// Reference function that computes the expected values.
         reference: &'static Reference,
-        /// Inputs of the reference, each with the name that the reference uses for it.
+        /// Inputs of the reference function, each with the name that the function uses for it.
         inputs: Vec<(&'static str, View)>,
-        /// Parameters of the reference, by name.
+        /// Parameters of the reference function, by name.
         parameters: Vec<(&'static str, ParameterValue)>,
-        /// Permitted deviation of the output; `None` applies the deviation that the reference states.
+        /// Permitted deviation of the output. `None` applies the deviation that the reference function
+        /// states.
         rule: Option<Rule>,
     },
 }

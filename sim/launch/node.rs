@@ -1,4 +1,4 @@
-//! Values of a parsed TOML file together with their positions.
+//! Values of a parsed TOML file, each with its position in the file.
 
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
@@ -15,31 +15,31 @@ use crate::config::suggestion;
 pub struct Place {
     /// Key path, such as `step[0].launch[1].grid`.
     pub path: String,
-    /// Value as written, truncated to one short line.
+    /// Value as written in the file, shortened to at most one line.
     pub value: String,
-    /// Byte range in the file.
+    /// Range of bytes in the file.
     pub span: Range<usize>,
 }
 
-/// Value in the file.
+/// TOML value, with its position in the file.
 pub struct Node<'a> {
-    /// Position of the value.
+    /// Position of the value in the file.
     pub place: Place,
     value: &'a DeValue<'a>,
     text: &'a str,
 }
 
-/// Table in the file.
+/// TOML table, with its position in the file.
 pub struct Table<'a> {
-    /// Key path; empty for the whole file.
+    /// Key path of the table; empty for the table of the whole file.
     pub path: String,
-    /// Byte range in the file.
+    /// Range of bytes of the table in the file.
     pub span: Range<usize>,
     entries: &'a DeTable<'a>,
     text: &'a str,
 }
 
-/// Maximum length of a value in a message in characters.
+/// Maximum number of characters of a value that a message shows.
 const SHOWN: usize = 40;
 
 impl<'a> Node<'a> {
@@ -54,7 +54,8 @@ impl<'a> Node<'a> {
         Self { place: Place { path, value: shown, span }, value: value.get_ref(), text }
     }
 
-    /// Returns the table. Keys outside `keys` are reported.
+    /// Returns the value as a table. Reports an error if it is not a table or has keys that are not in
+    /// `keys`.
     pub fn table(&self, keys: &[&str], problems: &mut Problems<'_>) -> Option<Table<'a>> {
         let Some(table) = self.any_table() else {
             problems.refuse(&self.place, format!("a table of {}", keys.join(", ")));
@@ -64,38 +65,39 @@ impl<'a> Node<'a> {
         Some(table)
     }
 
-    /// Returns the table without checking its keys; `None` for other values.
+    /// Returns the value as a table without checking its keys, or `None` if it is not a table.
     pub fn any_table(&self) -> Option<Table<'a>> {
         let (path, span) = (self.place.path.clone(), self.place.span.clone());
         self.value.as_table().map(|entries| Table { path, span, entries, text: self.text })
     }
 
-    /// True if this is a table.
+    /// True if the value is a table.
     pub fn is_table(&self) -> bool {
         self.value.is_table()
     }
 
-    /// True if this is a table that contains the key.
+    /// True if the value is a table that contains the key.
     pub fn has_key(&self, key: &str) -> bool {
         self.value.as_table().is_some_and(|t| t.contains_key(key))
     }
 
-    /// True if this is an array.
+    /// True if the value is an array.
     pub fn is_array(&self) -> bool {
         self.value.is_array()
     }
 
-    /// Value as written in the file.
+    /// Text of the value, as written in the file.
     pub fn written(&self) -> &'a str {
         self.text.get(self.place.span.clone()).unwrap_or_default()
     }
 
-    /// Returns the string, or `None` for other values.
+    /// Returns the value as a string, or `None` if it is not a string.
     pub fn as_text(&self) -> Option<&'a str> {
         self.value.as_str()
     }
 
-    /// Returns the elements of an array; `what` describes them for the error.
+    /// Returns the elements of an array. If the value is not an array, reports an error in which `what`
+    /// describes the expected elements.
     pub fn elements(&self, what: &str, problems: &mut Problems<'_>) -> Option<Vec<Node<'a>>> {
         let Some(array) = self.value.as_array() else {
             problems.refuse(&self.place, format!("an array of {what}"));
@@ -107,7 +109,8 @@ impl<'a> Node<'a> {
         Some(nodes.collect())
     }
 
-    /// Returns a nonempty string; `what` describes it for the error.
+    /// Returns a nonempty string. If the value is anything else, reports an error in which `what` describes
+    /// the expected string.
     pub fn text(&self, what: impl Display, problems: &mut Problems<'_>) -> Option<&'a str> {
         let text = self.as_text().filter(|text| !text.is_empty());
         if text.is_none() {
@@ -116,7 +119,7 @@ impl<'a> Node<'a> {
         text
     }
 
-    /// Returns an integer or a real number.
+    /// Returns the value as a number, which may be an integer or a real number.
     pub fn number(&self) -> Option<Number> {
         match self.value {
             DeValue::Integer(integer) => {
@@ -127,7 +130,8 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns an integer in `range`; `why` justifies the range in the error.
+    /// Returns the value as an integer. If it is not an integer in `range`, reports an error that gives `why`
+    /// as the reason for the range.
     pub fn integer(&self, range: RangeInclusive<i128>, why: &str, problems: &mut Problems<'_>) -> Option<i128> {
         match self.number() {
             Some(Number::Integer(value)) if range.contains(&value) => Some(value),
@@ -139,7 +143,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns `true` or `false`.
+    /// Returns the value as a boolean.
     pub fn flag(&self, problems: &mut Problems<'_>) -> Option<bool> {
         let value = self.value.as_bool();
         if value.is_none() {
@@ -148,7 +152,7 @@ impl<'a> Node<'a> {
         value
     }
 
-    /// Returns a finite, nonnegative real number, such as a tolerance.
+    /// Returns the value as a finite, nonnegative real number, such as a tolerance.
     pub fn distance(&self, problems: &mut Problems<'_>) -> Option<f64> {
         let value = self.number().map(Number::real).filter(|&v| v >= 0.0 && v.is_finite());
         if value.is_none() {
@@ -159,18 +163,18 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Creates the table of the whole document.
+    /// Creates the table that contains the whole document.
     pub fn root(document: &'a Spanned<DeTable<'a>>, text: &'a str) -> Self {
         Self { path: String::new(), span: 0..0, entries: document.get_ref(), text }
     }
 
-    /// Returns the value of a key if present.
+    /// Returns the value of a key in the table, or `None` if the key is absent.
     pub fn get(&self, key: &str) -> Option<Node<'a>> {
         let value = self.entries.get(key)?;
         Some(Node::new(self.path_of(key), value, self.text))
     }
 
-    /// Returns the value of a required key.
+    /// Returns the value of a required key. Reports an error if the key is absent.
     pub fn require(&self, key: &str, problems: &mut Problems<'_>) -> Option<Node<'a>> {
         let node = self.get(key);
         if node.is_none() {
@@ -184,14 +188,14 @@ impl<'a> Table<'a> {
         node
     }
 
-    /// Returns the elements of an array of tables; none if the key is absent.
+    /// Returns the elements of an array of tables; no elements if the key is absent.
     pub fn tables(&self, key: &str, problems: &mut Problems<'_>) -> Vec<Node<'a>> {
         let node = self.get(key);
         let elements = node.and_then(|node| node.elements("tables", problems));
         elements.unwrap_or_default()
     }
 
-    /// Iterates over all entries in file order.
+    /// Iterates over all keys of the table with their values, in file order.
     pub fn entries(&self) -> impl Iterator<Item = (&'a str, Node<'a>)> {
         self.entries.iter().map(|(key, value)| {
             let key: &str = key.get_ref();
@@ -199,7 +203,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Reports every key outside `keys`.
+    /// Reports every key of the table that is not in `keys`.
     pub fn refuse_unknown(&self, keys: &[&str], problems: &mut Problems<'_>) {
         for (key, _) in self.entries {
             let name: &str = key.get_ref();

@@ -1,4 +1,5 @@
-//! `.npy` files: read as arrays of one type, and written atomically.
+//! Reading and writing of `.npy` files (NumPy arrays). A file is read as an array of one type, and written
+//! atomically.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Cursor, IntoInnerError, Read, Write};
@@ -12,13 +13,15 @@ use waves::atomic_file::AtomicFile;
 
 use crate::content::Content;
 
-/// Size of the magic number and the version in bytes.
+/// Size of the magic number and the version at the start of a `.npy` file, in bytes.
 const MAGIC: u64 = 8;
-/// Maximum size of a header in bytes, ten times the size for a record with a hundred fields.
+/// Maximum size of a `.npy` header in bytes. This is ten times the size of the header for a record with a
+/// hundred fields.
 const MAX_HEADER_BYTES: u64 = 64 << 10;
-/// Maximum size of all elements in bytes. Buffers have the same limit.
+/// Maximum total size of the elements in a `.npy` file in bytes. Buffers have the same limit.
 const MAX_BYTES: u64 = 2 << 30;
-/// Maximum nesting of brackets in a header, enough for a record with arrays inside a record.
+/// Maximum nesting depth of brackets in a `.npy` header, enough for a record that contains arrays inside a
+/// record.
 const MAX_NESTING: usize = 6;
 
 /// Reason why a `.npy` file cannot be used.
@@ -50,7 +53,7 @@ pub enum NpyError {
         /// Type of the buffer.
         expected: ElementType,
     },
-    /// The elements are in Fortran order, which a flat buffer does not support.
+    /// The elements are stored in Fortran order (column-major), which a flat buffer does not support.
     #[error("{} is in Fortran order, expected C order: a buffer has its last index fastest", path.display())]
     Order {
         /// Path of the file.
@@ -66,10 +69,10 @@ pub enum NpyError {
     },
 }
 
-/// Reads a `.npy` file of any shape as a flat array of `element`.
+/// Reads a `.npy` file with an array of any shape as a flat array of type `element`.
 ///
 /// # Errors
-/// Fails if the file cannot be read or has another type.
+/// Fails if the file cannot be read or has elements of another type.
 pub fn read_npy(path: &Path, element: ElementType) -> Result<Array, NpyError> {
     let open = |source| NpyError::Open { path: path.to_owned(), source };
     let file = File::open(path).map_err(open)?;
@@ -77,10 +80,10 @@ pub fn read_npy(path: &Path, element: ElementType) -> Result<Array, NpyError> {
     read_npy_bytes(path, BufReader::new(file), element)
 }
 
-/// Reads bytes as the contents of the file `path`.
+/// Reads `bytes` as the contents of the `.npy` file `path`.
 ///
 /// # Errors
-/// Fails if they are not a `.npy` file or have another type.
+/// Fails if the bytes are not a `.npy` file, or if the elements have another type.
 pub fn read_npy_bytes(path: &Path, bytes: impl Read, element: ElementType) -> Result<Array, NpyError> {
     let path = || path.to_owned();
     let format = |source| NpyError::Format { path: path(), source };
@@ -120,8 +123,8 @@ pub fn read_npy_bytes(path: &Path, bytes: impl Read, element: ElementType) -> Re
     Ok(Array::from_bytes(element, data))
 }
 
-/// Checks the nesting of brackets in the header, because the library's parsing time grows by a factor with
-/// each level.
+/// Checks the nesting depth of brackets in the header. The time that the library takes to parse a header
+/// grows exponentially with this depth.
 fn check_nesting(mut bytes: impl Read) -> io::Result<impl Read> {
     let mut read = Vec::new();
     bytes.by_ref().take(MAGIC).read_to_end(&mut read)?;
@@ -146,7 +149,8 @@ fn check_nesting(mut bytes: impl Read) -> io::Result<impl Read> {
     if most > MAX_NESTING {
         return refuse(format!("the brackets of its header are nested {most} deep, expected at most {MAX_NESTING}"));
     }
-    // The library multiplies the extents of the shape without an overflow check.
+    // The product of the extents is checked here, because the library multiplies them without an overflow
+    // check.
     let header = String::from_utf8_lossy(&read[start.min(read.len())..]);
     let shape = header.split_once("shape").and_then(|(_, rest)| rest.split_once('(')?.1.split_once(')'));
     if let Some((shape, _)) = shape {
@@ -158,7 +162,8 @@ fn check_nesting(mut bytes: impl Read) -> io::Result<impl Read> {
     Ok(Cursor::new(read).chain(bytes))
 }
 
-/// True if a file of type `found`, in either byte order, contains elements of type `element`.
+/// True if a file with elements of type `found`, in either byte order, can be read as elements of type
+/// `element`.
 fn holds(found: &DType, element: ElementType) -> bool {
     let kind = match element {
         _ if element.is_real() => TypeChar::Float,

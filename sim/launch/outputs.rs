@@ -1,4 +1,5 @@
-//! Reader of `[[output]]`: results, their expected contents and their comparison.
+//! Reads the `[[output]]` tables of a launch file: results of the run, their expected contents and the rules
+//! for comparing them.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -26,11 +27,11 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
     outputs.into_iter().collect()
 }
 
-/// Outputs read so far. An element may belong to only one output, and a file may be written by only one
-/// output.
+/// Outputs read so far, used to find conflicts. An element may belong to only one output, and a file may be
+/// written by only one output.
 #[derive(Default)]
 struct Above {
-    /// Output elements of each buffer, with the names of the outputs.
+    /// For each buffer, the elements that belong to an output, with the name of that output.
     views: HashMap<usize, Vec<(View, String)>>,
     files: HashSet<PathBuf>,
 }
@@ -74,7 +75,7 @@ fn read_output(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) 
     Some(Output { name, view, write: write?, expect: expect?, compare: compare?, place: node.place.clone() })
 }
 
-/// Reads the elements of an output. Returns their name in messages and their view.
+/// Reads which elements belong to an output. Returns their name for messages and the view that selects them.
 fn read_results(
     scope: &Scope<'_>,
     node: &Node<'_>,
@@ -97,8 +98,8 @@ fn read_results(
     Some((name, view))
 }
 
-/// Returns true, and reports an error, if the view covers whole structs. Structs can neither be compared nor
-/// be the input of a reference.
+/// Returns true and reports an error if the view selects whole structs. Whole structs cannot be compared, and
+/// they cannot be the input of a reference function.
 fn is_refused_struct(view: &View, place: &Place, problems: &mut Problems<'_>) -> bool {
     let is_struct = view.bytes != view.element.bytes();
     if is_struct {
@@ -263,8 +264,8 @@ fn read_reference(
     Some(reference)
 }
 
-/// Reads the inputs of a reference. By default an input is the buffer of the same name; `inputs` can map it
-/// to another buffer or a section of one.
+/// Reads the inputs of a reference function. By default, an input is the buffer of the same name. The key
+/// `inputs` can assign another buffer, or a section of one.
 fn read_inputs(
     scope: &Scope<'_>,
     expect: &Table<'_>,

@@ -1,4 +1,4 @@
-//! Problems of a launch file or another TOML file, with their positions.
+//! Problems in a launch file or another TOML file, with their positions.
 
 use std::fmt::Display;
 use std::io;
@@ -31,19 +31,19 @@ pub enum LaunchError {
         /// Path and contents of the launch file.
         #[source_code]
         text: Arc<Text>,
-        /// Broken rules in the order of the file's lines.
+        /// Broken rules, in the order of their lines in the file.
         #[related]
         problems: Vec<Problem>,
     },
 }
 
-/// One broken rule.
+/// One rule that the file breaks.
 #[derive(Clone, Debug, Error, Diagnostic)]
 #[error("{message}")]
 pub struct Problem {
-    /// Key, value, legal values and reason.
+    /// Message that states the key, its value, the legal values and the reason.
     pub message: String,
-    /// Similar names, or all legal names.
+    /// Help text: names similar to the given one, or all legal names.
     #[help]
     pub help: Option<String>,
     /// Line number, from 1.
@@ -55,7 +55,8 @@ pub struct Problem {
 }
 
 impl LaunchError {
-    /// Formats one line per problem, `file:line:column: message`, for terminals without excerpts.
+    /// Formats all problems, one per line, as `file:line:column: message`. Used where the affected lines of
+    /// the file are not shown.
     pub fn lines(&self) -> Vec<String> {
         match self {
             Self::Unreadable { .. } => vec![self.to_string()],
@@ -78,19 +79,19 @@ fn format_problem_count(problems: usize) -> String {
     }
 }
 
-/// Maximum size of a file in which the parser continues after an error, in bytes.
+/// Maximum size in bytes of a file in which the parser continues after a syntax error.
 const MAX_RECOVERED_BYTES: usize = 1 << 20;
-/// Maximum number of problems reported with similar names.
+/// Maximum number of problems that are reported with a suggestion of similar names.
 const HELPED: usize = 100;
 
-/// Collects problems, so that one pass reports all of them.
+/// Collector of problems, so that all problems of a file are reported together.
 pub struct Problems<'a> {
     path: &'a Path,
     text: &'a str,
     list: Vec<RawProblem>,
 }
 
-/// Problem before its line has been computed.
+/// Problem whose line number has not been computed yet.
 struct RawProblem {
     span: Range<usize>,
     message: String,
@@ -104,12 +105,12 @@ impl<'a> Problems<'a> {
         Self { path, text, list }
     }
 
-    /// Parses a text as TOML. Returns `None` and adds problems if it is invalid.
+    /// Parses a text as TOML. If the text is invalid, adds the problems and returns `None`.
     pub fn document<'t>(&mut self, text: &'t str) -> Option<Spanned<DeTable<'t>>> {
         let errors = match DeTable::parse(text) {
             Ok(document) => return Some(document),
-            // In a file of usual size all syntax errors are reported. A long file of another kind would have
-            // too many, so only the first is.
+            // All syntax errors are reported, except in a very long file. Such a file is probably not TOML at
+            // all and would have too many errors, so only the first is reported.
             Err(_) if text.len() <= MAX_RECOVERED_BYTES => DeTable::parse_recoverable(text).1,
             Err(first) => vec![first],
         };
@@ -119,25 +120,25 @@ impl<'a> Problems<'a> {
         None
     }
 
-    /// Adds a problem at a span of the file.
+    /// Adds a problem at a range of bytes in the file.
     pub fn add(&mut self, span: Range<usize>, message: String, help: Option<String>) {
         self.list.push(RawProblem { span, message, help });
     }
 
-    /// Adds the problem that the value at `place` is not legal; `expected` describes the legal values and the
-    /// reason.
+    /// Adds the problem that the value at `place` is illegal. `expected` describes the legal values and the
+    /// reason for the restriction.
     pub fn refuse(&mut self, place: &Place, expected: impl Display) {
         self.refuse_with_help(place, expected, None);
     }
 
-    /// Adds a problem like [`refuse`](Self::refuse), with similar legal names as help.
+    /// Adds a problem like [`refuse`](Self::refuse), together with a help text such as similar legal names.
     pub fn refuse_with_help(&mut self, place: &Place, expected: impl Display, help: Option<String>) {
         let message = format!("`{}` is {}, expected {expected}", place.path, place.value);
         self.add(place.span.clone(), message, help);
     }
 
-    /// True if the next problem should suggest similar names. Problems far down the list need no suggestions:
-    /// the search takes time, and few users read that far.
+    /// True if the next problem should suggest similar names. Suggestions are omitted far down a long list,
+    /// since the search takes time and few users read that far.
     pub fn wants_help(&self) -> bool {
         self.list.len() < HELPED
     }

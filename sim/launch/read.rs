@@ -18,20 +18,20 @@ use super::{buffers, outputs, steps, structs};
 use crate::config::suggestion;
 use crate::content::Content;
 
-/// Definitions to which the rest of the file may refer.
+/// Definitions of a launch file, to which later parts of the file may refer.
 pub(super) struct Scope<'a> {
-    /// Folder to which paths are relative.
+    /// Folder to which the paths in the file are relative.
     pub folder: &'a Path,
     /// Struct types declared in the file.
     pub types: Vec<StructType>,
-    /// Buffers, as far as they could be read.
+    /// Buffers declared in the file, with the properties that could be read.
     pub buffers: Vec<buffers::DeclaredBuffer>,
     /// Index of each buffer by name.
     pub numbers: HashMap<String, usize>,
-    /// Default PTX file of launches: `None` if the file states none, `Some(None)` if the stated one is
-    /// invalid.
+    /// PTX file of all launches that do not name their own. `None` if the launch file states no such default,
+    /// and `Some(None)` if the stated file is invalid.
     pub ptx: Option<Option<PathBuf>>,
-    /// Paths of the data files read so far.
+    /// Paths of the data files that have been read so far.
     pub data: RefCell<Vec<PathBuf>>,
 }
 
@@ -85,7 +85,7 @@ fn read_root(path: &Path, text: &str, root: &Table<'_>, problems: &mut Problems<
     })
 }
 
-/// Returns the path of a file that must exist.
+/// Reads the path of a file, and reports an error if the file does not exist.
 pub(super) fn existing_file(
     scope: &Scope<'_>,
     node: &Node<'_>,
@@ -108,7 +108,7 @@ pub(super) fn existing_file(
 }
 
 impl Scope<'_> {
-    /// Reads the elements of a data file.
+    /// Reads a `.npy` data file as elements of type `element`.
     pub fn data(&self, path: &str, element: ElementType) -> Result<Array, NpyError> {
         let path = self.folder.join(path);
         let array = read_npy(&path, element);
@@ -116,7 +116,7 @@ impl Scope<'_> {
         array
     }
 
-    /// Returns the buffer that a value names.
+    /// Returns the buffer whose name is the value `node`. Reports an error if there is no such buffer.
     pub fn buffer(&self, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<BufferId> {
         let name = node.text("the name of a buffer", problems)?;
         let found = self.find_buffer(name);
@@ -133,8 +133,8 @@ impl Scope<'_> {
         self.numbers.get(name).copied().map(BufferId)
     }
 
-    /// Returns the view of all elements of a buffer, and the fields if the elements are structs. `None` if
-    /// the buffer breaks a rule.
+    /// Returns the view of all elements of a buffer, and the fields of its structs if it has any. Returns
+    /// `None` if the declaration of the buffer breaks a rule.
     pub fn whole(&self, buffer: BufferId) -> Option<(&[Field], View)> {
         let declared = &self.buffers[buffer.0];
         let (element, elements, fields) = (declared.element?, declared.elements?, declared.fields.as_deref()?);
@@ -143,7 +143,7 @@ impl Scope<'_> {
         Some((fields, View { buffer, element, start: 0, stride: bytes, bytes, count }))
     }
 
-    /// True if the buffer is a texture.
+    /// True if the buffer is declared as a texture.
     pub fn has_texture(&self, buffer: BufferId) -> bool {
         self.buffers[buffer.0].texture.is_some()
     }

@@ -1,4 +1,4 @@
-//! Reader of `[[step]]`: repetitions and actions.
+//! Reads the `[[step]]` tables of a launch file: repetitions and actions.
 
 use super::buffers::read_number;
 use super::iteration::Iterations;
@@ -9,7 +9,7 @@ use super::problem::Problems;
 use super::read::Scope;
 use super::view::{View, read_part, read_view};
 
-/// Kinds of actions of a step. Actions run in file order, independent of their kinds.
+/// Kinds of actions in a step. All actions of a step run in the order of the file, whatever their kinds.
 const ACTIONS: [&str; 3] = ["launch", "fill", "copy"];
 
 pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<'_>) -> Option<Vec<Step>> {

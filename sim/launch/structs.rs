@@ -1,4 +1,5 @@
-//! Reader of `[[type]]`: struct types, and the initial contents of buffers of structs.
+//! Reads the `[[type]]` tables of a launch file, which declare struct types, and the initial contents of
+//! buffers of structs.
 
 use golden::reference::ElementType;
 use input::noun;
@@ -10,7 +11,7 @@ use super::problem::Problems;
 use super::read::Scope;
 use crate::config::suggestion;
 
-/// Field of a struct.
+/// Field of a struct type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Name of the field.
@@ -21,15 +22,15 @@ pub struct Field {
     pub offset: usize,
 }
 
-/// Struct type declared in the file.
+/// Struct type declared in the launch file.
 pub(super) struct StructType {
     pub name: String,
-    /// Fields; `None` if they break a rule.
+    /// Fields of the struct; `None` if their declaration breaks a rule.
     pub fields: Option<Vec<Field>>,
 }
 
 impl StructType {
-    /// Size of a struct in an array, in bytes, including the padding of C.
+    /// Size of one struct in bytes, including the padding that C adds after the last field.
     pub fn bytes(fields: &[Field]) -> usize {
         let end = fields.last().map_or(0, |field| field.offset + field.element.bytes());
         end.next_multiple_of(fields.iter().map(|field| field.element.bytes()).max().unwrap_or(1))
@@ -55,7 +56,7 @@ pub(super) fn read(root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<StructT
     types
 }
 
-/// Reads the fields. Each is placed at the next multiple of its size.
+/// Reads the fields of a struct type. Each field is placed at the next multiple of its size.
 fn read_fields(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Vec<Field>> {
     let what = "a table of fields and their types, such as { x = \"f32\", n = \"i32\" }";
     let entries = node.any_table().map(|table| table.entries().collect::<Vec<_>>());
@@ -74,8 +75,8 @@ fn read_fields(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Vec<Field
     fields.into_iter().collect()
 }
 
-/// Reads the initial contents of each field: `{ x = "iota", n = { file = "n.npy" } }`. Missing fields are
-/// zeros.
+/// Reads the initial contents of each struct field, such as `{ x = "iota", n = { file = "n.npy" } }`. Fields
+/// that are not listed start as zeros.
 pub(super) fn read_struct_init(
     scope: &Scope<'_>,
     node: &Node<'_>,

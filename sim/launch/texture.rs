@@ -1,4 +1,4 @@
-//! Reader of textures: buffers that kernels read by coordinates.
+//! Reads the key `texture` of a buffer. Kernels read such a buffer by coordinates.
 
 use golden::reference::ElementType;
 
@@ -7,10 +7,11 @@ use super::node::Node;
 use super::problem::Problems;
 use crate::config::suggestion;
 
-/// Maximum extent along an axis in texels.
+/// Maximum extent of a texture along an axis in texels.
 const MAX_EXTENT: i128 = 1 << 27;
 
-/// Reads `texture = "NAME"`, or a table that also gives the shape of a buffer with `elements` elements.
+/// Reads `texture = "NAME"`, or a table that also states the shape of the texture. The buffer has `elements`
+/// elements.
 pub(super) fn read_texture(
     node: &Node<'_>,
     element: ElementType,

@@ -1,4 +1,4 @@
-//! Views of buffers: all elements, a range of them, or one field of a range of structs.
+//! Views of buffers. A view selects all elements, a range of elements, or one field in a range of structs.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,16 +11,16 @@ use super::problem::Problems;
 use super::read::Scope;
 use super::structs::refuse_field;
 
-/// Elements of a buffer with a constant stride.
+/// View of a buffer: selected elements at equal distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
     /// Buffer that contains the elements.
     pub buffer: BufferId,
-    /// Type of the elements; `u8` if the elements are whole structs.
+    /// Type of the elements; `u8` if the view selects whole structs.
     pub element: ElementType,
     /// Offset of the first element in the buffer, in bytes.
     pub start: usize,
-    /// Distance between two elements, in bytes.
+    /// Distance between the starts of two consecutive elements, in bytes.
     pub stride: usize,
     /// Size of an element, in bytes.
     pub bytes: usize,
@@ -29,7 +29,8 @@ pub struct View {
 }
 
 impl View {
-    /// Iterates over the byte ranges of the elements in order. Elements without gaps form a single range.
+    /// Iterates over the byte ranges of the elements in order. If there are no gaps between the elements,
+    /// there is a single range.
     pub fn ranges(self) -> impl Iterator<Item = Range<usize>> {
         let (count, bytes) = match self.stride == self.bytes {
             true => (1, self.bytes * self.count),
@@ -38,13 +39,13 @@ impl View {
         (0..count).map(move |idx| self.start + idx * self.stride).map(move |start| start..start + bytes)
     }
 
-    /// Extracts the elements from the contents of the buffer.
+    /// Copies the selected elements out of the contents of the buffer.
     pub fn of(self, contents: &[u8]) -> Array {
         let bytes: Vec<u8> = self.ranges().flat_map(|range| &contents[range]).copied().collect();
         Array::from_bytes(self.element, bytes)
     }
 
-    /// Extracts the elements from an array, which is borrowed if the view covers all of it.
+    /// Returns the selected elements of an array. If the view selects all elements, nothing is copied.
     pub fn of_array(self, array: &Array) -> Cow<'_, Array> {
         match self.element == array.element() && self.count == array.len() {
             true => Cow::Borrowed(array),
@@ -52,17 +53,18 @@ impl View {
         }
     }
 
-    /// True if two views share a byte.
+    /// True if there is a byte that both views select.
     pub fn overlaps(&self, other: &Self) -> bool {
         let meet = |a: Range<usize>, b: Range<usize>| a.start < b.end && b.start < a.end;
-        // All views of a buffer have the same stride.
+        // The two views have the same stride, as all views of the same buffer do.
         let elements = |view: &Self| view.start / view.stride..view.start / view.stride + view.count;
         let field = |view: &Self| view.start % view.stride..view.start % view.stride + view.bytes;
         self.buffer == other.buffer && meet(elements(self), elements(other)) && meet(field(self), field(other))
     }
 }
 
-/// Reads `"a"`, or `{ buffer = "a", ... }` with some of the keys of [`read_part`].
+/// Reads a view, written as `"a"` for a whole buffer, or as `{ buffer = "a", ... }` with some of the keys of
+/// [`read_part`].
 pub(super) fn read_view(
     scope: &Scope<'_>,
     node: &Node<'_>,
@@ -77,7 +79,8 @@ pub(super) fn read_view(
     read_part(scope, buffer, &table, problems)
 }
 
-/// Reads the elements selected by `field`, `offset` and `elements` in a table; by default all.
+/// Reads which elements the keys `field`, `offset` and `elements` of a table select. Without these keys, all
+/// elements are selected.
 pub(super) fn read_part(
     scope: &Scope<'_>,
     buffer: BufferId,
@@ -105,7 +108,8 @@ pub(super) fn read_part(
     Some(View { start: view.start + offset * view.stride, count, ..view })
 }
 
-/// Returns all elements of a buffer, or their `field` if the table has this key.
+/// Returns the view of all elements of a buffer, or of one field of its structs if the table has the key
+/// `field`.
 pub(super) fn read_field(
     scope: &Scope<'_>,
     buffer: BufferId,

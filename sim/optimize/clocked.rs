@@ -1,5 +1,5 @@
-//! Measures loads on the clocked machine with the protocol of xie2013 section 4.3. Each run caches only one
-//! load or one pair of loads.
+//! Measures the loads of a PTX file on the clocked machine with the protocol of xie2013 section 4.3. In each
+//! run, the L1 caches only one load or one pair of loads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,10 +15,10 @@ use waves::atomic_file::Scratch;
 use super::Subject;
 use crate::run::{Outcome, RunError, RunOptions, RunReport, Verdict, run};
 
-/// Launch file and machine, for runs of the PTX file with any set of loads cached.
+/// Launch file and machine on which the PTX file can be run with any subset of its loads cached.
 #[derive(Clone, Copy, Debug)]
 pub struct Clocked<'a> {
-    /// PTX file under optimization.
+    /// PTX file whose loads are measured.
     pub subject: &'a Subject,
     /// Path of the launch file.
     pub launch: &'a Path,
@@ -27,16 +27,18 @@ pub struct Clocked<'a> {
 }
 
 impl Clocked<'_> {
-    /// Runs the PTX with the loads in `cached` cached and all other selectable loads bypassed.
+    /// Runs the PTX file with the loads in `cached` cached in the L1. All other loads whose operator can be
+    /// chosen bypass the L1.
     ///
     /// # Errors
-    /// Fails on bad input, or if a run does not finish or its result is wrong.
+    /// Fails on bad input, if a run does not finish, or if its result is wrong.
     pub fn run(&self, cached: &BTreeSet<usize>) -> Result<RunReport, RunError> {
         self.run_text(&self.text(cached)?)
     }
 
-    /// Measures the metrics of every kernel, with hits as counted by this machine. A load that waits for a
-    /// pending fill counts as a hit, because it sends no request to the L2. `tick` is called after each run.
+    /// Measures the metrics of the loads of every kernel, with hits as this machine counts them. A load that
+    /// waits for a pending fill counts as a hit, because it sends no request to the L2. `tick` is called
+    /// after each run.
     ///
     /// # Errors
     /// Returns the errors of [`Self::run`].
@@ -86,7 +88,7 @@ impl Clocked<'_> {
     }
 }
 
-/// Maps the line and column of each load to its number.
+/// Returns the number of each load, by its line and column in the PTX file.
 fn places(loads: &[StaticLoad]) -> BTreeMap<(u32, u32), usize> {
     loads.iter().enumerate().map(|(number, load)| ((load.line, load.column), number)).collect()
 }

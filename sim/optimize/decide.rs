@@ -1,4 +1,4 @@
-//! Derives a decision for each load from the measurements.
+//! Decides for each load whether the L1 should cache it, based on the measurements.
 
 use std::collections::BTreeSet;
 
@@ -10,20 +10,20 @@ use ptx::PtxError;
 
 use super::Subject;
 
-/// PTX file with its graph and the solutions of all methods.
+/// Optimization of a PTX file: its traffic reduction graph, and the choice of each method.
 #[derive(Debug)]
 pub struct Optimization<'a> {
-    /// PTX file that was measured.
+    /// PTX file whose loads were measured.
     pub subject: &'a Subject,
-    /// Measurements of each kernel.
+    /// Measured metrics of the loads of each kernel.
     pub kernels: Vec<KernelMetrics>,
-    /// Model for the traffic of bypassed loads.
+    /// Method of computing the L2 traffic of a load that bypasses the L1.
     pub how: BypassTrafficModel,
-    /// Graph of all selectable loads.
+    /// Traffic reduction graph of all loads whose operator can be chosen.
     pub graph: Graph,
-    /// Steps of the heuristic.
+    /// Iterations of the greedy heuristic, in order.
     pub steps: Vec<Step>,
-    /// Solutions of all methods, in the order of [`Method::ALL`].
+    /// Choices made by all methods, in the order of [`Method::ALL`].
     pub solutions: Vec<Solution>,
     /// L2 traffic with every load cached, in bytes.
     pub cache_all_bytes: u64,
@@ -31,28 +31,29 @@ pub struct Optimization<'a> {
     pub bypass_all_bytes: u64,
 }
 
-/// Solution of one method.
+/// Choice of the loads to cache, made by one method.
 #[derive(Debug)]
 pub struct Solution {
-    /// Method that found the solution.
+    /// Method that made the choice.
     pub method: Method,
-    /// Loads that the method caches, or the reason why it found no solution.
+    /// Loads that the method caches, or the reason why it made no choice.
     pub choice: Result<Choice, String>,
-    /// L2 traffic of all loads with this choice, in bytes.
+    /// L2 traffic of all loads with this choice, in bytes; `None` if there is no choice.
     pub l2_bytes: Option<u64>,
 }
 
-/// Decision about a load, with its reason.
+/// Decision whether the L1 caches a load, with its reason.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Cache operator of the load; `None` if the load stays unchanged.
+    /// New cache operator of the load; `None` if the load stays unchanged.
     pub operator: Option<Operator>,
     /// Reason for the decision, as text for the report.
     pub reason: String,
 }
 
 impl<'a> Optimization<'a> {
-    /// Builds the graph of the measurements and solves it with every method.
+    /// Builds the traffic reduction graph from the measurements, and lets every method choose the loads to
+    /// cache.
     #[must_use]
     pub fn new(subject: &'a Subject, kernels: Vec<KernelMetrics>, how: BypassTrafficModel) -> Self {
         let graph = Graph::from_kernels(&kernels, how);
@@ -75,16 +76,16 @@ impl<'a> Optimization<'a> {
         Self { subject, kernels, how, graph, steps, solutions, cache_all_bytes, bypass_all_bytes }
     }
 
-    /// Returns the solution of a method.
+    /// Returns the choice that a method made.
     #[must_use]
     pub fn solution(&self, method: Method) -> &Solution {
         &self.solutions[method as usize]
     }
 
-    /// Returns a decision for each load of the PTX file.
+    /// Returns a decision for each load of the PTX file, according to one method.
     ///
     /// # Errors
-    /// Returns the reason if the method found no solution.
+    /// Returns the reason if the method made no choice.
     pub fn decisions(&self, method: Method) -> Result<Vec<Decision>, String> {
         let choice = self.solution(method).choice.as_ref().map_err(Clone::clone)?;
         let loads = self.subject.loads.iter().enumerate();
@@ -116,11 +117,11 @@ impl<'a> Optimization<'a> {
         Decision { operator: Some(operator), reason }
     }
 
-    /// Rewrites the PTX with the operators of the given decisions.
+    /// Rewrites the PTX file with the cache operators of the given decisions.
     ///
     /// # Errors
     ///
-    /// Fails if a load does not permit another operator.
+    /// Fails if the operator of a load must not be changed.
     pub fn text(&self, decisions: &[Decision]) -> Result<String, PtxError> {
         let operators: Vec<_> = decisions.iter().map(|decision| decision.operator).collect();
         rewrite(&self.subject.source, &operators)

@@ -1,8 +1,8 @@
-//! # Choosing the loads that use the L1
-//! Applies the compiler method of xie2013 to this model. A launch file runs once on the functional
-//! interpreter. From this recording, the untimed golden L1 computes the hits for any set of cached loads
-//! ([`Subject`]), and [`compiler`] derives decisions from these measurements. Alternatively, the clocked
-//! machine measures each set in a separate run ([`Clocked`]).
+//! # Choosing the loads that the L1 caches
+//! Applies the compiler method of xie2013 to this model. A launch file is executed once by the functional
+//! interpreter, which records the requests of all loads. From this recording, the untimed golden L1 computes
+//! the hits for any set of cached loads ([`Subject`]), and [`compiler`] decides which loads to cache.
+//! Alternatively, the clocked machine measures each set of cached loads in a separate run ([`Clocked`]).
 
 mod clocked;
 mod decide;

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{Decision, Optimization};
 use crate::config::ResolvedMachine;
 
-/// All measurements and decisions.
+/// Optimization report: all measurements and decisions.
 #[derive(Debug, Serialize)]
 pub struct Report<'a> {
     schema: u32,
@@ -39,14 +39,14 @@ struct L1 {
     line_bytes: u32,
 }
 
-/// Load of the PTX file.
+/// Load of the PTX file, with the decision about it.
 #[derive(Debug, Serialize)]
 struct Load<'a> {
     load: usize,
     function: &'a str,
     line: u32,
     text: &'a str,
-    /// `null` if the load stays unchanged.
+    /// New cache operator; `null` if the load stays unchanged.
     operator: Option<Operator>,
     reason: &'a str,
 }
@@ -54,7 +54,8 @@ struct Load<'a> {
 #[derive(Debug, Serialize)]
 struct Kernel<'a> {
     kernel: &'a str,
-    /// Load efficiency with every load cached; `e_off` is the efficiency with every load bypassed.
+    /// Load efficiency (ratio of useful to transferred bytes) when every load is cached. `e_off` is the load
+    /// efficiency when every load bypasses the L1.
     e_on: Option<f64>,
     e_off: Option<f64>,
     loads: Vec<LoadMeasurement>,
@@ -67,7 +68,7 @@ struct LoadMeasurement {
     load: usize,
     accesses: u64,
     hits: u64,
-    /// Hits of the untimed model, given if `hits` comes from the clocked machine.
+    /// Hits that the untimed model counts. Given only if `hits` comes from the clocked machine.
     untimed_hits: Option<u64>,
     sectors: u64,
     t_on: u64,
@@ -86,7 +87,7 @@ struct Pair {
 #[derive(Debug, Serialize)]
 struct Graph {
     nodes: Vec<Node>,
-    /// Edges with a nonzero weight.
+    /// Edges of the traffic reduction graph whose weight is not zero.
     edges: Vec<Edge>,
 }
 
@@ -102,7 +103,7 @@ struct Edge {
     weight: f64,
 }
 
-/// Results with all loads cached, or with none.
+/// Result of an extreme choice: all loads cached, or none.
 #[derive(Debug, Serialize)]
 struct Extreme {
     objective: f64,
@@ -112,18 +113,18 @@ struct Extreme {
 #[derive(Debug, Serialize)]
 struct Solution<'a> {
     method: Method,
-    /// L2 traffic saved compared with caching nothing, according to the graph, in bytes; `null` if the method
-    /// found no solution.
+    /// L2 traffic that the choice saves compared with caching no load, in bytes, according to the traffic
+    /// reduction graph. `null` if the method made no choice.
     objective: Option<f64>,
-    /// L2 traffic according to the cache model, in bytes.
+    /// L2 traffic with this choice in bytes, according to the model of the caches.
     l2_bytes: Option<u64>,
     cached: Option<Vec<usize>>,
     refused: Option<&'a str>,
 }
 
 impl<'a> Report<'a> {
-    /// Creates the report on the decisions of one method. `untimed` contains the measurements of the untimed
-    /// model if the clocked machine was used.
+    /// Creates the report on the decisions of one method. If the clocked machine was used, `untimed` holds
+    /// the measurements of the untimed model.
     #[must_use]
     pub fn new(
         launch: &Path,

@@ -1,4 +1,4 @@
-//! PTX file under optimization: its loads, and their requests in a run of a launch file.
+//! PTX file to be optimized: its loads, and the requests that they make in a run of a launch file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -15,23 +15,24 @@ use crate::content::Content;
 use crate::launch::LaunchFile;
 use crate::run::{RunError, record};
 
-/// PTX file with the recorded launches of its kernels.
+/// PTX file to be optimized, with the recorded launches of its kernels.
 #[derive(Debug)]
 pub struct Subject {
-    /// Text of the file.
+    /// Text of the PTX file.
     pub source: Source,
-    /// Loads from global memory, in order.
+    /// Loads from global memory, in the order of the PTX text.
     pub loads: Vec<StaticLoad>,
     kernels: Vec<Kernel>,
     l1: Geometry,
     line_bytes: u64,
 }
 
-/// Launches of one kernel.
+/// Recorded launches of one kernel.
 #[derive(Debug)]
 struct Kernel {
     name: String,
-    /// Numbers of the loads that were executed and permit another operator, in ascending order.
+    /// Numbers of the selectable loads, in ascending order. A load is selectable if it was executed and its
+    /// cache operator can be changed.
     candidates: Vec<usize>,
     launches: Vec<Launch>,
 }
@@ -39,12 +40,13 @@ struct Kernel {
 #[derive(Debug)]
 struct Launch {
     recording: Recording,
-    /// For each load of the recording, its number in the PTX file if its operator is selectable.
+    /// For each load in the recording, its number in the PTX file; `None` if its cache operator cannot be
+    /// chosen.
     numbers: Vec<Option<usize>>,
 }
 
 impl Subject {
-    /// Runs a launch file once and records it.
+    /// Executes a launch file once and records the requests of its loads.
     ///
     /// # Errors
     /// Fails on bad input or an illegal access by a kernel.
@@ -75,12 +77,13 @@ impl Subject {
         Ok(Self { source, loads, kernels, l1: recordings.l1, line_bytes: recordings.line_bytes })
     }
 
-    /// Names of the kernels, in the order of [`Subject::characterise`].
+    /// Names of the kernels, in the order in which [`Subject::characterise`] returns their metrics.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         self.kernels.iter().map(|kernel| kernel.name.as_str())
     }
 
-    /// Returns the number of line requests of each selectable load, over all launches.
+    /// Returns, for each load whose cache operator can be chosen, its number of line requests over all
+    /// launches.
     #[must_use]
     pub fn lines_asked(&self) -> BTreeMap<usize, u64> {
         let mut lines = BTreeMap::new();
@@ -90,13 +93,14 @@ impl Subject {
         lines
     }
 
-    /// Number of runs that [`Subject::characterise`] takes.
+    /// Number of runs, each with one or two loads cached, that [`Subject::characterise`] evaluates.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.kernels.iter().map(|kernel| kernel.runs().len()).sum()
     }
 
-    /// Measures the metrics of every kernel on the untimed model. `tick` is called after each run.
+    /// Computes the metrics of the loads of every kernel with the untimed model. `tick` is called after each
+    /// run.
     #[must_use]
     pub fn characterise(&self, tick: &(dyn Fn() + Sync)) -> Vec<KernelMetrics> {
         let untimed = |kernel: &Kernel| {
@@ -111,8 +115,9 @@ impl Subject {
         self.kernels.iter().map(untimed).collect()
     }
 
-    /// Measures the metrics of every kernel, with hits from the function `hits`. Its arguments are the name
-    /// of a kernel and the numbers of the two cached loads, which are equal for a single load.
+    /// Computes the metrics of the loads of every kernel, where the function `hits` returns the hits of a
+    /// run. The arguments of `hits` are the name of a kernel and the numbers of the two cached loads. The two
+    /// numbers are equal if only one load is cached.
     ///
     /// # Errors
     /// Returns the first error of `hits`.
@@ -125,8 +130,8 @@ impl Subject {
         self.kernels.iter().map(measured).collect()
     }
 
-    /// Computes the L2 traffic of the loads of all kernels, in bytes. The loads in `cached` are cached, and
-    /// all other selectable loads bypass the L1.
+    /// Computes the L2 traffic of the loads of all kernels, in bytes. The L1 caches the loads in `cached`.
+    /// All other loads whose operator can be chosen bypass the L1.
     #[must_use]
     pub fn l2_bytes(&self, cached: &BTreeSet<usize>) -> u64 {
         let launches: Vec<&Launch> = self.kernels.iter().flat_map(|kernel| &kernel.launches).collect();
@@ -135,7 +140,8 @@ impl Subject {
 }
 
 impl Kernel {
-    /// Returns the cached loads of each run: first single loads, then pairs.
+    /// Returns the two cached loads of each run. In the first runs both are the same load; the other runs
+    /// cache pairs of loads.
     fn runs(&self) -> Vec<[usize; 2]> {
         let all = &self.candidates;
         let pairs = Triangle::<u64>::pairs(all.len()).map(|(i, j)| [all[i], all[j]]);
@@ -169,19 +175,19 @@ impl Kernel {
 }
 
 impl Launch {
-    /// Iterates over the selectable loads, with number and requests.
+    /// Iterates over the loads whose operator can be chosen, each with its number and its requests.
     fn chosen(&self) -> impl Iterator<Item = (usize, &LoadRequests)> {
         self.numbers.iter().zip(self.recording.loads()).filter_map(|(number, asked)| Some(((*number)?, asked)))
     }
 
-    /// Returns for each load of the recording whether it uses the L1, given the decision for the selectable
-    /// ones.
+    /// Returns for each load of the recording whether the L1 caches it. `is_cached` states this for the loads
+    /// whose operator can be chosen.
     fn cached_loads(&self, is_cached: impl Fn(usize) -> bool) -> Vec<bool> {
         let loads = self.recording.loads().iter();
         self.numbers.iter().zip(loads).map(|(number, asked)| number.map_or(asked.is_cached, &is_cached)).collect()
     }
 
-    /// Computes the hits of the cached loads.
+    /// Computes the number of hits of the loads in `cached`, when the L1 caches only these loads.
     fn hits(&self, l1: Geometry, cached: &[usize]) -> u64 {
         let is_cached = |number: usize| cached.contains(&number);
         if !self.numbers.iter().flatten().any(|&number| is_cached(number)) {

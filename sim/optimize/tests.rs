@@ -30,7 +30,8 @@ fn subject(launch: &str) -> Subject {
     Subject::new(open(&kernels().join(launch), None).unwrap(), &fermi()).unwrap()
 }
 
-/// Returns the hits and L2 bytes of a PTX text's loads in a run of a launch file, by line.
+/// Runs a launch file with the given PTX text. Returns the hits and the bytes requested from the L2 for each
+/// load, by its line in the PTX text.
 fn run(launch: &Path, text: &str) -> BTreeMap<u32, (u64, u64)> {
     let folder = tempfile::tempdir().unwrap();
     let ptx = folder.path().join("rewritten.ptx");
@@ -46,8 +47,8 @@ fn run(launch: &Path, text: &str) -> BTreeMap<u32, (u64, u64)> {
     found
 }
 
-/// Measures hits and L2 bytes with the protocol of the paper: rewrites the PTX, runs it and reads the
-/// counters.
+/// Measures hits and L2 traffic in bytes with the protocol of the paper: rewrites the PTX file, runs it and
+/// reads the counters.
 fn hits_of_rewritten(subject: &Subject, launch: &Path, cached: &[usize]) -> (u64, u64) {
     let operator = |number| if cached.contains(&number) { Operator::Ca } else { Operator::Cg };
     let operators: Vec<_> = (0..subject.loads.len()).map(|number| Some(operator(number))).collect();
@@ -102,8 +103,9 @@ fn every_load_has_a_decision_with_its_reason() {
     let optimised = Optimization::new(&subject, subject.characterise(&|| {}), BypassTrafficModel::Uniform);
     for method in Method::ALL {
         let decisions = optimised.decisions(method).unwrap();
-        // A stream has no hits in the L1, so a whole line costs the same cached and bypassed. Only the end of
-        // the stream, an eighth of a line, differs: caching it fetches three more sectors.
+        // A streaming load has no hits in the L1, so a whole line costs the same traffic whether it is cached
+        // or bypassed. The stream ends after an eighth of a line: there, caching fetches three additional
+        // sectors (96 bytes).
         assert_eq!(decisions.iter().map(|d| d.operator).collect::<Vec<_>>(), [Some(Operator::Cg); 2]);
         assert!(decisions.iter().all(|d| d.reason.contains("saves -96 bytes")), "{decisions:?}");
     }

@@ -1,6 +1,6 @@
-//! # Structure counts: the components of a machine
-//! Counts flip-flops, memories, channels and logic of every scope. The widths are those that the simulation
-//! itself uses, so a wider field counts as wider without any other change.
+//! # Structure counts: the hardware components of a machine
+//! Counts the flip-flops, memories, channels and logic of every scope, such as an SM or its L1. The widths
+//! are those that the simulation itself uses, so a wider field counts as wider without any other change.
 
 use std::borrow::Cow;
 use std::mem;
@@ -10,11 +10,11 @@ use serde::Serialize;
 
 use super::scopes::{Scopes, block_ids};
 
-/// Structures of one scope. Structures directly in the scope are listed separately from structures of the
+/// Hardware structures of one scope. Structures directly in the scope are listed separately from those of the
 /// scopes inside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Name inside the parent scope, such as `l1`.
+    /// Name of the scope inside its parent scope, such as `l1`.
     pub block: Cow<'static, str>,
     /// Storage of this scope and of all scopes inside it: flip-flops, memories and channels, in bits.
     pub bits: u64,
@@ -30,24 +30,25 @@ pub struct Counts {
     pub children: Vec<Counts>,
 }
 
-/// Memory of a scope.
+/// Memory array directly in a scope.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ArrayCount {
-    /// Name inside its scope.
+    /// Name of the memory inside its scope.
     pub name: &'static str,
-    /// Implementation: SRAM, register file, CAM or flip-flops.
+    /// Implementation of the memory: SRAM, register file, CAM or flip-flops.
     pub storage: Storage,
-    /// Number of rows.
+    /// Number of rows of the memory.
     pub rows: u32,
-    /// Number of cells per row.
+    /// Number of elements per row of the memory.
     pub columns: u32,
-    /// Width of one cell of the memory, in bits.
+    /// Width of one element of the memory, in bits.
     pub cell_bits: u32,
-    /// Number of reads per cycle.
+    /// Maximum number of reads per cycle.
     pub reads: u32,
-    /// Number of writes per cycle.
+    /// Maximum number of writes per cycle.
     pub writes: u32,
-    /// Extent of one access: a row, a cell or a bank.
+    /// Extent of one access to the memory: a whole row, a single element, or one element in each accessed
+    /// bank.
     pub access: Access,
     /// Number of reads and writes since reset.
     #[serde(skip)]
@@ -55,34 +56,34 @@ pub struct ArrayCount {
 }
 
 impl ArrayCount {
-    /// Size of all cells, in bits.
+    /// Size of the whole memory, in bits.
     #[must_use]
     pub fn bits(&self) -> u64 {
         u64::from(self.rows) * u64::from(self.columns) * u64::from(self.cell_bits)
     }
 }
 
-/// Channel, counted as storage of its receiver.
+/// Channel between two hardware blocks, counted as storage of the receiving block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChannelCount {
-    /// Capacity, in beats.
+    /// Capacity of the channel, in beats.
     pub depth: u32,
     /// Width of a beat, in bits.
     pub beat_bits: u32,
 }
 
 impl ChannelCount {
-    /// Size of all beats, in bits.
+    /// Size of the whole channel buffer, in bits.
     #[must_use]
     pub fn bits(&self) -> u64 {
         u64::from(self.depth) * u64::from(self.beat_bits)
     }
 }
 
-/// Logic structure of a scope.
+/// Logic structure directly in a scope.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LogicCount {
-    /// Name inside its scope.
+    /// Name of the logic structure inside its scope.
     pub name: &'static str,
     /// Type and size of the structure.
     #[serde(flatten)]
@@ -117,7 +118,7 @@ impl Counts {
         self.flops + arrays + channels
     }
 
-    /// Moves the counts of a scope, and of all scopes inside it, out of the tree.
+    /// Builds the counts of a scope, and of all scopes inside it. The data are moved out of the tree.
     fn of_scope(scopes: &mut Scopes<ScopeCounts>, scope: usize) -> Self {
         let node = &mut scopes.nodes[scope];
         let block = node.name();
@@ -151,8 +152,8 @@ impl Describe for Counter {
     fn mark_as_component(&mut self) {
         self.0.is_instance();
     }
-    // Probes and statistics are not hardware and are not counted. Their scope is still recorded, since the
-    // scopes of all items determine which scopes enclose the whole block.
+    // Probes and statistics are not hardware and are not counted. Their scope is still recorded: the scopes
+    // of all items determine which scopes enclose the whole hardware block.
     fn probe(&mut self, _: Field) {
         self.0.here();
     }

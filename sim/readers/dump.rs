@@ -18,22 +18,22 @@ use rtl::kernel::{ArrayView, Blocks, Describe, Field, Fields, Logic};
 use super::look::{bytes_text, text};
 use super::scopes::{ROOT, Scopes, block_ids, distinct};
 
-/// Contents of a dump.
+/// Options that select what a dump shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Show {
-    /// Include values that are zero, and scopes with only such values.
+    /// True to include values that are zero, and scopes in which all values are zero.
     pub zeros: bool,
-    /// Include the cells of memories.
+    /// True to include the contents of memories.
     pub arrays: bool,
 }
 
-/// Error for a scope that does not exist.
+/// Error for a path at which there is no scope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no scope `{scope}`; the nearest is `{nearest}`")]
 pub struct NoScope {
-    /// Path that was requested.
+    /// Path of the scope that was requested.
     pub scope: String,
-    /// Existing path closest to it.
+    /// Existing path that is most similar to the requested path.
     pub nearest: String,
 }
 
@@ -44,7 +44,7 @@ struct Line {
     zero: bool,
 }
 
-/// Values of a whole machine.
+/// State of a whole machine: the values in all of its scopes.
 #[derive(Clone, Debug)]
 pub struct Dump {
     scopes: Scopes<Vec<Line>>,
@@ -52,7 +52,7 @@ pub struct Dump {
 }
 
 impl Dump {
-    /// Creates a dump of every block.
+    /// Creates a dump of the state of every hardware block.
     #[must_use]
     pub fn of(blocks: &impl Blocks, show: Show) -> Self {
         let mut dump = Self { scopes: Scopes::new(), show };
@@ -63,7 +63,7 @@ impl Dump {
         dump
     }
 
-    /// Formats the whole machine.
+    /// Formats the state of the whole machine.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -71,15 +71,16 @@ impl Dump {
         text
     }
 
-    /// Formats one scope with everything inside it. The root's name may be omitted from the path.
+    /// Formats one scope with everything inside it. The path may omit the name of the outermost scope.
     ///
     /// # Errors
-    /// Fails if there is no such scope.
+    /// Fails if there is no scope at this path.
     pub fn text_of(&self, path: &str) -> Result<String, NoScope> {
         let paths = self.paths(0, ROOT);
         let below_root = format!("{ROOT}.{path}");
         let Some((_, scope)) = paths.iter().find(|(full, _)| full == path || *full == below_root) else {
-            // Only a prefix is compared: the cost is proportional to the product of both lengths.
+            // Only the start of the path is compared, because the cost of a comparison is proportional to the
+            // product of both lengths.
             let begins = &path[..path.floor_char_boundary(input::MAX_COMPARED_BYTES)];
             let distance = |full: &str| {
                 let short = full.strip_prefix("machine.").unwrap_or(full);
@@ -93,7 +94,7 @@ impl Dump {
         Ok(text)
     }
 
-    /// Lists every scope at or below `scope` with its path.
+    /// Lists the paths of `scope` and of every scope inside it.
     fn paths(&self, scope: usize, path: &str) -> Vec<(String, usize)> {
         let mut all = vec![(path.to_owned(), scope)];
         for &inner in &self.scopes.nodes[scope].inside {
@@ -102,7 +103,7 @@ impl Dump {
         all
     }
 
-    /// Prints a scope. Returns false, without output, if it has nothing to show.
+    /// Prints a scope. If there is nothing to show, prints nothing and returns false.
     fn print(&self, scope: usize, depth: usize, text: &mut String) -> bool {
         let node = &self.scopes.nodes[scope];
         let start = text.len();
@@ -184,7 +185,7 @@ impl Describe for Dump {
     }
 }
 
-/// Formatter for the fields of a cell on one line.
+/// Formatter that shows the fields of one memory element on a single line.
 struct Cell {
     zeros: bool,
     text: String,

@@ -1,8 +1,8 @@
-//! # Follow: the path of one request, from a dump
-//! Lists, in order of time, the ports at whose head a request stood. Some ports, those of a DRAM channel,
-//! carry the number of a request but not its SM. A request with that number at such a port counts only in a
-//! partition at which the followed request has arrived. It counts until the followed request was last seen at
-//! a port that carries the SM.
+//! # Follow: the path of one request through the machine, from a waveform dump
+//! Lists, in order of time, the ports and queues at whose head a request stood. Ports of a DRAM channel carry
+//! the number of a request, but not its SM. So a request of another SM may have the same number there. A
+//! request at such a port counts only in a partition at which the followed request has arrived. It counts
+//! until the followed request was last seen at a port that carries the SM.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -13,13 +13,15 @@ use super::readback::{Readback, Unreadable};
 /// Interval in which a request stands at the head of one port or queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stay {
-    /// Path of the port or queue below the machine.
+    /// Path of the port or queue, without the name of the machine.
     pub path: String,
     /// Start of the interval in ps.
     pub from: u64,
-    /// First time in ps after the interval; `None` if the dump ends before it.
+    /// End of the interval in ps: the first time at which the request is gone. `None` if it is still there
+    /// when the dump ends.
     pub to: Option<u64>,
-    /// False if the port carries the request's number but not its SM.
+    /// False if the port carries only the request's number and not its SM, so that it may be a request of
+    /// another SM.
     pub is_certain: bool,
 }
 
@@ -28,7 +30,7 @@ pub struct Stay {
 pub struct Life {
     /// SM that sent the request.
     pub sm: u64,
-    /// Intervals at ports and queues, in order of time.
+    /// Intervals in which the request stood at the head of a port or queue, in order of time.
     pub stays: Vec<Stay>,
 }
 
@@ -38,7 +40,7 @@ pub enum FollowError {
     /// The file is not a readable dump.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
-    /// No signal in the dump carries a request number.
+    /// No signal in the dump carries the number of a request.
     #[error("{}: no signal has a request number, expected ports such as `machine.sm0.l1.mem_rsp.id`", path.display())]
     NoPlaces {
         /// Path of the dump.
@@ -51,17 +53,17 @@ pub enum FollowError {
         path: PathBuf,
         /// Request number that was searched for.
         request: u64,
-        /// Lowest and highest number in the dump.
+        /// Lowest and highest request number in the dump.
         range: Option<(u64, u64)>,
     },
-    /// The SM does not exist.
+    /// The requested SM does not appear in the dump.
     #[error("{}: no SM {sm} in this waveform, expected {}", path.display(), join(sms))]
     NoSuchSm {
         /// Path of the dump.
         path: PathBuf,
         /// SM that was requested.
         sm: u64,
-        /// SMs that appear in the dump.
+        /// Numbers of the SMs that appear in the dump.
         sms: Vec<u64>,
     },
     /// Several SMs have a request with this number.
@@ -69,7 +71,7 @@ pub enum FollowError {
     Ambiguous {
         /// Request number that was searched for.
         request: u64,
-        /// SMs that have such a request.
+        /// SMs that have a request with this number.
         sms: Vec<u64>,
     },
 }
@@ -78,7 +80,7 @@ fn join(sms: &[u64]) -> String {
     sms.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Follows a request through a dump. Without an SM, the number must be unique among all SMs.
+/// Follows a request through a dump. If no SM is given, only one SM may have a request with this number.
 ///
 /// # Errors
 /// Fails if the dump cannot be read or the request cannot be found.
@@ -132,7 +134,7 @@ pub fn follow(wave: Readback, request: u64, sm: Option<u64>) -> Result<Life, Fol
     Ok(Life { sm, stays })
 }
 
-/// Dump, with the ports and queues at which it shows requests.
+/// Waveform dump, with the ports and queues whose signals show requests.
 struct Signals {
     places: Vec<RequestPort>,
     dump: Readback,
@@ -153,7 +155,7 @@ impl Signals {
         Ok(Self { places, dump })
     }
 
-    /// Returns the number, the SM and the interval of every request at the head of a port or queue.
+    /// Returns all requests that stood at the head of a port or queue: number, SM if known, and interval.
     fn stays(&self, place: &RequestPort) -> Vec<(u64, Option<u64>, Stay)> {
         let signal = |at: usize| self.dump.changes(at);
         let asker = match place.sm {

@@ -1,27 +1,27 @@
 //! # Look: display format of values
 //! States and kinds are displayed by name, single bits as levels, addresses and data in hexadecimal, and
-//! other values as numbers. A set has one bit per member: a short set is displayed in binary, and a long one
-//! in hexadecimal. If its size matters more than its members, it is displayed as the number of members. The
-//! format follows from the words of a signal's name, since a plain number carries no type.
+//! other values as decimal numbers. A bit mask is displayed in binary if it is short, and in hexadecimal if
+//! it is long. If the number of set bits matters more than their positions, this number is displayed instead.
+//! The format is chosen by the words in a signal's name, since a plain number carries no type.
 
 use rtl::kernel::Field;
 use waves::signal::Display;
 
-/// Words in the names of addresses and raw data.
+/// Words in signal names that indicate an address or raw data.
 const RAW: &[&str] = &["addr", "address", "line", "data", "tag", "pc", "ticket", "word"];
-/// Last words in the names of sets, which have one bit per member.
+/// Last words of signal names that indicate a bit mask, such as a mask of lanes.
 const SETS: &[&str] = &[
     "mask", "lanes", "fails", "hazard", "memory", "live", "storing", "busy", "open", "banks", "hits", "occupied",
     "writes", "blocked", "finished", "usable", "valid", "warps", "sharers", "got",
 ];
-/// Last words in the names of sets that are displayed as their number of members.
+/// Last words of signal names that indicate a bit mask of which only the number of set bits is displayed.
 const COUNTED: &[&str] = &["used", "ready", "closed", "done", "waiting", "left"];
-/// Pipe names, each of which also names a set of warps.
+/// Names of pipes. A signal with such a name is a bit mask of warps.
 const PIPES: &[&str] = &["sp", "sfu", "dp", "int", "tensor", "global", "shared", "param", "control", "barrier"];
-/// Maximum width of a set displayed in binary, in bits.
+/// Maximum width in bits of a bit mask that is displayed in binary.
 const SHORT_SET: u32 = 16;
 
-/// Returns the display format of a field.
+/// Returns the display format of a field, chosen by its name and width.
 pub(super) fn look(field: &Field) -> Display {
     let is_raw = field.name.split('_').any(|word| RAW.contains(&word));
     let ends_in = |words: &[&str]| field.name.split('_').next_back().is_some_and(|word| words.contains(&word));
@@ -37,7 +37,7 @@ pub(super) fn look(field: &Field) -> Display {
     }
 }
 
-/// Formats the value of a field.
+/// Formats the value of a field for display.
 pub(super) fn text(field: &Field) -> String {
     let value = field.value;
     match look(field) {

@@ -1,6 +1,7 @@
 //! # Readers of a machine's description
-//! Every block lists its registers, memories, channels and logic once, in `describe`. This module contains
-//! the readers of these descriptions that produce output for users, and their helpers.
+//! Every hardware block lists its registers, memories, channels and logic once, in `describe`. This module
+//! contains the readers of these descriptions that produce output for users, and their helpers. A dump is a
+//! waveform file, except in `dump`.
 //!
 //! | file       | content                                                                  |
 //! |------------|--------------------------------------------------------------------------|
@@ -8,12 +9,12 @@
 //! | `walk`     | sampling of the signals that a step can have changed, for `wave`, `timeline` and `pipeline` |
 //! | `timeline` | a trace of requests, queues and stalls for Perfetto ([`Timeline`])        |
 //! | `pipeline` | the pipeline stages of every warp instruction, for Konata ([`Pipeline`])  |
-//! | `follow`   | the path of one request, from a dump ([`follow()`])                       |
+//! | `follow`   | the path of one request through the machine, from a dump ([`follow()`])   |
 //! | `sightings` | the events of a line, an instruction or a warp, from a dump ([`sightings()`]) |
 //! | `readback` | the signals of a dump, for `follow` and `sightings`                      |
 //! | `sizes`    | validation of the sizes that a dump file claims                           |
 //! | `places`   | the signals that carry a request's number                                 |
-//! | `outline`  | the signals of a machine, elaborated once, with the block that describes each |
+//! | `outline`  | the list of a machine's signals, and the hardware block that describes each |
 //! | `dump`     | the state at one moment as text ([`Dump`]): deadlock report, `--print`    |
 //! | `counts`   | flip-flops, memories and logic of each scope ([`Counts`])                 |
 //! | `queues`   | every nonempty queue with its oldest entry ([`queues()`])                 |

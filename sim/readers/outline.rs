@@ -1,15 +1,15 @@
-//! # Outline: the signals of a machine, elaborated once
-//! Every block is described once, and its values are merged into one tree of signals. From then on a value is
-//! identified by its position in its block's description. Each [`Plan`] lists the signals in that order, so
-//! that sampling compares no names. The sequence of a block's values must therefore never depend on its
-//! state.
+//! # Outline: list of the signals of a machine
+//! Before a run, every hardware block is described once, and its values are merged into one tree of signals.
+//! From then on, a value is identified by its position in the description of its hardware block. Each
+//! [`Plan`] lists the signals in that order, so that sampling compares no names. The sequence of a hardware
+//! block's values must therefore never depend on its state.
 //!
-//! Statistics are in a separate scope `stat`. The cells of a memory are elaborated only if a glob names it
-//! with a bracket (`tags.entries[5]`). Scope `entries[5]` contains the fields of a row; if a row has several
-//! cells, `entries[5].column[2]` contains the fields of one.
+//! Statistics are in a separate scope `stat`. The elements of a memory become signals only if a glob names
+//! the memory with a bracket (`tags.entries[5]`). Scope `entries[5]` contains the fields of a row. If a row
+//! has several elements, `entries[5].column[2]` contains the fields of one of them.
 //!
 //! A machine has some hundred thousand signals. Scopes that no glob can match may therefore be skipped: a
-//! dump of one SM elaborates no other SM.
+//! dump of one SM creates no signals for the other SMs.
 
 use rtl::kernel::{ArrayView, Blocks, Describe, Field, Fields, Logic};
 use waves::scope::{Glob, GlobMatches, Selection};
@@ -18,18 +18,18 @@ use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
 use super::look::look;
 use super::scopes::{ROOT, Scopes, block_ids, distinct, name_of};
 
-/// Signal to be created.
+/// Value in a scope, for which a signal will be created.
 #[derive(Clone, Debug)]
 struct Value {
     name: &'static str,
     width: u32,
     kind: Kind,
     display: Display,
-    /// Position among all signals of the tree, set when the tree is built.
+    /// Index among all signals of the tree, set when the tree is built.
     place: usize,
 }
 
-/// Memory whose cells become signals.
+/// Memory in a scope, for whose elements signals will be created.
 #[derive(Clone, Debug)]
 struct Memory {
     name: &'static str,
@@ -39,34 +39,34 @@ struct Memory {
     place: usize,
 }
 
-/// Signals directly in a scope.
+/// Values and memories directly in a scope.
 #[derive(Clone, Debug, Default)]
 struct Signals {
     values: Vec<Value>,
     memories: Vec<Memory>,
 }
 
-/// Signals of one block in the order of its description.
+/// Signals of one hardware block, in the order of its description.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
-    /// Signal of every value outside memories; `None` if it is not selected.
+    /// For each value outside memories, its signal; `None` if the signal is not selected.
     pub(super) values: Vec<Option<SignalId>>,
-    /// For each value, the number of consecutive unselected values that begin with it.
+    /// For each value, the number of consecutive values, starting with this one, that are not selected.
     pub(super) unselected: Vec<u32>,
-    /// Scopes of the block, in the order in which its description enters them.
+    /// Scopes of the hardware block, in the order in which its description enters them.
     pub(super) spans: Vec<Span>,
-    /// Selected cells of every memory.
+    /// For each memory, its elements with a selected signal.
     pub(super) memories: Vec<Vec<CellPlan>>,
 }
 
 impl Plan {
-    /// True if a signal of the block is selected.
+    /// True if a signal of the hardware block is selected.
     pub(super) fn is_selected(&self) -> bool {
         self.values.iter().any(Option::is_some) || self.memories.iter().any(|cells| !cells.is_empty())
     }
 }
 
-/// Selected cell of a memory.
+/// Memory element with a selected signal.
 #[derive(Clone, Debug)]
 pub(super) struct CellPlan {
     pub(super) row: u32,
@@ -74,18 +74,18 @@ pub(super) struct CellPlan {
     pub(super) fields: Vec<Option<SignalId>>,
 }
 
-/// Scope of a block, with the position at which its description ends.
+/// Scope inside a hardware block, with the position in the description at which the scope ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
     pub(super) end: Position,
     pub(super) selected: bool,
-    /// Number of consecutive unselected entries of one table that begin with this scope. The position after
-    /// them is `run_end`.
+    /// Number of consecutive table entries, starting with this scope, in which nothing is selected. `run_end`
+    /// is the position in the description after these entries.
     pub(super) run: usize,
     pub(super) run_end: Position,
 }
 
-/// Progress in a block's description: the numbers of values, spans and memories so far.
+/// Position in the description of a hardware block: the numbers of values, scopes and memories before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Position {
     pub(super) value: usize,
@@ -93,19 +93,19 @@ pub(super) struct Position {
     pub(super) memory: usize,
 }
 
-/// Mapping of a block's values to the tree under construction.
+/// For the values of one hardware block, their places in the signal tree under construction.
 #[derive(Clone, Debug, Default)]
 struct Draft {
-    /// For every value, its scope and its index in the list of that scope.
+    /// For each value, its scope and its index among the values of that scope.
     values: Vec<(usize, usize)>,
-    /// For every memory, its scope and its index in the list of that scope; `None` if no glob requests its
-    /// cells.
+    /// For each memory, its scope and its index among the memories of that scope. `None` if no glob requests
+    /// elements of the memory.
     memories: Vec<Option<(usize, usize)>>,
-    /// Scopes of the block, in the order in which its description enters them.
+    /// Scopes of the hardware block, in the order in which its description enters them.
     spans: Vec<Stretch>,
 }
 
-/// Section of a block's description that belongs to one scope.
+/// Section of a hardware block's description that belongs to one scope.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     name: &'static str,
@@ -118,27 +118,28 @@ struct Stretch {
 pub(super) struct Outline {
     pub(super) tree: Tree,
     scopes: Scopes<Signals>,
-    /// Drafts of all blocks, by clock domain and slot.
+    /// Drafts of all hardware blocks, indexed by clock domain and by number in the domain.
     drafts: Vec<Vec<Draft>>,
 }
 
 impl Outline {
-    /// Describes every block once.
+    /// Describes every hardware block once and creates the tree of all signals.
     ///
     /// # Panics
-    /// Panics if two items in a scope have the same name, or a name contains characters at which viewers
-    /// would split it.
+    /// Panics if two items in a scope have the same name, or if a name contains a character at which waveform
+    /// viewers would split it.
     pub(super) fn of(blocks: &impl Blocks, globs: &[Glob]) -> Self {
         Self::along(blocks, globs, &[], None)
     }
 
-    /// Describes every block once and adds signals at the root, given by name and width. The added signals
-    /// precede all others.
+    /// Describes every hardware block once. Adds signals at the root of the tree, given by name and width;
+    /// these precede all other signals.
     pub(super) fn with(blocks: &impl Blocks, globs: &[Glob], extra: &[(String, u32)]) -> Self {
         Self::along(blocks, globs, extra, None)
     }
 
-    /// Describes every block once, adds signals at the root, and skips scopes that no glob can match.
+    /// Describes every hardware block once, adds signals at the root of the tree, and skips scopes that no
+    /// glob can match.
     pub(super) fn of_reached(blocks: &impl Blocks, globs: &[Glob], extra: &[(String, u32)]) -> Self {
         Self::along(blocks, globs, extra, Some(&GlobMatches::new(globs, ROOT)))
     }
@@ -170,7 +171,7 @@ impl Outline {
         Self { tree: build.finish(), scopes, drafts }
     }
 
-    /// Creates the plans of all blocks, by clock domain and slot.
+    /// Creates the plans of all hardware blocks, indexed by clock domain and by number in the domain.
     pub(super) fn plans(&self, selection: &Selection) -> Vec<Vec<Plan>> {
         let selected: Vec<Option<SignalId>> = self.tree.ids().map(|id| selection.contains(id).then_some(id)).collect();
         let plan = |draft: &Draft| self.plan(draft, &selected);
@@ -210,7 +211,7 @@ impl Outline {
     }
 }
 
-/// Returns the cells of a memory that have a selected field.
+/// Returns the memory elements in which at least one field is selected.
 fn cells(memory: &Memory, selected: &[Option<SignalId>]) -> Vec<CellPlan> {
     let mut cells = Vec::new();
     let mut place = memory.place;
@@ -226,7 +227,7 @@ fn cells(memory: &Memory, selected: &[Option<SignalId>]) -> Vec<CellPlan> {
     cells
 }
 
-/// Adds the contents of a scope to the tree and records the position of each signal.
+/// Adds the contents of a scope to the tree and records the index of each signal.
 fn emit(build: &mut TreeBuilder, scopes: &mut Scopes<Signals>, scope: usize, places: &mut usize) {
     let Signals { values, memories } = &mut scopes.nodes[scope].own;
     let first = *places;
@@ -273,16 +274,17 @@ fn value_of_bytes(name: &'static str, bytes: &[u8]) -> Value {
     Value { name, width: bytes.len() as u32 * 8, kind: Kind::Reg, display: Display::Hex, place: 0 }
 }
 
-/// Reader that elaborates one block.
+/// Reader that collects the signals of one hardware block.
 struct Elaborator<'a> {
     scopes: &'a mut Scopes<Signals>,
     globs: &'a [String],
-    /// Match states of the globs at the root and in each entered scope; empty if no scope is skipped.
+    /// Match state of the globs at the root, and after each scope on the current path. Empty if no scope may
+    /// be skipped.
     trails: Vec<GlobMatches<'a>>,
     draft: Draft,
-    /// Spans of the open scopes, except those inside a skipped scope.
+    /// Indices of the open scopes, without those inside a skipped scope.
     open: Vec<usize>,
-    /// Number of open scopes inside the outermost skipped one, including it.
+    /// Nesting depth inside the outermost skipped scope, counting that scope; 0 if no scope is being skipped.
     skipping: u32,
 }
 
@@ -302,10 +304,11 @@ impl Elaborator<'_> {
         self.draft.values.push((self.scopes.current(), place));
     }
 
-    /// Advances the globs into a scope. Returns false if none can match there.
+    /// Advances the match state of the globs into a scope. Returns false if no glob can match inside the
+    /// scope.
     fn follow(&mut self, name: &'static str, index: Option<u32>) -> bool {
         let Some(trail) = self.trails.last() else { return true };
-        // Only the end of the block shows whether the scope is an entry or an instance, so both names are
+        // At this point it is unknown whether the scope is a table entry or an instance, so both names are
         // tried.
         let [entry, instance] = [false, true].map(|instance| name_of(name, index, instance));
         let Some(inside) = trail.down(&[&entry, &instance]) else { return false };
@@ -313,8 +316,8 @@ impl Elaborator<'_> {
         true
     }
 
-    /// True if a glob names the cells of this memory. A glob without a bracket counts too: it selects
-    /// nothing, and its error then suggests the cells.
+    /// True if a glob names elements of this memory. A glob that names the memory without a bracket counts
+    /// too. It selects nothing, but the error message can then suggest the elements.
     fn is_requested(&self, name: &str) -> bool {
         let parts = self.globs.iter().flat_map(|glob| glob.split('.'));
         parts.into_iter().any(|part| match part.split_once('[') {
@@ -346,8 +349,8 @@ impl Describe for Elaborator<'_> {
             self.scopes.enter(name, index);
         } else {
             self.skipping = 1;
-            // The items inside a skipped scope are not recorded. Record the current scope in their place,
-            // since all items together determine which scopes enclose the whole block.
+            // Items inside a skipped scope are not recorded, so the current scope is recorded in their place.
+            // All items together determine which scopes enclose the whole hardware block.
             self.scopes.here();
         }
     }
@@ -416,7 +419,7 @@ impl Describe for Elaborator<'_> {
     }
 }
 
-/// Collector of a cell's fields.
+/// Collector of the fields of a memory element.
 struct Cell(Vec<Value>);
 
 impl Fields for Cell {

@@ -1,7 +1,7 @@
 //! # Pipeline: the stages of every warp instruction, for Konata
-//! Written while the machine runs, in the Kanata log format (version 4). One cycle on the screen is one core
-//! cycle, and a thread is a warp slot of an SM. A line of the log is an instruction, which passes through
-//! these stages:
+//! The log is written while the machine runs, in the Kanata log format (version 4). One cycle on the screen
+//! is one core cycle, and a thread is a warp slot of an SM. A line of the log is an instruction, which passes
+//! through these stages:
 //!
 //! | stage | state of the instruction                                                          |
 //! |-------|-----------------------------------------------------------------------------------|
@@ -14,7 +14,7 @@
 //! | `M`   | in the memory system                                                              |
 //! | `W`   | writing its result                                                                |
 //!
-//! An instruction without a result ends with its issue, and a store when its last beat has been sent. An
+//! An instruction without a result ends when it is issued; a store ends when its last beat has been sent. An
 //! instruction that was fetched but not issued, because it follows a taken branch, is marked as flushed.
 //!
 //! All information comes from signals that every waveform contains. The machine has no code for this reader.
@@ -32,14 +32,14 @@ use waves::sink::Sink;
 use super::outline::Outline;
 use super::walk::{ChangedBlocks, Walker};
 
-/// Glob of the table entries that are read.
+/// Glob that selects the table entries whose signals are read.
 const ENTRIES: &str = "**.flight[*]";
-/// Access kinds whose reply carries a result, named as in the address unit: loads and atomics.
+/// Kinds of memory accesses whose reply carries a result, named as in the address unit: loads and atomics.
 const REPLIED: [&str; 2] = ["LOAD", "ATOMIC"];
-/// Number of warp slots per SM in the log's thread numbering.
+/// Number of warp slots per SM, for numbering the threads of the log.
 const WARPS: u64 = 64;
 
-/// Log under construction.
+/// Pipeline log under construction.
 pub struct Pipeline {
     walker: Walker,
     samples: Samples,
@@ -47,13 +47,13 @@ pub struct Pipeline {
     log: Log,
     /// Period of the core clock in ticks.
     period: u64,
-    /// Cycle to which the samples belong.
+    /// Cycle in which the current samples were taken.
     cycle: Option<u64>,
 }
 
 impl Pipeline {
-    /// Starts a log. The file appears under this name when the log is finished. `operand_read` is the number
-    /// of cycles in which operands are read.
+    /// Starts a pipeline log. Until the log is finished, it is written to a temporary file. `operand_read` is
+    /// the number of cycles that an instruction takes to read its operands.
     ///
     /// # Errors
     /// Fails if the file cannot be written.
@@ -81,12 +81,13 @@ impl Pipeline {
         })
     }
 
-    /// Sets the names of the instructions issued from now on, indexed by program counter.
+    /// Sets the texts of the instructions in the log, indexed by program counter, for all instructions issued
+    /// from now on.
     pub fn load(&mut self, names: Vec<String>) {
         self.log.names = names;
     }
 
-    /// Records the values that the last simulation step, which ended at `tick`, changed.
+    /// Records the values that changed in the last simulation step, which ended at `tick`.
     ///
     /// # Errors
     /// Fails if the file cannot be written.
@@ -99,8 +100,8 @@ impl Pipeline {
         self.walker.give(changed, blocks, &mut self.samples)
     }
 
-    /// Makes the next sample describe every block. Required after the host has changed the machine directly,
-    /// without sending beats.
+    /// Makes the next sample read the signals of every hardware block. Required after the simulator (host
+    /// code) has changed the machine directly, without sending beats.
     pub fn refresh(&mut self) {
         self.walker.refresh();
     }
@@ -115,7 +116,7 @@ impl Pipeline {
         self.log.out.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
     }
 
-    /// Processes a cycle after all its samples have arrived.
+    /// Processes a cycle after all of its samples have been recorded.
     fn settle(&mut self) -> io::Result<()> {
         let Some(now) = self.cycle else { return Ok(()) };
         for core in &mut self.cores {
@@ -149,7 +150,7 @@ impl Sink for Samples {
     }
 
     fn sample_wide(&mut self, id: SignalId, value: &[u64]) -> io::Result<()> {
-        // All signals read here have at most 64 bits.
+        // Only the lowest 64 bits are read; no signal used here is wider.
         self.sample(id, value[0])
     }
 }
@@ -162,7 +163,7 @@ struct Place {
 }
 
 impl Place {
-    /// Finds the signals that begin with `prefix` in the scope `path`.
+    /// Finds, in the scope `path`, the signals `valid`, `warp` and `pc` whose names begin with `prefix`.
     fn find(tree: &Tree, path: &str, prefix: &str) -> Option<Self> {
         let find = |name: &str| signal(tree, path, &format!("{prefix}{name}"));
         Some(Self { valid: find("valid")?, warp: find("warp")?, pc: find("pc")? })
@@ -178,14 +179,14 @@ fn signal(tree: &Tree, scope: &str, name: &str) -> Option<SignalId> {
     scope.signals.iter().copied().find(|&id| tree.signal(id).name == name)
 }
 
-/// Signals of a result in flight to the register file.
+/// Signals of a result that is in flight to the register file.
 struct Flight {
     warp: SignalId,
     pc: SignalId,
     due: SignalId,
 }
 
-/// Signals of a core that the log needs.
+/// Signals of an SM core from which the log is derived.
 struct Signals {
     decoding: SignalId,
     decoded: SignalId,
@@ -243,7 +244,7 @@ impl Signals {
     }
 }
 
-/// Device-memory instruction in flight.
+/// Instruction in flight that accesses device memory.
 struct Access {
     of: (u64, u64),
     line: u64,
@@ -253,22 +254,24 @@ struct Access {
     left: u64,
 }
 
-/// Instructions of a core that have been fetched and have not ended.
+/// SM core, with its instructions that have been fetched and have not ended.
 struct Core {
     sm: u64,
     operand_read: u64,
     signals: Signals,
-    /// Codes of the access kinds that end with a reply, and of a reply with data.
+    /// Signal values that stand for an access kind that ends with a reply. `data` is the value that stands
+    /// for a reply with data.
     replied: Vec<u64>,
     data: u64,
-    /// Log lines of the instructions that have not been issued, by warp.
+    /// For each warp, the log lines of its fetched instructions that have not been issued yet.
     fetched: Vec<VecDeque<u64>>,
-    /// Warp whose instruction pair was fetched in the previous cycle.
+    /// Warp whose pair of instructions was fetched in the previous cycle and is being decoded.
     decoding: Option<u64>,
-    /// Warp whose instruction pair was decoded in the previous cycle.
+    /// Warp whose pair of instructions was decoded in the previous cycle.
     decoded: Option<u64>,
     accesses: Vec<Access>,
-    /// Warp and program counter of the reply that was at the head in the previous cycle, and its beat.
+    /// Reply that was at the head of the reply port in the previous cycle: warp, program counter and beat
+    /// number.
     reply: Option<((u64, u64), u64)>,
 }
 
@@ -298,7 +301,7 @@ impl Core {
         })
     }
 
-    /// Processes the state after cycle `now`.
+    /// Processes the state of the core after cycle `now`.
     fn step(&mut self, now: u64, samples: &Samples, log: &mut Log) {
         self.take_reply(now, samples, log);
         for scheduler in 0..self.signals.schedulers.len() {
@@ -313,8 +316,8 @@ impl Core {
             }
         }
         if let Some(warp) = self.decoding.take() {
-            // The instruction buffer now holds the pair, or only its first instruction at the end of a
-            // program.
+            // The decoded pair is now in the instruction buffer. At the end of a program, only the first
+            // instruction of the pair is.
             self.flush(now + 1, warp, samples, log);
             self.decoded = Some(warp);
         }
@@ -329,13 +332,14 @@ impl Core {
         }
     }
 
-    /// Number of instructions in the buffer of a warp.
+    /// Number of instructions in the instruction buffer of a warp.
     fn buffer_occupancy(&self, warp: u64, samples: &Samples) -> usize {
         let has = |set: SignalId| samples.get(set) >> warp & 1 != 0;
         usize::from(has(self.signals.heads)) + usize::from(has(self.signals.seconds))
     }
 
-    /// Ends the log lines of instructions that are no longer in the buffer of a warp.
+    /// Ends, as flushed, the log lines of instructions that are no longer in the instruction buffer of a
+    /// warp.
     fn flush(&mut self, now: u64, warp: u64, samples: &Samples, log: &mut Log) {
         let left = self.buffer_occupancy(warp, samples);
         while self.fetched[warp as usize].len() > left {
@@ -347,8 +351,8 @@ impl Core {
 
     fn issue(&mut self, now: u64, of: (u64, u64), samples: &Samples, log: &mut Log) {
         let (warp, pc) = of;
-        // An instruction that has served only some of its lanes stays at the head of the buffer and is issued
-        // again.
+        // An instruction that was executed for only some of its lanes stays at the head of the instruction
+        // buffer and is issued again.
         if self.fetched[warp as usize].len() <= self.buffer_occupancy(warp, samples) {
             return;
         }
@@ -379,7 +383,7 @@ impl Core {
         }
     }
 
-    /// Moves instructions that have left the address unit to the memory stage.
+    /// Moves instructions that are no longer in the address unit to stage `M`, the memory system.
     fn leave_unit(&mut self, now: u64, samples: &Samples, log: &mut Log) {
         let (holds, waits) = (self.signals.unit.at(samples), samples.flag(self.signals.unit_waits));
         self.accesses.retain_mut(|access| {
@@ -387,7 +391,8 @@ impl Core {
                 return true;
             }
             access.in_unit = false;
-            // The cycle in which a beat is sent still belongs to the address unit.
+            // The stage starts in the next cycle: the cycle in which the last beat is sent still belongs to
+            // the address unit.
             log.stage(now + 1, access.line, "M");
             if access.left == 0 {
                 log.end_line(now + 2, access.line, End::Retired);
@@ -396,7 +401,8 @@ impl Core {
         });
     }
 
-    /// Ends a load whose last reply was taken in this cycle, that is, has left the head.
+    /// Ends a load whose last reply was taken in this cycle: the reply is no longer at the head of the reply
+    /// port.
     fn take_reply(&mut self, now: u64, samples: &Samples, log: &mut Log) {
         let is_data = samples.get(self.signals.reply_kind) == self.data;
         let beat = samples.get(self.signals.reply_beat);
@@ -427,17 +433,17 @@ enum Event {
     End(End),
 }
 
-/// Writer that sorts events by cycle.
+/// Writer of the log that sorts events by cycle.
 struct Log {
     out: BufWriter<AtomicFile>,
-    /// Events of future cycles, each with the log line that it belongs to.
+    /// Events of future cycles, each with the number of its log line.
     due: BTreeMap<u64, Vec<(u64, Event)>>,
     /// Current stage of each log line.
     stages: HashMap<u64, &'static str>,
     names: Vec<String>,
     begun: u64,
     retired: u64,
-    /// Last cycle written to the file.
+    /// Last cycle that has been written to the file.
     written: Option<u64>,
 }
 
@@ -530,7 +536,7 @@ impl Log {
         }
     }
 
-    /// Ends the log. Writes all scheduled events and marks the remaining log lines as flushed.
+    /// Ends the log. Writes all scheduled events, and marks the log lines that have not ended as flushed.
     fn end(&mut self) -> io::Result<()> {
         self.write_until(u64::MAX)?;
         let mut left: Vec<u64> = self.stages.keys().copied().collect();

@@ -1,30 +1,31 @@
 //! # Places: the signals that carry a request's number
 //! A request carries its number through every port as a signal `id` (`head_id` at the tags of an L1). Each SM
-//! numbers its requests independently. At a port that serves other SMs, a signal `sm` next to `id` therefore
-//! identifies the SM. Ports of the DRAM carry the number only.
+//! numbers its requests independently. At a port that serves several SMs, a signal `sm` next to `id`
+//! therefore identifies the SM. Ports of the DRAM carry only the number.
 
-/// Port or queue that carries a request number, with the signals that qualify the number. Signals are given
-/// by their index in the list of paths.
+/// Port or queue at which request numbers are visible, with the signals that belong to it. A signal is given
+/// by its index in the list of paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RequestPort {
-    /// Path without the root and the name `id`, such as `sm0.l1.mem_rsp`.
+    /// Path of the port or queue, without the outermost scope and the signal name `id`. An example is
+    /// `sm0.l1.mem_rsp`.
     pub(super) path: String,
-    /// Signal with the request number.
+    /// Signal that carries the request number.
     pub(super) id: usize,
     /// Signal that is nonzero while a request is present.
     pub(super) valid: usize,
-    /// SM to which the number belongs.
+    /// Source of the SM to which the request belongs.
     pub(super) sm: SmSource,
 }
 
-/// Source of the SM of a request.
+/// Way to find the SM to which a request at a port belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SmSource {
     /// The port serves only this SM.
     Fixed(u64),
-    /// The value of this signal is the SM.
+    /// The value of the signal with this index is the number of the SM.
     Signal(usize),
-    /// The port does not carry the SM.
+    /// The port carries the request number, but not the SM.
     Unknown,
 }
 
@@ -40,8 +41,8 @@ pub(super) fn places(paths: &[String]) -> Vec<RequestPort> {
             "head_id" => find(format!("{scope}.head_valid"))?,
             "id" => {
                 let above = scope.rsplit_once('.').map_or("", |(above, _)| above);
-                // A port is qualified by its valid signal, and a command by its kind. A queue is qualified by
-                // its level, the number of entries in it.
+                // Signal that is nonzero while a request is present: `valid` at a port, `kind` for a command,
+                // and the number of entries, `level`, at a queue.
                 let ways = [format!("{scope}.valid"), format!("{above}.level"), format!("{scope}.kind")];
                 let is_oldest = scope.ends_with(".oldest");
                 let [valid, level, kind] = ways.map(find);
@@ -52,7 +53,8 @@ pub(super) fn places(paths: &[String]) -> Vec<RequestPort> {
         let short = scope.split_once('.').map_or(scope, |(_, below)| below);
         let own = short.split('.').next().and_then(|first| first.strip_prefix("sm")).and_then(|sm| sm.parse().ok());
         let sm = match (own, find(format!("{scope}.sm"))) {
-            // An L1 that supplies other L1s receives their requests at a separate port with an SM signal.
+            // The signal takes precedence: an L1 that supplies other L1s receives their requests at a
+            // separate port with an SM signal.
             (_, Some(signal)) => SmSource::Signal(signal),
             (Some(sm), None) => SmSource::Fixed(sm),
             (None, None) => SmSource::Unknown,

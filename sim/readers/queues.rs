@@ -1,7 +1,7 @@
 //! # Queues: the waiting entries of a machine
-//! Lists every nonempty queue and channel with its oldest entry, for the report of a machine that hangs. A
-//! queue is a scope with a register or probe `level`. Its oldest entry is the channel's beat, the component
-//! `oldest`, or `slot[0]`.
+//! Lists every nonempty queue and channel with its oldest entry, for the report on a machine that hangs. A
+//! scope counts as a queue if it has a register or probe `level`. Its oldest entry is the head of the
+//! channel, the component `oldest`, or `slot[0]`.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,14 +11,14 @@ use rtl::kernel::{ArrayView, Blocks, Describe, Field, Fields, Logic};
 use super::look::text;
 use super::scopes::{Node, Scopes, block_ids};
 
-/// Nonempty queue with its oldest entry.
+/// Queue that is not empty, with its oldest entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueHead {
-    /// Path below the machine, such as `sm0.l1.queue`.
+    /// Path of the queue without the name of the machine, such as `sm0.l1.queue`.
     pub path: String,
-    /// Number of entries or flits.
+    /// Number of entries in the queue, or of flits for a queue of flits.
     pub level: u64,
-    /// Fields of the oldest entry, except those that are zero.
+    /// Fields of the oldest entry as text, without numbers that are zero.
     pub oldest: String,
 }
 
@@ -42,7 +42,7 @@ pub fn queues(blocks: &impl Blocks) -> Vec<QueueHead> {
     found
 }
 
-/// Data recorded for a scope.
+/// Data that this reader records for a scope.
 #[derive(Clone, Debug, Default)]
 struct ScopeData {
     fields: Vec<Field>,
@@ -77,8 +77,8 @@ impl Reader {
     }
 }
 
-/// Formats states and nonzero numbers. Of several fields with the same name, such as the addresses of all
-/// lanes, only the first is included.
+/// Formats fields: states, and numbers that are not zero. Of several fields with the same name, such as the
+/// addresses of all lanes, only the first is included.
 fn format_fields(fields: &[Field]) -> String {
     let mut seen = HashSet::from(["valid", "level", "data"]);
     let fields = fields.iter().filter(|field| seen.insert(field.name));

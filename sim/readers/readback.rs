@@ -1,6 +1,6 @@
-//! # Readback: the signals of a dump
-//! Reads a VCD or an FST: its signals, their changes, and the names of their states, which only an FST
-//! contains.
+//! # Readback: the signals of a waveform dump
+//! Reads a VCD or FST file: its signals, their changes, and the names of their states. Only an FST contains
+//! names of states.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Seek};
@@ -13,23 +13,23 @@ use super::sizes;
 use crate::content::Content;
 use crate::crash;
 
-/// Error for a file that is not a readable dump.
+/// Error for a file that cannot be read as a waveform dump.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}: cannot be read: {reason}", path.display())]
 pub struct Unreadable {
     path: PathBuf,
-    /// Error reported by the reader.
+    /// Error message of the reader.
     reason: String,
 }
 
-/// Signals of a dump, identified by their index in the list of paths.
+/// Signals of a waveform dump. A signal is identified by its index in the list of paths.
 pub struct Readback {
     path: PathBuf,
     wave: Waveform,
     variables: Vec<(VarRef, SignalRef)>,
-    /// Paths of the signals, which begin with the root's name.
+    /// Paths of all signals. Each path begins with the name of the outermost scope.
     pub(super) paths: Vec<String>,
-    /// Times and values of the changes of the loaded signals.
+    /// For each signal, the times and values of its changes; empty until the signal is loaded.
     changes: Vec<Vec<(u64, u64)>>,
 }
 
@@ -39,13 +39,13 @@ impl Readback {
     /// # Errors
     /// Fails if the file is not a readable dump.
     pub fn of(path: &Path) -> Result<Self, Unreadable> {
-        // The library panics if the file does not exist.
+        // The metadata are read first, because the library panics if the file does not exist.
         match std::fs::metadata(path) {
             Err(error) => Err(unreadable(path, error.to_string())),
             Ok(there) if there.is_dir() => Err(unreadable(path, "it is a directory".to_owned())),
             Ok(_) => {
                 let file = File::open(path).map_err(|error| unreadable(path, error.to_string()))?;
-                // A device without an end would be read forever.
+                // Devices and pipes are refused, since reading one of them might never end.
                 if !file.metadata().is_ok_and(|there| there.is_file()) {
                     return Err(unreadable(path, "it is not a regular file: a dump is read twice".to_owned()));
                 }
@@ -56,10 +56,10 @@ impl Readback {
         }
     }
 
-    /// Reads bytes as the contents of the file `path`.
+    /// Reads bytes as the contents of the waveform file `path`.
     ///
     /// # Errors
-    /// Fails if they are not a readable dump.
+    /// Fails if the bytes are not a readable dump.
     pub fn of_bytes(path: &Path, bytes: &[u8]) -> Result<Self, Unreadable> {
         fits(path, Cursor::new(bytes))?;
         Self::read(path, || simple::read_from_reader(Cursor::new(bytes.to_vec())))
@@ -78,12 +78,12 @@ impl Readback {
         Ok(Self { path: path.to_owned(), wave, variables, paths, changes })
     }
 
-    /// Path of the dump.
+    /// Path of the waveform dump.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Loads the changes of the given signals. Signals wider than 64 bits have no changes afterward.
+    /// Loads the changes of the given signals. For signals wider than 64 bits, no changes are loaded.
     pub(super) fn load(&mut self, needed: impl IntoIterator<Item = usize>) -> Result<(), Unreadable> {
         let path = self.path.clone();
         catch_damage(&path, || self.load_asserted(needed))
@@ -96,7 +96,7 @@ impl Readback {
         for at in needed {
             let Some(signal) = self.wave.get_signal(self.variables[at].1) else { continue };
             let changes = signal.iter_changes().filter_map(|(time, value)| {
-                // An unknown value counts as no value.
+                // A value with unknown bits cannot be parsed as a number and becomes `None`.
                 let digits = value.to_bit_string().unwrap_or_default();
                 Some((*times.get(time as usize)?, u64::from_str_radix(&digits, 2).ok()?))
             });
@@ -104,19 +104,19 @@ impl Readback {
         }
     }
 
-    /// Times and values of the changes of a signal.
+    /// Returns the times and values of the changes of a loaded signal.
     pub(super) fn changes(&self, at: usize) -> &[(u64, u64)] {
         &self.changes[at]
     }
 
-    /// Value of a signal at a time; `None` before its first value.
+    /// Returns the value of a signal at a time; `None` before its first value.
     pub(super) fn value(&self, at: usize, time: u64) -> Option<u64> {
         let changes = self.changes(at);
         let before = changes.partition_point(|(change, _)| *change <= time);
         before.checked_sub(1).map(|last| changes[last].1)
     }
 
-    /// Name of a state; `None` if the dump does not contain it.
+    /// Returns the name of a state, given its value; `None` if the dump does not contain a name.
     pub(super) fn state(&self, at: usize, code: u64) -> Option<&str> {
         let hierarchy = self.wave.hierarchy();
         let (_, states) = hierarchy[self.variables[at].0].enum_type(hierarchy)?;
@@ -125,7 +125,8 @@ impl Readback {
     }
 }
 
-/// Calls the library that reads dumps and converts its panics, which damaged files can cause, to errors.
+/// Calls the library that reads dumps. A damaged file can make the library panic; the panic is converted to
+/// an error.
 fn catch_damage<T>(path: &Path, work: impl FnOnce() -> T) -> Result<T, Unreadable> {
     crash::catch_panic(work).map_err(|_| unreadable(path, "it is damaged".to_owned()))
 }
@@ -133,8 +134,8 @@ fn catch_damage<T>(path: &Path, work: impl FnOnce() -> T) -> Result<T, Unreadabl
 /// Checks that the sizes claimed in a dump are plausible.
 fn fits(path: &Path, mut file: impl BufRead + Seek) -> Result<(), Unreadable> {
     let first = file.fill_buf().map_err(|error| unreadable(path, error.to_string()))?.first().copied();
-    // This check must precede the library's format detection, which loops forever if block lengths lead
-    // backward.
+    // This check must precede the library's format detection. If a damaged file contains block lengths that
+    // lead backward, the format detection never ends.
     if !first.is_some_and(sizes::begins) {
         return match viewers::detect_file_format(&mut file) {
             FileFormat::Vcd => sizes::widths(&mut file).map_err(|reason| unreadable(path, reason)),
@@ -150,7 +151,8 @@ fn unreadable(path: &Path, reason: String) -> Unreadable {
     Unreadable { path: path.to_owned(), reason }
 }
 
-/// Returns the path of a signal. The library represents a table as a scope and its index as a name.
+/// Returns the path of a signal. The library returns `table.[5]` for an entry of a table, which is changed to
+/// `table[5]`.
 fn full_name(hierarchy: &Hierarchy, var: VarRef) -> String {
     hierarchy[var].full_name(hierarchy).replace(".[", "[")
 }

@@ -1,10 +1,11 @@
-//! # Scopes: the tree formed by the descriptions of all blocks
-//! Each block describes itself separately. Two blocks in the same scope (`sm0`) share its node.
+//! # Scopes: the tree formed by the descriptions of all hardware blocks
+//! Each hardware block describes itself separately. Two blocks in the same scope (`sm0`) share one node of
+//! the tree.
 //!
-//! Names distinguish instances from entries. Three kinds of numbered scopes are instances (`sm0`, `bank3`,
-//! `scheduler0`): those that enclose a whole block, numbered channels, and components that declare themselves
-//! as standing alone. All other numbered scopes inside a block are entries of a table (`entry[5]`), which a
-//! dump contains only if requested.
+//! Numbered scopes are either instances (`sm0`, `bank3`, `scheduler0`) or table entries (`entry[5]`); their
+//! names show the difference. Instances are scopes that enclose a whole hardware block, numbered channels,
+//! and components that declare themselves as instances. All other numbered scopes inside a hardware block are
+//! table entries, which a dump contains only if requested.
 
 use std::borrow::Cow;
 
@@ -14,48 +15,48 @@ use rustc_hash::FxHashMap;
 /// Name of the outermost scope.
 pub(super) const ROOT: &str = "machine";
 
-/// Scope, with the data that a reader stores for it.
+/// Node of the scope tree, with the data that a reader stores for this scope.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node<T> {
     name: &'static str,
     index: Option<u32>,
-    /// True for an instance, false for an entry.
+    /// True if the scope is an instance, false if it is an entry of a table.
     instance: bool,
-    /// Child scopes in order of description.
+    /// Scopes directly inside this one, in order of description.
     pub(super) inside: Vec<usize>,
-    /// Data of the reader.
+    /// Data that the reader stores for this scope.
     pub(super) own: T,
 }
 
 impl<T> Node<T> {
-    /// Name inside the parent scope.
+    /// Name of the scope inside its parent scope.
     pub(super) fn name(&self) -> Cow<'static, str> {
         name_of(self.name, self.index, self.instance)
     }
 }
 
-/// Formats the name of an instance or of an entry.
+/// Formats the name of a numbered scope, which is an instance or an entry of a table.
 pub(super) fn name_of(name: &'static str, index: Option<u32>, instance: bool) -> Cow<'static, str> {
     match index {
         None => name.into(),
         Some(index) if !instance => format!("{name}[{index}]").into(),
-        // The underscore distinguishes instance 3 of `l2` from instance 23 of `l`.
+        // Without the underscore, instance 3 of `l2` and instance 23 of `l` would both be called `l23`.
         Some(index) if name.ends_with(|c: char| c.is_ascii_digit()) => format!("{name}_{index}").into(),
         Some(index) => format!("{name}{index}").into(),
     }
 }
 
-/// Tree under construction; node 0 is the root.
+/// Scope tree under construction; node 0 is the root.
 #[derive(Clone, Debug)]
 pub(super) struct Scopes<T> {
     pub(super) nodes: Vec<Node<T>>,
     open: Vec<usize>,
-    /// Scopes that enclose everything that the current block has described so far.
+    /// Scopes that enclose all items that the current hardware block has described so far.
     enclosing: Option<Vec<usize>>,
 }
 
 impl<T: Default> Scopes<T> {
-    /// Creates a tree with only the root.
+    /// Creates a scope tree that contains only the root.
     pub(super) fn new() -> Self {
         let root = Node { name: ROOT, index: None, instance: true, inside: Vec::new(), own: T::default() };
         Self { nodes: vec![root], open: vec![0], enclosing: None }
@@ -64,7 +65,7 @@ impl<T: Default> Scopes<T> {
     /// Opens a scope inside the current one.
     pub(super) fn enter(&mut self, name: &'static str, index: Option<u32>) {
         let parent = self.current();
-        // The index is compared first, because all entries of a table have the same name.
+        // The index is compared before the name, because all entries of a table have the same name.
         let same = |&&child: &&usize| self.nodes[child].index == index && self.nodes[child].name == name;
         let found = self.nodes[parent].inside.iter().find(same).copied();
         let child = found.unwrap_or_else(|| {
@@ -76,19 +77,20 @@ impl<T: Default> Scopes<T> {
         self.open.push(child);
     }
 
-    /// Closes the last opened scope.
+    /// Closes the most recently opened scope.
     pub(super) fn leave(&mut self) {
         assert!(self.open.len() > 1, "{}: left without having been entered", self.nodes[self.current()].name);
         self.open.pop();
     }
 
-    /// Index of the current scope.
+    /// Index of the innermost open scope.
     pub(super) fn current(&self) -> usize {
         self.open[self.open.len() - 1]
     }
 
-    /// Returns the reader's data for the current scope. Must be called for every described item, even an
-    /// unneeded one, since it determines which scopes enclose the whole block.
+    /// Returns the data that the reader stores for the innermost open scope. Must be called for every
+    /// described item, even if the reader does not need the item. These calls determine which scopes enclose
+    /// the whole hardware block.
     pub(super) fn here(&mut self) -> &mut T {
         let current = self.current();
         match &mut self.enclosing {
@@ -101,13 +103,14 @@ impl<T: Default> Scopes<T> {
         &mut self.nodes[current].own
     }
 
-    /// Marks the current scope as an instance: a channel, or a component that stands alone.
+    /// Marks the innermost open scope as an instance, because it is a channel or declares itself as an
+    /// instance.
     pub(super) fn is_instance(&mut self) {
         let current = self.current();
         self.nodes[current].instance = true;
     }
 
-    /// Ends the description of a block.
+    /// Ends the description of a hardware block.
     pub(super) fn end_block(&mut self) {
         assert!(self.open.len() == 1, "{}: entered but never left", self.nodes[self.current()].name);
         for scope in self.enclosing.take().unwrap_or_default() {
@@ -116,13 +119,13 @@ impl<T: Default> Scopes<T> {
     }
 }
 
-/// Iterates over all blocks of a machine.
+/// Iterates over all hardware blocks of a machine.
 pub(super) fn block_ids<B: Blocks>(blocks: &B) -> impl Iterator<Item = BlockId> + use<B> {
     let population = blocks.population();
     (0..).zip(population).flat_map(|(domain, count)| (0..count).map(move |slot| BlockId { domain, slot }))
 }
 
-/// Makes equal names distinct by appending their position. For example, 32 values `address`, one per lane,
+/// Makes equal names distinct by appending an index. For example, 32 values named `address`, one per lane,
 /// become `address[0]` to `address[31]`.
 pub(super) fn distinct<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<Cow<'a, str>> {
     let mut counts: FxHashMap<&str, (usize, usize)> = FxHashMap::default();

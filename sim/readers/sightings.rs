@@ -1,8 +1,8 @@
-//! # Sightings: the events of a line, an instruction or a warp, from a dump
-//! Ports, queue heads and issue stages name the line, program counter or warp that they currently handle
-//! (`line`, `head_line`, `issue_pc`). A valid signal (`valid`, `head_valid`, `issue_valid`) qualifies it. A
-//! sighting is an interval in which a port, queue head or issue stage handles the line, instruction or warp
-//! that was searched for. It includes the values of the other signals there.
+//! # Sightings: the events of a line, an instruction or a warp, from a waveform dump
+//! Ports, queue heads and issue stages have a signal with the line, program counter or warp that they
+//! currently handle (`line`, `head_line`, `issue_pc`). A second signal tells whether it is valid (`valid`,
+//! `head_valid`, `issue_valid`). A sighting is an interval in which a port, queue head or issue stage handles
+//! the line, instruction or warp that was searched for. It includes the values of the other signals there.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,27 +10,28 @@ use std::path::PathBuf;
 
 use super::readback::{Readback, Unreadable};
 
-/// Names of other signals that a port, queue head or issue stage may have, in the order of display.
+/// Names of further signals that a port, queue head or issue stage may have, in the order of display.
 const BESIDES: [&str; 8] = ["kind", "sm", "warp", "pc", "line", "partition", "id", "beat"];
-/// Signal with the outcome of an access at the tags of an L1. The outcome is its value at the clock edge that
-/// ends the interval.
+/// Signal that shows the outcome of an access at the tags of an L1. The outcome is its value at the clock
+/// edge that ends the interval.
 const OUTCOME: &str = "status";
-/// Prefix of the signals at the tags of an L1, where an access has an outcome.
+/// Prefix in the names of the signals at the tags of an L1. Only accesses there have an outcome.
 const AT_TAGS: &str = "head_";
 
 /// Line, instruction or warp that the search is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// Line by its number: its address divided by the line size.
+    /// Cache line, given by its address divided by the line size.
     Line(u64),
-    /// Instructions at a program counter.
+    /// Instructions at this program counter.
     Pc(u64),
-    /// Warp by its slot number in the SM.
+    /// Warp, given by its slot number in the SM.
     Warp(u64),
 }
 
 impl Subject {
-    /// Last word in the names of the signals that carry lines, program counters or warps.
+    /// Last word in the names of the signals that carry what is searched for: lines, program counters or
+    /// warps.
     fn word(self) -> &'static str {
         match self {
             Subject::Line(_) => "line",
@@ -51,7 +52,7 @@ impl fmt::Display for Subject {
     }
 }
 
-/// Formats a number; lines are in hexadecimal, as in viewers.
+/// Formats a line, program counter or warp. Lines are in hexadecimal, as in waveform viewers.
 fn format_number(word: &str, number: u64) -> String {
     if word == "line" { format!("{number:#x}") } else { number.to_string() }
 }
@@ -60,11 +61,11 @@ fn format_number(word: &str, number: u64) -> String {
 /// searched for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sighting {
-    /// Path of the port, queue head or issue stage, below the machine.
+    /// Path of the port, queue head or issue stage, without the name of the machine.
     pub path: String,
     /// Start of the interval in ps.
     pub from: u64,
-    /// First time in ps after the interval; `None` if the dump ends before it.
+    /// End of the interval in ps; `None` if the interval had not ended when the dump ended.
     pub to: Option<u64>,
     /// Values of other signals at the same port, queue head or issue stage, by name, such as `kind LOAD`.
     pub besides: Vec<(&'static str, String)>,
@@ -83,7 +84,7 @@ pub enum SightingError {
         path: PathBuf,
         /// Kind of the search: for a `line`, a `pc` or a `warp`.
         word: &'static str,
-        /// Example of such a signal.
+        /// Example of the signal that was looked for.
         example: &'static str,
     },
     /// The line, program counter or warp that was searched for never appears.
@@ -114,8 +115,8 @@ fn of_sm(sm: Option<u64>) -> String {
     sm.map_or_else(String::new, |sm| format!(" of SM {sm}"))
 }
 
-/// Port, queue head or issue stage that carries a line, program counter or warp. Signals are given by their
-/// index in the dump's list.
+/// Port, queue head or issue stage whose signals show a line, program counter or warp. A signal is given by
+/// its index in the dump's list of signals.
 struct Place {
     path: String,
     subject: usize,
@@ -168,7 +169,8 @@ pub fn sightings(mut dump: Readback, subject: Subject, sm: Option<u64>) -> Resul
     }
 }
 
-/// Finds all ports, queue heads and issue stages with a signal named `word`, given the paths of all signals.
+/// Finds all ports, queue heads and issue stages with a signal whose name ends in `word`. `paths` holds the
+/// paths of all signals.
 fn places(paths: &[String], word: &str) -> Vec<Place> {
     let by_path: std::collections::HashMap<&str, usize> =
         paths.iter().enumerate().map(|(at, path)| (path.as_str(), at)).collect();
@@ -187,8 +189,9 @@ fn places(paths: &[String], word: &str) -> Vec<Place> {
     paths.iter().enumerate().filter_map(place).collect()
 }
 
-/// Returns all intervals in which a port, queue head or issue stage handles a line, program counter or warp.
-/// Each has that number, the SM if known, and the values of the other signals.
+/// Returns all intervals in which a port, queue head or issue stage handles any line, program counter or
+/// warp. Each interval has its start, the number of the line, program counter or warp, the SM if known, and
+/// the values of further signals.
 fn stays(dump: &Readback, place: &Place) -> Vec<(u64, Option<u64>, Sighting)> {
     let besides = place.besides.iter().map(|&(_, at)| at);
     let signals: Vec<usize> = [place.subject, place.valid].into_iter().chain(besides).collect();
@@ -206,7 +209,7 @@ fn stays(dump: &Readback, place: &Place) -> Vec<(u64, Option<u64>, Sighting)> {
             let outcome = place.outcome.and_then(|at| Some((at, dump.value(at, time)?)));
             sighting.besides.extend(outcome.map(|(at, code)| (OUTCOME, text(dump, OUTCOME, at, code))));
         }
-        // While the number of the line, instruction or warp is unknown, no interval begins.
+        // No interval begins while the number of the line, program counter or warp is unknown.
         here = now.filter(|values| values[0].is_some());
         if let Some(values) = &here {
             let said = place.besides.iter().zip(&values[2..]);

@@ -1,27 +1,28 @@
 //! # Validation of sizes in a dump
-//! The library that reads dumps allocates as much memory as a block claims to need. In a damaged file this
-//! can exceed the memory of the host and abort the process. The claims of all blocks are therefore checked
-//! first.
+//! The library that reads waveform dumps allocates as much memory as a section of the file claims to need. In
+//! a damaged file, this can exceed the memory of the computer and abort the process. The claims of all
+//! sections are therefore checked first.
 //!
-//! A block starts with a byte for its type and its length in 8 bytes, which includes the length field.
-//! Numbers are big-endian, or have 7 bits per byte with the lowest first.
+//! An FST file consists of sections, called blocks in the format. A block starts with one byte for its type,
+//! followed by its length in 8 bytes; the length includes the length field. Numbers are big-endian, or
+//! consist of groups of 7 bits, one per byte, lowest group first.
 
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 
 use fst_reader::{FstHierarchyEntry, FstReader};
 
-/// Maximum expansion of compressed data: bytes per compressed byte. This is the limit of DEFLATE; LZ4 reaches
+/// Maximum number of bytes that one compressed byte can expand to. This is the limit of DEFLATE; LZ4 reaches
 /// 255.
 const MAX_EXPANSION: u64 = 1032;
 /// Maximum width of a variable in a VCD, in bits. The widest signal of a model, an L2 line, has 1024.
 const MAX_BITS: u64 = 1 << 16;
-/// Size of a block's length field in bytes.
+/// Size of the length field of an FST block in bytes.
 const LENGTH: u64 = 8;
-/// Size of the fields after the times of a change block, in bytes: uncompressed size, compressed size and
-/// number of times.
+/// Size in bytes of the three fields after the list of times in an FST block of signal changes: uncompressed
+/// size, compressed size and number of times.
 const TIMES: u64 = 24;
 
-/// Types of blocks that contain sizes.
+/// Type numbers of the FST blocks that state sizes.
 const HEADER: u8 = 0;
 const GEOMETRY: u8 = 3;
 const BLACKOUT: u8 = 2;
@@ -32,12 +33,14 @@ const LAST: u8 = 8;
 const WRAPPER: u8 = 254;
 const SKIPPED: u8 = 255;
 
-/// True if a file with this first byte consists of blocks. No text starts with such a byte.
+/// True if a file with this first byte is an FST file, which consists of blocks. No text file starts with
+/// such a byte.
 pub(super) fn begins(first: u8) -> bool {
     (HEADER..=LAST).contains(&first) || [WRAPPER, SKIPPED].contains(&first)
 }
 
-/// Checks that everything the blocks claim to contain fits into the file. Returns the number of signals.
+/// Checks that everything that the blocks of an FST file claim to contain fits into the file. Returns the
+/// number of signals.
 ///
 /// # Errors
 /// Describes the first claim that does not fit.
@@ -85,11 +88,11 @@ pub(super) fn fit(file: &mut (impl Read + Seek)) -> Result<u64, String> {
     Ok(signals)
 }
 
-/// Checks that every variable refers to an existing signal. The library allocates memory for each signal
-/// number.
+/// Checks that every variable of an FST file refers to an existing signal. This matters because the library
+/// allocates memory for each signal number.
 ///
 /// # Errors
-/// Fails if a variable refers to a missing signal, or the variables cannot be read.
+/// Fails if a variable refers to a signal that does not exist, or if the variables cannot be read.
 pub(super) fn are_there(file: &mut (impl BufRead + Seek), signals: u64) -> Result<(), String> {
     let mut lost = None;
     let mut reader = FstReader::open(file).map_err(|error| error.to_string())?;
@@ -112,7 +115,7 @@ pub(super) fn are_there(file: &mut (impl BufRead + Seek), signals: u64) -> Resul
 /// # Errors
 /// Describes the first variable that is too wide.
 pub(super) fn widths(file: &mut impl BufRead) -> Result<(), String> {
-    // Number of words since `$var`; the second word after it is the width.
+    // Number of words read since the last `$var`. The second word after `$var` is the width.
     let mut behind = None;
     for (number, line) in (1..).zip(file.split(b'\n')) {
         let line = line.map_err(|error| error.to_string())?;
@@ -137,7 +140,7 @@ pub(super) fn widths(file: &mut impl BufRead) -> Result<(), String> {
     Ok(())
 }
 
-/// Block under inspection.
+/// FST block that is being checked.
 struct Block {
     at: u64,
     /// Maximum uncompressed size of the block in bytes.
@@ -152,8 +155,8 @@ impl Block {
             .ok_or_else(|| format!("the block at byte {at} claims {number} {what}, expected at most {most}"))
     }
 
-    /// Checks a change block: initial values, changes, offsets per signal, times. Returns the number of its
-    /// signals.
+    /// Checks an FST block of signal changes, which contains initial values, changes, one offset per signal,
+    /// and times. Returns the number of its signals.
     fn changes(&self, file: &mut (impl Read + Seek), end: u64) -> Result<u64, String> {
         let told = |error: io::Error| error.to_string();
         let head = self.at + 1 + 4 * LENGTH;
@@ -189,7 +192,7 @@ fn word(file: &mut impl Read) -> Result<u64, String> {
     Ok(u64::from_be_bytes(bytes))
 }
 
-/// Reads a number with 7 bits per byte.
+/// Reads a number that is stored as groups of 7 bits, one per byte.
 fn number(file: &mut impl Read) -> Result<u64, String> {
     let mut number = 0;
     for shift in (0..u64::BITS).step_by(7) {
@@ -208,8 +211,8 @@ mod tests {
 
     use super::*;
 
-    /// Creates a geometry block that claims this uncompressed size and number of signals, with 100 bytes of
-    /// compressed data.
+    /// Creates an FST geometry block (widths of all signals) with 100 bytes of compressed data. The block
+    /// claims to have the given uncompressed size and number of signals.
     fn geometry(unpacked: u64, signals: u64) -> Vec<u8> {
         let words = [124, unpacked, signals].map(u64::to_be_bytes).concat();
         [vec![GEOMETRY], words, vec![0; 100]].concat()

@@ -1,6 +1,6 @@
 //! # Timeline: a run for Perfetto and Chrome's `about:tracing`
-//! Written while the machine runs, in the JSON form of the trace event format. One microsecond on the screen
-//! is one core cycle. The file contains:
+//! The timeline is written while the machine runs, in the JSON form of the trace event format. One
+//! microsecond on the screen is one core cycle. The file contains:
 //!
 //! | event      | meaning                                                                       |
 //! |------------|-------------------------------------------------------------------------------|
@@ -9,7 +9,8 @@
 //! | async span | one request, from its entry into the network to the reply at its SM           |
 //! | counter    | level of a queue                                                              |
 //!
-//! Blocks appear as processes, and ports and states as their threads.
+//! The viewer shows the top-level scopes of the machine, such as an SM, as processes, and their ports and
+//! states as threads.
 
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
@@ -26,13 +27,14 @@ use super::places::{RequestPort, SmSource, places};
 use super::scopes::ROOT;
 use super::walk::{ChangedBlocks, Walker};
 
-/// Names of the displayed state signals.
+/// Names of the signals with states that the timeline displays.
 const STATES: [&str; 2] = ["status", "reason"];
-/// True for a port at which requests enter the request network: at a crossbar, or at the router of an SM.
+/// True for a port at which requests enter the request network: an input of the crossbar, or of a router to
+/// which an SM is connected.
 fn is_entrance(path: &str) -> bool {
     (path.starts_with("xbar_req.") || path.starts_with("noc_req.")) && path.contains(".inject")
 }
-/// Path suffix of the port at which replies arrive at an SM.
+/// Last part of the path of a port at which replies arrive at an SM.
 const EXIT: &str = ".l1.mem_rsp";
 
 /// Timeline under construction.
@@ -42,7 +44,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Starts a timeline. The file appears under this name when the timeline is finished.
+    /// Starts a timeline. Until the timeline is finished, it is written to a temporary file.
     ///
     /// # Errors
     /// Fails if the file cannot be written.
@@ -67,7 +69,7 @@ impl Timeline {
         Ok(Self { walker: Walker::new(&outline, &selection), events })
     }
 
-    /// Records the values that the last simulation step, which ended at `tick`, changed.
+    /// Records the values that changed in the last simulation step, which ended at `tick`.
     ///
     /// # Errors
     /// Fails if the file cannot be written.
@@ -76,8 +78,8 @@ impl Timeline {
         self.walker.give(changed, blocks, &mut self.events)
     }
 
-    /// Makes the next sample describe every block. Required after the host has changed the machine directly,
-    /// without sending beats.
+    /// Makes the next sample read the signals of every hardware block. Required after the simulator (host
+    /// code) has changed the machine directly, without sending beats.
     pub fn refresh(&mut self) {
         self.walker.refresh();
     }
@@ -92,9 +94,10 @@ impl Timeline {
     }
 }
 
-/// Displayed ports, states and queue levels, identified by their index in these lists.
+/// Ports, states and queue levels that the timeline displays. Each is identified by its index in its list.
 struct Tracks {
-    /// Process number and name of each thread. Threads are numbered by their index in this list.
+    /// Number of the enclosing process, and name, for each thread of the timeline. The index in this list is
+    /// the number of the thread.
     threads: Vec<(u32, String)>,
     processes: Vec<String>,
     places: Vec<RequestPort>,
@@ -103,7 +106,7 @@ struct Tracks {
     ids: Vec<SignalId>,
 }
 
-/// Effect of a signal change on the timeline.
+/// Role of a signal in the timeline: what is updated when the signal changes.
 #[derive(Clone, Debug)]
 enum Role {
     Place(usize),
@@ -129,7 +132,8 @@ impl Tracks {
         }
         let names = places.iter().map(|place| place.path.clone());
         let names: Vec<String> = names.chain(states.iter().map(|&(id, _)| short(&tree.path(id)))).collect();
-        // Process 0 is the whole machine, for queues and requests in flight, which belong to no single block.
+        // Process 0 stands for the whole machine. It contains queues and requests in flight, which belong to
+        // no single scope.
         let mut processes = vec![ROOT.to_owned()];
         let mut threads = Vec::new();
         for name in names {
@@ -174,7 +178,7 @@ impl Tracks {
     }
 }
 
-/// Request that currently stands at a port, with the time since which it stands there.
+/// Request that currently stands at a port, with the time at which it arrived there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stay {
     since: u64,
@@ -182,16 +186,16 @@ struct Stay {
     sm: Option<u64>,
 }
 
-/// Converter of samples to events.
+/// Converter of sampled signal values to timeline events.
 struct Events {
     out: BufWriter<AtomicFile>,
-    /// Buffer for the event under construction.
+    /// Text buffer for the event that is being written.
     text: String,
     /// Last value of each signal, and the tick at which the signal took this value.
     values: Vec<Option<(u64, u64)>>,
     roles: Vec<Vec<Role>>,
     tracks: Tracks,
-    /// Ports with a change at the current time.
+    /// Ports whose signals have changed at the current time.
     dirty: Vec<usize>,
     stays: Vec<Option<Stay>>,
     /// Period of the core clock in ticks.
@@ -238,14 +242,15 @@ impl Events {
         text.clear();
         let event =
             format_args!(r#""ph":"X","name":"{name}","pid":{process},"tid":{thread},"ts":{start},"dur":{length}"#);
-        // Writing to a string cannot fail.
+        // The result is ignored, because writing to a string cannot fail.
         let _ = text.write_fmt(event);
         let done = self.put(&text);
         self.text = text;
         done
     }
 
-    /// Writes the start or the end of a request's async span.
+    /// Writes the start or the end of the span that shows a request from its entry into the network to its
+    /// reply.
     fn way(&mut self, phase: char, stay: Stay) -> io::Result<()> {
         let Stay { id, sm: Some(sm), .. } = stay else { return Ok(()) };
         let at = self.cycles(self.now);
@@ -255,7 +260,8 @@ impl Events {
         self.put(&event)
     }
 
-    /// Finishes the current time step. Ports are evaluated only after all their signals have been sampled.
+    /// Evaluates the ports that changed at the current time. A port is evaluated only after all its signals
+    /// have been sampled.
     fn settle(&mut self) -> io::Result<()> {
         while let Some(at) = self.dirty.pop() {
             let place = &self.tracks.places[at];
@@ -348,7 +354,7 @@ impl Sink for Events {
     }
 
     fn sample_wide(&mut self, id: SignalId, value: &[u64]) -> io::Result<()> {
-        // Numbers, flags, states and levels have at most 64 bits.
+        // Only the lowest 64 bits are used: request numbers, valid signals, states and levels are not wider.
         self.sample(id, value[0])
     }
 }

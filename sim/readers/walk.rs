@@ -1,7 +1,8 @@
 //! # Walker: sampling of signals from descriptions
-//! Describes the blocks that a simulation step can have changed and passes the selected values to a [`Sink`].
-//! A value is identified by its position in its block's description, so sampling neither compares names nor
-//! allocates. Blocks and components without a selected signal are never described.
+//! Reads the descriptions of the hardware blocks that a simulation step can have changed, and passes the
+//! selected values to a [`Sink`]. A value is identified by its position in the description of its hardware
+//! block, so sampling neither compares names nor allocates memory. Hardware blocks and components without a
+//! selected signal are never described.
 
 use std::io;
 
@@ -12,19 +13,20 @@ use waves::sink::Sink;
 
 use super::outline::{CellPlan, Outline, Plan, Position};
 
-/// Blocks whose description the last step can have changed, as one bit set per clock domain. Computed once
-/// per step and shared by all readers.
+/// Hardware blocks whose described values can have changed in the last simulation step, as one bit mask per
+/// clock domain. Computed once per step and shared by all readers.
 #[derive(Clone, Debug)]
 pub struct ChangedBlocks(Vec<u128>);
 
 impl ChangedBlocks {
-    /// Creates an empty set.
+    /// Creates an empty set of hardware blocks.
     #[must_use]
     pub fn none(blocks: &impl Blocks) -> Self {
         Self(vec![0; blocks.population().len()])
     }
 
-    /// Collects the blocks that were evaluated at the last step or sent a beat since the previous call.
+    /// Collects the hardware blocks that were evaluated in the last step, or that have sent a beat since the
+    /// previous call.
     pub fn take(&mut self, sim: &mut Simulator) {
         for (domain, changed) in self.0.iter_mut().enumerate() {
             *changed = sim.evaluated_blocks(domain) | sim.take_touched(domain);
@@ -32,21 +34,21 @@ impl ChangedBlocks {
     }
 }
 
-/// Version number that no scope has, so that a scope with it counts as changed.
+/// Version number that no scope ever has. A scope with this number in `seen` counts as changed.
 const UNSEEN: u64 = u64::MAX;
 
-/// Sampler of a selection of signals.
+/// Sampler of the selected signals.
 #[derive(Debug)]
 pub(super) struct Walker {
-    /// Plan of each block, by clock domain and slot.
+    /// Plan of each hardware block, indexed by clock domain and by number in the domain.
     plans: Vec<Vec<Plan>>,
-    /// For each block, the last sampled version of each scope, in the order of the plan's spans. They are
-    /// followed by the last sum of each group of statistics, indexed by the position of the group's first
-    /// value.
+    /// For each hardware block, what was last sampled. First, the version of each scope, in the order of the
+    /// plan's scopes. Then, for each group of statistics, the sum of its values, indexed by the position of
+    /// the group's first value.
     seen: Vec<Vec<Vec<u64>>>,
-    /// Blocks with a selected signal, as one bit set per clock domain.
+    /// Hardware blocks with a selected signal, as one bit mask per clock domain.
     selected: Vec<u128>,
-    /// True if the next step must sample every value.
+    /// True if the next step must sample every selected value, whether or not it has changed.
     all: bool,
 }
 
@@ -60,20 +62,20 @@ impl Walker {
         Self { plans, seen, selected, all: true }
     }
 
-    /// Makes the next step sample every value.
+    /// Makes the next step sample every selected value, whether or not it has changed.
     pub(super) fn refresh(&mut self) {
         self.all = true;
     }
 
-    /// True if a block with a selected signal has changed.
+    /// True if a hardware block with a selected signal has changed.
     pub(super) fn is_due(&self, changed: &ChangedBlocks) -> bool {
         self.all || changed.0.iter().zip(&self.selected).any(|(changed, selected)| changed & selected != 0)
     }
 
-    /// Samples the blocks that have changed.
+    /// Samples the hardware blocks that have changed.
     ///
     /// # Panics
-    /// Panics if a block describes more or fewer values than at the start.
+    /// Panics if a hardware block describes more or fewer values than at the start of the run.
     pub(super) fn give<S: Sink>(
         &mut self,
         changed: &ChangedBlocks,
@@ -119,23 +121,24 @@ impl Walker {
     }
 }
 
-/// Follows the description of one block along its plan.
+/// Reader of the description of one hardware block, which compares the description with the plan of the
+/// block.
 struct Sampler<'a, S: Sink> {
     plan: &'a Plan,
     seen: &'a mut [u64],
     to: &'a mut S,
     at: Position,
-    /// Index of the last entered scope in the list of spans.
+    /// Index of the most recently entered scope in the plan's list of scopes.
     entered: usize,
-    /// Number of open scopes inside the outermost unselected one, including it.
+    /// Nesting depth inside the outermost unselected scope, counting that scope; 0 in a selected scope.
     skipping: u32,
-    /// Position after the outermost unselected scope.
+    /// Position in the description at which the outermost unselected scope ends.
     resume: Position,
     result: io::Result<()>,
 }
 
 impl<S: Sink> Sampler<'_, S> {
-    /// Advances to the next value and returns its signal if it is selected.
+    /// Advances to the next value of the description. Returns the signal of this value if it is selected.
     #[inline]
     fn next(&mut self) -> Option<SignalId> {
         if self.skipping > 0 {
@@ -154,7 +157,8 @@ impl<S: Sink> Sampler<'_, S> {
     }
 }
 
-/// Keeps the latest error. A sink returns its first error again on later calls, so no error is lost.
+/// Stores an error, replacing any earlier one. No error is lost, because a sink returns its first error again
+/// on later calls.
 #[inline]
 fn keep(result: &mut io::Result<()>, new: io::Result<()>) {
     if new.is_err() {
@@ -262,7 +266,7 @@ impl<S: Sink> Describe for Sampler<'_, S> {
     fn logic(&mut self, _: &'static str, _: Logic) {}
 }
 
-/// Follows the fields of one memory cell.
+/// Reader of the fields of one memory element.
 struct CellSampler<'a, S: Sink> {
     fields: &'a [Option<SignalId>],
     to: &'a mut S,

@@ -1,5 +1,5 @@
 //! # Waveform: a dump written while the machine runs
-//! [`Waveform::sample`] writes the values that changed ([`super::walk`]) after every simulation step. The
+//! After every simulation step, [`Waveform::sample`] writes the values that changed ([`super::walk`]). The
 //! values at a clock edge are the state after that edge. A beat is visible in its channel from the edge that
 //! sends it to the edge that takes it.
 //!
@@ -11,7 +11,7 @@
 //! | writing | being written                                                                  |
 //! | ended   | complete: the size limit was reached, or the failure was written               |
 //!
-//! Every dump contains the core cycle number and the clocks, independent of the selection ([`Ticker`]).
+//! Every dump contains the core cycle number and the clocks, whatever signals are selected ([`Ticker`]).
 //!
 //! Times are in picoseconds, rounded: cycle `n` of a clock with `f` hertz is at `n * 10^12 / f`. If two edges
 //! of different clocks round to the same picosecond, the second is written one picosecond later.
@@ -35,43 +35,43 @@ use super::outline::Outline;
 use super::scopes::ROOT;
 use super::walk::{ChangedBlocks, Walker};
 
-/// Name and width of the core cycle counter.
+/// Name of the signal that counts core cycles, and its width in bits.
 const CYCLE: (&str, u32) = ("cycle", 64);
-/// Cycles that a save file displays before and after a trigger or a failure.
+/// Numbers of cycles before and after a trigger or a failure that a save file displays.
 const AROUND: [u64; 2] = [60, 40];
 const PICOSECONDS: u128 = 1_000_000_000_000;
-/// Trigger text that waits for a failed check in place of a signal condition.
+/// Text of a trigger that waits for a failed check instead of a condition on signals.
 const FAILURE: &str = "failure";
 
-/// Signals and cycles to write.
+/// Specification of a waveform: which signals and which cycles to write.
 #[derive(Clone, Copy, Debug)]
 pub struct WaveSpec<'a> {
     /// File format of the dump.
     pub format: Format,
-    /// Selected signals. An empty list selects everything except entries of tables and memories.
+    /// Globs that select signals. An empty list selects everything except entries of tables and memories.
     pub globs: &'a [Glob],
-    /// Cycles of `clock` to write.
+    /// Range of cycles to write, counted by the clock `clock`.
     pub window: Window,
-    /// Condition that starts the dump ([`Trigger`]), or `failure` for a failed check. `failure TEXT` waits
-    /// for a failure whose message contains the text.
+    /// Condition on signals that starts the dump ([`Trigger`]). The text `failure` starts it at a failed
+    /// check, and `failure TEXT` at a failed check whose message contains the text.
     pub trigger: Option<&'a str>,
-    /// Number of cycles of `clock` before the trigger that are kept in memory and written when the dump
-    /// starts. If the run fails before the trigger fires, the dump consists of these cycles.
+    /// Number of cycles before the trigger that are kept in memory and written when the dump starts. If the
+    /// run fails before the trigger fires, the dump consists of the last cycles before the failure.
     pub last: Option<u64>,
-    /// Number of cycles of `clock` after the trigger at which the dump ends.
+    /// Number of cycles after the trigger at which the dump ends.
     pub after: Option<u64>,
     /// Maximum size of the dump, in bytes.
     pub limit: Option<u64>,
     /// Clocks of the machine.
     pub clocks: &'a Clocks,
-    /// Names of the clocks in the dump. If empty, all clocks appear, as `clk0`, `clk1` and so on.
+    /// Names of the clocks in the dump. If empty, the clocks are named `clk0`, `clk1` and so on.
     pub clock_names: &'a [&'static str],
-    /// Clock domain in which cycles are counted.
+    /// Clock domain whose clock counts the cycles in this specification.
     pub clock: usize,
 }
 
 impl<'a> WaveSpec<'a> {
-    /// Creates the specification of a VCD with all default signals from the first to the last cycle.
+    /// Creates the specification of a VCD file with the default selection of signals and all cycles of a run.
     #[must_use]
     pub fn of(clocks: &'a Clocks, clock: usize) -> Self {
         let (format, window) = (Format::Vcd, Window::ALL);
@@ -83,34 +83,35 @@ impl<'a> WaveSpec<'a> {
 /// Reason why a waveform cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WaveError {
-    /// A glob selects nothing.
+    /// A glob matches no signal.
     #[error(transparent)]
     NoMatch(#[from] NoMatch),
-    /// The trigger is invalid.
+    /// The trigger is not valid.
     #[error(transparent)]
     Trigger(#[from] TriggerError),
-    /// A glob is invalid.
+    /// A glob is not valid.
     #[error(transparent)]
     Glob(#[from] GlobError),
-    /// The file cannot be written.
+    /// The waveform file cannot be written.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// Writer of the signals for the core cycle and the clocks. These signals are written only when another
-/// signal changes, so an idle machine adds nothing to the dump. Each change of a clock signal marks one of
-/// its edges.
+/// Writer of the signals that show the core cycle and the clocks. These signals are written only when another
+/// signal changes, so an idle machine adds nothing to the dump. A clock signal changes its level at each edge
+/// of that clock that is written.
 #[derive(Debug)]
 struct Ticker {
     cycle: SignalId,
-    /// Signal, period in ticks and current level of each clock.
+    /// For each clock, its signal, its period in ticks and the current level of the signal.
     clocks: Vec<(SignalId, u64, bool)>,
     /// Tick of the last clock edges written.
     at: Option<u64>,
 }
 
 impl Ticker {
-    /// Names and widths of the cycle counter and the clocks, which must be the first signals of a tree.
+    /// Names and widths of the signals for the core cycle and the clocks. They must be the first signals of
+    /// the tree.
     fn signals(clocks: &Clocks, names: &[&str]) -> Vec<(String, u32)> {
         let numbered = || (0..clocks.periods().len()).map(|number| format!("clk{number}"));
         let named = || names.iter().map(|&name| name.to_owned());
@@ -119,7 +120,7 @@ impl Ticker {
         std::iter::once((cycle.to_owned(), width)).chain(clocks.into_iter().map(|name| (name, 1))).collect()
     }
 
-    /// Creates the writer for a tree whose first `count` signals are the cycle counter and the clocks.
+    /// Creates the writer for a tree whose first `count` signals show the core cycle and the clocks.
     fn new(tree: &Tree, count: usize, clocks: &Clocks) -> Self {
         let mut ids = tree.ids().take(count);
         let cycle = ids.next().expect("the cycle is the first signal of the tree");
@@ -131,7 +132,7 @@ impl Ticker {
         std::iter::once(self.cycle).chain(self.clocks.iter().map(|&(id, ..)| id))
     }
 
-    /// Writes the cycle and the clocks at a tick at which another signal has changed.
+    /// Writes the core cycle and the clocks at a tick at which another signal has changed.
     fn give(&mut self, tick: u64, cycle: u64, to: &mut impl Sink) -> io::Result<()> {
         let has_moved = self.at.replace(tick) != Some(tick);
         to.sample(self.cycle, cycle)?;
@@ -151,19 +152,19 @@ enum Stage<W: Write + Seek> {
     },
     Writing(Dump<W>),
     Ended(W),
-    /// The output failed during the transition between two stages.
+    /// The waveform cannot continue: its output failed during the transition between two stages.
     Lost,
 }
 
-/// Event that starts a dump.
+/// Event that starts a waveform dump.
 #[derive(Debug)]
 enum Start {
     Condition(Trigger),
-    /// Failure whose message contains this text.
+    /// Failed check whose message contains this text.
     Failure(String),
 }
 
-/// Dump that is written to `W`.
+/// Waveform dump that is written to an output of type `W`.
 #[derive(Debug)]
 pub struct Waveform<W: Write + Seek> {
     outline: Outline,
@@ -177,24 +178,25 @@ pub struct Waveform<W: Write + Seek> {
     remembers: bool,
     after: Option<u64>,
     limit: Option<u64>,
-    /// Period of the clock in which cycles are counted, in ticks.
+    /// Period, in ticks, of the clock that counts the cycles of the waveform.
     period: u64,
     ticks_per_second: u64,
-    /// Tick and time of the first and of the last sample.
+    /// Tick and time in ps of the first sample and of the last sample.
     sampled: Option<[(u64, u64); 2]>,
-    /// Tick of the last step inside the window, even if it changed nothing.
+    /// Tick of the last simulation step inside the window, even if no signal changed in this step.
     passed: u64,
     markers: Vec<Marker>,
-    /// Cycle at which the dump ends before both its window and the run end, and the reason.
+    /// Cycle at which the dump ended early, and the reason. Early means before the window and before the run
+    /// ended.
     cut: Option<(u64, Cut)>,
 }
 
-/// Reason why a dump ends before both its window and the run end.
+/// Reason why a dump ended before its window and before the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// The dump has reached its size limit.
     Limit,
-    /// This number of cycles has passed since the trigger.
+    /// The requested number of cycles has passed since the trigger; holds this number.
     After(u64),
 }
 
@@ -205,14 +207,15 @@ pub struct RecordedDump {
     pub path: PathBuf,
     /// All signals of the machine.
     pub tree: Tree,
-    /// Signals in the dump.
+    /// Signals that the dump contains.
     pub selection: Selection,
-    /// First and last time that a save file displays, in ps: the whole dump, or an interval around the first
-    /// marker if there is one.
+    /// First and last time in ps that a save file displays. This is an interval around the first marker, or
+    /// the whole dump if there is no marker.
     pub sight: (u64, u64),
-    /// Times of the trigger and of failures.
+    /// Markers at the times of the trigger and of failures.
     pub markers: Vec<Marker>,
-    /// Cycle at which the dump ended before both its window and the run ended, and the reason.
+    /// Cycle at which the dump ended early, and the reason. Early means before the window and before the run
+    /// ended.
     pub cut: Option<(u64, Cut)>,
 }
 
@@ -230,8 +233,9 @@ impl RecordedDump {
 }
 
 impl RecordedDump {
-    /// Writes a save file with all traces. For each built-in view, writes one for the first matching block in
-    /// the dump. Returns the paths of the dump and of all written files, each once.
+    /// Writes a save file with all signals of the dump. In addition, for each built-in view, writes a save
+    /// file for the first scope in the dump to which the view applies. Returns the paths of the dump and of
+    /// all written files, each once.
     ///
     /// # Errors
     /// Fails if a file cannot be written.
@@ -239,7 +243,7 @@ impl RecordedDump {
         let Self { path, tree, selection, .. } = self;
         let mut written = vec![path.clone()];
         let mut add = |files: Vec<PathBuf>| {
-            // Save files share filter files, so each path is listed once.
+            // Several save files may use the same filter file, but each path is returned only once.
             files.into_iter().for_each(|file| {
                 if !written.contains(&file) {
                     written.push(file)
@@ -264,7 +268,7 @@ impl RecordedDump {
 }
 
 impl Waveform<AtomicFile> {
-    /// Starts a dump. The file appears under this name when the dump is finished.
+    /// Starts a waveform. Until the waveform is finished, it is written to a temporary file.
     ///
     /// # Errors
     /// Fails if a glob selects nothing, the trigger is invalid, or the file cannot be created.
@@ -272,8 +276,8 @@ impl Waveform<AtomicFile> {
         Self::start(blocks, spec, || AtomicFile::create(path))
     }
 
-    /// Ends the dump at `tick`, the end of the run, and renames the file to its final name. Returns `None`,
-    /// without a file, if the trigger never fired or the window contains no sample.
+    /// Ends the waveform at `tick`, the end of the run, and renames the temporary file to its final name.
+    /// Returns `None` and leaves no file if the trigger never fired or the window contains no sample.
     ///
     /// # Errors
     /// Fails if the file cannot be written.
@@ -305,7 +309,7 @@ impl<W: Write + Seek> Waveform<W> {
         Self::start(blocks, spec, || Ok(out))
     }
 
-    /// Starts a dump. The output is opened last, so that a misspelled glob leaves no file.
+    /// Starts a waveform. The output is opened last, so that a misspelled glob leaves no file.
     fn start(
         blocks: &impl Blocks,
         spec: WaveSpec<'_>,
@@ -313,8 +317,9 @@ impl<W: Write + Seek> Waveform<W> {
     ) -> Result<Self, WaveError> {
         let failure = spec.trigger.and_then(failure_in);
         let condition = spec.trigger.filter(|_| failure.is_none());
-        // A trigger may name array entries, which are elaborated only if a glob requests them. Paths that are
-        // not valid globs are rejected when the trigger is parsed.
+        // A trigger may name table entries. Signals are created for them only if a glob requests them, so the
+        // paths in the trigger are used as additional globs. Paths that are not valid globs are rejected
+        // later, when the trigger is parsed.
         let watched = condition.into_iter().flat_map(paths_in).filter_map(|path| path.parse().ok());
         let asked: Vec<Glob> = spec.globs.iter().cloned().chain(watched).collect();
         let extra = Ticker::signals(spec.clocks, spec.clock_names);
@@ -335,7 +340,8 @@ impl<W: Write + Seek> Waveform<W> {
         let mut outline =
             if spec.globs.is_empty() { everything() } else { Outline::of_reached(blocks, &asked, &extra) };
         if !spec.globs.is_empty() && choose(&outline.tree).is_err() {
-            // A misspelled name is reported with the nearest of all names, so all signals must be elaborated.
+            // To find the existing name that is most similar to a misspelled one, signals must be created for
+            // the whole machine.
             outline = everything();
         }
         let tree = &outline.tree;
@@ -374,13 +380,13 @@ impl<W: Write + Seek> Waveform<W> {
         })
     }
 
-    /// Writes the values that the last simulation step, which ended at `tick`, changed.
+    /// Writes the values that changed in the last simulation step, which ended at `tick`.
     ///
     /// # Errors
     /// Fails if the output cannot be written.
     ///
     /// # Panics
-    /// Panics if a block describes more or fewer values than at the start.
+    /// Panics if a hardware block describes more or fewer values than at the start.
     pub fn sample(&mut self, tick: u64, changed: &ChangedBlocks, blocks: &impl Blocks) -> io::Result<()> {
         let cycle = tick / self.period;
         if !self.window.contains(cycle) {
@@ -418,9 +424,9 @@ impl<W: Write + Seek> Waveform<W> {
         }
     }
 
-    /// Records a failure at `tick`, the tick of the last sample. A dump that waits for this failure starts; a
-    /// dump that waits for a different failure keeps waiting. A dump that waits for a signal condition is
-    /// written from the cycles in memory, if there are any, and ends.
+    /// Records a failed check at `tick`, the tick of the last sample. A dump that waits for this failure
+    /// starts; a dump that waits for a different failure keeps waiting. A dump that waits for a condition on
+    /// signals ends, and consists of the cycles in memory, if there are any.
     ///
     /// # Errors
     /// Fails if the output cannot be written.
@@ -444,8 +450,8 @@ impl<W: Write + Seek> Waveform<W> {
         if goes_on { Ok(()) } else { self.close() }
     }
 
-    /// Makes the next sample describe every block. Required after the host has changed the machine directly,
-    /// without sending beats.
+    /// Makes the next sample read the signals of every hardware block. Required after the simulator (host
+    /// code) has changed the machine directly, without sending beats.
     pub fn refresh(&mut self) {
         self.walker.refresh();
     }
@@ -457,13 +463,13 @@ impl<W: Write + Seek> Waveform<W> {
         ((u128::from(tick) * PICOSECONDS + second / 2) / second) as u64
     }
 
-    /// All signals of the machine.
+    /// Returns all signals of the machine.
     #[must_use]
     pub fn tree(&self) -> &Tree {
         &self.outline.tree
     }
 
-    /// Signals in the dump.
+    /// Returns the signals that the dump contains.
     #[must_use]
     pub fn selection(&self) -> &Selection {
         &self.selection
@@ -491,7 +497,7 @@ impl<W: Write + Seek> Waveform<W> {
         }
     }
 
-    /// Advances to a tick inside the window.
+    /// Advances the dump to a tick inside the window.
     fn go_to(&mut self, tick: u64) -> io::Result<()> {
         let time = self.time_of(tick);
         match &mut self.sampled {
@@ -508,14 +514,15 @@ impl<W: Write + Seek> Waveform<W> {
         }
     }
 
-    /// Extends the dump to the end of the run or of the window, even if the machine slept before it.
+    /// Extends the dump to the end of the run or of the window, even if no hardware block was evaluated for
+    /// some time before it.
     fn end(&mut self, tick: u64) -> io::Result<()> {
         let is_over = self.window.is_over(tick / self.period);
         let end = if is_over { self.passed } else { tick };
         if self.sampled.is_some() { self.go_to(end) } else { Ok(()) }
     }
 
-    /// Adds a marker at the last sample.
+    /// Adds a marker at the time of the last sample.
     fn mark(&mut self, label: String) {
         if let Some([_, (_, time)]) = self.sampled
             && self.markers.len() < MAX_MARKERS
@@ -524,7 +531,7 @@ impl<W: Write + Seek> Waveform<W> {
         }
     }
 
-    /// Starts writing: with the cycles in memory, or with the current state if none are kept.
+    /// Starts writing the dump: first the cycles kept in memory, or only the current state if none are kept.
     fn begin(&mut self, changed: &ChangedBlocks, blocks: &impl Blocks) -> io::Result<()> {
         let stage = std::mem::replace(&mut self.stage, Stage::Lost);
         let Stage::Waiting { out, history, .. } = stage else { return Err(lost()) };
@@ -558,7 +565,7 @@ impl<W: Write + Seek> Waveform<W> {
         Ok(())
     }
 
-    /// Ends the dump.
+    /// Ends the waveform dump.
     fn close(&mut self) -> io::Result<()> {
         let stage = std::mem::replace(&mut self.stage, Stage::Lost);
         let Stage::Writing(dump) = stage else { return Err(lost()) };
@@ -567,14 +574,14 @@ impl<W: Write + Seek> Waveform<W> {
     }
 }
 
-/// Returns the text that a failure message must contain, or `None` if the trigger does not wait for a
-/// failure.
+/// Returns the text that the message of a failed check must contain. Returns `None` if the trigger is a
+/// condition on signals.
 fn failure_in(trigger: &str) -> Option<&str> {
     let rest = trigger.trim().strip_prefix(FAILURE)?;
     (rest.is_empty() || rest.starts_with(' ')).then(|| rest.trim())
 }
 
-/// Returns the first line of a message, for a marker.
+/// Returns the first line of a message, which labels a marker.
 fn first_line(message: &str) -> String {
     message.lines().next().unwrap_or_default().to_owned()
 }
@@ -583,8 +590,8 @@ fn picosecond() -> Timescale {
     Timescale::new(1, TimeUnit::PS)
 }
 
-/// Creates the error for a dump whose output was lost. The error that caused the loss has been returned by an
-/// earlier call.
+/// Creates the error for a dump that was abandoned after an earlier error. An earlier call has returned that
+/// error.
 fn lost() -> io::Error {
     io::Error::other("the waveform was abandoned after an earlier error")
 }

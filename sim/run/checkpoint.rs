@@ -1,8 +1,8 @@
 //! # Checkpoints
 //! A checkpoint file contains the complete state of a run, from which another process can resume it. The file
 //! includes every register, memory, channel and counter of the machine. It also includes the cycle of each
-//! block's next evaluation, and the position in the launch file or trace. Data that follow from the launch
-//! are not included: programs, decode tables, and the CTAs of a trace.
+//! hardware block's next evaluation, and the position in the launch file or trace. Data that follow from the
+//! launch are not included: programs, decode tables, and the CTAs of a trace.
 //!
 //! ```text
 //! warpsieve checkpoint 1\n     file format
@@ -10,9 +10,10 @@
 //! LZ4 frame with a checksum    the state, in the encoding of `postcard`
 //! ```
 //! A checkpoint file is replaced atomically, so that either the older or the newer checkpoint is always
-//! valid. The encoding of the state is derived from the source code of each block, so only the same build of
-//! the program can read it. A checkpoint therefore names the program, the configuration and the contents of
-//! all input files. A run can resume from it only if all of them are equal.
+//! valid. The encoding of the state is derived from the source code of each hardware block, so only the same
+//! build of the program can read it. A checkpoint therefore contains the identity of the program, of the
+//! configuration and of the contents of all input files. A run can resume from it only if all of them are
+//! equal.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -33,15 +34,15 @@ use super::steps::Place;
 use super::{RunError, without_name};
 use crate::content::Content;
 
-/// First line of a file.
+/// First line of a checkpoint file, which identifies the file format.
 const FORM: &str = "warpsieve checkpoint 1";
-/// Maximum size of a header line in bytes. A configuration has some hundred fields.
+/// Maximum size of the checkpoint's header line in bytes. A configuration has some hundred fields.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 /// Maximum size of an uncompressed state in bytes: a hundred times the state of a machine with a large
 /// kernel. Guards against small files that expand without bound.
 const MAX_STATE_BYTES: u64 = 1 << 30;
 
-/// Writer that rejects a state larger than the reader accepts.
+/// Writer that fails if a state is larger than the reader of checkpoints accepts.
 struct AtMost<W> {
     inner: W,
     left: u64,
@@ -67,7 +68,7 @@ fn too_large() -> String {
 /// Identity of a run. A run can resume only from a checkpoint with the same identity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Digest of the program.
+    /// Digest of the simulator's executable.
     pub program: String,
     /// Value of every field of the configuration.
     pub configuration: BTreeMap<String, String>,
@@ -75,28 +76,28 @@ pub struct Identity {
     pub files: BTreeMap<String, String>,
 }
 
-/// Checkpoints to write and to resume from.
+/// Options of a run for writing checkpoints and for resuming from one.
 #[derive(Clone, Debug, Default)]
 pub struct Checkpoints {
-    /// Identity of the run.
+    /// Identity of the run, which a checkpoint must match.
     pub identity: Identity,
-    /// File to write: when the run is interrupted, when it reaches its cycle limit, and at the interval
-    /// `every`.
+    /// Path of the checkpoint file to write. It is written when the run is interrupted, when it reaches its
+    /// cycle limit, and at the interval `every`.
     pub write: Option<PathBuf>,
-    /// Interval between two checkpoints [core cycles], 1 or more.
+    /// Interval between two checkpoints, in core cycles; at least 1.
     pub every: Option<u64>,
-    /// File from which to resume.
+    /// Path of the checkpoint file from which to resume.
     pub resume: Option<PathBuf>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Header {
     identity: Identity,
-    /// Core cycle of the checkpoint.
+    /// Core cycle at which the checkpoint was written.
     cycle: u64,
 }
 
-/// State of a run that is not part of the machine.
+/// State of a run outside the machine, such as its position in the launch file.
 #[derive(Serialize, Deserialize)]
 pub(super) struct RunState {
     /// Position of the run in its launch file.
@@ -108,13 +109,13 @@ pub(super) struct RunState {
     pub warp_limits: Vec<(String, u8)>,
     pub loads: Vec<LoadCounters>,
     pub watches: HangDetectors,
-    /// State of the time series, if there is one.
+    /// State of the time series, if one is written.
     pub series: Option<SeriesState>,
     /// History of the run, if it is recorded.
     pub history: Option<History>,
 }
 
-/// Complete state of a run between two ticks: machine, simulator, and the rest.
+/// Complete state of a run between two ticks: the machine, the simulator, and the state outside the machine.
 #[derive(Serialize, Deserialize)]
 pub(super) struct State<M = Machine, S = Simulator, R = RunState> {
     pub machine: M,
@@ -122,7 +123,7 @@ pub(super) struct State<M = Machine, S = Simulator, R = RunState> {
     pub run: R,
 }
 
-/// Writes a checkpoint and replaces the previous one.
+/// Writes a checkpoint file, which replaces the previous one.
 pub(super) fn write(
     path: &Path,
     identity: &Identity,
@@ -130,8 +131,8 @@ pub(super) fn write(
     state: &State<&Machine, &Simulator, &RunState>,
 ) -> Result<(), RunError> {
     let written = || -> io::Result<()> {
-        // An interrupted run leaves only the checkpoint, so the process must not exit before the file is
-        // complete.
+        // The checkpoint is all that an interrupted run leaves behind, so the process must not exit before
+        // the file is complete.
         let _unhurried = CompletionGuard::begin();
         let mut file = AtomicFile::create(path)?;
         writeln!(file, "{FORM}")?;
@@ -148,7 +149,7 @@ pub(super) fn write(
     })
 }
 
-/// Reads a checkpoint of a run with this identity.
+/// Reads a checkpoint, which must have been written by a run with this identity.
 pub(super) fn read(path: &Path, identity: &Identity) -> Result<State, RunError> {
     let file = File::open(path).map_err(|error| RunError::input(path, &unread(&error)))?;
     read_state(path, BufReader::new(file), identity)
@@ -196,7 +197,7 @@ fn read_state(path: &Path, mut file: impl BufRead, identity: &Identity) -> Resul
     Ok(state)
 }
 
-/// Reads a line without its newline.
+/// Reads one line and removes the newline at its end.
 fn line(file: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     file.take(MAX_HEADER_BYTES).read_until(b'\n', &mut line)?;
@@ -220,7 +221,8 @@ impl Identity {
     }
 }
 
-/// Returns the first key whose values differ, formatted by `tell`.
+/// Compares two maps and returns a description of the first key whose values differ. `tell` formats the key
+/// and both values.
 fn first_difference(
     then: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,

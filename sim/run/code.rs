@@ -1,7 +1,8 @@
-//! Location of instructions in memory, on machines that fetch them through caches.
+//! Location of the instructions in memory, on machines that fetch them through instruction caches.
 //!
-//! Neither PTX nor traces contain encoded instructions. Every word of the code therefore holds its own
-//! address, like the memory of a trace ([`rtl::recorded`]). A check can then detect wrong instruction bytes.
+//! Neither PTX nor traces contain encoded instructions. Every instruction word in memory therefore holds its
+//! own address, like the data memory in the replay of a trace ([`rtl::recorded`]). This allows a check to
+//! detect wrong instruction bytes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,21 +14,21 @@ use rtl::sm::{InstructionStore, NamedRange};
 
 use super::modules::Module;
 
-/// Alignment of kernels in bytes, as a linker would align functions.
+/// Alignment of the code of a kernel in bytes, as a linker would align functions.
 const ALIGNMENT: u64 = 128;
 /// Distance between the start addresses of two kernels of a trace, in bytes.
 const OF_A_KERNEL: u64 = 1 << 20;
 
-/// Instructions of all launched kernels.
+/// Location in memory of the instructions of all launched kernels.
 pub(super) struct Code {
     pub(super) range: NamedRange,
-    /// Start address of each kernel, by file and name.
+    /// Start address of the code of each kernel, by PTX file and kernel name.
     starts: BTreeMap<(PathBuf, String), u64>,
 }
 
 impl Code {
-    /// Places all kernels in sequence after all data, which end at `end`. Returns `None` if instructions are
-    /// not fetched from memory.
+    /// Places the code of all kernels after the data, one kernel after another. `end` is the end address of
+    /// the data. Returns `None` if the machine does not fetch instructions from memory.
     pub(super) fn place(modules: &BTreeMap<PathBuf, Module>, end: u64, config: &MachineConfig) -> Option<Self> {
         let InstructionStore::Cache(icache) = &config.sm.icache else { return None };
         let first = end.next_multiple_of(ALIGNMENT);
@@ -43,7 +44,7 @@ impl Code {
         Some(Self { range, starts })
     }
 
-    /// Start address of a kernel.
+    /// Start address of the code of a kernel.
     pub(super) fn start_of(&self, file: &Path, kernel: &str) -> u64 {
         self.starts.get(&(file.to_owned(), kernel.to_owned())).copied().unwrap_or(self.range.start)
     }
@@ -54,7 +55,7 @@ impl Code {
     }
 }
 
-/// Returns the memory contents of the instructions in a range of addresses.
+/// Returns the memory contents of the instructions in the given range of addresses.
 pub(super) fn bytes(range: Range<u64>) -> Vec<u8> {
     range.step_by(WORD_BYTES as usize).flat_map(|address| word(address, UNTOUCHED).to_le_bytes()).collect()
 }
@@ -66,7 +67,7 @@ pub(super) fn bytes(range: Range<u64>) -> Vec<u8> {
 pub(super) struct TracedCode(Vec<String>);
 
 impl TracedCode {
-    /// Start address of a kernel.
+    /// Start address of the code of a kernel.
     pub(super) fn start_of(&mut self, kernel: &str, addr_bits: u32) -> u64 {
         let number = self.0.iter().position(|known| known == kernel).unwrap_or_else(|| {
             self.0.push(kernel.to_owned());

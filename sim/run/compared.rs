@@ -1,4 +1,4 @@
-//! Sections of a buffer for the comparison with the expected contents.
+//! Sections of a buffer, each compared with the expected contents by its own rule.
 
 use std::ops::Range;
 
@@ -11,19 +11,19 @@ pub(super) struct Part {
     /// Name of the section in messages.
     pub(super) name: String,
     pub(super) rule: Rule,
-    /// Elements of the section; `None` stands for all bytes.
+    /// View that selects the elements of the section; `None` selects all bytes of the buffer.
     view: Option<View>,
-    /// Byte ranges that other sections compare and this one ignores.
+    /// Byte ranges to ignore in this section, because other sections compare them.
     others: Vec<Range<usize>>,
 }
 
 impl Part {
-    /// Creates a section of all bytes, compared exactly.
+    /// Creates a section that contains all bytes of a buffer and is compared exactly.
     pub(super) fn whole(name: &str) -> Self {
         Self { name: name.to_owned(), rule: Rule::Exact, view: None, others: Vec::new() }
     }
 
-    /// Creates a section of consecutive words, for tests.
+    /// Creates a section of consecutive 32-bit words, for tests.
     #[cfg(test)]
     pub(super) fn words(name: &str, rule: &Rule, count: usize) -> Self {
         let view = View { buffer: BufferId(0), element: ElementType::U32, start: 0, stride: 4, bytes: 4, count };
@@ -31,7 +31,7 @@ impl Part {
     }
 
     /// Extracts the section's elements from the contents of its buffer. Bytes that other sections compare are
-    /// replaced by those of `expected`.
+    /// replaced by the bytes of `expected`, so that they cannot differ.
     pub(super) fn of(&self, mut contents: Vec<u8>, expected: &[u8]) -> Array {
         self.others.iter().for_each(|range| contents[range.clone()].copy_from_slice(&expected[range.clone()]));
         match self.view {
@@ -40,14 +40,14 @@ impl Part {
         }
     }
 
-    /// Byte offset of an element in the buffer.
+    /// Byte offset of the section's element `index` in the buffer.
     pub(super) fn offset(&self, index: usize) -> usize {
         self.view.map_or(index, |view| view.start + index * view.stride)
     }
 }
 
-/// Returns the sections of a buffer: one per output, with its comparison rule, and one for all remaining
-/// bytes, which are compared exactly.
+/// Returns the sections of a buffer. Each output is a section with its own comparison rule. One more section
+/// contains all remaining bytes, which are compared exactly.
 pub(super) fn parts(file: &LaunchFile, buffer: usize) -> Vec<Part> {
     let (mut parts, mut others) = (Vec::new(), Vec::new());
     for output in file.outputs.iter().filter(|output| output.view.buffer.0 == buffer) {
@@ -62,7 +62,8 @@ pub(super) fn parts(file: &LaunchFile, buffer: usize) -> Vec<Part> {
     for (name, view) in &fields {
         parts.push(Part { name: name.clone(), rule: Rule::Exact, view: Some(*view), others: others.clone() });
     }
-    // The section of the remaining bytes includes the padding between the fields of structs.
+    // The fields of the structs are excluded, since outputs compare them. The section of the remaining bytes
+    // includes the padding between the fields.
     others.extend(fields.iter().flat_map(|(_, view)| view.ranges()));
     parts.push(Part { others, ..Part::whole(&declared.name) });
     parts
@@ -109,7 +110,7 @@ because = "they race"
         };
         let mut got: Vec<u8> = expected.clone();
         match changed {
-            // Swaps elements 2 and 3.
+            // An empty `changed` stands for swapping elements 2 and 3.
             [] => got[8..16].rotate_left(4),
             _ => changed.iter().for_each(|&at| got[at] ^= 0x40),
         }

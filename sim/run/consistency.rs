@@ -1,15 +1,17 @@
 //! # Memory-model check of load values
 //! Checks on any machine whether loads of global memory and atomics return values that the memory model
-//! permits. The check follows the messages on the machine's channels: instructions entering the load-store
-//! units, words leaving them, and stores and atomics accepted by an L2 bank. The order of acceptance is the
-//! order in which they take effect there.
+//! permits. The check observes the messages on the machine's channels: instructions entering the load-store
+//! units, words leaving these units, and stores and atomics accepted by an L2 bank. Stores and atomics take
+//! effect in the order in which the L2 bank accepts them.
 //!
-//! The checker tracks memory in cells. A word is one cell until the first partial store to it; from then on,
-//! each of its bytes is a cell. The checker treats coherent loads as uncached. With a sharing tracker, a
-//! coherent load invalidates the copy in the L1, so later loads of its SM must not return older values.
-//! Without a tracker they may. Other loads that bypass the L1 are checked like cached ones.
+//! The checker divides memory into locations. A word is one location until the first store to part of it;
+//! from then on, each of its bytes is a location. Coherent loads are treated as uncached. With a sharing
+//! tracker, a coherent load invalidates the copy in the L1, so later loads of the same SM must not return
+//! older values. Without a tracker, later loads may return older values. Other loads that bypass the L1 are
+//! checked like cached loads.
 //!
-//! Words without a known value before the first kernel, and words beyond [`MAX_CELLS`], are not checked.
+//! Two kinds of words are not checked: words without a known value before the first kernel, and words beyond
+//! the limit [`MAX_CELLS`].
 
 use std::hash::{BuildHasher, BuildHasherDefault};
 
@@ -25,31 +27,31 @@ use rtl::noc::packet::{Request, RequestKind};
 
 /// Size of a word in bytes.
 const WORD: u64 = 4;
-/// log2 of the largest number of bytes per lane in a reply.
+/// log2 of the largest number of bytes per lane that one reply can carry.
 const REPLY_LOG2: u8 = 3;
-/// Maximum number of checked cells. Cells are checked in the order of their first use until the limit is
-/// reached. Each cell takes about 200 bytes of host memory.
+/// Maximum number of memory locations that are checked. Locations are included in the order of their first
+/// use until the limit is reached. Each takes about 200 bytes of the simulator's own memory.
 const MAX_CELLS: usize = 1 << 19;
 
-/// Key of a beat in flight: SM, warp, half, program counter and beat number. At most one beat in flight has a
-/// given key.
+/// Key that identifies a beat in flight: SM, warp, half of the warp, program counter and beat number. No two
+/// beats in flight have the same key.
 type Key = (usize, u8, u8, u32, u8);
 
-/// Bytes of one word that a lane loads or stores.
+/// The bytes of one memory word that a lane loads or stores.
 #[derive(Clone, Copy)]
 struct Piece {
     lane: usize,
-    /// Index of the word in the lane's data: 0 for the low word, 1 for the high word.
+    /// Index of the 32-bit word in the lane's data: 0 for the low word, 1 for the high word.
     half: usize,
     /// Address of the word.
     word: u64,
-    /// Offset of the first byte in the word.
+    /// Offset of the first accessed byte in the word.
     offset: u64,
     bytes: u64,
 }
 
 impl Piece {
-    /// Iterates over the words of a lane's access.
+    /// Iterates over the memory words that a lane accesses.
     fn of(access: &WarpAccess, lane: usize) -> impl Iterator<Item = Self> + use<> {
         let (address, bytes) = (access.address[lane], (1 << access.size_log2).min(WORD));
         let (first, offset) = (address / WORD * WORD, address % WORD);
@@ -61,52 +63,53 @@ impl Piece {
         self.bytes == WORD
     }
 
-    /// Returns the mask of the accessed bits in the word.
+    /// Returns a mask of the bits of the word that are accessed.
     fn mask(&self) -> u64 {
         ((1 << (8 * self.bytes)) - 1) << (8 * self.offset)
     }
 
-    /// Returns the indices of the accessed bytes in the word.
+    /// Returns the indices of the bytes of the word that are accessed.
     fn numbers(&self) -> std::ops::Range<u64> {
         self.offset..self.offset + self.bytes
     }
 }
 
-/// Pending result of a lane, with the state of its check.
+/// Result that a lane waits for, with the state that is needed to check it.
 enum PendingResult {
-    /// Value of the word or of some of its bytes.
+    /// Result of a load from a word that was one memory location when the load started.
     Word(PendingLoad),
-    /// Value of the byte with this index in a word with partial stores.
+    /// Result of loading one byte, in a word whose bytes are separate memory locations. The number is the
+    /// index of the byte in the word.
     Byte(PendingLoad, u64),
-    /// Result of an atomic. The number identifies the operation: a hash of its opcode and operands.
+    /// Result of an atomic. The number is a hash of the opcode and operands, which identifies the operation.
     Result(u64),
 }
 
-/// Checker with the state that it needs about a machine.
+/// Memory-model checker, with the properties of the machine that it needs.
 pub(super) struct MemoryModel {
     checker: Checker,
-    /// Words whose value the checker knows, and words that it does not check.
+    /// Addresses of the words that are checked. `left_out` holds the words that are excluded from the check.
     known: MixSet<u64>,
     left_out: MixSet<u64>,
-    /// Known words whose bytes are separate cells.
+    /// Checked words whose bytes are separate memory locations.
     split: MixSet<u64>,
-    /// True if the limit of cells has been reached, so that no further word is checked.
+    /// True if the maximum number of memory locations has been reached, so that no further word is checked.
     is_full: bool,
-    /// Pending results of the instructions in flight.
+    /// Results that instructions in flight wait for.
     wanted: MixMap<Key, Vec<(Piece, PendingResult)>>,
     line_bytes: u32,
     num_sms: usize,
-    /// True if values returned by coherent loads constrain later loads.
+    /// True if, after a coherent load, later loads of the same SM must not return older values.
     stays: bool,
 }
 
-/// Returns a byte of a word.
+/// Returns the byte with index `number` of a word.
 fn byte_of(word: u64, number: u64) -> u64 {
     word >> (8 * number) & 0xff
 }
 
-/// Computes a number that identifies the operation of an atomic on a word of 4 or 8 bytes. The number is a
-/// hash of the operation and its operands.
+/// Computes a number that identifies an atomic operation on a word of 4 or 8 bytes. It is a hash of the
+/// operation and its operands.
 fn operation(atomic: AtomicOp, operand: u64, compare: u64) -> u64 {
     let compare = if atomic.f == AtomicFn::CompareSwap { compare } else { 0 };
     BuildHasherDefault::<Mix>::default().hash_one((atomic.f as u64, atomic.ty as u64, operand, compare))
@@ -128,17 +131,20 @@ impl MemoryModel {
         }
     }
 
-    /// Processes the messages of a tick. `memory` has the contents before the kernel.
+    /// Processes the messages on the machine's channels in one tick. `memory` holds the memory contents
+    /// before the kernel.
     ///
     /// # Errors
-    /// Fails at a value that the memory model does not permit.
+    /// Fails if a load or an atomic returns a value that the memory model does not permit.
     pub fn follow(&mut self, machine: &Machine, tick: u64, memory: &FlatMemory) -> Result<(), String> {
         if memory.buffers().is_empty() {
-            // Memory contents of a trace are unknown.
+            // Nothing can be checked in the replay of a trace, since a trace does not contain the values in
+            // memory.
             return Ok(());
         }
-        // Effects of one block become visible to other blocks at a later tick. The order is therefore memory
-        // first, then replies, then issued instructions.
+        // Messages of one tick are processed in this order: accepted by memory, replies, then issued
+        // instructions. This is safe because a hardware block sees the effects of other blocks only at a
+        // later tick.
         for request in machine.accepted_requests(tick) {
             match request.kind {
                 RequestKind::Read => {}
@@ -159,13 +165,14 @@ impl MemoryModel {
         Ok(())
     }
 
-    /// True if the checker checks this word. The first use of a word passes its initial value to the checker.
+    /// True if the checker checks this word. At the first use of a word, its initial value is passed to the
+    /// checker.
     fn is_judged(&mut self, word: u64, memory: &FlatMemory) -> bool {
         if self.known.contains(&word) {
             return true;
         }
-        // Once the limit is reached, no word is added later: its value is unknown, since it may have been
-        // written in the meantime.
+        // Once the limit is reached, no word is ever added again. Its value would be unknown, since it may
+        // have been written in the meantime.
         self.is_full |= self.cells() >= MAX_CELLS;
         if self.is_full || self.left_out.contains(&word) {
             return false;
@@ -187,7 +194,8 @@ impl MemoryModel {
         !self.split.is_empty() && self.split.contains(&word)
     }
 
-    /// Makes each byte of a known word a cell, or stops checking the word if there are too many cells.
+    /// Makes each byte of a checked word a separate memory location. If there would be too many locations,
+    /// the word is no longer checked.
     fn split(&mut self, word: u64) {
         if self.split.contains(&word) {
             return;
@@ -211,7 +219,7 @@ impl MemoryModel {
         if access.size_log2 <= REPLY_LOG2 {
             return self.on_beat(sm, access, beat, memory);
         }
-        // A load of 16 bytes per lane has two replies.
+        // A load of 16 bytes per lane gets two replies.
         for number in 0..2 {
             let address = access.address.map(|address| address + (u64::from(number) << REPLY_LOG2));
             let part = WarpAccess { size_log2: REPLY_LOG2, address, ..access.clone() };
@@ -219,11 +227,12 @@ impl MemoryModel {
         }
     }
 
-    /// Processes an access, or the part of a load that the reply `beat` answers.
+    /// Processes an instruction, or, for a load with several replies, the part of the load that the reply
+    /// `beat` answers.
     fn on_beat(&mut self, sm: usize, access: &WarpAccess, beat: u8, memory: &FlatMemory) {
         let pieces = (0..LANES).filter(|lane| access.mask >> lane & 1 != 0).flat_map(|lane| Piece::of(access, lane));
         if access.kind.is_atomic() && u64::from(access.atomic.ty.bytes()) < WORD {
-            // Atomics on less than a word are not checked.
+            // Atomics on less than a word are not checked, and neither are the words that they change.
             return pieces.for_each(|piece| self.leave_out(piece.word));
         }
         match access.kind {
@@ -237,7 +246,7 @@ impl MemoryModel {
                 self.wanted.insert((sm, access.warp, access.half, access.pc, beat), wanted);
             }
             AccessKind::Store => {
-                // If lanes write the same byte, the highest lane wins.
+                // If several lanes write the same byte, the lane with the highest number wins.
                 let mut stored: MixMap<u64, (u64, u64)> = MixMap::default();
                 for piece in pieces {
                     let (mask, value) = stored.entry(piece.word).or_default();
@@ -254,7 +263,7 @@ impl MemoryModel {
         }
     }
 
-    /// Records the pending result of a lane of a load or an atomic.
+    /// Records that a lane waits for the result of a load or an atomic.
     fn want(&self, sm: usize, access: &WarpAccess, piece: Piece, wanted: &mut Vec<(Piece, PendingResult)>) {
         if access.kind == AccessKind::Atomic {
             let of = |data: &[[u32; LANES]; 2]| {
@@ -280,7 +289,8 @@ impl MemoryModel {
         }
     }
 
-    /// Processes a store that a load-store unit accepts, to the bytes of a known word under the mask.
+    /// Processes a store, to one checked word, that a load-store unit accepts. `mask` has a bit for each bit
+    /// of the word that is written.
     fn on_store(&mut self, sm: usize, word: u64, mask: u64, value: u64) {
         if mask != u64::from(u32::MAX) {
             self.split(word);
@@ -311,7 +321,7 @@ impl MemoryModel {
         wrong
     }
 
-    /// Checks the value that a lane receives, shifted to its position in the word.
+    /// Checks the value that a lane receives. The value has been shifted to its position in the memory word.
     fn judge(&mut self, sm: usize, piece: Piece, wanted: PendingResult, value: u64) -> Result<(), Violation> {
         let is_split = self.is_split(piece.word);
         match wanted {
@@ -328,16 +338,16 @@ impl MemoryModel {
         }
     }
 
-    /// Iterates over the words that a request writes: address, offset in the line, and a mask of the written
-    /// bytes.
+    /// Iterates over the memory words that a request writes. Each has its address, its offset in the line,
+    /// and a mask of the written bytes.
     fn written(&self, request: &Request) -> impl Iterator<Item = (u64, usize, u64)> + use<> {
         let (first, mask) = (request.line * u64::from(self.line_bytes), request.byte_mask);
         let places = (0..LINE_BYTES).step_by(WORD as usize);
         places.map(move |at| (first + at as u64, at, (mask >> at & 0xf) as u64)).filter(|(.., bytes)| *bytes != 0)
     }
 
-    /// Processes a store that an L2 bank accepts. A write without a pending store is the writeback of a
-    /// thread's local line and is ignored.
+    /// Processes a write that an L2 bank accepts. If no store to the location is pending, the write is a
+    /// writeback of a line of local memory and is ignored.
     fn on_l2_write(&mut self, request: &Request) {
         let sm = request.sm.into();
         for (word, _, bytes) in self.written(request) {
@@ -382,7 +392,7 @@ impl MemoryModel {
         }
     }
 
-    /// Returns the current memory value of a word according to the checker.
+    /// Returns the value that a word currently has in memory, according to the checker.
     fn held(&self, word: u64) -> u64 {
         if self.is_split(word) {
             let byte = |number: u64| self.checker.memory_value(word + number).unwrap_or(0) << (8 * number);
@@ -391,7 +401,7 @@ impl MemoryModel {
         self.checker.memory_value(word).unwrap_or(0)
     }
 
-    /// Records the value that an atomic writes to a word.
+    /// Records the new value of a word that an atomic has changed.
     fn change(&mut self, sm: usize, word: u64, returns: Option<u64>, value: u64) {
         if self.is_split(word) {
             for number in 0..WORD {
@@ -402,13 +412,13 @@ impl MemoryModel {
         }
     }
 
-    /// Ends a kernel whose stores have all reached memory.
+    /// Ends the check of a kernel, after all its stores have reached memory.
     pub fn end_kernel(&mut self) {
         self.wanted.clear();
         self.checker.end_kernel();
     }
 
-    /// Discards the state of words that the host has written.
+    /// Discards the state of words that the host has overwritten.
     pub fn wrote(&mut self, address: u64, bytes: usize) {
         for word in (address / WORD * WORD..address + bytes as u64).step_by(WORD as usize) {
             self.known.remove(&word);

@@ -7,7 +7,7 @@ use crate::config::{Request as Resolve, ResolvedMachine};
 const WORD_AT: u64 = 0x1008;
 const VALUE: u32 = 0x4433_2211;
 
-/// Checker of a machine, and memory with a buffer of equal words.
+/// Memory-model checker of a machine, and memory with a buffer whose words all have the same value.
 struct WatchedMachine {
     model: MemoryModel,
     memory: FlatMemory,
@@ -26,7 +26,7 @@ impl WatchedMachine {
         self.model.on_issue(sm, access, &self.memory);
     }
 
-    /// Stores some bytes in lane 0 and has the L2 accept the store.
+    /// Stores some bytes in lane 0 of an SM, and lets the L2 accept the store.
     fn store(&mut self, sm: u8, address: u64, size_log2: u8, value: u32) {
         let mut access = one_lane(AccessKind::Store, address, size_log2);
         access.data[0][0] = value;
@@ -37,7 +37,7 @@ impl WatchedMachine {
         self.model.on_l2_write(&request);
     }
 
-    /// Passes a reply for lane 0 of the instruction to the checker.
+    /// Passes a reply for lane 0 of the pending instruction to the checker.
     fn answer(&mut self, sm: usize, value: u32) -> Result<(), String> {
         let mut reply = WarpReply { mask: 1, ..WarpReply::default() };
         reply.data[0][0] = value;
@@ -49,7 +49,7 @@ impl WatchedMachine {
         self.answer(sm, value)
     }
 
-    /// Adds 1 to the word with an atomic in lane 0 and has the L2 perform it.
+    /// Adds 1 to the tested word by an atomic in lane 0 of an SM, and lets the L2 perform it.
     fn add(&mut self, sm: u8) {
         let mut access = one_lane(AccessKind::Atomic, WORD_AT, 2);
         access.atomic = ADD;
@@ -105,7 +105,7 @@ fn a_load_of_a_byte_is_judged_by_that_byte() {
 #[test]
 fn bytes_of_a_word_that_is_stored_in_parts_are_judged_each_by_itself() {
     let mut watched = WatchedMachine::new(false);
-    // A load starts while the word is one cell; two compute units then write parts of it.
+    // The load starts while the word is one memory location. Then two SMs write different parts of the word.
     watched.issue(2, &one_lane(AccessKind::Load, WORD_AT, 2));
     watched.store(0, WORD_AT, 0, 0xaa);
     watched.store(1, WORD_AT + 2, 1, 0xddcc);
@@ -114,7 +114,7 @@ fn bytes_of_a_word_that_is_stored_in_parts_are_judged_each_by_itself() {
     breaks(watched.load(0, WORD_AT, 2, VALUE), "a compute unit sees its own stores");
     breaks(watched.load(1, WORD_AT + 2, 0, 0x33), "a compute unit sees its own stores");
     breaks(watched.load(2, WORD_AT, 2, 0x4433_ee11), "a value that is read was once written");
-    // An atomic observes all partial stores.
+    // The value returned by an atomic must include all earlier stores to parts of the word.
     watched.add(2);
     breaks(watched.answer(2, VALUE), "an atomic returns what the one before it left");
     watched.add(2);
@@ -131,7 +131,7 @@ fn a_coherent_load_is_not_older_than_memory_was_when_it_was_issued() {
         breaks(watched.answer(1, VALUE), "coherent operations see the current memory, and nothing older is seen later");
         watched.issue(1, &coherent);
         assert_eq!(watched.answer(1, 7), Ok(()));
-        // Without a tracker the L1 keeps its copy, which may be older.
+        // Without a sharing tracker, the L1 keeps its own copy of the line, which may be older.
         assert_eq!(watched.load(1, WORD_AT, 2, VALUE).is_ok(), later);
         assert_eq!(watched.load(2, WORD_AT, 2, VALUE), Ok(()));
     }

@@ -1,4 +1,4 @@
-//! Counters of all blocks of a machine at the end of a run.
+//! Counters of all hardware blocks of a machine at the end of a run.
 
 use isa::recorded::opcode::BLOCK_COPIES;
 use rtl::dram::counts::Counts;
@@ -15,43 +15,43 @@ use rtl::sm::{
 };
 use rtl::tracker::TrackerStats;
 
-/// Reason why a cache without evictions is not evidence for or against a scheme.
+/// Explanation in messages why a cache without evictions says nothing about the benefit of a cache scheme.
 pub const NO_EVICTIONS: &str =
     "every fill found an empty way, so no replacement, index or bypass scheme can save a miss there";
 
-/// Evictions and bypasses of all caches of one kind.
+/// Evictions and bypasses, summed over all caches of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evictions {
-    /// Name in summaries.
+    /// Name of this kind of cache in summaries.
     pub cache: &'static str,
-    /// Key in the statistics.
+    /// Key of this kind of cache in the statistics.
     pub key: &'static str,
-    /// Number of evicted lines.
+    /// Number of lines evicted from these caches.
     pub evictions: u64,
-    /// Number of loads, and for the L2 writes, that bypassed the caches.
+    /// Number of accesses that bypassed the caches: loads, and in the L2 also writes.
     pub bypasses: u64,
     /// True if the run finished and lines were filled, but no line was evicted and no access bypassed the
-    /// caches. False after a bypass, since the bypassed access may have avoided an eviction.
+    /// caches. A bypass makes it false, since the bypassed access might otherwise have caused an eviction.
     pub has_none: bool,
 }
 
-/// Optional hardware of a machine, which determines the counters that exist.
+/// Optional hardware of a machine, which determines which counters exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MachineFeatures {
-    /// Features of an SM core.
+    /// Optional hardware of an SM core.
     pub core: OptionalHardware,
     /// True if the machine has instruction caches, so that instruction fetches can miss.
     pub icache: bool,
-    /// Features of an L1D.
+    /// Optional hardware of an L1D.
     pub l1: L1Features,
-    /// Features of an L2 bank.
+    /// Optional hardware of an L2 bank.
     pub l2: L2Features,
     /// True if the machine has a sharing tracker.
     pub tracker: bool,
 }
 
 impl MachineFeatures {
-    /// Derives the features from a configuration.
+    /// Determines the optional hardware from a configuration.
     #[must_use]
     pub fn of(config: &MachineConfig) -> Self {
         Self {
@@ -70,57 +70,57 @@ impl MachineFeatures {
         }
     }
 
-    /// Features of a read-only cache of the LSU.
+    /// Optional hardware of a read-only cache (constant or texture cache) of the load-store unit.
     #[must_use]
     pub fn read_only(&self) -> L1Features {
         L1Features { stores: false, ..self.l1 }
     }
 }
 
-/// Counters of a machine, summed over all units of each kind.
+/// Counters of a machine, summed over all hardware units of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Sum over all SM cores.
+    /// Counters summed over all SM cores.
     pub cores: CoreCounters,
-    /// Sum over all instruction caches.
+    /// Counters summed over all instruction caches.
     pub icache: InstructionStats,
-    /// Sum over all L1Ds.
+    /// Counters summed over all L1Ds.
     pub l1: L1Stats,
-    /// Time that the loads of all L1s spent in each stage of the machine.
+    /// Time that loads spent in each stage of the machine, summed over the loads of all L1s.
     pub stages: Stages,
-    /// Sum over all constant caches.
+    /// Counters summed over all constant caches.
     pub const_cache: L1Stats,
-    /// Sum over all texture caches.
+    /// Counters summed over all texture caches.
     pub texture_cache: L1Stats,
-    /// Sum over all L2 banks.
+    /// Counters summed over all L2 banks.
     pub l2: L2Stats,
-    /// Sum over all banks of the sharing tracker.
+    /// Counters summed over all banks of the sharing tracker.
     pub tracker: TrackerStats,
-    /// Sum over all outputs of the request network from the SMs to the L2.
+    /// Counters summed over all output ports of the request network from the SMs to the L2.
     pub request: OutputStats,
-    /// Sum over all outputs of the reply network from the L2 to the SMs.
+    /// Counters summed over all output ports of the reply network from the L2 to the SMs.
     pub reply: OutputStats,
-    /// Sum over all outputs of the recall network from the L2 to the SMs.
+    /// Counters summed over all output ports of the recall network from the L2 to the SMs.
     pub recall: OutputStats,
-    /// Sum over all outputs of the network for recall acknowledgments.
+    /// Counters summed over all output ports of the network for recall acknowledgments.
     pub recall_ack: OutputStats,
-    /// Sum over all outputs of the network for loads that a sharing tracker forwards.
+    /// Counters summed over all output ports of the network for loads that a sharing tracker forwards.
     pub forward: OutputStats,
-    /// Sum over all outputs of the network for answers to forwarded loads.
+    /// Counters summed over all output ports of the network for answers to forwarded loads.
     pub forward_answer: OutputStats,
-    /// Sum over all DRAM channels.
+    /// Counters summed over all DRAM channels.
     pub dram: Counts,
 }
 
 impl Totals {
-    /// Reads the current counts of a machine. Reservation fails of accesses that are still waiting are
-    /// incomplete.
+    /// Reads the current counters of a machine. For accesses that are still waiting, not all reservation
+    /// fails have been counted yet.
     #[must_use]
     pub fn of(machine: &Machine) -> Self {
         Counters::gather(machine, 0, Vec::new(), Vec::new()).totals()
     }
 
-    /// Reports all sums to a counter reader.
+    /// Passes all summed counters to a counter reader.
     pub fn list(&self, has: &MachineFeatures, to: &mut dyn CounterReader) {
         self.cores.list(&has.core, to);
         let icache = Key::plain("icache", "All instruction caches together; only where there are any.");
@@ -167,32 +167,33 @@ impl Totals {
     }
 }
 
-/// Counters of every unit of a machine at the end of a run.
+/// Counters of every hardware unit of a machine at the end of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Counters {
-    /// Core cycles of the run: clock edges from the first launch to the end of the last one, without the edge
-    /// at which it ends. A launch ends when the dispatcher has been notified of the end of every CTA and no
-    /// LSU has an access in flight. The time until memory is idle counts after every launch except the last.
+    /// Number of core cycles of the run: clock edges from the start of the first launch to the end of the
+    /// last one, excluding the edge at which it ends. A launch ends when the dispatcher has been notified of
+    /// the end of every CTA and no LSU has an access in flight. After every launch except the last, the time
+    /// until memory is idle is included.
     pub cycles: u64,
     /// Number of warp schedulers per SM.
     pub schedulers: u32,
-    /// Core clock, in kHz.
+    /// Frequency of the core clock, in kHz.
     pub core_khz: u32,
-    /// DRAM clock, in kHz.
+    /// Frequency of the DRAM clock, in kHz.
     pub dram_khz: u32,
     /// Counters of each SM core.
     pub cores: Vec<CoreCounters>,
-    /// Scheduler cycles of each core by reason. The counts of a core add up to `cycles` times the number of
-    /// schedulers.
+    /// Scheduler cycles of each core by stall reason. The counts of a core add up to `cycles` times the
+    /// number of its schedulers.
     pub stalls: Vec<StallCycles>,
-    /// For each core, scheduler cycles in launches in which the core had no warp. `stalls` includes these
-    /// cycles under the reason `NoWarp`.
+    /// Scheduler cycles of each core during launches in which the core had no warp at all. These cycles are
+    /// included in `stalls` under the reason `NoWarp`.
     pub idle: Vec<u64>,
     /// Counters of each instruction cache; empty if instruction fetch is ideal.
     pub icache: Vec<InstructionStats>,
     /// Counters of each L1D.
     pub l1: Vec<L1Stats>,
-    /// Stage times of loads, for each L1.
+    /// For each L1, the time that its loads spent in each stage of the machine.
     pub stages: Vec<Stages>,
     /// Counters of each constant cache.
     pub const_cache: Vec<L1Stats>,
@@ -202,25 +203,26 @@ pub struct Counters {
     pub l2: Vec<L2Stats>,
     /// Counters of each DRAM channel.
     pub dram: Vec<Counts>,
-    /// Counters of each output of the request network.
+    /// Counters of each output port of the request network.
     pub requests: Vec<OutputStats>,
-    /// Counters of each output of the reply network.
+    /// Counters of each output port of the reply network.
     pub replies: Vec<OutputStats>,
-    /// Counters of each output of the recall network; empty if the L2 does not recall lines.
+    /// Counters of each output port of the recall network; empty if the L2 does not recall lines.
     pub recalls: Vec<OutputStats>,
-    /// Counters of each output of the network for recall acknowledgments.
+    /// Counters of each output port of the network for recall acknowledgments; empty if the L2 does not
+    /// recall lines.
     pub recall_acks: Vec<OutputStats>,
     /// Counters of each sharing-tracker bank; empty without a tracker.
     pub trackers: Vec<TrackerStats>,
-    /// Counters of each output of the network for forwarded loads.
+    /// Counters of each output port of the network for loads that a sharing tracker forwards.
     pub forwards: Vec<OutputStats>,
-    /// Counters of each output of the network for answers to forwarded loads.
+    /// Counters of each output port of the network for answers to forwarded loads.
     pub answers: Vec<OutputStats>,
 }
 
 impl Counters {
-    /// Reads the counters of a machine that ran for `cycles` core cycles. `stalls` and `idle` are its
-    /// scheduler cycles.
+    /// Reads the counters of a machine that ran for `cycles` core cycles. `stalls` holds the scheduler cycles
+    /// by reason, and `idle` those during launches in which the core had no warp.
     pub(super) fn gather(machine: &Machine, cycles: u64, stalls: Vec<StallCycles>, idle: Vec<u64>) -> Self {
         let config = machine.config();
         let recall_networks = machine.recall_networks();
@@ -256,7 +258,7 @@ impl Counters {
         }
     }
 
-    /// Returns the counts since an earlier state of the same machine.
+    /// Returns the differences between these counters and `earlier` counters of the same machine.
     pub(super) fn since(&self, earlier: &Self) -> Self {
         fn units<C: Counted>(now: &[C], earlier: &[C]) -> Vec<C> {
             let mut counts = now.to_vec();
@@ -289,7 +291,7 @@ impl Counters {
         }
     }
 
-    /// Sums the counters over the units of each kind.
+    /// Sums the counters over all hardware units of each kind.
     #[must_use]
     pub fn totals(&self) -> Totals {
         Totals {
@@ -311,31 +313,32 @@ impl Counters {
         }
     }
 
-    /// Scheduler cycles of all SMs by reason.
+    /// Scheduler cycles by stall reason, summed over all SMs.
     #[must_use]
     pub fn slots(&self) -> StallCycles {
         Counted::total(&self.stalls)
     }
 
-    /// Number of warp instructions of all SMs.
+    /// Number of executed warp instructions, summed over all SMs.
     #[must_use]
     pub fn warp_instructions(&self) -> u64 {
         CoreCounters::total(&self.cores).warp_instructions
     }
 
-    /// Number of thread instructions of all SMs.
+    /// Number of executed thread instructions, summed over all SMs.
     #[must_use]
     pub fn thread_instructions(&self) -> u64 {
         CoreCounters::total(&self.cores).thread_instructions
     }
 
-    /// Issued block copies of a trace, by opcode. Their traffic is not modeled.
+    /// Number of issued bulk copy instructions (asynchronous copies of a block of memory) in a trace, by
+    /// opcode. Their memory traffic is not modeled.
     pub fn block_copies(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = CoreCounters::total(&self.cores).block_copies;
         BLOCK_COPIES.into_iter().zip(counts).filter(|(_, count)| *count > 0)
     }
 
-    /// Thread instructions per core cycle.
+    /// Number of executed thread instructions per core cycle.
     #[must_use]
     pub fn ipc(&self) -> f64 {
         ratio(self.thread_instructions(), self.cycles)
@@ -348,7 +351,8 @@ impl Counters {
         self.ipc()
     }
 
-    /// Number of L2 misses of every kind. An access to a line with a pending fill is not a miss.
+    /// Number of L2 misses of reads, writes and atomics. An access to a line with a pending fill is not a
+    /// miss.
     #[must_use]
     pub fn l2_misses(&self) -> u64 {
         L2Stats::total(&self.l2).all_misses()
@@ -360,50 +364,51 @@ impl Counters {
         1000.0 * ratio(self.l2_misses(), self.thread_instructions())
     }
 
-    /// Average miss delaying latency of candel2018 [L2 cycles]: the time from the lookup that missed to the
-    /// departure of the fetch.
+    /// Average miss delay as defined by candel2018, in L2 cycles. This is the time from the L2 lookup that
+    /// missed until the fetch is sent to DRAM.
     #[must_use]
     pub fn miss_delay(&self) -> f64 {
         let l2 = L2Stats::total(&self.l2);
         ratio(l2.miss_delay, l2.fetches)
     }
 
-    /// Average components of the miss delay [L2 cycles]. They are the wait for a way or an FRC entry, the
-    /// wait for the victim's eviction, and the time in the DRAM channel's queue. In a bank that fetches a
-    /// line before it evicts the victim, the third component equals the whole delay.
+    /// Average components of the miss delay, in L2 cycles. They are the waits for a free way or an FRC entry,
+    /// for the eviction of the victim, and in the DRAM channel's queue. In a bank that fetches a line before
+    /// it evicts the victim, the third component equals the whole delay.
     #[must_use]
     pub fn miss_delays(&self) -> [f64; 3] {
         let L2Stats { miss_delay, delays: Delays { way, eviction }, fetches, .. } = L2Stats::total(&self.l2);
-        // Fetches that have not been sent yet count in `way` and `eviction` only, so the difference could be
-        // negative.
+        // The subtraction saturates at 0. Fetches that have not been sent yet are counted only in `way` and
+        // `eviction`, so these could exceed the miss delay.
         [way, eviction, miss_delay.saturating_sub(way + eviction)].map(|cycles| ratio(cycles, fetches))
     }
 
-    /// Average number of DRAM channels that have requests.
+    /// Average number of DRAM channels that have requests at the same time.
     #[must_use]
     pub fn dram_channels_active(&self) -> f64 {
         ratio(Counts::total(&self.dram).waiting_cycles, self.cycles) * f64::from(self.core_khz)
             / f64::from(self.dram_khz.max(1))
     }
 
-    /// Utilization of the DRAM data buses: fraction of the cycles with requests in a channel in which its
-    /// data bus is busy.
+    /// Utilization of the DRAM data buses. This is the fraction of cycles in which a channel's data bus is
+    /// busy, among the cycles in which the channel has requests.
     #[must_use]
     pub fn dram_bus_use(&self) -> f64 {
         let dram = Counts::total(&self.dram);
         ratio(dram.bus_busy_cycles, dram.waiting_cycles)
     }
 
-    /// Fraction of the L2 misses that were fetched into the FRC at once (candel2018 section 5.2).
+    /// Fraction of the L2 misses whose line was fetched into the Fetch and Replacement Cache without delay
+    /// (candel2018 section 5.2).
     #[must_use]
     pub fn frc_share(&self) -> f64 {
         let l2 = L2Stats::total(&self.l2);
         ratio(l2.frc.misses, l2.all_misses())
     }
 
-    /// Fraction of all scheduler cycles for each reason, in the order of [`StallReason::ALL`]. The reason
-    /// `Issued` stands for an issued instruction. A miss of the instruction cache is included only if there
-    /// is such a cache.
+    /// Fraction of all scheduler cycles for each stall reason, in the order of [`StallReason::ALL`]. The
+    /// reason `Issued` means that an instruction was issued. The reason for instruction cache misses is
+    /// included only if the machine has an instruction cache.
     #[must_use]
     pub fn scheduler_shares(&self) -> Vec<(StallReason, f64)> {
         let slots = self.slots();
@@ -412,7 +417,8 @@ impl Counters {
         reasons.map(|(reason, cycles)| (reason, ratio(cycles, slots.sum()))).collect()
     }
 
-    /// Evictions by kind of cache. Constant and texture caches are included only if they were used.
+    /// Evictions and bypasses for each kind of cache. Constant and texture caches are included only if they
+    /// were used.
     pub(super) fn evictions(&self, is_finished: bool) -> Vec<Evictions> {
         let Totals { icache, l1, const_cache, texture_cache, l2, .. } = self.totals();
         let of = |cache, key, evictions, bypasses, misses| {
@@ -430,8 +436,8 @@ impl Counters {
         all.into_iter().filter(|(is_there, _)| *is_there).map(|(_, evictions)| evictions).collect()
     }
 
-    /// Checks sums that must hold at the end of every run. A request that is counted twice or not at all is a
-    /// bug of the machine and not a result.
+    /// Checks sums that must hold at the end of every run, and returns a message for each that does not hold.
+    /// If a request is counted twice or not at all, there is a bug in the model.
     #[must_use]
     pub(super) fn conservation_violations(&self) -> Vec<String> {
         let mut broken = Vec::new();
@@ -458,7 +464,8 @@ impl Counters {
         let slots = self.cycles * u64::from(self.schedulers);
         for (i, (core, stalls)) in self.cores.iter().zip(&self.stalls).enumerate() {
             let (issued, spent) = (stalls.of(StallReason::Issued), stalls.sum());
-            // A warp of 64 lanes may take one issue slot per half.
+            // There may be fewer instructions than issue slots: a warp of 64 lanes may take one issue slot
+            // for each half.
             if spent != slots || issued < core.warp_instructions {
                 broken.push(format!(
                     "sm{i}: {slots} issue slots and {} instructions, but {spent} reasons and {issued} issued",
@@ -467,7 +474,7 @@ impl Counters {
             }
         }
         let totals = self.totals();
-        // Eviction notices to a sharing tracker get no reply.
+        // Eviction notices to a sharing tracker are subtracted, because they get no reply.
         let (requests, replies) = (totals.request.packets - totals.tracker.notices, totals.reply.packets);
         if requests != replies {
             broken.push(format!("{requests} requests reached the partitions, but {replies} replies reached the SMs"));
@@ -485,7 +492,7 @@ impl Counters {
     }
 }
 
-/// Returns the quotient, or 0 if `whole` is 0.
+/// Returns `part` divided by `whole`, or 0 if `whole` is 0.
 #[must_use]
 pub fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }

@@ -1,9 +1,9 @@
-//! Machine that a host program drives call by call, as a GPU driver does.
+//! Machine that a host program drives call by call, through an interface like that of a GPU driver.
 //!
 //! A launch file states all buffers and launches before the run. A CUDA program instead allocates memory,
-//! loads modules and launches kernels as it goes. [`Device`] keeps one machine for the whole program, so that
-//! caches stay warm between launches. Host accesses to memory take no simulated time and leave no stale copy
-//! in a cache.
+//! loads modules and launches kernels as it goes. [`Device`] uses one simulated machine for the whole
+//! program, so that caches stay warm between launches. When the host program accesses memory, no simulated
+//! time passes, and no stale copy remains in a cache.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,34 +31,34 @@ use super::{HostTime, Outcome, Progress, RunError, RunOptions, RunReport};
 /// Alignment of the code of a kernel in bytes.
 const CODE_ALIGNMENT: u64 = 128;
 
-/// Machine with allocated memory and loaded modules.
+/// Simulated machine with allocated memory and loaded modules.
 pub struct Device<'o> {
     drive: Drive<'o>,
     config: MachineConfig,
-    /// Path of the program, for error messages.
+    /// Path of the host program, for error messages.
     path: PathBuf,
-    /// Allocations, by address.
+    /// Memory allocations, ordered by address.
     ranges: BTreeMap<u64, NamedRange>,
-    /// Address map of the allocations; rebuilt after a change.
+    /// Address map of the allocations; `None` after a change, until it is rebuilt.
     map: Option<Arc<AddressMap>>,
     modules: Vec<DeviceModule>,
-    /// Lowest address of the code, which is placed from the end of memory downward.
+    /// Lowest address that contains code. Code is placed from the end of memory downward.
     code: u64,
     launches: u64,
-    /// Kernel of the last launch, and the state of the counters before that launch.
+    /// Name of the last launched kernel, and the counters before this launch.
     last: Option<(String, Earlier)>,
-    /// Reason why the machine cannot continue.
+    /// Reason why the machine cannot run further launches, if it cannot.
     stopped: Option<StopReason>,
 }
 
-/// State of all counters before a launch, from which the counts of the launch follow.
+/// All counters before a launch. They are subtracted from later counters to obtain those of the launch.
 struct Earlier {
     counters: Counters,
     loads: Vec<LoadCounters>,
     simulating: HostTime,
 }
 
-/// PTX file that is loaded into a device.
+/// PTX file that a host program has loaded into a device.
 struct DeviceModule {
     source: Source,
     data: ModuleData,
@@ -69,11 +69,11 @@ struct DeviceModule {
 /// Translated kernel that is ready to launch on a [`Device`].
 #[derive(Clone, Debug)]
 pub struct DeviceKernel {
-    /// Program for the functional interpreter, with virtual registers.
+    /// Program of the kernel with virtual registers, for the functional interpreter.
     interpreted: Arc<Program>,
-    /// Program with allocated registers.
+    /// Program of the kernel with allocated registers, for the simulated machine.
     program: Program,
-    /// Address of the first instruction.
+    /// Address of the kernel's first instruction.
     code: u64,
 }
 
@@ -84,27 +84,27 @@ impl DeviceKernel {
         &self.program
     }
 
-    /// Returns the parameters in order.
+    /// Returns the parameters of the kernel, in order.
     #[must_use]
     pub fn parameters(&self) -> &[Param] {
         &self.program.params
     }
 }
 
-/// Variable of a loaded module.
+/// Global variable of a loaded PTX module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceVariable {
     /// Name of the variable in the PTX file.
     pub name: String,
-    /// Address of the first byte.
+    /// Address of the first byte of the variable.
     pub address: u64,
-    /// Size in bytes.
+    /// Size of the variable in bytes.
     pub bytes: u64,
     /// True for a `.const` variable, which kernels cannot write.
     pub is_constant: bool,
 }
 
-/// Shape and parameters of a launch.
+/// Grid, CTA size and parameters of a launch.
 #[derive(Clone, Debug)]
 pub struct DeviceLaunch {
     /// Number of CTAs in x, y and z.
@@ -113,11 +113,11 @@ pub struct DeviceLaunch {
     pub block: [u32; 3],
     /// Dynamic shared memory per CTA in bytes.
     pub shared_bytes: u32,
-    /// Parameter block, with the layout of the PTX file.
+    /// Bytes of all parameters, laid out as the PTX file declares them.
     pub params: Vec<u8>,
 }
 
-/// Counts of one launch.
+/// Performance counters of one launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchCounts {
     /// Core cycles from the start of the launch to its end.
@@ -128,7 +128,7 @@ pub struct LaunchCounts {
     pub l1_loads: u64,
     /// Number of loads that hit in an L1D.
     pub l1_hits: u64,
-    /// Number of reads of the L2.
+    /// Number of reads that accessed the L2.
     pub l2_reads: u64,
     /// Number of reads that hit in the L2.
     pub l2_hits: u64,
@@ -172,10 +172,12 @@ impl LaunchCounts {
 }
 
 impl<'o> Device<'o> {
-    /// Creates an idle machine without memory contents. `path` is the program in error messages.
+    /// Creates an idle machine without memory contents. `path` is the path of the host program, for error
+    /// messages.
     ///
     /// # Errors
-    /// If an output of the options cannot be opened, or if an option needs all launches in advance.
+    /// If an output file of the options cannot be opened, or if an option requires that all launches are
+    /// known in advance.
     pub fn new(path: PathBuf, config: &MachineConfig, options: &'o RunOptions) -> Result<Self, RunError> {
         let refused = [
             (options.checkpoints.write.is_some(), "`--checkpoint`: the state of the program is not saved"),
@@ -207,13 +209,13 @@ impl<'o> Device<'o> {
         &self.config
     }
 
-    /// Returns the core cycles simulated so far.
+    /// Returns the number of core cycles simulated so far.
     #[must_use]
     pub fn cycles(&self) -> u64 {
         self.drive.cycles()
     }
 
-    /// Returns the allocated memory in bytes.
+    /// Returns the amount of allocated memory, in bytes.
     #[must_use]
     pub fn allocated_bytes(&self) -> u64 {
         self.ranges.values().map(|range| range.bytes).sum()
@@ -225,7 +227,7 @@ impl<'o> Device<'o> {
         memory_end(&self.config) - FIRST_ADDRESS
     }
 
-    /// Returns all allocations, by address.
+    /// Returns all memory allocations, ordered by address.
     pub fn allocations(&self) -> impl Iterator<Item = &NamedRange> {
         self.ranges.values()
     }
@@ -266,7 +268,7 @@ impl<'o> Device<'o> {
         Some(start)
     }
 
-    /// Frees the allocation that starts at an address; false if there is none.
+    /// Frees the allocation that starts at `address`. Returns false if no allocation starts there.
     pub fn free(&mut self, address: u64) -> bool {
         self.map = None;
         if let Some(shadow) = self.shadow() {
@@ -275,7 +277,7 @@ impl<'o> Device<'o> {
         self.ranges.remove(&address).is_some()
     }
 
-    /// Reads memory as a host copy does.
+    /// Copies memory to the host program.
     ///
     /// # Errors
     /// If the bytes are not all in one allocation.
@@ -284,7 +286,7 @@ impl<'o> Device<'o> {
         self.drive.machine.read_memory(address, bytes).map_err(|e| e.to_string())
     }
 
-    /// Writes memory as a host copy does.
+    /// Copies memory from the host program.
     ///
     /// # Errors
     /// If the bytes are not all in one allocation.
@@ -302,11 +304,11 @@ impl<'o> Device<'o> {
         }
     }
 
-    /// Loads a PTX file: places its variables with their initial values. Kernels are translated at first use.
-    /// Returns the number of the module.
+    /// Loads a PTX file as a module: allocates memory for its variables and writes their initial values.
+    /// Kernels are translated at their first use. Returns the number of the module.
     ///
     /// # Errors
-    /// If the text is invalid, or the variables do not fit into memory.
+    /// If the PTX text is invalid, or if the variables do not fit into memory.
     pub fn load(&mut self, name: &str, text: &str) -> Result<usize, RunError> {
         let source = Source::new(name, text);
         let mut data = data(&source, &source.parse()?)?;
@@ -343,7 +345,7 @@ impl<'o> Device<'o> {
         address.ok_or_else(|| RunError::input(&self.path, &exhausted))
     }
 
-    /// Frees the variables of all modules and all other allocations, and unloads the modules.
+    /// Unloads all modules, and frees their variables and all other allocations.
     pub fn reset(&mut self) {
         let addresses: Vec<u64> = self.ranges.keys().copied().collect();
         for address in addresses {
@@ -354,17 +356,17 @@ impl<'o> Device<'o> {
         self.code = memory_end(&self.config);
     }
 
-    /// Returns the name and text of a module's PTX file.
+    /// Returns the name and the text of a module's PTX file.
     #[must_use]
     pub fn source(&self, module: usize) -> (&str, &str) {
         let source = &self.modules[module].source;
         (&source.name, &source.text)
     }
 
-    /// Returns the names of a module's kernels, in the order of the text.
+    /// Returns the names of a module's kernels, in the order of the PTX text.
     ///
     /// # Errors
-    /// If the text is invalid.
+    /// If the PTX text is invalid.
     pub fn kernels(&self, module: usize) -> Result<Vec<String>, RunError> {
         Ok(self.modules[module].source.kernels()?)
     }
@@ -420,10 +422,10 @@ impl<'o> Device<'o> {
         Ok(kernel)
     }
 
-    /// Returns the number of CTAs of a kernel that fit on an SM at once.
+    /// Returns the number of CTAs of a kernel that can be resident on an SM at the same time.
     ///
     /// # Errors
-    /// If not even one fits.
+    /// If not even one CTA fits.
     pub fn occupancy(&self, kernel: &DeviceKernel, block: [u32; 3], shared_bytes: u32) -> Result<u32, LaunchError> {
         let params = vec![0; kernel.program.param_bytes as usize];
         let map = Arc::new(AddressMap::default());
@@ -431,7 +433,7 @@ impl<'o> Device<'o> {
         occupancy(&self.config.sm, &image)
     }
 
-    /// Runs a kernel to its end.
+    /// Launches a kernel and runs it to its end.
     ///
     /// # Errors
     /// If the machine cannot run the launch, or the kernel does not reach its end.
@@ -501,7 +503,7 @@ impl<'o> Device<'o> {
         }
     }
 
-    /// Returns the counters of the last launch.
+    /// Returns the counters of the last launch alone.
     fn counters_of_last(&mut self) -> Counters {
         let now = self.drive.counters_at_end();
         self.last.as_ref().map(|(_, earlier)| now.since(&earlier.counters)).unwrap_or(now)
@@ -518,8 +520,8 @@ impl<'o> Device<'o> {
         Ok(self.drive.report())
     }
 
-    /// Returns the report of the last launch; an empty one if there is none. The verdict of the checks and
-    /// the notes cover all launches so far.
+    /// Returns the report of the last launch alone; an empty report if there was no launch. However, the
+    /// verdict of the checks and the notes cover all launches so far.
     ///
     /// # Errors
     /// If a launch stopped the machine.
@@ -538,7 +540,8 @@ impl<'o> Device<'o> {
         })
     }
 
-    /// Maps local memory for all warp slots after the last allocation, as runs of launch files do.
+    /// Allocates the local memory of all warp slots after the last allocation. Runs of launch files place it
+    /// in the same way.
     fn place_local_memory(&mut self, image: &KernelImage) -> Result<u64, DeviceError> {
         let sm = &self.config.sm;
         let bytes = image.local_bytes(self.config.num_sms * sm.warps) * u64::from(sm.warp_lanes) / 32;
@@ -566,7 +569,7 @@ impl<'o> Device<'o> {
             module.addresses.constants..module.addresses.constants + module.data.constants.bytes.len() as u64
         });
         let constants = constants.collect();
-        // Allocations are disjoint and not empty, so the map is always valid.
+        // The map is always valid, because the allocations are disjoint and not empty.
         let map = AddressMap::new(self.ranges.values().cloned().collect()).unwrap_or_default();
         let map = Arc::new(map.with_read_only(constants));
         self.map = Some(map.clone());
@@ -583,7 +586,7 @@ impl<'o> Device<'o> {
     }
 }
 
-/// Address of the first byte that the machine cannot address or does not have.
+/// End of the usable memory: the smaller of the address space and the memory size, in bytes.
 fn memory_end(config: &MachineConfig) -> u64 {
     (1u64 << config.addr_bits).min(config.memory_bytes())
 }

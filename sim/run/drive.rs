@@ -1,4 +1,5 @@
-//! Runs the launches of a launch file or a trace on the machine, and calls the observers at each edge.
+//! Runs the launches of a launch file or a trace on the machine. At each clock edge, calls the observers,
+//! such as golden models and waveforms.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
@@ -21,19 +22,20 @@ use super::verify::Shadow;
 use super::{HostTime, Outcome, Progress, Round, RunError, RunOptions, RunReport, Stopwatch, Threads, Verdict};
 use crate::readers::{Counts as Structures, queues};
 
-/// Number of core cycles between two progress checks of the machine, and between two polls of `is_broken`
-/// with a progress report. Islands run at most until the next progress check, since a machine cannot be
-/// checked while its islands run.
+/// Number of core cycles between two checks whether the machine makes progress. `CYCLES_BETWEEN_POLLS` is the
+/// number between two polls of `is_broken`, each with a progress report. Islands (groups of hardware blocks
+/// that one thread simulates) run at most until the next check, since the machine cannot be checked while
+/// they run.
 const CYCLES_BETWEEN_LOOKS: u64 = 1 << 16;
 const CYCLES_BETWEEN_POLLS: u64 = 1 << 13;
-/// Number of progress checks without progress of any warp or request after which the machine counts as stuck.
-/// Refresh keeps the DRAM clock busy, so a stuck machine may never become idle.
+/// Number of consecutive progress checks without any progress of a warp or request after which the machine
+/// counts as stuck. This limit is needed because DRAM refresh keeps even a stuck machine from becoming idle.
 const IDLE_LOOKS: u32 = 8;
 
-/// Maximum number of core cycles until the last writebacks of a launch have reached memory.
+/// Maximum number of core cycles that the last writebacks of a launch may take to reach memory.
 const DRAIN_CYCLES: u64 = 1_000_000;
 
-/// Reason why a launch stopped early.
+/// Reason why a launch stopped before the kernel had ended.
 pub(super) enum StopReason {
     Outcome(Outcome),
     Error(RunError),
@@ -45,29 +47,30 @@ impl From<RunError> for StopReason {
     }
 }
 
-/// Kernel launch.
+/// Kernel launch that is to be run.
 pub(super) struct Launch<'a> {
     pub(super) name: &'a str,
     /// Position of the launch in its launch file.
     pub(super) place: Place,
     pub(super) image: &'a Arc<KernelImage>,
-    /// File named in the error if the kernel cannot be launched.
+    /// File that an error message names if the kernel cannot be launched.
     pub(super) path: &'a Path,
-    /// True if the source of the launch's CTAs has failed, so that the launch must stop.
+    /// Returns true if the CTAs of the launch can no longer be read from their trace, so that the launch must
+    /// stop.
     pub(super) is_broken: &'a dyn Fn() -> bool,
 }
 
-/// For each core, scheduler cycles in launches in which the core had no warp.
+/// Scheduler cycles of each core during launches in which the core had no warp at all.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct IdleCycles {
     cycles: Vec<u64>,
-    /// Scheduler cycles of each core by reason, at the end of the previous launch.
+    /// Scheduler cycles of each core by stall reason, up to the end of the previous launch.
     before: Vec<StallCycles>,
 }
 
 impl IdleCycles {
-    /// Adds a launch that has ended. `stalls` holds the cumulative scheduler cycles of each core by reason. A
-    /// core that issued no instruction in the launch had no warp.
+    /// Accounts for a launch that has ended. `stalls` holds the scheduler cycles of each core by stall reason
+    /// since the start of the run. A core that issued no instruction during the launch had no warp.
     fn reach(&mut self, stalls: &[StallCycles]) {
         self.cycles.resize(stalls.len(), 0);
         self.before.resize(stalls.len(), StallCycles::default());
@@ -88,29 +91,31 @@ pub(super) struct Drive<'o> {
     launched: u64,
     /// Core cycle in which the last launch ended.
     finished: u64,
-    /// Scheduler cycles of each core by reason, before the cycle in which the last launch ended.
+    /// Scheduler cycles of each core by stall reason, up to the cycle in which the last launch ended.
     stalls: Vec<StallCycles>,
     idle: IdleCycles,
     kernels: Vec<(String, u64)>,
     warp_limits: Vec<(String, u8)>,
     loads: Vec<LoadCounters>,
-    /// Position of the current kernel in the launch file, or of the last kernel if none is running.
+    /// Position of the current kernel in the launch file; if none is running, position of the last kernel.
     place: Place,
     watches: HangDetectors,
-    /// True if the next kernel to launch was already running when the checkpoint was saved.
+    /// True if the run was resumed from a checkpoint and the next kernel to launch was already running when
+    /// it was saved.
     goes_on: bool,
-    /// True if a checkpoint was written.
+    /// True if this run has written a checkpoint.
     saved: bool,
     simulating: HostTime,
-    /// Number of ticks simulated in islands.
+    /// Number of ticks for which the machine was simulated as islands (groups of hardware blocks, each
+    /// simulated by one thread).
     apart: u64,
     team: islands::Team,
     rounds: Vec<Round>,
 }
 
 impl<'o> Drive<'o> {
-    /// Creates the driver of a machine with initialized memory. `shadow` holds the golden models that run in
-    /// parallel, if any.
+    /// Creates the driver of a machine whose memory has been initialized. `shadow` holds the golden models
+    /// that run in parallel, if any.
     pub(super) fn new(mut machine: Machine, shadow: Option<Shadow>, options: &'o RunOptions) -> Result<Self, RunError> {
         if options.mode.digest || options.mode.lint {
             machine.record();
@@ -174,7 +179,7 @@ impl<'o> Drive<'o> {
         self.launched
     }
 
-    /// Writes a checkpoint if requested.
+    /// Writes a checkpoint, if the options request one.
     fn save(&mut self) -> Result<(), RunError> {
         let Some(path) = &self.options.checkpoints.write else { return Ok(()) };
         let (series, history) = self.observers.save_counts();
@@ -195,13 +200,13 @@ impl<'o> Drive<'o> {
         Ok(())
     }
 
-    /// Returns the counters before the current cycle, while the machine is idle.
+    /// Returns the counters up to the current cycle. The machine must be idle.
     pub(super) fn counters_now(&mut self) -> Counters {
         let cycle = self.cycles();
         self.counters(cycle, self.stalls_before(cycle))
     }
 
-    /// Returns the counters before the end of the last launch, while the machine is idle.
+    /// Returns the counters up to the end of the last launch. The machine must be idle.
     pub(super) fn counters_at_end(&mut self) -> Counters {
         self.counters(self.finished, self.stalls.clone())
     }
@@ -211,7 +216,7 @@ impl<'o> Drive<'o> {
         Counters::gather(&self.machine, cycle, stalls, self.idle.cycles.clone())
     }
 
-    /// Returns the report of the finished launches, while the machine is idle.
+    /// Returns the report of all finished launches. The machine must be idle.
     pub(super) fn report(&mut self) -> RunReport {
         let counters = self.counters_at_end();
         let shadow = self.observers.shadow.as_ref();
@@ -236,14 +241,14 @@ impl<'o> Drive<'o> {
         &self.loads
     }
 
-    /// Returns the host time of the simulation so far.
+    /// Returns the time that the simulator has spent on the simulation so far.
     pub(super) fn simulating(&self) -> HostTime {
         self.simulating
     }
 
-    /// Ends the run. `ran` is the result of its launches. If all launches finished, `conclude` is called with
-    /// the idle machine. The closure appends failed checks to the given list, and returns whether there was
-    /// anything to check and the files that it has written.
+    /// Ends the run. `ran` is the result of its launches. If all launches finished, the closure `conclude` is
+    /// called with the idle machine. It appends failed checks to the given list. It returns true if there was
+    /// anything to check, and the paths of the files that it has written.
     pub(super) fn finish(
         mut self,
         ran: Result<(), StopReason>,
@@ -257,9 +262,10 @@ impl<'o> Drive<'o> {
         let is_done = outcome == Outcome::Finished;
         let (cycles, tick) = match outcome {
             Outcome::Finished => (self.finished, self.sim.tick()),
-            // The run covers all cycles up to the limit, even if no block was evaluated in the last ones.
+            // The run includes all cycles up to the limit, even if no hardware block was evaluated in the
+            // last ones.
             Outcome::CycleLimit(limit) => (limit, limit.saturating_mul(self.core_period()).saturating_sub(1)),
-            // The run includes the last evaluated clock edge.
+            // The run includes the clock edge that was evaluated last.
             Outcome::NoProgress(_) | Outcome::Interrupted(_) => (self.cycles() + 1, self.sim.tick()),
         };
         let stalls =
@@ -320,7 +326,7 @@ impl<'o> Drive<'o> {
         })
     }
 
-    /// Restricts the L1Ds to the given lines, one list per SM.
+    /// Passes the lines that may be cached to the L1Ds and their golden models, one list of lines per SM.
     pub(super) fn admit(&mut self, lines: &[Arc<[u64]>]) {
         self.machine.admit(lines);
         if let Some(shadow) = &mut self.observers.shadow {
@@ -328,8 +334,8 @@ impl<'o> Drive<'o> {
         }
     }
 
-    /// Returns the error of an aborted run. After a kernel fault, the waveform is completed first and named
-    /// in the error.
+    /// Returns the error of an aborted run. If the kernel made an illegal access or no progress, the waveform
+    /// is completed first, and its path is added to the error.
     fn abort(mut self, error: RunError) -> RunError {
         let (what, again): (_, fn(String) -> RunError) = match &error {
             RunError::Fault(what) => (what, RunError::Fault),
@@ -349,25 +355,26 @@ impl<'o> Drive<'o> {
         Ok(self.observers.close_wave(Some(what), at, &self.machine)?.0)
     }
 
-    /// Runs a kernel like [`Self::until_done`]. If an assertion of the model fails, the waveform is written
+    /// Runs a kernel like [`Self::until_done`]. If an assertion of the model fails, the waveform is completed
     /// before the panic continues.
     fn run_kernel(
         &mut self,
         is_broken: &dyn Fn() -> bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), StopReason> {
-        // After a panic within a cycle the machine is inconsistent. From here on it is not simulated but only
-        // read.
+        // After a panic within a cycle the machine is in an inconsistent state. From here on it is only read
+        // and no longer simulated.
         panic::catch_unwind(AssertUnwindSafe(|| self.until_done(is_broken, progress))).unwrap_or_else(|broken| {
             let rule = broken.downcast_ref::<String>().map_or("", String::as_str);
             let what = format!("internal error: {rule}");
-            // Report the original panic even if writing the waveform panics too.
+            // The original panic must be reported even if writing the waveform panics too, so a second panic
+            // is ignored.
             let _ = panic::catch_unwind(AssertUnwindSafe(|| self.close_broken(&what)));
             panic::resume_unwind(broken)
         })
     }
 
-    /// Runs one kernel to its end. `compare` is called with the golden models and the idle machine.
+    /// Runs one kernel to its end, and then calls `compare` with the golden models and the idle machine.
     pub(super) fn launch(
         &mut self,
         launch: &Launch<'_>,
@@ -394,7 +401,8 @@ impl<'o> Drive<'o> {
             return Err(why(fault.to_string()).into());
         }
         end?;
-        // Drain first: the host reads memory, so partial stores must have been merged into their lines.
+        // Memory is drained before the host reads it, because stores to parts of a line must have been merged
+        // into the line.
         self.finished = self.cycles();
         self.stalls = self.stalls_before(self.finished);
         self.idle.reach(&self.stalls);
@@ -436,8 +444,8 @@ impl<'o> Drive<'o> {
         is_broken: &dyn Fn() -> bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), StopReason> {
-        // Most runs have no observers, and calling the observers at each edge would cost such runs a
-        // hundredth of their time.
+        // Observers are called only if there are any. Calling them at each edge would slow down all other
+        // runs by one percent.
         let (is_looked_at, is_recorded) = (self.observers.look_at_edges(), self.observers.look_before_edges());
         let end = self.options.max_cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
         let mut looks = self.every(Some(CYCLES_BETWEEN_LOOKS));
@@ -453,8 +461,9 @@ impl<'o> Drive<'o> {
             }
             if may_part && !self.watches.circles.is_watching() && self.machine.outstanding_ctas() > 0 {
                 self.run_in_islands(end.min(looks.next).min(saves.next));
-                // The islands stop when a core has stopped at a fault. That core has missed the edges since
-                // its fault, so no further edge is evaluated.
+                // The islands (groups of hardware blocks) stop as soon as a core has stopped at a fault. The
+                // clock edges after the fault were not evaluated for this core, so the machine must not be
+                // evaluated further.
                 if self.machine.fault().is_some() {
                     return Ok(());
                 }
@@ -488,7 +497,8 @@ impl<'o> Drive<'o> {
         }
     }
 
-    /// Runs the machine in islands until tick `until` at most.
+    /// Simulates the machine as islands (groups of hardware blocks, each simulated by one thread) until tick
+    /// `until` at most.
     fn run_in_islands(&mut self, until: u64) {
         let parted = self.sim.tick();
         let (team, rounds) =
@@ -497,9 +507,9 @@ impl<'o> Drive<'o> {
         self.apart += self.sim.tick() - parted;
     }
 
-    /// Stops a run that makes no progress: no block will be evaluated again, or all warps are in a livelock.
-    /// At every progress check, also stops it if neither instructions nor DRAM accesses have occurred for
-    /// several checks.
+    /// Stops a run that makes no progress: no hardware block will ever be evaluated again, or all warps are
+    /// in a livelock. It also stops the run if neither instructions nor DRAM accesses have occurred for
+    /// several progress checks.
     fn expect_progress(&mut self, moved: bool, looks: bool) -> Result<(), StopReason> {
         let HangDetectors { idle, circles } = &mut self.watches;
         let mut why = "";
@@ -515,7 +525,7 @@ impl<'o> Drive<'o> {
         if is_stuck { Err(StopReason::Outcome(Outcome::NoProgress(why.to_owned() + &self.stuck()))) } else { Ok(()) }
     }
 
-    /// Runs until the memory system is idle after a launch.
+    /// Simulates the time after a launch until the memory system is idle.
     fn drain(&mut self) -> Result<(), RunError> {
         let end = self.sim.tick() + DRAIN_CYCLES * self.core_period();
         while !self.machine.is_idle() && self.sim.tick() < end {
@@ -528,7 +538,8 @@ impl<'o> Drive<'o> {
         Ok(())
     }
 
-    /// Schedules a task for every multiple of `cycles` core cycles; for `None`, the task is never due.
+    /// Schedules a task at every multiple of `cycles` core cycles. If `cycles` is `None`, the task never
+    /// runs.
     fn every(&self, cycles: Option<u64>) -> Periodic {
         let ticks = cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
         Periodic::after(self.sim.tick(), ticks)
@@ -542,12 +553,13 @@ impl<'o> Drive<'o> {
         self.sim.tick() / self.core_period()
     }
 
-    /// Returns the scheduler cycles of each core by reason, up to but not including a cycle.
+    /// Returns the scheduler cycles of each core by stall reason, up to but not including `cycle`.
     fn stalls_before(&self, cycle: u64) -> Vec<StallCycles> {
         self.machine.cores().iter().map(|core| core.stalls_before(cycle)).collect()
     }
 
-    /// Describes all waiting warps and nonempty queues, for the report of a machine that is stuck.
+    /// Describes all waiting warps and all queues that are not empty, for the report on a machine that is
+    /// stuck.
     fn stuck(&self) -> String {
         let mut report = String::new();
         for (sm, core) in self.machine.cores().iter().enumerate() {
@@ -563,8 +575,8 @@ impl<'o> Drive<'o> {
     }
 }
 
-/// Returns the verdict of a run from its failed checks. Takes into account the notes about results that
-/// depend on the order of warps and about undefined registers.
+/// Derives the verdict of a run from its failed checks. If no check failed, the verdict also depends on the
+/// notes: results may depend on the order of warps, or registers may be undefined.
 fn verdict(
     failed: Vec<String>,
     is_checked: bool,
@@ -580,7 +592,7 @@ fn verdict(
     }
 }
 
-/// Returns a note about unmodeled block copies, if there were any.
+/// Returns a note about bulk copy instructions, whose traffic is not modeled; `None` if the run had none.
 fn unmodeled_note(counters: &Counters) -> Option<String> {
     let copies: Vec<_> = counters.block_copies().map(|(name, count)| format!("{count} {name}")).collect();
     (!copies.is_empty()).then(|| {
@@ -589,7 +601,7 @@ fn unmodeled_note(counters: &Counters) -> Option<String> {
     })
 }
 
-/// Returns the text of the waveform's marker for a run that failed.
+/// Returns the label of the marker in the waveform of a run that failed, or `None` if the run did not fail.
 fn what_failed(outcome: &Outcome, verdict: &Verdict) -> Option<String> {
     match (outcome, verdict) {
         (Outcome::NoProgress(_), _) => Some("no progress".to_owned()),
@@ -600,7 +612,7 @@ fn what_failed(outcome: &Outcome, verdict: &Verdict) -> Option<String> {
     }
 }
 
-/// Task that is due at the multiples of a period in ticks.
+/// Schedule of a task that runs once per period. The period is in ticks.
 struct Periodic {
     ticks: u64,
     next: u64,
@@ -611,7 +623,7 @@ impl Periodic {
         Self { ticks, next: (tick / ticks + 1).saturating_mul(ticks) }
     }
 
-    /// Returns true if the task is due at this tick, and then schedules the next time.
+    /// Returns true if the task must run at this tick. In this case, schedules its next execution.
     fn come(&mut self, tick: u64) -> bool {
         let comes = tick >= self.next;
         if comes {
@@ -621,14 +633,15 @@ impl Periodic {
     }
 }
 
-/// Detectors of a kernel that will never end.
+/// Detectors of a kernel that will never end: without activity, or in a livelock.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct HangDetectors {
     idle: Idle,
     circles: Livelock,
 }
 
-/// Detects that neither instructions nor DRAM bursts occur although simulated time advances.
+/// Detector of a machine in which neither instructions nor DRAM bursts occur, although simulated time
+/// advances.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Idle {
     achieved: u64,

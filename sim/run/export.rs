@@ -1,8 +1,8 @@
 //! Exports the kernels of launch files as an Accel-Sim trace.
 //!
-//! The functional interpreter runs the CTAs in sequence, one warp instruction at a time, with the
-//! reconvergence rules of the machine. Unless threads race, the trace has the same instructions, lanes and
-//! addresses as a clocked run.
+//! The functional interpreter executes one CTA after another, one warp instruction at a time, with the same
+//! rules for reconvergence as the machine. If threads do not race, the trace has the same instructions, lanes
+//! and addresses as a run on the clocked machine.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
@@ -28,26 +28,27 @@ use crate::trace::LIST;
 use crate::trace::names::Names;
 use crate::trace::sass::{self, BinaryVersion};
 
-/// Alignment of the threads' local memory, which follows all other data, in bytes.
+/// Alignment in bytes of the local memory, which is placed after all other data.
 const LOCAL_ALIGN: u64 = 1 << 20;
 
 /// Format of an exported trace.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Form {
-    /// Compression of the kernel traces.
+    /// Compression format of the kernel traces.
     pub packing: Packing,
-    /// GPU version whose opcodes are used.
+    /// Version of the GPU architecture whose SASS opcodes the trace uses.
     pub version: BinaryVersion,
-    /// True if each instruction has its PTX line number, which older readers reject.
+    /// True if each instruction in the trace states its PTX line number. Older readers of traces reject such
+    /// files.
     pub has_line_numbers: bool,
 }
 
-/// Result of an export.
+/// Result of exporting a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportResult {
-    /// Written files; the list is the last one.
+    /// Paths of the written files. The last file is the list of kernels.
     pub files: Vec<PathBuf>,
-    /// Number of warp instructions in all files.
+    /// Number of warp instructions in all kernel traces.
     pub warp_instructions: u64,
 }
 
@@ -55,7 +56,7 @@ fn name_of_kernel(id: u64, packing: Packing) -> String {
     format!("kernel-{id}.traceg{}", packing.suffix())
 }
 
-/// Returns the existing files in a folder whose names an export uses, so that the export may replace them.
+/// Returns the files in a folder that an export would overwrite, judging by their names.
 #[must_use]
 pub fn replaceable(folder: &Path, packing: Packing) -> Vec<PathBuf> {
     let is_ours = |name: &str| {
@@ -105,7 +106,8 @@ pub fn export_into(
             ExportFailure::Write(e) => bad(&path, e),
             ExportFailure::Run(e) => RunError::of_kernel(&e),
         })?;
-        // Lock before the rename, so that a reader of `exported` sees every file that exists.
+        // `exported` is locked before the file gets its final name. A reader of `exported` therefore sees
+        // every file that exists.
         let mut exported = exported();
         exported.files.push(out.commit().map_err(|e| bad(&path, e))?);
         exported.warp_instructions += steps;
@@ -120,7 +122,7 @@ pub fn export_into(
     Ok(())
 }
 
-/// Rejects matrix multiplications if the trace's GPU version has no opcode for them.
+/// Fails if a kernel uses matrix multiplications and the GPU version of the trace has no opcode for them.
 fn has_opcodes(prepared: &PreparedLaunch, version: BinaryVersion) -> Result<(), RunError> {
     if version.multiplies_matrices() {
         return Ok(());
@@ -145,13 +147,13 @@ fn has_opcodes(prepared: &PreparedLaunch, version: BinaryVersion) -> Result<(), 
     Ok(())
 }
 
-/// Formats the host copies before the first launch.
+/// Formats the trace commands for the copies from the host before the first launch.
 fn copies(prepared: &PreparedLaunch) -> String {
     let ranges = prepared.map.ranges().iter();
     ranges.map(|range| format!("MemcpyHtoD,0x{:016x},{}\n", range.start, range.bytes)).collect()
 }
 
-/// Reason why a kernel was not written.
+/// Reason why the trace of a kernel was not written.
 enum ExportFailure {
     Write(io::Error),
     Run(interp::InterpError),
@@ -163,7 +165,7 @@ impl From<io::Error> for ExportFailure {
     }
 }
 
-/// Runs a kernel and writes its trace. Returns the file and the number of warp instructions.
+/// Executes a kernel and writes its trace. Returns the name of the file and the number of warp instructions.
 fn write(
     kernel: &Kernel,
     id: u64,
@@ -200,7 +202,7 @@ fn write(
     let packer = Packer::new(BufWriter::new(out), form.packing)?;
     let mut writer = TraceWriter::new(packer, &header)?;
     let mut failed = None;
-    // Runs one CTA at a time, because a trace contains its CTAs in sequence.
+    // A trace contains one CTA after another, so only one CTA is executed at a time.
     let sms = Sms { count: 1, ctas: 1 };
     let steps = run_steps(&verify::to_interpreter(kernel), sms, memory, &mut |step| {
         if step.cta != recorder.cta.index || recorder.cta.warps.is_empty() {
@@ -220,23 +222,24 @@ fn write(
     Ok((file, steps))
 }
 
-/// Collector of a CTA's trace steps.
+/// Recorder of the instructions that a CTA executes.
 struct Recorder<'a> {
-    /// Program in physical form, which contains the allocated registers.
+    /// Program of the kernel, after register allocation.
     program: &'a Program,
     num_warps: u64,
     grid: [u32; 3],
-    /// Start address of all threads' local memory.
+    /// Start address of the local memory, which contains the data of all threads.
     local_base: u64,
     code: Code,
-    /// Register numbers at the start of a warp, and the current ones of each warp.
+    /// Trace register numbers at the start of a warp. `names` holds the current numbers for each warp of the
+    /// CTA.
     unnamed: Names,
     names: Vec<Names>,
     cta: Cta,
 }
 
 impl Recorder<'_> {
-    /// Starts a CTA and returns the previous one.
+    /// Starts recording a CTA, and returns the recording of the previous CTA.
     fn begin(&mut self, index: [u32; 3]) -> Cta {
         let warps = (0..self.num_warps as u32).map(Warp::new).collect();
         self.names = vec![self.unnamed.clone(); self.num_warps as usize];
@@ -252,7 +255,7 @@ impl Recorder<'_> {
         let architecture = self.code.table().architecture();
         let opcode = |space, bytes| sass::access(kind, mem, space, bytes, !inst.writes.is_empty(), architecture);
         let bytes = mem.bytes();
-        // A generic instruction whose lanes address several spaces is issued once per space.
+        // If the lanes of a generic access address several spaces, the trace gets one instruction per space.
         let mut parts: BTreeMap<u8, (Space, u32, [u64; LANES])> = BTreeMap::new();
         for lane in (0..LANES).filter(|lane| step.mask >> lane & 1 != 0) {
             let address = step.addresses[lane];
@@ -275,7 +278,8 @@ impl Recorder<'_> {
                     self.push(step, operands, &opcode(space, bytes), bytes, mask, Some(&addresses));
                 }
                 Space::Local => {
-                    // Words of adjacent lanes are interleaved, so a wider access becomes one access per word.
+                    // In local memory, the words of adjacent lanes are interleaved. An access to several
+                    // words therefore becomes one access per word.
                     let word = (map::LOCAL_WORD as u32).min(bytes);
                     for ahead in (0..bytes).step_by(word as usize) {
                         let addresses = self.local(step, &addresses, ahead.into());
@@ -289,7 +293,8 @@ impl Recorder<'_> {
         }
     }
 
-    /// Maps local addresses to device memory, for all warps of the grid.
+    /// Converts the local addresses of a warp to addresses in device memory, where each warp of the grid has
+    /// its own section.
     fn local(&self, step: &WarpStep<'_>, addresses: &[u64; LANES], ahead: u64) -> [u64; LANES] {
         let [x, y, z] = step.cta.map(u64::from);
         let [nx, ny, _] = self.grid.map(u64::from);

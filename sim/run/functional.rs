@@ -1,5 +1,5 @@
-//! Executes the launches of a prepared file without timing, for callers that provide their own execution of
-//! each launch.
+//! Executes the launches of a prepared launch file without timing. The caller provides the function that
+//! executes a single launch.
 
 use golden::memory::FlatMemory;
 
@@ -7,20 +7,20 @@ use super::prepare::{Kernel, PreparedLaunch};
 use super::steps::{self, Device, Place};
 use super::{RunError, verify};
 
-/// Prepared file, with memory after the launches so far.
+/// Prepared launch file, with the memory contents after the launches executed so far.
 pub(super) struct Functional<'a> {
     prepared: &'a PreparedLaunch,
     memory: FlatMemory,
 }
 
 impl<'a> Functional<'a> {
-    /// Creates the state before the first launch.
+    /// Creates the memory contents before the first launch.
     pub(super) fn new(prepared: &'a PreparedLaunch) -> Result<Self, RunError> {
         let memory = verify::initial_memory(prepared).map_err(|e| RunError::input(&prepared.file.path, &e))?;
         Ok(Self { prepared, memory })
     }
 
-    /// Passes every launch to `launch`, in order and as often as the launch file repeats the launch.
+    /// Calls `launch` for every kernel launch, in the order and as often as the launch file requests.
     pub(super) fn run(
         self,
         launch: &mut dyn FnMut(&Kernel, &mut FlatMemory) -> Result<(), RunError>,
@@ -30,7 +30,7 @@ impl<'a> Functional<'a> {
     }
 }
 
-/// Memory, and the function that executes kernels on it.
+/// Memory contents, and the caller's function that executes a kernel on this memory.
 struct UntimedMachine<'l> {
     memory: FlatMemory,
     launch: &'l mut dyn FnMut(&Kernel, &mut FlatMemory) -> Result<(), RunError>,

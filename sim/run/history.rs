@@ -1,44 +1,44 @@
-//! History of a run: counts of the blocks in up to a few hundred intervals, whatever the length of the run.
-//! Intervals start short. When there are too many, adjacent ones are merged, and the following ones are twice
-//! as long.
+//! History of a run: performance counts in at most a few hundred intervals, whatever the length of the run.
+//! Intervals are short at first. When there are too many, adjacent intervals are merged, and later intervals
+//! are twice as long.
 
 use rtl::machine::Machine;
 use serde::{Deserialize, Serialize};
 
 use super::Totals;
 
-/// Initial length of an interval [core cycles].
+/// Initial length of an interval in core cycles.
 const FIRST: u64 = 16;
-/// Number of intervals at which adjacent ones are merged, which halves their number.
+/// Number of intervals at which adjacent intervals are merged, which halves the number.
 const MAX_INTERVALS: usize = 400;
 
-/// Counts of an interval, summed over all units.
+/// Performance counts of one interval, summed over all hardware units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
-    /// First core cycle.
+    /// First core cycle of the interval.
     pub from: u64,
-    /// Number of core cycles.
+    /// Length of the interval in core cycles.
     pub cycles: u64,
-    /// Number of executed instructions, one per lane.
+    /// Number of executed thread instructions.
     pub thread_instructions: u64,
-    /// Number of loads at the L1Ds.
+    /// Number of loads that accessed an L1D.
     pub l1_accesses: u64,
-    /// Number of loads at the L1Ds that hit.
+    /// Number of loads that hit in an L1D.
     pub l1_hits: u64,
-    /// Number of reads at the L2.
+    /// Number of reads that accessed the L2.
     pub l2_accesses: u64,
-    /// Number of reads at the L2 that hit.
+    /// Number of reads that hit in the L2.
     pub l2_hits: u64,
-    /// DRAM cycles in which a data bus was reserved for a burst.
+    /// Number of DRAM cycles in which a data bus was reserved for a burst, summed over all channels.
     pub bus_busy_cycles: u64,
-    /// Number of samples of the running warps.
+    /// Number of times that the running warps were counted in the interval.
     pub looks: u64,
-    /// Number of running warps, summed over the samples.
+    /// Number of running warps, summed over all times at which they were counted.
     pub running_warps: u64,
 }
 
 impl Interval {
-    /// Combines two intervals field by field with `join`; the result starts where the first one does.
+    /// Combines each count of two intervals by the function `join`. The result starts where `self` starts.
     fn join(&self, other: &Self, join: fn(u64, u64) -> u64) -> Self {
         Self {
             from: self.from,
@@ -55,12 +55,12 @@ impl Interval {
     }
 }
 
-/// History under construction.
+/// History of a run that is still in progress.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct History {
-    /// Length of the current interval [core cycles].
+    /// Length of the current interval in core cycles.
     length: u64,
-    /// Cumulative counts before the current interval.
+    /// Counts from the start of the run to the start of the current interval.
     before: Interval,
     intervals: Vec<Interval>,
 }
@@ -70,13 +70,14 @@ impl History {
         Self { length: FIRST, before: Interval::default(), intervals: Vec::with_capacity(MAX_INTERVALS) }
     }
 
-    /// Creates a history for a run that has already reached `cycle`.
+    /// Creates a history that starts at `cycle`, in a run that is already in progress.
     pub(super) fn from(cycle: u64, machine: &Machine) -> Self {
         let new = Self::new();
         Self { before: new.all(cycle, machine), ..new }
     }
 
-    /// Ends all intervals that end at or before `cycle`, before any event of that cycle.
+    /// Ends all intervals that end at or before `cycle`. Must be called before the events of `cycle` are
+    /// counted.
     #[inline]
     pub(super) fn reach(&mut self, cycle: u64, machine: &Machine) {
         while cycle - self.before.cycles >= self.length {
@@ -84,7 +85,7 @@ impl History {
         }
     }
 
-    /// Ends the last interval before `cycle` and returns the history.
+    /// Ends the last interval, which does not include `cycle`, and returns all intervals.
     pub(super) fn finish(mut self, cycle: u64, machine: &Machine) -> Vec<Interval> {
         self.reach(cycle, machine);
         if cycle > self.before.cycles {
@@ -93,7 +94,7 @@ impl History {
         self.intervals
     }
 
-    /// Returns the cumulative counts before a cycle, with one more sample of the running warps.
+    /// Returns the counts from the start of the run up to a cycle, and counts the running warps once more.
     fn all(&self, cycles: u64, machine: &Machine) -> Interval {
         let Interval { looks, running_warps, .. } = self.before;
         let Totals { cores, l1, l2, dram, .. } = Totals::of(machine);
@@ -112,7 +113,8 @@ impl History {
         }
     }
 
-    /// Ends the current interval, given the cumulative counts at its end.
+    /// Ends the current interval. `all` holds the counts from the start of the run to the end of the
+    /// interval.
     fn end(&mut self, all: Interval) {
         let from = self.before.cycles;
         self.intervals.push(Interval { from, ..all.join(&self.before, |now, before| now - before) });

@@ -1,15 +1,15 @@
-//! Measurement of host time.
+//! Measurement of the time that the simulator itself takes.
 
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Duration on the host.
+/// Time that the simulator has taken for a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostTime {
-    /// Wall-clock time that has passed.
+    /// Elapsed wall-clock time.
     pub wall: Duration,
-    /// Processor time of all threads of this process.
+    /// CPU time of all threads of this process.
     pub cpu: Duration,
 }
 
@@ -20,7 +20,7 @@ impl std::ops::AddAssign for HostTime {
     }
 }
 
-/// Timer for host time.
+/// Timer for the time that the simulator takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch {
     started: Instant,
@@ -34,7 +34,7 @@ impl Stopwatch {
         Self { started: Instant::now(), cpu: cpu() }
     }
 
-    /// Returns the time since the start.
+    /// Returns the time since the timer was started.
     #[must_use]
     pub fn time(&self) -> HostTime {
         HostTime { wall: self.started.elapsed(), cpu: cpu().saturating_sub(self.cpu) }

@@ -1,6 +1,6 @@
-//! Runs a launch file on the shared and distributed caches of anssari2012 without timing
-//! ([`golden::hybrid`]). Compute units take turns with one warp instruction each, as in section 4.1 of the
-//! thesis.
+//! Runs a launch file, without timing, on the combination of shared and distributed caches of anssari2012
+//! ([`golden::hybrid`]). Each compute unit executes one warp instruction before the next compute unit does,
+//! as in section 4.1 of the thesis.
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ use super::prepare::prepare;
 use super::untimed::each_launch;
 use super::{RunError, open};
 
-/// Evaluates several systems for a launch file in a single run of the interpreter. `machine` gives the number
-/// of SMs, which are the compute units, and their occupancy.
+/// Evaluates several cache systems for a launch file in a single run of the functional interpreter. `machine`
+/// determines the number of SMs, which are the compute units, and their occupancy.
 ///
 /// # Errors
 /// Fails on bad input or an illegal access by the kernel.
@@ -30,11 +30,12 @@ pub fn hybrid(launch: &Path, machine: &MachineConfig, systems: &[Config]) -> Res
     Ok(systems.iter().map(|system| *system.counts()).collect())
 }
 
-/// Performs the access of a warp instruction on every system. A missing line is filled immediately.
+/// Performs the memory access of a warp instruction on every cache system. A line that misses is filled
+/// immediately.
 fn access(systems: &mut [Hybrid], asked: &WarpMemory<'_>) {
     let &WarpMemory { sm: cu, mem, access, mask, addresses, resident, .. } = asked;
     let lanes = WarpAccess { active: mask, addresses, width: mem.bytes() as usize };
-    // The interpreter ends the launch at a misaligned access, so the access can be skipped here.
+    // A misaligned access can be skipped here, because the interpreter stops the launch at such an access.
     let Ok(requests) = coalesce(&lanes, LINE_BYTES) else { return };
     for system in systems {
         let contentious = system.config().is_contentious(requests.len(), resident);

@@ -1,7 +1,8 @@
-//! Runs the islands of a machine (groups of blocks connected by links with a delay) in one thread or in
-//! several. All islands synchronize every few cycles, before a message between them could become visible. The
-//! result therefore equals lockstep execution at every edge, independent of the assignment of islands to
-//! threads.
+//! Simulates a machine as islands in one thread or in several. An island is a group of hardware blocks that
+//! one thread simulates; islands are connected by links with a delay. All islands synchronize every few
+//! cycles, before a message between them could become visible. The result is therefore the same as if all
+//! hardware blocks were evaluated in lockstep at every edge. It does not depend on which thread simulates
+//! which island.
 
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
@@ -13,30 +14,31 @@ use crossbeam_utils::Backoff;
 use rtl::kernel::Simulator;
 use rtl::machine::{Machine, MachineIslands};
 
-/// Value of the round counter that makes the helper threads exit.
+/// Round number that tells the helper threads to exit.
 const LEAVE: u64 = u64::MAX;
-/// Time that an idle helper thread spins before it sleeps.
+/// Time for which an idle helper thread spins before it goes to sleep.
 const PATIENCE: Duration = Duration::from_micros(50);
-/// Number of rounds per turn of a trial, and minimum duration of a trial. In a trial, turns of multithreaded
-/// and single-threaded execution alternate, so that both run the same phase of the program. The slowest turn
-/// of each mode does not count.
+/// Number of rounds in each turn of a trial. `TRIAL` is the minimum duration of a trial. In a trial, turns of
+/// multithreaded and single-threaded execution alternate, so that both are measured in the same phase of the
+/// program. The slowest turn of each mode is not counted.
 const TURN: u32 = 4;
 const TRIAL: Duration = Duration::from_millis(2);
-/// Time for which a trial's winner runs [multiples of the trial's duration]. It starts at `SETTLED` and
-/// doubles each time the same mode wins again. `MAX_SETTLED` holds its limits for multithreaded and for
-/// single-threaded execution.
+/// Time for which the winning mode of a trial is used, as a multiple of the trial's duration. It starts at
+/// `SETTLED` and doubles each time the same mode wins again. `MAX_SETTLED` holds the limits for multithreaded
+/// and for single-threaded execution.
 const SETTLED: u32 = 24;
 const MAX_SETTLED: [u32; 2] = [96, 960];
 
-/// Threads that run the blocks of a machine. The choice does not affect results.
+/// Choice of the threads that simulate a machine. The choice does not affect the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// One thread, all blocks in lockstep.
+    /// One thread that evaluates all hardware blocks in lockstep.
     InStep,
-    /// This number of threads, each of which runs islands. Requires a machine with islands and no observer
-    /// that needs every cycle; otherwise one thread is used.
+    /// The given number of threads, which simulate islands (groups of hardware blocks). Requires a machine
+    /// that can be divided into islands, and no observer that needs every cycle. Otherwise one thread is
+    /// used.
     Of(NonZeroUsize),
-    /// One thread per processor, as long as this is faster than one thread.
+    /// One thread per processor, or a single thread whenever this is faster.
     Auto,
 }
 
@@ -47,7 +49,7 @@ impl Default for Threads {
 }
 
 impl Threads {
-    /// Maximum number of threads.
+    /// Maximum number of threads that may be used.
     fn most(self) -> usize {
         match self {
             Self::InStep => 1,
@@ -56,7 +58,7 @@ impl Threads {
         }
     }
 
-    /// True if at least one processor stays idle.
+    /// True if at least one processor of the computer is left idle.
     pub(super) fn leave_one_idle(self) -> bool {
         self.most() < processors()
     }
@@ -66,33 +68,35 @@ fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-/// Times of a round: the interval between two synchronization points, run in one thread.
+/// Times that the simulator takes for a round, executed in one thread. A round is the interval between two
+/// synchronizations of all islands (groups of hardware blocks).
 #[derive(Clone, Debug)]
 pub struct Round {
-    /// Time of each island, in the order in which they run.
+    /// Time taken by each island (group of hardware blocks), in the order in which the islands are simulated.
     pub islands: Vec<Duration>,
-    /// Time of each message exchange at the end of the round.
+    /// Time taken by each exchange of messages at the end of the round.
     pub meetings: Vec<Duration>,
 }
 
-/// Chooses between multithreaded and single-threaded execution by measured time. The choice affects only the
-/// run time.
+/// Chooses between multithreaded and single-threaded simulation by measuring both. The choice affects only
+/// the speed of the simulator.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Team {
-    /// Trial in progress; `None` while its winner runs.
+    /// Trial in progress; `None` while the winning mode of the last trial is used.
     trial: Option<Trial>,
     winner: usize,
-    /// Time for which the winner runs [multiples of the trial's duration], and the remaining time.
+    /// Time for which the winning mode is used, as a multiple of the trial's duration. `left` is what remains
+    /// of this time.
     settled: u32,
     left: Duration,
 }
 
-/// Trial in which multithreaded and single-threaded execution take turns.
+/// Trial that alternates between multithreaded and single-threaded simulation and measures both.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     rounds: u32,
-    /// Time of the current turn, total time of each mode, and slowest turn of each mode. The slowest turn is
-    /// excluded because unrelated host activity may have disturbed it.
+    /// Time of the current turn. The next fields hold the total time and the slowest turn of each mode. The
+    /// slowest turn is not counted, because other programs on the computer may have delayed it.
     turn: Duration,
     took: [Duration; 2],
     slowest: [Duration; 2],
@@ -102,12 +106,12 @@ const TOGETHER: usize = 0;
 const ALONE: usize = 1;
 
 impl Trial {
-    /// Mode of the current turn.
+    /// Mode of the current turn: multithreaded or single-threaded.
     fn turn(&self) -> usize {
         (self.rounds / TURN) as usize % 2
     }
 
-    /// Adds the time of a round.
+    /// Adds the measured time of a round to the trial.
     fn note(&mut self, took: Duration) {
         let turn = self.turn();
         self.turn += took;
@@ -119,7 +123,8 @@ impl Trial {
         }
     }
 
-    /// Returns the time of each mode without its slowest turn, once the trial is long enough.
+    /// Returns the total time of each mode without its slowest turn. Returns `None` if the trial has not
+    /// lasted long enough.
     fn outcome(&self) -> Option<[Duration; 2]> {
         let outcome = [TOGETHER, ALONE].map(|who| self.took[who] - self.slowest[who]);
         (self.rounds.is_multiple_of(2 * TURN) && outcome.iter().sum::<Duration>() >= TRIAL).then_some(outcome)
@@ -137,7 +142,7 @@ impl Team {
         self.trial.map_or(self.winner, |trial| trial.turn()) == ALONE
     }
 
-    /// Adds the time of a round, and starts or ends a trial if due.
+    /// Adds the measured time of a round. Starts or ends a trial if it is time to do so.
     fn note(&mut self, took: Duration) {
         if let Some(trial) = &mut self.trial {
             trial.note(took);
@@ -150,7 +155,8 @@ impl Team {
         }
     }
 
-    /// Ends a trial. One thread wins unless several threads take at least 10 % less time.
+    /// Ends a trial. Single-threaded simulation wins unless multithreaded simulation takes at least 10 % less
+    /// time.
     fn settle(&mut self, [together, alone]: [Duration; 2]) {
         let winner = if 10 * together < 9 * alone { TOGETHER } else { ALONE };
         let again = winner == self.winner;
@@ -159,11 +165,11 @@ impl Team {
     }
 }
 
-/// Tasks of a round. Each is run by the first thread that claims it.
+/// Tasks of a round. Each task is executed by the first thread that claims it.
 struct Tasks {
-    /// For each task, the last round in which a thread claimed it.
+    /// For each task, the number of the last round in which a thread claimed it.
     taken: Vec<AtomicU64>,
-    /// Number of unfinished tasks.
+    /// Number of tasks that are not finished in the current round.
     left: AtomicUsize,
 }
 
@@ -172,13 +178,13 @@ impl Tasks {
         Self { taken: (0..count).map(|_| AtomicU64::new(0)).collect(), left: AtomicUsize::new(0) }
     }
 
-    /// Makes all tasks available for the next round.
+    /// Makes all tasks available again, for the next round.
     fn renew(&self) {
         self.left.store(self.taken.len(), Ordering::Relaxed);
     }
 
-    /// Runs the unclaimed tasks of a round in the given order and waits until all tasks are finished. Returns
-    /// false if `is_lost` reports that the round was abandoned.
+    /// Claims and executes tasks of a round in the given order, and then waits until all tasks are finished.
+    /// Returns false if `is_lost` reports that the round was abandoned.
     fn share(
         &self,
         round: u64,
@@ -204,7 +210,7 @@ impl Tasks {
     }
 }
 
-/// State shared by all threads.
+/// State shared by all threads that simulate the machine.
 struct SharedState<'i> {
     islands: &'i MachineIslands,
     /// Number of the current round.
@@ -214,22 +220,22 @@ struct SharedState<'i> {
     helpers: Vec<Helper>,
 }
 
-/// State of a helper thread. `sleeps` is true while the thread is parked.
+/// State of a helper thread. `sleeps` is true while the thread is asleep.
 #[derive(Default)]
 struct Helper {
     sleeps: AtomicBool,
 }
 
 impl SharedState<'_> {
-    /// Takes part in a round as one of its threads. Returns false if `is_lost` reports that the round was
-    /// abandoned.
+    /// Executes a thread's share of the work in a round. Returns false if `is_lost` reports that the round
+    /// was abandoned.
     fn work(&self, round: u64, order: &[usize], is_lost: impl Fn() -> bool) -> bool {
         let meetings = 0..self.islands.num_sync_points();
         self.runs.share(round, order.iter().copied(), |island| self.islands.run(island), &is_lost)
             && self.meetings.share(round, meetings, |meeting| self.islands.synchronize(meeting), is_lost)
     }
 
-    /// Body of a helper thread.
+    /// Main loop of a helper thread.
     fn help(&self, helper: &Helper, order: &[usize]) {
         let mut known = 0;
         loop {
@@ -242,7 +248,7 @@ impl SharedState<'_> {
         }
     }
 
-    /// Waits for a round other than `known` and returns it.
+    /// Waits until the current round is no longer `known`, and returns the number of the new round.
     fn next_round(&self, known: u64, helper: &Helper) -> u64 {
         let since = Instant::now();
         let backoff = Backoff::new();
@@ -265,7 +271,7 @@ impl SharedState<'_> {
         }
     }
 
-    /// Starts a round, or ends the helpers.
+    /// Starts a round. With the round number `LEAVE`, makes the helper threads exit.
     fn begin(&self, round: u64, threads: &[Thread]) {
         self.round.store(round, Ordering::SeqCst);
         for (helper, thread) in self.helpers.iter().zip(threads) {
@@ -276,7 +282,7 @@ impl SharedState<'_> {
     }
 }
 
-/// Guard that ends the helpers on every exit path of the first thread.
+/// Guard that makes the helper threads exit, however the first thread leaves its scope.
 struct Dismissal<'a, 'i> {
     shared: &'a SharedState<'i>,
     threads: Vec<Thread>,
@@ -288,12 +294,12 @@ impl Drop for Dismissal<'_, '_> {
     }
 }
 
-/// Runs a machine with islands up to tick `end`. Stops earlier if no block will be evaluated, if a core has
-/// stopped at a fault, or if the kernel might end. The caller must check after every edge whether the kernel
-/// has ended.
+/// Simulates a machine as islands (groups of hardware blocks) up to tick `end`. Stops earlier if no hardware
+/// block needs evaluation any more, if a core has stopped at a fault, or if the kernel might end. After this,
+/// the caller must check at every edge whether the kernel has ended.
 ///
-/// If `interrupt` becomes nonzero, stops at the next tick at which all islands can synchronize. With
-/// `rounds`, uses one thread and records the time of each round.
+/// If `interrupt` becomes nonzero, stops at the next tick at which all islands can synchronize. If `rounds`
+/// is given, uses one thread and records the time of each round.
 pub(super) fn run(
     machine: &mut Machine,
     sim: &mut Simulator,
@@ -375,8 +381,9 @@ fn run_together(islands: &MachineIslands, next: &mut dyn FnMut() -> bool, count:
     });
 }
 
-/// Returns the order in which one of `count` threads claims islands: first its own share (every `count`th
-/// island), then the other islands in reverse order. Islands are sorted by descending run time.
+/// Returns the order in which one of `count` threads claims islands (groups of hardware blocks) to simulate.
+/// First comes the thread's own share, every `count`th island, and then all other islands in reverse order.
+/// Islands are sorted by descending run time.
 #[must_use]
 pub fn shares(islands: usize, count: usize, thread: usize) -> Vec<usize> {
     let is_own = |island: &usize| island % count == thread;
@@ -390,8 +397,8 @@ mod tests {
 
     const ROUND: Duration = Duration::from_micros(100);
 
-    /// Runs a trial with the given round times of several threads and of one. Returns true if single-threaded
-    /// execution won, and the time for which the winner runs.
+    /// Runs a trial in which rounds take the given times with several threads and with one. Returns true if
+    /// single-threaded simulation won, and the time for which the winning mode will be used.
     fn try_trial(team: &mut Team, together: impl Fn(u32) -> Duration, alone: Duration) -> (bool, Duration) {
         let mut rounds = 0;
         while team.trial.is_some() {

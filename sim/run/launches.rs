@@ -1,4 +1,4 @@
-//! Runs the launches of a prepared file on the clocked machine.
+//! Runs the launches of a prepared launch file on the clocked machine.
 
 use std::path::PathBuf;
 
@@ -30,7 +30,8 @@ pub(super) fn run(
     let drive = match saved {
         None => Drive::new(create_machine(prepared, config)?, shadow, options)?,
         Some(saved) => {
-            // Skip finished launches and the resumed one, whose admitted lines are already in the machine.
+            // Each launch has a list of lines that may be cached. The lists for finished launches are
+            // skipped, and the one for the resumed launch, which the machine already has.
             admitted.nth(saved.run.launched as usize);
             Drive::resume(saved, options)?
         }
@@ -71,7 +72,7 @@ fn directive_notes(prepared: &PreparedLaunch) -> Vec<String> {
     notes
 }
 
-/// Creates a machine whose memory has its contents before the first launch.
+/// Creates a machine whose memory is initialized for the first launch.
 fn create_machine(prepared: &PreparedLaunch, config: &MachineConfig) -> Result<Machine, RunError> {
     let path = &prepared.file.path;
     let mut machine = Machine::new(config);
@@ -106,11 +107,12 @@ fn write_outputs(prepared: &PreparedLaunch, machine: &Machine) -> Result<Vec<Pat
 
 struct Launches<'a> {
     prepared: &'a PreparedLaunch,
-    /// Admitted lines of the remaining launches. If warps race, the machine may need more launches than the
-    /// profile; the lines of the profile's last launch then stay in effect.
+    /// For each remaining launch, the lines that may be cached in the L1Ds. If warps race, the machine may
+    /// need more launches than the profiling run. Then the lines for the profile's last launch stay in
+    /// effect.
     admitted: std::vec::IntoIter<AdmittedLines>,
     drive: Drive<'a>,
-    /// True if the next launch is already running.
+    /// True if the next launch was already running when the checkpoint was saved.
     goes_on: bool,
     progress: &'a mut dyn FnMut(Progress),
 }

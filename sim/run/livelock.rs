@@ -10,17 +10,17 @@ use rtl::machine::Machine;
 use rtl::sm::WarpState;
 use serde::{Deserialize, Serialize};
 
-/// Number of progress checks without a change after which warps are monitored for the first time.
+/// Number of consecutive progress checks without a change after which warps are monitored for the first time.
 const PATIENCE: u32 = 1;
-/// Number of simulation steps for which warps are monitored the first time. The number of steps and the
-/// number of checks in [`PATIENCE`] double after every attempt that finds no livelock.
+/// Number of simulation steps for which warps are monitored the first time. Each time that no livelock is
+/// found, this number and the number of checks in [`PATIENCE`] are doubled.
 const STEPS: u64 = 1 << 16;
 
-/// Livelock detector of one launch.
+/// Livelock detector for one kernel launch.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Livelock {
     changes: u64,
-    /// Number of progress checks since the last change.
+    /// Number of progress checks since a value in memory last changed or a CTA last ended.
     quiet: u32,
     patience: u32,
     steps: u64,
@@ -38,11 +38,12 @@ struct Watch {
 struct WatchedWarp {
     sm: usize,
     warp: u8,
-    /// Reference state, taken while the warp had no instruction in flight.
+    /// Reference state of the warp, with which later states are compared. It is taken when no instruction of
+    /// the warp is in flight.
     seen: Option<WarpState>,
-    /// True if the warp has left the reference state.
+    /// True if the warp has been in a state other than the reference state.
     left: bool,
-    /// True if the warp has returned to the reference state.
+    /// True if the warp has returned to the reference state, so that it loops.
     back: bool,
 }
 
@@ -53,7 +54,8 @@ impl Default for Livelock {
 }
 
 impl Livelock {
-    /// Periodic progress check. Starts to monitor the warps if nothing has changed for long enough.
+    /// Performs a periodic progress check. If nothing has changed for long enough, starts to monitor the
+    /// warps.
     pub(super) fn look(&mut self, machine: &Machine) {
         let changes = machine.changes();
         self.quiet = if changes == self.changes { self.quiet + 1 } else { 0 };
@@ -120,8 +122,8 @@ impl WatchedWarp {
         match &self.seen {
             None => self.seen = core.warp_state(self.warp),
             Some(seen) if core.pc(self.warp) != seen.pc() => self.left = true,
-            // A warp in a branch to itself keeps its program counter, so it is never seen to leave the
-            // reference state.
+            // A warp that branches to the same instruction never changes its program counter. It would never
+            // be seen in a different state, so it is treated specially.
             Some(seen) if self.left || core.branches_to_itself(self.warp) => {
                 self.back = core.warp_state(self.warp).is_some_and(|state| state == *seen);
             }

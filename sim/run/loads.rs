@@ -10,17 +10,17 @@ use rtl::sm::KernelImage;
 pub struct LoadCounters {
     /// Name of the kernel.
     pub kernel: String,
-    /// Program counter.
+    /// Program counter of the load instruction.
     pub pc: u32,
-    /// Line in the PTX file.
+    /// Line of the load instruction in the PTX file.
     pub line: u32,
-    /// Column of the opcode in that line, in bytes from 1.
+    /// Column of the opcode in that line, in bytes, counted from 1.
     pub column: u32,
-    /// Outcomes of the line requests of the instruction.
+    /// Cache outcomes of the line requests that the instruction made.
     pub stats: LoadStats,
 }
 
-/// Adds the counters of a launch.
+/// Adds the counters of a launch to those of earlier launches.
 pub(super) fn add(loads: &mut Vec<LoadCounters>, kernel: &str, image: &KernelImage, machine: &Machine) {
     for (pc, inst) in (0..).zip(&image.program().insts[..image.counted_instructions()]) {
         let mut stats = LoadStats::default();
@@ -41,7 +41,8 @@ pub(super) fn add(loads: &mut Vec<LoadCounters>, kernel: &str, image: &KernelIma
     }
 }
 
-/// Returns the counters since an earlier state, without loads that were not executed since.
+/// Returns the differences between two states of the counters. Loads that were not executed in between are
+/// omitted.
 pub(super) fn since(loads: &[LoadCounters], earlier: &[LoadCounters]) -> Vec<LoadCounters> {
     let mut loads = loads.to_vec();
     for load in &mut loads {

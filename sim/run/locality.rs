@@ -1,6 +1,6 @@
 //! Runs a launch file without timing and classifies every cache hit by the previous user of the line
-//! ([`golden::untimed::Locality`]). The classes are: same thread, same warp, same CTA, same SM, another SM,
-//! and an earlier launch.
+//! ([`golden::untimed::Locality`]). The previous user may be the same thread, another thread of the same
+//! warp, CTA or SM, another SM, or an earlier launch.
 
 use std::path::Path;
 

@@ -1,13 +1,13 @@
 //! # Running a launch file or a trace on the clocked machine
 //! [`run`] checks the input, runs every launch on the machine, verifies the results, and returns counters and
-//! a verdict. With `check`, golden models run in parallel:
+//! a verdict. With the option `check`, golden models run in parallel:
 //!
-//! - The functional interpreter runs each launch, and every byte of memory is compared afterward.
-//! - Golden L1Ds follow every L1 in lockstep.
+//! - The functional interpreter executes each launch, and afterward every byte of memory is compared.
+//! - A golden model of each L1 runs in lockstep with the L1.
 //! - A checker of the memory model checks the values that loads return.
 //! - An independent checker validates the DRAM commands.
 //!
-//! [`replay()`] does the same for the kernels of a trace, which contains no values to compare.
+//! [`replay()`] does the same for the kernels of a trace, except that a trace contains no values to compare.
 
 mod checkpoint;
 mod code;
@@ -80,44 +80,46 @@ use crate::readers::Counts as Structures;
 /// Options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Compare the run with the golden models.
+    /// True to compare the run with the golden models.
     pub check: bool,
-    /// Core cycles after which the run stops with [`Outcome::CycleLimit`].
+    /// Number of core cycles after which the run stops with [`Outcome::CycleLimit`]; `None` for no limit.
     pub max_cycles: Option<u64>,
-    /// PTX file that replaces those named in the launch file.
+    /// PTX file that replaces all PTX files named in the launch file.
     pub ptx: Option<PathBuf>,
-    /// Write the output files that the launch file requests. Must be off if several runs would write the same
-    /// files.
+    /// True to write the output files that the launch file requests. Must be false if several runs would
+    /// write the same files.
     pub outputs: bool,
-    /// Waveform to write, if any.
+    /// Waveform to be written, if any.
     pub wave: Option<WaveOptions>,
-    /// Trace for Perfetto to write.
+    /// Path of the Perfetto trace to be written, if any.
     pub timeline: Option<PathBuf>,
-    /// Log of warp instructions for Konata to write.
+    /// Path of the Konata log of warp instructions to be written, if any.
     pub pipeline: Option<PathBuf>,
-    /// Time series to write.
+    /// Time series to be written, if any.
     pub series: Option<SeriesOptions>,
-    /// Record a history of the run: counts per interval.
+    /// True to record a history of the run: performance counts per interval.
     pub history: bool,
-    /// Count the machine's structures at the end, with the port accesses of each memory.
+    /// True to count the hardware structures of the machine at the end of the run, with the accesses at the
+    /// ports of each memory.
     pub structures: bool,
-    /// Evaluation mode of the blocks; tests use shuffling and linting. [`Mode::FAST`] applies only if nothing
-    /// is checked and no waveform is written.
+    /// Mode in which the hardware blocks are evaluated. Tests evaluate them in random order or with
+    /// additional checks. [`Mode::FAST`] applies only if nothing is checked and no waveform is written.
     pub mode: Mode,
-    /// Threads that run the machine.
+    /// Choice of the threads that simulate the machine.
     pub threads: Threads,
-    /// Record the time that each island takes between synchronization points. The run then uses one thread.
+    /// True to record the time that each island (group of hardware blocks) takes between synchronizations.
+    /// The run then uses one thread.
     pub time_rounds: bool,
-    /// Checkpoints to write and to resume from. Not available with `check`, since golden models are not
-    /// saved.
+    /// Checkpoints to write and to resume from. They cannot be combined with `check`, because the golden
+    /// models are not saved.
     pub checkpoints: Checkpoints,
-    /// Signal number, polled regularly. If nonzero, the run stops with [`Outcome::Interrupted`].
+    /// Number of a received signal, or 0. If it becomes nonzero, the run stops with [`Outcome::Interrupted`].
     pub interrupt: Arc<AtomicUsize>,
 }
 
 impl RunOptions {
-    /// Returns the evaluation mode that the run uses. A checked run, or a run with a waveform, must report
-    /// every violated assertion, so it never skips assertions.
+    /// Returns the evaluation mode of the run. Assertions of the model are never disabled if the run is
+    /// checked or writes a waveform, since every violation must then be reported.
     #[must_use]
     pub fn evaluation(&self) -> Mode {
         let is_looked_at = self.check || self.wave.is_some();
@@ -128,15 +130,15 @@ impl RunOptions {
 /// Options of the waveform that a run writes.
 #[derive(Clone, Debug, Default)]
 pub struct WaveOptions {
-    /// Path of the file, ending in `.vcd` or `.fst`.
+    /// Path of the waveform file, ending in `.vcd` or `.fst`.
     pub path: PathBuf,
     /// First core cycle to write; the start of the run if `None`.
     pub from: Option<u64>,
     /// Last core cycle to write; the end of the run if `None`.
     pub to: Option<u64>,
-    /// Globs of scopes and signals; all signals if empty.
+    /// Globs that select scopes and signals; all signals if empty.
     pub scopes: Vec<String>,
-    /// Condition that starts the waveform.
+    /// Condition at which the waveform starts.
     pub trigger: Option<String>,
     /// Number of core cycles before the trigger that are kept in memory and written when the waveform starts.
     pub last: Option<u64>,
@@ -149,19 +151,19 @@ pub struct WaveOptions {
 /// Options of the time series that a run writes.
 #[derive(Clone, Debug)]
 pub struct SeriesOptions {
-    /// Path of the CSV file.
+    /// Path of the CSV file that contains the time series.
     pub path: PathBuf,
-    /// Core cycles per row, 1 or more.
+    /// Number of core cycles per row, at least 1.
     pub interval: u64,
-    /// Counters, named by their paths in the statistics (`l1.misses`). If empty, the columns are
-    /// [`SERIES_COLUMNS`].
+    /// Counters to be written, named by their paths in the statistics, such as `l1.misses`. If empty, the
+    /// columns are [`SERIES_COLUMNS`].
     pub columns: Vec<String>,
 }
 
-/// Progress of a run.
+/// Progress of a run that has not ended yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Core cycles simulated so far.
+    /// Number of core cycles simulated so far.
     pub cycles: u64,
     /// Number of finished launches.
     pub launches: u64,
@@ -171,69 +173,73 @@ pub struct Progress {
     pub ctas_total: u64,
 }
 
-/// Outcome of a run.
+/// Way in which a run ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Outcome {
-    /// All launches ran to their end. The verdict states whether their results are correct.
+    /// All launches ran to their end. The verdict tells whether their results are correct.
     #[default]
     Finished,
-    /// No block or warp can make progress; the report lists the waiting warps and queues.
+    /// No hardware block or warp can make progress. The contained report lists the waiting warps and queues.
     NoProgress(String),
-    /// The run reached `max_cycles`.
+    /// The run reached its limit `max_cycles`; contains the limit.
     CycleLimit(u64),
-    /// A signal with this number requested the end.
+    /// The process received the signal with this number, which ended the run.
     Interrupted(usize),
 }
 
-/// Result of all checks.
+/// Combined result of all checks of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Verdict {
-    /// There was nothing to check against.
+    /// Nothing was checked, because there was nothing to compare with.
     #[default]
     Off,
-    /// Every check passed, and all were conclusive.
+    /// Every check passed, and no check was inconclusive.
     Passed,
-    /// Every conclusive check passed. The values named in the report's notes depend on the order of warps.
+    /// No check failed, but some were inconclusive: the values named in the report's notes depend on the
+    /// order of warps.
     OrderDependent,
-    /// Every check passed, but the kernels named in the report's notes read registers that were never
-    /// written.
+    /// Every check passed, but some kernels read registers that were never written. The report's notes name
+    /// them.
     Undefined,
-    /// Failed checks, each as a line or a table.
+    /// At least one check failed. Contains a text for each failed check.
     Failed(Vec<String>),
 }
 
-/// Result of a run. Large data and host times are not serialized.
+/// Result of a run. Large data and the times that the simulator took are not serialized.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct RunReport {
-    /// Outcome of the run.
+    /// Way in which the run ended.
     pub outcome: Outcome,
-    /// Verdict of the checks.
+    /// Combined result of all checks.
     pub verdict: Verdict,
-    /// Kernels in the order of their first launch, with the number of launches.
+    /// Names of the kernels in the order of their first launch, each with its number of launches.
     pub kernels: Vec<(String, u64)>,
-    /// Kernels for which a throttle found a limit, with the maximum number of warps per scheduler.
+    /// Kernels for which a warp throttle determined a limit, each with the maximum number of warps per
+    /// scheduler.
     pub warp_limits: Vec<(String, u8)>,
     /// Counters of all hardware blocks of the machine.
     pub counters: Counters,
-    /// Counters of each load instruction of a program; empty for a trace.
+    /// Counters of each load instruction; empty for a trace.
     pub loads: Vec<LoadCounters>,
-    /// Reuse of L1D lines: first by all loads, then by the loads that did not bypass the L1D. Available if
-    /// the golden models ran.
+    /// Reuse of L1D lines: first by all loads, then only by the loads that did not bypass the L1D. `None` if
+    /// the golden models did not run.
     #[serde(skip)]
     pub reuse: Option<[Histograms; 2]>,
-    /// History of the run, if requested.
+    /// History of the run in intervals; empty unless requested.
     #[serde(skip)]
     pub history: Vec<Interval>,
-    /// Structures of the machine, if requested.
+    /// Hardware structures of the machine; `None` unless requested.
     #[serde(skip)]
     pub structures: Option<Structures>,
-    /// Core cycles that were simulated in islands.
+    /// Number of core cycles for which the machine was simulated as islands (groups of hardware blocks, each
+    /// simulated by one thread).
     #[serde(skip)]
     pub cycles_apart: u64,
-    /// Times of all rounds between two synchronization points of the islands, if requested.
+    /// Times that the simulator took for each round between two synchronizations of the islands (groups of
+    /// hardware blocks); empty unless requested.
     #[serde(skip)]
     pub rounds: Vec<Round>,
-    /// Host time of the simulation.
+    /// Time that the simulator took for the run.
     #[serde(skip)]
     pub simulating: HostTime,
     /// Paths of all written files, including waveform and save files.
@@ -242,14 +248,15 @@ pub struct RunReport {
     /// Notes for the user about the written files, results that depend on the order of warps, and skipped
     /// checks.
     pub notes: Vec<String>,
-    /// Digests of the final state of all blocks and of all beats, if the mode requests them.
+    /// Digest of the final state of all hardware blocks, and digest of all beats; `None` unless the
+    /// evaluation mode requests them.
     #[serde(skip)]
     pub digests: Option<(u64, u64)>,
 }
 
 impl RunReport {
-    /// Evictions by kind of cache, with a flag for caches in which no scheme can make a difference. Constant
-    /// and texture caches are included only if they were used.
+    /// Evictions and bypasses for each kind of cache. A flag marks caches in which no cache scheme can make a
+    /// difference. Constant and texture caches are included only if they were used.
     #[must_use]
     pub fn evictions(&self) -> Vec<Evictions> {
         self.counters.evictions(self.outcome == Outcome::Finished)
@@ -271,7 +278,7 @@ pub enum RunError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Ptx(#[from] ptx::PtxError),
-    /// Another input is invalid.
+    /// An input file other than a launch file, a trace or PTX is invalid.
     #[error("{}: {reason}", path.display())]
     Input {
         /// Path of the invalid file.
@@ -279,10 +286,11 @@ pub enum RunError {
         /// Description of the problem.
         reason: String,
     },
-    /// The kernel made an illegal access or operation.
+    /// The kernel made an illegal memory access or an illegal operation.
     #[error("{0}")]
     Fault(String),
-    /// Lanes or warps wait for others that never arrive, or warps of an untimed run loop forever.
+    /// The kernel cannot end: lanes or warps wait for others that never arrive, or warps of a run without
+    /// timing loop forever.
     #[error("{0}")]
     NoProgress(String),
 }
@@ -301,14 +309,15 @@ impl RunError {
     }
 }
 
-/// Strips the file name from the start of a message. Some error messages begin with the name, which the
-/// caller adds to all of them.
+/// Removes the file name from the start of a message. Some error messages begin with the file name, and the
+/// caller adds it to all of them.
 fn without_name<'a>(path: &Path, reason: &'a str) -> &'a str {
     let name = path.display().to_string();
     reason.strip_prefix(&name).and_then(|reason| reason.strip_prefix(": ")).unwrap_or(reason)
 }
 
-/// Reads a launch file and its data files. `ptx` replaces the PTX files that it names.
+/// Reads a launch file and its data files. If `ptx` is given, it replaces all PTX files that the launch file
+/// names.
 ///
 /// # Errors
 /// Fails if a file cannot be read, or if the launch file breaks a rule. The error then lists every rule that
@@ -334,11 +343,11 @@ pub fn run(
     run_file(open(launch, options.ptx.as_deref())?, config, options, progress)
 }
 
-/// Runs a launch file that [`open`] has read on a machine, with the PTX files that the launch file names.
+/// Runs a launch file, which [`open`] has read, on a machine.
 ///
 /// # Errors
 /// Fails on bad input, before anything is written; on an illegal access by the kernel; or if a waveform
-/// cannot be written. A wrong result is a verdict and not an error.
+/// cannot be written. A wrong result is not an error, but is reported by the verdict.
 pub fn run_file(
     launch: LaunchFile,
     config: &MachineConfig,
@@ -349,7 +358,7 @@ pub fn run_file(
     launches::run(&prepared, config, options, progress)
 }
 
-/// Checks whether a launch file can run on a machine, as far as this is possible without running it.
+/// Checks whether a launch file can run on a machine, as far as this is possible without a simulation.
 ///
 /// # Errors
 /// Returns the errors of [`run`], and fails if not even one CTA of a kernel fits on an SM.

@@ -17,45 +17,45 @@ use super::RunError;
 use crate::content::Content;
 use crate::launch::{Buffer, BufferId, Init, LaunchFile};
 
-/// Address of the first buffer. Lower addresses stay unmapped, so that accesses through a null pointer with
-/// an offset are detected.
+/// Address of the first buffer. Lower addresses are not mapped, so that an access through a null pointer plus
+/// an offset is detected.
 pub(super) const FIRST_ADDRESS: u64 = 0x10_0000;
 /// Alignment of buffers in bytes, as in `cudaMalloc`.
 pub(super) const ALIGNMENT: u64 = 256;
 
-/// PTX file: its declarations, and the kernels that are launched.
+/// PTX file of a launch file: its declarations, and the programs of the kernels that are launched.
 pub(super) struct Module {
     pub(super) data: ModuleData,
     pub(super) programs: Vec<Program>,
 }
 
-/// Variable of a PTX file, or all its constants together.
+/// Memory region for one variable of a PTX file, or for all constants of the file together.
 pub(super) struct Region {
     pub(super) name: String,
     pub(super) address: u64,
-    /// Contents before the first launch.
+    /// Contents of the region before the first launch.
     pub(super) bytes: Vec<u8>,
-    /// True if kernels must not write it.
+    /// True if kernels must not write to the region.
     pub(super) is_constant: bool,
 }
 
 impl Region {
-    /// Returns the addresses of the region.
+    /// Returns the address range of the region.
     pub(super) fn range(&self) -> Range<u64> {
         self.address..self.address + self.bytes.len() as u64
     }
 }
 
-/// Addresses of all buffers and regions.
+/// Addresses of all buffers and memory regions.
 pub(super) struct Placement {
     /// Address of each buffer.
     pub(super) addresses: Vec<u64>,
     pub(super) regions: Vec<Region>,
-    /// Buffers that lie inside a region, because they represent constants.
+    /// Indices of the buffers that represent constants, and therefore lie inside a memory region.
     pub(super) inside: HashSet<usize>,
 }
 
-/// Parses every PTX file once, resolves the kernel names of all launches, and lowers the launched kernels.
+/// Parses each PTX file once, finds the kernels of all launches by name, and translates these kernels.
 pub(super) fn read(file: &mut LaunchFile) -> Result<BTreeMap<PathBuf, Module>, RunError> {
     let mut sources: BTreeMap<PathBuf, Source> = BTreeMap::new();
     for ptx in file.launches().map(|launch| &launch.ptx) {
@@ -85,16 +85,16 @@ pub(super) fn read(file: &mut LaunchFile) -> Result<BTreeMap<PathBuf, Module>, R
     Ok(modules)
 }
 
-/// Value that a kernel passes to identify the texture of a buffer.
+/// Returns the handle by which kernels identify the texture of a buffer.
 pub(super) fn texture_handle(buffer: BufferId) -> u64 {
     buffer.0 as u64 + 1
 }
 
-/// Assigns addresses to buffers and variables, and links data and programs with them.
+/// Assigns addresses to buffers and variables, and inserts these addresses into data and programs.
 ///
-/// A buffer lies at the address that the launch file states for it. The other buffers follow in order, each
-/// at the next aligned address, and after them the variables that have no buffer. At least one byte stays
-/// free between neighbors, so that an access past the end of one does not reach the next.
+/// A buffer is placed at the address that the launch file states for it. The other buffers follow in order,
+/// each at the next aligned address, and after them the variables that have no buffer. Between two neighbors,
+/// at least one byte remains unmapped, so that an access past the end of one does not reach the next.
 pub(super) fn place(
     file: &LaunchFile,
     modules: &mut BTreeMap<PathBuf, Module>,
@@ -188,7 +188,7 @@ pub(super) fn place(
     Ok(Placement { addresses, regions, inside })
 }
 
-/// For each variable and each texture reference of the PTX files, by name, the buffer that represents it.
+/// Buffers that represent the variables and the texture references of the PTX files, by name.
 struct BoundBuffers<'f> {
     variables: HashMap<&'f str, usize>,
     textures: HashMap<&'f str, usize>,
@@ -208,12 +208,12 @@ impl<'f> BoundBuffers<'f> {
         Self { variables, textures }
     }
 
-    /// Returns the buffer that represents a variable.
+    /// Returns the index of the buffer that represents a variable.
     fn variable(&self, name: &str) -> Option<usize> {
         self.variables.get(name).copied()
     }
 
-    /// Returns the handle of the buffer that is bound to a texture reference.
+    /// Returns the handle of the texture whose buffer is bound to a texture reference.
     fn texture(&self, name: &str) -> Option<u64> {
         self.textures.get(name).map(|&number| texture_handle(BufferId(number)))
     }
@@ -231,8 +231,8 @@ fn fits(file: &LaunchFile, buffer: usize, bytes: usize) -> Result<(), RunError> 
     Err(file.refuse_buffer(buffer, message).into())
 }
 
-/// Creates one texture per buffer, so that a handle is a buffer number. Buffers without a texture get a
-/// placeholder.
+/// Creates one texture for each buffer, so that texture handles correspond to buffer numbers. Buffers without
+/// a texture get a placeholder.
 fn textures(file: &LaunchFile, addresses: &[u64]) -> Vec<Texture> {
     let of = |(buffer, &base): (&Buffer, &u64)| {
         let shape = buffer.texture.as_ref();
@@ -250,7 +250,7 @@ fn textures(file: &LaunchFile, addresses: &[u64]) -> Vec<Texture> {
     file.buffers.iter().zip(addresses).map(of).collect()
 }
 
-/// Type of a texture channel. Elements of 64 bits cannot form a texture.
+/// Type of a texture channel; `None` for elements of 64 bits, which cannot form a texture.
 fn channel(element: ElementType) -> Type {
     match element {
         ElementType::I8 => Type::S8,

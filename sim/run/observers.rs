@@ -16,13 +16,13 @@ use super::wave::Wave;
 use super::{RunError, RunOptions};
 use crate::readers::ChangedBlocks;
 
-/// Observers that the options of a run request.
+/// Observers of a run, as requested by its options.
 pub(super) struct Observers {
-    /// The golden models, under `--check`.
+    /// Golden models, if the option `--check` is given.
     pub(super) shadow: Option<Shadow>,
     wave: Option<Wave>,
     traces: Traces,
-    /// Blocks changed by the last edge, for the waveform and the event files.
+    /// Hardware blocks that the last clock edge can have changed, for the waveform and the event files.
     changed: ChangedBlocks,
     series: Option<Series>,
     history: Option<History>,
@@ -41,7 +41,8 @@ impl Observers {
         })
     }
 
-    /// Resumes the time series and the history from a checkpoint at `cycle`, with their counts at that cycle.
+    /// Continues the time series and the history of a run that was resumed from a checkpoint at `cycle`. The
+    /// checkpoint contains their counts at that cycle.
     pub(super) fn resume(
         &mut self,
         (series, history): (Option<SeriesState>, Option<History>),
@@ -56,22 +57,23 @@ impl Observers {
         }
     }
 
-    /// Returns the counts of time series and history, for a checkpoint.
+    /// Returns the counts of the time series and of the history, to be saved in a checkpoint.
     pub(super) fn save_counts(&self) -> (Option<SeriesState>, Option<History>) {
         (self.series.as_ref().map(Series::save_counts), self.history.clone())
     }
 
-    /// True if any observer must be called at every edge.
+    /// True if any observer must be called at every clock edge.
     pub(super) fn look_at_edges(&self) -> bool {
         self.shadow.is_some() || self.wave.is_some() || self.traces.are_on()
     }
 
-    /// True if any observer needs all blocks at the same tick, so that no island may run ahead.
+    /// True if any observer needs all hardware blocks at the same tick. The machine then cannot be simulated
+    /// as islands, which run ahead of each other.
     pub(super) fn need_all_together(&self) -> bool {
         self.look_at_edges() || self.look_before_edges()
     }
 
-    /// True if any observer records counts before an edge.
+    /// True if any observer must be called before clock edges.
     pub(super) fn look_before_edges(&self) -> bool {
         self.series.is_some() || self.history.is_some()
     }
@@ -84,8 +86,8 @@ impl Observers {
         self.traces.begin(image);
     }
 
-    /// Called before an edge. Time series and history record all cycles before the edge, if the edge precedes
-    /// tick `end`.
+    /// Must be called before a clock edge. If the edge is before tick `end`, the time series and the history
+    /// record all cycles up to the edge.
     pub(super) fn look_before(&mut self, sim: &Simulator, machine: &Machine, end: u64) -> Result<(), RunError> {
         if !self.look_before_edges() {
             return Ok(());
@@ -101,8 +103,8 @@ impl Observers {
         Ok(())
     }
 
-    /// Called after an edge. Waveform and event files record what the edge changed, and the golden models
-    /// follow the edge.
+    /// Must be called after a clock edge. The waveform and the event files record what the edge changed, and
+    /// the golden models check it.
     pub(super) fn look_after(&mut self, sim: &mut Simulator, machine: &mut Machine) -> Result<(), RunError> {
         if self.wave.is_some() || self.traces.are_on() {
             self.changed.take(sim);
@@ -123,8 +125,8 @@ impl Observers {
         Ok(())
     }
 
-    /// Completes the waveform and marks the failure, if there was one. Returns the written files and notes
-    /// about them.
+    /// Completes the waveform, with a marker at the failure if there was one. Returns the paths of the
+    /// written files, and notes about them.
     pub(super) fn close_wave(
         &mut self,
         failure: Option<&str>,
@@ -138,8 +140,8 @@ impl Observers {
         wave.close(tick, cycles)
     }
 
-    /// Completes event files, time series and history, after the waveform and the golden models. Returns the
-    /// written files.
+    /// Completes the event files, the time series and the history. The waveform and the golden models must be
+    /// completed before. Returns the paths of the written files, and the history.
     pub(super) fn finish(
         mut self,
         (tick, cycles): (u64, u64),
@@ -147,7 +149,8 @@ impl Observers {
     ) -> Result<(Vec<PathBuf>, Vec<Interval>), RunError> {
         let mut written = self.traces.finish(tick)?;
         if let Some(series) = self.series {
-            // Include the writebacks of the last launch, which reach memory after its end.
+            // The time series includes the writebacks of the last launch, which reach memory after the end of
+            // the launch.
             written.push(series.finish(cycles, machine)?);
         }
         let history = self.history.map(|history| history.finish(cycles, machine));

@@ -1,6 +1,7 @@
-//! Distinguishes wrong results from results that depend on the order of warps. Where the machine and the
-//! functional interpreter differ, the interpreter repeats the launch in other orders. If another order
-//! changes an element too, the program has a race; if all orders agree, the machine is wrong.
+//! Distinguishes wrong results from results that depend on the order in which warps execute. If the machine
+//! and the functional interpreter disagree, the interpreter repeats the launch with other orders of warps. If
+//! another order also changes an element, the program has a race. If all orders give the same value, the
+//! machine is wrong.
 
 use golden::interp::{self, Launch, Order, Sms};
 use golden::memory::FlatMemory;
@@ -8,30 +9,30 @@ use golden::reference::{Array, Mismatch, Rule, compare, difference};
 
 use super::compared::Part;
 
-/// Instruction limit of a repetition in another order, as a multiple of the thread instructions of the first
-/// order.
+/// Factor for the instruction limit when a launch is repeated with another order of warps. It is applied to
+/// the number of thread instructions in the first order.
 const LONGER: u64 = 8;
-/// Constant added to the instruction limit of a repetition in another order [thread instructions].
+/// Number of thread instructions added to the instruction limit when a launch is repeated with another order
+/// of warps.
 const MIN_EXTRA_INSTRUCTIONS: u64 = 1 << 22;
 
-/// Section of a buffer or variable in which the machine and the interpreter differ.
+/// Section of a buffer or variable in which the machine and the functional interpreter disagree.
 pub(super) struct Difference {
-    /// Name of the buffer or variable in memory.
+    /// Name of the buffer or variable.
     name: String,
-    /// Kind of object in messages: buffer or variable.
+    /// Word used in messages: buffer or variable.
     pub(super) what: &'static str,
     pub(super) part: Part,
-    /// Expected contents of the whole buffer or variable.
+    /// Expected contents of the whole buffer or variable, as computed by the interpreter.
     whole: Vec<u8>,
     got: Array,
     expected: Array,
-    /// For each element, true if another order gives a different value than expected.
+    /// For each element, true if some other order of warps gives a different value than the expected one.
     varies: Vec<bool>,
 }
 
 impl Difference {
-    /// Compares a section of the machine's memory with its expected contents. Returns `None` if the two
-    /// agree.
+    /// Compares a section of the machine's memory with its expected contents. Returns `None` if they agree.
     pub(super) fn new(what: &'static str, name: &str, part: Part, got: &[u8], whole: &[u8]) -> Option<Self> {
         let [got, expected] = [got, whole].map(|contents| part.of(contents.to_vec(), whole));
         if got.bytes() == expected.bytes() || compare(&got, &expected, &part.rule).is_ok() {
@@ -41,12 +42,13 @@ impl Difference {
         Some(Self { name: name.to_owned(), what, part, whole: whole.to_vec(), got, expected, varies })
     }
 
-    /// Records the memory contents after a repetition of the launch in another order.
+    /// Records the memory contents after the launch was repeated with another order of warps.
     fn record_order(&mut self, bytes: &[u8]) {
         let other = self.part.of(bytes.to_vec(), &self.whole);
         let rule = &self.part.rule;
         if *rule == Rule::Multiset {
-            // The multiset rule ignores positions, so all elements count as varying if any element varies.
+            // The multiset rule ignores positions. If any element differs, all elements are therefore marked
+            // as varying.
             let differs = compare(&other, &self.expected, rule).is_err();
             self.varies.iter_mut().for_each(|varies| *varies |= differs);
             return;
@@ -56,8 +58,8 @@ impl Difference {
         }
     }
 
-    /// Compares only the elements that are the same in every order of warps. Returns the mismatch between the
-    /// machine and the expected contents, if there is one.
+    /// Compares only the elements that have the same value in every order of warps. Returns the mismatch
+    /// between the machine and the expected contents, if there is one.
     pub(super) fn mismatch(&self) -> Option<Box<Mismatch>> {
         let element =
             |(index, varies): (usize, &bool)| if *varies { self.got.raw(index) } else { self.expected.raw(index) };
@@ -65,7 +67,7 @@ impl Difference {
         compare(&self.got, &Array::from_bytes(self.expected.element(), bytes), &self.part.rule).err()
     }
 
-    /// Describes the elements that depend on the order of warps, if there are any.
+    /// Describes the elements whose value depends on the order of warps; `None` if there are none.
     pub(super) fn dependence(&self, kernel: &str) -> Option<String> {
         let differs = |index: &usize| difference(&self.got, &self.expected, &self.part.rule, *index);
         let varying = (0..self.varies.len()).filter(|&index| self.varies[index]);
@@ -86,8 +88,9 @@ impl Difference {
     }
 }
 
-/// Repeats a launch in other orders, on the memory contents before it, until every difference is explained or
-/// no order is left. `instructions` is the number of thread instructions of the first order.
+/// Repeats a launch with other orders of warps, on the memory contents before the launch. Stops when every
+/// difference is explained, or when all orders have been tried. `instructions` is the number of thread
+/// instructions in the first order.
 pub(super) fn ask(disputed: &mut [Difference], launch: &Launch<'_>, sms: Sms, before: &FlatMemory, instructions: u64) {
     let max_instructions =
         instructions.saturating_mul(LONGER).saturating_add(MIN_EXTRA_INSTRUCTIONS).min(launch.max_instructions);
@@ -97,7 +100,7 @@ pub(super) fn ask(disputed: &mut [Difference], launch: &Launch<'_>, sms: Sms, be
             return;
         }
         let mut memory = before.clone();
-        // An order in which the launch fails gives no information about single bytes.
+        // If the launch fails with some order, that order gives no information about individual bytes.
         if interp::run_in(order, &launch, sms, &mut memory).is_ok() {
             for one in &mut *disputed {
                 if let Some(buffer) = memory.buffer(&one.name) {

@@ -6,8 +6,8 @@ use super::*;
 const OUT: u64 = 0x1000_0000;
 const SMS: Sms = Sms { count: 2, ctas: 2 };
 
-/// Creates a kernel with a race. Word 0 counts warps without synchronization, word 1 counts threads with an
-/// atomic, and each thread writes its own word from 8 on.
+/// Creates a kernel with a race. Its warps increment word 0 without synchronization, and its threads
+/// increment word 1 with an atomic. From word 8 on, each thread writes its own word.
 fn racing() -> Program {
     let text = ".version 7.0\n.target sm_35\n.address_size 64\n.entry k(.param .u64 out) {\n\
         .reg .b32 %r<4>; .reg .b64 %rd<4>; ld.param.u64 %rd1, [out]; ld.global.u32 %r1, [%rd1]; add.u32 %r1, %r1, 1;\n\
@@ -22,8 +22,8 @@ fn memory() -> FlatMemory {
     memory
 }
 
-/// Returns the difference after a launch of two warps, if there is one. `words` replace the expected words in
-/// the machine's memory.
+/// Simulates a machine that ran two warps, and returns the difference from the interpreter, if there is one.
+/// `words` are values in the machine's memory that replace the expected ones.
 fn settle(words: &[(usize, u32)], rule: &Rule) -> Option<Difference> {
     let (program, params) = (racing(), OUT.to_le_bytes());
     let (grid, block) = ([1; 3], [64, 1, 1]);
@@ -76,8 +76,8 @@ fn beside_what_depends_on_the_order_a_mistake_still_shows() {
     assert!(text.starts_with("1 of 72 elements differ") && text.contains("expected"), "{text}");
 }
 
-/// Other orders of warps that change a value within its tolerance do not justify a machine value beyond the
-/// tolerance.
+/// Checks a value within a tolerance that depends on the order of warps. This dependence does not excuse a
+/// value of the machine that exceeds the tolerance.
 #[test]
 fn a_tolerance_bounds_what_the_order_of_warps_explains() {
     let within = Rule::Tolerance { relative: 0.0, absolute: 1.0 };

@@ -1,5 +1,5 @@
-//! Prepares a launch file: reads files, parses and lowers PTX, checks arguments, and assigns addresses to
-//! buffers. All input errors are detected here, before a cycle is simulated.
+//! Prepares a launch file: reads the files, parses and translates PTX, checks arguments, and assigns
+//! addresses to buffers. All errors in the input are detected here, before any cycle is simulated.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,46 +19,47 @@ use crate::launch::{Action, Argument, KernelLaunch, KernelShape, LaunchFile, Par
 /// Launch file that is ready to run.
 pub(super) struct PreparedLaunch {
     pub(super) file: LaunchFile,
-    /// Initial contents of each buffer.
+    /// Contents of each buffer before the first launch.
     pub(super) initial: Vec<Array>,
     /// Address of each buffer.
     pub(super) addresses: Vec<u64>,
-    /// Variables of the PTX files that are not buffers of the launch file.
+    /// Memory regions for PTX variables that no buffer of the launch file represents.
     pub(super) regions: Vec<Region>,
     /// Expected contents of each output.
     pub(super) expected: Vec<Option<ExpectedOutput>>,
     pub(super) map: Arc<AddressMap>,
-    /// Local memory of all warp slots. Kernels can address it only through `.local`.
+    /// Address range of the local memory of all warp slots. Kernels can access it only in the state space
+    /// `.local`.
     pub(super) local: Option<NamedRange>,
-    /// Location of the instructions if the machine fetches them from memory. Kernels cannot address this
-    /// memory.
+    /// Location of the instructions in memory, if the machine fetches them from there. Kernels cannot access
+    /// this memory.
     pub(super) code: Option<Code>,
-    /// Tasks of one iteration of each step.
+    /// For each step, the tasks of one iteration.
     pub(super) tasks: Vec<Vec<Task>>,
 }
 
-/// Task of a step.
+/// Task of a step: a kernel launch, a fill or a copy.
 pub(super) enum Task {
     Launch(Kernel),
     Fill { to: View, value: Vec<u8> },
     Copy { from: View, to: View },
 }
 
-/// Launch, with its program for the interpreter and for the machine.
+/// Kernel launch, with one program for the functional interpreter and one for the machine.
 #[derive(Clone)]
 pub(super) struct Kernel {
     pub(super) name: String,
     /// Program for the functional interpreter.
     pub(super) program: Arc<Program>,
     pub(super) params: Vec<u8>,
-    /// Program for the machine.
+    /// Program for the clocked machine.
     pub(super) image: Arc<KernelImage>,
-    /// Arguments that differ between iterations, with their offset in the parameter block.
+    /// Arguments that differ between iterations, each with its offset in the parameter block in bytes.
     varying: Vec<(usize, Argument)>,
 }
 
 impl Kernel {
-    /// Returns the kernel with the arguments of one iteration.
+    /// Returns the launch with the arguments for the given iteration.
     pub(super) fn at(&self, iteration: u32, addresses: &[u64]) -> Cow<'_, Self> {
         if iteration == 0 || self.varying.is_empty() {
             return Cow::Borrowed(self);
@@ -124,7 +125,7 @@ fn shape(program: &Program) -> KernelShape {
     }
 }
 
-/// Allocates local memory for the kernel that needs most of it, after all other ranges.
+/// Allocates local memory after all other address ranges, with the size that the most demanding kernel needs.
 fn local_memory(
     modules: &BTreeMap<PathBuf, Module>,
     ranges: &[NamedRange],
@@ -138,7 +139,7 @@ fn local_memory(
     Some(NamedRange { name: "local memory".to_owned(), start, bytes: threads * of_thread })
 }
 
-/// Checks that all ranges lie within the machine's address range and memory.
+/// Checks that all address ranges are within the machine's address space and memory.
 fn fit<'r>(
     file: &LaunchFile,
     ranges: impl Iterator<Item = &'r NamedRange>,
@@ -195,7 +196,7 @@ fn kernel(
     Ok(Kernel { name: launch.kernel.clone(), program: Arc::new(program.clone()), params, image, varying })
 }
 
-/// Encodes an argument of an iteration for the parameter block.
+/// Returns the bytes that an argument occupies in the parameter block in the given iteration.
 fn argument_bytes(argument: &Argument, iteration: u32, addresses: &[u64]) -> Vec<u8> {
     match argument {
         Argument::Buffer { buffer, offset } => {

@@ -1,5 +1,5 @@
-//! Runs a launch file on the untimed caches of a machine ([`golden::untimed`]). Counts the requests and hits
-//! of each load in seconds of host time, without simulating cycles.
+//! Runs a launch file on untimed models of a machine's caches ([`golden::untimed`]). Counts the requests and
+//! hits of each load without simulating cycles, which takes only seconds.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -19,9 +19,9 @@ pub struct KernelProfile {
     pub name: String,
     /// Path of the PTX file that contains the kernel.
     pub file: String,
-    /// Profile of each launch, in order.
+    /// Profile of each launch, in launch order.
     pub launches: Vec<Profile>,
-    /// Line in the PTX file of every instruction, indexed by program counter.
+    /// Line in the PTX file of each instruction, indexed by program counter.
     pub lines: Vec<u32>,
 }
 
@@ -36,8 +36,8 @@ impl KernelProfile {
     }
 }
 
-/// Profiles a launch file. `ptx` replaces every PTX file that it names. Kernels come in the order of their
-/// first launch.
+/// Profiles a launch file on untimed caches. If `ptx` is given, it replaces every PTX file that the launch
+/// file names. The kernels are in the order of their first launch.
 ///
 /// # Errors
 /// Fails on bad input or an illegal access by the kernel.
@@ -47,8 +47,8 @@ pub fn profile(launch: &Path, ptx: Option<&Path>, config: &MachineConfig) -> Res
     Ok(kernels.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Profiles a launch file and adds each launch to `kernels` as soon as it is finished, so that another thread
-/// can read partial results.
+/// Profiles a launch file on untimed caches. Each launch is added to `kernels` as soon as it is finished, so
+/// that another thread can read partial results.
 ///
 /// # Errors
 /// Returns the errors of [`profile`].
@@ -97,12 +97,12 @@ pub(super) fn caches(config: &MachineConfig) -> Result<Config, String> {
 #[path = "profile_tests.rs"]
 mod tests;
 
-/// Loads and stores at the L2.
+/// Counts of the loads and stores that reach the L2.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct L2 {
-    /// Number of line accesses.
+    /// Number of lines accessed in the L2.
     pub accesses: u64,
-    /// Number of L2 accesses that hit.
+    /// Number of these accesses that hit.
     pub hits: u64,
 }
 

@@ -23,7 +23,8 @@ fn fermi(designs: &[&str], sets: &[&str]) -> MachineConfig {
         .config
 }
 
-/// Returns the untimed profile of all launches of a file, and the counters of the clocked machine.
+/// Returns the untimed profile of all launches of a file, and the counters of the clocked machine for the
+/// same file.
 fn both(launch: &str, config: &MachineConfig) -> (Profile, Counters) {
     let path = kernels().join(launch);
     let kernels = profile(&path, None, config).unwrap();
@@ -34,15 +35,15 @@ fn both(launch: &str, config: &MachineConfig) -> (Profile, Counters) {
     (all, run(&path, config, &RunOptions::default(), &mut |_| {}).unwrap().counters)
 }
 
-/// Sums loads and stores at all L1s: accesses, hits including pending hits, and stores.
+/// Sums three counters over all L1s: accesses, hits including pending hits, and stores.
 fn l1(counters: &Counters) -> (u64, u64, u64) {
     counters.l1.iter().fold((0, 0, 0), |(accesses, hits, stores), unit| {
         (accesses + unit.accesses, hits + unit.hits + unit.hit_pending, stores + unit.store_hits + unit.store_misses)
     })
 }
 
-/// Sums loads and stores of a profile: accesses, hits and stores. The kernels' loads must have different
-/// program counters.
+/// Sums three counts of a profile over all instructions: accesses, hits and stores. Loads of different
+/// kernels must have different program counters.
 fn sum_accesses(profile: &Profile) -> (u64, u64, u64) {
     let Load { transactions, l1_hits, .. } = profile.all_loads();
     (transactions, l1_hits, profile.stores.transactions)

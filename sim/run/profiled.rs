@@ -1,5 +1,6 @@
-//! Profile for Profiled-BYPASS: the lines that the L1Ds admit in each launch. It is taken from an untimed run
-//! on the same data ([`golden::untimed::Recording::admitted_lines`]).
+//! Profile for the bypass scheme Profiled-BYPASS: the lines that may be cached in the L1Ds in each launch.
+//! The profile is taken from a run without timing on the same data
+//! ([`golden::untimed::Recording::admitted_lines`]).
 
 use std::sync::Arc;
 
@@ -11,10 +12,11 @@ use super::RunError;
 use super::prepare::PreparedLaunch;
 use super::untimed::each_launch;
 
-/// Lines that the L1D of each SM admits in a launch.
+/// For the L1D of each SM, the lines that may be cached in one launch.
 pub(super) type AdmittedLines = Vec<Arc<[u64]>>;
 
-/// Computes the admitted lines of every launch in order; none if the machine's bypass scheme uses no profile.
+/// Computes, for every launch in order, the lines that may be cached. The list is empty if the bypass scheme
+/// of the machine uses no profile.
 pub(super) fn profile_launches(
     prepared: &PreparedLaunch,
     config: &MachineConfig,

@@ -1,5 +1,5 @@
-//! Runs a launch file once and records the requests of its loads, which can then be evaluated for any L1
-//! ([`golden::untimed::Recording`]).
+//! Runs a launch file once and records the requests of its loads. The hits of any L1 can then be computed
+//! from the recording ([`golden::untimed::Recording`]).
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,15 +12,15 @@ use super::prepare::prepare;
 use super::untimed::{each_launch, l1_geometry};
 use crate::launch::LaunchFile;
 
-/// Recording of one kernel.
+/// Recording of the loads of one kernel.
 #[derive(Clone, Debug)]
 pub struct KernelRecording {
     /// Name of the kernel.
     pub name: String,
-    /// Line and column in the PTX file of every instruction, indexed by program counter. Both start at 1;
-    /// columns count bytes.
+    /// Line and column in the PTX file of each instruction, indexed by program counter. Both are counted from
+    /// 1; columns are in bytes.
     pub places: Vec<(u32, u32)>,
-    /// Recording of each launch, in order.
+    /// Recording of each launch, in launch order.
     pub launches: Vec<Recording>,
 }
 
@@ -31,7 +31,7 @@ pub struct Recordings {
     pub ptx: PathBuf,
     /// Kernels in the order of their first launch.
     pub kernels: Vec<KernelRecording>,
-    /// Geometry of the machine's L1.
+    /// Geometry of the machine's L1: set-index function, sets and ways.
     pub l1: Geometry,
     /// Line size of the L1, in bytes.
     pub line_bytes: u64,

@@ -1,4 +1,4 @@
-//! Runs the kernels of an Accel-Sim trace in sequence.
+//! Runs the kernels of an Accel-Sim trace one after another.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,8 @@ use crate::content::Content;
 use crate::trace::source::TraceSource;
 use crate::trace::{is_kernel, list_of};
 
-/// Memory limit for CTAs that are read ahead, in bytes. Used only if a processor is idle.
+/// Memory limit in bytes for CTAs that are read before they are needed. CTAs are read ahead only if a
+/// processor would otherwise be idle.
 const READ_AHEAD: usize = 16 << 20;
 
 /// Trace whose kernels have been opened and checked.
@@ -35,8 +36,8 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Opens a trace: reads a list (given directly or by its folder), and the header and first CTA of every
-    /// kernel in it. A path to a single kernel's trace is accepted too.
+    /// Opens a trace, given by its list of kernels or by the folder of this list. Reads the list, and the
+    /// header and first CTA of every kernel. The path of a single kernel's trace is accepted too.
     ///
     /// # Errors
     /// Fails if a file is invalid.
@@ -91,18 +92,19 @@ impl Trace {
         Ok(recording)
     }
 
-    /// Paths of the input files: the list and the kernels.
+    /// Paths of the input files: the list of kernels, and the trace of each kernel.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         std::iter::once(&self.path).chain(&self.kernels).map(PathBuf::as_path)
     }
 
-    /// Number of address bits that a machine needs for the addresses read so far.
+    /// Number of address bits that a machine must have for the addresses that have been read from the trace
+    /// so far.
     #[must_use]
     pub fn address_bits(&self) -> u32 {
         u64::BITS - self.highest.leading_zeros()
     }
 
-    /// Checks whether a machine can run the trace, as far as this is possible without running it.
+    /// Checks whether a machine can run the trace, as far as this is possible without a simulation.
     ///
     /// # Errors
     /// Returns the errors of [`replay`], and fails if not even one CTA of a kernel fits on an SM.
@@ -117,8 +119,8 @@ impl Trace {
         Ok(())
     }
 
-    /// Rejects a profile-based bypass scheme. A trace contains no values, so the profiling run is not
-    /// possible.
+    /// Fails if the machine has a bypass scheme that needs a profile. The profiling run is not possible with
+    /// a trace, which contains no values.
     fn runs_on(&self, config: &MachineConfig) -> Result<(), RunError> {
         if config.l1.bypass.profile().is_some() {
             let reason = "l1.bypass has kind profiled, expected another: a trace has no functional run to profile";
@@ -127,7 +129,7 @@ impl Trace {
         Ok(())
     }
 
-    /// Warnings about the list and about the start of each kernel's trace.
+    /// Warnings about the list of kernels, and about the start of each kernel's trace.
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
@@ -157,7 +159,7 @@ pub fn replay(
         }
         Some(path) => Drive::resume(checkpoint::read(path, identity)?, options)?,
     };
-    // The trace of a kernel is opened when the preceding kernel starts.
+    // The trace of a kernel is opened when the preceding kernel starts, so that its CTAs can be read ahead.
     let most_ahead = if options.threads.leave_one_idle() { READ_AHEAD } else { 0 };
     let mut code = TracedCode::default();
     let (done, left) = recording.kernels.split_at(recording.kernels.len().min(drive.finished_launches() as usize));
@@ -166,7 +168,7 @@ pub fn replay(
     }
     let mut kernels = left.iter().map(|path| (path, open(path, config, most_ahead)));
     let mut opened = kernels.next();
-    // Warnings from the start of each kernel have already been reported.
+    // Warnings about the start of each kernel's trace have already been collected.
     let mut warnings = recording.warnings.clone();
     let ran = std::iter::from_fn(|| std::mem::replace(&mut opened, kernels.next())).try_for_each(|(path, kernel)| {
         let kernel = kernel?;
@@ -185,14 +187,14 @@ pub fn replay(
     Ok(report)
 }
 
-/// Reads the rest of a kernel's trace after the kernel has run, and returns all warnings about it.
+/// Reads the rest of a trace after its kernel has run, and returns all warnings about the trace.
 fn read_to_end(source: &TraceSource, interrupt: &AtomicUsize) -> Result<Vec<Warning>, StopReason> {
     let signal = || interrupt.load(Ordering::Relaxed);
     let warnings = source.finish(|| signal() != 0).map_err(RunError::from)?;
     warnings.ok_or_else(|| StopReason::Outcome(Outcome::Interrupted(signal())))
 }
 
-/// Kernel of a trace that is being read.
+/// Kernel whose trace is being read.
 struct OpenKernel {
     header: Header,
     source: Arc<TraceSource>,

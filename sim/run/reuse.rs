@@ -1,4 +1,4 @@
-//! Runs a launch file without timing and measures how often and at which distance its lines are reused
+//! Runs a launch file without timing, and measures how often and at which reuse distance its lines are reused
 //! ([`golden::untimed::Reuse`]).
 
 use std::path::Path;
@@ -10,7 +10,8 @@ use super::prepare::prepare;
 use super::untimed::each_launch;
 use super::{RunError, open};
 
-/// Measures the reuse in all launches of a launch file. Each launch starts with no history.
+/// Measures the reuse of lines in all launches of a launch file. Uses of a line in earlier launches do not
+/// count.
 ///
 /// # Errors
 /// Fails on bad input or an illegal access by a kernel.

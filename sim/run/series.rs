@@ -1,4 +1,4 @@
-//! Time series of a run: counts of the blocks per interval of core cycles, as CSV. A row is written for every
+//! Time series of a run: performance counts per interval of core cycles, as CSV. There is a row for every
 //! interval, including those without events, until memory is idle after the last launch.
 
 use std::collections::BTreeSet;
@@ -36,30 +36,30 @@ pub const COLUMNS: [&str; 18] = [
     "dram.bytes",
 ];
 
-/// State of a time series.
+/// State of a time series, which is saved in checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SeriesState {
-    /// Length of an interval [core cycles].
+    /// Length of an interval in core cycles.
     interval: u64,
-    /// Paths of the counters.
+    /// Paths of the counters in the columns, as in the statistics.
     columns: Vec<String>,
     /// First cycle of the current interval.
     from: u64,
-    /// Counts at the start of the first cycle of the current interval.
+    /// Values of the counters at the start of the current interval.
     totals: Vec<u64>,
 }
 
-/// Time series file under construction.
+/// Time series file that is being written.
 pub(super) struct Series {
     path: PathBuf,
     writer: csv::Writer<AtomicFile>,
     has: MachineFeatures,
-    /// Index of each column among all counters.
+    /// For each column, the index of its counter among all counters.
     places: Vec<usize>,
     counted: SeriesState,
 }
 
-/// Returns the values of all counters of a machine that has the features `has`.
+/// Returns the values of all counters of a machine with the optional hardware `has`.
 fn values(has: &MachineFeatures, machine: &Machine) -> Vec<u64> {
     let mut values = Paths::values();
     Totals::of(machine).list(has, &mut values);
@@ -74,7 +74,7 @@ impl Series {
         Totals::default().list(&has, &mut all);
         let mut columns: Vec<String> =
             if columns.is_empty() { COLUMNS.map(str::to_owned).to_vec() } else { columns.clone() };
-        // A repeated column appears only at its first position.
+        // A column that is requested repeatedly appears only at its first position.
         let mut known = BTreeSet::new();
         columns.retain(|column| known.insert(column.clone()));
         let place = |column: &String| {
@@ -97,8 +97,8 @@ impl Series {
         Ok(Self { path: path.clone(), writer, has, places, counted })
     }
 
-    /// Resumes the series in a run that has reached `cycle`. Continues the current interval of an earlier
-    /// series if the earlier series had the same interval and columns; otherwise starts a new interval.
+    /// Resumes the time series in a run that has already reached `cycle`. Continues the current interval of
+    /// an earlier series if that series had the same interval and columns. Otherwise starts a new interval.
     pub(super) fn go_on(&mut self, counted: Option<SeriesState>, cycle: u64, machine: &Machine) {
         let SeriesState { interval, columns, .. } = &self.counted;
         let is_alike = |other: &SeriesState| other.interval == *interval && other.columns == *columns;
@@ -109,12 +109,13 @@ impl Series {
         });
     }
 
-    /// Returns the state for a checkpoint.
+    /// Returns the state of the time series, to be saved in a checkpoint.
     pub(super) fn save_counts(&self) -> SeriesState {
         self.counted.clone()
     }
 
-    /// Writes the rows of all intervals that end at or before `cycle`, before any event of that cycle.
+    /// Writes the rows of all intervals that end at or before `cycle`. Must be called before the events of
+    /// `cycle` are counted.
     #[inline]
     pub(super) fn reach(&mut self, cycle: u64, machine: &Machine) -> Result<(), RunError> {
         while cycle - self.counted.from >= self.counted.interval {
@@ -123,8 +124,7 @@ impl Series {
         Ok(())
     }
 
-    /// Writes the last row, which covers the interval up to but not including `cycle`, and completes the
-    /// file.
+    /// Writes the last row, whose interval ends before `cycle`, and completes the file.
     pub(super) fn finish(mut self, cycle: u64, machine: &Machine) -> Result<PathBuf, RunError> {
         self.reach(cycle, machine)?;
         if cycle > self.counted.from {

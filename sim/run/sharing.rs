@@ -1,6 +1,6 @@
-//! Sharing profile of a launch file. It tells how many CTAs share the data of each instruction, how well the
-//! instruction coalesces, and whether its addresses depend on loaded values. This is the profile of
-//! anssari2012 Table 4.2, without caches and timing.
+//! Sharing profile of a launch file. For each memory instruction, it tells how many CTAs share the accessed
+//! data and how well the accesses coalesce. It also tells whether the addresses depend on loaded values. This
+//! is the profile of anssari2012 Table 4.2. No caches or timing are modeled.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::prepare::prepare;
 use super::untimed::each_launch;
 use super::{RunError, open};
 
-/// Size of a word in bytes. Sharers are counted per word, which anssari2012 calls an element.
+/// Size of a word in bytes. Sharers are counted for each word, which anssari2012 calls an element.
 pub const WORD_BYTES: u64 = 4;
 
 /// Accesses of one instruction to global or constant memory, over all launches of its kernel.
@@ -23,21 +23,21 @@ pub const WORD_BYTES: u64 = 4;
 pub struct AccessSharing {
     /// Line of the instruction in the PTX file.
     pub line: u32,
-    /// Kind of access: load, store or atomic.
+    /// Kind of the memory access: load, store or atomic.
     pub access: Access,
-    /// True if the address depends on a value that the kernel has loaded.
+    /// True if the address depends on a value that the kernel has loaded from memory.
     pub is_dependent: bool,
     /// Number of warps that executed the instruction.
     pub warps: u64,
-    /// Number of lines accessed, summed over the warps that executed the instruction.
+    /// Number of accessed lines, summed over the warps that executed the instruction.
     pub touched: u64,
-    /// Minimum number of lines that could hold the accessed bytes, summed over the warps that executed the
-    /// instruction.
+    /// Minimum number of lines that could contain the accessed bytes if these were contiguous, summed over
+    /// the warps that executed the instruction.
     pub least: u64,
-    /// Number of distinct words accessed, summed over launches.
+    /// Number of distinct words accessed in a launch, summed over the launches.
     pub words: u64,
-    /// For each word that the instruction accessed, number of CTAs of the launch that accessed the word with
-    /// any instruction; summed over the words.
+    /// Number of sharers, summed over the words that the instruction accessed. The sharers of a word are the
+    /// CTAs of the launch that accessed this word by any instruction.
     pub sharers: u64,
 }
 
@@ -46,12 +46,12 @@ pub struct AccessSharing {
 pub struct KernelSharing {
     /// Name of the kernel.
     pub name: String,
-    /// Accesses to global and constant memory that were executed, in program order.
+    /// Instructions that accessed global or constant memory, in program order.
     pub accesses: Vec<AccessSharing>,
 }
 
-/// Profiles a launch file. Kernels come in the order of their first launch. `machine` determines which CTAs
-/// run concurrently, which affects only the order of accesses.
+/// Computes the sharing profile of a launch file. The kernels are in the order of their first launch.
+/// `machine` determines which CTAs run concurrently, which affects only the order of accesses.
 ///
 /// # Errors
 /// Fails on bad input or an illegal access by the kernel.
@@ -74,7 +74,7 @@ pub fn sharing(launch: &Path, machine: &MachineConfig) -> Result<Vec<KernelShari
     Ok(kernels.into_iter().map(|(name, accesses)| KernelSharing { name, accesses: ran(accesses).collect() }).collect())
 }
 
-/// Creates an empty entry for each instruction that may access global or constant memory.
+/// Creates an entry without counts for each instruction that may access global or constant memory.
 fn empty(program: &Program) -> Vec<Option<AccessSharing>> {
     let dependent = dependent_addresses(program);
     let place = |(inst, is_dependent): (&Inst, bool)| {
@@ -100,8 +100,9 @@ fn empty(program: &Program) -> Vec<Option<AccessSharing>> {
 }
 
 /// Determines for each instruction whether its address depends on a value loaded from memory. Only
-/// dependences through registers are followed. Dependences through memory, and predicates that only decide
-/// whether an instruction executes, are ignored. Parameters do not count as memory.
+/// dependences through registers are followed. Dependences through memory are ignored, and so are predicates
+/// that decide whether an instruction executes. Reading a kernel parameter does not count as a load from
+/// memory.
 fn dependent_addresses(program: &Program) -> Vec<bool> {
     let mut tainted = FxHashSet::default();
     let reads_memory = |inst: &Inst| match inst.op {
@@ -124,19 +125,19 @@ fn dependent_addresses(program: &Program) -> Vec<bool> {
     program.insts.iter().map(|inst| base(inst).is_some_and(|base| tainted.contains(&base.index))).collect()
 }
 
-/// Accesses of one launch.
+/// Memory accesses of one launch.
 #[derive(Default)]
 struct LaunchAccesses {
-    /// Accessed words with the CTA that accessed them.
+    /// Pairs of a word and a CTA that accessed the word.
     by_cta: FxHashSet<(u64, u32)>,
     /// Number of CTAs that accessed each word.
     ctas: FxHashMap<u64, u32>,
-    /// Instructions with the words that they accessed.
+    /// Pairs of an instruction and a word that the instruction accessed.
     by_inst: FxHashSet<(u32, u64)>,
     words: Vec<u64>,
 }
 
-/// Flag in the number of a word of constant memory.
+/// Bit that distinguishes the number of a word in constant memory from that of a word in global memory.
 const CONSTANT: u64 = 1 << 63;
 
 impl LaunchAccesses {
@@ -207,7 +208,7 @@ mod tests {
         );
         for one in &vadd.accesses {
             assert_eq!((one.touched, one.least, one.sharers), (one.warps, one.warps, one.words), "{one:?}");
-            // vadd/small.toml adds 5,000 floats.
+            // The kernel of vadd/small.toml adds 5,000 floats, so each instruction accesses 5,000 words.
             assert_eq!(one.words, 5_000);
             assert!(!one.is_dependent);
         }
@@ -225,8 +226,8 @@ mod tests {
     fn a_matrix_is_shared_by_the_ctas_of_a_row_or_column_of_tiles() {
         let [sgemm] = &profile("sgemm_cache")[..] else { panic!("one kernel") };
         let stored: Vec<_> = sgemm.accesses.iter().filter(|one| one.access == Access::Store).collect();
-        // 3 x 2 tiles whose rows are not aligned: adjacent tiles share some sectors of the result, but no
-        // word.
+        // The result consists of 3 x 2 tiles, one per CTA, whose rows are not aligned to sectors. Adjacent
+        // tiles share some sectors, but no word.
         assert!(stored.iter().all(|one| one.sharers == one.words), "{stored:?}");
         assert!(sgemm.accesses.iter().any(|one| one.sharers == 3 * one.words), "{sgemm:?}");
     }

@@ -1,4 +1,5 @@
-//! Executes the steps of a prepared file: launches, repetitions, and host operations between launches.
+//! Executes the steps of a prepared launch file: kernel launches, repetitions, and host operations between
+//! launches.
 
 use input::noun;
 use serde::{Deserialize, Serialize};
@@ -7,18 +8,18 @@ use super::RunError;
 use super::prepare::{Kernel, PreparedLaunch, Task};
 use crate::launch::{Repeat, View};
 
-/// Device that runs kernels, as seen by the host.
+/// Device on which the host runs kernels: a clocked machine or the functional interpreter.
 pub(super) trait Device {
-    /// Reason why the device stops.
+    /// Type that states why a device could not complete a kernel.
     type Stop: From<RunError>;
 
     /// Runs a kernel to its end.
     fn launch(&mut self, kernel: &Kernel, place: Place) -> Result<(), Self::Stop>;
 
-    /// Reads `bytes` bytes of memory.
+    /// Reads `bytes` bytes of device memory at `address`.
     fn read(&self, address: u64, bytes: usize) -> Result<Vec<u8>, String>;
 
-    /// Overwrites memory from this address on.
+    /// Overwrites device memory from `address` on.
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String>;
 }
 
@@ -26,13 +27,14 @@ pub(super) trait Device {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Place {
     step: usize,
-    /// Number of finished iterations of the step.
+    /// Number of iterations of the current step that have finished.
     iteration: u32,
-    /// Index of the next task in the iteration.
+    /// Index of the next task in the current iteration.
     task: usize,
 }
 
-/// Executes all steps of a file on a device. With `from`, starts at a launch that is already running.
+/// Executes all steps of a prepared launch file on a device. If `from` is given, starts at this launch, which
+/// is already running.
 pub(super) fn run<D: Device>(prepared: &PreparedLaunch, from: Option<Place>, device: &mut D) -> Result<(), D::Stop> {
     let mut host = Host { prepared, device, from };
     let first = from.map_or(0, |from| from.step);
@@ -50,7 +52,7 @@ pub(super) fn run<D: Device>(prepared: &PreparedLaunch, from: Option<Place>, dev
 struct Host<'a, D> {
     prepared: &'a PreparedLaunch,
     device: &'a mut D,
-    /// Launch that is already running, until it is resumed.
+    /// Position of the launch that was already running, until this launch is resumed.
     from: Option<Place>,
 }
 
@@ -63,7 +65,7 @@ impl<D: Device> Host<'_, D> {
         let buffer = &self.prepared.file.buffers[flag];
         let (address, bytes) = (self.prepared.addresses[flag], buffer.bytes());
         for number in self.first_iteration()..at_most {
-            // A resumed iteration has already cleared its flag.
+            // In a resumed iteration, the flag buffer was already cleared before the checkpoint was saved.
             if self.from.is_none() {
                 self.write(address, &vec![0; bytes])?;
             }

@@ -1,8 +1,8 @@
 //! | testpoint | intent                                                                                          |
 //! |-----------|-------------------------------------------------------------------------------------------------|
 //! | iteration | scalars and addresses that depend on the iteration reach the machine and the interpreter        |
-//! | host      | fills and copies happen between launches, in order, on the machine and without time             |
-//! | structs   | fields of an array of structs are filled, compared and judged at their own offsets              |
+//! | host      | the host fills and copies memory between launches, in order, without simulated time             |
+//! | structs   | fields of an array of structs are filled and compared at their own offsets                      |
 //! | names     | a C++ name finds its mangled kernel; profile, recording, trace and machine use the same name    |
 
 use std::fs;
@@ -16,7 +16,8 @@ use crate::config::{Request, ResolvedMachine};
 use crate::launch::write_npy;
 use crate::run::{Outcome, RunOptions, RunReport, TraceForm, Verdict, export, open, profile, record, run};
 
-/// Folder with a launch file and the PTX of `vadd`, whose kernel `vadd(a, b, c, n)` adds `n` floats.
+/// Temporary folder with a launch file and the PTX file of `vadd`. Its kernel `vadd(a, b, c, n)` adds `n`
+/// floats.
 struct Folder(TempDir);
 
 impl Folder {
@@ -32,7 +33,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Writes the expected values of an output.
+    /// Writes a file with the expected values of an output.
     fn expects(&self, name: &str, values: impl IntoIterator<Item = f64>) {
         write_npy(&self.path(name), &Array::from_reals(ElementType::F32, values)).unwrap();
     }
@@ -51,7 +52,8 @@ impl Folder {
         report
     }
 
-    /// Returns kernels and launch counts of the profile, the recording and the trace, which must all agree.
+    /// Returns the kernels and their numbers of launches from the profile, which must agree with the
+    /// recording and the trace.
     fn count_untimed(&self) -> Vec<(String, u64)> {
         let path = self.path("run.toml");
         let profiled = profile(&path, None, &fermi()).unwrap().into_iter();
@@ -73,7 +75,7 @@ fn fermi() -> MachineConfig {
 
 const LAUNCH: &str = "kernel = \"vadd\"\ngrid = [1]\nblock = [64]\n";
 
-/// Buffers `a` with 0 to 63, `b` with 64 ones, and `c` with zeros.
+/// Buffers of a launch file: `a` contains 0 to 63, `b` contains 64 ones, and `c` contains zeros.
 const BUFFERS: &str = r#"
 buffer = [
     { name = "a", type = "f32", elements = 64, init = "iota" },
@@ -144,7 +146,8 @@ expect = {{ file = "a.npy" }}
     assert_eq!(folder.count_untimed(), report.kernels);
 }
 
-/// The flag is the value in `a` plus 0. It is 1 until the step fills `a` with zeros or copies zeros to it.
+/// Tests a step that is repeated until a flag is zero. The kernel sets the flag to the value in `a` plus 0.
+/// This is 1 until the step fills `a` with zeros or copies zeros to it.
 #[test]
 fn what_the_host_writes_decides_how_often_a_step_runs_with_and_without_time() {
     for host in ["fill = [{ buffer = \"a\", offset = 1, elements = 1 }]", "copy = [{ from = \"b\", to = \"a\" }]"] {
@@ -168,7 +171,7 @@ launch = [{{ kernel = "vadd", grid = [1], block = [32], args = [{{ buffer = "a",
     }
 }
 
-/// Launch of `vadd` on arrays of 16 structs of two floats: `c = a + b`.
+/// Creates a launch of `vadd` on arrays of 16 structs with two floats each: `c = a + b`.
 fn structs(expected_y: f64) -> Folder {
     let folder = Folder::new(
         r#"

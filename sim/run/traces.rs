@@ -1,4 +1,4 @@
-//! Event files of a run for viewers other than waveform viewers.
+//! Event files of a run: the timeline for Perfetto and the pipeline log for Konata.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use rtl::sm::KernelImage;
 use super::{RunError, RunOptions};
 use crate::readers::{ChangedBlocks, Pipeline, Timeline};
 
-/// Event files that the options request, each with its path.
+/// Event files that the options of the run request, each with its path.
 pub(super) struct Traces {
     timeline: Option<(PathBuf, Timeline)>,
     pipeline: Option<(PathBuf, Pipeline)>,
@@ -48,7 +48,7 @@ impl Traces {
         }
     }
 
-    /// Writes the changes of the last step.
+    /// Writes what the last simulation step changed to the event files.
     pub(super) fn sample(&mut self, tick: u64, changed: &ChangedBlocks, machine: &Machine) -> Result<(), RunError> {
         let failed = |path: &Path, e| RunError::input(path, &e);
         if let Some((path, timeline)) = &mut self.timeline {

@@ -1,5 +1,5 @@
-//! Helpers for running a launch file on untimed caches: cache geometry, and the distribution of a launch over
-//! SMs.
+//! Helpers for running a launch file on untimed caches: the cache geometries, and the distribution of CTAs
+//! over SMs.
 
 use golden::interp::{InterpError, Launch, Sms};
 use golden::memory::FlatMemory;
@@ -14,13 +14,13 @@ use super::prepare::PreparedLaunch;
 use super::{RunError, verify};
 use crate::check::l1::set_index;
 
-/// Geometry of a machine's L1.
+/// Geometry of a machine's L1: set-index function, sets and ways.
 pub(super) fn l1_geometry(config: &MachineConfig) -> Result<Geometry, String> {
     let L1Config { index, sets, ways, line_bytes, .. } = &config.l1;
     geometry(index, *sets, *ways, *line_bytes)
 }
 
-/// Geometry of an L2 bank of a machine.
+/// Geometry of an L2 bank of a machine: set-index function, sets and ways.
 pub(super) fn l2_geometry(config: &MachineConfig) -> Result<Geometry, String> {
     let L2Config { index, sets, ways, line_bytes, .. } = &config.l2;
     geometry(index, *sets, *ways, *line_bytes)
@@ -31,8 +31,8 @@ fn geometry(index: &IndexConfig, sets: u32, ways: u32, line_bytes: u32) -> Resul
     Ok(Geometry { index, ways: ways as usize })
 }
 
-/// Calls `run` for every launch of a prepared file in order, with its distribution over the SMs and the
-/// memory.
+/// Calls `run` for every launch of a prepared launch file, in order. The arguments of `run` are the launch,
+/// the distribution of its CTAs over the SMs, and the memory.
 pub(super) fn each_launch(
     prepared: &PreparedLaunch,
     config: &MachineConfig,

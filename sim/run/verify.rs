@@ -1,5 +1,6 @@
-//! Verification of a run. The references are the functional interpreter, the golden L1Ds, and the launch
-//! file's expected results. Checkers verify the memory model and the DRAM commands.
+//! Verification of a run. Results are compared with those of the functional interpreter and of golden L1Ds,
+//! and with the results that the launch file expects. Further checkers verify the memory model and the DRAM
+//! commands.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -30,39 +31,39 @@ use crate::check::tracker::TrackerLockstep;
 use crate::dram::judge;
 use crate::launch::View;
 
-/// Number of thread instructions after which the interpreter aborts a launch.
+/// Number of executed thread instructions at which the interpreter aborts a launch.
 pub(super) const RUNAWAY: u64 = 1 << 40;
-/// Maximum number of reported mismatches; the rest is only counted.
+/// Maximum number of mismatches that are reported; further mismatches are only counted.
 const MAX_REPORTS: usize = 8;
 
 /// Golden models that run in parallel with the machine.
 pub(super) struct Shadow {
     memory: FlatMemory,
     l1s: Vec<Lockstep>,
-    /// Checkers of the instruction caches, by SM; empty if there are none.
+    /// Checker of the instruction cache of each SM; empty if the machine has no instruction caches.
     icaches: Vec<FetchLockstep>,
-    /// True if the outcome of a load depends on the addresses of its lanes within the line.
+    /// True if the outcome of a load depends on which bytes of the line its lanes access.
     sees_lanes: bool,
     duel: Option<DuelLockstep>,
     trackers: Vec<TrackerLockstep>,
     model: MemoryModel,
-    /// For each SM, the line requests of its loads to the L1D: first all requests, then the requests that do
-    /// not bypass the L1D.
+    /// For each SM, two streams of line requests that its loads make to the L1D: first all requests, then
+    /// only those that do not bypass the L1D.
     streams: Vec<[Reuse; 2]>,
     reuse: [Histograms; 2],
     dram: Vec<Vec<Command>>,
     checker: Checker,
     reports: Vec<String>,
     more: u64,
-    /// Notes about results that depend on the order of warps: the first few, and the number of further ones.
+    /// First few notes about results that depend on the order of warps, and the number of further notes.
     order_notes: (Vec<String>, u64),
-    /// Registers that kernels read before writing them, by kernel, line and name; and notes about the first
-    /// few of these registers.
+    /// Registers that kernels read before writing them, identified by kernel, line and register name. The
+    /// second element holds notes about the first few of them.
     undefined: (BTreeSet<(String, u32, String)>, Vec<String>),
 }
 
 impl Shadow {
-    /// Creates the golden models of a machine with the given memory contents before the first launch.
+    /// Creates the golden models of a machine. They start with the given memory contents.
     pub(super) fn new(memory: FlatMemory, config: &MachineConfig) -> Result<Self, String> {
         let read_only = [&config.const_cache, &config.texture_cache];
         let own_periods = !config.throttle.ends_periods();
@@ -78,7 +79,7 @@ impl Shadow {
             let twin = TrackerLockstep::new(&config.tracker, num_sms, interleave, protections);
             twin.map_err(|e| e.to_string())
         };
-        // Without a delay, a link still takes one cycle.
+        // Even a link without a configured delay takes one cycle.
         let to_and_from_duel = [config.link.inject, config.link.deliver].map(|cycles| u64::from(cycles.max(1)));
         let trackers = if is_tracked { config.num_partitions } else { 0 };
         Ok(Self {
@@ -102,7 +103,7 @@ impl Shadow {
         })
     }
 
-    /// Checks every block that was evaluated at the last tick against its golden model.
+    /// Checks every hardware block that was evaluated at the last tick against its golden model.
     pub(super) fn follow(&mut self, machine: &mut Machine, sim: &Simulator) {
         let lsus = machine.evaluated_lsus(sim);
         let cycle = sim.tick() / u64::from(machine.clocks().period(usize::from(CORE)));
@@ -160,7 +161,7 @@ impl Shadow {
         }
     }
 
-    /// Restricts the golden L1Ds to the given lines for all later accesses.
+    /// Passes the lines that may be cached to the golden L1Ds, for all later accesses.
     pub(super) fn admit(&mut self, lines: &[Arc<[u64]>]) {
         self.l1s.iter_mut().zip(lines).for_each(|(l1, lines)| l1.admit(lines));
     }
@@ -170,8 +171,8 @@ impl Shadow {
         &self.reports
     }
 
-    /// Reuse of lines over all SMs and all finished kernels: first by all loads, then by the loads that did
-    /// not bypass the L1D.
+    /// Reuse of lines over all SMs and all finished kernels: first by all loads, then only by the loads that
+    /// did not bypass the L1D.
     pub(super) fn reuse(&self) -> [Histograms; 2] {
         self.reuse
     }
@@ -185,7 +186,8 @@ impl Shadow {
         }
     }
 
-    /// Adapts the number of ways of the golden L1Ds to the shared memory that a loaded kernel uses.
+    /// Sets the number of ways of the golden L1Ds. It depends on the shared memory that the loaded kernel
+    /// uses, since both share the same storage.
     pub(super) fn on_load(&mut self, config: &MachineConfig, image: &KernelImage) {
         let SharedConfig { carve_outs, .. } = &config.sm.shared;
         let Ok(ctas) = occupancy(&config.sm, image) else { return };
@@ -222,23 +224,23 @@ impl Shadow {
         }
     }
 
-    /// Adds memory with the given contents.
+    /// Adds a memory range with the given contents to the golden models.
     pub(super) fn place(&mut self, name: &str, address: u64, bytes: Vec<u8>) -> Result<(), String> {
         self.model.wrote(address, bytes.len());
         self.memory.place(name, address, bytes).map_err(|e| e.to_string())
     }
 
-    /// Removes the memory that starts at an address.
+    /// Removes the memory range that starts at an address from the golden models.
     pub(super) fn remove(&mut self, address: u64) {
         self.memory.remove(address);
     }
 
-    /// Makes memory read-only for kernels.
+    /// Makes a memory range read-only for kernels in the golden models.
     pub(super) fn protect(&mut self, bytes: Range<u64>) {
         self.memory.protect(bytes);
     }
 
-    /// Updates the models after the host has written a buffer.
+    /// Updates the golden models after the host has written to memory.
     pub(super) fn wrote(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
         for (at, byte) in (address..).zip(bytes) {
             self.memory.write(at, 1).map_err(|e| e.to_string())?[0] = *byte;
@@ -247,8 +249,8 @@ impl Shadow {
         Ok(())
     }
 
-    /// Returns all mismatches after a final check of the DRAM commands. Conservation sums hold only if
-    /// nothing is in flight, that is, if `is_complete`.
+    /// Performs the final check of the DRAM commands, and returns all mismatches of the run. If
+    /// `is_complete`, nothing is in flight; only then are sums of counters checked.
     pub(super) fn finish(mut self, machine: &Machine, is_complete: bool) -> Vec<String> {
         for (i, commands) in (0..).zip(&std::mem::take(&mut self.dram)) {
             for violation in self.checker.check(commands) {
@@ -286,13 +288,14 @@ impl Shadow {
         notes.iter().cloned().chain(more).collect()
     }
 
-    /// Returns a note that the L1Ds are not checked, with the reason; `None` if they are checked.
+    /// Returns a note that the L1Ds are not compared with golden models, and why. Returns `None` if they are
+    /// compared.
     pub(super) fn blind(&self) -> Option<String> {
         let reason = self.l1s.first()?.blind()?;
         Some(format!("the L1Ds are not compared with their twins: {reason}"))
     }
 
-    /// Returns the notes about results that depend on the order of warps and were therefore not judged.
+    /// Returns the notes about results that were not checked because they depend on the order of warps.
     pub(super) fn order_notes(&self) -> Vec<String> {
         let (notes, more) = &self.order_notes;
         let depend = noun(*more, "depends", "depend");
@@ -301,14 +304,15 @@ impl Shadow {
     }
 }
 
-/// Creates the checkers of the instruction caches, if there are any.
+/// Creates the checkers of the instruction caches; none if the machine has no instruction caches.
 fn icaches(config: &MachineConfig) -> Result<Vec<FetchLockstep>, String> {
     let InstructionStore::Cache(icache) = &config.sm.icache else { return Ok(Vec::new()) };
     let twin = |i| FetchLockstep::new(&format!("sm{i}.core.icache"), icache, config.l1.line_bytes, config.addr_bits);
     (0..config.num_sms).map(twin).collect()
 }
 
-/// Keeps the first few texts and counts the rest.
+/// Adds a text to a list, unless the list already has the maximum length. Then only increments the count
+/// `more`.
 fn push(texts: &mut Vec<String>, more: &mut u64, text: String) {
     if texts.len() < MAX_REPORTS {
         texts.push(text);
@@ -317,9 +321,9 @@ fn push(texts: &mut Vec<String>, more: &mut u64, text: String) {
     }
 }
 
-/// Buffer or variable that is compared after a launch.
+/// Buffer or variable whose contents are compared after a launch.
 pub(super) struct Compared<'c> {
-    /// Kind of object in messages: buffer or variable.
+    /// Word used in messages: buffer or variable.
     pub(super) what: &'static str,
     pub(super) name: &'c str,
     pub(super) address: u64,
@@ -349,8 +353,8 @@ fn all_of(prepared: &PreparedLaunch) -> Vec<Compared<'_>> {
     buffers.chain(regions).collect()
 }
 
-/// Runs a launch of a launch file on the functional interpreter and compares all memory, using the comparison
-/// rules of the outputs.
+/// Executes one launch of a launch file on the functional interpreter, and compares all memory with that of
+/// the machine. Outputs are compared by their own rules.
 pub(super) fn interpret(
     shadow: &mut Shadow,
     kernel: &Kernel,
@@ -365,9 +369,9 @@ pub(super) fn interpret(
     interpret_and_compare(shadow, &to_interpreter(kernel), &kernel.image, machine, &all, &parts)
 }
 
-/// Runs a launch on the functional interpreter and compares all memory. `parts` returns the sections of a
-/// buffer or variable by its number. Results that depend on the order of warps become notes, and the
-/// interpreter then continues with the machine's memory.
+/// Executes a launch on the functional interpreter, and compares all memory with that of the machine. `parts`
+/// returns the sections of the buffer or variable with a given number. Results that depend on the order of
+/// warps become notes, and the interpreter then continues with the machine's memory.
 pub(super) fn interpret_and_compare(
     shadow: &mut Shadow,
     launch: &interp::Launch<'_>,
@@ -405,7 +409,7 @@ pub(super) fn interpret_and_compare(
     Ok(())
 }
 
-/// Returns the sections in which the machine and `memory` differ.
+/// Returns the sections of buffers and variables in which the machine and `memory` differ.
 fn find_differing(
     memory: &FlatMemory,
     machine: &Machine,
@@ -423,10 +427,12 @@ fn find_differing(
     Ok(disputed)
 }
 
-/// Creates the memory with all buffers and variables before the first launch.
+/// Creates the memory of the functional interpreter with all buffers and variables, as it is before the first
+/// launch.
 pub(super) fn initial_memory(prepared: &PreparedLaunch) -> Result<FlatMemory, String> {
     let mut memory = FlatMemory::new();
-    // Regions come first: a buffer for a constant lies inside a region and needs no memory of its own.
+    // Regions are placed before buffers: a buffer that represents a constant lies inside a region and needs
+    // no memory of its own.
     for region in &prepared.regions {
         memory.place(&region.name, region.address, region.bytes.clone()).map_err(|e| e.to_string())?;
         if region.is_constant {
@@ -442,7 +448,7 @@ pub(super) fn initial_memory(prepared: &PreparedLaunch) -> Result<FlatMemory, St
     Ok(memory)
 }
 
-/// Converts a launch for the interpreter.
+/// Converts a launch to the form that the functional interpreter executes.
 pub(super) fn to_interpreter(kernel: &Kernel) -> interp::Launch<'_> {
     interp::Launch {
         program: &kernel.program,
@@ -454,8 +460,8 @@ pub(super) fn to_interpreter(kernel: &Kernel) -> interp::Launch<'_> {
     }
 }
 
-/// Compares the outputs of a finished run with the launch file's expectations. Returns `None` if the file
-/// states no expectations.
+/// Compares the outputs of a finished run with the contents that the launch file expects. Returns `None` if
+/// the launch file states no expected contents.
 pub(super) fn judge(prepared: &PreparedLaunch, machine: &Machine) -> Result<Option<Vec<String>>, String> {
     let mut failed = Vec::new();
     let mut any = false;
@@ -476,7 +482,7 @@ pub(super) fn judge(prepared: &PreparedLaunch, machine: &Machine) -> Result<Opti
     Ok(any.then_some(failed))
 }
 
-/// Reads elements of a buffer from the machine.
+/// Reads elements of a buffer from the memory of the machine.
 pub(super) fn read_view(prepared: &PreparedLaunch, machine: &Machine, view: &View) -> Result<Array, String> {
     let buffer = view.buffer.0;
     let (address, bytes) = (prepared.addresses[buffer], prepared.file.buffers[buffer].bytes());

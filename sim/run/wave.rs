@@ -1,4 +1,4 @@
-//! Waveform of a run: converts its options and writes its files.
+//! Waveform of a run: converts the options of the waveform and writes its files.
 
 use std::fmt;
 use std::io;
@@ -12,12 +12,12 @@ use waves::scope::{Glob, Window};
 use super::{RunError, WaveOptions, without_name};
 use crate::readers::{ChangedBlocks, Cut, WaveSpec, Waveform};
 
-/// Waveform under construction.
+/// Waveform of a run that is being written.
 pub(super) struct Wave {
     path: PathBuf,
-    /// First requested core cycle.
+    /// First core cycle that the waveform is requested to show.
     from: u64,
-    /// True if the waveform starts at a trigger or a failure.
+    /// True if the waveform does not start with the run, but at a trigger or a failure.
     waits: bool,
     dump: Waveform<AtomicFile>,
 }
@@ -44,17 +44,17 @@ impl Wave {
         Ok(Self { path: path.clone(), from: from.unwrap_or(0), waits, dump })
     }
 
-    /// Makes the next sample describe every block.
+    /// Makes the next sample read the signals of every hardware block, whether or not they changed.
     pub(super) fn refresh(&mut self) {
         self.dump.refresh();
     }
 
-    /// Writes the changes of the last step.
+    /// Writes the signals that the last simulation step changed.
     pub(super) fn sample(&mut self, tick: u64, changed: &ChangedBlocks, machine: &Machine) -> Result<(), RunError> {
         self.dump.sample(tick, changed, machine).map_err(|e| unwritten(&self.path, &e))
     }
 
-    /// Records a failure, which can start, mark or end the waveform.
+    /// Records a failure. Depending on its options, the waveform starts, gets a marker, or ends.
     #[cold]
     pub(super) fn fail(
         &mut self,
@@ -66,8 +66,8 @@ impl Wave {
         self.dump.fail(what, tick, changed, machine).map_err(|e| unwritten(&self.path, &e))
     }
 
-    /// Completes the dump of a run of `cycles` core cycles and writes its save files. Returns the written
-    /// files and notes about them.
+    /// Completes the waveform of a run of `cycles` core cycles, and writes its save files. Returns the paths
+    /// of the written files, and notes about them.
     pub(super) fn close(self, tick: u64, cycles: u64) -> Result<(Vec<PathBuf>, Vec<String>), RunError> {
         let Self { path, from, waits, dump } = self;
         let failed = |e: io::Error| unwritten(&path, &e);

@@ -1,22 +1,22 @@
 //! # Functional coverage
-//! Declares as data the points that a stimulus must reach, and counts how often it reaches them. A [`Cross`]
-//! has several axes of values, with one point per combination of values; a plain list of points is a cross
-//! with one axis. Combinations that cannot occur are excluded with a reason. Reaching an excluded point is as
-//! much an error as missing a legal one.
+//! Declares as data the points that a random test must reach, and counts how often it reaches them. A
+//! [`Cross`] has several axes of values, with one coverage point per combination of values; a plain list of
+//! points is a cross with one axis. Combinations that cannot occur are excluded with a reason. Reaching an
+//! excluded point is as much an error as missing a legal one.
 //!
-//! A test collects coverage with [`collect`], which counts every [`hit`] in its thread while a closure
-//! runs. Observers outside of a block report hits, and check [`is_collecting`] first, so that uncollected
-//! coverage costs nothing.
+//! A test collects coverage with [`collect`], which counts every [`hit`] in its thread while a closure runs.
+//! Observers outside the tested hardware block report hits. They check [`is_collecting`] first, so that
+//! coverage costs nothing when it is not collected.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// One axis of a cross.
+/// One axis of a cross: a quantity with its possible values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// Name of the quantity that varies along the axis.
     pub name: &'static str,
-    /// Values of the axis, all different.
+    /// Values on the axis, all different.
     pub values: Vec<String>,
 }
 
@@ -82,7 +82,8 @@ impl Cross {
         self.axes.iter().map(|axis| axis.values.len()).product()
     }
 
-    /// Returns the index of a point. The last axis varies fastest.
+    /// Returns the index of a coverage point among all points of the cross. The value on the last axis varies
+    /// fastest.
     fn number(&self, point: &[&str]) -> Option<usize> {
         if point.len() != self.axes.len() {
             return None;
@@ -103,7 +104,7 @@ impl Cross {
         values
     }
 
-    /// Returns the index of the first exclusion that covers a point.
+    /// Returns the index of the first exclusion that covers a coverage point.
     fn exclusion(&self, point: usize) -> Option<usize> {
         let values = self.values(point);
         let falls =
@@ -112,16 +113,16 @@ impl Cross {
     }
 }
 
-/// Crosses with hit counts for all their points.
+/// Collected coverage: crosses, with the number of hits of each of their points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage {
     crosses: Vec<(Cross, Vec<u64>)>,
-    /// Reported points that no cross declares.
+    /// Points that were reported as hit, although no cross declares them.
     unknown: BTreeSet<String>,
 }
 
 impl Coverage {
-    /// Creates a collection in which no point has been hit.
+    /// Creates a collection in which no coverage point has been hit yet.
     #[must_use]
     pub fn new(crosses: Vec<Cross>) -> Self {
         let counted = crosses.into_iter().map(|cross| {
@@ -139,13 +140,13 @@ impl Coverage {
         }
     }
 
-    /// Returns the legal points that were never hit.
+    /// Returns the legal coverage points that were never hit.
     #[must_use]
     pub fn list_missed(&self) -> Vec<String> {
         self.select(|hits, excluded| hits == 0 && !excluded)
     }
 
-    /// Returns the excluded points that were hit, and the reported points that no cross declares.
+    /// Returns the excluded coverage points that were hit, and the reported points that no cross declares.
     #[must_use]
     pub fn impossible(&self) -> Vec<String> {
         let mut found = self.select(|hits, excluded| hits > 0 && excluded);
@@ -162,8 +163,8 @@ impl Coverage {
         self.crosses.iter().flat_map(of_cross).collect()
     }
 
-    /// Formats every cross as a table with one column per value of its last axis, followed by the points
-    /// never reached. A dot marks a point that cannot occur.
+    /// Formats every cross as a table with one column per value of its last axis. A list of the points that
+    /// were never hit follows. A dot in the table marks a point that cannot occur.
     #[must_use]
     pub fn table(&self) -> String {
         let mut text = String::new();
@@ -182,10 +183,10 @@ impl Coverage {
         text
     }
 
-    /// Passes if every legal point was hit and no other point was.
+    /// Checks that every legal coverage point was hit and that no other point was.
     ///
     /// # Panics
-    /// If a legal point was missed or another point was hit; the message lists the points.
+    /// If a legal point was not hit or another point was hit; the message lists these points.
     pub fn assert_complete(&self) {
         let (missed, impossible) = (self.list_missed(), self.impossible());
         assert!(missed.is_empty(), "{} points were never reached:\n{}", missed.len(), missed.join("\n"));
@@ -197,7 +198,8 @@ fn is_of(point: &str, cross: &Cross) -> bool {
     point.strip_prefix(cross.name).is_some_and(|rest| rest.starts_with(": "))
 }
 
-/// Formats the counts of a cross as rows. A cross with a single axis has one row per point.
+/// Formats the hit counts of a cross as rows of a table. If the cross has a single axis, there is one row per
+/// point.
 fn rows_of(cross: &Cross, hits: &[u64]) -> String {
     let columns = if cross.axes.len() > 1 { cross.axes.last().map_or(&[][..], |axis| &axis.values) } else { &[] };
     let sides = &cross.axes[..cross.axes.len() - usize::from(!columns.is_empty())];
@@ -231,9 +233,9 @@ fn rows_of(cross: &Cross, hits: &[u64]) -> String {
 }
 
 thread_local! {
-    /// Coverage that this thread collects, or `None`. It is thread-local because observers report hits from
-    /// deep in the call tree. Most functions in between do not use coverage, so passing it as an argument
-    /// would burden them.
+    /// Coverage that this thread collects; `None` if it collects none. It is stored per thread because
+    /// observers report hits from deep in the call tree. Most functions in between do not use coverage, so
+    /// passing it as an argument would burden them.
     static COLLECTED: RefCell<Option<Coverage>> = const { RefCell::new(None) };
 }
 
@@ -243,12 +245,12 @@ pub fn is_collecting() -> bool {
     COLLECTED.with_borrow(Option::is_some)
 }
 
-/// Counts one hit of a point of a cross. The point is given by its value on each axis.
+/// Counts one hit of a coverage point, which is given by its value on each axis of the cross.
 pub fn hit(cross: &str, point: &[&str]) {
     hit_times(cross, point, 1);
 }
 
-/// Counts `times` hits of a point of a cross. Zero hits do not count as reaching the point.
+/// Counts `times` hits of a coverage point. If `times` is 0, the point does not count as hit.
 pub fn hit_times(cross: &str, point: &[&str], times: u64) {
     if times > 0 {
         COLLECTED.with_borrow_mut(|collected| {
@@ -259,10 +261,10 @@ pub fn hit_times(cross: &str, point: &[&str], times: u64) {
     }
 }
 
-/// Runs a closure and returns its result with the coverage of all hits in this thread.
+/// Runs a closure, and returns its result and the coverage of all hits in this thread.
 ///
 /// # Panics
-/// If the closure itself collects coverage.
+/// If the closure itself calls this function.
 pub fn collect<T>(crosses: Vec<Cross>, run: impl FnOnce() -> T) -> (T, Coverage) {
     let before = COLLECTED.replace(Some(Coverage::new(crosses)));
     assert!(before.is_none(), "coverage is collected already");

@@ -1,4 +1,5 @@
-//! Soak of damaged inputs. A case is a thousand mutants of one sample, all determined by a seed.
+//! Soak test (long random test) of readers with damaged input files. A test case consists of a thousand
+//! mutants (damaged copies) of one sample file, all determined by a seed.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -9,14 +10,14 @@ use super::shrink::Search;
 use super::{Case, ShrunkCase, Work};
 use hdl::Random;
 
-/// Number of mutants in a case.
+/// Number of mutants (damaged copies of a sample) in a test case.
 const MUTANTS: u64 = 1000;
-/// One in this many refused inputs is also rendered as a report.
+/// One out of `DRAWN` refused inputs, chosen at random, is also rendered as an error report.
 const DRAWN: u64 = 64;
-/// The memory of the process is checked once per this many mutants.
+/// Number of mutants between two checks of the memory that the process uses.
 const WEIGHED: u64 = 16;
 
-/// Case of a thousand mutants of a sample.
+/// Test case that consists of a thousand mutants (damaged copies) of a sample file.
 struct MutantCase {
     input: &'static Input,
     kernels: PathBuf,
@@ -32,23 +33,23 @@ pub(super) fn reread(input: &'static Input, path: &Path, bytes: &[u8]) -> Box<dy
     Box::new(SingleMutant { input, sample, look: ExtraChecks::ALL })
 }
 
-/// Case of a single mutant.
+/// Test case that consists of a single mutant (damaged copy of a sample file).
 struct SingleMutant {
     input: &'static Input,
     sample: Sample,
     look: ExtraChecks,
 }
 
-/// Failure of a mutant.
+/// Failure of the reader on a mutant (damaged copy of a sample file).
 struct MutantFailure {
     number: u64,
-    /// Mutant that failed; `None` if it could not be identified.
+    /// Mutant on which the reader failed; `None` if it could not be identified.
     mutant: Option<SingleMutant>,
     what: String,
 }
 
 impl MutantCase {
-    /// Reads one mutant of a sample after another, until one fails.
+    /// Passes one mutant of a sample after another to the reader, until the reader fails.
     fn try_all(&self) -> Result<(), MutantFailure> {
         let mut random = Random::new(self.seed);
         let none = |what| MutantFailure { number: 0, mutant: None, what };
@@ -56,7 +57,7 @@ impl MutantCase {
         let mut draw = || &samples[random.below(samples.len() as u64) as usize];
         let (base, other) = (draw(), draw());
         let mut latest = VecDeque::new();
-        // Excludes the peak memory of earlier cases.
+        // The peak memory is reset, so that the peaks of earlier test cases do not count.
         reset_peak_memory();
         for number in 0..MUTANTS {
             let bytes = mutate(&mut random, &base.bytes, &other.bytes);
@@ -82,8 +83,8 @@ impl MutantCase {
         Ok(())
     }
 
-    /// Returns the mutant since the last memory check that exceeds the memory limit when read again, if one
-    /// does.
+    /// Among the mutants since the last memory check, finds one that exceeds the memory limit when it is read
+    /// again. Returns `None` if there is no such mutant.
     fn heaviest(&self, base: &Sample, mutants: &VecDeque<Vec<u8>>) -> Option<Vec<u8>> {
         let look = ExtraChecks { is_weighed: true, is_drawn: false };
         let is_heavy = |bytes: &&Vec<u8>| {
@@ -101,7 +102,8 @@ impl Case for MutantCase {
 
     fn run(&self) -> Result<Work, String> {
         self.try_all().map_err(|MutantFailure { number, mutant, what }| match mutant {
-            // The message starts with the error, like the message of the mutant when it is replayed alone.
+            // The message starts with the error, as it does when the mutant is replayed alone. Messages of
+            // both kinds can therefore be compared.
             Some(mutant) => format!("{what}\nThis is mutant {number} of {}.", mutant.sample.path.display()),
             None => what,
         })?;

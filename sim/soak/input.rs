@@ -1,8 +1,8 @@
-//! # Inputs of the command-line tool
-//! Each kind of input has a reader, and samples that the reader accepts. A reader may refuse any other input,
-//! with a message that can be rendered and names a location. But no input may cause a panic, a long run time
-//! or unbounded memory use. Samples are found in the source tree by their file endings, or written by a small
-//! run if the tree has none.
+//! # Input files of the command-line tool
+//! Each kind of input file has a reader, and samples that the reader accepts. The reader may refuse any other
+//! file, with an error message that can be rendered and names a location. But no file may cause a panic, a
+//! long run time or unbounded memory use. Samples are found in the source tree by their file extensions. If
+//! the source tree has none, a small simulation writes them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,80 +17,81 @@ use warpsieve::run::{HostTime, Stopwatch};
 
 use super::mutate::LONGEST;
 
-/// Error of a reader that does not accept its input.
+/// Error that a reader returns for a file that it does not accept.
 pub type Refusal = Box<dyn Diagnostic>;
 
-/// Creates a refusal from a message without an excerpt.
+/// Creates the error from a message, without an excerpt of the file.
 pub fn in_words(what: impl fmt::Display) -> Refusal {
     Box::new(MietteDiagnostic::new(what.to_string()))
 }
 
-/// Converts a reader's result. A refusal keeps its excerpt.
+/// Converts the result of a reader whose errors contain an excerpt of the file. The excerpt is preserved.
 pub fn with_excerpt<T>(read: Result<T, impl Diagnostic + 'static>) -> Result<(), Refusal> {
     read.map(drop).map_err(|error| Box::new(error) as Refusal)
 }
 
-/// Converts a reader's result. A refusal has a message without an excerpt.
+/// Converts the result of a reader whose errors consist only of a message, without an excerpt of the file.
 pub fn without_excerpt<T>(read: Result<T, impl fmt::Display>) -> Result<(), Refusal> {
     read.map(drop).map_err(in_words)
 }
 
-/// Kind of input file.
+/// Kind of input file, with its reader and its samples.
 pub struct Input {
-    /// Name of the input, and of its soak on the command line.
+    /// Name of the kind of file, and of its soak test on the command line.
     pub name: &'static str,
-    /// Description of the input and of the checks.
+    /// Description of the kind of file and of what the soak test checks.
     pub about: &'static str,
-    /// Source of the samples.
+    /// Where the sample files come from.
     pub samples: Samples,
-    /// Reader for the contents of a file with the given path, which need not exist.
+    /// Reader of this kind of file. Its arguments are a path, at which no file needs to exist, and the
+    /// contents.
     pub read: fn(&Path, &[u8]) -> Result<(), Refusal>,
 }
 
-/// Source of files that a reader accepts.
+/// Origin of sample files that a reader accepts.
 pub enum Samples {
-    /// Files of the source tree with one of these endings, if the reader accepts them.
+    /// Files in the source tree that have one of these extensions and that the reader accepts.
     Found(&'static [&'static str]),
-    /// Function that writes samples in a small run. Its argument is the folder of the kernels.
+    /// Function that creates sample files by a small simulation. Its argument is the folder of the kernels.
     Made(fn(&Path) -> Result<Vec<Sample>, String>),
 }
 
-/// File that the reader accepts.
+/// Sample file that the reader accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Path of the file, which need not exist.
+    /// Path of the sample file, which need not exist.
     pub path: PathBuf,
-    /// Contents of the file.
+    /// Contents of the sample file.
     pub bytes: Vec<u8>,
 }
 
-/// Time limit for reading one input, a thousand times what the samples need.
+/// Time limit for reading one input file, a thousand times what the samples need.
 const SLOWEST: Duration = Duration::from_secs(10);
-/// Limit on the peak memory of the process in KiB.
+/// Limit on the peak memory of the test process in KiB.
 const MAX_MEMORY: u64 = 1 << 20;
-/// Maximum number of problems of a refusal that the command-line tool shows.
+/// Maximum number of problems in one error that the command-line tool shows.
 const SHOWN: usize = 20;
 
-/// Additional, more expensive checks of a mutant.
+/// Selects additional, more expensive checks of the reader on a mutant (damaged copy of a sample file).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExtraChecks {
-    /// True to render a refusal like the command-line tool does, which takes as long as reading a dozen
-    /// texts.
+    /// True to render the reader's error as the command-line tool does, which takes as long as reading a
+    /// dozen files.
     pub is_drawn: bool,
-    /// True to check the memory of the process.
+    /// True to check the peak memory of the process.
     pub is_weighed: bool,
 }
 
 impl ExtraChecks {
-    /// Enables every additional check.
+    /// Selects every additional check.
     pub const ALL: Self = Self { is_drawn: true, is_weighed: true };
 }
 
 impl Input {
-    /// Returns the samples, which are collected once per process.
+    /// Returns the sample files, which are collected once per process.
     ///
     /// # Errors
-    /// If there are no samples.
+    /// If there are no sample files.
     pub fn samples(&self, kernels: &Path) -> Result<Arc<Vec<Sample>>, String> {
         static KNOWN: Mutex<BTreeMap<&str, Arc<Vec<Sample>>>> = Mutex::new(BTreeMap::new());
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,10 +119,11 @@ impl Input {
         Ok(samples)
     }
 
-    /// Reads an input and checks that it is accepted or properly refused, within the limits.
+    /// Passes an input file to the reader. Checks that the file is accepted or properly refused, within the
+    /// limits on time and memory.
     ///
     /// # Errors
-    /// Describes the violation. A proper refusal is not an error.
+    /// Describes how the reader misbehaved. If the file is properly refused, there is no error.
     pub fn survives(&self, path: &Path, bytes: &[u8], look: ExtraChecks) -> Result<(), String> {
         let watch = Stopwatch::start();
         let survived = crash::catch_panic(|| match (self.read)(path, bytes) {
@@ -129,8 +131,8 @@ impl Input {
             Err(refusal) => is_told(&*refusal, path, look.is_drawn),
         });
         survived.map_err(|internal| format!("panicked: {}", describe_panic(&internal)))??;
-        // The smaller of wall time and CPU time counts. Wall time also grows while the host runs other
-        // programs, and CPU time also grows with other threads of this process.
+        // The smaller of wall time and CPU time is compared with the limit. Wall time also grows while other
+        // programs use the processors, and CPU time also grows with other threads of this process.
         let HostTime { wall, cpu } = watch.time();
         let took = wall.min(cpu);
         if took > SLOWEST {
@@ -145,7 +147,7 @@ impl Input {
     /// Entry point for coverage-guided fuzzing, which recognizes failures by panics.
     ///
     /// # Panics
-    /// If a check of [`Input::survives`] fails.
+    /// If [`Input::survives`] returns an error.
     pub fn fuzz(&self, path: &Path, bytes: &[u8]) {
         if let Err(wrong) = self.survives(path, bytes, ExtraChecks { is_drawn: true, is_weighed: false }) {
             panic!("{}: {wrong}", self.name);
@@ -153,14 +155,14 @@ impl Input {
     }
 }
 
-/// Extracts the message and location of a panic.
+/// Extracts the message and the source location from the report of a panic.
 fn describe_panic(internal: &str) -> String {
     let said = internal.strip_prefix("internal error: ").unwrap_or(internal);
     said.lines().take_while(|line| !line.starts_with("The model broke")).collect::<Vec<_>>().join("\n")
 }
 
-/// Collects all files below a folder with one of the endings, except for long files, hidden folders and build
-/// outputs.
+/// Collects all files below a folder that have one of the extensions. Long files, hidden folders and build
+/// outputs are skipped.
 fn collect(folder: &Path, endings: &[&str], samples: &mut Vec<Sample>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());
@@ -181,8 +183,8 @@ fn collect(folder: &Path, endings: &[&str], samples: &mut Vec<Sample>) {
     }
 }
 
-/// Checks that a refusal has a message, that each of its problems has a location, and, if `is_drawn`, that it
-/// can be rendered.
+/// Checks the error that a reader returned for a refused file. The error must have a message, and each of its
+/// problems must have a location. If `is_drawn`, it must also be possible to render the error.
 fn is_told(refusal: &dyn Diagnostic, path: &Path, is_drawn: bool) -> Result<(), String> {
     let text = refusal.to_string();
     if text.trim().is_empty() {
@@ -201,8 +203,8 @@ fn is_told(refusal: &dyn Diagnostic, path: &Path, is_drawn: bool) -> Result<(), 
     Ok(())
 }
 
-/// True if a refusal names the file or shows an excerpt of a file. For a refusal that lists several problems,
-/// true if this holds for every problem.
+/// True if a reader's error names the file or shows an excerpt of a file. If the error lists several
+/// problems, this must hold for every problem.
 fn names_place(refusal: &dyn Diagnostic, path: &str) -> bool {
     if refusal.to_string().contains(path) {
         return true;
@@ -211,21 +213,22 @@ fn names_place(refusal: &dyn Diagnostic, path: &str) -> bool {
     if let Some((label, source)) = label.zip(refusal.source_code())
         && let Ok(excerpt) = source.read_span(label.inner(), 0, 0)
     {
-        // The excerpt may be from another file, since the value may conflict with a value there.
+        // The excerpt may show a different file, because a value in the read file may conflict with a value
+        // there.
         return excerpt.name().is_some_and(|name| !name.is_empty());
     }
     let mut problems = refusal.related().into_iter().flatten().take(SHOWN).peekable();
     problems.peek().is_some() && problems.all(|problem| names_place(problem, path))
 }
 
-/// Returns the peak memory of this process in KiB, or `None` if the system does not report it.
+/// Returns the peak memory of this process in KiB, or `None` if the operating system does not report it.
 fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.trim().parse().ok()
 }
 
-/// Resets the peak memory to the current memory, if the system supports it.
+/// Resets the recorded peak memory to the current memory use, if the operating system supports this.
 pub(super) fn reset_peak_memory() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }

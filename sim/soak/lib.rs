@@ -1,18 +1,18 @@
-//! # Soaks: randomized checks of unlimited duration
-//! A soak draws one case after another and runs each with every available check. It ends when it reaches a
-//! number of cases or a time limit, or when a case fails. A case depends only on its own seed, so `soak NAME
-//! --seed S --count 1` repeats the case of seed `S` alone.
+//! # Soak tests: randomized tests of unlimited duration
+//! A soak test generates one random test case after another, and runs each with every available check. It
+//! ends when it reaches a number of cases or a time limit, or when a case fails. A case depends only on its
+//! own seed, so `soak NAME --seed S --count 1` repeats the case of seed `S` alone.
 //!
-//! This crate holds what all soaks share, and the soaks of readers. The soaks of the hardware are in
-//! `tb/soak`.
+//! This crate contains what all soak tests share, and the soak tests of the readers of input files. The soak
+//! tests of the hardware are in `tb/soak`.
 //!
-//! | module       | holds                                                               |
+//! | module       | contents                                                            |
 //! |--------------|---------------------------------------------------------------------|
 //! | [`coverage`] | functional coverage: points that the cases must reach, with hit counts |
-//! | [`input`]    | inputs of the command-line tool: source of the samples, and readers |
-//! | `damage`     | cases of a thousand damaged samples of an input                     |
-//! | `mutate`     | mutations that damage a sample                                      |
-//! | `readers`    | inputs of the library                                               |
+//! | [`input`]    | kinds of input files: source of the samples, and readers            |
+//! | `damage`     | cases of a thousand damaged copies of a sample file                 |
+//! | `mutate`     | mutations that damage a sample file                                 |
+//! | `readers`    | kinds of input files that the library reads                         |
 //! | [`shrink`]   | search for a smaller case that fails in the same way                |
 //! | [`mod@file`] | cases as TOML                                                       |
 //! | `seeded`     | cases that a seed and a number of steps determine                   |
@@ -37,68 +37,70 @@ use warpsieve::crash;
 
 pub use readers::inputs;
 
-/// Number of cases if no limit is given.
+/// Number of test cases if neither a number nor a time limit is given.
 const DEFAULT_COUNT: u64 = 100;
 
-/// Function that draws the case of a seed. Its first argument is the folder of the kernels.
+/// Function that generates the test case of a seed. Its first argument is the folder of the kernels.
 type Draw = Box<dyn Fn(&Path, u64) -> Box<dyn Case> + Send + Sync>;
-/// Function that parses a case from the path and contents of a file. Its first argument is the folder of the
-/// kernels.
+/// Function that parses a test case from the path and the contents of a file. Its first argument is the
+/// folder of the kernels.
 type ParseCase = Box<dyn Fn(&Path, &Path, &[u8]) -> Result<Box<dyn Case>, String> + Send + Sync>;
 
-/// Kind of cases, with a generator.
+/// Soak test: a kind of random test cases, with their generator.
 pub struct Soak {
-    /// Name of the soak on the command line.
+    /// Name of the soak test on the command line.
     pub name: &'static str,
-    /// Description of what the soak varies and checks.
+    /// Description of what the soak test varies and what it checks.
     pub about: &'static str,
     draw: Draw,
     reread: ParseCase,
     crosses: fn() -> Vec<Cross>,
 }
 
-/// Single case of a soak.
+/// Single test case of a soak test.
 pub trait Case: Send {
-    /// Returns the command that repeats the case.
+    /// Returns the command line that repeats this test case.
     fn reproduce(&self) -> String;
-    /// Runs the case. The error describes the failure.
+    /// Runs the test case and returns the amount of work. A failure is returned as an error, whose text
+    /// describes it.
     fn run(&self) -> Result<Work, String>;
-    /// Searches for a smaller case with the same failure, as a file; `None` if this case does not fail again.
+    /// Searches for a smaller test case with the same failure, and returns it as a file. Returns `None` if
+    /// this case does not fail again.
     fn shrink(&self, search: &Search) -> Option<ShrunkCase>;
 }
 
-/// Amount of work of a case: runs, core cycles and warp instructions.
+/// Amount of work in a test case: runs, core cycles and warp instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Number of runs.
+    /// Number of simulation runs.
     pub runs: u64,
-    /// Number of core cycles simulated.
+    /// Number of simulated core cycles.
     pub cycles: u64,
     /// Number of warp instructions executed.
     pub warp_instructions: u64,
 }
 
-/// Total work of all cases so far.
+/// Total work of all test cases so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Number of cases that passed.
+    /// Number of test cases that passed.
     pub cases: u64,
-    /// Number of runs in all cases so far.
+    /// Number of simulation runs in all test cases.
     pub runs: u64,
-    /// Number of core cycles simulated.
+    /// Number of simulated core cycles in all test cases.
     pub cycles: u64,
-    /// Number of warp instructions executed.
+    /// Number of executed warp instructions in all test cases.
     pub warp_instructions: u64,
 }
 
 impl Tally {
-    /// Returns the sum of two tallies.
+    /// Returns the sum of this tally and another.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         self.with(other, u64::saturating_add)
     }
 
-    /// Returns the work done since the tally `before`.
+    /// Returns the work that was done after the earlier tally `before`.
     #[must_use]
     pub fn minus(self, before: Self) -> Self {
         self.with(before, u64::saturating_sub)
@@ -114,52 +116,52 @@ impl Tally {
     }
 }
 
-/// Limits of a soak. Without any limit it ends after 100 cases.
+/// Limits on the length of a soak test. Without any limit, the soak test ends after 100 test cases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of cases.
+    /// Maximum number of test cases.
     pub count: Option<u64>,
-    /// Time after which no new case starts.
+    /// Time after which no new test case is started.
     pub time: Option<Duration>,
 }
 
-/// Notification that a case starts.
+/// Notification that a test case is about to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaseStart {
-    /// Seed of the case.
+    /// Seed of the test case.
     pub seed: u64,
-    /// Work done before the case.
+    /// Work done before this test case.
     pub tally: Tally,
 }
 
-/// Case of a soak that failed.
+/// Test case of a soak test that failed.
 pub struct FailedCase {
-    /// Seed of the case.
+    /// Seed of the test case.
     pub seed: u64,
-    /// Command that repeats the case.
+    /// Command line that repeats the test case.
     pub reproduce: String,
-    /// Work done before the case.
+    /// Work done before this test case.
     pub tally: Tally,
-    /// Description of the failure.
+    /// Description of the failure of the test case.
     pub wrong: String,
     case: Box<dyn Case>,
 }
 
-/// Small failing case, suitable to be kept as a file.
+/// Smaller test case that fails in the same way, as a file that can be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShrunkCase {
-    /// File ending, without the dot.
+    /// Extension of the file, without the dot.
     pub ending: String,
     /// Contents of the file.
     pub bytes: Vec<u8>,
-    /// Description of how much smaller the case is.
+    /// Text that describes how much smaller this test case is than the original one.
     pub shrunk: String,
 }
 
 impl Soak {
-    /// Creates a soak, a random test of any length, without coverage. `draw` generates the case of a seed,
-    /// and `reread` parses a case from the path and contents of a file. The first argument of both functions
-    /// is the folder of the kernels.
+    /// Creates a soak test (random test of any length) without coverage. `draw` generates the test case of a
+    /// seed. `reread` parses a test case from the path and the contents of a file. The first argument of both
+    /// functions is the folder of the kernels.
     pub fn new(
         name: &'static str,
         about: &'static str,
@@ -169,33 +171,34 @@ impl Soak {
         Self { name, about, draw: Box::new(draw), reread: Box::new(reread), crosses: Vec::new }
     }
 
-    /// Returns the soak with the coverage that its cases must reach.
+    /// Returns the soak test with added functional coverage, which its test cases must reach.
     #[must_use]
     pub fn with_coverage(self, crosses: fn() -> Vec<Cross>) -> Self {
         Self { crosses, ..self }
     }
 
-    /// Returns the coverage that the soak's cases must reach; empty if the soak collects none.
+    /// Returns the functional coverage that the test cases must reach; empty if the soak test collects none.
     #[must_use]
     pub fn crosses(&self) -> Vec<Cross> {
         (self.crosses)()
     }
 
-    /// Creates a soak that reads damaged samples of an input, a thousand per case.
+    /// Creates a soak test that passes damaged sample files to a reader, a thousand per test case.
     #[must_use]
     pub fn of_input(input: &'static Input) -> Self {
         let draw = move |kernels: &Path, seed| damage::draw(input, kernels, seed);
         Self::new(input.name, input.about, draw, move |kernels, path, bytes| {
-            // Collecting the samples may also create the reference that the reader compares with.
+            // The samples are collected here because this may also create the reference with which the reader
+            // compares.
             input.samples(kernels)?;
             Ok(damage::reread(input, path, bytes))
         })
     }
 
-    /// Runs the cases of the given seeds, and calls `begin` before each.
+    /// Runs the test cases of the given seeds, and calls `begin` before each of them.
     ///
     /// # Errors
-    /// The first case that failed, which is the last one passed to `begin`.
+    /// Returns the first test case that failed. It is the case that was last passed to `begin`.
     pub fn run(
         &self,
         kernels: &Path,
@@ -223,10 +226,10 @@ impl Soak {
         Ok(tally)
     }
 
-    /// Runs the case in a file.
+    /// Runs the test case in a file.
     ///
     /// # Errors
-    /// Describes the failure of the case, or why the file holds no case.
+    /// Describes the failure of the test case, or why the file does not contain a test case.
     pub fn replay(&self, kernels: &Path, path: &Path) -> Result<(), String> {
         let unread = |why: &dyn fmt::Display| format!("{}: {why}", path.display());
         let bytes = fs::read(path).map_err(|error| unread(&error))?;
@@ -235,14 +238,14 @@ impl Soak {
     }
 }
 
-/// Runs a case and converts a panic into an error.
+/// Runs a test case. If the case panics, the panic is converted to an error.
 fn run_caught(case: &dyn Case) -> Result<Work, String> {
     crash::catch_panic(|| case.run()).and_then(|ended| ended)
 }
 
 impl FailedCase {
-    /// Searches for a smaller case with the same failure for the given time; `None` if this case does not
-    /// fail again.
+    /// Searches for a smaller test case with the same failure, for at most the given time. Returns `None` if
+    /// this case does not fail again.
     #[must_use]
     pub fn shrunk(&self, time: Duration) -> Option<ShrunkCase> {
         self.case.shrink(&Search::new(&self.wrong, time))
@@ -257,8 +260,8 @@ impl fmt::Debug for FailedCase {
 }
 
 impl ShrunkCase {
-    /// Writes the case to a new file in a folder: `SOAK-SEED.ENDING`, with a number after the seed if the
-    /// name is taken.
+    /// Writes the test case to a new file in a folder. The file name is `SOAK-SEED.ENDING`, with a number
+    /// after the seed if such a file exists already.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -275,7 +278,7 @@ impl ShrunkCase {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Returns the name of the soak from a file name written by [`ShrunkCase::write`].
+    /// Returns the name of the soak test that is part of a file name written by [`ShrunkCase::write`].
     #[must_use]
     pub fn soak_of(path: &Path) -> Option<&str> {
         let (soak, rest) = path.file_name()?.to_str()?.rsplit_once('-')?;
@@ -287,7 +290,7 @@ impl ShrunkCase {
 mod tests {
     use super::*;
 
-    /// Case that fails with seed 7.
+    /// Test case that fails only if its seed is 7.
     struct Fake(u64);
 
     impl Case for Fake {

@@ -1,24 +1,24 @@
-//! Mutations of texts, as inputs that a reader must survive.
+//! Random mutations (damage) of files, which a reader must survive.
 //!
-//! A few changes to a valid text find more errors than random bytes. Most of the text keeps its meaning, so
-//! the reader processes much of it before the error.
+//! A few changes to a valid file find more bugs than random bytes. Most of the file is still meaningful, so
+//! the reader processes much of it before it detects an error.
 
 use hdl::Random;
 
-/// Maximum length of a text in bytes, so that repetitions cannot accumulate.
+/// Maximum length of a mutated file in bytes, so that repetitions cannot accumulate.
 pub(super) const LONGEST: usize = 1 << 18;
-/// Maximum length of a changed range in bytes.
+/// Maximum length in bytes of the range that one mutation changes.
 const RANGE: u64 = 64;
-/// Maximum number of repetitions of a line.
+/// Maximum number of times that a mutation repeats a line.
 const REPEATS: u64 = 400;
 
-/// Number of characters from which a line counts as long, since its columns no longer fit into 16 bits.
+/// Minimum number of characters in a long line. Column numbers in such a line do not fit into 16 bits.
 const LONG_LINE: usize = (1 << 16) + 1;
-/// One in this many line-lengthening changes adds filler to a line. The other changes join all lines, which
-/// is faster to read.
+/// Among the mutations that make long lines, one out of `LONG_LINES` adds filler to a line. The others join
+/// all lines, which is faster to read.
 const LONG_LINES: u64 = 4;
 
-/// Words at the limits of what readers accept.
+/// Words that mutations insert: values at the limits of what readers accept.
 const WORDS: [&str; 32] = [
     "0",
     "-1",
@@ -54,7 +54,7 @@ const WORDS: [&str; 32] = [
     "\u{feff}",
 ];
 
-/// Returns a copy of `text` with some changes, some of which copy pieces of `other`.
+/// Returns a copy of `text` with some random changes. Some of the changes copy pieces of `other`.
 pub(super) fn mutate(random: &mut Random, text: &[u8], other: &[u8]) -> Vec<u8> {
     let mut text = text.to_vec();
     let changes = 1 << random.below(5);
@@ -88,7 +88,8 @@ fn change(random: &mut Random, text: &mut Vec<u8>, other: &[u8]) {
             insert(text, at, part);
         }
         5 => text.truncate(at),
-        // Words and lines are changed more often than single bytes, because readers parse words and lines.
+        // Words and lines are changed more often than single bytes, because the readers parse words and
+        // lines.
         6 | 7 => {
             let word = piece(random, text, |byte| byte.is_ascii_alphanumeric());
             let new = WORDS[random.below(WORDS.len() as u64) as usize];
@@ -106,7 +107,8 @@ fn change(random: &mut Random, text: &mut Vec<u8>, other: &[u8]) {
             let times = random.below(REPEATS) as usize;
             insert(text, line.start, &part.repeat(times.min(LONGEST / part.len())));
         }
-        // Shifts the text of a line beyond column 65,536. Errors are often reported in this line.
+        // Adds filler before the text of a line, so that the text begins after column 65,536. Errors are
+        // often reported in such a line.
         11 if random.below(LONG_LINES) == 0 => {
             let line = piece(random, text, |byte| byte != b'\n');
             let word = text[piece_around(text, at.min(text.len()), |byte| !byte.is_ascii_whitespace())].to_vec();
@@ -133,14 +135,14 @@ fn insert(text: &mut Vec<u8>, at: usize, part: &[u8]) {
     text.splice(at..at, part.iter().copied());
 }
 
-/// Draws a short range of a text.
+/// Returns a random short range of a text.
 fn range(random: &mut Random, length: usize) -> std::ops::Range<usize> {
     let from = random.below(length as u64 + 1) as usize;
     let most = 1 + random.below(RANGE) as usize;
     from..(from + most).min(length)
 }
 
-/// Returns the run of matching bytes around a random position.
+/// Returns the range of consecutive matching bytes around a random position.
 fn piece(random: &mut Random, text: &[u8], belongs: impl Fn(u8) -> bool) -> std::ops::Range<usize> {
     piece_around(text, random.below(text.len() as u64 + 1) as usize, belongs)
 }

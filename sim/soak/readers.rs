@@ -1,4 +1,4 @@
-//! Inputs of the library. The command-line tool adds further inputs.
+//! Kinds of input files that the library reads, for soak tests. The command-line tool adds further kinds.
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,12 @@ use warpsieve::launch::{LaunchFile, read_npy_bytes};
 use warpsieve::readers::{Readback, Subject, follow, sightings};
 use warpsieve::run::{Checkpoints, Identity, RunOptions, WaveOptions, goes_on, run};
 
-/// Maximum size of a CTA in a trace in bytes, enough for the samples.
+/// Maximum size in bytes of a CTA in a trace, large enough for the samples.
 const CTA_BYTES: usize = 16 << 20;
 /// Size of the memory that DRAM traces may address in bytes.
 const MEMORY_BYTES: u64 = 1 << 30;
-/// Small machine that writes the samples, so that its files are small too.
+/// `--set` options of a small machine. The machine runs the simulations that write the sample files, so that
+/// these files are small too.
 const SMALL: [&str; 7] = [
     "num_sms=1",
     "num_partitions=1",
@@ -30,11 +31,12 @@ const SMALL: [&str; 7] = [
     "l2.index={ kind = \"linear\" }",
     "sm.ctas=1",
 ];
-/// Duration of the runs that write a waveform and a checkpoint [core cycles].
+/// Length of the simulation that writes a sample waveform, in core cycles. `CHECKPOINT_CYCLES` is the length
+/// of the one that writes a sample checkpoint.
 const WAVE_CYCLES: u64 = 600;
 const CHECKPOINT_CYCLES: u64 = 400;
 
-/// Returns the inputs of the library.
+/// Returns the kinds of input files that the library reads.
 #[must_use]
 pub fn inputs() -> &'static [Input] {
     &INPUTS
@@ -124,7 +126,8 @@ fn read_ptx(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     }))
 }
 
-/// Tries every element type, since the reader checks the file's type before its elements.
+/// Reads a `.npy` file as an array of every element type in turn. This is necessary because the reader checks
+/// the type in the file before its elements.
 fn read_npy(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let mut read = Err(in_words("no type"));
     for element in ElementType::ALL {
@@ -136,7 +139,8 @@ fn read_npy(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     read
 }
 
-/// Searches for a request and a line that no dump contains, so that the whole dump is read.
+/// Reads a waveform dump by searching it for a request and a line that no dump contains. The search must
+/// therefore read the whole dump.
 fn read_wave(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     use warpsieve::readers::{FollowError, SightingError};
     match follow(Readback::of_bytes(path, bytes).map_err(in_words)?, u64::MAX, None) {
@@ -151,7 +155,7 @@ fn read_wave(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     }
 }
 
-/// Runs a small kernel on a small machine, and returns the files it wrote.
+/// Runs a small kernel on a small machine, and returns the files that the simulation wrote.
 fn run_and_read(kernels: &Path, files: &[&str], options: impl Fn(&Path) -> RunOptions) -> Result<Vec<Sample>, String> {
     let sets = SMALL.map(str::to_owned).to_vec();
     let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets };
@@ -185,7 +189,8 @@ fn make_checkpoints(kernels: &Path) -> Result<Vec<Sample>, String> {
     Ok(samples)
 }
 
-/// Returns a checkpoint without its checksum, because the checksum would reject almost any damaged file.
+/// Returns a checkpoint without its checksum. With the checksum, almost any damaged file would be rejected
+/// before its contents are read.
 fn without_checksum(Sample { bytes, .. }: &Sample) -> Result<Sample, String> {
     let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
     let begins = ends.take(2).last().ok_or("a checkpoint has no header")?;
@@ -217,7 +222,8 @@ mod tests {
         }
         let least = [8, 60, 60, 6, 40, 2, 20, 2, 2];
         assert!(counts.iter().zip(least).all(|((_, count), least)| *count >= least), "{counts:?}");
-        // Three inputs are TOML files. A file is a sample of each input whose reader accepts it.
+        // Three kinds of input files are TOML. A TOML file serves as a sample of each kind whose reader
+        // accepts it.
         let of = |name: &str| counts.iter().find(|(other, _)| *other == name).unwrap().1;
         assert!(of("machine-files") < of("launch-files"), "{counts:?}");
     }

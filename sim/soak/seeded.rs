@@ -1,4 +1,5 @@
-//! Cases that a seed and a number of steps determine. Fewer steps give a prefix of the same sequence.
+//! Test cases that are determined by a seed and a number of steps. With fewer steps, the test case is a
+//! prefix of the same sequence.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::shrink::Search;
 use super::{Case, ShrunkCase, Soak, Work, file};
 
-/// Function that runs the first `steps` steps that a seed draws.
+/// Function that runs the first `steps` steps of the random sequence that the seed determines.
 pub(super) type Run = fn(seed: u64, steps: u64) -> Result<Work, String>;
 
 struct SeedCase {
@@ -17,7 +18,7 @@ struct SeedCase {
     run: Run,
 }
 
-/// File format of a case.
+/// Contents of a file with a test case that is determined by a seed and a number of steps.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct CaseFile {
@@ -26,8 +27,8 @@ struct CaseFile {
 }
 
 impl Soak {
-    /// Creates a soak whose cases a seed and a number of steps determine, with `steps` steps each. `run` runs
-    /// the first steps that a seed draws.
+    /// Creates a soak test whose test cases are determined by a seed and have `steps` steps each. `run` runs
+    /// the first steps of the random sequence that the seed determines.
     #[must_use]
     pub fn of_seed(name: &'static str, about: &'static str, steps: u64, run: Run) -> Self {
         let draw = move |_: &Path, seed| Box::new(SeedCase { soak: name, seed, steps, run }) as Box<dyn Case>;

@@ -1,6 +1,6 @@
-//! # Shrinking of failing cases
-//! Removes elements of a failing case, many at a time at first, as long as the remaining case fails in the
-//! same way. Two failures are the same if their messages agree except for numbers, and if a panic has the
+//! # Shrinking of failing test cases
+//! Removes elements of a failing test case, many at a time at first, as long as the remaining case fails in
+//! the same way. Two failures are the same if their messages agree except for numbers, and if a panic has the
 //! same location (A. Zeller, R. Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, IEEE
 //! Transactions on Software Engineering 28(2), 2002).
 
@@ -8,26 +8,26 @@ use std::time::{Duration, Instant};
 
 use super::{Case, run_caught};
 
-/// Kind of failure to reproduce, and the time limit of the search.
+/// Search for a smaller test case: the kind of failure to reproduce, and the time limit.
 pub struct Search {
     kind: String,
     until: Instant,
 }
 
 impl Search {
-    /// Creates a search for failures of the same kind as `wrong`.
+    /// Creates a search for failures of the same kind as the failure with the message `wrong`.
     #[must_use]
     pub fn new(wrong: &str, time: Duration) -> Self {
         Self { kind: kind(wrong), until: Instant::now() + time }
     }
 
-    /// True if a case fails in the same way. Always false after the time limit.
+    /// True if a test case fails in the same way as the original one. Always false after the time limit.
     #[must_use]
     pub fn fails(&self, case: &dyn Case) -> bool {
         !self.is_over() && run_caught(case).is_err_and(|wrong| kind(&wrong) == self.kind)
     }
 
-    /// Returns the kind of failure.
+    /// Returns the kind of failure that the search must reproduce.
     #[must_use]
     pub fn kind(&self) -> &str {
         &self.kind
@@ -37,7 +37,7 @@ impl Search {
         Instant::now() >= self.until
     }
 
-    /// Returns a minimal subsequence of the elements that still fails. The whole sequence must fail.
+    /// Returns a minimal subsequence of the elements `all` that still fails. The whole sequence must fail.
     #[must_use]
     pub fn minimize<T: Clone>(&self, all: &[T], fails: impl Fn(&[T]) -> bool) -> Vec<T> {
         let mut left = all.to_vec();
@@ -54,14 +54,16 @@ impl Search {
                     at = end;
                 }
             }
-            // Removing an element may make others unnecessary, so passes repeat until nothing changes.
+            // Passes are repeated until nothing changes, because removing an element may make other elements
+            // unnecessary.
             let is_last = part == 1 && (left.len() == before || self.is_over());
             part = if is_last { 0 } else { (part / 2).max(1) };
         }
         left
     }
 
-    /// Returns a small number of steps that still fails, by bisection. `all` steps must fail.
+    /// Returns a small number of steps with which the test case still fails, found by bisection. The case
+    /// must fail with `all` steps.
     #[must_use]
     pub fn bisect(&self, all: u64, fails: impl Fn(u64) -> bool) -> u64 {
         let (mut passes, mut least) = (0, all);
@@ -77,7 +79,7 @@ impl Search {
     }
 }
 
-/// Returns the kind of a failure: the message without numbers, and the source location.
+/// Returns the kind of a failure, that is, its message without numbers, and its source location.
 fn kind(wrong: &str) -> String {
     let lines = wrong.lines();
     let place = lines.clone().find(|line| line.trim_start().starts_with("at "));
@@ -121,7 +123,8 @@ mod tests {
 
     #[test]
     fn an_element_that_only_another_one_needed_goes_with_it() {
-        // Element 5 can only be removed after element 6.
+        // A sequence fails if it contains 7 and, in addition, contains 5 or lacks 6. Element 5 can therefore
+        // be removed only after element 6.
         let left = search().minimize(&[5, 6, 7], |some| some.contains(&7) && (some.contains(&5) || !some.contains(&6)));
         assert_eq!(left, [7]);
     }
@@ -148,7 +151,7 @@ mod tests {
         assert_eq!(kind("line 0x1f is lost"), kind("line 77 is lost"));
     }
 
-    /// Case that panics with the given message, if any.
+    /// Test case that panics with the given message, or passes if there is none.
     struct Fragile(Option<&'static str>);
 
     impl Case for Fragile {

@@ -1,10 +1,10 @@
 //! # Statistics
-//! Statistics of a run, schema 1. Keys are added but never renamed. A quantity that the machine does not have
-//! is `null`, never 0. Everything except `host` is the same on every host.
+//! Statistics of a run, schema 1. Keys may be added but are never renamed. A quantity that the machine does
+//! not have is `null`, never 0. Everything except `host` is the same on every computer.
 //!
 //! | file     | content                                                                                      |
 //! |----------|----------------------------------------------------------------------------------------------|
-//! | `of_run` | the keys of a run in their order: the counters of the blocks and the values derived from them |
+//! | `of_run` | the keys of a run in their order: hardware counters, and the values derived from them         |
 //! | `sheet`  | a counter reader that stores the keys as a tree, from which JSON and the dictionary follow    |
 
 mod of_run;

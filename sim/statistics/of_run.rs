@@ -1,4 +1,4 @@
-//! Keys of a run's statistics, in their order.
+//! Keys in the statistics of a run, in the order in which they are written.
 
 use golden::l1::reuse::Histograms;
 use rtl::kernel::{Counted, CounterReader, Key, Quantity, ScopeKind, Value, count_classes, count_units};
@@ -9,13 +9,13 @@ use crate::config::ResolvedMachine;
 use crate::estimate::{Energy, Events, Unit};
 use crate::run::{Counters, LoadCounters, MachineFeatures, Outcome, RunReport, Verdict};
 
-/// Version of the keys.
+/// Version of the set of statistics keys.
 pub const SCHEMA: u32 = 1;
 
-/// Description of the key `idle`.
+/// Description of the statistics key `idle`.
 const IDLE: &str = "Scheduler cycles of SMs in launches in which they had no warp, included in `stalls.no_warp`.";
 
-/// Collects the statistics of a run, with its energy if that was estimated.
+/// Collects the statistics of a run. They include its energy, if the energy was estimated.
 #[must_use]
 pub fn of_run(resolved: &ResolvedMachine, report: &RunReport, energy: Option<&Energy>) -> StatisticsTable {
     let mut sheet = StatisticsTable::new(false);
@@ -50,8 +50,8 @@ pub fn dictionary() -> Vec<Entry> {
         machine: "",
         designs: &[String::new()],
         config_hash: "",
-        // Keys with the value null are listed too. An L1 that serves only loads lists fewer keys, so the
-        // dictionary assumes stores.
+        // Keys whose value is null are listed too. Only the L1 must be assumed to serve stores, because an L1
+        // that serves only loads has fewer keys.
         has: MachineFeatures { l1: L1Features { stores: true, ..L1Features::default() }, ..MachineFeatures::default() },
         report: &report,
         energy: Some(&energy),
@@ -61,7 +61,7 @@ pub fn dictionary() -> Vec<Entry> {
     sheet.entries()
 }
 
-/// Data from which the statistics of a run are listed.
+/// Data of a run from which its statistics are derived.
 struct Run<'a> {
     machine: &'a str,
     designs: &'a [String],
@@ -75,12 +75,12 @@ const fn cycles(name: &'static str, about: &'static str) -> Key {
     Key::new(name, about).in_unit(Quantity::Cycles)
 }
 
-/// Reports a ratio under a key.
+/// Passes a key whose value is a ratio to the counter reader.
 fn number(to: &mut dyn CounterReader, name: &'static str, about: &'static str, number: f64) {
     to.counter(&Key::plain(name, about), Value::Number(number));
 }
 
-/// Reports a number with a unit under a key.
+/// Passes a key whose value is a number with a unit to the counter reader.
 fn measure(to: &mut dyn CounterReader, name: &'static str, about: &'static str, unit: Quantity, number: f64) {
     to.counter(&Key::new(name, about).in_unit(unit), Value::Number(number));
 }
@@ -93,7 +93,7 @@ fn count(to: &mut dyn CounterReader, name: &'static str, about: &'static str, co
     to.counter(&Key::plain(name, about), Value::Count(count.into()));
 }
 
-/// Reports a list of words.
+/// Passes a key whose value is a list of words to the counter reader.
 fn words<'a>(to: &mut dyn CounterReader, key: &Key, words: impl IntoIterator<Item = &'a str>) {
     if to.enter(key, ScopeKind::List) {
         words.into_iter().for_each(|word| to.counter(key, Value::Text(word)));
@@ -101,7 +101,8 @@ fn words<'a>(to: &mut dyn CounterReader, key: &Key, words: impl IntoIterator<Ite
     }
 }
 
-/// Reports a list of groups. If the list is empty, a reader that lists all keys gets the element `any`.
+/// Passes a key whose value is a list of groups to the counter reader. If the list is empty and the reader
+/// lists all possible keys, it gets the element `any` as an example.
 fn elements<T>(
     to: &mut dyn CounterReader,
     key: &Key,
@@ -121,7 +122,7 @@ fn elements<T>(
     }
 }
 
-/// Reports a group, or null if it does not exist.
+/// Passes a group of keys to the counter reader, or null if the machine does not have this group.
 fn group(to: &mut dyn CounterReader, key: &Key, is_there: bool, list: impl FnOnce(&mut dyn CounterReader)) {
     if to.enter(key, if is_there { ScopeKind::Group } else { ScopeKind::Absent }) {
         list(to);

@@ -1,9 +1,9 @@
-//! Tree of the counters that the blocks report.
+//! Tree of the counters that the hardware blocks report.
 
 use rtl::kernel::{CounterReader, Key, ScopeKind, Value};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-/// Value of a key.
+/// Value of a statistics key.
 #[derive(Clone, Debug, PartialEq)]
 enum Node {
     Absent,
@@ -15,7 +15,7 @@ enum Node {
     Group(Vec<(Key, Node)>),
 }
 
-/// All keys in their order, with their values.
+/// Statistics keys in the order in which they were reported, with their values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatisticsTable {
     root: Vec<(Key, Node)>,
@@ -23,27 +23,29 @@ pub struct StatisticsTable {
     lists_all: bool,
 }
 
-/// Entry of the dictionary of keys.
+/// Entry in the dictionary of statistics keys.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Entry {
-    /// Path of the key; `[]` precedes the keys of a list element.
+    /// Path of the key. In a list of groups, `[]` separates the path of the list from the key in each
+    /// element.
     pub key: String,
     /// Description of the value.
     pub meaning: &'static str,
     /// Unit of the value, if it has one.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub unit: &'static str,
-    /// Nsight Compute metric that counts the same quantity.
+    /// Name of the Nsight Compute metric that counts the same quantity, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nsight: Option<&'static str>,
-    /// Key of an earlier group that has the same keys; only the entries of that group list them.
+    /// Path of an earlier group with the same keys, if there is one. Only the earlier group lists its keys.
     pub like: Option<String>,
     /// True if the value is a list.
     pub is_list: bool,
 }
 
 impl StatisticsTable {
-    /// Creates an empty tree. `lists_all` requests every key that a machine may have.
+    /// Creates an empty tree of counters. If `lists_all` is true, every key that any machine may have is
+    /// listed.
     #[must_use]
     pub const fn new(lists_all: bool) -> Self {
         Self { root: Vec::new(), open: Vec::new(), lists_all }
@@ -58,8 +60,8 @@ impl StatisticsTable {
         }
     }
 
-    /// Returns the counters that are declared for the summary of a run: outermost group, path in that group,
-    /// and value. Counters of single units are omitted.
+    /// Returns the counters that belong to the summary of a run. Each has its outermost group, its path in
+    /// that group, and its value. Counters of individual hardware units are omitted.
     #[must_use]
     pub fn in_summary(&self) -> Vec<(&'static str, String, u64)> {
         let mut found = Vec::new();
@@ -71,8 +73,8 @@ impl StatisticsTable {
         found
     }
 
-    /// Returns the dictionary: every key once, with its meaning. A group with the same keys as an earlier
-    /// group refers to the earlier group.
+    /// Returns the dictionary of statistics keys: every key once, with its meaning. A group with the same
+    /// keys as an earlier group only refers to the earlier group.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         let (mut entries, mut groups) = (Vec::new(), Vec::new());
@@ -96,7 +98,7 @@ fn find_in_summary(
     }
 }
 
-/// Groups listed so far, with their paths.
+/// Groups that the dictionary has listed so far, each with its path.
 type ListedGroups<'a> = Vec<(&'a [(Key, Node)], String)>;
 
 fn list<'a>(members: &'a [(Key, Node)], path: &str, entries: &mut Vec<Entry>, listed: &mut ListedGroups<'a>) {

@@ -11,7 +11,7 @@ const GROUP: u64 = 64;
 /// Maximum number of groups: 128 million consecutive lines, in about 200 MB.
 const MAX_GROUPS: usize = 2 << 20;
 
-/// Lines accessed so far.
+/// Lines that a kernel has accessed so far, with the number of accesses to each.
 #[derive(Clone, Debug, Default)]
 pub struct Footprint {
     groups: FxHashMap<u64, Box<[u8; GROUP as usize]>>,
@@ -19,18 +19,18 @@ pub struct Footprint {
     is_cut: bool,
 }
 
-/// Number of lines whose access count lies in a range.
+/// Number of lines whose number of accesses is in a certain range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reuse {
-    /// Minimum number of accesses.
+    /// Minimum number of accesses to a line.
     pub from: u32,
-    /// Maximum number of accesses; `None` if there is no limit.
+    /// Maximum number of accesses to a line; `None` if there is no maximum.
     pub to: Option<u32>,
-    /// Number of lines.
+    /// Number of lines whose number of accesses is between `from` and `to`.
     pub lines: u64,
 }
 
-/// Ranges of access counts for [`Footprint::reuse`].
+/// Ranges of the number of accesses to a line, for [`Footprint::reuse`].
 const REUSES: [(u8, Option<u8>); 6] =
     [(1, Some(1)), (2, Some(3)), (4, Some(7)), (8, Some(15)), (16, Some(31)), (32, None)];
 
@@ -51,7 +51,7 @@ impl Footprint {
         }
     }
 
-    /// Number of line accesses; an instruction makes one per line that it accesses.
+    /// Number of line accesses. An instruction makes one line access for each line that it accesses.
     #[must_use]
     pub fn accesses(&self) -> u64 {
         self.accesses
@@ -63,13 +63,13 @@ impl Footprint {
         self.counts().filter(|&count| count > 0).count() as u64
     }
 
-    /// True if the kernel accessed more lines than can be counted.
+    /// True if the kernel accessed more distinct lines than can be counted.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// Returns the number of lines per range of access counts.
+    /// Returns the number of lines for each range of the number of accesses.
     #[must_use]
     pub fn reuse(&self) -> Vec<Reuse> {
         let bounds = REUSES.iter().map(|&(from, to)| {

@@ -19,11 +19,11 @@ pub mod sass;
 pub mod source;
 pub mod synthetic;
 
-/// File name of a trace's kernel list in its folder.
+/// File name of the list of kernels in the folder of a trace.
 pub const LIST: &str = "kernelslist.g";
 
-/// Returns the path of the trace list that a path denotes: the list itself, or the list in a folder. `None`
-/// if the path is neither.
+/// Returns the path of a trace's list of kernels. `path` may be the list itself or the folder that contains
+/// the list. Returns `None` if `path` is neither.
 #[must_use]
 pub fn list_of(path: &Path) -> Option<PathBuf> {
     if path.is_dir() {
@@ -32,7 +32,7 @@ pub fn list_of(path: &Path) -> Option<PathBuf> {
     (path.extension() == Some(OsStr::new("g"))).then(|| path.to_owned())
 }
 
-/// True if the file name is that of a single kernel's trace, plain or compressed.
+/// True if the file name is that of the trace of a single kernel, plain or compressed.
 #[must_use]
 pub fn is_kernel(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().contains(".traceg"))

@@ -1,36 +1,39 @@
 //! Maps the registers of a program to the register numbers of an exported trace.
 //!
 //! A trace instruction has at most one destination and four sources, all of them vector registers, since
-//! Accel-Sim's reader accepts nothing else. Predicates therefore get numbers that no instruction uses. An
-//! instruction may write several registers together: a pair, a vector, or a value and a predicate. Such
-//! registers share the number of the first one, as in SASS, until they are written again. An instruction that
-//! reads one of these registers uses the shared number and thus waits for the writer.
+//! Accel-Sim's reader accepts nothing else. Predicates therefore get register numbers that no instruction
+//! uses. An instruction may write several registers together: a pair, a vector, or a value and a predicate.
+//! As in SASS, such registers share the number of the first one until they are written again. An instruction
+//! that reads one of them uses the shared number, and thus waits for the instruction that wrote the
+//! registers.
 
 use isa::program::{Inst, MAX_PREDS, RegMask};
 use isa::recorded::{Operands, Register};
 
 /// Maximum number of sources of a trace instruction.
 const MAX_SOURCES: usize = 4;
-/// Highest usable register number: `R255` is the zero register.
+/// Highest usable register number; the next one, `R255`, is the zero register.
 const LAST: u8 = 254;
 const WORDS: usize = LAST as usize + 1;
 const PREDS: usize = MAX_PREDS as usize;
 
-/// Register numbers of a warp at one point of its trace.
+/// Mapping of a warp's registers to trace register numbers at one point of the trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
-    /// Number of each predicate while it is not in a group of registers written together.
+    /// For each predicate, its register number when it does not share the number of other registers that were
+    /// written together with it.
     own: [u8; PREDS],
     words: [u8; WORDS],
     preds: [u8; PREDS],
-    /// True for numbers that were written and that no later instruction has used as a source.
+    /// For each register number, true if it has been written and no later instruction has used it as a
+    /// source.
     open: [bool; WORDS],
 }
 
 impl Names {
-    /// Creates the numbers at the start of a program in physical form. Predicates take the lowest numbers
-    /// that no instruction uses. If there are too few such numbers, predicates share them. If there are none,
-    /// all predicates use the last number.
+    /// Creates the mapping at the start of a program whose registers have been allocated. Predicates get the
+    /// lowest register numbers that no instruction uses. If there are too few such numbers, predicates share
+    /// them. If there are none, all predicates get the highest usable number.
     pub fn new(insts: &[Inst]) -> Self {
         let mut named = RegMask::default();
         insts.iter().for_each(|inst| {
@@ -65,8 +68,8 @@ impl Names {
         Operands::new(&registers(dest.as_slice()), &registers(&sources)).unwrap_or_default()
     }
 
-    /// Gives the written registers the number `dest`. Registers that had this number before get their own
-    /// numbers back, since their writer has been waited for.
+    /// Gives the written registers the number `dest`. Registers that shared this number before get their own
+    /// numbers back, because an instruction has already waited for their writer.
     fn rename(&mut self, writes: &RegMask, dest: u8) {
         let words_of_dest = (0..=LAST).zip(&mut self.words).filter(|(_, name)| **name == dest);
         words_of_dest.for_each(|(word, name)| *name = word);
@@ -77,7 +80,7 @@ impl Names {
         self.open[usize::from(dest)] = true;
     }
 
-    /// Returns the current numbers of the registers in a set.
+    /// Returns the current trace register numbers of the registers in a set.
     fn current_numbers(&self, set: &RegMask) -> impl Iterator<Item = u8> {
         let words = words(set).map(|word| self.words[usize::from(word)]);
         words.chain(preds(set).map(|pred| self.preds[pred]))
@@ -96,7 +99,7 @@ fn preds(set: &RegMask) -> impl Iterator<Item = usize> {
     bits(set.preds.into()).map(usize::from)
 }
 
-/// Iterates over the set bits of a word, in ascending order.
+/// Iterates over the indices of the set bits of a word, in ascending order.
 fn bits(mut word: u64) -> impl Iterator<Item = u8> {
     std::iter::from_fn(move || {
         let bit = word.trailing_zeros() as u8;
@@ -112,8 +115,8 @@ mod tests {
 
     use super::*;
 
-    /// Creates an instruction that reads and writes the given registers. Negative numbers are predicates:
-    /// `-1` is the first.
+    /// Creates an instruction that reads and writes the given registers. Negative numbers stand for
+    /// predicates: `-1` is the first predicate.
     fn inst(writes: &[i16], reads: &[i16]) -> Inst {
         let set = |registers: &[i16]| {
             let mut set = RegMask::default();
@@ -126,7 +129,7 @@ mod tests {
         Inst { writes: set(writes), reads: set(reads), ..Inst::new(Op::Nop) }
     }
 
-    /// Returns the destinations and sources of consecutive instructions.
+    /// Returns the trace register numbers of the destinations and sources of consecutive instructions.
     fn name_registers(insts: &[Inst]) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut names = Names::new(insts);
         let numbers = |registers: &[Register]| registers.iter().map(|register| register.number).collect();
@@ -154,7 +157,9 @@ mod tests {
         assert_eq!(found, [(vec![4], vec![]), (vec![5], vec![4]), (vec![], vec![4, 5])]);
     }
 
-    /// A load overwrites one word of its own address, and another instruction overwrites the other word.
+    /// A load overwrites one register of the pair that contains its address, and the next instruction
+    /// overwrites the other register. That instruction need not wait, because the load has already waited for
+    /// the writer of the pair.
     #[test]
     fn what_was_waited_for_holds_nobody_up() {
         let found = name_registers(&[inst(&[0, 1], &[]), inst(&[0], &[0, 1]), inst(&[1], &[]), inst(&[], &[0, 1])]);

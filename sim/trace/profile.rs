@@ -6,42 +6,43 @@ use isa::recorded::{Class, Code, Cta, LANES};
 
 use super::footprint::Footprint;
 
-/// Maximum number of distinct strides that have their own count; all further strides share one count.
+/// Maximum number of distinct strides that have a count of their own. All further strides share one count.
 const MAX_STRIDES: usize = 256;
 
-/// Statistics of a kernel.
+/// Statistics of a recorded kernel.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// Line size, in bytes.
+    /// Size of a cache line, in bytes.
     pub line_bytes: u64,
-    /// Number of CTAs.
+    /// Number of CTAs of the kernel.
     pub ctas: u64,
     /// Number of warps with at least one instruction.
     pub warps: u64,
     /// Number of warp instructions.
     pub warp_instructions: u64,
-    /// Sum of active lanes over all warp instructions.
+    /// Number of thread instructions: the active lanes, summed over all warp instructions.
     pub thread_instructions: u64,
-    /// Number of warp instructions without an active lane.
+    /// Number of warp instructions that have no active lane.
     pub without_lanes: u64,
-    /// Warp instructions by class. A generic access counts in the class of the space that it addresses.
+    /// Number of warp instructions of each class. A generic memory access counts in the class of the state
+    /// space that it addresses.
     pub classes: BTreeMap<Class, u64>,
-    /// Accesses to device memory (global and local) by class.
+    /// Accesses to device memory (global and local) for each class of instructions.
     pub traffic: BTreeMap<Class, Traffic>,
-    /// Lines of device memory accessed.
+    /// Lines of device memory that the kernel accessed.
     pub footprint: Footprint,
-    /// Strides between adjacent lanes of device-memory accesses.
+    /// Strides between the addresses of adjacent lanes, for accesses to device memory.
     pub strides: Strides,
 }
 
-/// Line accesses of the instructions of one class.
+/// Line accesses by the instructions of one class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Number of instructions with at least one active lane.
     pub instructions: u64,
-    /// Number of line accesses: each instruction counts every line that it accesses.
+    /// Number of line accesses. An instruction makes one line access for each line that it accesses.
     pub transactions: u64,
-    /// Maximum number of lines of one instruction.
+    /// Maximum number of lines that a single instruction accessed.
     pub most: u64,
 }
 
@@ -53,21 +54,21 @@ impl Traffic {
     }
 }
 
-/// Number of instructions by the stride between their lanes, in bytes.
+/// Number of memory instructions by the stride between the addresses of adjacent lanes, in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strides {
-    /// Number of instructions with a constant stride, by stride.
+    /// Number of instructions for each constant stride.
     pub constant: BTreeMap<i64, u64>,
-    /// Instructions with a constant stride that has no count of its own.
+    /// Number of instructions with a constant stride that has no count of its own.
     pub others: u64,
-    /// Instructions with at least two active lanes whose stride is not constant.
+    /// Number of instructions with at least two active lanes whose stride is not constant.
     pub irregular: u64,
-    /// Instructions with a single active lane.
+    /// Number of instructions with a single active lane, which have no stride.
     pub single: u64,
 }
 
 impl Profile {
-    /// Creates an empty profile for this line size, a power of two.
+    /// Creates an empty profile for the given size of cache lines.
     ///
     /// # Panics
     /// Panics if the size is not a power of two.
@@ -88,7 +89,7 @@ impl Profile {
         }
     }
 
-    /// Adds a CTA whose instructions are those of `code`.
+    /// Adds a CTA to the profile. `code` contains the instructions to which the CTA refers.
     ///
     /// # Panics
     /// Panics if an instruction of the CTA is not in `code`.
@@ -161,7 +162,7 @@ impl Strides {
         }
     }
 
-    /// Returns the constant strides, most frequent first.
+    /// Returns the constant strides with their counts, the most frequent stride first.
     #[must_use]
     pub fn most_frequent(&self) -> Vec<(i64, u64)> {
         let mut strides: Vec<_> = self.constant.iter().map(|(&stride, &times)| (stride, times)).collect();

@@ -1,8 +1,8 @@
 //! Maps PTX instructions to SASS opcodes for exported traces.
 //!
-//! The opcode determines the timing at a replay. Each instruction therefore becomes an opcode of the same
-//! pipe and, where SASS has one, of the same latency. All binary versions that an export supports have the
-//! same opcodes, except atomics on global memory.
+//! In a replay, the opcode determines the timing of an instruction. Each PTX instruction is therefore mapped
+//! to an opcode that uses the same pipe and, if SASS has one, has the same latency. The opcodes are the same
+//! for all binary versions that an export supports, except for atomics on global memory.
 
 use golden::interp::Access;
 use isa::lanes::AluFn;
@@ -15,27 +15,29 @@ use isa::types::{CacheOp, Space, Type};
 /// Size of an instruction in bytes.
 pub(crate) const BYTES: u32 = 16;
 
-/// `binary version` of an exported trace, which determines its opcodes.
+/// Value of `binary version` in an exported trace: the version of the GPU architecture, which determines the
+/// opcodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BinaryVersion(u32);
 
 impl BinaryVersion {
-    /// Versions whose opcodes Accel-Sim supports, except Kepler's 35, which lacks atomics on shared memory.
+    /// Binary versions whose opcodes Accel-Sim supports. Version 35 (Kepler) is excluded, because it lacks
+    /// atomics on shared memory.
     pub const ALL: [Self; 6] = [Self(60), Self(61), Self(70), Self(75), Self(80), Self(86)];
 
-    /// Returns the version with this number, or `None` if exports do not support it.
+    /// Returns the binary version with this number, or `None` if exports do not support it.
     #[must_use]
     pub fn new(number: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|version| version.0 == number)
     }
 
-    /// Number of the version.
+    /// Number of the binary version, such as 60 for Pascal.
     #[must_use]
     pub fn number(self) -> u32 {
         self.0
     }
 
-    /// True if the version has opcodes for matrix multiplication.
+    /// True if the binary version has opcodes for matrix multiplication.
     pub(crate) fn multiplies_matrices(self) -> bool {
         let header = Header { binary_version: self.0, ..Header::default() };
         OpcodeTable::new(header.architecture()).class("HMMA").is_some()
@@ -43,8 +45,8 @@ impl BinaryVersion {
 }
 
 impl Default for BinaryVersion {
-    /// Returns the version of Pascal. For Volta and later, Accel-Sim issues branches to a unit that only its
-    /// configurations of those GPUs have.
+    /// Returns the binary version of Pascal. For Volta and later, Accel-Sim issues branches to a unit that
+    /// exists only in its configurations of those GPUs.
     fn default() -> Self {
         Self(60)
     }
@@ -103,7 +105,7 @@ pub(crate) fn opcode(inst: &Inst) -> &'static str {
     }
 }
 
-/// Returns the opcode of an access of `bytes` bytes to a specific (not generic) space.
+/// Returns the opcode of a memory access of `bytes` bytes per lane to a specific (not generic) state space.
 pub(crate) fn access(
     kind: Access,
     mem: &MemOp,
@@ -117,15 +119,16 @@ pub(crate) fn access(
         (Access::Store, Space::Shared) => "STS",
         (Access::Atomic, Space::Shared) => "ATOMS",
         (_, Space::Param | Space::Const) => "LDC",
-        // In SASS, the addresses of `LDL` and `STL` are thread-local, and Accel-Sim interleaves them over the
-        // threads. The exported addresses are already interleaved, so global opcodes are used.
+        // Local accesses get the opcodes of global accesses. With `LDL` and `STL`, Accel-Sim would take the
+        // addresses as thread-local and interleave them over the threads, but the exported addresses are
+        // already interleaved.
         (Access::Load, Space::Global | Space::Generic | Space::Local) => "LDG.E",
         (Access::Store, Space::Global | Space::Generic | Space::Local) => "STG.E",
         (Access::Atomic, _) if !has_dest => "RED.E",
         (Access::Atomic, _) if architecture == Some(Architecture::Pascal) => "ATOM.E",
         (Access::Atomic, _) => "ATOMG.E",
     };
-    // Accel-Sim treats `S8` and `S16` as 4-byte accesses.
+    // Only unsigned suffixes are used, because Accel-Sim treats `S8` and `S16` as 4-byte accesses.
     let width = match bytes {
         1 => ".U8",
         2 => ".U16",

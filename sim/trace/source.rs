@@ -1,7 +1,8 @@
 //! CTAs of a kernel's trace, read while the machine runs.
 //!
-//! A CTA is read when it is requested, or when a later one is requested first, or in advance by a read-ahead
-//! thread. It is buffered until it is taken, and then lives as long as its warps.
+//! A CTA is read when the machine requests it, when a later CTA is requested first, or in advance by a
+//! read-ahead thread. It is buffered until the machine takes it, and then stays in memory until its warps
+//! have ended.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -11,7 +12,7 @@ use isa::recorded::{Code, Cta};
 use rtl::sm::CtaSource;
 use trace::{KernelTrace, TraceError, Warning};
 
-/// Trace of a kernel as the source of a running machine's CTAs.
+/// Trace of a kernel, from which a running machine takes its CTAs.
 #[derive(Debug)]
 pub struct TraceSource {
     shared: Arc<SharedState>,
@@ -19,46 +20,49 @@ pub struct TraceSource {
 
 #[derive(Debug)]
 struct SharedState {
-    /// Approximate limit for the memory of CTAs that are read ahead of a request, in bytes.
+    /// Approximate limit on the memory for CTAs that are read before they are requested, in bytes.
     most_ahead: usize,
-    /// Trace file, locked by the thread that reads. Lock it before the state if both are needed.
+    /// Trace file, locked by the thread that reads from it. If a thread needs both this lock and that of the
+    /// state, it must take this one first.
     trace: Mutex<KernelTrace>,
     state: Mutex<State>,
-    /// Signals that a CTA was taken, or that no more will be taken.
+    /// Signals to the read-ahead thread that the machine took a CTA, or that it will take no more.
     changed: Condvar,
 }
 
 #[derive(Debug)]
 struct State {
-    /// CTAs that were read but not taken yet, and their size in bytes.
+    /// CTAs that were read and that the machine has not taken yet. The next field is their total size in
+    /// bytes.
     ahead: BTreeMap<u32, Arc<Cta>>,
     bytes_ahead: usize,
-    /// Instructions of all CTAs read so far.
+    /// Instructions that occur in the CTAs read so far.
     code: Arc<Code>,
-    /// CTAs that were taken. The reference to a CTA is dead once the warps of the CTA have ended.
+    /// CTAs that the machine has taken. The weak reference to a CTA becomes invalid when the warps of the CTA
+    /// have ended.
     taken: Vec<Weak<Cta>>,
     most_in_memory: usize,
-    /// Number of the next CTA in the file.
+    /// Number of the next CTA that will be read from the file.
     next: u32,
     end: Option<End>,
-    /// True if a CTA has been requested that the read error makes unavailable.
+    /// True if the machine has requested a CTA that cannot be read because of an error.
     is_broken: bool,
-    /// True if no more CTAs will be requested.
+    /// True if the machine will request no more CTAs.
     is_left: bool,
 }
 
-/// Reason why reading has ended.
+/// Reason why no more CTAs are read from the file.
 #[derive(Debug)]
 enum End {
-    /// End of the trace.
+    /// The end of the trace was reached.
     Reached,
-    /// Read error; `None` once it was returned.
+    /// A read error occurred. Contains the error until it has been returned to the caller.
     Failed(Option<TraceError>),
 }
 
 impl TraceSource {
-    /// Creates a source of the CTAs that `trace` has not read yet. If `most_ahead` is not 0, a read-ahead
-    /// thread buffers up to `most_ahead` bytes of CTAs.
+    /// Creates a source that provides the CTAs that have not been read from `trace` yet. If `most_ahead` is
+    /// not 0, a read-ahead thread buffers up to `most_ahead` bytes of CTAs.
     #[must_use]
     pub fn new(trace: KernelTrace, most_ahead: usize) -> Self {
         let state = State {
@@ -81,13 +85,14 @@ impl TraceSource {
         Self { shared }
     }
 
-    /// True if a requested CTA is missing because of a read error. This CTA and all later ones are empty.
+    /// True if a requested CTA cannot be provided because of a read error. The machine gets empty CTAs
+    /// instead of this CTA and all later ones.
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.shared.state().is_broken
     }
 
-    /// Returns the read error if it made a requested CTA unavailable. The error is returned once.
+    /// Returns the read error if a requested CTA cannot be provided because of it. Later calls return `None`.
     pub fn take_error(&self) -> Option<TraceError> {
         match &mut *self.shared.state() {
             State { is_broken: true, end: Some(End::Failed(error)), .. } => error.take(),
@@ -95,9 +100,9 @@ impl TraceSource {
         }
     }
 
-    /// Reads the rest of the file, because the checksums of a compressed file stand at its end. Returns all
-    /// warnings about the trace, or `None` if `is_stopped` ended the reading. No CTA can be requested
-    /// afterwards.
+    /// Reads the rest of the file, because the checksum of a compressed file is at its end. Returns all
+    /// warnings about the trace, or `None` if `is_stopped` interrupted the reading. No CTA can be requested
+    /// afterward.
     ///
     /// # Errors
     /// Fails if the rest of the file is invalid.
@@ -117,13 +122,13 @@ impl TraceSource {
         Ok(None)
     }
 
-    /// Ends the read-ahead thread.
+    /// Makes the read-ahead thread exit.
     fn leave(&self) {
         self.shared.state().is_left = true;
         self.shared.changed.notify_all();
     }
 
-    /// Maximum number of CTAs that were in memory at once.
+    /// Maximum number of CTAs that were in memory at the same time.
     #[must_use]
     pub fn most_in_memory(&self) -> usize {
         self.shared.state().most_in_memory
@@ -137,7 +142,7 @@ impl Drop for TraceSource {
 }
 
 impl State {
-    /// Updates the maximum number of CTAs in memory.
+    /// Updates the maximum number of CTAs that were in memory at the same time.
     fn count(&mut self) {
         self.taken.retain(|cta| cta.strong_count() > 0);
         self.most_in_memory = self.most_in_memory.max(self.taken.len() + self.ahead.len());
@@ -146,7 +151,8 @@ impl State {
 
 impl SharedState {
     fn state(&self) -> MutexGuard<'_, State> {
-        // A poisoned lock is safe: the state is consistent at every possible panic.
+        // The state can be used even if a thread panicked while holding the lock, because no panic leaves it
+        // inconsistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -155,7 +161,7 @@ impl SharedState {
         trace
     }
 
-    /// Body of the read-ahead thread.
+    /// Main function of the read-ahead thread.
     fn read_ahead(&self) {
         let is_idle = |state: &mut State| !state.is_left && state.end.is_none() && state.bytes_ahead >= self.most_ahead;
         loop {
@@ -169,7 +175,7 @@ impl SharedState {
         }
     }
 
-    /// Reads up to and including the CTA with this number.
+    /// Reads CTAs from the file up to and including the CTA with this number.
     fn reach(&self, number: u32) {
         let is_due = |state: &State| state.next <= number && state.end.is_none();
         if is_due(&self.state()) {
@@ -194,8 +200,8 @@ impl SharedState {
                 state.next += 1;
                 state.count();
             }
-            // A thread that waited for the lock finds no further CTA if another thread has met a read error.
-            // The error stays recorded as the reason for the end.
+            // If another thread has met a read error while this thread waited for the lock, this thread finds
+            // no further CTA. The error must then remain the recorded reason for the end.
             Ok(None) => _ = state.end.get_or_insert(End::Reached),
             Err(error) => state.end = Some(End::Failed(Some(error))),
         }
@@ -228,7 +234,8 @@ mod tests {
 
     use super::*;
 
-    /// The read-ahead thread may reach an end of the trace that another thread has found first.
+    /// The read-ahead thread may try to read after another thread has met a read error. The error must then
+    /// remain the recorded reason for the end.
     #[test]
     fn an_error_stays_one_to_whoever_reads_on_behind_it() {
         let text = "-kernel name = k\n-grid dim = (2,1,1)\n-block dim = (32,1,1)\n#traces format = x\n#BEGIN_TB\n\

@@ -1,7 +1,8 @@
-//! Synthetic kernels in Kepler instructions, with known access patterns.
+//! Synthetic kernels in Kepler instructions, with known memory access patterns.
 //!
-//! Every warp loads from two arrays in a loop, computes, and stores to a third: 5 instructions outside the
-//! loop and 11 inside it. The kernels differ in how they walk the arrays.
+//! In a loop, every warp loads from two arrays, computes, and stores to a third array. There are 5
+//! instructions outside the loop and 11 inside it. The kernels differ only in the order in which they access
+//! the arrays.
 
 use std::io::{self, Write};
 
@@ -16,23 +17,24 @@ const FIRST: u64 = 0x1000_0000;
 const SECOND: u64 = 0x2000_0000;
 const THIRD: u64 = 0x3000_0000;
 
-/// Access pattern of a kernel.
+/// Memory access pattern of a synthetic kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Streaming: accesses every line once.
     Stream,
     /// Reuse: a private tile of 2 KiB, read repeatedly, and a table of 8 KiB shared by all warps.
     Tile,
-    /// Random words in 1 MiB.
+    /// Gather: accesses random words in an array of 1 MiB.
     Gather,
-    /// Walk down a column of a matrix with 512-byte rows: one line per lane.
+    /// Column: each lane accesses another row in the same column of a matrix with 512-byte rows, so that each
+    /// lane accesses its own line.
     Column,
 }
 
-/// All access patterns.
+/// All memory access patterns.
 pub const KINDS: [Kind; 4] = [Kind::Stream, Kind::Tile, Kind::Gather, Kind::Column];
 
-/// Size of a kernel.
+/// Size of a synthetic kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Number of CTAs of 256 threads.
@@ -41,7 +43,7 @@ pub struct Size {
     pub iterations: u32,
 }
 
-/// Synthetic kernel to be written.
+/// Synthetic kernel whose trace is to be written.
 #[derive(Clone, Debug)]
 pub struct Synthetic {
     kind: Kind,
@@ -52,7 +54,7 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// Creates a kernel with this access pattern and size.
+    /// Creates a synthetic kernel with the given access pattern and size.
     #[must_use]
     pub fn new(kind: Kind, size: Size) -> Self {
         Synthetic { kind, size, code: Code::new(OpcodeTable::new(Some(Architecture::Kepler))), state: 12345 }

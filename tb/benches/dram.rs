@@ -1,5 +1,5 @@
-//! Benchmark of the DRAM controller alone. Throughput in DRAM commands (elements) per second.
-//! Run with `cargo bench -p tb --bench dram`.
+//! Benchmark of the DRAM controller alone. It reports throughput in DRAM commands per second (criterion
+//! "elements"). Run with `cargo bench -p tb --bench dram`.
 
 use std::convert::Infallible;
 use std::sync::atomic::AtomicUsize;
@@ -11,7 +11,7 @@ use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::dram::alone::{self, RunResult};
 use warpsieve::dram::trace::TraceRequest;
 
-/// Number of requests per run.
+/// Number of DRAM requests per benchmark run.
 const REQUESTS: u64 = 100_000;
 
 fn once(config: &MachineConfig, trace: &[TraceRequest]) -> RunResult {
@@ -29,7 +29,8 @@ fn dram(c: &mut Criterion) {
     let traces = [
         ("sequential", trace(&|i| (false, 64 * i))),
         ("two reads to a write", trace(&|i| (i % 3 == 2, i % 3 * 0x0100_5000 + i / 3 * 64))),
-        // The multiplication permutes 2^16 bursts, so that hardly any request finds its row open.
+        // The multiplier spreads the accesses over 2^16 bursts in scattered order, so that nearly all
+        // requests miss the open row.
         ("scattered", trace(&|i| (i % 3 == 2, ((i * 40_503) & 0xffff) * 64))),
     ];
     let mut group = c.benchmark_group("dram");

@@ -1,12 +1,14 @@
-//! Estimates the speedup of a multithreaded run from a single-threaded measurement of `fermi`.
+//! Estimates how much faster the simulator would run with several threads, from a single-threaded run of the
+//! machine preset `fermi`.
 //!
-//! The benchmark measures how long each island (partition of the machine) takes between synchronization
-//! points. From these times it computes how long a given number of threads would take. Each thread first runs
-//! its own share of the islands. Then it steals islands that no thread has started, beginning at the end of
-//! the list. After the islands, the threads share the work of the synchronization points. Two hand-overs are
-//! charged per round: one to start it, and one to go on to the synchronization points. Cycles that the
-//! machine runs in lockstep (at the ends of launches) count at their measured time.
-//! Run with `cargo bench -p tb --bench islands [-- KERNEL...]`.
+//! The simulator divides a machine into partitions, called islands, that one thread each can simulate between
+//! two synchronization points. The benchmark measures how long each island takes, and computes from these
+//! times how long a given number of threads would take. Each thread first runs the islands assigned to it.
+//! Then it steals islands that no thread has started, beginning at the end of the list. After the islands,
+//! the threads share the work of the synchronization point. Each round is charged two thread hand-overs: one
+//! to start the round, and one to go on to the synchronization point. Cycles in which the machine runs
+//! without islands (at the ends of launches) count at their measured time. Run with `cargo bench -p tb
+//! --bench islands [-- KERNEL...]`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,18 +17,19 @@ use rtl::kernel::Mode;
 use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{Outcome, Round, RunOptions, RunReport, run, shares};
 
-/// Cost of one hand-over: waking the other threads for a round and waiting until they are done.
+/// Assumed cost of one thread hand-over: waking the other threads for a round, and waiting until they are
+/// done.
 const HANDOVER: Duration = Duration::from_micros(1);
 const THREADS: [usize; 5] = [2, 4, 8, 16, 32];
 const KERNELS: [&str; 6] = ["vadd", "sgemm", "bfs", "kmeans", "syrk", "mm2"];
 
-/// Returns the time that threads take for a shared list of tasks; `orders` holds each thread's order of
-/// preference.
+/// Returns the time that several threads take for a shared list of tasks. `orders` holds, for each thread,
+/// the order in which the thread prefers the tasks.
 fn share_tasks(tasks: &[Duration], orders: &[Vec<usize>]) -> Duration {
     let mut taken = vec![false; tasks.len()];
     let mut clocks = vec![Duration::ZERO; orders.len()];
     while taken.iter().any(|taken| !taken) {
-        // The thread that is free first takes its next task.
+        // The thread that finishes first takes the next task in its order of preference.
         let (thread, _) = clocks.iter().enumerate().min_by_key(|(_, clock)| **clock).expect("one thread at least");
         let task = *orders[thread].iter().find(|task| !taken[**task]).expect("every thread may do every task");
         taken[task] = true;
@@ -35,7 +38,7 @@ fn share_tasks(tasks: &[Duration], orders: &[Vec<usize>]) -> Duration {
     clocks.into_iter().max().unwrap_or_default()
 }
 
-/// Returns the total time of all rounds when `threads` threads share the work.
+/// Returns the total simulation time of all rounds if `threads` threads share the work.
 fn in_threads(rounds: &[Round], threads: usize) -> Duration {
     let orders: Vec<_> = (0..threads).map(|thread| shares(rounds[0].islands.len(), threads, thread)).collect();
     let anyone = vec![(0..rounds[0].meetings.len()).collect(); threads];

@@ -1,6 +1,6 @@
 //! Benchmark of whole kernels on the whole machine, with checks and waveforms off. The time includes reading
-//! the launch file. Throughput in core cycles (elements) per second.
-//! Run with `cargo bench -p tb --bench machine`.
+//! the launch file. It reports throughput in core cycles per second (criterion "elements"). Run with `cargo
+//! bench -p tb --bench machine`.
 
 use std::path::Path;
 use std::time::Duration;

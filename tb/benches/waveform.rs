@@ -1,6 +1,5 @@
-//! Cost of recording a waveform of 16 blocks with 256 registers each. Throughput in registers (elements) per
-//! second.
-//! Run with `cargo bench -p tb --bench waveform`.
+//! Benchmark of waveform recording, for 16 hardware blocks with 256 registers each. It reports throughput in
+//! registers per second (criterion "elements"). Run with `cargo bench -p tb --bench waveform`.
 
 use std::io;
 
@@ -13,7 +12,8 @@ const BLOCKS: usize = 16;
 const REGISTERS: usize = 256;
 const CYCLES: usize = 200;
 
-/// Blocks of registers. At every edge all registers change (`step` nonzero) or none does (`step` zero).
+/// Hardware block that consists of registers only. At every clock edge, either all registers change (`step`
+/// is nonzero) or none changes (`step` is zero).
 struct Registers {
     values: Vec<[u32; REGISTERS]>,
     step: u32,

@@ -1,4 +1,5 @@
-//! Test bench of a DRAM channel: source of requests, sink of replies, and a record of the command bus.
+//! Testbench of a DRAM channel: a source of requests, a sink of replies, and a record of the commands on the
+//! command bus.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,13 +18,13 @@ use crate::kit::{BenchSimulator, Sink, Source, Stall, link};
 use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::dram::judge;
 
-/// Cycles from the edge at which the source sends its first request to the one at which the channel can
-/// accept it.
+/// Number of cycles from the clock edge at which the source sends its first request to the edge at which the
+/// channel can accept it.
 pub const LEAD: u64 = 1;
 /// Number of SMs that request bursts.
 pub const NUM_SMS: u32 = 5;
 
-/// Returns the configuration of the reference command streams.
+/// Returns the DRAM configuration under which the reference command streams were recorded.
 pub fn reference() -> DramConfig {
     preset("gddr5-reference")
 }
@@ -34,14 +35,14 @@ pub fn preset(machine: &str) -> DramConfig {
     ResolvedMachine::new(&request).expect("the preset is valid").config.dram
 }
 
-/// Request with the first cycle in which it is offered.
+/// DRAM request with the first cycle in which the source offers it.
 #[derive(Clone)]
 pub struct TimedRequest {
     pub cycle: u64,
     pub request: DramRequest,
 }
 
-/// Prints a single line, since a failing random test prints hundreds of requests.
+/// Prints a request on a single line, since a failing random test prints hundreds of requests.
 impl fmt::Debug for TimedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let DramRequest { write, burst, byte_mask, data, .. } = &self.request;
@@ -50,14 +51,14 @@ impl fmt::Debug for TimedRequest {
     }
 }
 
-/// Creates a full-burst request to a byte address.
+/// Creates a request for the full burst at a byte address, offered from `cycle` on.
 #[cfg(test)]
 pub fn offer(cycle: u64, write: bool, address: u64) -> TimedRequest {
     let byte_mask = if write { u64::MAX } else { 0 };
     TimedRequest { cycle, request: DramRequest { write, burst: address / 64, byte_mask, ..DramRequest::default() } }
 }
 
-/// Returns the bytes of a burst before the run.
+/// Returns the initial contents of a burst in memory, before any write.
 fn initial(burst: u64) -> [u8; BURST_BYTES] {
     std::array::from_fn(|i| (burst.wrapping_mul(31) + i as u64) as u8)
 }
@@ -99,8 +100,8 @@ impl Bench {
         }
     }
 
-    /// True if every request is served. The run must end then, since a channel with refresh always schedules
-    /// the next refresh.
+    /// True if every request has been served. The test must end the run then: a channel with refresh always
+    /// schedules another refresh and never becomes idle for good.
     fn is_done(&self) -> bool {
         self.source.left() == 0 && self.req.is_empty() && self.dut.is_idle() && self.rsp.is_empty()
     }
@@ -134,21 +135,22 @@ impl Blocks for Bench {
     }
 }
 
-/// Record of a run. Cycles count from the one in which the first request could be accepted.
+/// Record of a run. Cycles are counted from the cycle in which the channel could accept the first request.
 #[derive(Debug, PartialEq)]
 pub struct Run {
     pub commands: Vec<Command>,
-    /// Cycle in which each request was accepted.
+    /// Cycle in which the channel accepted each request.
     pub accepted: Vec<u64>,
-    /// Cycle in which each reply was sent, provided the sink never stalls.
+    /// Replies with the cycle in which each was sent. The cycles are correct only if the sink never stalls.
     pub replies: Vec<(u64, DramReply)>,
     pub counts: Counts,
     pub cycles: u64,
-    /// Digests of memory, of requests and replies with their cycles, and of the state if the mode enables it.
+    /// Hashes of the memory contents, of the requests and the replies with their cycles, and of the channel's
+    /// state. The last hash is only computed if the simulation mode enables it.
     pub digests: [u64; 4],
 }
 
-/// Runs a list of timed requests until every request is served.
+/// Runs a list of timed requests on a DRAM channel until every request is served.
 ///
 /// # Panics
 /// If the channel hangs.
@@ -180,7 +182,8 @@ pub fn run(config: &DramConfig, offers: &[TimedRequest], sink: Stall, mode: Mode
     }
 }
 
-/// Runs a list of timed requests, and checks commands and data.
+/// Runs a list of timed requests, and checks that the commands are legal and that every read returns the
+/// right data.
 pub fn run_checked(config: &DramConfig, offers: &[TimedRequest], sink: Stall) -> Run {
     let on_time = matches!(sink, Stall::Never);
     let run = run(config, offers, sink, Mode::default());
@@ -190,13 +193,14 @@ pub fn run_checked(config: &DramConfig, offers: &[TimedRequest], sink: Stall) ->
     run
 }
 
-/// Converts the commands of a run to the checker's form.
+/// Converts the commands of a run to the format that the golden command checker reads.
 pub fn checker_commands(config: &DramConfig, run: &Run) -> Vec<judged::Command> {
     run.commands.iter().filter_map(|command| judge::command(config, command)).collect()
 }
 
-/// Returns the checker's violations in a run, by the rules of `config`. The times of replies are checked only
-/// if `on_time`, that is, if the sink never stalled.
+/// Returns the timing-rule violations that the command checker finds in a run. The rules follow from
+/// `config`. The times of the replies are checked only if `on_time` is true, that is, if the sink never
+/// stalled.
 pub fn violations(config: &DramConfig, offers: &[TimedRequest], run: &Run, on_time: bool) -> Vec<Violation> {
     let refresh = config.refresh == Refresh::AllBank;
     let checker = Checker::new(judge::timing(config), refresh);
@@ -221,7 +225,7 @@ pub fn violations(config: &DramConfig, offers: &[TimedRequest], run: &Run, on_ti
     found
 }
 
-/// Checks that every read returns the data of the earlier writes in the trace, exactly once.
+/// Checks that every read gets exactly one reply, with the data of the writes before it in the trace.
 fn check_data(config: &DramConfig, offers: &[TimedRequest], run: &Run) {
     let bytes = config.burst_bytes() as usize;
     let mut memory: HashMap<u64, [u8; BURST_BYTES]> = HashMap::new();

@@ -1,4 +1,5 @@
-//! Directed requests with the exact commands they must produce, cycle by cycle.
+//! Directed tests of a DRAM channel: fixed requests, and the exact commands that the channel must send for
+//! them, cycle by cycle.
 
 use std::iter::Peekable;
 use std::slice::from_mut;
@@ -15,7 +16,8 @@ use rtl::kernel::{Block, BlockId, Chan, ChanSpec, Edge, Mode, Payload, RxBank, S
 use super::bench::{LEAD, Run, TimedRequest, checker_commands, offer, reference, run, run_checked};
 use crate::kit::Stall;
 
-/// Request of a script: first cycle, `R` or `W`, and [group, bank, row, column].
+/// Request of a test script: first cycle in which it is offered, `R` or `W`, and the address as group, bank,
+/// row and column.
 pub type Step = (u64, char, [u64; 4]);
 
 pub fn offers(steps: &[Step]) -> Vec<TimedRequest> {
@@ -23,7 +25,7 @@ pub fn offers(steps: &[Step]) -> Vec<TimedRequest> {
     steps.iter().map(|&(cycle, op, place)| offer(cycle, op == 'W', byte(place))).collect()
 }
 
-/// Formats the command bus as lines of `cycle COMMAND group.bank`.
+/// Formats the commands on the command bus as lines of the form `cycle COMMAND group.bank`.
 pub fn bus(config: &DramConfig, run: &Run) -> Vec<String> {
     let line = |judged: golden::dram::command::Command| {
         let name = format!("{:?}", judged.kind).to_uppercase();
@@ -37,8 +39,8 @@ pub fn commands(config: &DramConfig, steps: &[Step]) -> Vec<String> {
     bus(config, &run_checked(config, &offers(steps), Stall::Never))
 }
 
-/// Checks that the last command comes exactly at `cycle`, and one cycle later if the binding timing distance
-/// grows by one.
+/// Checks that the channel sends its last command exactly at `cycle`. If the timing parameter that determines
+/// this cycle grows by one, the command must come one cycle later.
 fn assert_earliest(steps: &[Step], cycle: u64, grow: fn(&mut DramTiming)) {
     let mut config = reference();
     let last = |config: &DramConfig| run_checked(config, &offers(steps), Stall::Never).commands.pop().unwrap();
@@ -72,7 +74,7 @@ fn a_write_waits_its_shorter_trcd_after_its_activate() {
 
 #[test]
 fn an_activate_of_another_bank_waits_trrd() {
-    // The read of the second bank is the last command: ACT at 1 and 7, RD at 19.
+    // The last command is the read of the second bank: ACT in cycles 1 and 7, then RD in cycle 19.
     assert_earliest(&[(0, 'R', [0, 0, 1, 0]), (0, 'R', [1, 0, 1, 0])], 19, |t| (t.rrd_s, t.rrd_l) = (7, 7));
 }
 
@@ -94,7 +96,7 @@ fn a_write_after_a_read_waits_for_the_bus() {
 
 #[test]
 fn a_precharge_waits_for_the_write_recovery() {
-    // WR at 101, PRE 18 cycles later, then ACT and RD.
+    // Expected commands: WR in cycle 101, PRE 18 cycles later, then ACT and RD after 12 cycles each.
     let steps = [(0, 'R', [0, 0, 1, 0]), (100, 'W', [0, 0, 1, 1]), (101, 'R', [0, 0, 2, 0])];
     assert_earliest(&steps, 101 + 18 + 12 + 12, |t| t.wr += 1);
 }
@@ -119,7 +121,8 @@ fn first_come_first_served_closes_a_row_that_a_younger_request_would_hit() {
     assert_eq!(order, [0, 1, 2]);
 }
 
-/// Returns a request to row 2 behind one to row 1, followed by a stream of hits on row 1.
+/// Returns requests that can starve: one to row 1, one to row 2 of the same bank, and then a stream of hits
+/// on row 1.
 fn starving(op: char) -> Vec<TimedRequest> {
     let mut steps = vec![(0, op, [0, 0, 1, 0]), (0, op, [0, 0, 2, 0])];
     steps.extend((0..200).map(|i| (0, op, [0, 0, 1, 1 + i % 63])));
@@ -167,7 +170,7 @@ fn an_idle_channel_is_refreshed_at_every_interval() {
     let run = run_checked(&refreshing(), &offers, Stall::Never);
     let refreshes: Vec<u64> =
         run.commands.iter().filter(|c| c.kind == CommandKind::Ref).map(|c| c.cycle + LEAD).collect();
-    // The first refresh must close the row, and then waits for tRP.
+    // The first refresh is 12 cycles late: it must close the open row first, and then wait for tRP.
     assert_eq!(refreshes, [3604 + 12, 2 * 3604, 3 * 3604, 4 * 3604, 5 * 3604]);
     assert_eq!(run.counts.refreshes, 5);
 }
@@ -182,12 +185,13 @@ fn refreshes_keep_their_number_under_a_stream_of_hits() {
     assert!(refreshes.windows(2).all(|pair| pair[1] - pair[0] < 3604 + 200), "{refreshes:?}");
 }
 
-/// Returns the reference configuration with a write drain that begins at 4 writes and ends at 1.
+/// Returns the reference configuration with a write drain, which starts when 4 writes wait and stops when 1
+/// write is left.
 fn gathering(idle: u32) -> DramConfig {
     DramConfig { write_drain: WriteDrain::Watermarks { high: 4, low: 1, idle }, ..reference() }
 }
 
-/// Returns the kinds of the column commands, in order.
+/// Returns the column commands of a run in order, as a string of `R` and `W`.
 fn columns(run: &Run) -> String {
     let kind = |command: &rtl::dram::command::Command| match command.kind {
         CommandKind::Rd => Some('R'),
@@ -203,7 +207,7 @@ fn reads_pass_the_writes_that_a_drain_gathers_until_the_high_mark() {
     steps.extend((0..3).map(|i| (20, 'W', [0, 0, 1, 1 + i])));
     steps.extend((0..4).map(|i| (20, 'R', [0, 0, 1, 10 + i])));
     assert_eq!(columns(&run_checked(&gathering(100), &offers(&steps), Stall::Never)), "RRRRRWWW");
-    // A fourth write starts the drain, which ends with one write left.
+    // A fourth waiting write starts the write drain, which stops when one write is left.
     steps.insert(4, (20, 'W', [0, 0, 1, 20]));
     assert_eq!(columns(&run_checked(&gathering(100), &offers(&steps), Stall::Never)), "RWWWRRRRW");
 }
@@ -217,13 +221,14 @@ fn writes_wait_for_the_idle_time_when_no_read_is_there() {
 
 #[test]
 fn a_drain_closes_a_row_that_only_requests_out_of_turn_hit() {
-    // The write hits row 1, but the channel serves reads at this time, and the read needs row 2 of the bank.
+    // The write hits the open row 1, but the channel is in read mode. The read, which needs row 2 of the same
+    // bank, therefore goes first.
     let steps = [(0, 'R', [0, 0, 1, 0]), (60, 'W', [0, 0, 1, 1]), (60, 'R', [0, 0, 2, 0])];
     assert_eq!(columns(&run_checked(&gathering(100), &offers(&steps), Stall::Never)), "RRW");
 }
 
-/// Channel whose edges a test evaluates one by one, with all of rows 0 and 1 mapped, and replies that are
-/// never received.
+/// DRAM channel whose clock edges a test evaluates one by one. Rows 0 and 1 are mapped, and no reply is ever
+/// received.
 struct ByHand {
     dut: DramChannel,
     req: Chan<DramRequest>,
@@ -244,7 +249,7 @@ impl ByHand {
         Self { dut, req: link("dram0.req", config), rsp: link("dram0.rsp", config), wake: Wake::new(&[1]) }
     }
 
-    /// Evaluates one edge of the channel, and sends the next request if there is room.
+    /// Evaluates one clock edge of the channel, and sends the next request if its request link has room.
     fn edge(&mut self, cycle: u64, requests: &mut Peekable<impl Iterator<Item = TimedRequest>>) -> Sleep {
         let Self { dut, req, rsp, wake } = self;
         let mut at = Edge::new(cycle, cycle, wake);
@@ -279,7 +284,7 @@ fn stalls_reads_alone(config: &DramConfig) {
             }
         }
     }
-    // Three bursts fit into the reply buffer and two into the link.
+    // Five reads are issued: the reply buffer has room for three bursts, and the reply link for two.
     assert_eq!(counts, [3 + 2, 8, 1]);
 }
 
@@ -294,7 +299,8 @@ fn an_idle_channel_sleeps_until_an_event_or_its_next_refresh() {
 fn a_waiting_channel_sleeps_until_its_next_command_is_legal() {
     let (mut bench, mut requests) = (ByHand::new(&reference()), offers(&[(0, 'R', [0; 4])]).into_iter().peekable());
     let sleeps: Vec<Sleep> = (0..4).map(|cycle| bench.edge(cycle, &mut requests)).collect();
-    // The request is accepted in cycle 1, ACT is in 2, RD is legal in 14, and data arrives in 28.
+    // The channel accepts the request in cycle 1 and sends ACT in cycle 2. RD becomes legal in cycle 14, and
+    // data arrive in cycle 28.
     assert_eq!(sleeps, [Sleep::UntilEvent, Sleep::Next, Sleep::Next, Sleep::At(14)]);
     assert_eq!(bench.edge(14, &mut requests), Sleep::Next);
     assert_eq!(bench.edge(15, &mut requests), Sleep::At(28));
@@ -325,10 +331,10 @@ fn statistics_count_what_the_command_bus_shows() {
         refreshes: 0,
         bytes: 4 * 64,
         bus_busy_cycles: 4 * 2,
-        // Cycles from acceptance to column command.
+        // Cycles that each of the four requests waits in the queue, from acceptance to its column command.
         queue_occupancy: 13 + 1 + 1 + 25,
         read_latency: 27 + 15 + 39,
-        // One bank waits in all of these cycles.
+        // In each cycle in which a request waits, exactly one bank has waiting requests.
         banks_waiting: 13 + 1 + 1 + 25,
         waiting_cycles: 13 + 1 + 1 + 25,
         read_latencies: [1, 1, 1, 0, 0, 0, 0, 0, 0, 0],

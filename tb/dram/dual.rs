@@ -1,4 +1,5 @@
-//! Two command buses: a row command and a column command may share a cycle.
+//! Tests of DRAM channels with two command buses, on which a row command and a column command may share a
+//! cycle.
 
 use golden::dram::checker::Checker;
 use golden::dram::command::{Command as Judged, Kind};
@@ -12,7 +13,7 @@ use super::directed::{Step, commands, offers};
 use crate::kit::{Random, Stall};
 use warpsieve::dram::judge;
 
-/// Returns the preset's channel with the address fields of [`offers`] and the given command bus.
+/// Returns the HBM2 preset with the given command bus, and with the address mapping that [`offers`] assumes.
 fn hbm2(command_bus: CommandBus) -> DramConfig {
     let (mapping, group_bits) = (AddressMapping::RowBankColumn, GroupBits::Low);
     DramConfig { mapping, group_bits, command_bus, ..preset("hbm2") }
@@ -38,8 +39,9 @@ fn a_precharge_goes_out_beside_a_write_of_another_bank() {
     assert_eq!(dual[4..], ["101 WR 0.0", "103 PRE 1.0", "103 WR 0.0", "115 ACT 1.0", "127 RD 1.0"]);
 }
 
-/// Checks that the last command comes exactly at `cycle`, although its bus is free before. If the binding
-/// timing distance grows by one, the command must come one cycle later.
+/// Checks that the channel sends its last command exactly at `cycle`, although the command's bus is free
+/// earlier. If the timing parameter that determines this cycle grows by one, the command must come one cycle
+/// later.
 fn assert_earliest(steps: &[Step], cycle: u64, grow: fn(&mut DramTiming)) {
     let mut config = hbm2(CommandBus::Dual);
     let last = |config: &DramConfig| run_checked(config, &offers(steps), Stall::Never).commands.pop().unwrap().cycle;
@@ -56,14 +58,16 @@ fn a_row_that_is_opened_is_read_trcd_later_and_not_beside_its_activate() {
 
 #[test]
 fn a_row_is_closed_trtp_after_its_last_read_and_not_beside_it() {
-    // Both requests wait from 101 on, with the row open: RD at 101, PRE at 104, then ACT and RD.
+    // Both requests wait from cycle 101 on, and the row of the first is open. Expected commands: RD in 101,
+    // PRE in 104, then ACT and RD.
     let steps = [(0, 'R', [0, 0, 1, 0]), (100, 'R', [0, 0, 1, 1]), (100, 'R', [0, 0, 2, 0])];
     assert_earliest(&steps, 101 + 3 + 12 + 12, |t| t.rtp += 1);
 }
 
 #[test]
 fn of_two_columns_that_are_ready_at_once_neither_is_lost() {
-    // The data-bus turnaround delays both reads until 107. A row command shares the cycle of the first read.
+    // The turnaround of the data bus from write to read delays both reads until cycle 107. The first read
+    // shares its cycle with a row command.
     let opening = [(0, 'R', [0, 0, 1, 0]), (0, 'R', [1, 0, 1, 0]), (0, 'R', [2, 0, 1, 0])];
     let reads = [(100, 'W', [2, 0, 1, 1]), (100, 'R', [0, 0, 1, 1]), (100, 'R', [1, 0, 1, 1])];
     let row = (106, 'R', [3, 0, 1, 0]);
@@ -71,7 +75,7 @@ fn of_two_columns_that_are_ready_at_once_neither_is_lost() {
     assert_eq!(dual[6..], ["101 WR 2.0", "107 ACT 3.0", "107 RD 0.0", "108 RD 1.0", "119 RD 3.0"]);
 }
 
-/// Draws requests to few rows of all banks, with pauses.
+/// Generates random requests, with pauses, to a few rows of every bank.
 fn traffic(requests: usize) -> Vec<TimedRequest> {
     let mut random = Random::new(11);
     let mut cycle = 0;
@@ -94,7 +98,8 @@ fn first_come_first_served_has_nothing_for_a_second_bus() {
     assert_eq!(commands[0], commands[1]);
 }
 
-/// Returns the utilization of the data bus by reads of consecutive bursts, from the first burst to the last.
+/// Returns the utilization of the data bus while the channel reads consecutive bursts, measured from the
+/// first burst to the last.
 fn sequential(config: &DramConfig) -> f64 {
     let reads = 16_384;
     let steps: Vec<Step> = (0..reads).map(|_| (0, 'R', [0; 4])).collect();
@@ -116,7 +121,8 @@ fn neighbouring_reads_fill_the_data_bus_of_the_preset() {
 #[test]
 fn neighbouring_reads_of_short_rows_fill_a_data_bus_that_one_command_bus_cannot() {
     let [single, dual] = [CommandBus::Single, CommandBus::Dual].map(|bus| DramConfig { columns: 16, ..hbm2(bus) });
-    // Each row needs an ACT and a PRE, and a single bus carries no RD in their cycles.
+    // A single bus spends two cycles per row on ACT and PRE, in which it cannot send a RD. This limits its
+    // utilization.
     let most = f64::from(single.columns) / f64::from(single.columns + 2);
     assert!(most < 0.95 && single.timing.burst == 1);
     let reached = [&single, &dual].map(sequential);
@@ -124,7 +130,8 @@ fn neighbouring_reads_of_short_rows_fill_a_data_bus_that_one_command_bus_cannot(
     assert!(reached[1] >= 0.95, "{reached:?}");
 }
 
-/// Records a stream of the dual bus, with a checker that accepts it.
+/// Records the commands of random requests on a channel with two command buses. Returns them with the command
+/// checker, which accepts them.
 fn record_stream() -> (Checker, Vec<Judged>) {
     let config = hbm2(CommandBus::Dual);
     let run = run(&config, &traffic(500), Stall::Never, Mode::default());
@@ -133,8 +140,8 @@ fn record_stream() -> (Checker, Vec<Judged>) {
     (checker, commands)
 }
 
-/// Changes the recorded stream with `moved` at every index, and checks that the checker reports one of
-/// `rules` each time.
+/// Moves one command of the recorded stream to another cycle with `moved`, for every index in turn. Checks
+/// that the command checker reports one of `rules` each time.
 #[track_caller]
 fn assert_caught(rules: &[u8], moved: impl Fn(&[Judged], usize) -> Option<(usize, u64)>) {
     let (checker, commands) = record_stream();

@@ -1,11 +1,12 @@
-//! Second checker of DRAM command streams, independent of the golden one.
+//! Second checker of DRAM command streams, written independently of the golden checker.
 //!
-//! The golden checker looks back from each command. This checker goes forward like a memory device: each
-//! command delays later ones, and opens or closes rows. It accepts any legal order, assumes no scheduler, and
-//! was written from the names of the timing distances, not from the golden checker's table.
+//! For each command, the golden checker looks back at the earlier commands. This checker works forward, like
+//! a memory device: each command delays later commands, and opens or closes rows. It accepts any legal order,
+//! assumes no scheduler, and was written from the names of the timing parameters, not from the golden
+//! checker's table.
 //!
-//! The two checkers must agree on the streams of random controllers. They must also agree on the same streams
-//! with a command moved, dropped, doubled, or sent to another row or bank.
+//! The two checkers must agree on the command streams of random controllers. They must also agree on each
+//! stream after one command was moved, dropped, duplicated, or sent to another row or bank.
 
 use std::collections::VecDeque;
 
@@ -15,7 +16,7 @@ use rtl::dram::config::DramConfig;
 
 use crate::kit::Random;
 
-/// Class of commands that share their timing constraints.
+/// Class of DRAM commands that have the same timing constraints.
 #[derive(Clone, Copy)]
 enum Class {
     Act,
@@ -29,7 +30,7 @@ use Class::{Act, Close, Read, Refresh as Refreshing, Write};
 
 const CLASSES: [Class; 5] = [Act, Read, Write, Close, Refreshing];
 
-/// First legal cycle of each class.
+/// First cycle in which a command of each class is legal.
 type Earliest = [u64; CLASSES.len()];
 
 fn class(kind: Kind) -> Class {
@@ -47,7 +48,7 @@ fn delay(earliest: &mut Earliest, class: Class, until: u64) {
     *cycle = (*cycle).max(until);
 }
 
-/// Memory device with the constraints of all commands so far.
+/// Model of a memory device, with the timing constraints that all commands so far impose.
 #[derive(Clone)]
 pub(crate) struct Device {
     timing: Timing,
@@ -55,12 +56,13 @@ pub(crate) struct Device {
     banks: Vec<Earliest>,
     groups: Vec<Earliest>,
     channel: Earliest,
-    /// First free cycle of the row bus and of the column bus. A single shared bus uses the first entry.
+    /// First free cycle of the row command bus and of the column command bus. A device with a single bus uses
+    /// only the first entry.
     buses: [u64; 2],
     open: Vec<Option<u32>>,
-    /// Cycles of the last ACTs, the latest last.
+    /// Cycles of the most recent ACTs, from oldest to newest.
     acts: VecDeque<u64>,
-    /// Cycles in which data bursts began.
+    /// Cycles in which recent data bursts began.
     bursts: VecDeque<u64>,
     refreshed: u64,
 }
@@ -91,7 +93,8 @@ impl Device {
         usize::from(self.timing.bus == Bus::RowsApart && kind.is_column())
     }
 
-    /// Returns the cycle in which a command's data burst begins, or `None` if it has none.
+    /// Returns the cycle in which the data burst of a command begins, or `None` if the command transfers no
+    /// data.
     fn burst(&self, command: &Command) -> Option<u64> {
         match class(command.kind) {
             Read => Some(command.cycle + self.timing.cl),
@@ -100,7 +103,7 @@ impl Device {
         }
     }
 
-    /// True if a command is legal in its cycle.
+    /// True if the device may receive the command in the command's cycle.
     fn takes(&self, command: &Command) -> bool {
         let &Command { cycle, kind, bank, row, .. } = command;
         let class = class(kind);
@@ -133,7 +136,7 @@ impl Device {
             && is_bus_free
     }
 
-    /// Applies the timing constraints of a command to later commands.
+    /// Delays later commands by the timing constraints that follow from a command.
     fn tell(&mut self, command: &Command) {
         let &Command { cycle: now, kind, bank, .. } = command;
         let t = self.timing;
@@ -193,7 +196,7 @@ impl Device {
         }
     }
 
-    /// Opens or closes the rows that a command affects.
+    /// Updates the open rows after a command: opens or closes the rows of the banks that it affects.
     fn turn(&mut self, command: &Command) {
         match (command.kind, command.bank) {
             (Kind::Act, Some(bank)) => {
@@ -210,13 +213,13 @@ impl Device {
         }
     }
 
-    /// True if every command is legal in its cycle, and every refresh comes in time.
+    /// True if every command of a stream is legal in its cycle, and no refresh comes too late.
     pub fn takes_all(mut self, commands: &[Command], refresh: bool) -> bool {
         let most = 9 * self.timing.refi;
         for cycle in commands.chunk_by(|one, next| one.cycle == next.cycle) {
             for (number, command) in cycle.iter().enumerate() {
-                // Commands that share the cycle constrain each other like earlier ones, so a copy of the
-                // device applies the others first.
+                // Commands in the same cycle constrain each other as earlier commands do. A copy of the
+                // device therefore applies the other commands of the cycle first.
                 let mut beside = self.clone();
                 let others = cycle.iter().enumerate().filter(|(other, _)| *other != number);
                 others.for_each(|(_, other)| beside.tell(other));
@@ -233,7 +236,8 @@ impl Device {
     }
 }
 
-/// Returns the stream with one command moved, dropped, doubled, or sent to another row or bank.
+/// Returns a copy of the stream in which one random command was moved, dropped, duplicated, or sent to
+/// another row or bank.
 pub(crate) fn change_stream(commands: &[Command], config: &DramConfig, random: &mut Random) -> Vec<Command> {
     let mut changed = commands.to_vec();
     let at = random.below(changed.len() as u64) as usize;

@@ -1,4 +1,5 @@
-//! Mistakes that users of published DRAM simulators and controllers reported, each as a test.
+//! Bugs that users reported in published DRAM simulators and controllers. For each bug, a test checks that
+//! this controller does not have it.
 //!
 //! | mistake                                                          | reported for                   | test |
 //! |------------------------------------------------------------------|--------------------------------|-----|
@@ -59,7 +60,7 @@ fn few_writes_and_no_read_are_served_under_every_policy() {
 fn activates_and_columns_of_different_groups_keep_their_distance() {
     let mut config = reference();
     (config.timing.faw, config.timing.ccd_s, config.timing.ccd_l) = (40, 3, 3);
-    // One request to each of five banks, with adjacent requests in different bank groups.
+    // Five requests to five banks, so that no two consecutive requests are in the same bank group.
     let offers: Vec<TimedRequest> = (0..5).map(|i| offer(0, false, i << 12)).collect();
     let commands = commands(&config, &offers);
     let acts = cycles_of(&commands, CommandKind::Act);
@@ -71,7 +72,8 @@ fn activates_and_columns_of_different_groups_keep_their_distance() {
 
 #[test]
 fn a_refresh_waits_for_the_recovery_of_the_last_write() {
-    // The write hits an open row just before the refresh. The last read keeps the run going.
+    // The write hits an open row just before the refresh is due. The last read only keeps the simulation
+    // running until after the refresh.
     let offers = [offer(0, false, 0), offer(3600, true, 0x40), offer(4000, false, 0)];
     let commands = commands(&refreshing(), &offers);
     let write = cycles_of(&commands, CommandKind::Wr)[0];
@@ -102,7 +104,8 @@ fn every_organisation_is_refreshed_once_an_interval() {
 
 #[test]
 fn a_row_is_not_closed_while_a_request_hits_it() {
-    // The requests alternate between two rows of one bank. Each row is opened once for the whole queue.
+    // The requests alternate between two rows of one bank. The controller must serve all hits of a row before
+    // it closes the row, so each row is opened only once.
     let offers: Vec<TimedRequest> = (0..16).map(|i| offer(0, false, ((i % 2) << 16) | ((i / 2) << 6))).collect();
     assert_eq!(cycles_of(&commands(&reference(), &offers), CommandKind::Act).len(), 2);
 }

@@ -1,5 +1,5 @@
-//! Mutation test of the command checker: a controller with one timing distance a cycle too short, for each
-//! distance in turn. The checker, with the correct distances, must report the broken rule.
+//! Mutation test of the DRAM command checker. Each run uses a controller with one timing parameter a cycle
+//! too short. The checker, which has the correct parameters, must report the rule that the controller breaks.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,9 @@ use super::bench::{Run, TimedRequest, checker_commands, offer, preset, reference
 use crate::kit::{Random, Stall};
 use warpsieve::dram::judge;
 
-/// Draws requests to few rows of all banks, with pauses, for hits, conflicts and bus turnarounds. Then
-/// follows a stream in which each request opens a row, for the windows of activates.
+/// Generates random requests to a few rows of every bank, with pauses, so that hits, conflicts and bus
+/// turnarounds occur. Then follows a stream of requests that each open a row, which exercises the activate
+/// windows (tFAW).
 fn traffic() -> Vec<TimedRequest> {
     let mut random = Random::new(7);
     let mut cycle = 0;
@@ -30,7 +31,7 @@ fn traffic() -> Vec<TimedRequest> {
     mixed.into_iter().chain(opening).collect()
 }
 
-/// Returns a configuration in which every timing distance is the binding one for some command.
+/// Returns a configuration in which each timing parameter determines the cycle of some command.
 fn strict() -> DramConfig {
     let mut config = DramConfig { refresh: Refresh::AllBank, ..reference() };
     let t = &mut config.timing;
@@ -45,14 +46,15 @@ fn strict_on(command_bus: CommandBus) -> DramConfig {
     DramConfig { command_bus, ..strict() }
 }
 
-/// Returns the numbers of the rules of `right` that a run of `config` breaks.
+/// Returns the numbers of the timing rules that a run breaks. The controller has the parameters in `config`,
+/// and the checker those in `right`.
 fn broken(right: &DramConfig, config: &DramConfig, offers: &[TimedRequest]) -> BTreeSet<u8> {
     let run = run(config, offers, Stall::Never, Mode::default());
     let checker = Checker::new(judge::timing(right), true);
     checker.check(&checker_commands(config, &run)).iter().map(|violation| violation.rule).collect()
 }
 
-/// Number of a rule, and a function that shortens a distance it guards by one cycle.
+/// Number of a timing rule, and a function that makes a timing parameter of this rule one cycle too short.
 type Mutant = (u8, fn(&mut DramTiming));
 
 const MUTANTS: [Mutant; 21] = [
@@ -101,14 +103,14 @@ fn a_controller_with_any_distance_a_cycle_short_is_caught_by_the_rule_about_it()
 #[test]
 fn the_checker_with_any_distance_a_cycle_longer_finds_fault_with_a_right_controller() {
     let offers = traffic();
-    // The data bus delays a command only if column commands of different groups may be as close as their data
-    // bursts. Only in HBM may column commands be one cycle apart.
+    // The data-bus rule matters only if column commands of different groups may follow each other as closely
+    // as their data bursts. Only in HBM may column commands be one cycle apart.
     let runs = [strict(), reference(), preset("hbm2")].map(|config| {
         let run = run(&config, &offers, Stall::Never, Mode::default());
         (Checker::new(judge::timing(&config), config.refresh != Refresh::Off), checker_commands(&config, &run))
     });
-    // The controller does not use auto-precharge. Between an ACT and a REF come another ACT and a PRE, which
-    // together take longer than rule 18 requires.
+    // Rules 18 and 19 cannot be tested with this controller. It does not use auto-precharge. Between an ACT
+    // and a REF it sends another ACT and a PRE, which together take longer than rule 18 requires.
     let unused = |number| matches!(number, 18 | 19);
     for (row, rule) in RULES.iter().enumerate() {
         let is_distance = matches!(rule.form, Form::Distance { .. } | Form::DataBus);

@@ -1,12 +1,12 @@
 //! # Pairs of commands at their least distance
-//! Coverage that detects controllers which are slower than the device allows, since slowness breaks no rule.
-//! For two commands, on one bus or on two, it counts how often the second comes at the least legal distance
-//! after the first.
+//! Coverage that detects DRAM controllers which are slower than the device allows. Slowness breaks no timing
+//! rule, so the command checker cannot detect it. For each pair of command kinds, on one command bus or on
+//! two, it counts how often the second command comes at the least legal distance after the first.
 //!
-//! The least distance follows from the golden checker alone. It is the required distance between the two
-//! commands, unless the bank must be opened or closed in between. In that case, it is the length of the
-//! shortest legal sequence. For example, between a READ and the next ACT of its bank comes a PRE, and both
-//! PRE and ACT come as early as possible.
+//! The least distance is computed with the golden command checker alone. It is the required distance between
+//! the two commands, unless the bank must be opened or closed in between. In that case, it is the length of
+//! the shortest legal sequence. For example, a PRE must come between a READ and the next ACT of the same
+//! bank. Both PRE and ACT are then sent as early as possible.
 
 use golden::dram::checker::Checker;
 use golden::dram::command::{BankId, Command, Kind};
@@ -16,7 +16,7 @@ use crate::kit::coverage::{Axis, Cross, Exclusion, hit, is_collecting};
 
 const PAIRS: &str = "DRAM command pairs at their minimum distance";
 
-/// Kinds of commands that our controllers send, with their names.
+/// Kinds of DRAM commands that the modeled controllers send, with their names.
 const KINDS: [(Kind, &str); 6] = [
     (Kind::Act, "ACT"),
     (Kind::Rd, "READ"),
@@ -28,11 +28,12 @@ const KINDS: [(Kind, &str); 6] = [
 const BANKS: [&str; 3] = ["same bank", "same group", "other group"];
 const BUSES: [&str; 2] = ["one bus", "two buses"];
 
-/// Bank of the second command for each entry of [`BANKS`]; the first command's bank is the first entry.
+/// Bank of the second command of a pair, for each relation between the banks in [`BANKS`]. The first command
+/// always goes to bank 0 of group 0.
 const PLACES: [BankId; BANKS.len()] =
     [BankId { group: 0, bank: 0 }, BankId { group: 0, bank: 1 }, BankId { group: 1, bank: 0 }];
 
-/// Declares the coverage of command pairs.
+/// Declares the functional coverage of command pairs.
 pub(crate) fn cross() -> Cross {
     let kinds = || KINDS.map(|(_, name)| name);
     let all_banks = "PREA and REFRESH apply to all banks and are counted under the same bank";
@@ -56,7 +57,7 @@ pub(crate) fn cross() -> Cross {
     }
 }
 
-/// Counts the pairs of a legal stream that occur at their least distance.
+/// Counts the command pairs of a legal stream that occur at their least distance.
 pub(crate) fn observe(timing: &Timing, commands: &[Command]) {
     if !is_collecting() {
         return;
@@ -88,10 +89,11 @@ fn banks(first: &Command, then: &Command) -> usize {
     }
 }
 
-/// Least distances in cycles, by relation of the banks, first kind and second kind.
+/// Least distance between two commands in cycles, indexed by the relation between their banks, the first kind
+/// and the second kind.
 type Cycles = [[[u64; KINDS.len()]; KINDS.len()]; BANKS.len()];
 
-/// Least distances between commands of a device, and the longest of these distances.
+/// Least distances between the commands of a device in cycles, and the longest of these distances.
 struct MinDistances {
     cycles: Cycles,
     longest: u64,
@@ -120,8 +122,9 @@ impl MinDistances {
     }
 }
 
-/// True if the second command may directly follow the first on the same bank. RD, WR and PRE need an open
-/// bank, ACT and REF a closed one. PREA may also follow PRE, since another bank may be open.
+/// True if the second command may follow the first on the same bank without another command in between. RD,
+/// WR and PRE need an open bank, ACT and REF a closed bank. PREA may also follow PRE, since PREA closes all
+/// banks and another bank may be open.
 fn may_follow(first: usize, then: usize) -> bool {
     let [first, then] = [first, then].map(|number| KINDS[number].0);
     let leaves_open = matches!(first, Kind::Act | Kind::Rd | Kind::Wr);
@@ -132,7 +135,7 @@ fn may_follow(first: usize, then: usize) -> bool {
     }
 }
 
-/// Returns the least distance at which the checker reports no conflict between two commands.
+/// Returns the least distance in cycles at which the checker reports no violation between two commands.
 fn apart(checker: &Checker, banks: usize, first: usize, then: usize) -> u64 {
     let command = |cycle, number: usize, place| {
         let kind = KINDS[number].0;

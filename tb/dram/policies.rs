@@ -1,5 +1,5 @@
-//! Arbitration policies: each choice of a channel is that of the policy's twin, on random traffic of several
-//! SMs.
+//! Tests of the DRAM arbitration policies, on random traffic of several SMs. Each time the channel selects a
+//! request, the policy's golden model must select the same one.
 
 use golden::dram::arbiter::Choice;
 use golden::dram::checker::Checker;
@@ -21,7 +21,7 @@ use super::bench::{LEAD, NUM_SMS, Run, TimedRequest, offer, preset, reference, r
 use super::random::Case;
 use crate::kit::{Random, Stall};
 
-/// Draws a policy with keys for short runs.
+/// Generates a random arbitration policy, with parameters that take effect in short runs.
 fn draw(random: &mut Random) -> PolicyConfig {
     let quantum = [100, 317, 1000][random.below(3) as usize];
     match random.below(5) {
@@ -34,8 +34,8 @@ fn draw(random: &mut Random) -> PolicyConfig {
     }
 }
 
-/// Returns a channel whose choices the twin can check. The channel always has room for read data, never
-/// refreshes, and has no write drain.
+/// Returns a channel configuration whose arbitration the golden model can check. The channel always has room
+/// for read data, never refreshes, and has no write drain.
 fn channel(random: &mut Random, policy: PolicyConfig) -> DramConfig {
     DramConfig {
         policy,
@@ -48,7 +48,8 @@ fn channel(random: &mut Random, policy: PolicyConfig) -> DramConfig {
     }
 }
 
-/// Returns the explanation of the first choice that is not that of the twin with the keys of `policy`.
+/// Compares the choices of the channel with those of the golden model under `policy`. Returns an explanation
+/// of the first choice that differs, or `None`.
 fn judge(config: &DramConfig, policy: &PolicyConfig, offers: &[TimedRequest], run: &Run) -> Option<String> {
     let info = ChannelInfo {
         num_sms: NUM_SMS,
@@ -81,14 +82,15 @@ fn judge(config: &DramConfig, policy: &PolicyConfig, offers: &[TimedRequest], ru
     checker.check_choices(&judge::mapping(config), &mut *twin, (&requests, &sms), &choices)
 }
 
-/// Returns random requests of all SMs. Most follow without a pause, so that the queue fills.
+/// Returns random requests of all SMs. Most requests follow the previous request without a pause, so that the
+/// queue fills.
 fn traffic(random: &mut Random, requests: usize) -> Vec<TimedRequest> {
     let mut cycle = 0;
     let mut step = |_| {
         if random.percent(20) {
             cycle += random.below(60);
         }
-        // Some SMs request far more than others, and most requests of an SM are to one row.
+        // Some SMs send far more requests than others, and most requests of an SM go to one row.
         let requester = (random.below(36) as f64).sqrt() as u64;
         let row = if random.percent(80) { requester % 3 } else { random.below(3) };
         let (bank, column) = (random.below(3), random.below(8));
@@ -112,8 +114,8 @@ proptest! {
         prop_assert_eq!(judge(&config, &policy, &offers, &run), None, "{:?}", policy);
     }
 
-    /// The rank-based arbiter and that of FR-FCFS are separate implementations, so each checks the other. The
-    /// runs include refresh, write drain and stalls.
+    /// Compares a ranked policy that prefers row hits with FR-FCFS. The two arbiters are separate
+    /// implementations, so each checks the other. The runs include refresh, write drain and stalls.
     #[test]
     fn row_hits_ranked_first_give_the_commands_of_fr_fcfs(seed: u64, requests in 1usize..250) {
         let Case { config, offers, sink } = Case::draw(seed, requests);
@@ -125,7 +127,7 @@ proptest! {
     }
 }
 
-/// FR-FCFS, implemented by ranks.
+/// FR-FCFS as a ranked policy, for comparison with the channel's own FR-FCFS arbiter.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct HitsFirst {}
 
@@ -143,7 +145,8 @@ impl Hooks for HitsFirst {
     }
 }
 
-/// A channel that deviates from the keys of the twin in one way must be caught.
+/// Checks that the comparison with the golden model detects a channel whose policy differs from that of the
+/// model in one parameter.
 #[test]
 fn a_policy_with_any_mistake_is_caught_by_its_twin() {
     let bliss = BlissConfig { threshold: 4, interval: 1000 };
@@ -171,8 +174,8 @@ fn a_policy_with_any_mistake_is_caught_by_its_twin() {
     }
 }
 
-/// An SM that streams over one row delays a request of another SM to another row of the bank. With the
-/// threshold of the paper, the streaming SM is blacklisted after six requests in a row.
+/// Checks BLISS: an SM that streams over one row delays a request of another SM to another row of the same
+/// bank. With the threshold of the paper, the streaming SM is blacklisted after six requests in a row.
 #[test]
 fn bliss_serves_the_other_sm_after_six_requests_of_a_stream() {
     let mut offers: Vec<TimedRequest> = (0..100).map(|i| offer(0, false, i % 64 * 64)).collect();

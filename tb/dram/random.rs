@@ -1,5 +1,5 @@
-//! Random traffic on random controllers. Few rows and columns make hits, conflicts and equal addresses
-//! common.
+//! Random requests to random DRAM controllers. The requests use few rows and columns, so that row hits, row
+//! conflicts and equal addresses are common.
 
 use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, DramTiming, GroupBits, Refresh, WriteDrain};
 use rtl::dram::message::DramRequest;
@@ -13,7 +13,7 @@ use rtl::dram::policy::par_bs::ParBsConfig;
 use super::bench::{NUM_SMS, TimedRequest, preset, reference};
 use crate::kit::{Random, Stall};
 
-/// Controller, requests to it, and stalls of its replies.
+/// Random test case: a controller configuration, requests to the controller, and stalls of the reply sink.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub config: DramConfig,
@@ -22,7 +22,8 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Draws a case. A smaller number of requests gives a prefix of the same sequence.
+    /// Generates a random test case. With a smaller number of requests, the sequence is a prefix of the
+    /// longer one.
     pub fn draw(seed: u64, requests: usize) -> Self {
         let mut random = Random::new(seed);
         let config = config(&mut random);
@@ -33,7 +34,8 @@ impl Case {
         };
         let mut cycle = 0;
         let offers = (0..requests).map(|_| {
-            // Most requests follow without a pause; some pauses are long enough for the channel to sleep.
+            // Most requests follow the previous one without a pause. Some pauses are so long that the
+            // simulator stops evaluating the idle channel.
             cycle += match random.below(10) {
                 0..6 => 0,
                 6..9 => 1 + random.below(7),
@@ -84,8 +86,8 @@ fn config(random: &mut Random) -> DramConfig {
         write_drain: write_drain(random, queue_entries),
         ..device
     };
-    // Draws one of three kinds of timing: activate windows that delay ACTs, bank groups with longer
-    // distances, or distances that no real device has.
+    // Randomly selects one kind of timing: that of the device, activate windows that delay ACTs, bank groups
+    // with longer distances, or distances that no real device has.
     let t = &mut config.timing;
     match random.below(4) {
         0 => {}
@@ -102,7 +104,7 @@ fn config(random: &mut Random) -> DramConfig {
     config
 }
 
-/// Draws an arbitration policy.
+/// Generates a random arbitration policy.
 fn policy(random: &mut Random) -> PolicyConfig {
     match random.below(8) {
         0 | 1 => Fcfs {}.into(),
@@ -113,7 +115,7 @@ fn policy(random: &mut Random) -> PolicyConfig {
     }
 }
 
-/// Draws no write drain, or one with any watermarks that fit the queue.
+/// Randomly selects either no write drain, or a write drain with random watermarks that fit the queue.
 fn write_drain(random: &mut Random, queue_entries: u32) -> WriteDrain {
     if random.percent(50) {
         return WriteDrain::None;
@@ -123,8 +125,8 @@ fn write_drain(random: &mut Random, queue_entries: u32) -> WriteDrain {
     WriteDrain::Watermarks { high, low: random.below(high.into()) as u32, idle }
 }
 
-/// Draws timing distances that are legal in combination. Some are very short, and some never delay a command
-/// because other distances are always longer.
+/// Generates random timing distances that are legal in combination. Some are very short. Others never delay a
+/// command, because another distance is always longer.
 pub(crate) fn distances(random: &mut Random, device: DramTiming) -> DramTiming {
     let mut up_to = |most: u64| 1 + random.below(most) as u32;
     let [burst, rrd_s, wtr_s] = [up_to(8), up_to(10), up_to(10)];

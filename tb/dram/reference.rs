@@ -1,4 +1,5 @@
-//! Command streams of an independent simulator, and traces on which published controllers hung.
+//! Tests of a DRAM channel with recorded traces: the command streams of an independent simulator, and traces
+//! on which published controllers hung.
 
 use golden::dram::command::{BankId, Command as Judged, Kind};
 
@@ -31,7 +32,8 @@ fn commands(text: &str) -> Vec<Judged> {
     table(text).map(command).collect()
 }
 
-/// Returns the timed requests of a request table, and the completion cycles of its reads by request id.
+/// Reads a table of requests. Returns the timed requests, and the completion cycle of each read with its
+/// request id.
 fn requests(text: &str) -> (Vec<TimedRequest>, Vec<(u32, u64)>) {
     let offers = table(text).map(|f| offer(f[3].parse().unwrap(), f[1] == "W", byte_address(f[2])));
     let reads = table(text).filter(|f| f[1] == "R");

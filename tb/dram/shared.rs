@@ -1,4 +1,4 @@
-//! DRAM channel shared by several L2 banks: arbitration of requests, and routing of data.
+//! Tests of a DRAM channel that several L2 banks share: arbitration of requests, and routing of data.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,9 +11,9 @@ use rtl::noc::interleave::Interleave;
 use super::bench::reference;
 use crate::kit::Random;
 
-/// Number of consecutive bursts that belong to one bank.
+/// Number of consecutive bursts that map to the same L2 bank.
 const RUN: u64 = 2;
-/// Number of bursts mapped.
+/// Number of bursts that are mapped in memory.
 const BURSTS: u64 = 64;
 
 struct SharedChannel {
@@ -22,11 +22,11 @@ struct SharedChannel {
     rsp: Vec<Chan<DramReply>>,
     wake: Wake,
     cycle: u64,
-    /// Requests that each bank still has to send.
+    /// Requests that each L2 bank still has to send.
     script: Vec<VecDeque<DramRequest>>,
-    /// Replies that each bank has received.
+    /// Replies that each L2 bank has received.
     got: Vec<Vec<DramReply>>,
-    /// Number of requests that each bank has sent.
+    /// Number of requests that each L2 bank has sent.
     sent: Vec<u64>,
 }
 
@@ -55,7 +55,8 @@ impl SharedChannel {
         }
     }
 
-    /// Evaluates one edge of the channel and then of the banks. The banks in the mask `deaf` receive no data.
+    /// Evaluates one clock edge of the channel and then of the L2 banks. The banks in the bit mask `deaf` do
+    /// not receive replies.
     fn edge(&mut self, deaf: u64) -> Sleep {
         let mut at = Edge::new(self.cycle, self.cycle, &mut self.wake);
         let sleep = self.dut.eval(DramIo { req: RxBank::of(&mut self.req), rsp: TxBank::of(&mut self.rsp) }, &mut at);
@@ -86,7 +87,8 @@ fn read(burst: u64, tag: u16) -> DramRequest {
 
 #[test]
 fn requests_of_all_banks_are_taken_in_turn() {
-    // Three banks, whose bursts begin at 0, 2 and 4 of every six.
+    // There are three L2 banks. Of every six consecutive bursts, bank 0 has bursts 0 and 1, bank 1 has 2 and
+    // 3, and bank 2 has 4 and 5.
     let mut bench = SharedChannel::new(&DramConfig { queue_entries: 4, ..reference() }, 3);
     for bank in 0..3 {
         bench.script[bank] = (0..60).map(|tag| read(6 * (u64::from(tag) % 10) + 2 * bank as u64, tag)).collect();
@@ -98,7 +100,8 @@ fn requests_of_all_banks_are_taken_in_turn() {
     }
     assert!(bench.is_over());
     for (bank, got) in (0..).zip(&bench.got) {
-        // The bursts are all in one row, so they are read in the order of arrival.
+        // All bursts are in one DRAM row, so the channel must read them in the order in which the requests
+        // arrived.
         let expected: Vec<(u64, u16)> = (0..60).map(|tag| (6 * (u64::from(tag) % 10) + 2 * bank, tag)).collect();
         assert_eq!(got.iter().map(|reply| (reply.burst, reply.tag)).collect::<Vec<_>>(), expected, "bank {bank}");
     }
@@ -112,8 +115,8 @@ fn a_bank_that_takes_no_data_holds_up_those_behind_it_and_nothing_is_lost() {
     for _ in 0..1000 {
         bench.edge(0b01);
     }
-    // Two replies of bank 0 fill its link, and the third blocks all later replies. Only two replies of bank 1
-    // were ahead of it.
+    // Two replies to L2 bank 0 fill its link, and the third blocks all replies behind it. Only two replies to
+    // bank 1 were ahead of the blocked reply.
     assert_eq!([bench.got[0].len(), bench.got[1].len()], [0, 2]);
     for _ in 0..1000 {
         bench.edge(0);
@@ -133,8 +136,8 @@ fn a_write_is_acknowledged_as_it_is_taken_and_not_taken_before_its_bank_can_be_t
         }
         bench.edge(0b1);
     }
-    // The link holds the data of two reads and has no room for an acknowledgment, so the write is not
-    // accepted.
+    // The reply link holds the data of two reads and has no room for the acknowledgment of a write. The
+    // channel therefore does not accept the write.
     assert_eq!((bench.sent[0], bench.req[0].len()), (4, 1));
     for _ in 0..1000 {
         bench.edge(0);
@@ -144,15 +147,15 @@ fn a_write_is_acknowledged_as_it_is_taken_and_not_taken_before_its_bank_can_be_t
     assert!(bench.is_over());
 }
 
-/// Each bank must read its own writes, independently of the other banks.
+/// Checks that each L2 bank reads back the data that it wrote, independently of the other banks.
 #[test]
 fn every_bank_reads_its_own_bytes_in_random_traffic() {
     for seed in 0..24 {
         let random = &mut Random::new(seed);
         let banks = [2, 4][random.below(2) as usize];
         let mut bench = SharedChannel::new(&DramConfig { reply_entries: 3, ..reference() }, banks);
-        // Contents of each burst, and expected replies of each bank by tag: data of a read, or an
-        // acknowledgment.
+        // Contents of each burst in memory, and the expected replies of each L2 bank by tag: data of a read,
+        // or an acknowledgment of a write.
         let mut memory: BTreeMap<u64, u8> = BTreeMap::new();
         let mut expected: Vec<BTreeMap<u16, (u64, u8, bool)>> = vec![BTreeMap::new(); banks as usize];
         for tag in 0..300u16 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Drives {module} for {cycles} cycles. Each row of {file} holds the inputs of a cycle in its lowest bits,
-// then the expected outputs, then a mask of the output bits to compare.
+// Testbench that drives {module} for {cycles} cycles. Each row of {file} holds the data of one cycle. The
+// inputs are in the lowest bits, then come the expected outputs, then a mask of the output bits to compare.
 module bench;
   logic [{in}+2*{out}-1:0] rows [{cycles}];
   logic [{in}-1:0]  in = '0;

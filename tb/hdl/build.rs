@@ -1,5 +1,6 @@
-//! Reruns the build when a bench is added, because the crate lists its folders at compile time. Detects
-//! Verilator, Icarus and Yosys, so that tests which need a missing tool are ignored.
+//! Build script that recompiles the crate when a testbench is added, because the crate lists its folders at
+//! compile time. It also detects Verilator, Icarus Verilog and Yosys, so that tests which need a missing tool
+//! are ignored.
 
 use std::env;
 use std::path::PathBuf;
@@ -19,7 +20,8 @@ fn main() {
     if has("yosys") && has("yosys-abc") {
         println!("cargo:rustc-cfg=has_yosys");
     }
-    // Installing or removing a tool changes its folder, so the build watches all folders of `PATH`.
+    // Installing or removing a tool changes the folder that contains it. Cargo therefore watches all folders
+    // of `PATH`.
     let all = folders.iter().filter(|folder| folder.is_dir());
     all.for_each(|folder| println!("cargo:rerun-if-changed={}", folder.display()));
 }

@@ -1,9 +1,10 @@
-//! # Lockstep with SystemVerilog
-//! A module of `hdl` implements a block of `rtl` in synthesizable SystemVerilog. For example,
-//! `rtl/hdl/l1/ws_l1_mshr.sv` implements the block of path `l1/mshr`. `tb/hdl/PATH.rs` drives the Rust block,
-//! the module, and the golden twin if there is one, with the same random legal traffic. It compares every
-//! output and every register in every cycle. Verilator compiles the module into a program that reads rows of
-//! inputs and writes rows of outputs and registers. All comparisons are made in Rust.
+//! # Lockstep tests of SystemVerilog modules
+//! Each SystemVerilog module implements one hardware block or component of the simulator in synthesizable
+//! form. For example, `rtl/hdl/l1/ws_l1_mshr.sv` implements `rtl/l1/mshr.rs`. The testbench `tb/hdl/PATH.rs`
+//! drives the Rust model, the module, and the golden model if there is one, with the same random legal
+//! traffic. It compares every output and every register in every cycle. Verilator compiles the module into a
+//! program that reads rows of inputs and writes rows of outputs and registers. All comparisons are made in
+//! Rust.
 //!
 //! | module          | holds                                                                     |
 //! |-----------------|---------------------------------------------------------------------------|
@@ -21,8 +22,8 @@
 //!
 //! `docs/hdl.md` explains how to add a block.
 
-/// Registers a block with its bench: the constructor of the device, and the mistakes that the bench must
-/// detect.
+/// Registers a SystemVerilog module together with its testbench: a function that creates the Rust model, and
+/// the deliberate mistakes that the testbench must detect.
 macro_rules! block {
     ($build:expr, [$($mistake:expr),+ $(,)?]) => {
         inventory::submit! {
@@ -38,8 +39,8 @@ macro_rules! block {
     };
 }
 
-/// Registers a formal proof: its sizes (tests prove only the first few), and mistakes that violate the
-/// property.
+/// Registers a formal proof: the sizes at which it is proven (tests prove only the first few), and the
+/// deliberate mistakes that violate the property.
 macro_rules! proof {
     ($sizes:expr, $quick:literal in tests, [$($mistake:expr),+ $(,)?]) => {
         inventory::submit! {
@@ -89,39 +90,42 @@ pub use vectors::Vectors;
 
 use traffic_modes::TrafficModes;
 
-/// SystemVerilog module of `rtl/hdl/` with the bench that drives it.
+/// SystemVerilog module in `rtl/hdl/`, with the testbench that drives it.
 pub struct Block {
-    /// `module_path!()` of the bench, which gives the path of the module.
+    /// Rust module path of the testbench (`module_path!()`), from which the path of the SystemVerilog module
+    /// follows.
     pub bench: &'static str,
-    /// Constructor of an empty device of a size, with the traffic of a seed.
+    /// Function that creates an empty Rust model of the given size, with random traffic from the given
+    /// generator.
     pub build: fn(Size, Random) -> Box<dyn Bench>,
-    /// Mistakes that the bench must detect.
+    /// Deliberate mistakes in the SystemVerilog module that the testbench must detect.
     pub mistakes: &'static [Mistake],
 }
 
 inventory::collect!(Block);
 
-/// Size of the module under test, from which its parameters follow.
+/// Size of the module under test, which determines the module's parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// Small size, in which events often coincide. Mistakes are searched at this size.
+    /// Small size, at which rare events often coincide. The deliberate mistakes are tested at this size.
     Small,
-    /// Size in the machine `fermi`, if the machine has the block.
+    /// Size that the module has in the machine preset `fermi`, if that machine contains it.
     Fermi,
-    /// Size of `fermi` with a single set, for synthesis: in the machine, a memory holds the sets.
+    /// Size as in `fermi`, but with a single set, for synthesis. In the real machine, an SRAM holds the sets.
     Synthesised,
     /// Random size.
     Any,
 }
 
-/// Deliberate mistake in the SystemVerilog that the bench must detect.
+/// Deliberate mistake in a SystemVerilog module, to test that the testbench detects it.
 #[derive(Clone, Copy, Debug)]
 pub struct Mistake {
-    /// Original text, which occurs exactly once in the module's file.
+    /// Original code, which must occur exactly once in the module's file.
     pub instead_of: &'static str,
-    /// Wrong text that replaces the original.
+    /// Wrong code that replaces the original code.
     pub is: &'static str,
-    /// Reason why the change cannot be observed, if it cannot.
+    /// Reason why the changed module behaves like the original one; `None` if the testbench must detect the
+    /// change.
     pub equivalent: Option<&'static str>,
 }
 
@@ -132,93 +136,95 @@ impl Mistake {
         Self { instead_of, is, equivalent: None }
     }
 
-    /// Creates a change that cannot be observed, for the reason `why`.
+    /// Creates a change of the code that does not change the module's behavior, for the reason `why`.
     #[must_use]
     pub const fn equivalent(instead_of: &'static str, is: &'static str, why: &'static str) -> Self {
         Self { instead_of, is, equivalent: Some(why) }
     }
 }
 
-/// Block of `rtl` with its traffic.
+/// Testbench of one module: the Rust model of the hardware, with its random traffic.
 pub trait Bench {
-    /// Returns the parameters of the module, by name.
+    /// Returns the names and values of the SystemVerilog module's parameters.
     fn parameters(&self) -> Vec<(&'static str, String)>;
 
-    /// Runs one clock cycle: draws the inputs, evaluates the block, and records the expected outputs. The
-    /// golden twin runs in lockstep and is compared here.
+    /// Runs one clock cycle: generates random inputs, evaluates the Rust model, and records the expected
+    /// outputs. If there is a golden model, it is evaluated and compared here too.
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports);
 
-    /// Lists the registers, with their values before the cycle.
+    /// Lists the registers of the Rust model, with their values before the cycle.
     fn describe(&self, to: &mut dyn Describe) {
         let _ = to;
     }
 
-    /// Returns the numbered scopes that the module stores as one word each. Their fields are bit ranges of
-    /// the word, as in a memory cell.
+    /// Returns the names of the register arrays whose elements the module stores as one word each. The fields
+    /// of an element are bit ranges of this word, as in an SRAM row.
     fn packed(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Returns the number of described bits that never change, which synthesis removes.
+    /// Returns the number of register bits that never change. Synthesis removes these bits.
     fn constant_bits(&self) -> u64 {
         0
     }
 
-    /// Returns the names of registers that the simulator stores in another form. They are not compared.
+    /// Returns the names of registers that the Rust model stores in another form than the module. They are
+    /// not compared.
     fn other_form(&self) -> &'static [&'static str] {
         &[]
     }
 }
 
 impl Block {
-    /// Returns the path of the module in `rtl/hdl/`, without its ending, such as `l1/mshr`.
+    /// Returns the path of the module in `rtl/hdl/`, without prefix and file extension, such as `l1/mshr`.
     #[must_use]
     pub fn path(&self) -> String {
         path_of(self.bench)
     }
 
-    /// Returns the parameters of the module at a size, and the number of its register bits.
+    /// Returns the parameters of the module at the given size, and the number of its register bits.
     #[must_use]
     pub fn shape(&self, size: Size) -> (Vec<(&'static str, String)>, u64) {
         let bench = (self.build)(size, Random::new(1));
         (bench.parameters(), synthesis::count_structures(&*bench).bits)
     }
 
-    /// Returns the cache name for a tool's output in tests. `None` outside of tests, and for random sizes,
-    /// which never repeat.
+    /// Returns the name under which the output of a tool is cached, or `None` if it is not cached. Outputs
+    /// are cached only in tests, and not for random sizes, because these never repeat.
     fn kept_name(&self, size: Size, made: &str) -> Option<String> {
         (cfg!(test) && size != Size::Any).then(|| format!("{}-{size:?}-{made}", self.path().replace('/', ".")))
     }
 
-    /// Returns the file of the module, which has the name of the module.
+    /// Returns the path of the SystemVerilog file. The file has the name of the module that it contains.
     #[must_use]
     pub fn file(&self) -> PathBuf {
         file_of(&self.path())
     }
 
-    /// Returns the name of the component, which is the last name of its path.
+    /// Returns the name of the hardware component, which is the last part of the module's path.
     fn component(&self) -> &'static str {
         self.bench.rsplit("::").next().unwrap_or(self.bench)
     }
 }
 
-/// Returns the path in `rtl/hdl/` of the module of a bench.
+/// Converts the Rust module path of a testbench to the path of its SystemVerilog module in `rtl/hdl/`.
 fn path_of(bench: &str) -> String {
     let (_, path) = bench.split_once("::").unwrap_or(("", bench));
     path.replace("::", "/")
 }
 
-/// Returns the name of the module of a path: a prefix, then the path with `_` for `/`.
+/// Returns the name of the SystemVerilog module at a path: the prefix `ws_`, then the path with `_` instead
+/// of `/`.
 fn module_of(path: &str) -> String {
     format!("ws_{}", path.replace('/', "_"))
 }
 
-/// Returns the file of the module of a path.
+/// Returns the file of the SystemVerilog module at a path in `rtl/hdl/`.
 fn file_of(path: &str) -> PathBuf {
     hdl_folder().join(path).with_file_name(module_of(path) + ".sv")
 }
 
-/// Returns all blocks, sorted by path.
+/// Returns all SystemVerilog modules with their testbenches, sorted by path.
 #[must_use]
 pub fn blocks() -> Vec<&'static Block> {
     let mut blocks: Vec<_> = inventory::iter::<Block>.into_iter().collect();

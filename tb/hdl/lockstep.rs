@@ -1,4 +1,4 @@
-//! # Lockstep run of a Rust block and its SystemVerilog module
+//! # Lockstep simulation of a Rust model and its SystemVerilog module
 
 use std::fmt;
 use std::fs;
@@ -13,44 +13,46 @@ use super::program::{Program, Shape};
 use super::registers::{Register, Values, registers};
 use super::{Bench, Block, Mistake, Random, Size, module_of};
 
-/// Number of cycles transferred through the pipe at once.
+/// Number of cycles whose data are sent through the pipe to the simulation program at once.
 const BATCH: u64 = 64;
 
-/// Module with mutated copies, ready to run in lockstep with its Rust block. Each copy contains one mistake.
+/// SystemVerilog module, ready to run in lockstep with its Rust model. There are also mutated copies of it,
+/// each with one deliberate mistake.
 pub struct Lockstep {
     block: &'static Block,
     size: Size,
     seed: u64,
     inputs: Vec<Signal>,
-    /// Signals of a row that the program returns: registers, then outputs.
+    /// Signals in a row that the simulation program returns: first the registers, then the outputs.
     row: Vec<Signal>,
     registers: usize,
     program: Program,
 }
 
-/// Amount of comparison in a run without a difference.
+/// Number of values compared in a lockstep run that found no difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// Number of cycles.
+    /// Number of clock cycles simulated.
     pub cycles: u64,
-    /// Number of output values compared. Outputs without a defined value in a cycle do not count.
+    /// Number of output values compared. An output without a defined value in a cycle is not counted for that
+    /// cycle.
     pub outputs: u64,
-    /// Number of register bits, all of which are compared in every cycle.
+    /// Number of register bits of the module. All of them are compared in every cycle.
     pub register_bits: u64,
 }
 
-/// First difference of a run.
+/// First difference between the SystemVerilog module and the Rust model in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Cycle of the difference, counted from the start.
+    /// Cycle in which the difference occurred, counted from the start of the run.
     pub cycle: u64,
-    /// Name of the output or register in `rtl`.
+    /// Name that the differing output or register has in the Rust model.
     pub signal: String,
-    /// Value in the module, in hexadecimal.
+    /// Value of the signal in the SystemVerilog module, in hexadecimal.
     pub is: String,
-    /// Value in the Rust block, in hexadecimal.
+    /// Value of the signal in the Rust model, in hexadecimal.
     pub expected: String,
-    /// Inputs of the cycle.
+    /// Values of all inputs in the cycle of the difference.
     pub driven: String,
 }
 
@@ -62,10 +64,12 @@ impl fmt::Display for Difference {
 }
 
 impl Lockstep {
-    /// Builds the program of a block at a size, with one mutated copy of the module per mistake.
+    /// Builds the simulation program of a module at the given size. It contains the original module, and one
+    /// mutated copy per deliberate mistake.
     ///
     /// # Errors
-    /// If a tool is missing or refuses the module, or if a mistake's text does not occur exactly once.
+    /// If a tool is missing or rejects the module, or if a mistake's original code does not occur exactly
+    /// once.
     pub fn new(block: &'static Block, size: Size, seed: u64, mistakes: &[Mistake]) -> Result<Self, Report> {
         let path = block.file();
         let text = fs::read_to_string(&path).into_diagnostic().wrap_err_with(|| path.display().to_string())?;
@@ -95,10 +99,11 @@ impl Lockstep {
         Ok(Self { block, size, seed, inputs: ports.inputs, row, registers: count, program })
     }
 
-    /// Runs both sides for a number of cycles, or until they differ. Module 0 is the one without a mistake.
+    /// Runs the Rust model and one module for the given number of cycles, or until they differ. Module 0 is
+    /// the original module, without a mistake.
     ///
     /// # Errors
-    /// If the program ends early.
+    /// If the simulation program ends early.
     pub fn run(&self, module: usize, cycles: u64) -> Result<Result<Agreement, Difference>, Report> {
         let register_bits = self.row[..self.registers].iter().map(|signal| u64::from(signal.width)).sum();
         let mut agreed = Agreement { cycles: 0, outputs: 0, register_bits };
@@ -112,8 +117,8 @@ impl Lockstep {
         Ok(differs.map_or(Ok(agreed), Err))
     }
 
-    /// Runs both sides in batches. Passes each batch with the module's rows to `show`, until that returns
-    /// false.
+    /// Runs the Rust model and the module in batches of cycles. Passes each batch, with the module's output
+    /// rows, to `show`. Stops when `show` returns false.
     fn batches(
         &self,
         module: usize,
@@ -125,7 +130,7 @@ impl Lockstep {
         let mut before: Option<Batch> = None;
         let mut first = 0;
         loop {
-            // The module processes one batch while the Rust block computes the next.
+            // While the simulation program processes one batch, the Rust model computes the next batch.
             let batch = Batch::draw(&mut *bench, first, (cycles - first).min(BATCH));
             if let Some(before) = before
                 && !show(&before, &program.receive(before.cycles as usize)?)?
@@ -141,7 +146,7 @@ impl Lockstep {
         }
     }
 
-    /// Runs the module without a mistake and passes the values of each cycle to `show`.
+    /// Runs the original module, without a mistake, and passes the signal values of each cycle to `show`.
     pub(super) fn play(
         &self,
         cycles: u64,
@@ -164,18 +169,18 @@ impl Lockstep {
         })
     }
 
-    /// Returns inputs, registers and outputs, in the order of the words of a row.
+    /// Returns the input, register and output signals, each in the order of their words in a row.
     pub(super) fn signals(&self) -> (&[Signal], &[Signal], &[Signal]) {
         let (registers, outputs) = self.row.split_at(self.registers);
         (&self.inputs, registers, outputs)
     }
 
-    /// Returns path and name of the component.
+    /// Returns the path of the module and the name of the component that it implements.
     pub(super) fn path_and_name(&self) -> (String, &'static str) {
         (self.block.path(), self.block.component())
     }
 
-    /// Describes the difference at word `at` of a batch.
+    /// Describes the difference found at word index `at` of a batch.
     fn difference(&self, batch: &Batch, got: &[u32], at: usize) -> Difference {
         let row = got.len() / batch.cycles as usize;
         let (cycle, mut word) = (at / row, at % row);
@@ -203,7 +208,7 @@ impl Lockstep {
     }
 }
 
-/// Values of a cycle: inputs, expected values, mask of the bits to compare, and values of the module.
+/// Values of one cycle: inputs, expected values, a mask of the bits to compare, and the module's values.
 pub(super) struct Rows<'a> {
     pub driven: &'a [u32],
     pub expected: &'a [u32],
@@ -211,11 +216,11 @@ pub(super) struct Rows<'a> {
     pub got: &'a [u32],
 }
 
-/// Inputs and expected values of some cycles, computed by the Rust block.
+/// Inputs and expected values of several consecutive cycles, computed by the Rust model.
 pub(super) struct Batch {
     first: u64,
     cycles: u64,
-    /// Number of outputs with a defined value.
+    /// Number of output values in the batch that are defined and therefore compared.
     outputs: u64,
     pub driven: Vec<u32>,
     pub expected: Vec<u32>,
@@ -247,7 +252,7 @@ fn hexadecimal(words: &[u32]) -> String {
     format!("0x{}", if digits.is_empty() { "0" } else { digits })
 }
 
-/// Returns the text of a module with a mistake applied.
+/// Returns the source text of a module after a deliberate mistake was inserted.
 pub(super) fn with_mistake(text: &str, mistake: &Mistake) -> Result<String, Report> {
     match text.matches(mistake.instead_of).count() {
         1 => Ok(text.replacen(mistake.instead_of, mistake.is, 1)),
@@ -255,7 +260,7 @@ pub(super) fn with_mistake(text: &str, mistake: &Mistake) -> Result<String, Repo
     }
 }
 
-/// Returns the folder of the modules in the source tree.
+/// Returns the folder of the SystemVerilog modules in the source tree.
 #[must_use]
 pub fn hdl_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../rtl/hdl")

@@ -1,40 +1,41 @@
-//! Ports of one cycle. The first cycle also defines their names and widths.
+//! Values at the ports of a module in one cycle. In the first cycle, the names and widths of the ports are
+//! recorded too.
 
-/// Port or register, with its width in bits. The name of a port omits the module's ending `_i` or `_o`.
+/// Port or register of a module, with its width in bits. The name of a port omits the suffix `_i` or `_o`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Signal {
     pub name: String,
     pub width: u32,
 }
 
-/// Inputs that a bench drives in a cycle, and outputs that it expects.
+/// Values that a testbench drives at the inputs in one cycle, and values that it expects at the outputs.
 #[derive(Debug, Default)]
 pub struct Ports {
-    /// True after the first cycle, when names and widths are known.
+    /// True from the second cycle on, when the names and widths of the ports are already known.
     pub(super) is_known: bool,
     pub(super) inputs: Vec<Signal>,
     pub(super) outputs: Vec<Signal>,
     pub(super) driven: Vec<u32>,
-    /// Expected values in the order of a row: registers, then outputs.
+    /// Expected values in row order: first the registers, then the outputs.
     pub(super) expected: Vec<u32>,
-    /// Mask of the bits to compare, all ones or all zeros per word.
+    /// Mask of the bits to compare. Each word of the mask is all ones or all zeros.
     pub(super) looked_at: Vec<u32>,
-    /// Number of outputs to compare.
+    /// Number of outputs to compare in this cycle.
     pub(super) looked: u64,
 }
 
 impl Ports {
-    /// Creates the ports of a later cycle, which do not record names.
+    /// Creates the ports of any cycle after the first. Names and widths are not recorded again.
     pub(super) fn later() -> Self {
         Self { is_known: true, ..Self::default() }
     }
 
-    /// Drives an input of up to 64 bits.
+    /// Drives an input that is up to 64 bits wide.
     pub fn input(&mut self, name: &'static str, width: u32, value: impl Into<u64>) {
         self.wide_input(name, width, &value.into().to_le_bytes());
     }
 
-    /// Drives an input of any width, with the least significant byte first.
+    /// Drives an input of any width. The least significant byte of the value comes first.
     pub fn wide_input(&mut self, name: &'static str, width: u32, bytes: &[u8]) {
         if !self.is_known {
             self.inputs.push(Signal { name: name.to_owned(), width });
@@ -42,19 +43,20 @@ impl Ports {
         push(&mut self.driven, width, bytes);
     }
 
-    /// Expects a value at an output of up to 64 bits.
+    /// Sets the value expected at an output that is up to 64 bits wide.
     pub fn output(&mut self, name: &'static str, width: u32, value: impl Into<u64>) {
         self.output_if(name, width, Some(value));
     }
 
-    /// Expects a value at an output of up to 64 bits. The output is not compared if `value` is `None`.
+    /// Sets the value expected at an output that is up to 64 bits wide. If `value` is `None`, the output is
+    /// not compared in this cycle.
     pub fn output_if(&mut self, name: &'static str, width: u32, value: Option<impl Into<u64>>) {
         let bytes = value.map(|value| value.into().to_le_bytes());
         self.wide_output(name, width, bytes.as_ref().map(|bytes| &bytes[..]));
     }
 
-    /// Expects a value at an output of any width, with the least significant byte first. The output is not
-    /// compared if `bytes` is `None`.
+    /// Sets the value expected at an output of any width, with the least significant byte first. If `bytes`
+    /// is `None`, the output is not compared in this cycle.
     pub fn wide_output(&mut self, name: &'static str, width: u32, bytes: Option<&[u8]>) {
         if !self.is_known {
             self.outputs.push(Signal { name: name.to_owned(), width });
@@ -65,25 +67,26 @@ impl Ports {
     }
 }
 
-/// Returns the name of an input in the module.
+/// Returns the SystemVerilog name of an input port.
 pub(super) fn input_pin(name: &str) -> String {
     format!("{name}_i")
 }
 
-/// Returns the name of an output in the module.
+/// Returns the SystemVerilog name of an output port.
 pub(super) fn output_pin(name: &str) -> String {
     format!("{name}_o")
 }
 
-/// Connections of clock and reset, in modules with registers.
+/// Port connections of the clock and the reset, for modules with registers.
 pub(super) const CLOCK: [&str; 2] = [".clk_i(clk)", ".rst_ni(rst_n)"];
 
-/// Returns the number of row words of a signal. Each signal begins with a new word.
+/// Returns the number of 32-bit words that a signal of `width` bits occupies in a row. Each signal begins in
+/// a new word.
 pub(super) fn words(width: u32) -> usize {
     width.div_ceil(u32::BITS) as usize
 }
 
-/// Appends the value of a signal to a row.
+/// Appends the value of a signal to a row of 32-bit words.
 pub(super) fn push(row: &mut Vec<u32>, width: u32, bytes: &[u8]) {
     for word in 0..words(width) {
         let byte = |k: usize| u32::from(bytes.get(word * 4 + k).copied().unwrap_or(0)) << (8 * k);

@@ -1,6 +1,6 @@
-//! # Verilated program of a module
-//! Verilator translates modules into C++. A few lines of C++ map each row of inputs to a row of outputs. The
-//! program reads a row, writes the outputs and registers of the cycle, and then ticks the clock. A row
+//! # Simulation program of a SystemVerilog module
+//! Verilator translates a module into C++. A short C++ main program then maps each row of inputs to a row of
+//! outputs. It reads a row, writes the outputs and registers of the cycle, and then ticks the clock. A row
 //! consists of 32-bit words, and no word holds more than one signal.
 
 use std::fmt::Write as _;
@@ -18,14 +18,15 @@ use super::ports::{CLOCK, Signal, input_pin, output_pin, words};
 use super::registers::Register;
 use super::tool_cache::{find_cached, texts};
 
-/// C++ main program around the modules.
+/// C++ main program that calls the translated modules.
 const MAIN: &str = include_str!("main.cpp");
 
-/// Verilator options. All registers start at 0, as in `rtl`; random initial values would only hide a register
-/// that is read too early.
+/// Options of Verilator. All registers start at 0, as in the Rust model. Random initial values would only
+/// hide a register that is read too early.
 const TO_CPP: [&str; 8] = ["--cc", "-O3", "-Wno-lint", "-Wno-style", "--x-assign", "fast", "--x-initial", "fast"];
 
-/// Modules of a program, which differ only in name, and their common signals.
+/// Modules in a simulation program, which are mutated copies of one module, and the signals that all of them
+/// have.
 pub(super) struct Shape<'a> {
     pub modules: &'a [String],
     pub parameters: &'a [(&'static str, String)],
@@ -34,18 +35,18 @@ pub(super) struct Shape<'a> {
     pub outputs: &'a [Signal],
 }
 
-/// Verilated program.
+/// Executable simulation program that Verilator and a C++ compiler have built.
 pub(super) struct Program {
     file: PathBuf,
     words_in: usize,
     words_out: usize,
-    /// Scratch folder of the program, unless the program is cached.
+    /// Temporary folder that holds the program; `None` if the program is in the cache.
     _folder: Option<Scratch>,
 }
 
 impl Program {
-    /// Builds a program from module texts and the folder of the modules they use. Caches it if `name` is
-    /// given.
+    /// Builds a simulation program from the texts of its modules and from the folder with the modules that
+    /// these instantiate. If `name` is given, the program is cached under that name.
     pub fn new(shape: &Shape<'_>, texts: &[String], library: &Path, name: Option<&str>) -> Result<Self, Report> {
         let outputs: Vec<_> = (0..shape.modules.len()).map(|k| format!("&top.out{k}")).collect();
         let source = Source {
@@ -53,7 +54,8 @@ impl Program {
             top: top(shape),
             modules: texts,
             library,
-            // With many modules the compile time dominates, because runs of mutated modules end early.
+            // With many mutated modules, compiling takes longer than the runs, which end at the first
+            // difference. The compiler therefore does not optimize.
             effort: if texts.len() > 1 { "-O0" } else { "-O1" },
         };
         let (file, folder) = match name {
@@ -71,7 +73,7 @@ impl Program {
         Ok(Self { file, words_in: inputs, words_out: registers + outputs, _folder: folder })
     }
 
-    /// Starts the program with one of its modules.
+    /// Starts the simulation program so that it simulates the module with the given number.
     pub fn start(&self, module: usize) -> Result<Running, Report> {
         let mut command = Command::new(&self.file);
         let command = command.arg(module.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -80,7 +82,7 @@ impl Program {
     }
 }
 
-/// Inputs of a program build.
+/// Source files and options from which a simulation program is built.
 struct Source<'a> {
     main: String,
     top: String,
@@ -90,14 +92,14 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Returns everything that determines the program, as the key of the cache.
+    /// Returns all inputs that determine the built program, for use as its cache key.
     fn all(&self) -> Result<Vec<String>, Report> {
         let made = [&TO_CPP.join(" "), self.effort, &version()?].map(str::to_owned);
         let of = [self.main.clone(), self.top.clone(), texts(self.library)?];
         Ok(self.modules.iter().cloned().chain(of).chain(made).collect())
     }
 
-    /// Builds the program.
+    /// Builds the simulation program and writes it to the path `program`.
     fn make(&self, program: &Path) -> Result<(), Report> {
         let folder = Scratch::new().into_diagnostic()?;
         let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).into_diagnostic();
@@ -123,7 +125,7 @@ impl Source<'_> {
     }
 }
 
-/// Running program that waits for rows.
+/// Running simulation program that waits for input rows.
 pub(super) struct Running {
     child: Child,
     words_in: usize,
@@ -131,7 +133,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Sends rows of inputs. [`Running::receive`] returns their outputs later.
+    /// Sends rows of inputs to the program. [`Running::receive`] returns the resulting outputs later.
     pub fn send(&mut self, rows: &[u32]) -> Result<(), Report> {
         let count = rows.len() / self.words_in;
         let words = [count as u32].into_iter().chain(rows.iter().copied());
@@ -140,7 +142,7 @@ impl Running {
         to.write_all(&bytes).and_then(|()| to.flush()).into_diagnostic().wrap_err("the verilated program has ended")
     }
 
-    /// Receives the rows of outputs of `count` cycles.
+    /// Receives the output rows of `count` cycles from the program.
     pub fn receive(&mut self, count: usize) -> Result<Vec<u32>, Report> {
         let mut bytes = vec![0; count * self.words_out * 4];
         let Some(from) = &mut self.child.stdout else { unreachable!("its output is a pipe") };
@@ -151,13 +153,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // The program would also exit at the end of its input; killing it avoids the wait.
+        // The program would exit by itself at the end of its input. Killing it avoids the wait.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Returns the top module, which splits wide words into ports and reads registers by name.
+/// Returns the source text of the top module, which splits wide words into ports and reads registers by name.
 fn top(shape: &Shape<'_>) -> String {
     let Shape { modules, parameters, inputs, registers, outputs } = shape;
     let widths = inputs.iter().map(|signal| signal.width);
@@ -194,7 +196,7 @@ fn top(shape: &Shape<'_>) -> String {
     text + "endmodule\n"
 }
 
-/// Returns the command of the C++ compiler with Verilator's include folders.
+/// Returns a C++ compiler command that has Verilator's include folders set.
 fn compiler() -> Result<Command, Report> {
     let include = include()?;
     let mut compiler = Command::new("g++");
@@ -207,8 +209,8 @@ fn include() -> Result<PathBuf, Report> {
     Ok(Path::new(root.trim()).join("include"))
 }
 
-/// Returns the object files of Verilator's runtime, cached because they take longer to compile than most
-/// modules.
+/// Returns the object files of Verilator's run-time library. They are cached because compiling them takes
+/// longer than compiling most modules.
 fn runtime() -> Result<Vec<PathBuf>, Report> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock();
@@ -220,26 +222,26 @@ fn runtime() -> Result<Vec<PathBuf>, Report> {
     ["verilated.cpp", "verilated_threads.cpp"].into_iter().map(object).collect()
 }
 
-/// Returns the version of Verilator.
+/// Returns the version text of the installed Verilator.
 fn version() -> Result<String, Report> {
     run_tool(Command::new("verilator").arg("--version"))
 }
 
-/// Process ids of the tools that run on behalf of this process.
+/// Returns the list of the process ids of all tools that this process has started and that still run.
 fn tools() -> MutexGuard<'static, Vec<Pid>> {
     static TOOLS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
     TOOLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Terminates the tools of this process, which is about to exit.
+/// Terminates all tools that this process has started. Called when the process is about to exit.
 pub fn end_tools() {
     for &tool in tools().iter() {
-        // A tool that has just exited needs no signal, so errors are ignored.
+        // A tool may have exited just now and then needs no signal, so errors are ignored.
         let _ = kill_process(tool, process::Signal::TERM);
     }
 }
 
-/// Runs a tool to its end and returns its output.
+/// Runs an external tool until it exits, and returns what it printed.
 pub(super) fn run_tool(command: &mut Command) -> Result<String, Report> {
     let name = command.get_program().to_string_lossy().into_owned();
     let missing = || format!("{name} is needed, and cannot be run: apt-get install {name}");
@@ -254,7 +256,7 @@ pub(super) fn run_tool(command: &mut Command) -> Result<String, Report> {
     if output.status.success() { Ok(out) } else { Err(miette!("{name} failed:\n{out}{err}")) }
 }
 
-/// Runs a Yosys script in a folder and returns its output.
+/// Runs a Yosys script in the given folder, and returns what Yosys printed.
 pub(super) fn yosys(folder: &Path, script: &str) -> Result<String, Report> {
     fs::write(folder.join("script.ys"), script).into_diagnostic()?;
     run_tool(Command::new("yosys").args(["-Q", "-T", "-s", "script.ys"]).current_dir(folder))

@@ -1,9 +1,10 @@
 //! # Formal proofs
-//! A file in `rtl/hdl/proofs` wraps the module of the same path, assumes the contract of its inputs, and asserts
-//! a property. Yosys translates both into gates. ABC, which comes with Yosys, searches for an inductive
-//! invariant (`pdr`), or for the shortest counterexample (`bmc3`), which is shown as a waveform.
+//! Each file in `rtl/hdl/proofs` instantiates the module at the same path, assumes that the inputs obey the
+//! module's contract, and asserts a property. Yosys translates the module and the property into gates. ABC,
+//! which comes with Yosys, searches for an inductive invariant that proves the property (command `pdr`), or
+//! for the shortest counterexample (command `bmc3`), which is shown as a waveform.
 //!
-//! Registers begin at 0, as in `rtl`. A proof holds only for the sizes that it names.
+//! Registers start at 0, as in the Rust model. A proof holds only for the module sizes that it names.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,41 +17,44 @@ use super::lockstep::with_mistake;
 use super::program::{run_tool, yosys};
 use super::{Mistake, file_of, hdl_folder, module_of};
 
-/// Property of a module, at sizes small enough to be proven.
+/// Formal proof of a property of a module, for module sizes that are small enough to be proven.
 pub struct Proof {
-    /// `module_path!()` of the bench of the module.
+    /// Rust module path of the module's testbench (`module_path!()`), from which the path of the proof
+    /// follows.
     pub bench: &'static str,
-    /// Sizes of the proof, as `NAME=VALUE NAME=VALUE`. Mistakes are tried at the first size.
+    /// Module parameters of each proven size, in the form `NAME=VALUE NAME=VALUE`. Deliberate mistakes are
+    /// tested at the first size.
     pub sizes: fn() -> Vec<String>,
-    /// Number of sizes that a test proves, counted from the first. The other sizes take longer.
+    /// Number of sizes that a test proves, beginning with the first. The remaining sizes take longer, and
+    /// tests skip them.
     pub quick: usize,
-    /// Mistakes in the module or its wrapper that violate the property.
+    /// Deliberate mistakes, in the module or in the proof file, that violate the property.
     pub mistakes: &'static [Mistake],
 }
 
 inventory::collect!(Proof);
 
-/// Invariant that proves a property.
+/// Size of the inductive invariant that proves a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Invariant {
-    /// Number of clauses; 0 if the module has no registers.
+    /// Number of clauses of the invariant; 0 if the module has no registers.
     pub clauses: u32,
-    /// Number of register bits in the clauses.
+    /// Number of register bits that occur in the clauses of the invariant.
     pub register_bits: u32,
 }
 
-/// Shortest violation of a property.
+/// Shortest input sequence that violates a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterExample {
     /// Labels of the violated assertions.
     pub broken: Vec<String>,
-    /// Number of cycles from reset to the violation, including its cycle.
+    /// Number of cycles from reset to the violation, including the cycle of the violation.
     pub cycles: u32,
-    /// Waveform of all signals, as a VCD.
+    /// Waveform of all signals until the violation, in VCD format.
     pub waveform: String,
 }
 
-/// Returns all proofs, sorted by path.
+/// Returns all formal proofs, sorted by path.
 #[must_use]
 pub fn proofs() -> Vec<&'static Proof> {
     let mut proofs: Vec<_> = inventory::iter::<Proof>.into_iter().collect();
@@ -59,13 +63,14 @@ pub fn proofs() -> Vec<&'static Proof> {
 }
 
 impl Proof {
-    /// Returns the path in `rtl/hdl/proofs/`, without its ending. It equals the path of the module in `rtl/hdl/`.
+    /// Returns the path of the proof in `rtl/hdl/proofs/`, without file extension. It equals the path of the
+    /// proven module in `rtl/hdl/`.
     #[must_use]
     pub fn path(&self) -> String {
         super::path_of(self.bench)
     }
 
-    /// Returns the property in words, from the title of the proof's file.
+    /// Returns a description of the proven property, taken from the title of the proof file.
     ///
     /// # Errors
     /// If the file cannot be read, or has no title.
@@ -75,7 +80,7 @@ impl Proof {
         property.map(str::to_owned).ok_or_else(|| miette!("{}: expected `// # Proof: ...`", self.file().display()))
     }
 
-    /// Returns the labels of the assertions.
+    /// Returns the labels of the assertions in the proof file.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -83,25 +88,27 @@ impl Proof {
         let text = read(&self.file())?;
         let label = |before: &str| before.rsplit([' ', '\n']).next().map(str::to_owned);
         let mut labels: Vec<_> = text.split(" : assert (").filter_map(label).collect();
-        // The text after the last assertion contains no label.
+        // The text behind the last assertion contains no label.
         labels.pop();
         Ok(labels)
     }
 
-    /// Returns the name of the wrapper.
+    /// Returns the name of the SystemVerilog module that wraps the proven module.
     fn top(&self) -> String {
         module_of(&self.path()) + "_proof"
     }
 
-    /// Returns the file of the wrapper.
+    /// Returns the path of the proof's SystemVerilog file.
     pub(super) fn file(&self) -> PathBuf {
         hdl_folder().join("proofs").join(self.path()).with_file_name(self.top() + ".sv")
     }
 
-    /// Proves the property at a size or returns a counterexample, for the original module or with a mistake.
+    /// Proves the property at the given module size, or returns a counterexample. If `mistake` is given, it
+    /// is first inserted into the module or the proof file.
     ///
     /// # Errors
-    /// If Yosys is missing or refuses the module, or if the mistake's text does not occur exactly once.
+    /// If Yosys is missing or rejects the module, or if the mistake's original code does not occur exactly
+    /// once.
     pub fn prove(&self, size: &str, mistake: Option<&Mistake>) -> Result<Result<Invariant, CounterExample>, Report> {
         let folder = Scratch::new().into_diagnostic()?;
         let folder = folder.path();
@@ -110,7 +117,7 @@ impl Proof {
         if let Some(proven) = proven(&told) {
             return Ok(Ok(proven));
         }
-        // Counterexamples found by `pdr` are seldom the shortest.
+        // The counterexamples that `pdr` finds are seldom the shortest, so `bmc3` searches again.
         let told = abc(folder, "bmc3 -F 100; write_cex -a steps.aiw")?;
         let cycles = told.split_once("was asserted in frame ").and_then(|(_, rest)| rest.split(['.', ' ']).next());
         let cycles = cycles.and_then(|frame| frame.parse::<u32>().ok());
@@ -119,12 +126,12 @@ impl Proof {
         Ok(Err(CounterExample { broken, cycles, waveform }))
     }
 
-    /// Writes the gates of module and property to a folder: `proof.aig`, the names of its inputs, and the
-    /// design before mapping.
+    /// Translates the module and the property into gates. Writes to a folder: the gates (`proof.aig`), the
+    /// names of their inputs, and the design before technology mapping.
     fn gates(&self, size: &str, mistake: Option<&Mistake>, folder: &Path) -> Result<(), Report> {
         let module = file_of(&self.path());
         let texts = [read(&self.file())?, read(&module)?];
-        // A mistake may be in the module's file or in the proof's file.
+        // A deliberate mistake may be in the module's file or in the proof file.
         let stands_in = |text: &String| mistake.is_some_and(|mistake| text.contains(mistake.instead_of));
         if mistake.is_some() && !texts.iter().any(stands_in) {
             return Err(miette!("{}: no text for a mistake", self.path()));
@@ -154,30 +161,32 @@ fn read(path: &Path) -> Result<String, Report> {
     fs::read_to_string(path).into_diagnostic().wrap_err_with(|| path.display().to_string())
 }
 
-/// Runs ABC on the gates and returns its output. The assumptions are folded into the gates.
+/// Runs ABC on the gates and returns what it printed. The assumptions about the inputs become part of the
+/// circuit (`fold`).
 fn abc(folder: &Path, commands: &str) -> Result<String, Report> {
     let commands = format!("read_aiger proof.aig; fold; strash; {commands}");
     run_tool(Command::new("yosys-abc").arg("-c").arg(commands).current_dir(folder))
 }
 
 fn proven(told: &str) -> Option<Invariant> {
-    // Example: Invariant F[9] : 419 clauses with 53 flops (out of 60) ...
+    // Example of the parsed line: Invariant F[9] : 419 clauses with 53 flops (out of 60) ...
     let (_, invariant) = told.split_once("Invariant F[").filter(|_| told.contains("Property proved."))?;
     let mut numbers = invariant.split_whitespace().filter_map(|word| word.parse().ok());
     Some(Invariant { clauses: numbers.next()?, register_bits: numbers.next()? })
 }
 
-/// Replays ABC's counterexample on the design. Returns the assertions violated in its last cycle, and the
-/// waveform.
+/// Replays ABC's counterexample on the design. Returns the assertions that are violated in its last cycle,
+/// and the waveform.
 fn replay(folder: &Path) -> Result<(Vec<String>, String), Report> {
     let steps = read(&folder.join("steps.aiw"))?;
-    // ABC puts its end mark on the line of the last step, where Yosys does not expect it.
+    // ABC appends its end mark to the line of the last step, where Yosys cannot parse it. The mark is
+    // therefore replaced by a line break.
     fs::write(folder.join("steps.aiw"), steps.replace("# DONE", "\n")).into_diagnostic()?;
     let told = yosys(
         folder,
         "read_rtlil design.il\nsim -clock clk_i -r steps.aiw -map inputs.aim -vcd steps.vcd -timescale 1ns",
     )?;
-    // Example: Warning: Assert ws_l1_mshr_proof.filled (...) failed.
+    // Example of the parsed line: Warning: Assert ws_l1_mshr_proof.filled (...) failed.
     let labels = told.split("Assert ").skip(1).filter_map(|rest| rest.split_whitespace().next()?.rsplit('.').next());
     let mut broken: Vec<_> = labels.map(str::to_owned).collect();
     broken.sort();

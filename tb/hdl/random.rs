@@ -1,8 +1,9 @@
-//! Pseudorandom numbers from a seed, and the selection of test cases for quick and thorough runs.
+//! Pseudorandom numbers generated from a seed, and the selection of test cases for quick and thorough test
+//! runs.
 
 use rtl::kernel::digest_of;
 
-/// Stream of pseudorandom numbers that a seed determines.
+/// Stream of pseudorandom numbers that is fully determined by a seed.
 #[derive(Clone, Debug)]
 pub struct Random {
     seed: u64,
@@ -10,13 +11,13 @@ pub struct Random {
 }
 
 impl Random {
-    /// Creates the stream of a seed.
+    /// Creates the pseudorandom number stream of a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { seed, drawn: 0 }
     }
 
-    /// Returns the next number, which is below `limit`.
+    /// Returns the next pseudorandom number, which is less than `limit`.
     ///
     /// # Panics
     /// If `limit` is 0.
@@ -25,19 +26,19 @@ impl Random {
         digest_of(&(self.seed, self.drawn)) % limit
     }
 
-    /// True with a probability of `chance` percent.
+    /// Returns true with a probability of `chance` percent.
     pub fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
     }
 }
 
-/// True if `THOROUGH=1` is set, so that tests run all their cases.
+/// True if the environment variable `THOROUGH` is 1. Each test then runs all its cases instead of a sample.
 #[must_use]
 pub fn is_thorough() -> bool {
     std::env::var_os("THOROUGH").is_some_and(|value| value == "1")
 }
 
-/// Yields every `step`-th case beginning with the first, or all cases with `THOROUGH=1`.
+/// Yields every `step`-th test case, beginning with the first. With `THOROUGH=1`, yields all test cases.
 ///
 /// # Panics
 /// If `step` is 0.

@@ -1,5 +1,6 @@
-//! # Registers by name
-//! A module has one register for each that `describe` lists, under the same name with the ending `_q`:
+//! # Mapping of register names
+//! Each register that the Rust model lists in its method `describe` has a register of the same name, with the
+//! suffix `_q`, in the SystemVerilog module:
 //!
 //! | in the description                                                               | in the module |
 //! |----------------------------------------------------------------------------------|-----|
@@ -18,17 +19,19 @@ use rtl::kernel::{ArrayView, Describe, Field, Fields, Logic};
 use super::Bench;
 use super::ports::{Signal, push};
 
-/// Name of a field that is a word of a mask. The numbered scope around it has the name of the mask.
+/// Name of a field that holds 64 bits of a wide mask. The numbered scope around the field has the name of the
+/// mask.
 const PART_OF_MASK: &str = "entries";
 
-/// Register, with its name in the description and its expression in the module.
+/// Register, with its name in the Rust model's description and the expression that reads it in the
+/// SystemVerilog module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Register {
     pub signal: Signal,
     pub expression: String,
 }
 
-/// Returns every register that a bench compares.
+/// Returns every register that a testbench compares between the Rust model and the SystemVerilog module.
 pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register> {
     let mut names = Names { module, ..Names::default() };
     bench.describe(&mut names);
@@ -49,7 +52,7 @@ pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register
         };
         let told = if count > 1 { format!("[{nth}]") } else { String::new() };
         *nth += 1;
-        // A memory cell already includes its position in the word, and its name is unique.
+        // The name of a memory entry already includes its position in the word, so it is unique.
         let (expression, name) = match bits {
             Some((word, bits)) => (format!("{instance}{word}{bits}"), format!("{scope}{name}")),
             None if name == PART_OF_MASK && index.is_some() => {
@@ -63,8 +66,7 @@ pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register
     names.found.into_iter().map(register).collect()
 }
 
-/// Assigns each field of a packed scope its bit range in the word, beginning with the last field in the
-/// lowest bits.
+/// Assigns a bit range of the word to each field of a packed scope. The last field gets the lowest bits.
 fn pack(found: &mut [Found]) {
     let mut scope = String::new();
     let mut low = 0;
@@ -78,7 +80,7 @@ fn pack(found: &mut [Found]) {
     }
 }
 
-/// Visitor that collects the values of all registers, each in separate words.
+/// Visitor that collects the values of all registers. Each value begins in a new 32-bit word of the row.
 pub(super) struct Values<'a> {
     pub row: &'a mut Vec<u32>,
     pub other_form: &'a [&'a str],
@@ -111,17 +113,17 @@ impl Describe for Values<'_> {
 }
 
 struct Found {
-    /// Path of the scope, with a trailing dot.
+    /// Path of all enclosing scopes, with a trailing dot.
     scope: String,
-    /// Path of the module instances only, with a trailing dot.
+    /// Path of the enclosing module instances, without other scopes, with a trailing dot.
     instance: String,
     index: Option<u32>,
-    /// Name of the enclosing numbered scope; empty if there is none.
+    /// Name of the enclosing numbered scope; empty if the field is in none.
     numbered: &'static str,
     is_packed: bool,
     name: &'static str,
     width: u32,
-    /// Word and bit range of a field in a memory cell or packed scope.
+    /// Name of the word, and bit range in this word, of a field in a memory entry or in a packed scope.
     bits: Option<(String, String)>,
 }
 

@@ -1,8 +1,8 @@
-//! # Gates of a module
-//! Yosys maps a module to the cells of `sim/area/technology.toml`, for comparison with the estimate that
-//! `area` makes of the described structures. A register with an enable is mapped to a flip-flop behind a
-//! multiplexer. A register with a reset, even an asynchronous one, is mapped to a flip-flop behind a gate.
-//! Multiplexer and gate count as logic.
+//! # Synthesis of a module to gates
+//! Yosys maps a module to the standard cells of `sim/area/technology.toml`. The area is compared with the
+//! estimate that the command `area` computes from the Rust model's description of its structures. A register
+//! with an enable is mapped to a flip-flop behind a multiplexer. A register with a reset, even an
+//! asynchronous reset, is mapped to a flip-flop behind a gate. The multiplexer and the gate count as logic.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,25 +21,26 @@ use super::program::{run_tool, yosys};
 use super::tool_cache::{find_cached, texts};
 use super::{Bench, Block, Random, Size, module_of};
 
-/// Marks the end of a list in the output of Yosys.
+/// Text that marks the end of a list in the output of Yosys.
 const END: &str = "end of list";
 
-/// Makes asynchronous resets synchronous before synthesis, since the library has only plain flip-flops.
+/// Yosys rules that make asynchronous resets synchronous before synthesis. The standard-cell library has only
+/// flip-flops without reset.
 const RESETS: &str = include_str!("resets.v");
 
-/// Number of flip-flops, and areas at 45 nm in um2.
+/// Gate-level size of a module: number of flip-flops, and areas at 45 nm in um2.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gates {
-    /// Number of flip-flops, including those of memories.
+    /// Number of flip-flops in the module, including those that implement its memories.
     pub flip_flops: u64,
-    /// Area of the flip-flops in um2.
+    /// Area of all flip-flops in um2.
     pub flip_flop_um2: f64,
-    /// Area of all other cells in um2.
+    /// Area of all standard cells other than flip-flops, in um2.
     pub logic_um2: f64,
 }
 
 impl Gates {
-    /// Sums the areas of cells, given the count of each cell name.
+    /// Sums the areas of all standard cells, given how often each cell type occurs.
     pub(super) fn of(cells: &BTreeMap<String, u64>, technology: &Technology) -> Self {
         let mut gates = Self::default();
         for (name, count) in cells {
@@ -54,34 +55,35 @@ impl Gates {
         gates
     }
 
-    /// Returns the total area in um2.
+    /// Returns the total area of flip-flops and logic in um2.
     #[must_use]
     pub fn um2(&self) -> f64 {
         self.flip_flop_um2 + self.logic_um2
     }
 }
 
-/// Module mapped to cells, with the estimate of its area.
+/// Result of synthesizing a module to standard cells, with the estimate of its area.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Synthesis {
-    /// Parameters of the module.
+    /// Names and values of the SystemVerilog module's parameters.
     pub parameters: Vec<(&'static str, String)>,
-    /// Number of cells by name.
+    /// Number of instances of each standard cell, by cell name.
     pub cells: BTreeMap<String, u64>,
-    /// Area of the cells.
+    /// Flip-flops and area of the synthesized standard cells.
     pub synthesised: Gates,
-    /// Estimate of the `area` model, with memories made of flip-flops. Flip-flops include the multiplexers
-    /// that hold their values.
+    /// Estimate by the `area` model, if memories consist of flip-flops. The flip-flop area includes the
+    /// multiplexers that keep a register's value.
     pub estimated: Gates,
-    /// Described pieces of logic, by name, with their number and total area in um2.
+    /// Logic units in the description of the Rust model, by name, with the number of each and its total area
+    /// in um2.
     pub pieces: BTreeMap<String, (u32, f64)>,
 }
 
 impl Block {
-    /// Maps the module to cells.
+    /// Synthesizes the module to standard cells.
     ///
     /// # Errors
-    /// If Yosys is missing or refuses the module.
+    /// If Yosys is missing or rejects the module.
     pub fn synthesise(&self, size: Size, technology: &Technology) -> Result<Synthesis, Report> {
         let bench = (self.build)(size, Random::new(1));
         let parameters = bench.parameters();
@@ -92,27 +94,27 @@ impl Block {
         Ok(Synthesis { parameters, cells, synthesised, estimated, pieces })
     }
 
-    /// Returns the area of the block by the `area` model.
+    /// Returns the area that the `area` model estimates for the Rust model.
     #[must_use]
     pub fn estimate(&self, size: Size, technology: &Technology) -> Gates {
         estimate(&*(self.build)(size, Random::new(1)), technology).0
     }
 
-    /// Returns the number of flip-flops of the module with the given parameters.
+    /// Returns the number of flip-flops that the module has with the given parameters.
     ///
     /// # Errors
-    /// If Yosys is missing or refuses the module.
+    /// If Yosys is missing or rejects the module.
     pub fn flip_flops(&self, parameters: &[(&str, u32)], technology: &Technology) -> Result<u64, Report> {
         let parameters: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.to_string())).collect();
         let cells = cells(&self.file(), &module_of(&self.path()), &parameters, technology, None)?;
         Ok(Gates::of(&cells, technology).flip_flops)
     }
 
-    /// Returns the number of input bits that each output bit depends on, beginning with the lowest output
-    /// bit.
+    /// Returns the number of input bits on which each bit of an output depends, beginning with the lowest
+    /// output bit.
     ///
     /// # Errors
-    /// If Yosys is missing or refuses the module.
+    /// If Yosys is missing or rejects the module.
     pub fn fan_ins(
         &self,
         parameters: &[(&str, u32)],
@@ -123,7 +125,8 @@ impl Block {
         let module = module_of(&self.path());
         let wires = ["opt_clean -purge".to_owned(), "splitnets -ports -format _".to_owned(), format!("cd {module}")];
         let (input, output) = (input_pin(input), output_pin(output));
-        // Lists the inputs of the logic cone of each bit, followed by a line that marks the end of the list.
+        // For each output bit, Yosys lists the inputs of its logic cone, followed by a line that marks the
+        // end of the list.
         let cones = (0..bits).flat_map(|bit| {
             [
                 format!("tee -q -a out.txt select -list o:{output}_{bit} %ci* i:{input}_* %i"),
@@ -137,7 +140,8 @@ impl Block {
     }
 }
 
-/// Returns the number of cells of a module by name, as counted by Yosys. Caches the count if `name` is given.
+/// Returns how often each standard cell occurs in a synthesized module, as counted by Yosys. Caches the
+/// counts if `name` is given.
 pub(super) fn cells(
     file: &Path,
     module: &str,
@@ -172,7 +176,7 @@ pub(super) fn cells(
     Ok(text.lines().filter_map(cell).collect())
 }
 
-/// Returns a script that reads a module, maps it to gates, and then runs further commands.
+/// Returns a Yosys script that reads a module, maps it to gates, and then runs further commands.
 fn script(
     file: &Path,
     module: &str,
@@ -190,7 +194,8 @@ fn script(
     read.into_iter().chain(commands).collect::<Vec<_>>().join("\n")
 }
 
-/// Runs a script with the cell library `cells.lib`, and returns the contents of its output file `out.txt`.
+/// Runs a Yosys script with the standard-cell library in `cells.lib`. Returns the contents of the file
+/// `out.txt` that the script writes.
 fn written(script: &str, liberty: &str) -> Result<String, Report> {
     let folder = Scratch::new().into_diagnostic()?;
     let folder = folder.path();
@@ -200,7 +205,8 @@ fn written(script: &str, liberty: &str) -> Result<String, Report> {
     fs::read_to_string(folder.join("out.txt")).into_diagnostic()
 }
 
-/// Returns the area of a block by the `area` model, and its pieces of logic by name.
+/// Returns the area that the `area` model estimates for a Rust model, and the logic units that it counts by
+/// name.
 pub(super) fn estimate(bench: &dyn Bench, technology: &Technology) -> (Gates, BTreeMap<String, (u32, f64)>) {
     let counts = count_structures(bench);
     let tree = Estimate::of(&counts, technology, Node::N45);
@@ -211,7 +217,7 @@ pub(super) fn estimate(bench: &dyn Bench, technology: &Technology) -> (Gates, BT
         for array in &block.arrays {
             let memory = Memory { kind: Kind::Flops, ..array.memory };
             estimated.flip_flop_um2 += technology.memory(Node::N45, &memory).um2;
-            // A CAM estimated as flip-flops needs comparators in addition, since CAM cells include them.
+            // CAM bit cells include their comparators. A CAM made of flip-flops needs additional comparators.
             if array.memory.kind == Kind::Cam {
                 let Memory { entries, width, ports, .. } = array.memory;
                 let search = Logic::Comparator { width, count: entries * ports.reads };
@@ -227,12 +233,13 @@ pub(super) fn estimate(bench: &dyn Bench, technology: &Technology) -> (Gates, BT
     (estimated, pieces)
 }
 
-/// Returns the structures counted in a block's description.
+/// Returns the memories, registers and logic units that a Rust model lists in its description.
 pub(super) fn count_structures(bench: &dyn Bench) -> Counts {
     Counts::of(&SingleBlock(bench))
 }
 
-/// Wrapper that presents a single block to readers of descriptions.
+/// Wrapper that presents a single hardware block as if it were a whole machine, so that its description can
+/// be read.
 struct SingleBlock<'a>(&'a dyn Bench);
 
 impl Blocks for SingleBlock<'_> {

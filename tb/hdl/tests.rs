@@ -1,4 +1,5 @@
-//! Compares every module with its twins, and checks that the benches detect the mistakes.
+//! Compares every SystemVerilog module with its Rust model, and checks that the testbenches detect the
+//! deliberate mistakes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,8 +13,9 @@ use super::*;
 
 const CYCLES: u64 = 20_000;
 
-/// Runs a block at the small size with some of its mistakes, and every third block at the size of `fermi`.
-/// With `THOROUGH=1`, all mistakes and all blocks are run.
+/// Runs the lockstep test of a module at the small size, with some of its deliberate mistakes. Every third
+/// module is also run at the size that it has in `fermi`. With `THOROUGH=1`, all mistakes are tested, and all
+/// modules are run at both sizes.
 pub(super) fn check(bench: &str) {
     let mut blocks = blocks().into_iter().enumerate();
     let (number, block) = blocks.find(|(_, block)| block.bench == bench).expect("a bench is in the list of blocks");
@@ -42,7 +44,7 @@ pub(super) fn check(bench: &str) {
     assert!(problems.is_empty(), "{}:\n{}", block.path(), problems.join("\n"));
 }
 
-/// Returns the files of all modules below a folder.
+/// Returns the SystemVerilog files of all modules below a folder.
 fn modules(folder: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -69,7 +71,8 @@ fn every_file_of_a_property_is_proven() {
     proofs().iter().for_each(|proof| assert!(!proof.property().unwrap().is_empty()));
 }
 
-/// Proves a property at the quick sizes, and checks that each of its mistakes violates it.
+/// Proves a property at the sizes that are quick to prove, and checks that each deliberate mistake violates
+/// the property.
 pub(super) fn check_proof(bench: &str) {
     let proof = proofs().into_iter().find(|proof| proof.bench == bench).expect("a bench is in the list of proofs");
     let sizes = (proof.sizes)();
@@ -82,7 +85,7 @@ pub(super) fn check_proof(bench: &str) {
         let Err(CounterExample { cycles, waveform, broken }) = proof.prove(&sizes[0], Some(mistake)).unwrap() else {
             panic!("{}: `{}` instead of `{}` breaks nothing", proof.path(), mistake.is, mistake.instead_of)
         };
-        // The waveform has a time for each clock edge.
+        // The waveform has a timestamp for each clock edge, rising and falling.
         let times = waveform.lines().filter(|line| line.starts_with('#')).count();
         assert!(times >= 2 * cycles as usize, "{}: {times} times of {cycles} cycles", proof.path());
         for label in broken {
@@ -113,7 +116,7 @@ fn no_module_has_a_warning_of_verilator() {
     }
 }
 
-/// Modules for which Yosys takes minutes even at the small size.
+/// Modules whose synthesis with Yosys takes minutes even at the small size.
 const LARGE: [&str; 1] = ["l1/coalescer"];
 
 #[test]
@@ -128,7 +131,8 @@ fn a_module_has_a_flip_flop_for_each_bit_that_its_part_describes() {
     }
 }
 
-/// Modules with more registers take Yosys longer; `reproduce area/synthesis` covers all modules.
+/// Number of register bits from which this test skips a module, because Yosys takes too long. The command
+/// `reproduce area/synthesis` covers all modules.
 const FEW_REGISTERS: u64 = 600;
 
 #[test]
@@ -206,8 +210,8 @@ fn vectors_pass_in_a_plain_bench_and_do_not_backwards() {
     assert!(!passed && out.contains("expected"), "{out}");
 }
 
-/// Illegal parameters, by module. The module must refuse the first parameter of each text; the others are set
-/// because the first one needs them.
+/// Illegal parameter values of each module. The module must reject the first parameter of each text. Further
+/// parameters in a text are only set because the first one requires them.
 const REFUSED: &[(&str, &[&str])] = &[
     ("cells/atomic", &["LINE_BYTES=12", "OPERAND_BYTES=24"]),
     ("cells/streaming", &["PERIOD=99999", "MISS_PERCENT=101", "MIN_ACCESSES=99999"]),
@@ -283,7 +287,8 @@ fn every_refusal_of_a_parameter_happens() {
     }
 }
 
-/// Returns the lists of all modules for tools: the name in `rtl/hdl/` and the text of each file.
+/// Returns the lists of all modules that external tools read, each as the name of the list file in `rtl/hdl/`
+/// and its text.
 fn lists() -> [(&'static str, String); 3] {
     let files = |indent: &str| -> String {
         let name = |block: &&Block| block.file().strip_prefix(hdl_folder()).unwrap().display().to_string();
@@ -327,8 +332,8 @@ fn every_file_names_its_license() {
     }
 }
 
-/// Plays vectors on a module in Icarus Verilog, which simulates unknown values. Returns true if all outputs
-/// agree, and what the bench prints.
+/// Simulates a module with test vectors in Icarus Verilog, which models unknown values. Returns true if all
+/// outputs are as expected. Also returns what the testbench printed.
 fn play_in_icarus(block: &Block, module: &str, Vectors { bench, rows }: &Vectors) -> (bool, String) {
     let folder = tempfile::tempdir().unwrap();
     let library = block.file().with_file_name("");
@@ -344,7 +349,7 @@ fn play_in_icarus(block: &Block, module: &str, Vectors { bench, rows }: &Vectors
     iverilog.args(["-g2012", "-s", "bench", "-Y", ".sv", "-o", "program", "-y"]).arg(library);
     let (is_built, told) = run(iverilog.args([&bench.0, "module.sv"]));
     assert!(is_built, "{}: {told}", block.path());
-    // Without `-n`, the program would wait for commands after an error.
+    // Without the option `-n`, the simulation program would wait for user commands after an error.
     run(Command::new("vvp").args(["-n", "program"]))
 }
 
@@ -374,7 +379,8 @@ fn a_register_without_its_reset_and_rows_that_are_missing_are_noticed_in_four_st
     assert!(!passed && out.contains("cannot be read"), "{out}");
 }
 
-/// Returns the first seed whose random MSHR size satisfies a condition on the number of entries.
+/// Returns the first seed for which the number of MSHR entries at the random size satisfies the condition
+/// `is_so`.
 fn seed_of_mshr(block: &Block, is_so: impl Fn(u32) -> bool) -> u64 {
     let entries = |seed: u64| {
         let parameters = (block.build)(Size::Any, Random::new(seed)).parameters();
@@ -398,7 +404,7 @@ fn the_largest_mshr_drawn_has_a_place_for_every_line_on_its_way() {
     let seed = seed_of_mshr(block, |entries| entries > 140);
     let mut bench = (block.build)(Size::Any, Random::new(seed));
     let (mut ports, mut wake) = (Ports::later(), rtl::kernel::Wake::new(&[1]));
-    // If no set and way were free, the bench would search forever.
+    // The testbench searches for a free set and way. If none were free, its search would never end.
     for cycle in 1..=20_000 {
         bench.cycle(&Edge::new(cycle, cycle, &mut wake), &mut ports);
     }

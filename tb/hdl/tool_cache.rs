@@ -1,7 +1,7 @@
 //! # Cache of tool outputs
-//! Verilator and Yosys give equal outputs for equal inputs, so their outputs are kept next to the build. A
-//! digest of all inputs names the file. Tests that run again compare again, but do not repeat the tool runs.
-//! Each name keeps only its latest file.
+//! Verilator and Yosys give equal outputs for equal inputs. Their outputs are therefore cached in the build
+//! folder. A hash of all inputs is part of the file name. A repeated test compares again, but does not run
+//! the tools again. For each cache name, only the latest file is kept.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use miette::{IntoDiagnostic, Report};
 use warpsieve::config::fnv1a;
 use waves::atomic_file::Scratch;
 
-/// Returns the cached file of `name` that was made from exactly the inputs `from`. If there is none, `make`
-/// writes it.
+/// Returns the cached file under `name` that was made from exactly the inputs `from`. If there is no such
+/// file, calls `make` to write it.
 ///
 /// # Errors
 /// If `make` fails, or the cache cannot be written.
@@ -22,19 +22,19 @@ pub(super) fn find_cached(
 ) -> Result<PathBuf, Report> {
     let folder = Path::new(env!("OUT_DIR")).join("kept").join(name);
     fs::create_dir_all(&folder).into_diagnostic()?;
-    // The length prefixes ensure that no two lists of texts have the same bytes.
+    // Each text is preceded by its length, so that no two lists of texts give the same bytes to hash.
     let all: String =
         from.iter().map(AsRef::as_ref).flat_map(|text: &str| [format!("{} ", text.len()), text.to_owned()]).collect();
     let file = folder.join(format!("{:016x}", fnv1a(all.as_bytes())));
     if !file.exists() {
-        // The file is written in a scratch folder and then renamed. A program cannot be started while any
-        // process holds it open for writing, even if it is only a child that was just forked.
+        // The file is written in a temporary folder and then renamed. A program cannot be started while any
+        // process has it open for writing, even if that process is only a child that was just forked.
         let part = Scratch::within(&folder).into_diagnostic()?;
         let made = part.path().join("made");
         make(&made)?;
         let others = fs::read_dir(&folder).into_diagnostic()?.flatten().map(|other| other.path());
         for other in others.filter(|other| *other != file) {
-            // Another process may have removed the file already.
+            // Errors are ignored, since another process may already have removed the outdated file.
             let _ = fs::remove_file(other);
         }
         fs::rename(made, &file).into_diagnostic()?;
@@ -42,8 +42,8 @@ pub(super) fn find_cached(
     Ok(file)
 }
 
-/// Returns the concatenated texts of all modules in a folder, sorted by name, since a tool may use any of
-/// them.
+/// Returns the concatenated texts of all SystemVerilog modules in a folder, sorted by file name. A tool may
+/// read any of them, so all are part of the cache key.
 pub(super) fn texts(folder: &Path) -> Result<String, Report> {
     let mut files: Vec<_> = fs::read_dir(folder).into_diagnostic()?.flatten().map(|file| file.path()).collect();
     files.retain(|file| file.extension().is_some_and(|ending| ending == "sv"));
@@ -56,7 +56,7 @@ pub(super) fn texts(folder: &Path) -> Result<String, Report> {
 mod tests {
     use super::*;
 
-    /// Returns the contents of the cached file, and true if it was made by this call.
+    /// Returns the contents of the cached file, and a flag that is true if this call created the file.
     fn made(name: &str, from: &[&str]) -> (String, bool) {
         let mut is_made = false;
         let file = find_cached(name, from, |to| {
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(made(name, &["ab", "c"]), ("abc".to_owned(), true));
         assert_eq!(made(name, &["ab", "c"]), ("abc".to_owned(), false));
         assert_eq!(made(name, &["a", "bc"]), ("abc".to_owned(), true));
-        // The cache keeps only the latest file of a name.
+        // Only the latest file of a name stays in the cache, so the file must be made again.
         assert_eq!(made(name, &["ab", "c"]), ("abc".to_owned(), true));
     }
 

@@ -1,15 +1,17 @@
-//! Traffic modes: probabilities of events that change over time, from nearly every cycle to hardly ever.
+//! Traffic modes for random stimulus: event probabilities that change over time, so that an event occurs in
+//! nearly every cycle or hardly ever.
 
 use crate::Random;
 
-/// Set of `N` probabilities in percent that are redrawn periodically.
+/// Probabilities of `N` kinds of events, in percent. They are replaced by new random values at regular
+/// intervals.
 #[derive(Debug)]
 pub(super) struct TrafficModes<const N: usize> {
     cycle: u64,
     often: [u64; N],
 }
 
-/// Number of cycles between changes.
+/// Number of cycles after which the probabilities change.
 const LASTS: u64 = 128;
 
 impl<const N: usize> Default for TrafficModes<N> {
@@ -19,7 +21,7 @@ impl<const N: usize> Default for TrafficModes<N> {
 }
 
 impl<const N: usize> TrafficModes<N> {
-    /// Returns the probability of each event in the next cycle in percent.
+    /// Returns the probability of each kind of event in the next cycle, in percent.
     pub fn next(&mut self, random: &mut Random) -> [u64; N] {
         if self.cycle.is_multiple_of(LASTS) {
             self.often = std::array::from_fn(|_| [3, 15, 50, 85, 98][random.below(5) as usize]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Logic units that blocks list in their descriptions, one module per unit, to measure their area when mapped to cells.
+// Logic units that hardware blocks list in their descriptions, with one module per unit. They are synthesized
+// to standard cells to measure their area.
 module xor_tree #(parameter int N = 10) (input logic [N-1:0] a, output logic y);
   assign y = ^a;
 endmodule

@@ -1,5 +1,6 @@
-//! # Test vectors
-//! Writes the traffic of a bench to a file, with a plain SystemVerilog bench that replays it on a module.
+//! # Test vectors of a module
+//! Writes the traffic of a testbench to a file, with a plain SystemVerilog testbench that replays it on a
+//! module.
 
 use std::fmt::Write as _;
 
@@ -8,20 +9,21 @@ use super::ports::{CLOCK, Signal, input_pin, output_pin, words};
 use super::{Block, Ports, Random, Size, module_of};
 use rtl::kernel::{Edge, Wake};
 
-/// Bench and rows, to be written to the same folder.
+/// SystemVerilog testbench and its test vectors, to be written to the same folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vectors {
-    /// File name and text of the bench, whose top module is `bench`.
+    /// File name and text of the SystemVerilog testbench, whose top module is named `bench`.
     pub bench: (String, String),
-    /// File name and text of the rows. A row holds inputs, outputs, and a mask of the outputs to compare.
+    /// File name and text of the test vectors. Each row holds the inputs of a cycle, the expected outputs,
+    /// and a mask of the outputs to compare.
     pub rows: (String, String),
 }
 
-/// Template of the bench, with placeholders in braces for the text that differs between modules.
+/// Template of the SystemVerilog testbench. Names in braces are replaced by text that depends on the module.
 const BENCH: &str = include_str!("bench.sv");
 
 impl Block {
-    /// Returns the vectors of a number of cycles of a seed.
+    /// Returns test vectors for the given number of cycles, with random traffic from a seed.
     #[must_use]
     pub fn vectors(&self, size: Size, seed: u64, cycles: u64) -> Vectors {
         let mut bench = (self.build)(size, Random::new(seed));
@@ -36,7 +38,8 @@ impl Block {
         let mut is_clocked = false;
         for cycle in 0..cycles {
             let batch = Batch::draw(&mut *bench, cycle, 1);
-            // Registers come first and are left out, since another simulator has no access to them by name.
+            // The registers, which precede the outputs in a row, are omitted. Another simulator cannot read
+            // them by name.
             let registers = batch.expected.len() - outputs;
             is_clocked |= registers > 0;
             let row = [&batch.driven, &batch.expected[registers..], &batch.looked_at[registers..]].concat();

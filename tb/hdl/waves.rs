@@ -1,7 +1,7 @@
-//! # Waveforms of both sides
-//! Runs the Rust block and the module on the same inputs, and writes two waveforms with the same signal
+//! # Waveforms of the Rust model and the SystemVerilog module
+//! Runs the Rust model and the module on the same inputs, and writes two waveforms with the same signal
 //! names, for comparison. Inputs are in the scope `in`, outputs in `out`, and registers in the scopes of the
-//! description.
+//! Rust model's description.
 
 use std::path::{Path, PathBuf};
 
@@ -16,12 +16,13 @@ use super::lockstep::Lockstep;
 use super::ports::{Signal, words};
 
 impl Lockstep {
-    /// Runs both sides for a number of cycles, and writes `NAME.rtl.vcd` and `NAME.hdl.vcd` with their save
-    /// files. A cycle takes one nanosecond. In the `rtl` waveform, an output without a defined value keeps
-    /// its last value. Returns the paths.
+    /// Runs the Rust model and the module for the given number of cycles, and writes the waveforms
+    /// `NAME.rtl.vcd` and `NAME.hdl.vcd` with their GTKWave save files. A cycle takes one nanosecond. In the
+    /// `rtl` waveform, an output without a defined value keeps its last value. Returns the paths of the
+    /// files.
     ///
     /// # Errors
-    /// If the program ends early, or a file cannot be written.
+    /// If the simulation program ends early, or a file cannot be written.
     pub fn waves(&self, cycles: u64, folder: &Path) -> Result<Vec<PathBuf>, Report> {
         let (inputs, registers, outputs) = self.signals();
         let (path, module) = self.path_and_name();
@@ -56,7 +57,7 @@ impl Lockstep {
     }
 }
 
-/// Signal with its path below the open scopes.
+/// Signal of the waveform, with its path relative to the scope that is being written.
 struct NamedSignal<'a> {
     place: usize,
     scopes: &'a [&'a str],
@@ -65,7 +66,7 @@ struct NamedSignal<'a> {
     kind: Kind,
 }
 
-/// Returns the signal tree of a module, and the ids of its inputs, registers and outputs.
+/// Returns the scope tree of a module's signals, and the ids of the inputs, registers and outputs.
 fn tree(module: &str, inputs: &[Signal], registers: &[Signal], outputs: &[Signal]) -> (Tree, Vec<SignalId>) {
     let sides = [(Some("in"), Kind::Wire, inputs), (None, Kind::Reg, registers), (Some("out"), Kind::Wire, outputs)];
     let all = sides.into_iter().flat_map(|(port, kind, signals)| {
@@ -87,7 +88,7 @@ fn describe(build: &mut TreeBuilder, signals: Vec<NamedSignal<'_>>, ids: &mut [O
     let (own, mut below): (Vec<_>, Vec<_>) = signals.into_iter().partition(|signal| signal.scopes.is_empty());
     for (at, &NamedSignal { place, name, width, kind, .. }) in own.iter().enumerate() {
         let display = if width == 1 { Display::Bit } else { Display::Hex };
-        // A cell may have several fields with the same name, so these get an index.
+        // A memory entry may have several fields with the same name. These get an index.
         let is_same = |other: &&NamedSignal<'_>| other.name == name;
         let id = match (own.iter().filter(is_same).count(), own[..at].iter().filter(is_same).count()) {
             (1, _) => build.signal(name, width, kind, display),
@@ -109,7 +110,8 @@ fn describe(build: &mut TreeBuilder, signals: Vec<NamedSignal<'_>>, ids: &mut [O
     }
 }
 
-/// Samples signals from a row in which each has separate words. Skips outputs without a defined value.
+/// Writes the signal values of a cycle to the waveform. Each signal begins in a new word of the row. Skips
+/// outputs without a defined value.
 fn sample(
     dump: &mut impl Sink,
     ids: &[SignalId],
@@ -162,11 +164,12 @@ mod tests {
             assert_eq!(written.len(), 4, "{written:?}");
             [0, 2].map(|at| fs::read_to_string(&written[at]).unwrap())
         };
-        // A DRAM bank defines all of its outputs in every cycle.
+        // A DRAM bank defines all of its outputs in every cycle, so both waveforms must have equal values.
         let [rtl, hdl] = dumps("dram/bank");
         assert!(rtl.contains(" act_from [") && rtl.contains("\n#99\n"), "{rtl}");
         assert_eq!(rtl, hdl);
-        // The waveforms differ only in undefined outputs, such as the payload in a cycle without a send.
+        // The two waveforms differ only in undefined outputs, such as the payload in a cycle in which nothing
+        // is sent.
         let [rtl, hdl] = dumps("l1/miss_queue");
         let head = |dump: &str| dump.split_once("$enddefinitions").map(|(head, _)| head.to_owned());
         assert_eq!(head(&rtl), head(&hdl));

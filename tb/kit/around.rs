@@ -1,4 +1,4 @@
-//! Links around a device under test that forwards the payload it receives.
+//! Links between a testbench and a device under test, for a device that forwards the payloads it receives.
 
 use rtl::kernel::{Chan, Ends, Payload};
 
@@ -9,7 +9,7 @@ pub struct DeviceLinks<T: Payload> {
 }
 
 impl<T: Payload> DeviceLinks<T> {
-    /// Creates the set of links from the device's inputs and outputs.
+    /// Creates the set of links from the links into the device (`to_it`) and the links out of it (`from_it`).
     pub fn new(to_it: impl IntoIterator<Item = Chan<T>>, from_it: impl IntoIterator<Item = Chan<T>>) -> Self {
         let mut links: Vec<_> = to_it.into_iter().collect();
         let inputs = links.len();
@@ -17,23 +17,24 @@ impl<T: Payload> DeviceLinks<T> {
         Self { links, inputs }
     }
 
-    /// Returns the link to input `input` of the device.
+    /// Returns the link into the device's input port number `input`.
     pub fn input(&mut self, input: usize) -> &mut Chan<T> {
         &mut self.links[input]
     }
 
-    /// Returns the link from output `output` of the device.
+    /// Returns the link out of the device's output port number `output`.
     pub fn output(&mut self, output: usize) -> &mut Chan<T> {
         &mut self.links[self.inputs + output]
     }
 
-    /// Returns the link to input `input` and the link from output `output`.
+    /// Returns the link into input port `input` and the link out of output port `output`.
     pub fn both(&mut self, input: usize, output: usize) -> (&mut Chan<T>, &mut Chan<T>) {
         let (inputs, outputs) = self.links.split_at_mut(self.inputs);
         (&mut inputs[input], &mut outputs[output])
     }
 
-    /// Returns the device's ends of all links.
+    /// Returns the ends of all links that the device under test uses: it receives from its inputs and sends
+    /// to its outputs.
     pub fn ends(&mut self) -> Ends<'_, T> {
         Ends::of(&mut self.links, self.inputs)
     }

@@ -1,34 +1,39 @@
-//! # One bench, every mode of evaluation
-//! A design is correct only if its results do not depend on how the simulator evaluates it.
-//! The modes: blocks sleep where they can, all blocks run at every edge, and blocks run in a shuffled order.
+//! # Running a testbench in every evaluation mode of the simulator
+//! A hardware model is correct only if its results do not depend on how the simulator evaluates it. There are
+//! several modes: hardware blocks sleep where they can, all blocks are evaluated at every clock edge, or
+//! blocks are evaluated in a shuffled order.
 
 use rtl::kernel::{BlockId, Blocks, Mode};
 
 use super::{BenchSimulator, DescriptionSummary};
 
-/// Device under test with its sources, sinks and links.
+/// Testbench: a device under test with the sources, sinks and links connected to it.
 pub trait Bench: Blocks {
-    /// Returns the period of every clock domain in ticks.
+    /// Returns the clock period of every clock domain, in ticks.
     fn periods(&self) -> Vec<u32>;
-    /// Returns a digest of all beats sent and received, with their cycles (`Source::digest`, `Sink::digest`).
+    /// Returns a hash of all payloads sent and received, with their cycles (`Source::digest`,
+    /// `Sink::digest`).
     fn history(&self) -> u64;
-    /// Called once at the end of a run, at `tick`. Counts the cycles of stalls that still last.
+    /// Adds the cycles of stalls that still last at the end of the run to the statistics. Called once, at
+    /// `tick`.
     fn settle(&mut self, _tick: u64) {}
 }
 
-/// Runs a bench until no block is due and returns the tick of its last edge.
+/// Runs a testbench until no hardware block needs further evaluation. Returns the tick of the last clock
+/// edge.
 ///
 /// # Panics
-/// If a block is still due after `ticks`.
+/// If a block still needs evaluation after `ticks`.
 pub fn run<B: Bench>(bench: &mut B, mode: Mode, ticks: u64) -> u64 {
     let (tick, _) = run_with_digest(bench, mode, ticks);
     tick
 }
 
-/// Runs a bench in every mode of evaluation and returns the bench that ran in the default mode.
+/// Runs a testbench in every evaluation mode of the simulator. Returns the testbench that ran in the default
+/// mode.
 ///
 /// # Panics
-/// If two modes differ in a beat, in the final state or in a statistic, or if a run does not end.
+/// If two modes differ in a payload, in the final state or in a statistic, or if a run does not end.
 pub fn run_in_all_modes<B: Bench>(build: impl Fn() -> B, ticks: u64) -> B {
     let usual = Mode { digest: true, ..Mode::default() };
     let mut reference = build();
@@ -56,7 +61,7 @@ fn run_with_digest<B: Bench>(bench: &mut B, mode: Mode, ticks: u64) -> (u64, u64
     (sim.tick(), sim.state_digest(bench))
 }
 
-/// Returns the statistics of every block, in the order of domains and slots.
+/// Returns the statistics of every hardware block. The blocks are sorted by clock domain, then by slot.
 fn statistics(bench: &impl Bench) -> Vec<(BlockId, &'static str, u64)> {
     let mut all = Vec::new();
     for (domain, &count) in bench.population().iter().enumerate() {

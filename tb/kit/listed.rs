@@ -1,21 +1,22 @@
-//! # Description of a block without its registers
+//! # Summary of a hardware block's description
 //! Collects the statistics, memories and logic that a block lists in its description, in their order.
+//! Registers are left out.
 
 use rtl::kernel::{ArrayView, Describe, Field, Fields, Logic};
 
-/// Visitor that records the statistics, memories and logic of a description.
+/// Visitor that records the statistics, memories and logic in a hardware block's description.
 #[derive(Debug, Default)]
 pub struct DescriptionSummary {
     /// Name and value of each statistic.
     pub stats: Vec<(&'static str, u64)>,
-    /// Name, number of cells and bits per cell of each memory.
+    /// Name of each memory, with its number of entries and the bits per entry.
     pub arrays: Vec<(&'static str, u32, u32)>,
-    /// Logic of the block, in the order of its description.
+    /// Logic units of the hardware block, in the order of its description.
     pub logic: Vec<Logic>,
 }
 
 impl DescriptionSummary {
-    /// Runs `describe` and returns the statistics, memories and logic it lists.
+    /// Calls `describe`, and returns the statistics, memories and logic that it lists.
     pub fn of(describe: impl FnOnce(&mut Self)) -> Self {
         let mut listed = Self::default();
         describe(&mut listed);

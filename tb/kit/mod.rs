@@ -1,16 +1,17 @@
-//! Testbench kit: the environment of a device under test.
+//! Testbench kit: components that surround a device under test.
 //!
-//! | file       | holds                                                                           |
-//! |------------|---------------------------------------------------------------------------------|
-//! | `random`   | random stalls from a seed, and replay of one seed with `SEED=`                  |
-//! | `source`   | sends a list of beats, at full rate or with stalls                              |
-//! | `sink`     | receives beats, at full rate or with stalls, and records them with their cycles |
-//! | `bench`    | runs a bench in every mode of evaluation and compares digests and statistics    |
-//! | `table`    | cycle tables: inputs and outputs cycle by cycle, as text                        |
-//! | `waves`    | waveforms of tests, with `WAVES=DIR cargo test NAME`                            |
-//! | `coverage` | functional coverage: points that the stimulus must reach, with hit counts       |
+//! | file       | holds                                                                                      |
+//! |------------|--------------------------------------------------------------------------------------------|
+//! | `random`   | random stalls from a seed, and replay of one seed with `SEED=`                             |
+//! | `source`   | sends a list of beats, at full rate or with stalls                                         |
+//! | `sink`     | receives beats, at full rate or with stalls, and records them with their cycles            |
+//! | `bench`    | runs a bench in every evaluation mode of the simulator and compares digests and statistics |
+//! | `table`    | cycle tables: inputs and outputs cycle by cycle, as text                                   |
+//! | `waves`    | waveforms of tests, with `WAVES=DIR cargo test NAME`                                       |
+//! | `coverage` | functional coverage: points that the stimulus must reach, with hit counts                  |
 //!
-//! A bench implements [`rtl::kernel::Blocks`] over its device, sources and sinks, and [`Bench`].
+//! A testbench implements [`rtl::kernel::Blocks`] for the evaluation of its device, sources and sinks, and
+//! [`Bench`].
 
 mod around;
 mod bench;
@@ -33,11 +34,11 @@ pub use source::Source;
 pub use table::{CycleTable, assert_table};
 pub use waves::{BenchSimulator, wave_path};
 
-/// Beats that crossed a port, each with its cycle.
+/// Payloads that passed a port, each with its cycle.
 pub type Monitor<T> = Vec<(u64, T)>;
 
-/// Settings that make all queues, tables and links between SMs and memory as small as the configuration
-/// allows.
+/// Configuration settings that make all queues, tables and links between the SMs and memory as small as is
+/// legal.
 pub const MIN_QUEUES: [&str; 16] = [
     "link.inject=0",
     "link.request=1",

@@ -1,28 +1,30 @@
-//! Random stalls drawn from a seed, and runs of a test over many seeds.
+//! Random stalls of sources and sinks, generated from a seed, and tests that run with many seeds.
 
 use hdl::Random;
 use rtl::kernel::digest_of;
 
-/// Policy by which a source or sink stalls although it could act.
+/// Policy that decides when a source or sink stalls although it could send or receive.
 #[derive(Clone, Debug)]
 pub enum Stall {
-    /// No stalls.
+    /// The source or sink never stalls.
     Never,
-    /// Stalls some beats for a random number of cycles.
+    /// Delays a random fraction of the payloads, each for a random number of cycles.
     Random {
-        /// Seed that determines all stalls.
+        /// Seed of the random generator that determines all stalls.
         seed: u64,
-        /// Share of stalled beats in percent.
+        /// Percentage of payloads that are stalled.
         percent: u64,
         /// Longest stall in cycles.
         longest: u64,
     },
-    /// Holds beat `n` until the cycle at index `n` of the list. Beats beyond the list are not stalled.
+    /// Stalls payload `n` until the cycle at index `n` of the list. Payloads beyond the end of the list are
+    /// not stalled.
     NotBefore(Vec<u64>),
 }
 
 impl Stall {
-    /// Returns the first cycle in which beat `number` may pass, if the previous beat passed before `cycle`.
+    /// Returns the first cycle in which payload `number` may pass. The previous payload passed before
+    /// `cycle`.
     #[must_use]
     pub fn earliest(&self, number: usize, cycle: u64) -> u64 {
         match self {
@@ -36,8 +38,8 @@ impl Stall {
     }
 }
 
-/// Runs a test with `count` seeds, or with the single seed in the environment variable `SEED`. Prints the
-/// seed of a failing run.
+/// Runs a test with `count` seeds, or only with the seed in the environment variable `SEED` if it is set.
+/// Prints the seed of a failing run.
 ///
 /// # Panics
 /// If `SEED` is not a number, or if the test fails.

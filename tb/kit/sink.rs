@@ -1,12 +1,12 @@
 //! # Sink
-//! Receives every beat as soon as its stall allows, and records it.
+//! Receives every payload as soon as its stall policy allows, and records it.
 
 use std::hash::Hash;
 
 use super::{Monitor, Stall};
 use rtl::kernel::{Block, Describe, Edge, FieldsExt, Payload, Rx, Sleep, digest_of};
 
-/// Block that drains one output port of a device under test.
+/// Testbench block that receives from one output port of a device under test.
 #[derive(Clone, Debug)]
 pub struct Sink<T> {
     stall: Stall,
@@ -15,19 +15,19 @@ pub struct Sink<T> {
 }
 
 impl<T> Sink<T> {
-    /// Creates a sink that has received no beat.
+    /// Creates a sink that has not received any payload yet.
     #[must_use]
     pub fn new(stall: Stall) -> Self {
         Self { not_before: stall.earliest(0, 0), stall, received: Vec::new() }
     }
 
-    /// Returns the beats received, each with its cycle in the sink's clock domain.
+    /// Returns the payloads received, each with its cycle in the sink's clock domain.
     #[must_use]
     pub fn received(&self) -> &Monitor<T> {
         &self.received
     }
 
-    /// Returns a digest of the beats received and their cycles.
+    /// Returns a hash of the payloads received and their cycles.
     pub fn digest(&self) -> u64
     where
         T: Hash,

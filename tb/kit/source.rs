@@ -1,5 +1,5 @@
 //! # Source
-//! Sends a list of beats in order, each as soon as its stall and the channel allow.
+//! Sends a list of payloads in order, each as soon as the stall policy and the channel allow.
 
 use std::collections::VecDeque;
 use std::hash::Hash;
@@ -7,7 +7,7 @@ use std::hash::Hash;
 use super::{Monitor, Stall};
 use rtl::kernel::{Block, Describe, Edge, FieldsExt, Payload, Sleep, Tx, digest_of};
 
-/// Block that drives one input port of a device under test.
+/// Testbench block that drives one input port of a device under test.
 #[derive(Clone, Debug)]
 pub struct Source<T> {
     script: VecDeque<T>,
@@ -17,17 +17,17 @@ pub struct Source<T> {
 }
 
 impl<T> Source<T> {
-    /// Creates a source that sends the beats of `script` in order.
+    /// Creates a source that sends the payloads of `script` in order.
     pub fn new(script: impl IntoIterator<Item = T>, stall: Stall) -> Self {
         Self { script: script.into_iter().collect(), not_before: stall.earliest(0, 0), stall, sent: Vec::new() }
     }
 
-    /// Returns the beats sent, each with its cycle in the source's clock domain.
+    /// Returns the payloads sent, each with its cycle in the source's clock domain.
     pub fn sent(&self) -> &Monitor<T> {
         &self.sent
     }
 
-    /// Returns a digest of the beats sent and their cycles.
+    /// Returns a hash of the payloads sent and their cycles.
     pub fn digest(&self) -> u64
     where
         T: Hash,
@@ -35,7 +35,7 @@ impl<T> Source<T> {
         digest_of(&self.sent)
     }
 
-    /// Returns the number of beats still to be sent.
+    /// Returns the number of payloads that the source has not sent yet.
     pub fn left(&self) -> usize {
         self.script.len()
     }

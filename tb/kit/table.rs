@@ -1,32 +1,33 @@
 //! # Cycle tables
-//! Text table of the beats at some ports, with a row per cycle and a column per port. A test compares the
-//! table with expected text.
+//! Text tables of the payloads that pass some ports, with one row per cycle and one column per port. A test
+//! compares such a table with the expected text.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Cycle table under construction.
+/// Table of the payloads at some ports, cycle by cycle, while it is being filled.
 #[derive(Clone, Debug, Default)]
 pub struct CycleTable {
     columns: Vec<(String, BTreeMap<u64, String>)>,
-    /// True if cycles without a beat get no row.
+    /// True if the table omits the rows of cycles in which no payload passes.
     is_sparse: bool,
 }
 
 impl CycleTable {
-    /// Creates a table without columns, in which every cycle gets a row.
+    /// Creates a cycle table without columns, in which every cycle has a row.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Creates a table that omits cycles without a beat, for tests with long waits.
+    /// Creates a cycle table that omits cycles in which no payload passes, for tests with long waits.
     #[must_use]
     pub fn sparse() -> Self {
         Self { is_sparse: true, ..Self::default() }
     }
 
-    /// Adds a column from pairs of a cycle and the text for it.
+    /// Adds a column for the port `name`. Each item of `passed` is a cycle and the text to show in the row of
+    /// that cycle.
     pub fn column(&mut self, name: &str, passed: impl IntoIterator<Item = (u64, impl fmt::Display)>) {
         let cells = passed.into_iter().map(|(cycle, what)| (cycle, what.to_string()));
         self.columns.push((name.to_owned(), cells.collect()));
@@ -58,10 +59,10 @@ impl fmt::Display for CycleTable {
     }
 }
 
-/// Compares a table with the expected text, ignoring differences in spacing.
+/// Checks that a cycle table equals the expected text, ignoring differences in spacing.
 ///
 /// # Panics
-/// If the table differs from the expected text; the message shows both.
+/// If the table differs from the expected text. The message shows both.
 pub fn assert_table(table: &CycleTable, expected: &str) {
     let words = |text: &str| -> Vec<Vec<String>> {
         let lines = text.lines().map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());

@@ -4,8 +4,8 @@
 //! `DIR/NAME.2.vcd`, and so on. A relative DIR is relative to the workspace. Without the variable `WAVES`,
 //! nothing is recorded.
 //!
-//! Only runs in the default mode of evaluation are recorded, since all other modes must agree with it. The
-//! waveform of a failing test ends at the failure.
+//! Only runs in the default evaluation mode of the simulator are recorded, since the runs in all other modes
+//! must give the same results. The waveform of a failing test ends at the failure.
 
 use std::cell::Cell;
 use std::fs;
@@ -18,19 +18,19 @@ use waves::atomic_file::AtomicFile;
 
 use warpsieve::readers::{ChangedBlocks, WaveSpec, Waveform};
 
-/// Returns the path of the next waveform of the running test, or `None` if `WAVES` names no folder. Creates
-/// the folder.
+/// Returns the path of the next waveform of the running test. Creates the folder if needed. Returns `None` if
+/// the variable `WAVES` is not set.
 ///
 /// # Panics
 /// If the folder cannot be created.
 #[must_use]
 pub fn wave_path() -> Option<PathBuf> {
     thread_local! {
-        // Each test runs in its own thread, so a thread-local counter counts the runs of one test.
+        // Each test runs in its own thread, so a thread-local counter can number the runs of one test.
         static RUNS: Cell<u32> = const { Cell::new(0) };
     }
     let named = std::env::var_os("WAVES").filter(|folder| !folder.is_empty())?;
-    // Cargo runs tests in the folder of their crate, but users give paths relative to the workspace.
+    // Cargo starts tests in the folder of their crate, but users give paths relative to the workspace.
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name(named);
     fs::create_dir_all(&folder).unwrap_or_else(|e| panic!("WAVES: {}: cannot create: {e}", folder.display()));
     let run = RUNS.get() + 1;
@@ -39,7 +39,7 @@ pub fn wave_path() -> Option<PathBuf> {
     Some(folder.join(format!("{}{number}.vcd", thread::current().name().unwrap_or("unnamed"))))
 }
 
-/// Simulator that also writes a waveform if a test runs it and `WAVES` names a folder.
+/// Simulator for testbenches. In a test, it also writes a waveform if the variable `WAVES` names a folder.
 #[derive(Debug)]
 pub struct BenchSimulator {
     sim: Simulator,
@@ -54,21 +54,22 @@ struct Recording {
 }
 
 impl BenchSimulator {
-    /// Creates a simulator of `blocks` with the given clock periods in ticks. One tick is one nanosecond in
-    /// the waveform.
+    /// Creates a simulator of `blocks` with the given clock periods in ticks. In the waveform, one tick is
+    /// one nanosecond.
     ///
     /// # Panics
     /// If a waveform is requested and cannot be created.
     #[must_use]
     pub fn new(periods: &[u32], blocks: &impl Blocks, mode: Mode) -> Self {
         let is_usual = mode == Mode { digest: mode.digest, ..Mode::default() };
-        // The command-line tool runs benches as well, in its soaks; only tests record waveforms.
+        // Only tests record waveforms. The command-line tool also runs testbenches, in its soak tests (long
+        // random tests), but records none.
         let path = if cfg!(test) && is_usual { wave_path() } else { None };
         let wave = path.map(|path| Box::new(Recording::start(path, periods, blocks)));
         Self { sim: Simulator::new(periods, blocks, mode), wave }
     }
 
-    /// Performs one [`Simulator::step`] and records it.
+    /// Performs one [`Simulator::step`] and records it in the waveform.
     ///
     /// # Panics
     /// If [`Simulator::step`] panics, or if the waveform cannot be written.
@@ -102,8 +103,8 @@ impl Recording {
         let saved = dump.finish(tick).and_then(|recorded| recorded.map(|recorded| recorded.save_all()).transpose());
         match saved {
             Ok(_) => println!("waveform: {}", path.display()),
-            // A second panic would abort the process, so the error is only printed if the test is already
-            // failing.
+            // A second panic would abort the process. If the test is already failing, the error is therefore
+            // only printed.
             Err(e) if thread::panicking() => eprintln!("WAVES: {}: {e}", path.display()),
             Err(e) => panic!("WAVES: {}: {e}", path.display()),
         }
@@ -137,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs one test of this crate in its own process.
+    /// Runs one test of this crate in a process of its own.
     fn test(name: &str, waves: Option<&Path>) -> Output {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([name, "--exact", "--include-ignored"]).env_remove("WAVES");
@@ -164,8 +165,8 @@ mod tests {
         let left = hierarchy.lookup_var(&["machine", "source"], "left").unwrap();
         let signal = hierarchy[left].signal_ref();
         dump.load_signals(&[signal]);
-        // The script allows beats from cycles 2, 2 and 8 on. At one beat per cycle, and with back-pressure of
-        // the link, they leave in cycles 2, 3 and 9, of ten ticks each.
+        // The script allows payloads from cycles 2, 2 and 8 on. With one payload per cycle and the
+        // back-pressure of the link, they leave the source in cycles 2, 3 and 9. A cycle has ten ticks.
         let left: Vec<_> =
             dump.get_signal(signal).unwrap().iter_changes().map(|(at, _)| dump.time_table()[at as usize]).collect();
         assert_eq!(left, [0, 20_000, 30_000, 90_000]);

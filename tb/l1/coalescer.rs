@@ -1,10 +1,11 @@
 //! # Testbench of the coalescer
-//! Compares the coalescer with its golden twin, which sorts bytes into lines. The clocked coalescer emits
-//! lines in the order of their lowest lanes, so the golden requests are sorted in that order first.
+//! Compares the coalescer with its golden model, which assigns bytes to lines. The clocked coalescer emits
+//! line requests in the order of their lowest lanes. The requests of the golden model are therefore sorted in
+//! that order first.
 //!
 //! | testpoint                                                                                         | test |
 //! |---------------------------------------------------------------------------------------------------|-----|
-//! | lines, lanes, byte masks and bytes equal those of the golden twin                                 | `random_accesses_*` |
+//! | lines, lanes, byte masks and bytes equal those of the golden model                                | `random_accesses_*` |
 //! | no two lanes in an atomic's request address the same word; operands lie where the L2 expects them | `random_accesses_*` |
 //! | requests come in the order of their lowest lanes, one per `emit`                                  | `random_accesses_*` |
 //! | requests are numbered and carry the fields of the instruction that the tags need                  | `random_accesses_*` |
@@ -36,10 +37,11 @@ const KINDS: [(AccessKind, MemorySpace, &str); 7] = [
 ];
 const BYTES: [&str; 4] = ["1 byte", "2 bytes", "4 bytes", "8 bytes"];
 const LINES: [&str; 3] = ["1 line", "2 to 8 lines", "more lines"];
-/// Line lengths in bytes.
+/// Line lengths under test, in bytes.
 const LENGTHS: [u32; 2] = [64, 128];
 
-/// Declares the coverage: each kind of access, width and number of lines, for each line length.
+/// Declares the functional coverage: each kind of access, access width and number of lines, for each line
+/// length.
 pub(crate) fn cross() -> Cross {
     let atomics = vec!["atomic", "atomic without a result"];
     let narrow =
@@ -53,7 +55,8 @@ pub(crate) fn cross() -> Cross {
     Cross { name: NAME, axes, excluded: vec![narrow] }
 }
 
-/// Draws an access whose lanes share few lines, are adjacent, or are scattered, with the name of its kind.
+/// Generates a random access and returns it with the name of its kind. The lanes share few lines, are
+/// adjacent, or are scattered.
 fn draw(random: &mut Random) -> (WarpAccess, &'static str) {
     let any = |random: &mut Random| random.below(1 << 32) as u32;
     let (kind, space, name) = KINDS[random.below(KINDS.len() as u64) as usize];
@@ -86,16 +89,16 @@ fn draw(random: &mut Random) -> (WarpAccess, &'static str) {
     (access, name)
 }
 
-/// Returns the first `bytes` bytes of a lane's operand.
+/// Returns the lowest `bytes` bytes of a lane's operand.
 fn operand(words: &[[u32; LANES]; 2], lane: usize, bytes: usize) -> Vec<u8> {
     let [low, high] = [words[0][lane], words[1][lane]].map(u32::to_le_bytes);
     [low, high].concat()[..bytes].to_vec()
 }
 
-/// Runs the first `accesses` accesses of a seed through a coalescer.
+/// Runs the first `accesses` random accesses of a seed through a coalescer.
 ///
 /// # Panics
-/// If the coalescer's requests for an access differ from those of its twin.
+/// If the coalescer's requests for an access differ from those of its golden model.
 pub(crate) fn run(seed: u64, accesses: u64) {
     let mut random = Random::new(seed);
     let length = LENGTHS[random.below(LENGTHS.len() as u64) as usize];

@@ -1,13 +1,13 @@
 //! # Cycle tables of the LSU with its L1D
-//! Small scripts, one behavior each. Their expected tables were checked row by row against the rules of the
-//! cache (li2015 section 2.2, khairy2015 section 3.1).
+//! Each test is a small script for one behavior. The expected tables were checked row by row against the
+//! rules of the cache (li2015 section 2.2, khairy2015 section 3.1).
 //!
-//! A script gives for each instruction the cycle in which it probes the tags unless it stalls. For a reply of
-//! memory, it gives the cycle in which the reply is at the head of `mem_rsp`. Instructions are numbered `w0`,
-//! `w1`, ...
-//! The columns of a table are: the outcome at the tags; fills; waiters replayed; messages on `mem_req` and
-//! `core_rsp`. A message is listed in the cycle in which the receiver takes it, one cycle after it was sent.
-//! A refused access shows the reason and, in brackets, all conditions that fail: Line, Entry, Merge, Queue.
+//! For each instruction, a script gives the cycle in which the instruction probes the tags, unless it stalls.
+//! For a reply of memory, it gives the cycle in which the reply is at the head of the channel `mem_rsp`.
+//! Instructions are numbered `w0`, `w1`, ... A table has these columns: the outcome at the tags, fills,
+//! waiters replayed, and messages on `mem_req` and `core_rsp`. A message is listed in the cycle in which the
+//! receiver takes it, one cycle after it was sent. For a refused access, the table shows the reason and, in
+//! brackets, all conditions that fail: Line, Entry, Merge, Queue.
 //!
 //! | testpoint                                                               | test |
 //! |-------------------------------------------------------------------------|-----|
@@ -42,7 +42,8 @@ use super::rig::{self, Links, l1};
 use crate::kit::{CycleTable, assert_table};
 use warpsieve::check::l1::Lockstep;
 
-/// Action of a script. Lines are small numbers; data is one byte that fills the line.
+/// Action of a test script. Lines are given as small numbers. Data are given as one byte, which fills the
+/// line.
 #[derive(Clone, Copy)]
 pub(super) enum Act {
     Load(u64),
@@ -54,20 +55,20 @@ pub(super) enum Act {
     Reduce(u64),
     ConstLoad(u64),
     TextureLoad(u64),
-    /// Spread load: first line, number of lanes, number of resident warps. Lane `i` loads line `first + i`,
-    /// sector `i` mod 4.
+    /// Load of several lines. The fields are the first line, the number of lanes, and the number of resident
+    /// warps. Lane `i` loads from line `first + i`, sector `i` mod 4.
     Spread(u64, u64, u8),
-    /// Load of one byte, in a sector of a line. `SectorStore` stores to that byte.
+    /// Load of one byte. The fields are its line and its sector. `SectorStore` stores to that byte.
     Sector(u64, u64),
     SectorStore(u64, u64, u8),
-    /// Load of a byte in each sector of a line.
+    /// Load that reads one byte in each sector of a line.
     Whole(u64),
-    /// Load in which each lane reads a byte of its own line and sector. `UncachedLanes` and `StoreLanes` are
-    /// an uncached load and a store with the same addresses.
+    /// Load in which each lane reads one byte. The list gives the line and the sector of each lane.
+    /// `UncachedLanes` and `StoreLanes` are an uncached load and a store with addresses of the same form.
     Lanes(&'static [(u64, u64)]),
     UncachedLanes(&'static [(u64, u64)]),
     StoreLanes(&'static [(u64, u64)]),
-    /// Reply of memory to the oldest request for the line; the byte is the data of a read.
+    /// Reply of memory to the oldest request for a line. The byte is the data of a read.
     Answer(u64, u8),
 }
 use Act::{
@@ -75,7 +76,7 @@ use Act::{
     StoreLanes, TextureLoad, Uncached, UncachedLanes, Whole,
 };
 
-/// Read-only cache with one set of one way, and one MSHR entry with two waiters.
+/// Returns a read-only cache with one set of one way. Its only MSHR entry has room for two waiting loads.
 fn read_only() -> CacheConfig {
     CacheConfig {
         sets: 1,
@@ -88,7 +89,7 @@ fn read_only() -> CacheConfig {
 }
 
 pub(super) const LSU: LsuConfig = LsuConfig { slots: 16, access_queue: 8, request_latency: 1, reply_latency: 1 };
-/// Cycles from sending `core_req` to the probe of the tags.
+/// Number of cycles from sending an instruction on `core_req` to its probe of the tags.
 const TO_PROBE: u64 = 3;
 const OPEN: Range<u64> = 0..0;
 
@@ -99,7 +100,7 @@ struct Player {
     wake: Wake,
     cycle: u64,
     warps: u8,
-    /// Requests that memory received and has not answered yet.
+    /// Requests that memory has received and not answered yet.
     asked: Vec<Request>,
     tags: Vec<(u64, String)>,
     fills: Vec<(u64, String)>,
@@ -132,14 +133,15 @@ impl Player {
         }
     }
 
-    /// Plays a script. The network takes no request in the cycles of `closed`.
+    /// Runs a script. In the cycles of the range `closed`, the network accepts no requests.
     fn play(&mut self, script: &[(u64, Act)], closed: Range<u64>) {
         let last = script.iter().map(|(cycle, _)| *cycle).max().unwrap_or(0);
         let quiet = last.max(closed.end) + 10;
         while self.cycle < quiet {
             let at = &mut Edge::new(self.cycle, self.cycle, &mut self.wake);
             if closed.contains(&self.cycle) && self.cycle < closed.start + 2 {
-                // Two requests fill the link, so that all later requests stay in the miss queue.
+                // Two dummy requests fill the link to the network, so that all later requests stay in the
+                // miss queue.
                 self.links.mem_req.tx().push(at, Request { line: PLUG, ..Request::default() });
             }
             for (_, act) in script.iter().filter(|(cycle, act)| cycle - lead(*act) == self.cycle) {
@@ -205,7 +207,7 @@ impl Player {
 
 const PLUG: u64 = 0x1ff_ffff;
 
-/// Returns the cycles from sending a message on its channel to the cycle that a script gives for the message.
+/// Returns the number of cycles from sending a message to the cycle that a script gives for it.
 fn lead(act: Act) -> u64 {
     if matches!(act, Answer(..)) { 1 } else { TO_PROBE }
 }
@@ -321,8 +323,8 @@ fn show_access(access: &Access) -> String {
     }
 }
 
-/// Spaces accesses far apart. Accesses marked `true` miss or bypass; memory replies to them before the next
-/// access.
+/// Creates a script in which accesses are 16 cycles apart. An access marked `true` sends a request to memory,
+/// which replies before the next access.
 pub(super) fn slowly(acts: &[(Act, bool)]) -> Vec<(u64, Act)> {
     let script = (1..).zip(acts).flat_map(|(number, (act, asks))| {
         let answer = match act {
@@ -334,18 +336,19 @@ pub(super) fn slowly(acts: &[(Act, bool)]) -> Vec<(u64, Act)> {
     script.flatten().collect()
 }
 
-/// Returns the outcome of each access of a script.
+/// Runs a script and returns the outcome of each access at the tags.
 pub(super) fn outcomes(l1: &L1Config, script: &[(u64, Act)]) -> Vec<String> {
     outcomes_while(OPEN, l1, script)
 }
 
-/// Returns the outcome of each access of a script, while the network takes no request in the cycles of
-/// `closed`.
+/// Runs a script and returns the outcome of each access at the tags. In the cycles of the range `closed`, the
+/// network accepts no requests.
 pub(super) fn outcomes_while(closed: Range<u64>, l1: &L1Config, script: &[(u64, Act)]) -> Vec<String> {
     Player::new(l1).outcomes(script, closed)
 }
 
-/// Returns the outcome of each access of a script, under a profile that admits only `lines`.
+/// Runs a script and returns the outcome of each access at the tags. The bypass profile admits only `lines`
+/// to the cache.
 pub(super) fn outcomes_of_admitted(lines: &[u64], script: &[(u64, Act)]) -> Vec<String> {
     let bypass = ProfiledConfig { scope: ProfileScope::Local, threshold: 1 }.into();
     let mut player = Player::new(&L1Config { bypass, ..l1() });
@@ -360,8 +363,8 @@ pub(super) fn expect(l1: &L1Config, script: &[(u64, Act)], closed: Range<u64>, t
     assert_table(&player.table(), table);
 }
 
-/// Compares the events at the tags and the replies to the core, from cycle `first` on, with a sparse cycle
-/// table.
+/// Runs a script and checks the cycle table of the events at the tags and the replies to the core, from cycle
+/// `first` on. The table omits cycles without events.
 pub(super) fn expect_from(first: u64, (l1, lsu): (&L1Config, &LsuConfig), script: &[(u64, Act)], table: &str) {
     let mut player = Player::of(l1, lsu);
     player.play(script, OPEN);
@@ -394,8 +397,8 @@ fn a_miss_asks_memory_two_cycles_later_and_a_hit_answers_the_core_two_cycles_lat
     );
 }
 
-/// With one resident warp, the share of a warp is two lines. An instruction with two lines therefore
-/// contends, and one with a single line does not.
+/// With one resident warp, the warp's share of the L1D is two lines. An instruction that touches two lines
+/// therefore contends, and an instruction that touches a single line does not.
 #[test]
 fn a_load_that_contends_hits_like_any_other_and_goes_past_by_sector_if_it_misses() {
     expect(

@@ -1,6 +1,6 @@
 //! # Cycle tables of an L1D with several lookups per cycle
-//! Scripts as in `cycles`, in a sectored cache. The lookups of one cycle appear in the same row, joined by
-//! `+`.
+//! Runs scripts as in `cycles`, on a sectored cache. Lookups in the same cycle appear in the same row of the
+//! table, joined by `+`.
 //!
 //! | testpoint                                                             | test                                 |
 //! |-----------------------------------------------------------------------|--------------------------------------|
@@ -20,13 +20,13 @@ use super::cycles::Act::{Answer, Lanes, LocalLoad, LocalStore, Sector, StoreLane
 use super::cycles::{Act, LSU, expect_from};
 use super::rig::l1;
 
-/// Configuration with four lookups per cycle and enough ways for all lines of a test.
+/// Returns an L1D configuration with four lookups per cycle, and with enough ways for all lines of a test.
 pub(super) fn wide() -> L1Config {
     L1Config { fetch: Fetch::Sectors, lookups: 4, ways: 8, mshr_entries: 8, miss_queue: 8, ..l1() }
 }
 
-/// Fills one sector of each line in `here`, then runs a script from cycle 40 on and compares it with a cycle
-/// table.
+/// Fills the sectors in `here`, given as line and sector. Then runs a script from cycle 40 on, and compares
+/// the run with a cycle table.
 pub(super) fn expect(l1: &L1Config, here: &[(u64, u64)], script: &[(u64, Act)], table: &str) {
     expect_of(&LSU, l1, here, script, table);
 }
@@ -38,7 +38,7 @@ fn expect_of(lsu: &LsuConfig, l1: &L1Config, here: &[(u64, u64)], script: &[(u64
     expect_from(40, (l1, lsu), &whole, table);
 }
 
-/// Four lines with one sector each, of which no two are in the same bank.
+/// Four sectors of four lines, given as line and sector. No two of them are in the same bank.
 const DIAGONAL: &[(u64, u64)] = &[(5, 0), (6, 1), (7, 2), (8, 3)];
 
 #[test]
@@ -80,8 +80,8 @@ fn with_two_lookups_a_cycle_four_lines_take_two_and_with_one_four() {
     );
 }
 
-/// One of the last four lines fits into the queue in the same cycle as the first four lines. The remaining
-/// three enter when the first four have left.
+/// The first load has four lines and leaves room for one more line in the queue. One line of the second load
+/// enters in the same cycle. The other three lines enter when the lines of the first load have left.
 #[test]
 fn a_load_enters_a_queue_as_far_as_that_had_room_before_the_cycle() {
     let lines: &[(u64, u64)] = &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 0), (6, 1), (7, 2), (8, 3)];
@@ -99,7 +99,7 @@ fn a_load_enters_a_queue_as_far_as_that_had_room_before_the_cycle() {
     );
 }
 
-/// Line 7 could share a cycle with line 5, but is behind line 6.
+/// Line 7 could be looked up in the same cycle as line 5, but it is behind line 6 in the queue.
 #[test]
 fn of_two_lines_in_one_bank_the_second_begins_a_cycle_with_what_is_behind_it() {
     let here: &[(u64, u64)] = &[(5, 0), (6, 0), (7, 1)];
@@ -160,8 +160,8 @@ fn a_load_that_waits_begins_a_cycle_that_hits_behind_it_share() {
     );
 }
 
-/// Line 7 holds the only MSHR entry. Line 6 is refused until that entry is free, and line 5 waits behind line
-/// 6.
+/// Line 7 occupies the only MSHR entry. Line 6 is refused until that entry is free, and line 5 waits behind
+/// line 6 although it would hit.
 #[test]
 fn a_refused_head_holds_up_what_would_hit_behind_it() {
     expect(

@@ -1,25 +1,25 @@
 //! # Testbench of the LSU with its caches
-//! Runs random programs of loads, stores and atomics on small caches, with stalls on both sides. The memory
-//! runs on the core clock or another one, and replies to different lines in any order. Every event runs in
-//! lockstep with the golden twin. Every byte is checked against the data that follow from the order of
-//! accesses at the tags.
+//! Runs random programs of loads, stores and atomics on small caches, with random stalls of the core and the
+//! memory. The memory runs on the core clock or on another clock, and replies to different lines in any
+//! order. Every event is compared with the golden model. Every byte is checked against the data that follow
+//! from the order in which accesses pass the tags.
 //!
-//! | testpoint                                                                              | test |
-//! |----------------------------------------------------------------------------------------|-----|
-//! | every load and atomic returns the bytes that were current when it passed the tags      | `random_programs_*` |
-//! | every instruction gets one reply, and nothing stays in flight                          | `random_programs_*` |
-//! | hits, misses, victims, refusals, fills and waiters equal the twin's                    | `random_programs_*` |
-//! | counters agree with the events, and every access is counted in one status              | `random_programs_*` |
-//! | sleeping, evaluating all, shuffling and the lint give the same beats                   | `random_programs_*` |
-//! | memory ends as the program left it                                                     | `random_programs_*` |
-//! | all of the above with decoupled tags and other replacement policies                    | `decoupled_tags_*` |
-//! | recalled lines are dropped, at once or on arrival, unless modified                     | `random_programs_*` |
-//! | the same instructions contend as in the twin, and contending loads bypass if they miss | `random_programs_*` |
-//! | all of the above with up to four lines of a load served per cycle, and word banks      | `random_programs_on_several_*` |
-//! | all of the above with a prefetcher, whose lines and lookups equal the twin's            | `prefetchers_*` |
-//! | all of the above with a victim cache, with or without a prefetcher                      | `victim_caches_*` |
-//! | each outcome, refusal and combination of failing conditions occurs                     | `random_programs_reach_*` |
-//! | each status occurs with each kind of arrival, under every L1D scheme                   | `soak::coverage::random_l1ds_*` |
+//! | testpoint                                                                                      | test |
+//! |------------------------------------------------------------------------------------------------|-----|
+//! | every load and atomic returns the bytes that were current when it passed the tags              | `random_programs_*` |
+//! | every instruction gets one reply, and nothing stays in flight                                  | `random_programs_*` |
+//! | hits, misses, victims, refusals, fills and waiters equal the golden model's                    | `random_programs_*` |
+//! | counters agree with the events, and every access is counted in one status                      | `random_programs_*` |
+//! | sleeping, evaluating all, shuffling and the lint give the same beats                           | `random_programs_*` |
+//! | memory ends as the program left it                                                             | `random_programs_*` |
+//! | all of the above with decoupled tags and other replacement policies                            | `decoupled_tags_*` |
+//! | recalled lines are dropped, at once or on arrival, unless modified                             | `random_programs_*` |
+//! | the same instructions contend as in the golden model, and contending loads bypass if they miss | `random_programs_*` |
+//! | all of the above with up to four lines of a load served per cycle, and word banks              | `random_programs_on_several_*` |
+//! | all of the above with a prefetcher, whose lines and lookups equal the golden model's           | `prefetchers_*` |
+//! | all of the above with a victim cache, with or without a prefetcher                             | `victim_caches_*` |
+//! | each outcome, refusal and combination of failing conditions occurs                             | `random_programs_reach_*` |
+//! | each status occurs with each kind of arrival, under every L1D scheme                           | `soak::coverage::random_l1ds_*` |
 
 use arbitrary_int::u2;
 use std::collections::BTreeSet;
@@ -61,9 +61,9 @@ use crate::kit::coverage::{Axis, Cross, collect, hit};
 use crate::replacement;
 use warpsieve::check::l1::Lockstep;
 
-/// First line of local memory. Global memory lies below.
+/// First line of local memory. The lines of global memory have lower numbers.
 const FIRST_LOCAL: u64 = 1 << 24;
-/// First line of the constants and texels, which share the same lines.
+/// First line of constant memory and of textures, which share the same lines in this test.
 const FIRST_READ_ONLY: u64 = 3 << 23;
 const MAX_CYCLES: u64 = 100_000;
 
@@ -76,7 +76,7 @@ struct Case {
     length: usize,
 }
 
-/// Draws a configuration of LSU and caches from a seed.
+/// Generates a random configuration of an LSU and its caches from a seed.
 fn case(seed: u64, length: usize) -> Case {
     let mut draws = 0..;
     let mut pick = |least: u64, most: u64| least + mix(seed, draws.next().unwrap_or(0)) % (most - least + 1);
@@ -135,7 +135,7 @@ fn case(seed: u64, length: usize) -> Case {
     Case { l1, read_only, lsu, seed, length }
 }
 
-/// Draws a configuration with several L1D lookups per cycle.
+/// Generates a random configuration in which the L1D makes several lookups per cycle.
 fn wide_case(seed: u64, length: usize) -> Case {
     let mut case = case(seed, length);
     let pick = |n: u64, choices: [u32; 3]| choices[mix(seed, 2000 + n) as usize % 3];
@@ -154,7 +154,8 @@ fn wide_case(seed: u64, length: usize) -> Case {
     case
 }
 
-/// Draws a configuration with another replacement policy, in most cases with decoupled tags.
+/// Generates a random configuration with a replacement policy other than the default. Most have decoupled
+/// tags.
 fn decoupled_case(seed: u64, length: usize) -> Case {
     let mut case = case(seed, length);
     let pick = |n: u64, most: u64| mix(seed, 1000 + n) % (most + 1);
@@ -193,7 +194,8 @@ fn decoupled_case(seed: u64, length: usize) -> Case {
     case
 }
 
-/// Draws a configuration with a prefetcher, in some cases with several lookups per cycle.
+/// Generates a random configuration with a prefetcher. In some configurations, the L1D makes several lookups
+/// per cycle.
 fn prefetch_case(seed: u64, length: usize) -> Case {
     let mut case = if mix(seed, 3000).is_multiple_of(4) { wide_case(seed, length) } else { case(seed, length) };
     let mut draws = 3001..;
@@ -217,7 +219,7 @@ fn prefetch_case(seed: u64, length: usize) -> Case {
     case
 }
 
-/// Draws a configuration with a victim cache, with a prefetcher in every second case.
+/// Generates a random configuration with a victim cache. Every second one also has a prefetcher.
 fn victim_case(seed: u64, length: usize) -> Case {
     let mut case = prefetch_case(seed, length);
     let mut draws = 4001..;
@@ -230,7 +232,8 @@ fn victim_case(seed: u64, length: usize) -> Case {
     case
 }
 
-/// Draws an MRPB with a single queue, so that requests keep their order, or none.
+/// Generates a random MRPB configuration: either no MRPB, or one with a single queue, so that requests keep
+/// their order.
 fn mrpb(seed: u64) -> MrpbConfig {
     let pick = |n: u64, of: u64| mix(seed, 71 + n) % of;
     MrpbConfig {
@@ -258,7 +261,7 @@ const ATOMICS: [(AtomicFn, Type); 11] = [
     (AtomicFn::Increment, Type::U32),
 ];
 
-/// Draws a program that touches few lines, so that accesses often find their line in flight.
+/// Generates a random program that touches few lines, so that accesses often find their line in flight.
 fn program(case: &Case) -> Vec<WarpAccess> {
     let seed = case.seed ^ 0x5eed;
     let line_bytes = u64::from(case.l1.line_bytes);
@@ -269,8 +272,7 @@ fn program(case: &Case) -> Vec<WarpAccess> {
     let (atomics, read_only) = (mix(seed, 5) % 4, mix(seed, 6) % 4);
     (0..case.length)
         .map(|i| {
-            // Base line shared by eight consecutive instructions, so that many of them wait for the same
-            // line.
+            // Eight consecutive instructions share a base line, so that many of them wait for the same line.
             let run = mix(seed, (i as u64 / 8) << 32);
             let seed = mix(seed, i as u64 + 16);
             let space = if mix(seed, 10) % 8 < read_only {
@@ -295,7 +297,7 @@ fn program(case: &Case) -> Vec<WarpAccess> {
             };
             let line = |n: u64| first + (n % count) * stride;
             let (f, ty) = ATOMICS[mix(seed, 14) as usize % ATOMICS.len()];
-            // With word banks, the core sends loads of 16 bytes per lane as one access.
+            // If the L1D has word banks, the core sends a load of 16 bytes per lane as a single access.
             let can_be_wide = kind == AccessKind::Load && space == MemorySpace::Global;
             let is_wide = can_be_wide && case.l1.banks.as_words().is_some() && mix(seed, 18).is_multiple_of(4);
             let size_log2 = match mix(seed, 1) % 4 {
@@ -305,7 +307,7 @@ fn program(case: &Case) -> Vec<WarpAccess> {
             };
             let (base, spread) =
                 (if mix(seed, 9).is_multiple_of(3) { mix(seed, 2) } else { run }, 1 + mix(seed, 3) % 3);
-            // Few lines recur, and each lane picks its sector at random.
+            // The accesses go to few lines again and again, and each lane selects its sector at random.
             let apart = case.l1.lookups > 1 && mix(seed, 17) % 8 < 5;
             let (base, spread) = if apart { (0, u64::from(SECTORS)) } else { (base, spread) };
             let mask = match mix(seed, 4) % 4 {
@@ -315,7 +317,7 @@ fn program(case: &Case) -> Vec<WarpAccess> {
             };
             let address = std::array::from_fn(|lane| {
                 let random = mix(seed, 100 + lane as u64);
-                // Lanes of an atomic often address the same word.
+                // In an atomic, several lanes often address the same word.
                 let places = if kind.is_atomic() { 5 } else { line_bytes >> size_log2 };
                 let offset = ((random >> 8) % places * (line_bytes >> size_log2) / places) << size_log2;
                 let sector_bytes = u64::from(SECTOR_BYTES);
@@ -360,18 +362,18 @@ fn manners(seed: u64) -> RigBehavior {
     }
 }
 
-/// Results that must be equal in all runs of a case.
+/// Results that must be equal in all runs of a test case.
 #[derive(Debug, PartialEq)]
 struct Summary {
     answers: Vec<u64>,
-    /// Events of every edge at which the tags accepted an access, with its cycle.
+    /// Events at each clock edge at which the tags accepted an access, with the cycle of the edge.
     events: Vec<(u64, Watch)>,
     stats: [L1Stats; 3],
     history: u64,
     state: u64,
 }
 
-/// Runs a case with all checks on, and passes the events of every edge to `look`.
+/// Runs a test case with all checks on, and passes the events of every clock edge to `look`.
 fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
     let (program, manners) = (program(case), manners(case.seed));
     let period = u64::from(manners.periods[0]);
@@ -429,7 +431,8 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
     assert_eq!(stats.map(|stats| stats.recalls), recalls);
     assert_eq!(stats[0].store_hits + stats[0].store_misses, scoreboard.stores);
     assert_eq!(stats[0].atomics, scoreboard.atomics);
-    // Only global lines are compared: a modified local line may be newer in the cache than in memory.
+    // Only lines of global memory are compared. A modified line of local memory may be newer in the cache
+    // than in memory.
     for (line, bytes) in scoreboard.image().filter(|(line, _)| *line < FIRST_LOCAL) {
         assert_eq!(&rig.memory(line), bytes, "line {line:#x}");
     }
@@ -439,7 +442,7 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
     summary
 }
 
-/// Runs a random program in every mode of the simulator.
+/// Runs a random program in every evaluation mode of the simulator.
 fn check_in_every_mode(seed: u64, length: usize) {
     let case = case(seed, length);
     let asleep = run(&case, Mode::default(), |_| ());
@@ -507,7 +510,7 @@ fn random_programs_on_several_lookups_are_served_right_and_alike_up_to_four_line
 
 const OUTCOMES: &str = "outcomes of the LSU's caches";
 
-/// Returns the names of the outcomes seen at one edge.
+/// Returns the names of the access outcomes that occurred at one clock edge.
 fn names(watch: &Watch) -> Vec<String> {
     let mut names = Vec::new();
     names.extend(watch.fill.map(|(_, _, _, kept)| format!("fill kept {}", kept != 0)));
@@ -575,8 +578,8 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
     }
     expect(format!("Local store {:?}", Outcome::WrittenBack));
     expect(format!("load {:?}", Outcome::Refused(Fail::MshrMerge, 1 << Fail::MshrMerge as u8)));
-    // Line, MSHR entry and miss queue can fail in any combination. The order of the checks affects the
-    // reported reason only if line allocation succeeds.
+    // A load can be refused because no way, no MSHR entry or no miss-queue entry is free, in any combination.
+    // If a way is free, the reported reason depends on the order of the checks.
     let (line, entry, merge) = (1 << Fail::LineAlloc as u8, 1 << Fail::MshrEntry as u8, 1 << Fail::MshrMerge as u8);
     for (fail, all) in [
         (Fail::LineAlloc, line),
@@ -588,7 +591,7 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
         (Fail::MissQueue, entry | full),
         (Fail::MissQueue, full),
         // These combinations occur if a load finds some of its sectors in flight and must request other
-        // sectors. A test in `sectors` covers all three.
+        // sectors. A test in the file `sectors.rs` checks all three.
         (Fail::MshrMerge, merge | entry),
         (Fail::MshrMerge, merge | full),
         (Fail::MissQueue, merge | full),

@@ -1,4 +1,4 @@
-//! Testbenches that compare the LSU and the L1 caches with their golden twins.
+//! Testbenches that compare the LSU and the L1 caches with their golden models.
 
 pub(crate) mod coalescer;
 pub(crate) mod rig;

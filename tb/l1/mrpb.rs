@@ -1,12 +1,12 @@
 //! # Testbench of the access queue and MRPB
-//! Compares buffers of all drain orders with the golden twin, cycle by cycle, under random requests and
-//! refusals.
+//! Compares access queues with every drain order of MRPB with the golden model, cycle by cycle, under random
+//! requests and refusals.
 //!
-//! | testpoint                                                               | test                        |
-//! |-------------------------------------------------------------------------|-----------------------------|
-//! | in every cycle the head, and the warps that have room, equal the twin's | `the_head_of_every_cycle_*` |
-//! | requests of a warp keep their order, and each leaves exactly once       | `the_head_of_every_cycle_*` |
-//! | a buffer whose head may change without input does not sleep             | `a_buffer_that_sleeps_*`    |
+//! | testpoint                                                                       | test                        |
+//! |---------------------------------------------------------------------------------|-----------------------------|
+//! | in every cycle the head, and the warps that have room, equal the golden model's | `the_head_of_every_cycle_*` |
+//! | requests of a warp keep their order, and each leaves exactly once               | `the_head_of_every_cycle_*` |
+//! | a buffer whose head may change without input does not sleep                     | `a_buffer_that_sleeps_*`    |
 
 use golden::l1::mrpb::{Config, Mrpb, Order};
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ const ORDERS: [(DrainOrder, Order); 3] = [
     (DrainOrder::LongestFirst, Order::LongestFirst),
 ];
 
-/// Creates a buffer and its golden twin, with a configuration drawn from `seed`.
+/// Creates an access queue and its golden model, with a configuration generated from `seed`.
 fn buffers(seed: u64) -> (AccessQueue, Mrpb<u32>) {
     let pick = |n: u64, of: u64| mix(seed, n) % of;
     let (order, twin_order) = ORDERS[pick(0, 3) as usize];
@@ -49,7 +49,8 @@ fn buffers(seed: u64) -> (AccessQueue, Mrpb<u32>) {
     )
 }
 
-/// Runs one cycle of buffer and twin: pops the head if `taken`, then pushes a request if `warp` is given.
+/// Runs one cycle of the access queue and its golden model. Pops the head if `taken` is true, then pushes a
+/// request if `warp` is given.
 fn step((buffer, twin): &mut (AccessQueue, Mrpb<u32>), cycle: u64, taken: bool, warp: Option<u8>) -> Option<u32> {
     buffer.select(cycle);
     let head = buffer.front().map(|request| request.id);
@@ -78,7 +79,7 @@ proptest! {
         for cycle in 1..600 {
             let draw = |n: u64| mix(seed ^ cycle, n);
             let warp = (cycle < 400 && draw(0) % 8 < pushes).then(|| (draw(1) % 48) as u8);
-            // From cycle 400 on, every head is popped, so that the buffer drains.
+            // From cycle 400 on, the head is popped in every cycle, so that the queue drains.
             let taken = draw(2) % 8 < takes || cycle >= 400;
             left.extend(step(&mut both, cycle, taken, warp));
         }

@@ -1,9 +1,9 @@
 //! # Testbench of the MSHR
-//! Compares random sequences of loads, overtaking stores, fills and replays with a golden map.
+//! Compares the MSHR with a golden model for random sequences of loads, overtaking stores, fills and replays.
 //!
 //! | testpoint                                                                              | test             |
 //! |----------------------------------------------------------------------------------------|------------------|
-//! | a load is a primary miss, merges or is refused as in the twin                          | `any_sequence_*` |
+//! | a load is a primary miss, merges or is refused as in the golden model                  | `any_sequence_*` |
 //! | waiters are replayed in the order of fills, then of arrival, each with its set and way | `any_sequence_*` |
 //! | a way drains exactly while a line filled into it has waiters                           | `any_sequence_*` |
 //! | a fill of a line that is not pending is reported                                       | `any_sequence_*` |
@@ -17,7 +17,7 @@ use golden::l1::mshr::{Verdict, Waits};
 use proptest::prelude::*;
 use rtl::l1::mshr::{Lookup, Mshr, MshrShape, WHOLE, Waiter};
 
-/// Event of a sequence. A mask selects sectors, and matters only for sectored lines.
+/// Event in a random sequence. A mask selects sectors of the line, and is ignored if lines are not sectored.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Load(u64, u8),
@@ -26,8 +26,8 @@ enum Step {
     Leave,
 }
 
-/// Waiting load. In each MSHR entry that it occupies, it waits for the sectors of that entry. The test uses
-/// sector masks as the lane masks of waiters.
+/// Load that waits in the MSHR. If its sectors are tracked by several MSHR entries, it waits in each entry
+/// for that entry's sectors. The test uses sector masks in place of the lane masks of waiters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Load {
     slot: u8,
@@ -82,12 +82,13 @@ proptest! {
     }
 }
 
-/// MSHR under test, with its golden map.
+/// MSHR under test, with its golden model.
 struct Bench {
     dut: Mshr,
     golden: twin::Mshr<Load>,
     by_sectors: bool,
-    /// Set and way of each line's data, and the sector masks that each line has pending, in order of request.
+    /// Location (set and way) of each line's data. The next field has, for each line, the pending sector
+    /// masks in the order in which they were requested.
     places: BTreeMap<u64, u32>,
     asked: BTreeMap<u64, Vec<u8>>,
 }
@@ -116,7 +117,8 @@ impl Bench {
                     let sectors = if self.by_sectors { sectors } else { WHOLE };
                     let coming = self.asked.get(&line).map_or(0, |asked| asked.iter().fold(0, |all, of| all | of));
                     prop_assert_eq!(self.dut.pending_sectors(line), coming);
-                    // Sectors in flight merge; the remaining sectors are requested.
+                    // Sectors already in flight merge with the pending request. The other sectors of the load
+                    // are requested separately.
                     for sectors in [sectors & coming, sectors & !coming].into_iter().filter(|sectors| *sectors != 0) {
                         self.load(line, sectors, i)?;
                     }
@@ -135,7 +137,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Sends a load whose sectors are either all in flight or all absent.
+    /// Sends a load to the MSHR and the golden model. Its sectors are either all in flight or all absent.
     fn load(&mut self, line: u64, sectors: u8, i: u32) -> Result<(), TestCaseError> {
         let parts = self.parts(sectors);
         let load = Load { slot: (i % 64) as u8, sectors: parts.0 };
@@ -201,7 +203,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Fills the sectors that were requested last, so that fills of a line arrive out of order.
+    /// Fills the sectors of a line that were requested last. The fills of a line therefore arrive out of
+    /// order.
     fn fill(&mut self, line: u64) -> Result<(), TestCaseError> {
         let sectors = self.asked.get_mut(&line).and_then(Vec::pop);
         let parts = self.parts(sectors.unwrap_or(WHOLE));

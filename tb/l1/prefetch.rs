@@ -1,18 +1,18 @@
 //! # Testbench of the prefetchers
-//! Plays loads with strides and streams on an L1D with each prefetcher. Every lookup of a prefetch and every
-//! line that a prefetcher returns runs in lockstep with the golden twin. The testbench of the LSU plays
-//! random programs on all prefetchers too.
+//! Runs loads with strides and streams on an L1D, with each prefetcher in turn. Every prefetch lookup and
+//! every line that a prefetcher returns is compared with the golden model. The testbench of the LSU also runs
+//! random programs with all prefetchers.
 //!
-//! | testpoint                                                                        | test                      |
-//! |----------------------------------------------------------------------------------|---------------------------|
-//! | each prefetcher sends lines that loads use, in time and late                     | `each_prefetcher_*`       |
-//! | every prefetch sent is useful, late or useless once the kernel has ended         | `each_prefetcher_*`       |
-//! | lines and lookups equal the twin's, with stores, stalls and recalls               | `prefetchers_agree_*`     |
-//! | a prefetcher alone returns the twin's lines, at page limits and after a kernel   | `prefetchers_alone_*`     |
-//! | an LSU is busy while a prefetch is in flight                                     | `an_lsu_is_busy_*`        |
-//! | a prefetch is dropped for each reason                                            | `a_prefetch_is_dropped_*` |
-//! | a prefetch that is late saves a part of the latency, and an early one all of it  | `a_prefetched_line_*`     |
-//! | a prefetcher whose keys differ in any way from those of its twin is caught       | `a_prefetcher_with_*`     |
+//! | testpoint                                                                              | test                      |
+//! |----------------------------------------------------------------------------------------|---------------------------|
+//! | each prefetcher sends lines that loads use, in time and late                           | `each_prefetcher_*`       |
+//! | every prefetch sent is useful, late or useless once the kernel has ended               | `each_prefetcher_*`       |
+//! | lines and lookups equal the golden model's, with stores, stalls and recalls            | `prefetchers_agree_*`     |
+//! | a prefetcher alone returns the golden model's lines, at page limits and after a kernel | `prefetchers_alone_*`     |
+//! | an LSU is busy while a prefetch is in flight                                           | `an_lsu_is_busy_*`        |
+//! | a prefetch is dropped for each reason                                                  | `a_prefetch_is_dropped_*` |
+//! | a prefetch that is late saves a part of the latency, and an early one all of it        | `a_prefetched_line_*`     |
+//! | a prefetcher whose keys differ in any way from those of its golden model is caught     | `a_prefetcher_with_*`     |
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -35,7 +35,8 @@ use warpsieve::check::twin::twin;
 
 use super::rig::{self, Rig, RigBehavior, Stalls, mix};
 
-/// Draws a prefetcher with keys for short programs. `pick` draws a number in a range.
+/// Generates a random prefetcher, with parameters that take effect in short programs. `pick` returns a random
+/// number in a range.
 pub(super) fn draw(pick: &mut impl FnMut(u32, u32) -> u32) -> PrefetchConfig {
     let degree = pick(1, 3);
     match pick(0, 3) {
@@ -50,7 +51,7 @@ pub(super) fn draw(pick: &mut impl FnMut(u32, u32) -> u32) -> PrefetchConfig {
     }
 }
 
-/// Ends the kernel, and checks the counters of prefetches against the twin and against each other.
+/// Ends the kernel. Checks that the prefetch counters agree with the golden model and with each other.
 pub(super) fn check_counts(lsu: &mut Lsu, lockstep: &Lockstep, cycle: u64) -> PrefetchStats {
     lsu.flush();
     let stats = lsu.settle(cycle).prefetch;
@@ -61,7 +62,7 @@ pub(super) fn check_counts(lsu: &mut Lsu, lockstep: &Lockstep, cycle: u64) -> Pr
     stats
 }
 
-/// Returns an L1D of 32 lines with a prefetcher.
+/// Returns the configuration of an L1D with 32 lines and the given prefetcher.
 fn l1(prefetch: impl Into<PrefetchConfig>) -> L1Config {
     L1Config {
         sets: 8,
@@ -79,8 +80,8 @@ pub(super) fn load(warp: u8, pc: u32, line: u64) -> WarpAccess {
     WarpAccess { warp, pc, size_log2: 2, mask: u32::MAX, address, ..WarpAccess::default() }
 }
 
-/// Returns loads of four warps. The even warps have a stride of three lines, and the odd warps a stride of
-/// one line backward.
+/// Returns loads of four warps with constant strides. The stride is plus three lines for even warps, and
+/// minus one line for odd warps.
 fn strides() -> Vec<WarpAccess> {
     let steps = 0..40;
     steps
@@ -94,7 +95,7 @@ fn strides() -> Vec<WarpAccess> {
         .collect()
 }
 
-/// Returns the loads of [`strides`], each twice.
+/// Returns the loads of [`strides`], with each load executed twice.
 fn twice() -> Vec<WarpAccess> {
     strides().into_iter().flat_map(|load| [load.clone(), load]).collect()
 }
@@ -113,8 +114,8 @@ pub(super) fn manners(seed: u64, pause: u64) -> RigBehavior {
     }
 }
 
-/// Plays a program in lockstep with the golden twin of configuration `twin`. Returns the counters of the L1D
-/// and of its prefetches.
+/// Runs a program in lockstep with a golden model that has the configuration `twin`. Returns the counters of
+/// the L1D and of its prefetches.
 pub(super) fn play(
     l1: &L1Config,
     twin: &L1Config,
@@ -162,7 +163,7 @@ fn each_prefetcher_sends_lines_that_loads_use_in_time_or_late() {
         });
         assert!(useful > 30 && late > 2, "{:?}: {useful} useful, {late} late", l1.prefetch);
     }
-    // Each of the four strides is known after three loads.
+    // The prefetcher detects each of the four strides after three loads.
     let (stats, prefetches, _) = run_checked(&l1(all()[1].clone()), strides(), manners(1, 40));
     assert_eq!((stats.misses, prefetches.issued), (4 * 3, 4 * 38));
     assert_eq!(prefetches.useful + prefetches.late, 4 * 37);
@@ -200,8 +201,9 @@ fn prefetchers_agree_with_their_twins_on_random_loads_with_stalls_and_recalls() 
     assert!(issued.len() == 4 && issued.values().all(|used| *used > 10), "{issued:?}");
 }
 
-/// Draws the loads of a program. In each phase, warps in turn execute one of two instructions. Their lines
-/// lie at distances around the size of a page, in both directions.
+/// Generates the loads of a random program. In each phase of the program, the warps take turns in executing
+/// one of two load instructions. The distances between their lines are about as large as a page, in both
+/// directions.
 fn phases(pick: &mut impl FnMut(u32, u32) -> u32, page_lines: i64) -> Vec<DemandLoad> {
     let distances = [0, 1, -1, 3, page_lines - 1, page_lines, page_lines + 1, 1 - page_lines, -page_lines];
     let mut loads = Vec::new();
@@ -288,7 +290,8 @@ fn a_prefetch_is_dropped_for_each_reason() {
     let of = |dropped: [u64; DropReason::ALL.len()], reason: DropReason| dropped[reason as usize];
     assert!(of(after(400, &next_line(1, 4), &[1, 2, 1, 2, 1]), DropReason::Present) > 0);
     assert!(of(dropped(&next_line(1, 4), &[2, 1]), DropReason::InFlight) > 0);
-    // A page has 4096 lines.
+    // A page has 4096 lines, so some prefetches after line 4094 would cross into the next page and are
+    // dropped.
     assert_eq!(of(dropped(&next_line(4, 4), &[4094]), DropReason::OtherPage), 3);
     assert!(of(dropped(&next_line(16, 1), &[0]), DropReason::QueueFull) > 0);
 }
@@ -363,7 +366,7 @@ fn a_prefetcher_with_any_other_key_than_its_twin_is_caught() {
         let mut wrong = l1(StrideConfig { confidence: 1, degree: 8, ..stride });
         let mut right = wrong.clone();
         (wrong.prefetch_limits, right.prefetch_limits) = (limits, right.prefetch_limits);
-        // Requests wait for the network, so that several prefetches are in the miss queue.
+        // The network often accepts no requests, so that several prefetches wait in the miss queue at once.
         let requests = Stalls { cycles: 5, spells: 4 };
         let stalled = |seed| RigBehavior { requests, ..manners(seed, 0) };
         let is_caught = (0..4).any(|seed| play(&wrong, &right, strides(), stalled(seed)).is_err());

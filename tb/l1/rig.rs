@@ -1,7 +1,8 @@
 //! # Test rig of the LSU: core, links and memory
-//! The core sends a program with pauses, and receives replies with stalls. The memory holds real bytes; it
-//! answers in order within a line and in any order between lines. It also recalls some of the lines that were
-//! requested. Every pause is a function of the cycle, so that sleeping and awake blocks see the same pauses.
+//! The core sends a program with pauses, and stalls some replies. The memory stores real data. It replies in
+//! order to requests for the same line, and in any order to requests for different lines. It also recalls
+//! some of the lines that were requested. Every pause depends only on the cycle, so it is the same whether
+//! the simulator lets hardware blocks sleep or not.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hasher;
@@ -37,12 +38,12 @@ pub fn line_bits(line_bytes: u32) -> u32 {
     ADDR_BITS - line_bytes.ilog2()
 }
 
-/// Returns the interleaving of lines over six memory partitions.
+/// Returns the mapping that interleaves lines over six memory partitions.
 fn interleave(line_bytes: u32) -> Interleave {
     Interleave::new(6, 128, line_bytes)
 }
 
-/// Hashes a seed and a number to a pseudorandom 64-bit number.
+/// Computes a pseudorandom 64-bit hash of a seed and a number.
 pub fn mix(seed: u64, n: u64) -> u64 {
     let mut z = seed ^ n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -55,8 +56,8 @@ pub fn initial_line(line: u64) -> [u8; LINE_BYTES] {
     std::array::from_fn(|i| mix(line, i as u64) as u8)
 }
 
-/// Returns the base configuration of all LSU testbenches, without any scheme. It has one set of two ways, two
-/// MSHR entries with two waiters each, and a miss queue of four requests.
+/// Returns the base L1D configuration of all LSU testbenches, without bypass or other schemes. It has one set
+/// of two ways, two MSHR entries with two waiters each, and a miss queue of four requests.
 pub fn l1() -> L1Config {
     L1Config {
         sets: 1,
@@ -84,12 +85,12 @@ pub fn l1() -> L1Config {
     }
 }
 
-/// Streaming monitor with a short period, for tests.
+/// Streaming monitor configuration with a short monitoring period, for tests.
 #[cfg(test)]
 pub const STREAMING: StreamingConfig =
     StreamingConfig { period: 100, miss_percent: 70, min_accesses: 4, reopen: Reopen::Miss };
 
-/// Returns the widths of the messages between core and LSU.
+/// Returns the field widths of the messages between the core and the LSU.
 fn access_shape() -> AccessShape {
     AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1, counts_warps: true, wide: true }
 }
@@ -110,7 +111,7 @@ pub fn lsu(l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Lsu 
     Lsu::new(place, l1, read_only, lsu)
 }
 
-/// Channels between the LSU and the rest of the rig.
+/// Channels between the LSU and the rest of the test rig (core and memory).
 pub struct Links {
     pub core_req: Chan<WarpAccess>,
     pub core_rsp: Chan<WarpReply>,
@@ -122,8 +123,8 @@ pub struct Links {
 }
 
 impl Links {
-    /// Creates channels with a latency of one receiver cycle. `depth` applies to the channels to and from the
-    /// core. `periods` are the clock periods of core and memory.
+    /// Creates channels with a latency of one cycle of the receiver. `depth` is the capacity of the channels
+    /// to and from the core. `periods` are the clock periods of the core and the memory in ticks.
     pub fn new(depth: u32, periods: [u32; 2], line_bytes: u32) -> Self {
         let access = access_shape();
         let packet =
@@ -140,7 +141,7 @@ impl Links {
         }
     }
 
-    /// Returns the LSU's ends of the channels.
+    /// Returns the ends of the channels that the LSU uses.
     pub fn of_lsu(&mut self) -> LsuIo<'_> {
         LsuIo {
             core_req: self.core_req.rx(),
@@ -154,8 +155,8 @@ impl Links {
     }
 }
 
-/// Stalls of one side of the rig, in eighths of the time: single cycles, and spells of 16 cycles that let
-/// queues fill up.
+/// Random stalls of the core or the memory. `cycles` is the fraction of single stalled cycles, in eighths.
+/// `spells` is the fraction of stalled periods of 16 cycles, in eighths, in which queues fill up.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stalls {
     pub cycles: u64,
@@ -168,21 +169,21 @@ impl Stalls {
     }
 }
 
-/// Random behavior of the rig around the LSU.
+/// Random behavior of the core and the memory around the LSU.
 #[derive(Clone, Copy, Debug)]
 pub struct RigBehavior {
     pub seed: u64,
-    /// Clock periods of core and memory in ticks.
+    /// Clock periods of the core and the memory in ticks.
     pub periods: [u32; 2],
-    /// Longest pause between two instructions [core cycles].
+    /// Longest pause between two instructions, in core cycles.
     pub pause: u64,
-    /// Latency of memory [memory cycles]: minimum, and width of the random range above it.
+    /// Latency of memory in memory cycles: its minimum, and the width of the random range above the minimum.
     pub latency: (u64, u64),
     pub replies: Stalls,
     pub requests: Stalls,
-    /// Fraction of requests, in eighths, whose line is recalled later.
+    /// Fraction of memory requests, in eighths, after which memory recalls the requested line.
     pub recalls: u64,
-    /// Fraction of instructions, in 64ths, at which SM dueling sends a mode to the LSU.
+    /// Fraction of instructions, in 64ths, with which SM dueling sends a new mode to the LSU.
     pub modes: u64,
 }
 
@@ -190,7 +191,7 @@ struct Source {
     program: Vec<WarpAccess>,
     next: usize,
     due: u64,
-    /// Cycles in which the instructions were sent.
+    /// Cycle in which each instruction was sent to the LSU.
     sent: Vec<u64>,
 }
 
@@ -240,19 +241,20 @@ impl Sink {
     }
 }
 
-/// Memory model. A request takes effect when its reply is sent.
+/// Memory model. A request takes effect in the cycle in which its reply is sent.
 struct Memory {
     line_bytes: u32,
     lines: BTreeMap<u64, [u8; LINE_BYTES]>,
-    /// Pending requests: cycle from which the reply may leave, sequence number, request.
+    /// Pending requests, each as the first cycle in which its reply may be sent, its sequence number, and the
+    /// request.
     due: Vec<(u64, u64, Request)>,
     last_due: BTreeMap<u64, u64>,
     taken: u64,
-    /// Scheduled recalls: cycle and line.
+    /// Scheduled recalls, each as its cycle and its line.
     to_recall: Vec<(u64, u64)>,
-    /// Lines whose recall the LSU has not acknowledged yet, oldest first.
+    /// Lines whose recall the LSU has not acknowledged yet, from oldest to newest.
     recalled: VecDeque<u64>,
-    /// Digest of all beats on both sides of memory, with their cycles.
+    /// Running hash of all messages that memory received and sent, with their cycles.
     beats: Digest,
 }
 
@@ -286,8 +288,8 @@ impl Memory {
             let last = self.last_due.entry(request.line).or_insert(0);
             *last = when.max(*last + 1);
             if mix(manners.seed ^ 4, self.taken) % 8 < manners.recalls {
-                // The recall may come before the line arrives, while it is cached, or long after its
-                // eviction.
+                // The recall may reach the LSU before the line arrives, while the line is cached, or long
+                // after its eviction.
                 let when = at.cycle + mix(manners.seed ^ 5, self.taken) % (2 * (least + spread) + 20);
                 self.to_recall.push((when, request.line));
             }
@@ -303,7 +305,8 @@ impl Memory {
         }
     }
 
-    /// Sends a recall that is due, and takes an acknowledgment, which must return the fields of its recall.
+    /// Sends a recall whose cycle has come, and receives an acknowledgment, which must return the fields of
+    /// its recall.
     fn recall(&mut self, io: &mut RecallIo<'_>, manners: &RigBehavior, at: &mut Edge<'_>) -> Sleep {
         if let Some(ack) = io.inv_ack.peek(at).copied() {
             io.inv_ack.drop_head(at);
@@ -356,13 +359,13 @@ impl Memory {
     }
 }
 
-/// Returns a line with only the given sectors. The bytes of other sectors are 0xee, since they must not be
-/// read.
+/// Returns a copy of a line that has only the given sectors. The bytes of the other sectors are 0xee, so that
+/// a read of them is detected.
 fn only(sectors: u8, line: &[u8; LINE_BYTES]) -> [u8; LINE_BYTES] {
     std::array::from_fn(|byte| if sectors >> (byte / SECTOR_BYTES as usize) & 1 != 0 { line[byte] } else { 0xee })
 }
 
-/// Returns the `leaver` field of a line's recall, which the acknowledgment must return.
+/// Returns the value of the field `leaver` in a line's recall. The acknowledgment must return the same value.
 fn leaver_of(line: u64) -> u16 {
     (mix(7, line) % 1024) as u16
 }
@@ -372,7 +375,7 @@ const LSU: BlockId = BlockId { domain: 0, slot: 1 };
 const SINK: BlockId = BlockId { domain: 0, slot: 2 };
 const MEMORY: BlockId = BlockId { domain: 1, slot: 0 };
 
-/// LSU with core, links and memory.
+/// Test rig: an LSU with core, links and memory.
 pub struct Rig {
     pub lsu: Lsu,
     links: Links,
@@ -405,32 +408,32 @@ impl Rig {
         }
     }
 
-    /// Creates a simulator for the rig.
+    /// Creates a simulator for the test rig in the given evaluation mode.
     pub fn simulator(&self, mode: Mode) -> BenchSimulator {
         BenchSimulator::new(&self.manners.periods, self, mode)
     }
 
-    /// Returns the instruction that the LSU took at a tick.
+    /// Returns the instruction that the LSU accepted at a tick, if any.
     pub fn taken(&self, tick: u64) -> Option<&WarpAccess> {
         self.links.core_req.beat_taken_at(tick)
     }
 
-    /// Returns the reply that the LSU took at a tick.
+    /// Returns the memory reply that the LSU accepted at a tick, if any.
     pub fn reply_at(&self, tick: u64) -> Option<&Reply> {
         self.links.mem_rsp.beat_taken_at(tick)
     }
 
-    /// Returns the replies that the core has received so far, with their cycles.
+    /// Returns the replies that the core has received so far, each with its cycle.
     pub fn answers(&self) -> &[(u64, WarpReply)] {
         &self.sink.taken
     }
 
-    /// Returns the contents of a line in memory.
+    /// Returns the current contents of a line in memory.
     pub fn memory(&self, line: u64) -> [u8; LINE_BYTES] {
         self.memory.lines.get(&line).copied().unwrap_or_else(|| initial_line(line))
     }
 
-    /// True if the program was sent and nothing is in flight in the LSU, the channels or memory.
+    /// True if the whole program was sent, and nothing is in flight in the LSU, the channels or the memory.
     pub fn is_idle(&self) -> bool {
         let Links { core_req, core_rsp, mem_req, mem_rsp, inv, inv_ack, mode } = &self.links;
         self.source.next == self.source.program.len()
@@ -447,8 +450,8 @@ impl Rig {
             && self.lsu.is_idle()
     }
 
-    /// Returns a digest of all beats to and from the LSU, with the cycles in which the rig sent or received
-    /// them.
+    /// Returns a hash of all messages to and from the LSU, with the cycles in which the core and the memory
+    /// sent or received them.
     pub fn history(&self) -> u64 {
         digest_of(&(&self.source.sent, &self.sink.taken, self.memory.beats.finish()))
     }

@@ -1,6 +1,6 @@
 //! # L1D schemes of all machines and designs
-//! Collects the L1D configurations of all machines and designs, including ones that were added to the
-//! program. They are discovered rather than listed, and configurations that differ only in sizes count as the
+//! Collects the L1D configurations of all machine presets and designs, including those that users added. They
+//! are found at run time instead of being listed here. Configurations that differ only in sizes count as the
 //! same scheme.
 
 use std::sync::OnceLock;
@@ -14,20 +14,20 @@ use warpsieve::config::{Request, ResolvedMachine, designs, machines};
 
 use crate::kit::Random;
 
-/// Machine to which the designs are applied.
+/// Machine preset to which the designs are applied.
 const MACHINE: &str = "fermi";
 
-/// L1D scheme of a machine or design.
+/// L1D scheme of a machine preset or design.
 #[derive(Clone, Debug)]
 pub(crate) struct Scheme {
-    /// Name of the first machine or design with this scheme.
+    /// Name of the first machine preset or design with this scheme.
     pub name: &'static str,
     request: Request,
-    /// Names of all configuration fields of the machine or design.
+    /// Names of all configuration fields that the machine or design has.
     fields: Vec<String>,
 }
 
-/// Returns the L1D schemes, those of the machines first.
+/// Returns all L1D schemes. Those of machine presets come before those of designs.
 pub(crate) fn schemes() -> &'static [Scheme] {
     static SCHEMES: OnceLock<Vec<Scheme>> = OnceLock::new();
     SCHEMES.get_or_init(|| {
@@ -40,7 +40,8 @@ pub(crate) fn schemes() -> &'static [Scheme] {
         let of_designs = designs().iter().map(|design| (design.name, request(MACHINE, Some(design.name))));
         let mut found: Vec<(String, Scheme)> = Vec::new();
         for (name, request) in of_machines.chain(of_designs) {
-            // A user's design may be made for another machine and fail to resolve here.
+            // A design of a user may be made for another machine, and is then skipped because it is illegal
+            // on this one.
             let Ok(resolved) = ResolvedMachine::new(&request) else { continue };
             let scheme = without_sizes(&resolved.config.l1);
             if found.iter().all(|(known, _)| *known != scheme) {
@@ -52,7 +53,7 @@ pub(crate) fn schemes() -> &'static [Scheme] {
     })
 }
 
-/// Formats everything but the sizes of an L1D, as a key that distinguishes schemes.
+/// Formats an L1D configuration without its sizes. Configurations with equal texts are the same scheme.
 fn without_sizes(l1: &L1Config) -> String {
     let [sets, ways, mshr_entries, mshr_merges, miss_queue, line_bytes, bypass_sectors] = [0; 7];
     let kinds = [l1.bypass.typetag_name(), l1.index.typetag_name(), l1.prefetch.typetag_name()];
@@ -73,9 +74,9 @@ fn without_sizes(l1: &L1Config) -> String {
     format!("{kinds:?} {rest:?}")
 }
 
-/// L1D fields with small values, so that every status occurs within a few hundred accesses.
+/// Fields of the L1D with small values, at which every access status occurs within a few hundred accesses.
 const SMALL: [(&str, &[u32]); 20] = [
-    // Fermi's hash needs 32 sets or more.
+    // The set hash of Fermi requires at least 32 sets.
     ("l1.sets", &[1, 2, 8, 32]),
     ("l1.ways", &[1, 2, 4]),
     ("l1.mshr_entries", &[1, 2, 4, 16]),
@@ -99,11 +100,11 @@ const SMALL: [(&str, &[u32]); 20] = [
 ];
 
 impl Scheme {
-    /// Draws a small version of the L1D. A draw that breaks a rule is repeated; after 20 failures the
-    /// original size is used.
+    /// Generates a random small L1D with this scheme. If the configuration is illegal, another one is
+    /// generated. After 20 failures, the original sizes are used.
     pub fn small(&self, random: &mut Random) -> L1Config {
         const TRIES: usize = 20;
-        // Every machine states the limits of prefetches, which only a prefetcher uses.
+        // Every machine has the fields that limit prefetches, but only a prefetcher uses them.
         let prefetches = self.fields.iter().any(|stated| stated == "l1.prefetch.degree");
         let is_used = |field: &str| prefetches || !field.starts_with("l1.prefetch");
         let is_stated = |field: &str| self.fields.iter().any(|stated| stated == field);
@@ -113,8 +114,8 @@ impl Scheme {
             let set = |(field, values): &&(&str, &[u32])| {
                 format!("{field}={}", values[random.below(values.len() as u64) as usize])
             };
-            // The draw has no carve-outs, since an L1D that shares storage with shared memory would need many
-            // ways.
+            // No carve-outs for shared memory are generated. An L1D that shares its storage with shared
+            // memory would need many ways.
             let apart = ["sm.shared.carve_outs=[]".to_owned()];
             Request { sets: fields.iter().map(set).chain(apart).collect(), ..self.request.clone() }
         };
@@ -133,7 +134,8 @@ mod tests {
         for name in ["fermi", "hopper", "decoupled", "decoupled-dueling", "pdp", "mrpb", "streaming", "pric", "ship"] {
             assert_eq!(names.iter().filter(|found| **found == name).count(), 1, "{name} in {names:?}");
         }
-        // The two designs keep the machine's L1D, which appears under the machine's name.
+        // The designs `baseline` and `frc` do not change the machine's L1D, so their scheme is listed under
+        // the machine's name.
         assert!(!names.contains(&"baseline") && !names.contains(&"frc"));
     }
 

@@ -2,10 +2,11 @@
 //! Predicts the data that every instruction must return to the core, from the order in which its lines pass
 //! the tags.
 //!
-//! The accesses must pass the tags in program order. If MRPB has a queue per warp ahead of the tags, only
-//! accesses of the same warp must keep their order. The lines of each instruction must be those of the golden
-//! coalescer. A byte map, updated in the order of the tags, holds the data that a load must return on any
-//! path. A copy in a cache that is stale because a store did not reach it is therefore detected.
+//! The accesses must pass the tags in program order. If MRPB has a queue per warp before the tags, only
+//! accesses of the same warp must keep their order. The lines of each instruction must be those that the
+//! golden coalescer finds. A model of memory, updated in the order of the tags, has the data that a load must
+//! return, whichever path the load takes. The scoreboard therefore detects a cached copy that is stale
+//! because a store did not reach it.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,8 @@ use rtl::l1::watch::{Access, Outcome};
 
 use super::rig::initial_line;
 
-/// Returns the golden coalescer's requests for an instruction, with the bytes that a store writes.
+/// Returns the golden coalescer's line requests for an instruction. For a store, each request includes the
+/// bytes to write.
 pub fn golden_lines(access: &WarpAccess, line_bytes: usize) -> Vec<StoreRequest> {
     let twin = coalescer::WarpAccess { active: access.mask, addresses: access.address, width: 1 << access.size_log2 };
     let without_data = |requests: Vec<LineRequest>| {
@@ -39,34 +41,36 @@ pub fn golden_lines(access: &WarpAccess, line_bytes: usize) -> Vec<StoreRequest>
     coalesce_store(&twin, line_bytes, &data).expect("testbenches send aligned accesses")
 }
 
-/// Upper bound on the rows of a pending table.
+/// Largest number of rows that the LSU's table of pending instructions may have.
 const ROWS: usize = 64;
 
-/// Progress of a program at the tags and at the core.
+/// Scoreboard of a program: which of its accesses have passed the tags, and which replies the core has
+/// received.
 pub struct Scoreboard {
     line_bytes: usize,
     program: Vec<WarpAccess>,
-    /// True if warps may overtake each other on the way to the tags.
+    /// True if accesses of different warps may overtake each other before the tags.
     by_warp: bool,
-    /// Instruction in each row of the pending table, as its index in the program.
+    /// Instruction in each row of the LSU's table of pending instructions, as its index in the program.
     in_row: [usize; ROWS],
-    /// Lines that have not reached the tags yet, for each instruction that the LSU took.
+    /// For each instruction that the LSU accepted, the lines that have not passed the tags yet.
     lines: BTreeMap<usize, Vec<StoreRequest>>,
-    /// Number of instructions all of whose lines have reached the tags.
+    /// Number of instructions of which all lines have passed the tags.
     passed: usize,
     image: BTreeMap<u64, [u8; LINE_BYTES]>,
-    /// Expected replies of each instruction: mask of the lanes not yet served, and the data words of each
-    /// lane. A load of 16 bytes per lane has two replies.
+    /// Expected replies of each instruction: a mask of the lanes not served yet, and the data words of each
+    /// lane. A load of 16 bytes per lane gets two replies.
     expected: BTreeMap<usize, (u32, [[u32; LANES]; 4])>,
-    /// Number of line requests that the tags accepted: loads by cache, stores, atomics.
+    /// Number of load requests that the tags accepted, by cache. The following fields count stores and
+    /// atomics.
     pub loads: [u64; 3],
     pub stores: u64,
     pub atomics: u64,
 }
 
 impl Scoreboard {
-    /// Creates a scoreboard for a program before its first instruction is sent. The `pc` of an instruction is
-    /// its index in the program.
+    /// Creates a scoreboard for a program of which no instruction was sent yet. The `pc` of an instruction
+    /// must be its index in the program.
     pub fn new(program: Vec<WarpAccess>, line_bytes: usize, by_warp: bool) -> Self {
         assert!(program.iter().enumerate().all(|(i, access)| access.pc as usize == i));
         Self {
@@ -84,8 +88,8 @@ impl Scoreboard {
         }
     }
 
-    /// Records that the LSU took an instruction into a row of the pending table. Its lines reach the tags at
-    /// a later edge.
+    /// Records that the LSU accepted an instruction into a row of its table of pending instructions. The
+    /// lines of the instruction pass the tags at a later clock edge.
     pub fn take(&mut self, row: u8, instruction: usize) {
         let access = &self.program[instruction];
         self.in_row[usize::from(row)] = instruction;
@@ -93,7 +97,7 @@ impl Scoreboard {
         self.expected.insert(instruction, (access.mask, [[0; LANES]; 4]));
     }
 
-    /// Checks an access that the tags accepted and updates the expected data. Refused accesses are ignored.
+    /// Checks an access that the tags accepted, and updates the expected data. Ignores refused accesses.
     pub fn access(&mut self, access: &Access) {
         let (kind, line, waiter) = match *access {
             Access::Load { outcome: Outcome::Refused(..), .. }
@@ -120,7 +124,7 @@ impl Scoreboard {
         }
         let expected = match instruction.kind {
             AccessKind::Load => "load",
-            // Where stores update the cached copy, an uncached store takes the path of an atomic.
+            // In a cache in which stores update the cached copy, an uncached store is handled like an atomic.
             AccessKind::Store if kind == "atomic" && instruction.uncached => "atomic",
             AccessKind::Store => "store",
             AccessKind::Atomic | AccessKind::Reduce => "atomic",
@@ -173,7 +177,8 @@ impl Scoreboard {
         let (left, words) =
             expected.unwrap_or_else(|| panic!("cycle {cycle}: answer {i} came twice or without a request"));
         assert_eq!(left, 0, "cycle {cycle}: answer {i} came before lanes {left:#x} reached the tags");
-        // The second reply to a wide load has the next beat, and the other half of the words.
+        // A load of 16 bytes per lane gets a second reply, which has the next beat number and the other half
+        // of the words.
         let beat = access.beat.value() + u8::from(is_wide && is_last);
         let words = if is_wide && is_last { [words[2], words[3]] } else { [words[0], words[1]] };
         let of = (access.warp, access.mask, beat, access.size_log2.min(3));
@@ -199,7 +204,7 @@ impl Scoreboard {
         self.passed == self.program.len() && self.expected.is_empty()
     }
 
-    /// Yields every line that the program touched, with its current bytes.
+    /// Yields every line that the program touched, with its expected contents at this time.
     pub fn image(&self) -> impl Iterator<Item = (u64, &[u8; LINE_BYTES])> {
         self.image.iter().map(|(line, bytes)| (*line, bytes))
     }

@@ -1,5 +1,5 @@
 //! # Cycle tables of a sectored L1D
-//! Scripts as in `cycles`, with a cache in which a miss fetches only the sectors that a warp touches.
+//! Runs scripts as in `cycles`, on a cache in which a miss fetches only the sectors that a warp touches.
 //! Requests and fills show their sector mask in binary, with sector 0 as the rightmost digit.
 //!
 //! | testpoint                                                              | test                      |
@@ -61,8 +61,8 @@ fn a_line_comes_sector_by_sector() {
     );
 }
 
-/// Sector 0 is valid, sector 1 is in flight, and sectors 2 and 3 are requested by the load itself. The load
-/// returns data of all four.
+/// Sector 0 of the line is valid, and sector 1 is in flight. The load itself requests sectors 2 and 3, and
+/// returns data of all four sectors.
 #[test]
 fn lanes_wait_for_their_own_sectors() {
     expect(

@@ -1,7 +1,7 @@
-//! # Coverage of L1D statuses, fills in the same cycle, and schemes
-//! The status of an access depends on the cache and on arrivals of the same cycle. A fill, for example, is
-//! visible to an access of its cycle. The points cross every status with every kind of arrival, under every
-//! L1D scheme of a machine or design.
+//! # Coverage of L1D access statuses
+//! The status of an access depends on the cache and on what arrives in the same cycle. For example, a fill is
+//! visible to an access of the same cycle. The coverage combines every status with every kind of arrival,
+//! under the L1D scheme of every machine and design.
 
 use rtl::l1::cache::CacheId;
 use rtl::l1::watch::{Access, Fail, Outcome, RecallEffect, Watch};
@@ -12,8 +12,8 @@ use crate::kit::coverage::{Axis, Cross, hit};
 
 const STATUSES: &str = "L1D statuses by arrival in the same cycle";
 
-/// Arrivals of a cycle. Fill path 1 fills the cache, which drops the line if it was written or recalled in
-/// flight; fill path 2 bypasses the cache.
+/// Arrivals from memory in a cycle. Fill path 1 leads to the cache, which drops the line if it was written or
+/// recalled while in flight. Fill path 2 leads to the loads that bypass the cache.
 const ARRIVES: [&str; 4] = ["nothing", "line kept", "line dropped", "data of a bypass"];
 
 const AT_TAGS: [&str; 11] = [
@@ -30,7 +30,7 @@ const AT_TAGS: [&str; 11] = [
     "miss_queue",
 ];
 
-/// Declares the coverage of statuses, by scheme and arrival.
+/// Declares the functional coverage of access statuses, by scheme and arrival.
 pub(crate) fn cross() -> Cross {
     Cross {
         name: STATUSES,
@@ -47,16 +47,17 @@ const RECALLS: &str = "recalls of the L1D by other events of the line";
 
 const FOUND: [&str; 4] = ["absent", "dropped", "in flight", "kept"];
 
-/// Events that concern the recalled line in the cycle of its recall.
+/// Other events that affect the recalled line in the cycle of its recall.
 const BESIDE: [&str; 4] = ["nothing", "a fill", "a waiter leaves", "an access"];
 
-/// Declares the coverage of recalls by the L2. Recalls work alike under all schemes, so there is no axis for
-/// the scheme.
+/// Declares the functional coverage of lines that the L2 recalls from the L1D. Recalls work the same way
+/// under all schemes, so the scheme is not an axis of the coverage.
 pub(crate) fn recalls() -> Cross {
     Cross { name: RECALLS, axes: vec![Axis::new("event", BESIDE), Axis::new("copy", FOUND)], excluded: Vec::new() }
 }
 
-/// Counts the state in which a recall found its line, and other events of that line in the same cycle.
+/// Counts the state in which a recall found its line, combined with other events of the line in the same
+/// cycle.
 fn observe_recall(watch: &Watch) {
     let Some((line, [found, ..])) = watch.recall else { return };
     let found = match found {
@@ -83,7 +84,8 @@ fn observe_recall(watch: &Watch) {
     }
 }
 
-/// Counts the events of one edge: accesses, fills and recalls, and the reply that the LSU took.
+/// Counts the coverage points of one clock edge: accesses, fills, recalls, and the memory reply that the LSU
+/// accepted.
 pub(crate) fn observe(scheme: &str, watch: &Watch, taken: Option<&Reply>) {
     observe_recall(watch);
     let arrives = match (watch.fill, taken) {
@@ -96,7 +98,8 @@ pub(crate) fn observe(scheme: &str, watch: &Watch, taken: Option<&Reply>) {
     }
 }
 
-/// Returns the status of an access, or `None` for the read-only caches, which this coverage leaves out.
+/// Returns the status of an access to the L1D. Returns `None` for a read-only cache, which is not part of
+/// this coverage.
 fn status(access: &Access) -> Option<&'static str> {
     let (outcome, is_atomic) = match *access {
         Access::Bypass { .. } => return Some("bypass"),

@@ -1,11 +1,12 @@
-//! # Long streams through an L1D of real size
-//! Runs tens of thousands of line requests to hot lines, lines touched a few times and lines touched once.
-//! The L1D has tags of any organization and any replacement policy, and both sides stall. Every event runs in
-//! lockstep with the golden twin, and every byte is checked against the order at the tags.
+//! # Long streams through an L1D of realistic size
+//! Runs tens of thousands of line requests: to hot lines, to lines touched a few times, and to lines touched
+//! once. The L1D has any tag organization and any replacement policy, and both core and memory stall at
+//! random. Every event is compared with the golden model. Every byte is checked against the order in which
+//! accesses pass the tags.
 //!
 //! | testpoint                                                    | test                   |
 //! |--------------------------------------------------------------|------------------------|
-//! | tags, counts, data ways and victims equal the twin's         | `a_hundred_thousand_*` |
+//! | tags, counts, data ways and victims equal the golden model's | `a_hundred_thousand_*` |
 //! | threshold 0 takes exactly the cycles of a plain L1D          | `with_threshold_0_*`   |
 //! | sleeping and evaluating all give the same beats              | `streams_go_alike_*`   |
 //! | a two-stage probe costs a cycle of latency but no throughput | `a_longer_probe_*`     |
@@ -32,11 +33,11 @@ use crate::kit::coverage::is_collecting;
 use crate::replacement;
 use warpsieve::check::l1::Lockstep;
 
-/// First line of local memory. Global memory lies below.
+/// First line of local memory. The lines of global memory have lower numbers.
 const FIRST_LOCAL: u64 = 1 << 24;
-/// First line that is touched only once or a few times. Hot lines lie below.
+/// First of the lines that are touched only once or a few times. Hot lines have lower numbers.
 const FIRST_COLD: u64 = 1 << 12;
-/// Configuration of the constant and texture caches, which the streams do not use.
+/// Returns the configuration of the constant cache and the texture cache, which the streams do not use.
 fn read_only() -> CacheConfig {
     CacheConfig {
         sets: 1,
@@ -47,29 +48,29 @@ fn read_only() -> CacheConfig {
         replacement: Lru {}.into(),
     }
 }
-/// Limit of cycles per instruction, beyond which a run counts as hung.
+/// Maximum number of cycles per instruction. A run that takes longer counts as hung.
 const MAX_CYCLES: u64 = 100_000;
 
-/// L1D with a program and the behavior of its environment.
+/// Test case: an L1D, a program for it, and the behavior of the core and the memory.
 pub(crate) struct Stream {
-    /// Scheme of the L1D, if it belongs to a machine or design.
+    /// Name of the L1D's scheme, if a machine or design uses it.
     scheme: Option<&'static str>,
     l1: L1Config,
     program: Vec<WarpAccess>,
     manners: RigBehavior,
 }
 
-/// Results of a finished stream.
+/// Results of a stream after its run.
 #[derive(Debug, PartialEq)]
 pub(crate) struct StreamResult {
     stats: L1Stats,
     pub cycles: u64,
-    /// Digest of all beats, and digest of the final state.
+    /// Hash of all messages, and hash of the final state.
     digests: (u64, u64),
 }
 
 impl Stream {
-    /// Draws an L1D, and a program of the given length for it.
+    /// Generates a random L1D, and a program of `instructions` instructions for it.
     pub fn draw(seed: u64, instructions: usize) -> Self {
         let mut random = Random::new(seed);
         let l1 = l1(&mut random);
@@ -89,8 +90,8 @@ impl Stream {
         Self { scheme: None, l1, program, manners }
     }
 
-    /// Draws a small L1D of a given scheme, and a program. Low memory latency makes many events share a
-    /// cycle.
+    /// Generates a random small L1D with the given scheme, and a program for it. The memory latency is low,
+    /// so that many events occur in the same cycle.
     pub fn of_scheme(scheme: &Scheme, seed: u64, instructions: usize) -> Self {
         let mut random = Random::new(seed);
         let l1 = scheme.small(&mut random);
@@ -115,7 +116,7 @@ impl Stream {
         self
     }
 
-    /// Runs the stream with every check.
+    /// Runs the stream with every check enabled.
     ///
     /// # Panics
     /// If a check fails.
@@ -127,7 +128,7 @@ impl Stream {
         let mut lockstep = lockstep.unwrap_or_else(|error| panic!("{error}\n{l1:?}"));
         let mut scoreboard = Scoreboard::new(program.clone(), l1.line_bytes as usize, l1.mrpb.queues > 1);
         if l1.bypass.profile().is_some() {
-            // The profile admits about two thirds of the lines below `FIRST_COLD`.
+            // The bypass profile admits about two thirds of the lines below `FIRST_COLD` to the cache.
             let admits = |line: &u64| !rig::mix(manners.seed, *line).is_multiple_of(3);
             let admitted: Arc<[u64]> = (0..FIRST_COLD).filter(admits).collect();
             rig.lsu.admit(&admitted);
@@ -163,7 +164,7 @@ impl Stream {
         }
         let stats = rig.lsu.settle(cycle + 1);
         assert_eq!(stats.accesses, stats.hits + stats.hit_pending + stats.misses + stats.bypasses);
-        // The run ends with the last reply, since recalls may continue after it.
+        // The duration is counted up to the last reply, since memory may go on sending recalls after it.
         let cycles = rig.answers().last().map_or(0, |(cycle, _)| *cycle);
         StreamResult { stats, cycles, digests: (rig.history(), sim.state_digest(&rig)) }
     }
@@ -197,14 +198,16 @@ fn l1(random: &mut Random) -> L1Config {
     }
 }
 
-/// Parameters of a random program.
+/// Parameters of a random program: how its accesses are distributed.
 struct Mix {
-    /// Number of lines that are accessed again and again (`hot`), and of those accessed a few times (`cold`).
+    /// Number of lines that are accessed again and again (`hot`), and number of lines that are accessed a few
+    /// times (`cold`).
     hot: u64,
     cold: u64,
-    /// Accesses to global memory that go to hot lines, in percent.
+    /// Percentage of the accesses to global memory that go to hot lines.
     hot_percent: u64,
-    /// Stores, accesses to local memory, uncached accesses and atomics [percent of instructions].
+    /// Percentage of instructions that are stores. The following fields give it for accesses to local memory,
+    /// uncached accesses and atomics.
     stores: u64,
     locals: u64,
     uncached: u64,
@@ -212,14 +215,15 @@ struct Mix {
 }
 
 impl Mix {
-    /// Draws a mix for a cache of `lines` lines.
+    /// Generates random parameters of a program for a cache with `lines` lines.
     fn draw(random: &mut Random, lines: u64) -> Self {
         let (hot, cold) = (1 + random.below(lines), lines * (2 + random.below(8)));
         let [hot_percent, stores, locals] = [20 + random.below(60), random.below(25), random.below(25)];
         Self { hot, cold, hot_percent, stores, locals, uncached: 3, atomics: 3 }
     }
 
-    /// Draws a mix with few lines for small caches, so that accesses often find their line in flight.
+    /// Generates random parameters of a program with few lines, for small caches. Accesses often find their
+    /// line in flight.
     fn dense(random: &mut Random) -> Self {
         Self {
             hot: 1 + random.below(12),
@@ -262,7 +266,7 @@ fn program(random: &mut Random, l1: &L1Config, mix: Mix, instructions: usize) ->
             };
         }
         let line = |lane: usize| lines[lane % count as usize];
-        // Some warps access single sectors of their lines, some single words.
+        // Some warps access single sectors of their lines, and some access single words.
         let mask = match random.below(10) {
             0..6 => u32::MAX,
             6..9 => (0..1 + random.below(3)).fold(0, |mask, _| mask | 0xff << (8 * random.below(4))),
@@ -293,13 +297,13 @@ fn program(random: &mut Random, l1: &L1Config, mix: Mix, instructions: usize) ->
 mod tests {
     use super::*;
 
-    /// Returns the number of line requests served.
+    /// Returns the number of line requests that the L1D served.
     fn accesses(ended: &StreamResult) -> u64 {
         let L1Stats { accesses, store_hits, store_misses, atomics, .. } = ended.stats;
         accesses + store_hits + store_misses + atomics
     }
 
-    /// Copies a stream with a core and memory that never stall.
+    /// Returns a copy of a stream in which the core and the memory never stall.
     fn without_stalls(stream: &Stream) -> Stream {
         let none = Stalls::default();
         let manners = RigBehavior { pause: 0, periods: [1, 1], replies: none, requests: none, ..stream.manners };
@@ -330,7 +334,8 @@ mod tests {
         }
     }
 
-    /// With threshold 0, the additional tags have no effect and might be power-gated (li2015 section 4.3).
+    /// With threshold 0, the additional tags have no effect. A real cache could power-gate them (li2015
+    /// section 4.3).
     #[test]
     fn with_threshold_0_an_l1d_takes_the_cycles_of_an_ordinary_one() {
         for seed in 0..6 {
@@ -346,7 +351,7 @@ mod tests {
         }
     }
 
-    /// Returns the cycles of the stream with a one-stage probe and with a two-stage probe.
+    /// Returns the duration of a stream in cycles, with a one-stage and with a two-stage tag probe.
     fn with_probes(stream: &mut Stream) -> [u64; 2] {
         stream.l1.organisation = Organisation::Decoupled;
         [0, 1].map(|probe_extra| {

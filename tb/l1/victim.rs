@@ -1,14 +1,14 @@
 //! # Testbench of the victim cache
-//! Plays loads, stores and recalls on small L1Ds with a victim cache, in lockstep with its golden twin. The
-//! testbench of the LSU plays random programs on it too, and checks every byte.
+//! Runs loads, stores and recalls on small L1Ds with a victim cache, in lockstep with its golden model. The
+//! testbench of the LSU also runs random programs with a victim cache, and checks every byte.
 //!
-//! | testpoint                                                                        | test                      |
-//! |----------------------------------------------------------------------------------|---------------------------|
-//! | a load that hits takes one cycle more than a hit of the L1D, and less than a miss | `an_evicted_line_*`       |
-//! | conflicts that fit into L1D and victim cache cost no miss, larger ones do         | `lines_that_conflict_*`   |
-//! | outcomes equal the twin's with stores, stalls, recalls and sectors                | `victim_caches_agree_*`   |
-//! | lines are swapped, kept, and dropped by stores and recalls                        | `victim_caches_agree_*`   |
-//! | a victim cache of another size than its twin's is caught                          | `a_victim_cache_with_*`   |
+//! | testpoint                                                                         | test                    |
+//! |-----------------------------------------------------------------------------------|-------------------------|
+//! | a load that hits takes one cycle more than a hit of the L1D, and less than a miss | `an_evicted_line_*`     |
+//! | conflicts that fit into L1D and victim cache cost no miss, larger ones do         | `lines_that_conflict_*` |
+//! | outcomes equal the golden model's with stores, stalls, recalls and sectors        | `victim_caches_agree_*` |
+//! | lines are swapped, kept, and dropped by stores and recalls                        | `victim_caches_agree_*` |
+//! | a victim cache of another size than its golden model's is caught                  | `a_victim_cache_with_*` |
 
 use rtl::l1::access::{AccessKind, MemorySpace, WarpAccess};
 use rtl::l1::config::{Fetch, L1Config};
@@ -21,12 +21,13 @@ use rtl::l1::victim::none::NoVictimCache;
 use super::prefetch::{self, load, manners, play};
 use super::rig::{self, RigBehavior, mix};
 
-/// Draws a victim cache for short programs. `pick` draws a number in a range.
+/// Generates a random victim cache with parameters for short programs. `pick` returns a random number in a
+/// range.
 pub(super) fn draw(pick: &mut impl FnMut(u32, u32) -> u32) -> VictimConfig {
     LruConfig { lines: pick(1, 4) }.into()
 }
 
-/// Returns an L1D of one set with a victim cache.
+/// Returns the configuration of an L1D that has one set and the given victim cache.
 fn l1(ways: u32, victim: impl Into<VictimConfig>) -> L1Config {
     L1Config { ways, mshr_entries: 8, mshr_merges: 4, victim: victim.into(), ..rig::l1() }
 }
@@ -35,8 +36,8 @@ fn loads(lines: impl IntoIterator<Item = u64>) -> Vec<WarpAccess> {
     lines.into_iter().map(|line| load(0, 0, line)).collect()
 }
 
-/// Plays a program with long pauses. Returns the counters, and the cycles from sending each access to its
-/// reply.
+/// Runs a program with long pauses between accesses. Returns the L1D counters, and for each access the number
+/// of cycles from sending it to its reply.
 fn slowly(l1: &L1Config, program: Vec<WarpAccess>) -> (L1Stats, Vec<u64>) {
     let behavior = RigBehavior { latency: (50, 0), ..manners(5, 200) };
     let (stats, _, answers) = play(l1, l1, program, behavior).unwrap_or_else(|mismatch| panic!("{mismatch}\n{l1:?}"));
@@ -67,7 +68,7 @@ fn lines_that_conflict_miss_only_beyond_the_lines_of_both_caches() {
     assert_eq!(missed(&l1(2, NoVictimCache {}), 5), (40, VictimStats::default()));
 }
 
-/// Draws a program of loads of few lines, some stores to global and to local memory.
+/// Generates a random program: loads of few lines, and some stores, to global and to local memory.
 fn program(seed: u64, lines: u64) -> Vec<WarpAccess> {
     (0..150)
         .map(|n| {
@@ -77,7 +78,7 @@ fn program(seed: u64, lines: u64) -> Vec<WarpAccess> {
             let kind = if drawn >> 24 & 7 == 0 { AccessKind::Store } else { AccessKind::Load };
             let mut access = WarpAccess { kind, space, ..load(0, 0, first + drawn % lines) };
             if drawn >> 40 & 1 == 0 {
-                // Only the first sector.
+                // These lanes touch only the first sector of the line.
                 access.mask = 0xff;
             }
             access

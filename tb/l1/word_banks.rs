@@ -1,18 +1,19 @@
 //! # Cycle tables of an L1D with word banks
-//! Scripts as in `cycles` and `lookups`, in an L1D whose tag bank is the line number modulo 4. A lane reads a
-//! byte of word `8 * sector` of its line, so two lanes in one sector number use one data bank.
+//! Runs scripts as in `cycles` and `lookups`, on an L1D whose tag bank is the line number modulo 4. A lane
+//! reads a byte of word `8 * sector` of its line. Two lanes with the same sector number therefore use the
+//! same data bank.
 //!
-//! | testpoint                                                                   | test                          |
-//! |-----------------------------------------------------------------------------|-------------------------------|
-//! | lines in different tag banks and words in different data banks share a cycle | `four_lines_*`                |
-//! | lines of one tag bank take a cycle each, those of other banks do not wait   | `lines_of_one_tag_bank_*`     |
-//! | the last line of a load waits until its last word can be read               | `the_last_line_*`             |
-//! | the next instruction enters when the banks are free                         | `the_next_instruction_*`      |
-//! | words of one line, and equal words, are read together                       | `words_of_one_line_*`         |
-//! | a miss starts a new cycle, which hits may share                             | `a_miss_*`                    |
-//! | a line that is written back occupies all tag banks                          | `a_written_back_*`            |
-//! | stores and loads that bypass the L1D do not occupy the banks                | `stores_*`, `uncached_loads_*` |
-//! | cycles of a load equal those of the golden twin                             | `random_loads_*`              |
+//! | testpoint                                                                    | test                           |
+//! |------------------------------------------------------------------------------|--------------------------------|
+//! | lines in different tag banks and words in different data banks share a cycle | `four_lines_*`                 |
+//! | lines of one tag bank take a cycle each, those of other banks do not wait    | `lines_of_one_tag_bank_*`      |
+//! | the last line of a load waits until its last word can be read                | `the_last_line_*`              |
+//! | the next instruction enters when the banks are free                          | `the_next_instruction_*`       |
+//! | words of one line, and equal words, are read together                        | `words_of_one_line_*`          |
+//! | a miss starts a new cycle, which hits may share                              | `a_miss_*`                     |
+//! | a line that is written back occupies all tag banks                           | `a_written_back_*`             |
+//! | stores and loads that bypass the L1D do not occupy the banks                 | `stores_*`, `uncached_loads_*` |
+//! | cycles of a load equal those of the golden model                             | `random_loads_*`               |
 
 use golden::l1::banks::Banks;
 use golden::l1::coalescer;
@@ -24,15 +25,15 @@ use super::cycles::Act::{Answer, Lanes, LocalLoad, LocalStore, Sector, StoreLane
 use super::lookups;
 use crate::kit::Random;
 
-/// Configuration with four lookups per cycle, in four tag banks by the line number.
+/// Returns an L1D configuration with four lookups per cycle. The line number selects one of four tag banks.
 fn words() -> L1Config {
     let tag_bank_bits = vec![vec![7], vec![8]];
     L1Config { banks: BanksConfig::Words(WordBanksConfig { tag_bank_bits }), ..lookups::wide() }
 }
 
-/// Four lines in four tag banks, with words in four data banks.
+/// Four lines in four different tag banks. The words to read are in four different data banks.
 const DIAGONAL: &[(u64, u64)] = &[(4, 0), (5, 1), (6, 2), (7, 3)];
-/// Four lines in four tag banks, with words in one data bank.
+/// Four lines in four different tag banks. The words to read are all in the same data bank.
 const COLUMN: &[(u64, u64)] = &[(4, 0), (5, 0), (6, 0), (7, 0)];
 
 #[test]
@@ -48,7 +49,7 @@ fn four_lines_in_four_tag_banks_and_four_data_banks_share_a_cycle() {
     );
 }
 
-/// Lines 4 and 8 lie in one tag bank, lines 3 and 5 in two others.
+/// Lines 4 and 8 are in the same tag bank. Lines 3 and 5 are in two other tag banks.
 #[test]
 fn lines_of_one_tag_bank_take_a_cycle_each_and_hold_up_no_other() {
     let lines: &[(u64, u64)] = &[(4, 0), (8, 1), (3, 2), (5, 3)];
@@ -95,7 +96,7 @@ fn the_next_instruction_enters_when_the_banks_are_free() {
     );
 }
 
-/// Two lanes read one word of line 4, and a third lane reads another word of line 4.
+/// Two lanes read the same word of line 4, and a third lane reads another word of line 4.
 #[test]
 fn words_of_one_line_and_equal_words_are_read_together() {
     lookups::expect(

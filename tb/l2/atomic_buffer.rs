@@ -1,4 +1,4 @@
-//! Atomic buffer of the L2 bank, cycle by cycle and against the golden buffer.
+//! Tests of the atomic buffer of the L2 bank: cycle by cycle, and against the golden model.
 
 use super::flat::{atomic_request, check, on};
 use super::memory::Memory;
@@ -14,7 +14,8 @@ use rtl::cells::line::LINE_BYTES;
 use rtl::l2::{BankPlace, L2Config, L2Stats, Stall as Reason};
 use rtl::noc::packet::{Request, RequestKind};
 
-/// Runs a script of requests at given cycles, in all modes of evaluation.
+/// Runs requests at the given cycles on an L2 bank, in all evaluation modes of the simulator. `memory` is the
+/// latency of memory in cycles.
 fn play(config: &L2Config, place: BankPlace, script: &[(u64, Request)], sink: Stall, memory: u64) -> Rig {
     let requests: Vec<_> = script.iter().map(|(_, request)| request.clone()).collect();
     let build = || {
@@ -48,8 +49,8 @@ fn atomics_take_a_cycle_each_and_others_one_more_to_a_line_in_the_buffer() {
         table.column(column, replies.map(|(cycle, reply)| (*cycle, reply.ticket)));
         stats[usize::from(buffered)] = *rig.bank.stats();
     }
-    // Three atomics to line 1 use the buffer. The read flushes it first, and the next atomic loads line 1
-    // again. Line 2 then replaces it at once.
+    // Three atomics to line 1 use the buffer. Then a read of line 1 flushes the buffer first, and the next
+    // atomic loads line 1 into it again. An atomic to line 2 replaces line 1 without delay.
     assert_table(
         &table,
         "cycle  without  with
@@ -77,8 +78,8 @@ fn an_atomic_to_the_line_in_the_buffer_is_not_held_up_by_an_arriving_burst() {
         let rig = play(&with(buffered), fermi_place(), &script, Stall::Never, 100);
         rig.bank.stats().stall_cycles(Reason::Port)
     };
-    // Without the buffer, each of the two arriving bursts stalls a lookup. Serving the waiting read stalls a
-    // lookup with and without the buffer.
+    // Number of stalled lookups. Without the buffer, two arriving bursts stall a lookup each. With and
+    // without the buffer, serving the waiting read stalls one lookup.
     assert_eq!((held_up(false), held_up(true)), (3, 1));
 }
 
@@ -112,11 +113,11 @@ fn the_end_of_a_kernel_and_the_host_find_what_is_in_the_buffer() {
     assert_eq!(rig.bank.stats().atomic_buffer.flushes, 1);
 }
 
-/// Number of L1 lines used, all of which fit into the bank.
+/// Number of L1 lines that the test accesses. All of them fit into the L2 bank.
 const LINES: u64 = 6;
 
-/// Runs reads, writes and atomics that all hit, at random times, and compares the buffer with the golden one.
-/// Returns the numbers of hits and flushes.
+/// Runs reads, writes and atomics at random times, all of which hit in the L2 bank. Compares the atomic
+/// buffer with its golden model. Returns the numbers of buffer hits and flushes.
 fn lockstep(seed: u64, place: BankPlace) -> (u64, u64) {
     let mut random = Random::new(seed);
     let config = L2Config {
@@ -130,7 +131,7 @@ fn lockstep(seed: u64, place: BankPlace) -> (u64, u64) {
     let mut cycle = 100 * LINES;
     for ticket in LINES..400 {
         cycle += random.below(3);
-        // Most requests go to the same line, so that the buffer hits.
+        // Most requests go to the same line, so that the atomic buffer often hits.
         let local = if random.percent(60) { 0 } else { random.below(LINES) };
         let request = match random.below(10) {
             0 => {
@@ -180,7 +181,7 @@ fn lockstep(seed: u64, place: BankPlace) -> (u64, u64) {
 
 #[test]
 fn the_buffer_hits_and_gives_its_line_up_as_the_golden_one_does() {
-    // Lines shorter than the L1 lines, and lines as long as those of the golden buffer.
+    // Bank lines that are shorter than the L1 lines, and bank lines as long as those of the golden model.
     for place in [split_place(128, 32, 32), place(32, 32)] {
         for_each_seed(10, |seed| {
             let (hits, flushes) = lockstep(seed, place);

@@ -1,4 +1,4 @@
-//! Results and side effects of atomics in the L2 bank, on hits, misses and pending lines.
+//! Tests of atomics in the L2 bank: results and side effects on hits, misses and lines in flight.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ fn play(config: &L2Config, script: &[Request]) -> Rig {
     run_in_all_modes(build, LIMIT)
 }
 
-/// Returns the word at byte `at` of each data reply, in the order of the requests.
+/// Returns one word of each data reply, at byte offset `at`, in the order of the requests.
 fn old_words(rig: &Rig, at: usize) -> Vec<u32> {
     let mut answers: Vec<_> = rig.sink.received().iter().map(|(_, reply)| reply).collect();
     answers.sort_by_key(|reply| reply.ticket);
@@ -37,7 +37,8 @@ fn two_sms_that_add_to_one_word_see_every_count_once() {
     for ticket in 1..=200 {
         let sm = (ticket % 2) as u8;
         script.push(Request { sm, ..on(1, ticket, add, &[(8, 1, 0)], LINE_BYTES) });
-        // Other lines of the same set evict the counter, so that it is written back and fetched again.
+        // The counter's line is sometimes evicted by other lines of the same set, so that it is written back
+        // and fetched again.
         if ticket % 16 == 0 {
             script.extend([read(2, 1000 + ticket), read(3, 2000 + ticket)]);
         }
@@ -67,7 +68,8 @@ fn a_lock_goes_from_one_sm_to_the_other() {
         leave(1, 6),
         read(1, 7),
     ];
-    // Values seen by the attempts: free, held by SM 0, free, held by SM 1; the final read sees it free.
+    // Old lock values that the requests return: free, held by SM 0, free, held by SM 1. The final read
+    // returns "free".
     assert_eq!(old_words(&play(&small_config(), &script), 76), [0, 1, 0, 2, 0]);
 }
 

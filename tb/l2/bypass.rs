@@ -1,5 +1,5 @@
-//! Bypass schemes of the L2 bank. A streaming monitor closes and reopens the bank, `KeepNothing` never
-//! allocates, and `Coalesced` does not allocate lines that an L1 will keep.
+//! Tests of the bypass schemes of the L2 bank. A streaming monitor closes the bank for new lines and reopens
+//! it. `KeepNothing` never allocates a line. `Coalesced` does not allocate lines that an L1 will keep.
 
 use super::flat::requests;
 use super::partial::{self, APART};
@@ -24,12 +24,13 @@ fn config() -> L2Config {
     L2Config { sets: 4, ways: 3, bypass: STREAMING.into(), ..small_config() }
 }
 
-/// Plays requests one at a time.
+/// Runs requests on an L2 bank. Each request completes before the next one is sent.
 fn play(config: &L2Config, script: &[Request]) -> Rig {
     partial::play(config, fermi_place(), script)
 }
 
-/// Returns enough reads of new lines to close the bank at the end of the period.
+/// Returns enough reads of new lines that the streaming monitor closes the bank at the end of the monitoring
+/// period.
 fn stream() -> Vec<Request> {
     (0..10).map(|n| read(100 + n, n)).collect()
 }
@@ -43,7 +44,7 @@ fn one_request_at_a_time_stays_or_goes_past_as_the_twin_of_its_scheme_says() {
         (Coalesced {}.into(), Box::new(golden::l2::bypass::coalesced::Coalesced {})),
     ];
     let mut random = Random::new(7);
-    // The script alternates between few lines and many lines, every 150 requests.
+    // Every 150 requests, the script switches between accesses to few lines and accesses to many lines.
     let script: Vec<Request> = (0..1500)
         .map(|n| {
             let lines = if n / 150 % 2 == 0 { 10 } else { 400 };
@@ -64,7 +65,8 @@ fn one_request_at_a_time_stays_or_goes_past_as_the_twin_of_its_scheme_says() {
     }
 }
 
-/// Plays requests, and checks the bank's counters against a golden bank with the same bypass scheme.
+/// Runs requests on an L2 bank, and compares its counters with a golden model that has the same bypass
+/// scheme.
 #[track_caller]
 fn follows(config: &L2Config, twin: Box<dyn Bypass>, script: &[Request]) {
     let rig = play(config, script);
@@ -106,7 +108,7 @@ fn a_write_to_a_closed_bank_goes_to_memory_as_it_is_and_a_read_after_it_sees_it(
 #[test]
 fn a_line_that_is_here_and_dirty_is_served_here_by_a_closed_bank() {
     let mut script = vec![write(0, 0, u128::MAX, 0x77)];
-    // None of these reads maps to the set of line 0.
+    // None of these reads goes to the set that line 0 is in.
     script.extend((1..13).map(|n| read(101 + 4 * n, n)));
     script.push(read(0, 13));
     let rig = play(&config(), &script);
@@ -116,7 +118,7 @@ fn a_line_that_is_here_and_dirty_is_served_here_by_a_closed_bank() {
 
 #[test]
 fn a_dirty_line_that_gives_way_to_a_mere_tag_is_written_back_first() {
-    // Line 4 maps to the set of line 0; none of the lines before it does.
+    // Line 4 is in the same set as line 0. The lines accessed before it are in other sets.
     let mut script = vec![write(0, 0, u128::MAX, 0x33)];
     script.extend((1..13).map(|n| read(101 + 4 * n, n)));
     script.push(read(4, 13));
@@ -135,7 +137,7 @@ fn a_bank_that_keeps_nothing_asks_memory_every_time() {
     assert_eq!((rig.memory.taken().len() - writes, writes), (6, 4));
 }
 
-/// Returns a read of a line that its L1 will keep.
+/// Returns a read request for a line that the requesting L1 will keep.
 fn kept_read(local: u64, ticket: u64) -> Request {
     Request { sharing: Sharing::Keeps, ..read(local, ticket) }
 }
@@ -143,7 +145,8 @@ fn kept_read(local: u64, ticket: u64) -> Request {
 #[test]
 fn what_an_l1_will_keep_comes_from_the_bank_only_if_another_brought_it() {
     let config = L2Config { bypass: Coalesced {}.into(), ..config() };
-    // A dirty line of the same set stays, although more lines bypass the set than it has ways.
+    // A dirty line stays in its set although the number of lines that bypass this set exceeds its number of
+    // ways.
     let mut script = vec![write(3, 0, 0xff, 0x5a)];
     script.extend((1..9).map(|n| kept_read(3 + 4 * n, n)));
     script.extend([kept_read(7, 9), read(7, 10), kept_read(7, 11), read(3, 12)]);
@@ -152,7 +155,8 @@ fn what_an_l1_will_keep_comes_from_the_bank_only_if_another_brought_it() {
     assert_eq!((stats.hits, stats.misses, stats.write_misses, stats.evictions), (2, 10, 1, 0));
 }
 
-/// Second element of the policy in anssari2012 section 3.3, with L1 lines of four L2 lines.
+/// Tests the second part of the bypass policy in anssari2012 section 3.3. An L1 line has the size of four L2
+/// lines.
 #[test]
 fn a_bank_without_what_l1s_keep_hits_and_fetches_as_the_golden_system() {
     let place = split_place(128, 32, 32);
@@ -162,7 +166,7 @@ fn a_bank_without_what_l1s_keep_hits_and_fetches_as_the_golden_system() {
     script.retain(|request| !request.kind.is_atomic());
     for (ticket, request) in (0..).zip(&mut script) {
         (request.ticket, request.id) = (ticket, ticket as u32);
-        // An L1 that keeps a line requests all of its sectors.
+        // An L1 that will keep the line requests all of its sectors.
         request.sectors = if request.sharing == Sharing::Keeps { 0b1111 } else { request.sectors };
     }
     let rig = partial::play(&config, place, &script);
@@ -176,7 +180,7 @@ fn a_bank_without_what_l1s_keep_hits_and_fetches_as_the_golden_system() {
         bypass_l2: true,
         protections: Protections::ALL,
     });
-    // Each request comes from another compute unit, so that none hits in its L1.
+    // In the golden model, each request comes from another compute unit, so that no request hits in an L1.
     for (cu, request) in script.iter().enumerate() {
         let local = request.line / 6;
         if request.kind == RequestKind::Write {

@@ -1,4 +1,5 @@
-//! Compares the contents and replies of the L2 bank with a byte map and with the golden bank.
+//! Compares the contents and replies of the L2 bank with a model of the memory contents and with the golden
+//! model of the bank.
 
 use super::flat::{ByteMap, check, golden_atomic, requests};
 use super::memory::Memory;
@@ -96,7 +97,7 @@ fn one_request_at_a_time_hits_misses_and_evicts_as_the_golden_bank_predicts() {
         let place = [fermi_place(), place(64, 64), place(32, 32)][seed as usize % 3];
         let line_bytes = place.line_bytes as usize;
         let script = requests(&mut random, place, 24, 300);
-        // Each request completes before the next one is sent.
+        // Requests are 100 cycles apart, so that each completes before the next one is sent.
         let alone = Stall::NotBefore((0..300).map(|n| n * 100).collect());
         let source = Source::new(script.clone(), alone);
         let mut rig = Rig::new(ONE_CLOCK, &config, place, source, Sink::new(Stall::Never), Memory::new(seed, 1..20, 0));
@@ -152,7 +153,7 @@ fn one_request_at_a_time_hits_misses_and_evicts_as_the_golden_bank_predicts() {
     });
 }
 
-/// Runs a script without stalls on one clock, and checks the result.
+/// Runs requests on an L2 bank without stalls, with all parts on one clock, and checks the result.
 fn play(config: &L2Config, script: &[Request], memory: Memory) -> Rig {
     let build = |memory| {
         let source = Source::new(script.to_vec(), Stall::Never);
@@ -186,8 +187,8 @@ fn a_write_of_a_whole_line_fetches_it_where_every_missing_write_does() {
 #[test]
 fn a_line_fetched_right_after_it_gave_way_brings_the_bytes_written_back() {
     let config = L2Config { ways: 1, ..small_config() };
-    // Memory opens late, so that line 1 is requested while its bytes still wait in the bank for their
-    // writeback.
+    // Memory accepts its first burst late. Line 1 is therefore requested while its bytes still wait in the
+    // bank to be written back.
     let script = [write(1, 0, u128::MAX, 0x11), write(2, 1, u128::MAX, 0x22), read(1, 2)];
     let rig = play(&config, &script, Memory::new(1, 5..6, 200));
     let order: Vec<(bool, u64)> =

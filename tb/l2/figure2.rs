@@ -1,9 +1,10 @@
-//! Reproduces candel2018 Figure 2 to the cycle: three replacements of one line. A lookup takes 10 cycles,
-//! recall and eviction of a line 80, a fetch 110, and swaps have no latency. The figure shows the cycles in
-//! which B, C and D are served; their replies leave the bank one cycle later.
+//! Reproduces candel2018 Figure 2 to the cycle: the lines B, C and D replace each other in the way that line
+//! A occupied. A lookup takes 10 cycles, recall and eviction of a line take 80, a fetch takes 110, and swaps
+//! take none. The figure shows the cycles in which B, C and D are served. Their replies leave the bank one
+//! cycle later.
 //!
-//! In the figure, C's fetch starts at 90, without a lookup. In this test it starts at 100, after the lookup
-//! of C has missed.
+//! In the figure, the fetch of C starts at cycle 90, without a lookup. In this test it starts at cycle 100,
+//! after the lookup of C has missed.
 
 use super::l1s::L1s;
 use super::memory::Memory;
@@ -12,7 +13,7 @@ use crate::kit::{CycleTable, Sink, Source, Stall, assert_table, run_in_all_modes
 use rtl::l2::{BankPlace, FrcConfig, L2Config, TransientConfig, VictimBind};
 use rtl::noc::packet::Request;
 
-/// Cycle of the bench that corresponds to cycle 0 of the figure. Line A was fetched long before.
+/// Simulation cycle that corresponds to cycle 0 of the figure. Line A was fetched long before.
 const START: u64 = 1000;
 const NAMES: [&str; 5] = ["-", "A", "B", "C", "D"];
 const A: u64 = 1;
@@ -32,29 +33,30 @@ fn name(line: u64) -> &'static str {
     NAMES[line as usize]
 }
 
-/// Latencies of the steps of a replacement in cycles.
+/// Latency of each step of a line replacement, in cycles.
 #[derive(Clone, Copy, Debug)]
 struct Times {
     look_up: u32,
-    /// Latency of recalling and evicting a line.
+    /// Number of cycles to recall a line from the L1s and evict it.
     evict: u64,
     fetch: u64,
 }
 
 impl Times {
-    /// Latencies of the figure, the only ones that fit the cycles stated in the text.
+    /// Latencies that the figure assumes. Only these fit the cycles that the paper's text states.
     const OF_THE_FIGURE: Self = Self { look_up: 10, evict: 80, fetch: 110 };
 }
 
-/// Creates a bench whose bank accepts reads in the given cycles, after a read of A long before.
+/// Creates a testbench whose bank accepts the given reads in the given cycles. Line A is read long before
+/// them.
 fn bench(config: &L2Config, times: Times, reads: &[(u64, u64)]) -> Rig {
     let script: Vec<Request> =
         [A].into_iter().chain(reads.iter().map(|&(_, line)| line)).zip(0..).map(|(line, n)| read(line, n)).collect();
-    // The request takes one cycle from the source to the bank.
+    // A request takes one cycle from the source to the bank, so it is sent one cycle earlier.
     let cycles: Vec<u64> = [0].into_iter().chain(reads.iter().map(|(cycle, _)| START + cycle - 1)).collect();
     let place = BankPlace { coherent_l1s: 15, ..place(64, 64) };
     let source = Source::new(script, Stall::NotBefore(cycles));
-    // The links to memory and to the L1s take one cycle in each direction.
+    // The links from the bank to memory and to the L1s, and the links back, take one cycle each.
     let link_cycles = 2;
     let (fetch, evict) = (times.fetch - link_cycles, times.evict - link_cycles);
     let memory = Memory::new(1, fetch..fetch + 1, 0);
@@ -63,7 +65,7 @@ fn bench(config: &L2Config, times: Times, reads: &[(u64, u64)]) -> Rig {
     rig
 }
 
-/// Plays the reads, and returns a table of the bank's requests, recalls, evictions, fetches and replies.
+/// Runs the reads. Returns a cycle table of the bank's requests, recalls, evictions, fetches and replies.
 fn play(config: &L2Config, times: Times, reads: &[(u64, u64)]) -> (Rig, CycleTable) {
     let config = &L2Config { lookup_latency: times.look_up, ..config.clone() };
     let rig = run_in_all_modes(|| bench(config, times, reads), LIMIT);
@@ -94,7 +96,7 @@ fn play(config: &L2Config, times: Times, reads: &[(u64, u64)]) -> (Rig, CycleTab
 
 #[test]
 fn the_conventional_flow_serialises_three_replacements_as_in_figure_2a() {
-    // A remains readable until its way is reassigned to B.
+    // Line A remains readable until its way is reassigned to line B.
     let (rig, table) = play(&config(0), Times::OF_THE_FIGURE, &[(0, B), (79, A), (90, C), (240, D)]);
     assert_table(
         &table,
@@ -113,18 +115,19 @@ fn the_conventional_flow_serialises_three_replacements_as_in_figure_2a() {
          490    .        .       C     D      .
          600    .        .       .     .      D",
     );
-    // B's fetch leaves 80 cycles after its miss, C's 190 and D's 240. A's fetch was not delayed.
+    // The fetch of B starts 80 cycles after its miss, that of C 190 cycles, and that of D 240 cycles after
+    // its miss. The fetch of A was not delayed.
     let stats = rig.bank.stats();
     assert_eq!((stats.miss_delay, stats.fetches), (80 + 190 + 240, 4));
-    // B reserves the way at once; C and D reserve it only when the previous line has arrived. Each of the
-    // three also waits for an eviction.
+    // Line B reserves the way at once. Lines C and D can reserve it only when the previous line has arrived.
+    // In addition, each of the three lines waits for an eviction.
     assert_eq!((stats.delays.way, stats.delays.eviction), (110 + 160, 80 + 80 + 80));
 }
 
 #[test]
 fn the_frc_overlaps_them_as_in_figure_2b() {
-    // A remains readable in its way until B takes the way at 120, and in the FRC until its eviction
-    // completes at 200.
+    // Line A remains readable in its way until B takes the way in cycle 120. Then it remains readable in the
+    // FRC until its eviction completes in cycle 200.
     let (rig, table) = play(&config(2), Times::OF_THE_FIGURE, &[(0, B), (90, C), (109, A), (189, A), (240, D)]);
     assert_table(
         &table,
@@ -177,8 +180,8 @@ fn with_a_single_entry_c_is_replaced_the_conventional_way_and_b_waits_for_its_wa
 fn a_line_that_may_not_be_read_on_its_way_out_is_fetched_again() {
     let config = L2Config { flow: TransientConfig { serve_transient: false, ..flow(0) }.into(), ..config(0) };
     let (rig, table) = play(&config, Times::OF_THE_FIGURE, &[(0, B), (79, A)]);
-    // At 89 A is being recalled. The read waits until A is evicted, and then until a way is free for a
-    // new fetch.
+    // In cycle 89, line A is being recalled. The read of A waits until A is evicted, and then until a way is
+    // free for a new fetch of A.
     assert_table(
         &table,
         "cycle  request  recall  gone  fetch  served

@@ -1,5 +1,5 @@
-//! Byte map as a reference for the L2 bank: expected replies of all requests, and expected contents at the
-//! end.
+//! Model of the memory contents as a reference for the L2 bank. It gives the expected replies to all
+//! requests, and the expected contents at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,8 +33,8 @@ const OPERATIONS: [(AtomicFn, Type); 15] = [
     (AtomicFn::Decrement, Type::U32),
 ];
 
-/// Returns an atomic on words of a line. Each entry of `places` is a byte offset, an operand, and the value
-/// to compare with, which only compare-and-swap uses.
+/// Returns an atomic request on words of a line. Each entry of `places` has a byte offset, an operand, and a
+/// comparison value, which only compare-and-swap uses.
 pub fn on(local: u64, ticket: u64, atomic: AtomicOp, places: &[(usize, u64, u64)], line_bytes: usize) -> Request {
     let mut request = Request { kind: RequestKind::Atomic, atomic, ..read(local, ticket) };
     let bytes = atomic.ty.bytes() as usize;
@@ -49,13 +49,13 @@ pub fn on(local: u64, ticket: u64, atomic: AtomicOp, places: &[(usize, u64, u64)
     request
 }
 
-/// Draws an atomic on some words of a line, half of the time a reduction. Operands are small, so that some
-/// comparisons succeed.
+/// Generates a random atomic request on some words of a line. Half of these requests are reductions, which
+/// return no old values. Operands are small, so that some comparisons succeed.
 pub fn atomic_request(random: &mut Random, place: BankPlace, local: u64, ticket: u64) -> Request {
     let (f, ty) = OPERATIONS[random.below(OPERATIONS.len() as u64) as usize];
     let (bytes, line_bytes) = (ty.bytes() as usize, place.packets.line_bytes as usize);
-    // Compare-and-swap is limited to one half of the line, since the other half carries the values to compare
-    // with.
+    // A compare-and-swap request can only address words in one half of the line, since the other half of its
+    // data carries the comparison values.
     let half = if random.percent(50) { line_bytes / 2 } else { 0 };
     let reach = if f == AtomicFn::CompareSwap { half..half + line_bytes / 2 } else { 0..line_bytes };
     let places: Vec<usize> = reach.step_by(bytes).collect();
@@ -67,7 +67,7 @@ pub fn atomic_request(random: &mut Random, place: BankPlace, local: u64, ticket:
     if random.percent(50) { Request { kind: RequestKind::Reduce, ..request } } else { request }
 }
 
-/// Converts an atomic request to the golden twin's form.
+/// Converts an atomic request to the type that the golden model uses.
 pub fn golden_atomic(request: &Request, place: BankPlace) -> Atomic<u64> {
     let AtomicOp { f, ty } = request.atomic;
     let (bytes, line_bytes) = (ty.bytes() as usize, place.packets.line_bytes as usize);
@@ -82,8 +82,8 @@ pub fn golden_atomic(request: &Request, place: BankPlace) -> Atomic<u64> {
     Atomic { reader, f, ty, words: words.collect() }
 }
 
-/// Draws requests of several SMs to few lines. A fifth are atomics, and a fifth of the writes store a whole
-/// line.
+/// Generates random requests of several SMs to few lines. One fifth are atomics. One fifth of the writes
+/// store a whole line.
 pub fn requests(random: &mut Random, place: BankPlace, lines: u64, count: u64) -> Vec<Request> {
     let line_bytes = place.packets.line_bytes;
     let whole = u128::MAX >> (128 - line_bytes);
@@ -105,7 +105,7 @@ pub fn requests(random: &mut Random, place: BankPlace, lines: u64, count: u64) -
     (0..count).map(one).collect()
 }
 
-/// Expected value of every byte of the lines that were accessed, by address.
+/// Expected value of every byte of the accessed lines, by byte address.
 pub struct ByteMap {
     place: BankPlace,
     pub lines: BTreeMap<u64, [u8; LINE_BYTES]>,
@@ -116,7 +116,7 @@ impl ByteMap {
         Self { place, lines: BTreeMap::new() }
     }
 
-    /// Performs a request and returns the line's bytes before it.
+    /// Applies a request to the expected contents. Returns the bytes that the line had before.
     pub fn apply(&mut self, request: &Request) -> Vec<u8> {
         let local = request.line / 6;
         let bytes = self.lines.entry(local).or_insert_with(|| initial_line(self.place, local));
@@ -138,13 +138,13 @@ impl ByteMap {
     }
 }
 
-/// Returns the bytes of a line in memory.
+/// Returns the bytes that a line has in memory.
 fn in_memory(memory: &Memory, place: BankPlace, local: u64) -> Vec<u8> {
     let burst = |n| memory.burst(local * u64::from(bursts_of(place)) + u64::from(n));
     (0..bursts_of(place)).flat_map(|n| burst(n)[..place.burst_bytes as usize].to_vec()).collect()
 }
 
-/// Returns the sectors that a reply to the request must contain.
+/// Returns a mask of the sectors that a reply to the request must contain.
 fn asked_of(request: &Request) -> u8 {
     if request.kind == RequestKind::Read {
         return request.sectors;
@@ -153,14 +153,15 @@ fn asked_of(request: &Request) -> u8 {
     (0..4).filter(is_named).fold(0, |sectors, sector| sectors | 1 << sector)
 }
 
-/// Returns the number of bank lines that a request accesses.
+/// Returns the number of L2 lines that a request accesses. A request covers one L1 line, which may consist of
+/// several L2 lines.
 fn parts(request: &Request, place: BankPlace) -> u64 {
     let of_part = place.line_bytes / SECTOR_BYTES;
     let part = u32::from(sectors_of(place.line_bytes));
     (0..1 << place.parts_log2()).filter(|n| u32::from(asked_of(request)) >> (n * of_part) & part != 0).count() as u64
 }
 
-/// Checks every reply, the final contents and the counters of a finished run.
+/// Checks every reply of a finished run, the final contents, and the counters.
 pub fn check(rig: &Rig, script: &[Request]) {
     let place = rig.place;
     let mut flat = ByteMap::new(place);
@@ -225,9 +226,9 @@ pub fn check(rig: &Rig, script: &[Request]) {
     }
 }
 
-/// Checks that memory receives each burst at most once per fetch, and only bursts that it supplied. With
-/// notices of clean evictions (`acknowledges`), it must not supply a burst again before that burst left the
-/// bank.
+/// Checks that the bank writes back or gives up each burst at most once per fetch, and only bursts that it
+/// has fetched. If the bank also reports clean evictions (`acknowledges`), it must not fetch a burst again
+/// before it has evicted that burst.
 pub fn check_write_backs(rig: &Rig, place: BankPlace, acknowledges: bool) {
     let mut here = BTreeSet::new();
     for (cycle, request) in rig.memory.taken() {
@@ -247,13 +248,13 @@ pub fn check_write_backs(rig: &Rig, place: BankPlace, acknowledges: bool) {
     }
 }
 
-/// True if a request only notifies memory that a clean line was evicted.
+/// True if a request transfers no data and only notifies memory that a clean line was evicted.
 fn is_notice(request: &DramRequest) -> bool {
     request.acknowledged && !request.write
 }
 
-/// Checks that a line is recalled only from L1s that read it, at most once per read and per bank line of the
-/// L1 line.
+/// Checks that a line is recalled only from L1s that have read it. Each read of an L1 line allows one recall
+/// for each L2 line that the L1 line consists of.
 pub fn check_recalls(rig: &Rig, script: &[Request]) {
     let mut reads: BTreeMap<(u64, u8), u64> = BTreeMap::new();
     for request in script.iter().filter(|request| request.kind == RequestKind::Read) {

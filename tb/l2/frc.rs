@@ -1,5 +1,5 @@
-//! Transient flow under load: banks without an FRC or with one of any size, random requests, and stalls on
-//! every side.
+//! Tests of L2 banks with the transient flow under load. The banks have no Fetch and Replacement Cache (FRC)
+//! or one of any size. Requests are random, and the SMs, the L1s and memory stall.
 
 use super::flat::{check, check_recalls, check_write_backs, requests};
 use super::l1s::L1s;
@@ -11,17 +11,19 @@ use rtl::kernel::{Counted, Mode, Paths};
 use rtl::l2::{BankPlace, FlowConfig, FrcConfig, L2Config, L2Features, L2Stats, TransientConfig, VictimBind};
 use rtl::noc::packet::Request;
 
-/// Ticks per request after which a run counts as hung, about 1,500 bank cycles.
+/// Number of ticks per request after which a run counts as hung. It corresponds to about 1,500 cycles of the
+/// bank.
 const TICKS_A_REQUEST: u64 = 100_000;
 
-/// Numbers of FRC entries; 0 means no FRC.
+/// Numbers of FRC entries that are tested. Zero means that there is no FRC.
 pub(crate) const SIZES: [u32; 11] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 const COUNTERS: &str = "counters of L2 banks in the transient flow";
 
 const FRCS: [&str; 3] = ["none", "a set or less", "several sets"];
 
-/// Declares the coverage: each counter of a bank, with an FRC of each kind.
+/// Declares the functional coverage: each counter of a bank, without an FRC, with a small one and with a
+/// large one.
 pub(crate) fn counters() -> Cross {
     let idle = BankWorkload::draw(1, 0, 0).build();
     let names = counted(&idle).names;
@@ -42,7 +44,7 @@ pub(crate) fn counters() -> Cross {
     }
 }
 
-/// Returns the counters of a bank in the transient flow, including those of the FRC.
+/// Returns the counters of the L2 bank's transient flow, including those of the FRC.
 fn counted(rig: &Rig) -> Paths {
     let mut paths = Paths::default();
     rig.bank
@@ -51,20 +53,20 @@ fn counted(rig: &Rig) -> Paths {
     paths
 }
 
-/// Bank with a sequence of requests, and the behavior of its environment.
+/// Test case: an L2 bank, the requests to it, and the stalls and latencies of its environment.
 pub(crate) struct BankWorkload {
     seed: u64,
     pub config: L2Config,
     place: BankPlace,
     script: Vec<Request>,
-    /// Percentage of requests that are stalled, and of replies that are stalled.
+    /// Percentage of requests that the source stalls, and percentage of replies that the sink stalls.
     held: (u64, u64),
-    /// Latency bounds of memory and of the L1s' acknowledgments, in cycles.
+    /// Upper bounds in cycles of the latency of memory and of the latency with which L1s acknowledge recalls.
     slowest: (u64, u64),
 }
 
 impl BankWorkload {
-    /// Draws a bank with an FRC of `frc_entries` entries, and `count` requests to it.
+    /// Generates a random L2 bank with an FRC of `frc_entries` entries, and `count` random requests to it.
     pub fn draw(seed: u64, frc_entries: u32, count: u64) -> Self {
         let mut random = Random::new(seed);
         let frc = FrcConfig {
@@ -75,7 +77,8 @@ impl BankWorkload {
         let sets = frc.sets() << random.below(2);
         let (line_bytes, burst_bytes) = [(128, 64), (64, 64), (64, 32), (32, 32)][random.below(4) as usize];
         let coherent_l1s = if random.percent(50) { 16 } else { 0 };
-        // Few entries, so that they run out; up to one 64-bit word of entries; or several words.
+        // Number of MSHR entries: so few that they run out, up to 64 (one 64-bit mask word), or several mask
+        // words.
         let mshr_entries = match random.below(3) {
             0 => 1 + random.below(4) as u32,
             1 => 1 + random.below(64) as u32,
@@ -102,14 +105,14 @@ impl BankWorkload {
         };
         let l1_line_bytes = if seed.is_multiple_of(3) { 128 } else { line_bytes };
         let place = BankPlace { coherent_l1s, ..split_place(l1_line_bytes, line_bytes, burst_bytes) };
-        // The number of lines ranges from few that all fit to far more than the bank can hold.
+        // Number of accessed lines: from so few that all fit into the bank to many more than it can hold.
         let lines = 2 + random.below(u64::from(sets * config.ways * 3 + frc_entries));
         let script = requests(&mut random, place, lines, count);
         let held = (random.below(50), random.below(50));
         Self { seed, config, place, script, held, slowest: (2 + random.below(120), 2 + random.below(60)) }
     }
 
-    /// Shortens the workload to its first `count` requests.
+    /// Shortens the test case to its first `count` requests.
     pub fn first(mut self, count: u64) -> Self {
         self.script.truncate(count as usize);
         self
@@ -125,7 +128,7 @@ impl BankWorkload {
         rig
     }
 
-    /// Runs the workload, and checks every byte and every transfer to and from memory.
+    /// Runs the test case, and checks every byte and every transfer to and from memory.
     ///
     /// # Panics
     /// If a check fails.
@@ -135,7 +138,7 @@ impl BankWorkload {
         self.check(&rig)
     }
 
-    /// Runs the workload in all modes of evaluation, with the same checks as [`Self::run`].
+    /// Runs the test case in all evaluation modes of the simulator, with the same checks as [`Self::run`].
     ///
     /// # Panics
     /// If a check fails or two modes differ.
@@ -143,8 +146,8 @@ impl BankWorkload {
         self.check(&run_in_all_modes(|| self.build(), self.limit()))
     }
 
-    /// Ticks after which the run counts as hung. A one-way bank may replace a line for every request, which
-    /// takes longest with slow memory, slow L1s and long lookups.
+    /// Returns the number of ticks after which the run counts as hung. A bank with one way may replace a line
+    /// for every request. This takes longest if memory and L1s are slow and lookups are long.
     fn limit(&self) -> u64 {
         LIMIT.max(TICKS_A_REQUEST * self.script.len() as u64)
     }

@@ -1,44 +1,45 @@
-//! # L1s in front of a bank
-//! Model of the L1s that accepts every recall of a line and acknowledges it after a random latency.
+//! # Model of the L1s that use an L2 bank
+//! Accepts every recall of a line from the bank, and acknowledges it after a random latency.
 
 use crate::kit::{Monitor, Random};
 use rtl::kernel::{Block, Describe, Edge, FieldsExt, Rx, Sleep, Tx, digest_of};
 use rtl::l2::{Invalidate, InvalidateAck};
 
-/// Channel ends of the L1s.
+/// Ends of the channels that the L1 model uses.
 pub struct L1sIo<'a> {
     pub inv: Rx<'a, Invalidate>,
     pub inv_ack: Tx<'a, InvalidateAck>,
 }
 
-/// Model of all L1s as one block.
+/// Model of all L1s, as a single hardware block.
 pub struct L1s {
     random: Random,
     latency: std::ops::Range<u64>,
-    /// Outstanding acknowledgments, with the cycles from which they may leave.
+    /// Outstanding acknowledgments, each with the first cycle in which it may be sent.
     waiting: Vec<(u64, InvalidateAck)>,
     taken: Monitor<Invalidate>,
     answered: Monitor<InvalidateAck>,
 }
 
 impl L1s {
-    /// Creates L1s that acknowledge recalls. Their latency in cycles is drawn from `latency`.
+    /// Creates a model of the L1s. The latency of each acknowledgment is a random number of cycles in the
+    /// range `latency`.
     pub fn new(seed: u64, latency: std::ops::Range<u64>) -> Self {
         Self { random: Random::new(seed), latency, waiting: Vec::new(), taken: Vec::new(), answered: Vec::new() }
     }
 
-    /// Returns every recall received, with its cycle.
+    /// Returns every recall received so far, with its cycle.
     pub fn taken(&self) -> &Monitor<Invalidate> {
         &self.taken
     }
 
-    /// Returns every acknowledgment sent, with its cycle.
+    /// Returns every acknowledgment sent so far, with its cycle.
     #[cfg(test)]
     pub fn answered(&self) -> &Monitor<InvalidateAck> {
         &self.answered
     }
 
-    /// Returns a digest of all recalls received and acknowledgments sent, with their cycles.
+    /// Returns a hash of all recalls received and acknowledgments sent, with their cycles.
     pub fn digest(&self) -> u64 {
         digest_of(&(&self.taken, &self.answered))
     }

@@ -1,7 +1,7 @@
-//! # Memory behind a bank
+//! # Model of the memory that an L2 bank uses
 //! Accepts bursts in order, and performs each access when it accepts it, so that accesses to one address keep
-//! their order. It answers reads, and writes that request an acknowledgment, after a random latency in any
-//! order.
+//! their order. Replies to reads, and to writes that request an acknowledgment, come after a random latency
+//! and in any order.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::kit::{Monitor, Random};
 use rtl::dram::message::{BURST_BYTES, DramReply, DramRequest};
 use rtl::kernel::{Block, Describe, Edge, FieldsExt, Rx, Sleep, Tx, digest_of};
 
-/// Returns the initial contents of a burst.
+/// Returns the initial contents of a burst in memory.
 pub fn initial_burst(burst: u64) -> [u8; BURST_BYTES] {
     std::array::from_fn(|byte| digest_of(&(burst, byte)) as u8)
 }
 
-/// Channel ends of the memory.
+/// Ends of the channels that the memory model uses.
 pub struct MemoryIo<'a> {
     pub req: Rx<'a, DramRequest>,
     pub rsp: Tx<'a, DramReply>,
@@ -25,9 +25,9 @@ pub struct Memory {
     bursts: BTreeMap<u64, [u8; BURST_BYTES]>,
     random: Random,
     latency: std::ops::Range<u64>,
-    /// First cycle in which bursts are accepted.
+    /// First cycle in which the memory accepts a burst.
     opens: u64,
-    /// Outstanding replies, with the cycles from which they may leave.
+    /// Outstanding replies, each with the first cycle in which it may be sent.
     waiting: Vec<(u64, DramReply)>,
     taken: Monitor<DramRequest>,
     answered: u64,
@@ -37,14 +37,14 @@ pub struct Memory {
 const QUEUE: usize = 16;
 
 impl Memory {
-    /// Creates a memory that accepts its first burst in cycle `opens`. Its latency in cycles is drawn from
-    /// `latency`.
+    /// Creates a memory that accepts its first burst in cycle `opens`. The latency of each reply is a random
+    /// number of cycles in the range `latency`.
     pub fn new(seed: u64, latency: std::ops::Range<u64>, opens: u64) -> Self {
         let random = Random::new(seed);
         Self { bursts: BTreeMap::new(), random, latency, opens, waiting: Vec::new(), taken: Vec::new(), answered: 0 }
     }
 
-    /// Returns every burst accepted, with its cycle.
+    /// Returns every burst accepted so far, with its cycle.
     pub fn taken(&self) -> &Monitor<DramRequest> {
         &self.taken
     }
@@ -54,7 +54,7 @@ impl Memory {
         self.bursts.get(&burst).copied().unwrap_or_else(|| initial_burst(burst))
     }
 
-    /// Returns a digest of every burst accepted and its cycle.
+    /// Returns a hash of all bursts accepted, with their cycles.
     pub fn digest(&self) -> u64 {
         digest_of(&self.taken)
     }

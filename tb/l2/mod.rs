@@ -1,27 +1,27 @@
-//! Testbench of the L2 bank, with a small memory behind it.
+//! Testbench of the L2 bank, with a small model of the DRAM channel.
 //!
-//! | testpoint           | intent                                                                                    | test |
-//! |---------------------|-------------------------------------------------------------------------------------------|-----|
-//! | flat memory         | every read returns the bytes of a byte map, every request is answered once                | `contents::under_random_stalls_*` |
-//! | final state         | bank and memory together hold the byte map, nothing is lost or written twice              | `contents::under_random_stalls_*` |
-//! | twin                | hits, misses, victims and writebacks equal the golden bank's                              | `contents::one_request_*` |
-//! | earliest reply      | a hit is answered in the cycle of its contract, hits at one per cycle                     | `timing::a_hit_*`, `timing::hits_*` |
-//! | miss                | a miss cycle by cycle: bursts, early acknowledgment, replay in order                      | `timing::a_miss_*` |
-//! | atomics             | words change as in the golden bank, and old values are returned; sums, locks              | `atomics` |
-//! | atomic buffer       | cycle by cycle with and without it; hits and flushes equal the golden buffer's            | `atomic_buffer` |
-//! | whole-line write    | allocates without a fetch, or with one if every missing write fetches                     | `contents::a_write_of_a_whole_line_*` |
-//! | byte masks          | fetches and writebacks equal the twin's if missing writes fetch nothing                   | `partial` |
-//! | sectors             | bursts fetched and written, and the sectors that each request waits for, equal the twin's | `sectors` |
-//! | replacement         | every policy evicts as its twin says, and has the state that its paper gives it           | `replacement` |
-//! | stale memory        | a line fetched right after its eviction has the bytes written back                        | `contents::a_line_fetched_*` |
-//! | stalls              | every reason to refuse a request is reached and charged                                   | `stalls` |
-//! | split lines         | with lines shorter than the L1s', a request for any sectors is answered once              | `contents::l1_lines_*` |
-//! | host access         | peek and poke see cached lines, dirty or being evicted                                    | `contents::the_host_*` |
-//! | Figure 2            | the three replacements of candel2018 to the cycle, conventional and with an FRC           | `figure2` |
-//! | transient flow      | one case for each rule of the flow and of the FRC                                         | `transient` |
-//! | bypassing           | a bank under a bypass scheme allocates and bypasses as the twin does; order, dirty lines  | `bypass` |
-//! | FRC under load      | any size, any bank: byte map, writebacks, recalls, modes, twin                            | `frc` |
-//! | counters of the FRC | each counter is reached without an FRC, with a small and with a large one                 | `soak::coverage::random_banks_*` |
+//! | testpoint           | intent                                                                                            | test |
+//! |---------------------|---------------------------------------------------------------------------------------------------|-----|
+//! | flat memory         | every read returns the bytes of a byte map, every request is answered once                        | `contents::under_random_stalls_*` |
+//! | final state         | bank and memory together hold the byte map, nothing is lost or written twice                      | `contents::under_random_stalls_*` |
+//! | golden model        | hits, misses, victims and writebacks equal the golden bank's                                      | `contents::one_request_*` |
+//! | earliest reply      | a hit is answered in the cycle of its contract, hits at one per cycle                             | `timing::a_hit_*`, `timing::hits_*` |
+//! | miss                | a miss cycle by cycle: bursts, early acknowledgment, replay in order                              | `timing::a_miss_*` |
+//! | atomics             | words change as in the golden bank, and old values are returned; sums, locks                      | `atomics` |
+//! | atomic buffer       | cycle by cycle with and without it; hits and flushes equal the golden buffer's                    | `atomic_buffer` |
+//! | whole-line write    | allocates without a fetch, or with one if every missing write fetches                             | `contents::a_write_of_a_whole_line_*` |
+//! | byte masks          | fetches and writebacks equal the golden model's if missing writes fetch nothing                   | `partial` |
+//! | sectors             | bursts fetched and written, and the sectors that each request waits for, equal the golden model's | `sectors` |
+//! | replacement         | every policy evicts as its golden model says, and has the state that its paper gives it           | `replacement` |
+//! | stale memory        | a line fetched right after its eviction has the bytes written back                                | `contents::a_line_fetched_*` |
+//! | stalls              | every reason to refuse a request is reached and charged                                           | `stalls` |
+//! | split lines         | with lines shorter than the L1s', a request for any sectors is answered once                      | `contents::l1_lines_*` |
+//! | host access         | peek and poke see cached lines, dirty or being evicted                                            | `contents::the_host_*` |
+//! | Figure 2            | the three replacements of candel2018 to the cycle, conventional and with an FRC                   | `figure2` |
+//! | transient flow      | one case for each rule of the flow and of the FRC                                                 | `transient` |
+//! | bypassing           | a bank under a bypass scheme allocates and bypasses as the golden model does; order, dirty lines  | `bypass` |
+//! | FRC under load      | any size, any bank: byte map, writebacks, recalls, modes, golden model                            | `frc` |
+//! | counters of the FRC | each counter is reached without an FRC, with a small and with a large one                         | `soak::coverage::random_banks_*` |
 
 #[cfg(test)]
 mod atomic_buffer;
@@ -70,12 +70,12 @@ use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, Request, RequestKind};
 use rtl::replacement::lru::Lru;
 
-/// Ticks after which a run counts as hung.
+/// Number of ticks after which a run counts as hung.
 const LIMIT: u64 = 50_000_000;
-/// Periods for benches in which bank, SM side and DRAM share one clock.
+/// Clock periods in ticks for testbenches in which the bank, the SM side and the DRAM share one clock.
 #[cfg(test)]
 const ONE_CLOCK: [u32; 3] = [1, 1, 1];
-/// Clock periods of bank, SM side and DRAM in the Fermi machine.
+/// Clock periods of the bank, the SM side and the DRAM in the machine `fermi`, in ticks.
 const FERMI_CLOCKS: [u32; 3] = [66, 66, 50];
 
 const BANK: BlockId = BlockId { domain: 0, slot: 0 };
@@ -84,10 +84,11 @@ const SINK: BlockId = BlockId { domain: 1, slot: 1 };
 const L1S: BlockId = BlockId { domain: 1, slot: 2 };
 const MEMORY: BlockId = BlockId { domain: 2, slot: 0 };
 
-/// Memory partition of the bank under test.
+/// Number of the memory partition that contains the bank under test.
 const PARTITION: u8 = 2;
 
-/// Returns the position of bank 2 of 6, with lines of 128 bytes in bursts of 64.
+/// Returns the position of the bank under test in the address map: bank 2 of 6, with lines of 128 bytes and
+/// bursts of 64 bytes.
 #[cfg(test)]
 fn fermi_place() -> BankPlace {
     place(128, 64)
@@ -98,7 +99,8 @@ fn place(line_bytes: u32, burst_bytes: u32) -> BankPlace {
     split_place(line_bytes, line_bytes, burst_bytes)
 }
 
-/// Returns the position of a bank whose lines are `line_bytes` long, below L1s with lines of `l1_line_bytes`.
+/// Returns the position of the bank under test in the address map. L2 lines have `line_bytes` bytes, and L1
+/// lines have `l1_line_bytes` bytes.
 fn split_place(l1_line_bytes: u32, line_bytes: u32, burst_bytes: u32) -> BankPlace {
     let line_bits = 32 - l1_line_bytes.ilog2();
     BankPlace {
@@ -114,12 +116,12 @@ fn split_place(l1_line_bytes: u32, line_bytes: u32, burst_bytes: u32) -> BankPla
     }
 }
 
-/// Returns the number of bursts in an L1 line.
+/// Returns the number of DRAM bursts that make up an L1 line.
 fn bursts_of(place: BankPlace) -> u32 {
     place.packets.line_bytes / place.burst_bytes
 }
 
-/// Returns a bank with room in all its queues and only two ways, so that it evicts often.
+/// Returns the configuration of a bank with large queues and only two ways, so that it often evicts lines.
 fn small_config() -> L2Config {
     L2Config {
         sets: 1,
@@ -139,13 +141,13 @@ fn small_config() -> L2Config {
     }
 }
 
-/// Returns the transient flow with a pending queue of four entries and the given FRC.
+/// Returns the configuration of the transient flow with the given FRC and a pending queue of four entries.
 fn transient(frc: FrcConfig) -> TransientConfig {
     let coherence = Coherence::None;
     TransientConfig { pending_queue: 4, serve_transient: true, acknowledged: false, coherence, frc }
 }
 
-/// Draws an index function for a bank of `sets` sets.
+/// Generates a random index function for a bank of `sets` sets.
 fn draw_index(random: &mut Random, sets: u32) -> IndexConfig {
     if sets == 4 && random.percent(50) {
         IPoly { polynomial: 7, addr_bits: 30, reversed: false }.into()
@@ -156,7 +158,7 @@ fn draw_index(random: &mut Random, sets: u32) -> IndexConfig {
 
 struct Rig {
     place: BankPlace,
-    /// True if the bank fetches single sectors of its lines.
+    /// True if the bank fetches single sectors of a line from memory.
     by_sector: bool,
     periods: [u32; 3],
     source: Source<Request>,
@@ -266,7 +268,7 @@ impl Bench for Rig {
     }
 }
 
-/// Returns the global address of line `local` in bank 2 of 6.
+/// Returns the global address of the line with index `local` in bank 2 of 6.
 fn line(local: u64) -> u64 {
     local * 6 + 2
 }
@@ -275,13 +277,13 @@ fn read(local: u64, ticket: u64) -> Request {
     Request { id: ticket as u32, line: line(local), sm: 3, partition: 2, ticket, ..Request::default() }
 }
 
-/// Returns a write of `value` to the bytes under the mask.
+/// Returns a write request that sets each byte selected by `byte_mask` to `value`.
 fn write(local: u64, ticket: u64, byte_mask: u128, value: u8) -> Request {
     let data = std::array::from_fn(|byte| if byte_mask >> byte & 1 != 0 { value } else { 0xee });
     Request { kind: RequestKind::Write, byte_mask, data, ..read(local, ticket) }
 }
 
-/// Returns the initial contents of L1 line `local` in memory, assembled from the bursts of `place`.
+/// Returns the initial memory contents of the L1 line with index `local`, assembled from its DRAM bursts.
 fn initial_line(place: BankPlace, local: u64) -> [u8; LINE_BYTES] {
     let mut bytes = [0; LINE_BYTES];
     let burst_bytes = place.burst_bytes as usize;

@@ -1,4 +1,4 @@
-//! Tests of an L2 bank with byte masks, in which a missing write fetches nothing.
+//! Tests of an L2 bank with byte masks, in which a write miss fetches nothing from memory.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,8 @@ use rtl::cells::line::{LINE_BYTES, SECTOR_BYTES};
 use rtl::l2::{BankPlace, L2Config, OverlappedConfig, WriteMiss};
 use rtl::noc::packet::{Request, RequestKind};
 
-/// Cycles from one request to the next, enough for each to complete before the next is sent.
+/// Number of cycles between two requests. It is large enough that each request completes before the next one
+/// is sent.
 pub const APART: u64 = 100;
 
 fn config() -> L2Config {
@@ -26,7 +27,7 @@ fn config() -> L2Config {
     }
 }
 
-/// Plays requests one at a time, in all modes of evaluation.
+/// Runs requests one at a time on an L2 bank, in all evaluation modes of the simulator.
 pub fn play(config: &L2Config, place: BankPlace, script: &[Request]) -> Rig {
     let build = || {
         let alone = Stall::NotBefore((0..script.len() as u64).map(|n| n * APART).collect());
@@ -38,7 +39,8 @@ pub fn play(config: &L2Config, place: BankPlace, script: &[Request]) -> Rig {
     rig
 }
 
-/// Returns the bursts that memory accepted: true for a write, the burst number, and the byte mask.
+/// Returns the bursts that memory accepted. Each has a flag that is true for a write, the burst number, and
+/// the byte mask.
 pub fn taken(rig: &Rig) -> Vec<(bool, u64, u64)> {
     rig.memory.taken().iter().map(|(_, request)| (request.write, request.burst, request.byte_mask)).collect()
 }
@@ -95,7 +97,8 @@ fn an_atomic_works_on_the_whole_line() {
     }
 }
 
-/// Converts a request to the golden twin's form, with an index of its kind: read 0, write 1, atomic 2.
+/// Converts a request to the type that the golden model uses. Also returns an index of its kind: 0 for a
+/// read, 1 for a write, 2 for an atomic.
 pub fn access_of(request: &Request) -> (Access, usize) {
     let sectors = (0..4).filter(|n| request.sectors >> n & 1 != 0);
     match request.kind {

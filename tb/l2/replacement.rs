@@ -1,11 +1,11 @@
-//! Replacement policies of the L2 bank, each against its golden twin.
+//! Tests of the replacement policies of the L2 bank, each in comparison with its golden model.
 //!
-//! | testpoint                                            | test                           |
-//! |------------------------------------------------------|--------------------------------|
-//! | hits, misses and writebacks equal those of the twin  | `every_policy_*`               |
-//! | a scan evicts hot lines under LRU, but not under LIP | `a_scan_*`                     |
-//! | memories and widths of each kind of state            | `ranks_take_the_place_of_*`    |
-//! | a policy that does not fit is refused with advice    | `a_policy_that_does_not_fit_*` |
+//! | testpoint                                                   | test                           |
+//! |-------------------------------------------------------------|--------------------------------|
+//! | hits, misses and writebacks equal those of the golden model | `every_policy_*`               |
+//! | a scan evicts hot lines under LRU, but not under LIP        | `a_scan_*`                     |
+//! | memories and widths of each kind of state                   | `ranks_take_the_place_of_*`    |
+//! | a policy that does not fit is refused with advice           | `a_policy_that_does_not_fit_*` |
 
 use super::flat::{check, golden_atomic, requests};
 use super::memory::Memory;
@@ -29,7 +29,7 @@ use rtl::replacement::tree_plru::TreePlru;
 
 const SETS: u32 = 8;
 
-/// Plays requests, each of which completes before the next one is sent.
+/// Runs requests on an L2 bank. Each request completes before the next one is sent.
 fn play(config: &L2Config, script: &[Request]) -> Rig {
     let alone = Stall::NotBefore((0..script.len() as u64).map(|n| n * 100).collect());
     let source = Source::new(script.to_vec(), alone);
@@ -43,7 +43,7 @@ fn config(replacement: impl Into<ReplacementConfig>, ways: u32) -> L2Config {
     L2Config { sets: SETS, ways, replacement: replacement.into(), ..small_config() }
 }
 
-/// Plays a script and compares hits, misses and writebacks with the golden bank.
+/// Runs requests on an L2 bank, and compares hits, misses and writebacks with the golden model of the bank.
 fn follows(policy: &ReplacementConfig, ways: u32, script: &[Request]) {
     let rig = play(&config(policy.clone(), ways), script);
     let index = SetIndex::new(Function::Linear { bits: SETS.ilog2() }, 7, 32).unwrap();
@@ -96,7 +96,8 @@ fn every_policy_hits_misses_and_evicts_as_its_twin_says() {
 
 #[test]
 fn a_scan_evicts_the_hot_lines_of_lru_but_not_those_of_lip() {
-    // Two hot lines of set 0 are read twice, then a scan through the set, then the hot lines again.
+    // Two hot lines of set 0 are read twice. Then many other lines of the set are read once (a scan), and
+    // finally the hot lines are read again.
     let hot = [0, 8, 0, 8];
     let scan = (2..8).map(|n| n * 8);
     let lines: Vec<u64> = hot.into_iter().chain(scan).chain([0, 8]).collect();

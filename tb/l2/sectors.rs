@@ -1,5 +1,5 @@
-//! Tests of a sectored L2 bank, which fetches single sectors and writes back only the bursts that were
-//! written.
+//! Tests of a sectored L2 bank. It fetches single sectors of a line from memory, and writes back only the
+//! bursts that were written.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub fn by_sector(flow: OverlappedConfig) -> OverlappedConfig {
     OverlappedConfig { write_miss: WriteMiss::ByteMask, fetch: FetchUnit::Sectors, ..flow }
 }
 
-/// Returns the flow in which a miss fetches pairs of sectors.
+/// Returns the configuration of a flow in which each miss fetches a pair of adjacent sectors.
 fn by_pair() -> OverlappedConfig {
     OverlappedConfig { fetch: FetchUnit::SectorPairs, ..by_sector(OverlappedConfig::default()) }
 }
@@ -32,17 +32,18 @@ fn config() -> L2Config {
     L2Config { flow: by_sector(OverlappedConfig::default()).into(), ..small_config() }
 }
 
-/// Returns the position of a bank with lines of four sectors, each a burst.
+/// Returns the position in the address map of a bank whose lines have four sectors. Each sector is one DRAM
+/// burst.
 fn four() -> BankPlace {
     place(128, 32)
 }
 
-/// Returns a read of some sectors.
+/// Returns a read request for the sectors of a line that the mask `sectors` selects.
 fn sectors(local: u64, ticket: u64, sectors: u8) -> Request {
     Request { sectors, ..read(local, ticket) }
 }
 
-/// Returns the byte mask of a whole sector.
+/// Returns the byte mask that selects all bytes of a sector.
 fn all_of(sector: u32) -> u128 {
     0xffff_ffff << (32 * sector)
 }
@@ -51,7 +52,7 @@ fn add(local: u64, ticket: u64, byte: usize) -> Request {
     on(local, ticket, AtomicOp { f: AtomicFn::Add, ty: Type::U32 }, &[(byte, 1, 0)], LINE_BYTES)
 }
 
-/// Plays requests at the given cycles, with a memory of fixed latency.
+/// Runs requests at the given cycles on an L2 bank, with a fixed memory latency.
 fn at_cycles(config: &L2Config, script: &[(u64, Request)], latency: u64) -> Rig {
     let requests: Vec<Request> = script.iter().map(|(_, request)| request.clone()).collect();
     let build = || {
@@ -65,7 +66,8 @@ fn at_cycles(config: &L2Config, script: &[(u64, Request)], latency: u64) -> Rig 
     rig
 }
 
-/// Returns the bursts read, and the bursts written with their byte masks, each in order.
+/// Returns the bursts that were read from memory, and the bursts that were written with their byte masks,
+/// each in order.
 fn bursts(rig: &Rig) -> (Vec<u64>, Vec<(u64, u64)>) {
     let (written, read): (Vec<_>, Vec<_>) = taken(rig).into_iter().partition(|(is_write, ..)| *is_write);
     let read = read.into_iter().map(|(_, burst, _)| burst).collect();
@@ -101,7 +103,8 @@ fn a_fetch_of_sector_pairs_brings_the_missing_neighbour_and_waits_for_it() {
     ];
     let rig = play(&config, four(), &script);
     assert_eq!((bursts(&rig).0, rig.bank.stats().hits), (vec![30, 31, 28], 2));
-    // The second read finds both sectors of its pair in flight, and the third one needs the other pair.
+    // The second read needs a sector of the pair that the first read has already requested. The third read
+    // needs the other pair.
     let script = [(0, sectors(1, 0, 0b0010)), (1, sectors(1, 1, 0b0001)), (2, sectors(1, 2, 0b1000))];
     let rig = at_cycles(&config, &script, 20);
     let stats = rig.bank.stats();
@@ -116,9 +119,9 @@ fn a_sector_asked_for_while_another_is_on_its_way_comes_behind_it_and_the_first_
     table.column("req", rig.source.sent().iter().map(|(cycle, request)| (*cycle, request.ticket)));
     table.column("dram_req", rig.memory.taken().iter().map(|(cycle, request)| (*cycle, request.burst)));
     table.column("rsp", rig.sink.received().iter().map(|(cycle, answer)| (*cycle, answer.ticket)));
-    // Burst 4 is answered in cycle 9 and received in 10, so request 0 is served in 11. Burst 6, for which
-    // request 1 waits, is received in 11. Request 2 must not overtake request 1, although its sector has
-    // arrived.
+    // Memory replies with burst 4 in cycle 9, and the bank receives it in cycle 10, so request 0 is served in
+    // 11. The bank receives burst 6, for which request 1 waits, in cycle 11. Request 2 must not overtake
+    // request 1, although its sector has arrived.
     assert_table(
         &table,
         "cycle  req  dram_req  rsp
@@ -145,8 +148,8 @@ fn a_sector_asked_for_while_another_is_on_its_way_comes_behind_it_and_the_first_
 
 #[test]
 fn the_first_is_served_long_before_a_sector_that_came_to_be_asked_for_later() {
-    // After serving request 0, the MSHR entry leaves the queue of complete entries, and rejoins it when
-    // sector 1 arrives.
+    // When request 0 has been served, the MSHR entry leaves the queue of entries that have waiters to serve.
+    // It rejoins this queue when sector 1 arrives.
     let script = [(0, sectors(1, 0, 0b0001)), (15, sectors(1, 1, 0b0010)), (16, sectors(1, 2, 0b0001))];
     let rig = at_cycles(&config(), &script, 20);
     let cycles: Vec<_> = rig.sink.received().iter().map(|(cycle, answer)| (answer.ticket, *cycle)).collect();
@@ -177,7 +180,7 @@ fn a_line_gives_way_by_the_bursts_that_were_written_under_their_masks() {
         write(7, 1, 0xff << 40, 0x5a),
         add(7, 2, 100),
         sectors(8, 3, 0b0001),
-        // This line is clean and only partly valid, so nothing is written back.
+        // This line is clean and only some of its sectors are valid, so its eviction writes nothing back.
         sectors(9, 4, 0b0001),
     ];
     let rig = play(&config, four(), &script);
@@ -197,8 +200,8 @@ fn a_line_written_while_it_was_on_its_way_is_dirty_when_it_is_here() {
 #[test]
 fn a_line_fetched_right_after_it_gave_way_brings_the_bytes_written_back() {
     let config = L2Config { ways: 1, ..config() };
-    // Memory opens late, so that line 1 is requested while its bytes still wait in the bank for their
-    // writeback.
+    // Memory accepts its first burst late. Line 1 is therefore requested while its bytes still wait in the
+    // bank to be written back.
     let script = [write(1, 0, all_of(2), 0x11), write(2, 1, 1, 0x22), sectors(1, 2, 0b1100), sectors(1, 3, 0b0001)];
     let build = || {
         let source = Source::new(script.to_vec(), Hold::Never);
@@ -212,7 +215,8 @@ fn a_line_fetched_right_after_it_gave_way_brings_the_bytes_written_back() {
 
 #[test]
 fn bytes_written_by_a_waiter_before_their_burst_arrives_stay_as_they_were_written() {
-    // Request 2 needs sector 1 while the write to it still waits. The write is served once sector 0 arrives.
+    // Request 2 needs sector 1 while the write to that sector still waits. The write is performed once sector
+    // 0 arrives.
     for mask in [0xf << 36, all_of(1)] {
         let script = [
             (0, sectors(1, 0, 0b0001)),
@@ -251,8 +255,8 @@ fn an_atomic_of_a_part_of_an_l1_line_brings_its_sector_too() {
 #[test]
 fn a_burst_finds_its_line_in_the_atomic_buffer() {
     let config = L2Config { atomic_buffer: true, ..config() };
-    // The atomic runs in the buffer while the sector of request 1 is in flight. When the buffer returns its
-    // line to the bank, the sector that has arrived meanwhile must not be lost.
+    // The atomic uses the atomic buffer while the sector for request 1 is in flight. That sector arrives
+    // before the buffer writes its line back to the bank, and must not be lost.
     let script = [(0, add(1, 0, 0)), (15, sectors(1, 1, 0b1000)), (16, add(1, 2, 4)), (100, read(1, 3))];
     let rig = at_cycles(&config, &script, 20);
     assert_eq!((bursts(&rig).0, rig.bank.stats().atomic_buffer.fills), (vec![4, 7, 5, 6], 2));
@@ -271,7 +275,7 @@ fn a_bank_that_keeps_nothing_brings_the_sectors_of_those_who_wait_together() {
 fn a_waiter_that_needs_another_sector_is_refused_without_room_to_ask_for_it() {
     let flow = by_sector(OverlappedConfig { miss_queue: 1, ..OverlappedConfig::default() });
     let config = L2Config { sets: 4, mshr_entries: 8, flow: flow.into(), ..config() };
-    // Four bursts fill the channel to the closed memory, and the fifth fills the queue.
+    // Memory accepts nothing yet. Four bursts fill the channel to it, and the fifth fills the miss queue.
     let mut script: Vec<_> = (0..5).map(|n| sectors(n, n, 1)).collect();
     script.extend([sectors(0, 5, 0b01), sectors(0, 6, 0b10)]);
     let build = || {
@@ -280,7 +284,8 @@ fn a_waiter_that_needs_another_sector_is_refused_without_room_to_ask_for_it() {
     };
     let rig = run_in_all_modes(build, LIMIT);
     check(&rig, &script);
-    // The tag match is in cycle 8. Memory accepts a burst in 100, and the bank sends the last fetch in 101.
+    // The waiting request matches its tag in cycle 8. Memory accepts a burst in cycle 100, so the bank can
+    // send the last fetch in cycle 101.
     let stats = rig.bank.stats();
     assert_eq!((stats.stall_cycles(Stall::MissQueue), stats.hit_pending, stats.sectors.misses), (101 - 8, 1, 1));
 }
@@ -323,8 +328,8 @@ fn one_request_at_a_time_fetches_and_writes_back_as_the_golden_bank_predicts() {
         for request in &script {
             let (local, (access, kind)) = (request.line / 6, access_of(request));
             let outcome = golden.access(local, &access);
-            // A write whose line is present hits, even if the bytes are not valid. Any other write is a miss
-            // without a fetch.
+            // A write hits if its line is present, even if the bytes are not valid. Any other write is a miss
+            // that fetches nothing.
             *(if outcome.hit() { &mut hits[kind] } else { &mut misses[kind] }) += 1;
             in_part += u64::from(outcome.known && !outcome.fetched.is_empty());
             fetched.extend(outcome.fetched.iter().map(|n| local * u64::from(place.bursts()) + u64::from(*n)));

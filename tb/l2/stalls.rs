@@ -1,4 +1,4 @@
-//! Tests every reason for which the L2 bank refuses a request.
+//! Tests of every reason for which the L2 bank refuses a request.
 
 use super::memory::Memory;
 use super::{LIMIT, ONE_CLOCK, Rig, fermi_place, read, small_config, write};
@@ -16,7 +16,8 @@ const ALL: [Stall; 7] = [
     Stall::Port,
 ];
 
-/// Returns the counters after a script. Memory opens in cycle 100, and the sink in cycle `sink_opens`.
+/// Runs requests and returns the bank's counters. Memory accepts bursts from cycle 100 on, and the sink
+/// accepts replies from cycle `sink_opens` on.
 fn stats_after(config: &L2Config, script: &[Request], sink_opens: u64) -> L2Stats {
     let build = || {
         let source = Source::new(script.to_vec(), Hold::Never);
@@ -28,7 +29,8 @@ fn stats_after(config: &L2Config, script: &[Request], sink_opens: u64) -> L2Stat
     *rig.bank.stats()
 }
 
-/// Returns the reasons charged, except for the data port, for which any request may wait a few cycles.
+/// Returns the reasons for which requests were refused. The data port is left out, since any request may wait
+/// a few cycles for it.
 fn reasons(stats: &L2Stats) -> Vec<Stall> {
     ALL.into_iter().filter(|&reason| reason != Stall::Port && stats.stall_cycles(reason) > 0).collect()
 }
@@ -37,8 +39,9 @@ fn reasons(stats: &L2Stats) -> Vec<Stall> {
 fn a_set_whose_ways_are_all_on_their_way_refuses_another_line() {
     let stats = stats_after(&small_config(), &[read(1, 0), read(2, 1), read(3, 2)], 0);
     assert_eq!(reasons(&stats), [Stall::LineAlloc]);
-    // The tag match is in cycle 4. Memory accepts the first line's bursts in 100 and 101, and the bank
-    // receives them in 106 and 107. The bank serves the waiter in 108, which stalls the lookup once more.
+    // The tag match is in cycle 4. Memory accepts the two bursts of the first line in cycles 100 and 101, and
+    // the bank receives them in cycles 106 and
+    // 107. The bank serves the waiting request in cycle 108, which stalls the lookup for another cycle.
     assert_eq!((stats.stall_cycles(Stall::LineAlloc), stats.stall_cycles(Stall::Port)), (108 - 4, 1));
 }
 
@@ -65,7 +68,8 @@ fn a_miss_without_room_in_the_miss_queue_is_refused() {
         flow: OverlappedConfig { miss_queue: 1, ..OverlappedConfig::default() }.into(),
         ..small_config()
     };
-    // The bursts of two lines fill the channel to the closed memory, and the third line fills the queue.
+    // Memory accepts nothing yet. The bursts of two lines fill the channel to it, and the third line fills
+    // the miss queue.
     let stats = stats_after(&config, &[read(1, 0), read(2, 1), read(3, 2), read(4, 3)], 0);
     assert_eq!(reasons(&stats), [Stall::MissQueue]);
 }
@@ -90,20 +94,22 @@ fn a_reply_without_room_is_refused_until_the_sm_side_takes_one() {
     script.extend((1..8).map(|ticket| read(1, ticket)));
     let stats = stats_after(&config, &script, 50);
     assert_eq!(reasons(&stats), [Stall::ReplyQueue]);
-    // Four replies fill the channel, and one reply fills the queue. The sixth reply, matched in cycle 7,
-    // waits until 51 for the slot that the pop in cycle 50 frees.
+    // Four replies fill the reply channel, and one reply fills the reply queue. The sixth reply matches its
+    // tag in cycle 7. It waits until cycle 51 for the slot that becomes free when a reply is popped in cycle
+    // 50.
     assert_eq!(stats.stall_cycles(Stall::ReplyQueue), 51 - 7);
 }
 
 #[test]
 fn with_a_second_data_port_an_arriving_burst_holds_up_no_write() {
-    // Writes hit in every cycle, while the two bursts of another line arrive.
+    // Writes hit in every cycle, also while the two bursts of another line arrive.
     let mut script = vec![write(1, 0, u128::MAX, 1), read(2, 1)];
     script.extend((2..200).map(|ticket| write(1, ticket, 0xf, 2)));
     let held_up = |data_ports| {
         let config = L2Config { data_ports, ..small_config() };
         stats_after(&config, &script, 0).stall_cycles(Stall::Port)
     };
-    // Serving the waiter stalls one lookup with either number of ports.
+    // Number of stalled lookups with one and with two data ports. With either, serving the waiting request
+    // stalls one lookup.
     assert_eq!((held_up(1), held_up(2)), (3, 1));
 }

@@ -1,4 +1,4 @@
-//! Latency and throughput of the L2 bank's replies.
+//! Tests of the latency and throughput of the L2 bank's replies.
 
 use super::memory::Memory;
 use super::{LIMIT, ONE_CLOCK, Rig, fermi_place, read, small_config, write};
@@ -6,7 +6,7 @@ use crate::kit::{CycleTable, Sink, Source, Stall, assert_table, run_in_all_modes
 use rtl::l2::L2Config;
 use rtl::noc::packet::{ReplyKind, Request};
 
-/// Runs a script of requests at given cycles, with a memory of `latency` cycles.
+/// Runs requests at the given cycles on an L2 bank, with a memory latency of `latency` cycles.
 fn play(config: &L2Config, script: &[(u64, Request)], latency: u64) -> Rig {
     let build = || {
         let cycles = script.iter().map(|(cycle, _)| *cycle).collect();
@@ -25,8 +25,8 @@ fn a_hit_is_answered_at_the_cycle_of_its_contract_and_not_before() {
             let config = L2Config { lookup_latency, ..small_config() };
             let rig = play(&config, &[(0, read(1, 0)), (sent, read(1, 1))], 20);
             let (cycle, reply) = &rig.sink.received()[1];
-            // A hit takes one cycle to the bank, the lookup, one cycle for the reply to leave, and one to the
-            // sink.
+            // The latency of a hit is one cycle to the bank, the lookup latency, one cycle until the reply
+            // leaves the bank, and one cycle to the sink.
             assert_eq!((*cycle, reply.ticket), (sent + 1 + u64::from(lookup_latency) + 1 + 1, 1));
         }
     }
@@ -34,9 +34,9 @@ fn a_hit_is_answered_at_the_cycle_of_its_contract_and_not_before() {
 
 #[test]
 fn a_line_whose_channel_is_full_counts_how_long_its_first_burst_waits() {
-    // A line has two bursts, and the link holds those of two lines. Memory accepts one burst per cycle from
-    // cycle 1000 on. Hence the third and fourth lines, missed near cycles 200 and 300, wait some 800 and 700
-    // cycles.
+    // A line has two bursts, and the link to memory holds the bursts of two lines. Memory accepts one burst
+    // per cycle from cycle 1000 on. The third line misses near cycle 200 and the fourth near cycle 300, so
+    // they wait about 800 and 700 cycles.
     let build = || {
         let requests = [1, 2, 3, 4].map(|line| read(line, line));
         let source = Source::new(requests, Stall::NotBefore(vec![0, 100, 200, 300]));
@@ -60,7 +60,7 @@ fn hits_are_answered_at_one_a_cycle() {
 
 #[test]
 fn a_miss_asks_for_both_halves_and_serves_what_waited_in_order_when_both_are_here() {
-    // Read, write and read of one line, then a write that hits.
+    // One line is read, written and read again while it is in flight. A later write to it hits.
     let script = [(0, read(1, 0)), (1, write(1, 1, 0xff, 7)), (2, read(1, 2)), (18, write(1, 3, 0xf0, 8))];
     let rig = play(&small_config(), &script, 5);
     let mut table = CycleTable::new();
@@ -72,8 +72,9 @@ fn a_miss_asks_for_both_halves_and_serves_what_waited_in_order_when_both_are_her
     };
     let replies = rig.sink.received().iter();
     table.column("rsp", replies.map(|(cycle, answer)| (*cycle, format!("{}{}", reply(answer.kind), answer.ticket))));
-    // Burst 2 is answered in cycle 9 and received in 10, burst 3 in 11, so both are present from 12 on. The
-    // first read is served in 12, the write in 13, the second read in 14; a reply takes two cycles.
+    // Memory replies with burst 2 in cycle 9, and the bank receives it in 10. It receives burst 3 in 11, so
+    // both are present from 12 on. The first read is served in 12, the write in 13, and the second read in
+    // 14. A reply takes two more cycles.
     assert_table(
         &table,
         "cycle  req  dram_req  rsp

@@ -1,4 +1,5 @@
-//! Rules of the transient flow and of the FRC, one test per rule.
+//! Tests of the rules of the transient flow and of the Fetch and Replacement Cache (FRC), with one test per
+//! rule.
 
 use super::flat::check;
 use super::l1s::L1s;
@@ -9,7 +10,8 @@ use rtl::config::Rules;
 use rtl::l2::{BankPlace, FrcConfig, L2Config, Stall, TransientConfig, VictimBind};
 use rtl::noc::packet::Request;
 
-/// Returns a bank with one set of two ways and a lookup latency of one cycle.
+/// Returns the configuration of a bank with one set of two ways, a lookup latency of one cycle, and
+/// `frc_entries` FRC entries.
 fn config(frc_entries: u32) -> L2Config {
     L2Config { flow: transient(frc(frc_entries)).into(), ..small_config() }
 }
@@ -18,12 +20,13 @@ fn frc(entries: u32) -> FrcConfig {
     FrcConfig { entries, swap_latency: 1, victim_bind: VictimBind::Swap }
 }
 
-/// Returns the transient flow with a pending queue of one entry.
+/// Returns the configuration of a transient flow whose pending queue has one entry. The FRC has `entries`
+/// entries.
 fn one_place(entries: u32) -> TransientConfig {
     TransientConfig { pending_queue: 1, ..transient(frc(entries)) }
 }
 
-/// Runs requests at the given cycles, with a memory latency of 20 cycles.
+/// Runs requests at the given cycles on an L2 bank, with a memory latency of 20 cycles.
 fn play(config: &L2Config, script: &[(u64, Request)]) -> Rig {
     let cycles: Vec<u64> = script.iter().map(|(cycle, _)| *cycle).collect();
     let requests: Vec<Request> = script.iter().map(|(_, request)| request.clone()).collect();
@@ -36,13 +39,13 @@ fn play(config: &L2Config, script: &[(u64, Request)]) -> Rig {
     rig
 }
 
-/// Returns the sequence of lines read (`r`) or written (`w`) in memory.
+/// Returns the lines that the bank read from memory (`r`) or wrote to it (`w`), in order.
 fn list_requests(rig: &Rig) -> Vec<(char, u64)> {
     let first = rig.memory.taken().iter().filter(|(_, request)| request.burst % 2 == 0);
     first.map(|(_, request)| (if request.write { 'w' } else { 'r' }, request.burst / 2)).collect()
 }
 
-/// Returns the tickets in the order of their replies.
+/// Returns the tickets of the requests in the order in which the replies arrived.
 fn order(rig: &Rig) -> Vec<u64> {
     rig.sink.received().iter().map(|(_, reply)| reply.ticket).collect()
 }
@@ -63,7 +66,7 @@ fn a_write_of_a_whole_line_fetches_it_as_well() {
 #[test]
 fn a_request_that_waits_for_a_way_lets_other_sets_pass() {
     let config = L2Config { sets: 2, ways: 1, ..config(0) };
-    // Line 3 waits for the way of line 1; line 2 is in the other set.
+    // Line 3 waits for the way that line 1 occupies. Line 2 is in the other set and need not wait.
     let rig = play(&config, &[(0, read(1, 0)), (1, read(3, 1)), (2, read(2, 2))]);
     assert_eq!(order(&rig), [0, 2, 1]);
     assert_eq!(rig.bank.stats().put_down, 1);
@@ -81,7 +84,8 @@ fn requests_of_a_set_that_wait_are_served_in_their_order() {
 #[test]
 fn a_request_for_a_line_that_another_waits_for_does_not_overtake_it() {
     let config = L2Config { ways: 1, ..config(0) };
-    // The write of line 2 waits for the way of line 1, and the read of line 2 waits for the write.
+    // The write of line 2 waits for the way that line 1 occupies, and the read of line 2 waits behind the
+    // write.
     let rig = play(&config, &[(0, read(1, 0)), (1, write(2, 1, u128::MAX, 9)), (2, read(2, 2))]);
     assert_eq!(order(&rig), [0, 1, 2]);
     assert_eq!((rig.bank.stats().put_down, rig.bank.stats().hit_pending), (2, 1));
@@ -98,7 +102,7 @@ fn a_full_pending_queue_holds_up_the_look_up_and_empties_again() {
 
 #[test]
 fn a_full_set_of_the_frc_leaves_a_miss_to_the_ways() {
-    // The FRC is a single set of two entries, so the third line takes a way of the bank.
+    // The FRC is a single set of two entries. Two lines occupy it, so the third line takes a way of the bank.
     let config = L2Config { ways: 2, ..config(2) };
     let rig = play(&config, &[(0, read(1, 0)), (1, read(2, 1)), (2, read(3, 2))]);
     let stats = rig.bank.stats();
@@ -125,7 +129,7 @@ fn a_line_that_waits_for_its_swap_is_read_and_written_in_the_frc() {
 
 #[test]
 fn a_write_to_a_line_that_leaves_the_frc_waits_and_fetches_it_again() {
-    // Line 1 is dirty and has a copy in an L1 that acknowledges its recall late.
+    // Line 1 is dirty, and an L1 has a copy of it. This L1 acknowledges the recall of the line late.
     let config = L2Config { ways: 1, ..config(4) };
     let requests = [write(1, 0, 1, 7), read(1, 1), read(2, 2), read(1, 3), write(1, 4, 2, 8), read(1, 5)];
     let build = || {
@@ -138,14 +142,14 @@ fn a_write_to_a_line_that_leaves_the_frc_waits_and_fetches_it_again() {
     let rig = run_in_all_modes(build, LIMIT);
     check(&rig, &requests);
     assert_eq!(list_requests(&rig), [('r', 1), ('r', 2), ('w', 1), ('r', 1)]);
-    // The first read hits line 1 while its eviction is in progress. The second read waits behind the write.
+    // The first read hits line 1 while that line is being evicted. The second read waits behind the write.
     let stats = rig.bank.stats();
     assert_eq!((stats.frc.hits, stats.put_down), (1, 2));
 }
 
 #[test]
 fn a_full_frc_beside_a_set_whose_ways_are_all_being_replaced_goes_on() {
-    // Dirty lines compete for a set with a single way and a single FRC entry.
+    // Several dirty lines compete for a set that has a single way, and for a single FRC entry.
     let config = L2Config { ways: 1, flow: one_place(1).into(), mshr_entries: 2, mshr_merges: 1, ..config(1) };
     let rig = play(&config, &(0..12).map(|n| (0, write(1 + n % 4, n, 1 << n, n as u8))).collect::<Vec<_>>());
     let stats = rig.bank.stats();
@@ -154,8 +158,8 @@ fn a_full_frc_beside_a_set_whose_ways_are_all_being_replaced_goes_on() {
 
 #[test]
 fn early_binding_evicts_the_line_just_swapped_in_and_late_binding_does_not() {
-    // Lines 1 and 2 are cached. Lines 3 and 4 miss together, and early binding binds both to the way of line
-    // 1.
+    // Lines 1 and 2 are in the bank. Lines 3 and 4 miss at the same time. Early binding assigns the way of
+    // line 1 to both of them.
     let script =
         [(0, read(1, 0)), (50, read(2, 1)), (100, read(3, 2)), (101, read(4, 3)), (200, read(3, 4)), (201, read(2, 5))];
     let hits = |victim_bind| {
@@ -163,7 +167,7 @@ fn early_binding_evicts_the_line_just_swapped_in_and_late_binding_does_not() {
         play(&L2Config { flow, ..config(4) }, &script).bank.stats().hits
     };
     // With late binding, line 3 replaces line 1, and line 4 replaces line 2. With early binding, line 4
-    // replaces line 3, and line 2 stays.
+    // replaces line 3, and line 2 stays in the bank.
     assert_eq!((hits(VictimBind::Swap), hits(VictimBind::Alloc)), (1, 1));
     let misses = |victim_bind| {
         let flow = transient(FrcConfig { victim_bind, ..frc(4) }).into();

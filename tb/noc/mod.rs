@@ -1,4 +1,4 @@
-//! Testbenches of crossbars and router networks against their golden twins.
+//! Testbenches that compare crossbars and router networks with their golden models.
 
 #[cfg(test)]
 mod router;

@@ -1,16 +1,16 @@
 //! # Testbench of the router
-//! Tests whole networks: a mesh or ring of routers with a source at each sending site and a sink at each
-//! receiving site.
+//! Tests whole networks: a mesh or a ring of routers. A source is connected at each place where packets enter
+//! the network, and a sink at each place where they leave it.
 //!
-//! | testpoint         | intent                                                              | test |
-//! |-------------------|---------------------------------------------------------------------|-----|
-//! | random traffic    | each packet arrives in the cycle in which the twin's flits do       | `random_traffic_*` |
-//! | order             | per (input, output), every packet arrives once, unchanged, in order | `random_traffic_*` |
-//! | earliest delivery | N routers and F flits take 2N + F - 2 cycles                        | `a_lone_packet_*` |
-//! | saturation        | a site that all others send to receives a flit per cycle            | `a_site_wanted_by_all_*` |
-//! | channels          | a stalled packet does not stall packets of other virtual channels   | `a_full_site_*` |
-//! | no deadlock       | a ring full of long packets keeps moving                            | `a_ring_full_of_*` |
-//! | counts            | the bytes forwarded are counted on every link of the route          | `random_traffic_*` |
+//! | testpoint         | intent                                                                | test |
+//! |-------------------|-----------------------------------------------------------------------|-----|
+//! | random traffic    | each packet arrives in the cycle in which the golden model's flits do | `random_traffic_*` |
+//! | order             | per (input, output), every packet arrives once, unchanged, in order   | `random_traffic_*` |
+//! | earliest delivery | N routers and F flits take 2N + F - 2 cycles                          | `a_lone_packet_*` |
+//! | saturation        | a site that all others send to receives a flit per cycle              | `a_site_wanted_by_all_*` |
+//! | channels          | a stalled packet does not stall packets of other virtual channels     | `a_full_site_*` |
+//! | no deadlock       | a ring full of long packets keeps moving                              | `a_ring_full_of_*` |
+//! | counts            | the bytes forwarded are counted on every link of the route            | `random_traffic_*` |
 
 use crate::kit::{Bench, Sink, Source, link};
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Ends, Sleep, digest_of};
@@ -22,20 +22,20 @@ use rtl::noc::xbar::{OutputStats, XbarIo};
 
 const SHAPE: PacketShape =
     PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 8, partition_bits: 8 };
-/// Capacity of a link to or from a site in packets.
+/// Capacity in packets of a link between the network and a source or sink.
 const SITE_DEPTH: u32 = 4;
 
-/// Numbers of sites, and the direction of the traffic between them.
+/// Number of SMs and memory partitions at the network, and the direction of the traffic between them.
 #[derive(Clone, Copy, Debug)]
 struct Sites {
     sms: u32,
     partitions: u32,
-    /// True for traffic from partitions to SMs (replies); false for traffic from SMs to partitions
-    /// (requests).
+    /// True if the traffic goes from the partitions to the SMs (replies). False if it goes from the SMs to
+    /// the partitions (requests).
     is_back: bool,
 }
 
-/// Configuration of a router network.
+/// Configuration of a network of routers.
 #[derive(Clone, Debug)]
 struct Config {
     noc: NocConfig,
@@ -52,18 +52,19 @@ struct Rig {
     routers: Vec<Router<Request>>,
     sources: Vec<Source<Request>>,
     sinks: Vec<Sink<Request>>,
-    /// Links into each router, adjacent per router, followed by the links to the sinks.
+    /// All links of the network. The links into one router are adjacent, and the links to the sinks come
+    /// last.
     links: Vec<Chan<Request>>,
-    /// Range of the links into each router.
+    /// For each router, the range of indices in `links` of the links into it.
     into: Vec<std::ops::Range<usize>>,
-    /// Links out of each router.
+    /// For each router, the indices in `links` of the links out of it.
     out: Vec<Vec<u32>>,
-    /// Link from each source.
+    /// For each source, the index in `links` of the link from it into the network.
     from_sites: Vec<usize>,
     first_to_site: usize,
 }
 
-/// Returns the router of each source, and the router of each sink.
+/// Returns the router to which each source is connected, and the router to which each sink is connected.
 fn ends(topology: &Topology, sites: Sites) -> [Vec<usize>; 2] {
     let sms = (0..sites.sms as usize).map(|sm| topology.router_of_sm(sm)).collect();
     let partitions = (0..sites.partitions as usize).map(|partition| topology.router_of_partition(partition)).collect();
@@ -208,7 +209,7 @@ mod tests {
         packet.bytes().div_ceil(32) as usize
     }
 
-    /// Builds the golden twin of the network.
+    /// Builds the golden model of the network.
     fn twin(config: &Config, sites: Sites) -> flits::Network {
         let topology = Topology::new(&config.noc, sites.sms, sites.partitions).unwrap();
         let shape = flits::Shape::of_kind(config.noc.name(), (sites.sms + sites.partitions) as usize).unwrap();
@@ -224,10 +225,11 @@ mod tests {
         }
     }
 
-    /// Packets of a source, each with the first cycle in which it may be sent.
+    /// Packets that a source sends, each with the first cycle in which it may be sent.
     type Script = Vec<(u64, Request)>;
 
-    /// Runs scripts in all modes of evaluation and compares every arrival with the twin.
+    /// Runs packet scripts in all evaluation modes of the simulator, and compares the arrival of every packet
+    /// with the golden model.
     fn compare(config: &Config, sites: Sites, scripts: &[Script], takes: &[Vec<u64>]) -> Rig {
         let build = || {
             let sources = scripts.iter().map(|script| {
@@ -324,8 +326,8 @@ mod tests {
                 scripts[from].push((7, packet(from, to, 0, flits as u32)));
                 let rig = compare(&config, REQUESTS, &scripts, &vec![Vec::new(); 6]);
                 let routers = network.hops(from, to) + 1;
-                // The links add two cycles in total: one from the source to the first router, and one from
-                // the last router to the sink.
+                // In addition to the routers, the links take two cycles: one from the source to the first
+                // router, and one from the last router to the sink.
                 let arrival = 7 + 1 + (2 * routers + flits - 2) + 1;
                 assert_eq!(rig.sinks[to].received()[0].0, arrival as u64, "{config:?}: from {from} to {to}");
             }
@@ -344,8 +346,8 @@ mod tests {
         }
     }
 
-    /// Returns the cycle in which the last packet for partition 2 arrives. Partition 1, whose packets share a
-    /// link with those of partition 2, receives none before cycle 2000.
+    /// Returns the cycle in which the last packet for memory partition 2 arrives. Packets for partition 1 use
+    /// the same link, but partition 1 accepts none before cycle 2000.
     fn last_beside_a_full_site(virtual_channels: u32) -> u64 {
         let sites = Sites { sms: 3, partitions: 3, is_back: false };
         let script = |from: usize| (0..40).map(|n| (0, packet(from, from + 1, 100 * from as u32 + n, 5))).collect();
@@ -367,7 +369,8 @@ mod tests {
         for hop_latency in [1, 3] {
             let noc = NocConfig::Ring(RoutedConfig { virtual_channels: 2, hop_latency });
             let config = Config { noc, xbar: XbarConfig { flit_bytes: 32, buffer_flits: 5 } };
-            // Each packet takes two of the five hops around the ring, so that every link is contended.
+            // The ring has five hops, and each packet takes two of them, so that packets compete for every
+            // link.
             let script = |from: usize| (0..100).map(|n| (0, packet(from, (from + 2) % 5, n, 5))).collect();
             let scripts: Vec<Script> = (0..5).map(script).collect();
             let rig = compare(&config, sites, &scripts, &vec![Vec::new(); 5]);

@@ -23,8 +23,8 @@ const SHAPE: PacketShape =
 const XBAR: BlockId = BlockId { domain: 0, slot: 0 };
 const LIMIT: u64 = 10_000_000;
 
-/// Maximum number of sources or sinks per clock domain. Further sources or sinks are in a second domain with
-/// the same period.
+/// Maximum number of sources in a clock domain, and also of sinks. Further sources or sinks are in a second
+/// clock domain with the same period.
 const OF_DOMAIN: usize = 100;
 
 fn source(i: usize) -> BlockId {
@@ -35,7 +35,7 @@ fn sink(o: usize) -> BlockId {
     BlockId { domain: 2 + 2 * (o / OF_DOMAIN) as u8, slot: (o % OF_DOMAIN) as u8 }
 }
 
-/// Returns the index of a source among all sources, or of a sink among all sinks.
+/// Returns the index of a source block among all sources, or of a sink block among all sinks.
 fn place(block: BlockId) -> usize {
     usize::from(block.slot) + if block.domain > 2 { OF_DOMAIN } else { 0 }
 }
@@ -107,7 +107,7 @@ impl Bench for Rig {
     }
 }
 
-/// Creates a packet of 1 to 5 flits.
+/// Creates a packet of `flits` flits (1 to 5), from an input to an output of the crossbar.
 pub(super) fn packet(from: usize, to: usize, id: u32, flits: u32) -> Request {
     let sectors = flits - 1;
     let byte_mask = if sectors == 0 { 0 } else { u128::MAX >> (128 - 32 * sectors) };
@@ -117,7 +117,8 @@ pub(super) fn packet(from: usize, to: usize, id: u32, flits: u32) -> Request {
     packet
 }
 
-/// Checks that every packet arrived once, unchanged, and in order for its pair of input and output.
+/// Checks that every packet arrived exactly once and unchanged, and that packets with the same input and
+/// output arrived in order.
 ///
 /// # Panics
 /// If a packet is missing, duplicated, changed or out of order.
@@ -141,7 +142,8 @@ pub(super) fn expect_all_to_arrive(sources: &[Source<Request>], sinks: &[Sink<Re
 
 const NAME: &str = "packets that crossbars deliver";
 
-/// Numbers of inputs and outputs. The simulator uses wider port masks above 64 ports and above 128 ports.
+/// Numbers of inputs and outputs of the tested crossbars. Above 64 ports, and again above 128 ports, the
+/// simulator uses wider port masks.
 const PORTS: [(usize, usize, &str); 5] = [
     (15, 6, "15 x 6 ports"),
     (100, 6, "100 x 6 ports"),
@@ -152,8 +154,8 @@ const PORTS: [(usize, usize, &str); 5] = [
 const FLITS: [&str; 5] = ["1 flit", "2 flits", "3 flits", "4 flits", "5 flits"];
 const BEFORE: [&str; 2] = ["the same input", "another input"];
 
-/// Declares the coverage: packets of each length on each crossbar, after a packet of the same input or of
-/// another input.
+/// Declares the functional coverage: packets of each length on each crossbar. The previous packet at the same
+/// output came from the same input or from another input.
 pub(crate) fn cross() -> Cross {
     let axes = vec![
         Axis::new("crossbar", PORTS.map(|(.., name)| name)),
@@ -163,14 +165,15 @@ pub(crate) fn cross() -> Cross {
     Cross { name: NAME, axes, excluded: Vec::new() }
 }
 
-/// Maximum number of packets per input.
+/// Maximum number of packets that a test sends to each crossbar input.
 pub(crate) const PACKETS: u64 = 120;
 
-/// Runs random traffic with random stalls on both sides, up to the first `packets` packets of every input.
-/// Returns the number of packets that arrived.
+/// Runs random traffic with random stalls of sources and sinks. Each input sends the first `packets` packets
+/// of its sequence. Returns the number of packets that arrived.
 ///
 /// # Panics
-/// If a packet does not arrive once, unchanged, and in the order of its pair, in any mode of evaluation.
+/// If a packet does not arrive exactly once, unchanged, and in order with the packets of the same input and
+/// output, in any evaluation mode of the simulator.
 pub(crate) fn run(seed: u64, packets: u64) -> u64 {
     let (inputs, outputs, name) = PORTS[(seed % PORTS.len() as u64) as usize];
     let build = || {
@@ -212,7 +215,7 @@ mod tests {
     use super::*;
     use crate::kit::{CycleTable, assert_table, for_each_seed};
 
-    /// Returns the ids of the packets delivered at output `o`, with their cycles.
+    /// Returns the ids of the packets delivered at output `o`, each with its cycle of delivery.
     fn list_delivered(rig: &Rig, o: usize) -> Vec<(u64, u32)> {
         rig.sinks[o].received().iter().map(|(cycle, packet)| (*cycle, packet.id)).collect()
     }
@@ -230,7 +233,7 @@ mod tests {
         for_each_seed(15, |seed| assert!(run(seed, PACKETS) > 0));
     }
 
-    /// Periods for benches in which crossbar, sources and sinks share one clock.
+    /// Clock periods for testbenches in which the crossbar, the sources and the sinks share one clock.
     const ONE_CLOCK: [u32; 3] = [1, 1, 1];
 
     #[test]
@@ -270,7 +273,8 @@ mod tests {
             for sent in [0, 1, 2, 7] {
                 let source = Source::new([packet(0, 0, 0, flits)], Stall::NotBefore(vec![sent]));
                 let rig = run_in_all_modes(|| Rig::new(ONE_CLOCK, vec![source.clone()], vec![open()]), LIMIT);
-                // A packet takes one cycle to the crossbar, F cycles inside, and one to the sink.
+                // A packet of F flits takes one cycle to the crossbar, F cycles inside, and one cycle to the
+                // sink.
                 assert_eq!(list_delivered(&rig, 0), [(sent + 1 + u64::from(flits) + 1, 0)]);
             }
         }
@@ -291,8 +295,8 @@ mod tests {
             table.column(&format!("from{i}"), source.sent().iter().map(|(cycle, packet)| (*cycle, packet.id)));
         }
         table.column("to0", list_delivered(&rig, 0));
-        // The header of packet 10 passes in cycle 2, its tail in cycle 6. Then the inputs are served in round
-        // robin: packet 20 in cycle 7, packet 11 in 8, packet 21 in 9 and 10.
+        // Packet 10 passes the crossbar from cycle 2 (header) to cycle 6 (tail). Then the inputs are served
+        // in round robin: packet 20 in cycle 7, packet 11 in cycle 8, and packet 21 in cycles 9 and 10.
         assert_table(
             &table,
             "cycle  from0  from1  to0
@@ -314,7 +318,8 @@ mod tests {
     #[test]
     fn a_full_receiver_stops_its_own_packets_and_those_behind_them_only() {
         let build = || {
-            // Input 0 fills output 0, whose channel holds four packets, before it sends to output 1.
+            // Input 0 first fills the channel of output 0, which holds four packets. Only then does it send a
+            // packet to output 1.
             let mut script: Vec<Request> = (0..6).map(|id| packet(0, 0, id, 1)).collect();
             script.push(packet(0, 1, 6, 1));
             let other = (0..5).map(|id| packet(1, 1, 100 + id, 1)).collect();
@@ -326,10 +331,10 @@ mod tests {
         assert_eq!(list_delivered(&rig, 0), own);
         let others = list_delivered(&rig, 1);
         assert_eq!(others[..5], [(3, 100), (4, 101), (5, 102), (6, 103), (7, 104)]);
-        // The crossbar sees the free slot in cycle 51 and passes the fifth packet. It passes the sixth packet
-        // in 52, and the packet to output 1 in 53.
+        // In cycle 51, the crossbar detects the free slot and passes the fifth packet. It passes the sixth
+        // packet in cycle 52, and the packet to output 1 in cycle 53.
         assert_eq!(others[5..], [(54, 6)]);
-        // The fifth packet has been blocked by the full output since cycle 6.
+        // The full output has blocked the fifth packet from cycle 6 to cycle 51.
         assert_eq!((rig.xbar.stats(0).blocked, rig.xbar.stats(1).blocked), (51 - 6, 0));
     }
 

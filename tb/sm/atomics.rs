@@ -1,4 +1,4 @@
-//! Atomics in shared and global memory, and fences.
+//! Tests of atomics in shared and global memory, and of fences.
 
 use rtl::kernel::Mode;
 
@@ -79,8 +79,8 @@ fn a_barrier_waits_for_atomics_as_it_does_for_stores() {
     assert_eq!([bench.out(0), bench.out(255 * 16)], [256, 256]);
 }
 
-/// Returns the cycles from the issue of a global load to the issue of `add`, with the instructions `between`
-/// in between.
+/// Returns the number of cycles from the issue of a global load to the issue of an add. The instructions
+/// `between` are executed between the two.
 fn delay_behind(between: &str) -> u64 {
     let mut kernel =
         Kernel::bare(&format!("ld.param.u64 %rd0, [out]; ld.global.u32 %r3, [%rd0]; {between} add.u32 %r4, %r5, 1;"));

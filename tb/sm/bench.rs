@@ -1,4 +1,4 @@
-//! Test bench of the SM core: two cores, a dispatcher and a memory on one clock.
+//! Testbench of the SM core: two cores, a CTA dispatcher and a memory, all on one clock.
 
 use std::sync::Arc;
 
@@ -24,29 +24,29 @@ use rtl::sm::{
 use super::lines::InstructionMemory;
 use crate::kit::BenchSimulator;
 
-/// Number of SMs in the bench.
+/// Number of SM cores in the testbench.
 const SMS: usize = 2;
-/// Address of `out`, the buffer that kernels fill.
+/// Address of the buffer `out`, into which kernels write their results.
 pub const OUT: u64 = 0x1000_0000;
-/// Address of `input`.
+/// Address of the buffer `input`, which kernels read.
 pub const INPUT: u64 = 0x2000_0000;
-/// Address of the file's constants.
+/// Address of the constants that the PTX file defines.
 const CONSTANTS: u64 = 0x3000_0000;
-/// Address of local memory.
+/// Base address of local memory.
 const LOCAL: u64 = 0x4000_0000;
 
 pub const DISPATCHER: BlockId = BlockId { domain: 0, slot: 0 };
 const MEMORY: BlockId = BlockId { domain: 0, slot: 1 };
-/// Address of the instructions.
+/// Address of the kernel's instructions.
 const CODE: u64 = 0x5000_0000;
-/// Block that serves the instruction caches, if the cores have any.
+/// Id of the block that serves the misses of the instruction caches, if the cores have instruction caches.
 const LINES: BlockId = BlockId { domain: 0, slot: 2 + SMS as u8 };
 
 fn core_id(sm: usize) -> BlockId {
     BlockId { domain: 0, slot: sm as u8 + 2 }
 }
 
-/// Kernel with its launch and the configuration of the cores.
+/// Kernel under test, with its launch parameters and the configuration of the cores.
 #[derive(Clone)]
 pub struct Kernel {
     pub ptx: String,
@@ -56,19 +56,19 @@ pub struct Kernel {
     pub dynamic_shared: u32,
     pub memory: FlatMemory,
     pub config: SmConfig,
-    /// Textures by handle. Textures named in the file are bound to the first handle.
+    /// Textures by handle. Every texture name in the PTX file refers to the first handle.
     pub textures: Vec<Texture>,
-    /// Maximum delay of a reply in cycles.
+    /// Maximum random delay of a memory reply, in cycles.
     pub delay: u64,
-    /// Minimum and maximum latency of a line of instructions in cycles.
+    /// Minimum and maximum latency in cycles with which memory delivers a line of instructions.
     pub line_delay: (u64, u64),
     pub seed: u64,
 }
 
 impl Kernel {
-    /// Creates a kernel `k` with the given body, parameters `out` and `input`, and many registers of each
-    /// kind. `%rd0` and `%rd1` hold the parameters, `%r0` the thread's index in the grid, `%rd2` the address
-    /// of its 64 bytes of `out`.
+    /// Creates a kernel `k` with the given body, the parameters `out` and `input`, and many registers of each
+    /// kind. When the body begins, `%rd0` and `%rd1` hold the parameters. `%r0` holds the index of the thread
+    /// in the grid, and `%rd2` the address of the thread's 64 bytes in `out`.
     pub fn new(body: &str) -> Self {
         Self::bare(&format!(
             "ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [input];
@@ -78,7 +78,7 @@ impl Kernel {
         ))
     }
 
-    /// Creates a kernel without the prologue, so that no register is set.
+    /// Creates a kernel without the usual prologue, so that no register has a value when the body begins.
     pub fn bare(body: &str) -> Self {
         let ptx = format!(
             ".version 7.1\n.target sm_35\n.address_size 64\n
@@ -110,7 +110,7 @@ impl Kernel {
         self
     }
 
-    /// Adds declarations to the PTX file.
+    /// Adds declarations to the PTX file of the kernel.
     #[cfg(test)]
     pub fn declare(mut self, declarations: &str) -> Self {
         self.ptx = self.ptx.replacen(".visible .entry", &format!("{declarations} .visible .entry"), 1);
@@ -145,7 +145,7 @@ impl Kernel {
         Arc::new(image.with_local(LOCAL).with_code(CODE))
     }
 
-    /// Runs the kernel to its end in one mode of evaluation.
+    /// Runs the kernel to its end in one evaluation mode of the simulator.
     pub fn run(&self, mode: Mode) -> Bench {
         let (mut bench, mut sim) = self.start(mode);
         while let Some(cycle) = sim.step(&mut bench) {
@@ -160,7 +160,7 @@ impl Kernel {
         bench
     }
 
-    /// Creates a bench with the kernel loaded, and a simulator for it.
+    /// Creates a testbench in which the kernel is loaded, and a simulator for it.
     pub fn start(&self, mode: Mode) -> (Bench, BenchSimulator) {
         let mut bench = Bench::new(self);
         let image = self.image();
@@ -170,15 +170,16 @@ impl Kernel {
         (bench, sim)
     }
 
-    /// Copies the kernel for warps of 64 lanes, with four schedulers and pipes of 16 lanes.
+    /// Returns a copy of the kernel for cores with warps of 64 lanes, four schedulers, and pipes of 16 lanes.
     pub fn wide(&self) -> Self {
         let mut wide = self.clone();
         (wide.config.warp_lanes, wide.config.simd_width, wide.config.schedulers) = (64, 16, 4);
         wide
     }
 
-    /// Runs the kernel in every mode of evaluation and compares the modes with each other and with the
-    /// interpreter. The same checks run with warps of 64 lanes, whose cycles differ.
+    /// Runs the kernel in every evaluation mode of the simulator. Compares the modes with each other, and the
+    /// results with the functional interpreter. Repeats these checks with warps of 64 lanes, for which cycles
+    /// may differ.
     pub fn check(&self) -> Bench {
         let mut expected = self.memory.clone();
         let program = self.program();
@@ -229,7 +230,7 @@ pub struct Summary {
     lines_asked: Option<Vec<u64>>,
 }
 
-/// Cores under test with dispatcher, memory and links.
+/// Testbench: the cores under test with the dispatcher, the memory and the links.
 pub struct Bench {
     pub cores: Vec<SmCore>,
     pub dispatcher: Dispatcher,
@@ -285,7 +286,7 @@ impl Bench {
         }
     }
 
-    /// Returns word `index` of `out`.
+    /// Returns the 32-bit word number `index` of the buffer `out`.
     #[cfg(test)]
     pub fn out(&self, index: usize) -> u32 {
         let bytes = self.memory.store.read(OUT + 4 * index as u64, 4).unwrap();
@@ -340,21 +341,21 @@ impl Blocks for Bench {
     }
 }
 
-/// Memory that performs an access when it accepts it, and replies after a random delay in any order.
+/// Memory model that performs each access when it accepts it. It replies after a random delay, in any order.
 pub struct Memory {
     pub store: FlatMemory,
     seed: u64,
     delay: u64,
-    /// Pending replies to each core, with the cycles in which they are due.
+    /// For each core, the pending replies, each with the cycle in which it is sent.
     pending: Vec<Vec<(u64, WarpReply)>>,
     accepted: Vec<u64>,
-    /// Number of accesses that must bypass the L1.
+    /// Number of accesses that must bypass the L1 (uncached accesses).
     pub uncached: u64,
-    /// Number of accesses to each memory space.
+    /// Number of accesses to each PTX state space.
     pub spaces: [u64; 4],
-    /// Local memory of all warps.
+    /// Contents of the local memory of all warps.
     local: FlatMemory,
-    /// Digest of all accesses and their cycles, by core.
+    /// For each core, a hash of all its accesses and their cycles.
     accesses: Vec<u64>,
 }
 
@@ -469,7 +470,7 @@ impl Block for Memory {
     }
 }
 
-/// Returns the SM of li2015 Table 2, with GPGPU-Sim's opcode latencies.
+/// Returns the SM configuration of li2015 Table 2, with the instruction latencies of GPGPU-Sim.
 pub fn fermi() -> SmConfig {
     let timing = |latency, interval| OpTiming { latency, interval };
     let class = |add, minmax, mul, mad, div| ClassTiming { add, minmax, mul, mad, div };

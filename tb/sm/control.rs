@@ -1,4 +1,4 @@
-//! Control flow: the result of each lane must not depend on the paths of other lanes.
+//! Tests of control flow: the result of each lane must not depend on the paths that other lanes take.
 
 use super::bench::Kernel;
 

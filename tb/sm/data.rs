@@ -1,4 +1,4 @@
-//! Data paths: access widths, extension, vectors, parameters, arithmetic.
+//! Tests of data handling: access widths, sign and zero extension, vectors, parameters and arithmetic.
 
 use super::bench::Kernel;
 
@@ -77,7 +77,8 @@ fn special_registers_show_where_a_thread_runs() {
     assert_eq!([bench.out(at), bench.out(at + 1), bench.out(at + 2), bench.out(at + 3)], [6, 2, 63, 2]);
 }
 
-/// The results are not compared with the interpreter, which has only one SM and cannot return these values.
+/// Checks the special registers against fixed values. The interpreter simulates a single SM and cannot return
+/// these values.
 #[test]
 fn special_registers_show_the_launch_and_the_machine() {
     let mut kernel = Kernel::new(

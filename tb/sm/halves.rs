@@ -1,5 +1,5 @@
-//! Timing of warps with 64 lanes. Every check of this bench already compares their results with those of
-//! 32-lane warps.
+//! Tests of the timing of warps with 64 lanes. The results of these warps need no test here, since every
+//! other check of this testbench compares them with those of 32-lane warps.
 
 use rtl::kernel::Mode;
 
@@ -9,10 +9,10 @@ use super::issue_log::{cycles_of, issues};
 #[test]
 fn a_pipe_of_16_lanes_keeps_a_warp_of_64_for_four_cycles() {
     let cycles = |body| cycles_of(&Kernel::bare(body).grid(1, 64).wide());
-    // Each instruction is issued for 32 lanes, and two cycles later for the other 32.
+    // Each instruction is issued for 32 lanes first, and two cycles later for the other 32 lanes.
     assert_eq!(cycles("add.u32 %r1, %r2, %r3; add.u32 %r4, %r5, %r6; add.u32 %r1, %r1, %r4;")[..4], [0, 2, 4, 6]);
-    // A 16-lane pipe takes each half in two cycles, so a result comes one cycle later than from a 32-lane
-    // pipe.
+    // A 16-lane pipe processes 32 lanes in two cycles. A result is therefore available one cycle later than
+    // from a 32-lane pipe.
     assert_eq!(cycles("add.u32 %r1, %r2, %r3; add.u32 %r4, %r1, 1;")[..4], [0, 2, 9, 11]);
 }
 

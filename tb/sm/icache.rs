@@ -1,8 +1,8 @@
-//! Instruction cache: latency of a miss, which warps wait and which proceed, and proof that it changes no
-//! result.
+//! Tests of the instruction cache: the latency of a miss, which warps wait and which proceed, and that the
+//! cache changes no result.
 //!
-//! Every kernel runs in lockstep with the golden twins of its caches, which check each fetch and each line
-//! that arrives.
+//! Every kernel runs in lockstep with golden models of the caches, which check each fetch and each line that
+//! arrives.
 
 use proptest::prelude::*;
 use rtl::kernel::Mode;
@@ -12,10 +12,11 @@ use super::bench::{Bench, Kernel};
 use super::issue_log::issues;
 use super::random::kernel as random_kernel;
 
-/// Latency of a line in cycles, from its request in the link to its data in the return link.
+/// Latency of an instruction line in cycles, from the cycle in which its request is in the link to the cycle
+/// in which its data are in the return link.
 const LINE: u64 = 40;
 
-/// Number of instructions per line.
+/// Number of instructions in a line of the instruction cache.
 const PER_LINE: usize = 16;
 
 fn with(mut kernel: Kernel, config: InstructionCacheConfig, delay: (u64, u64)) -> Kernel {
@@ -24,17 +25,17 @@ fn with(mut kernel: Kernel, config: InstructionCacheConfig, delay: (u64, u64)) -
     kernel
 }
 
-/// Creates a kernel with the instruction cache of a GTX 480 and a fixed latency for all lines.
+/// Creates a kernel on cores with the instruction cache of a GTX 480. All lines have the same fixed latency.
 fn kernel_with_icache(body: &str) -> Kernel {
     with(Kernel::bare(body), InstructionCacheConfig::default(), (LINE, LINE))
 }
 
-/// Returns the text of `count` instructions in sequence.
+/// Returns PTX text of `count` instructions without branches.
 fn straight(count: usize) -> String {
     (0..count).map(|at| format!("mov.u32 %r{}, {at};\n", 8 + at % 32)).collect()
 }
 
-/// Returns the issue cycles of warp 0, counted from the launch of its CTA.
+/// Returns the cycle in which warp 0 issues each of its instructions, counted from the launch of its CTA.
 fn cycles_of(kernel: &Kernel) -> Vec<u64> {
     issues(kernel).iter().filter(|issue| issue.warp == 0).map(|issue| issue.cycle).collect()
 }
@@ -43,7 +44,8 @@ fn stats(bench: &Bench) -> InstructionStats {
     *bench.cores[0].instruction_stats().unwrap()
 }
 
-/// Returns the additional delay of each instruction of warp 0, compared with a perfect instruction store.
+/// Returns the delay of each instruction of warp 0 compared with an instruction cache that always hits, in
+/// cycles.
 fn delays(kernel: &Kernel) -> Vec<u64> {
     let mut perfect = kernel.clone();
     perfect.config.icache = InstructionStore::Perfect {};
@@ -52,31 +54,32 @@ fn delays(kernel: &Kernel) -> Vec<u64> {
 
 #[test]
 fn a_miss_delays_its_line_by_the_way_there_and_back_and_nothing_else() {
-    // After the lookup that misses: one cycle on the link, the latency of the line, and one cycle back, in
-    // which it is fetched.
+    // Delay of a miss: one cycle on the link, the latency of the line, and one cycle on the return link. The
+    // line is fetched in the last cycle.
     let miss = LINE + 2;
     let delays = delays(&kernel_with_icache(&straight(2 * PER_LINE)));
     let lines: Vec<_> = delays.chunks(PER_LINE).map(|line| (line[0], line[line.len() - 1])).collect();
-    // Each instruction writes the register of the one before it, so it issues 6 cycles later. A fetch from a
-    // perfect store takes 3 of these cycles, which hides 3 cycles of the miss. The exit, alone in the last
-    // line, hides none.
+    // Each instruction needs the result of the instruction before it, and therefore issues 6 cycles later.
+    // With a cache that always hits, a fetch takes 3 of these cycles, so 3 cycles of a miss are hidden. The
+    // exit, which is alone in the last line, hides none.
     let next = miss - 3;
     assert_eq!(lines, [(miss, miss), (miss + next, miss + next), (2 * miss + next, 2 * miss + next)]);
 }
 
 #[test]
 fn an_instruction_at_the_end_of_a_line_is_fetched_alone() {
-    // The jump leads to instruction 3, so the last fetch in the line has a single instruction instead of a
-    // pair.
+    // Instructions are fetched in pairs. The jump leads to instruction 3, so the last instruction of the line
+    // is fetched alone.
     let body = format!("bra NEXT; mov.u32 %r1, 1; mov.u32 %r2, 2; NEXT: {}", straight(PER_LINE + 1));
     let bench = kernel_with_icache(&body).check();
-    // Fetches: the jump; six pairs from 3 to 14; 15 alone; then 16 to 20.
+    // The 11 fetches are: the jump, six pairs from instruction 3 to 14, instruction 15 alone, and then
+    // instructions 16 to 20.
     assert_eq!(stats(&bench), InstructionStats { accesses: 11, hits: 9, misses: 2, ..InstructionStats::default() });
 }
 
 #[test]
 fn a_line_once_here_is_found_again_until_others_take_its_place() {
-    // The loop alternates between lines 0 and 1, in caches with room for both lines or for one.
+    // The loop alternates between lines 0 and 1. The tested caches have room for both lines or for only one.
     let body = format!(
         "mov.u32 %r1, 0; LOOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 5; {} @%p1 bra LOOP;",
         straight(PER_LINE)
@@ -95,7 +98,7 @@ fn a_line_once_here_is_found_again_until_others_take_its_place() {
 fn warps_that_want_one_line_ask_once_and_are_served_one_a_cycle() {
     let kernel = kernel_with_icache("mov.u32 %r1, 1;").grid(1, 4 * 32);
     let firsts: Vec<u64> = issues(&kernel).iter().filter(|issue| issue.pc == 0).map(|issue| issue.cycle).collect();
-    // The warps of both schedulers wait for the same line, and the cache serves one of them per cycle.
+    // All four warps, on both schedulers, wait for the same line, and the cache serves one warp per cycle.
     assert_eq!(firsts.iter().map(|cycle| cycle - firsts[0]).collect::<Vec<_>>(), [0, 1, 2, 3]);
     let bench = kernel.check();
     assert_eq!(
@@ -106,7 +109,8 @@ fn warps_that_want_one_line_ask_once_and_are_served_one_a_cycle() {
 
 #[test]
 fn other_warps_go_on_while_one_waits() {
-    // Warp 1 jumps to another line, while warp 0 proceeds in the first line.
+    // Warp 1 jumps to another instruction line and waits for it. Meanwhile, warp 0 proceeds in the first
+    // line.
     let body = format!(
         "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 32; @%p1 bra FAR; {} exit; FAR: mov.u32 %r2, 1;",
         straight(4 * PER_LINE)
@@ -118,7 +122,8 @@ fn other_warps_go_on_while_one_waits() {
     assert!(target - jump > LINE && meanwhile >= 8, "{jump} to {target}: {meanwhile} instructions");
 }
 
-/// Creates a kernel in which each of four warps executes its own line.
+/// Creates a kernel in which each of four warps executes instructions in a line of its own. The instruction
+/// cache has `entries` MSHR entries.
 fn scattered_kernel(entries: u32) -> Kernel {
     let lines = |warp: usize| format!("W{warp}: {} exit;\n", straight(PER_LINE - 1));
     let jumps: String = (1..4).map(|warp| format!("setp.eq.u32 %p1, %r1, {warp}; @%p1 bra W{warp};\n")).collect();
@@ -135,8 +140,8 @@ fn scattered_kernel(entries: u32) -> Kernel {
 fn a_warp_without_an_entry_asks_once_for_each_that_becomes_free() {
     let refusals = [1, 2, 4].map(|entries| stats(&scattered_kernel(entries).check()).refusals);
     assert!(refusals[0] > refusals[1] && refusals[1] > 0 && refusals[2] == 0, "{refusals:?}");
-    // A warp without an entry retries only when an entry becomes free, so refusals are far fewer than wait
-    // cycles.
+    // A warp that gets no MSHR entry retries only when an entry becomes free. There are therefore far fewer
+    // refusals than wait cycles.
     assert!(refusals[0] < LINE, "{refusals:?}");
     let misses = [1, 2, 4].map(|entries| stats(&scattered_kernel(entries).check()).misses);
     assert_eq!(misses[0], misses[2]);
@@ -146,7 +151,7 @@ fn a_warp_without_an_entry_asks_once_for_each_that_becomes_free() {
 fn waiting_for_a_line_is_charged_to_its_misses_and_the_first_fetch_is_not() {
     let bench = kernel_with_icache(&straight(4)).run(Mode::default());
     let cycles = |reason| bench.cores[0].stall_cycles(reason);
-    // The wait lasts from the lookup to the cycle before the fill.
+    // The wait for the line lasts from the lookup that misses to the cycle before the fill.
     assert_eq!(cycles(StallReason::FetchMiss), LINE + 2);
     assert!((1..12).contains(&cycles(StallReason::Fetch)), "{}", cycles(StallReason::Fetch));
 }
@@ -154,7 +159,7 @@ fn waiting_for_a_line_is_charged_to_its_misses_and_the_first_fetch_is_not() {
 #[test]
 fn lines_stay_from_kernel_to_kernel() {
     let mut kernel = kernel_with_icache(&straight(3));
-    // Both SMs run the kernel, and both run it again.
+    // Each of the two SMs runs one CTA of the kernel, and then runs one again in a second launch.
     kernel.grid = [2, 1, 1];
     let (mut bench, mut sim) = kernel.start(Mode::default());
     while sim.step(&mut bench).is_some() {}
@@ -178,7 +183,8 @@ fn instructions_of_other_sizes_fill_lines_with_other_numbers() {
     assert_eq!(misses, [2, 4, 8]);
 }
 
-/// Runs a random kernel in every mode. Fills take 1 to `slow` cycles.
+/// Runs a random kernel in every evaluation mode of the simulator. Fills of the instruction cache take a
+/// random number of cycles from 1 to `slow`.
 fn check_random_kernel(seed: u64, sets: u32, ways: u32, mshr_entries: u32, slow: u64) {
     let instruction_bytes = [4, 8, 16][seed as usize % 3];
     let config =

@@ -5,7 +5,7 @@ use rtl::sm::SmCore;
 
 use super::bench::Kernel;
 
-/// Issued instruction with its cycle, scheduler, warp and program counter.
+/// Issued instruction, with its cycle of issue, scheduler, warp and program counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Issue {
     pub cycle: u64,
@@ -31,7 +31,7 @@ pub fn last_issues(core: &SmCore, cycle: u64) -> Vec<Issue> {
     log
 }
 
-/// Returns the cycle of every issue of warp 0, counted from its first instruction.
+/// Returns the cycle of every issue of warp 0, counted from the issue of its first instruction.
 pub fn cycles_of(kernel: &Kernel) -> Vec<u64> {
     let log: Vec<Issue> = issues(kernel).into_iter().filter(|issue| issue.warp == 0).collect();
     log.iter().map(|issue| issue.cycle - log[0].cycle).collect()

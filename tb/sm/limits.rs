@@ -1,4 +1,4 @@
-//! Occupancy limits, launch errors, faults, and reports of cores that hang.
+//! Tests of occupancy limits, launch errors, faults, and the reports of cores that hang.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ fn launches_that_no_machine_can_run_are_refused() {
     assert_eq!(virtual_form.to_string(), "kernel `k` has virtual registers, expected an allocated program");
 }
 
-/// Runs a kernel that must fault on core 0, and returns the message of the fault.
+/// Runs a kernel that must fault on core 0, and returns the complete fault message.
 fn fault(kernel: &Kernel) -> String {
     let bench = kernel.run(Mode::default());
     assert!(!bench.dispatcher.is_done());
@@ -111,7 +111,8 @@ fn shared_memory_ends_with_what_the_cta_has() {
     );
 }
 
-/// Runs a kernel that must fault on core 0, and returns the reason without the location.
+/// Runs a kernel that must fault on core 0, and returns the reason in the fault message, without the
+/// location.
 fn fault_kind(kernel: &Kernel) -> String {
     kernel.run(Mode::default()).cores[0].fault().expect("no fault").kind.to_string()
 }
@@ -170,7 +171,7 @@ fn a_core_at_fault_issues_nothing_more_and_charges_the_halt() {
 
 #[test]
 fn a_core_that_hangs_tells_where_its_warps_wait() {
-    // Warp 1 waits at another barrier than warp 0, so neither opens.
+    // Warp 1 waits at another barrier than warp 0, so neither barrier ever opens.
     let kernel =
         Kernel::new("setp.ge.u32 %p0, %r0, 32; @%p0 bra OTHER;\nbar.sync 0; bra END;\nOTHER: bar.sync 1;\nEND: ret;");
     let bench = kernel.grid(1, 64).run(Mode::default());

@@ -1,4 +1,4 @@
-//! Memory behind the instruction caches of a bench, with golden twins of the caches.
+//! Model of the memory that serves the instruction caches in a testbench, with golden models of the caches.
 
 use golden::sm::icache::word;
 use rtl::cells::line::LINE_BYTES;
@@ -8,11 +8,12 @@ use rtl::noc::packet::PacketShape;
 use rtl::sm::{InstructionStore, SmConfig, SmCore};
 use warpsieve::check::icache::FetchLockstep;
 
-/// Shape of the line messages.
+/// Field widths of the messages that request and deliver instruction lines.
 pub const SHAPE: PacketShape =
     PacketShape { tracked: false, line_bits: 25, line_bytes: LINE_BYTES as u32, sm_bits: 1, partition_bits: 1 };
 
-/// Links of all cores' instruction caches, the memory that serves them, and a twin of each cache.
+/// Links of all cores' instruction caches, the memory that serves the caches, and a golden model of each
+/// cache.
 pub struct InstructionMemory {
     wanted: Vec<Chan<InstructionLineRequest>>,
     brought: Vec<Chan<InstructionLineReply>>,
@@ -20,19 +21,20 @@ pub struct InstructionMemory {
     twins: Vec<FetchLockstep>,
 }
 
-/// Memory that answers each request after a random latency, in any order.
+/// Memory model that replies to each request for an instruction line after a random latency, in any order.
 struct LineMemory {
     seed: u64,
-    /// Minimum and maximum latency of a line in cycles.
+    /// Minimum and maximum latency of an instruction line, in cycles.
     delay: (u64, u64),
-    /// Outstanding requests of each core, with the cycles in which they are due.
+    /// For each core, the outstanding requests, each with the cycle in which the reply is sent.
     pending: Vec<Vec<(u64, InstructionLineRequest)>>,
-    /// Digest of all requests and their cycles, by core.
+    /// For each core, a hash of all its requests and their cycles.
     asked: Vec<u64>,
 }
 
 impl InstructionMemory {
-    /// Adds the configured instruction cache to each core. Returns `None` if the configuration has none.
+    /// Connects the configured instruction cache of each core to memory. Returns `None` if the configuration
+    /// has no instruction cache.
     pub fn new(
         config: &SmConfig,
         cores: &mut [SmCore],
@@ -62,7 +64,7 @@ impl InstructionMemory {
         })
     }
 
-    /// Returns one core's ends of the links.
+    /// Returns the ends of the links that one core's instruction cache uses.
     pub fn of_core(&mut self, sm: usize) -> FetchIo<'_> {
         FetchIo { wanted: self.wanted[sm].tx(), brought: self.brought[sm].rx() }
     }
@@ -71,7 +73,7 @@ impl InstructionMemory {
         self.memory.eval((RxBank::of(&mut self.wanted), TxBank::of(&mut self.brought)), at)
     }
 
-    /// Compares the caches with their twins after a cycle.
+    /// Compares the instruction caches with their golden models after each cycle.
     pub fn follow(&mut self, cores: &mut [SmCore], cycle: u64) {
         for (core, twin) in cores.iter_mut().zip(&mut self.twins) {
             if let Some(seen) = core.take_fetches() {
@@ -80,12 +82,12 @@ impl InstructionMemory {
         }
     }
 
-    /// Checks that no warp waits for a line after all warps have ended.
+    /// Checks that no warp waits for an instruction line after all warps have ended.
     pub fn end(&self) {
         self.twins.iter().for_each(|twin| twin.end().unwrap());
     }
 
-    /// Returns the digest of all requests of each core.
+    /// Returns for each core a hash of all its requests for instruction lines.
     pub fn request_digests(&self) -> &[u64] {
         &self.memory.asked
     }

@@ -1,6 +1,6 @@
-//! Random structured kernels: nested branches and loops that depend on data, guards, and exits. They contain
-//! global, shared, local, generic and vector accesses, and atomics to locations private to each thread, with
-//! barriers in between.
+//! Tests with random structured kernels: nested branches and loops that depend on data, guarded instructions,
+//! and exits. The kernels contain global, shared, local, generic and vector accesses, and barriers. They also
+//! contain atomics to locations that only one thread accesses.
 
 use std::fmt::Write;
 
@@ -12,10 +12,11 @@ use crate::kit::coverage::{Axis, Cross, Exclusion, hit_times};
 
 const NAME: &str = "scheduler cycles of random kernels";
 
-/// Scheduling policies. The second is the greedy policy with a limit of one warp per scheduler.
+/// Warp scheduling policies under test. The second is the greedy policy, in which each scheduler may issue
+/// from one warp only.
 const POLICIES: [&str; 4] = ["greedy then oldest", "greedy, one warp", "round robin", "two levels"];
 
-/// Declares the coverage: every stall reason under every policy.
+/// Declares the functional coverage: every stall reason under every scheduling policy.
 pub(crate) fn cross() -> Cross {
     let axes = vec![Axis::new("policy", POLICIES), Axis::new("cycle", StallReason::ALL.map(StallReason::name))];
     let of = |policies: &[&'static str], reason: StallReason| vec![policies.to_vec(), vec![reason.name()]];
@@ -30,14 +31,14 @@ pub(crate) fn cross() -> Cross {
     Cross { name: NAME, axes, excluded }
 }
 
-/// Number of data registers in the kernels: `%r8` to `%r15`.
+/// Number of data registers that the random kernels use: `%r8` to `%r15`.
 const REGISTERS: u64 = 8;
 
 struct Generator {
     random: u64,
     text: String,
     labels: u32,
-    /// Number of statements that may still be generated.
+    /// Number of statements that the generator may still add to the kernel.
     left: u64,
 }
 
@@ -120,8 +121,8 @@ impl Generator {
     }
 }
 
-/// Generates a kernel of several top-level blocks with barriers in between, and at most `statements`
-/// statements.
+/// Generates a random kernel of at most `statements` statements. It consists of several sections of code that
+/// are separated by barriers.
 pub fn kernel(seed: u64, statements: u64) -> Kernel {
     let mut generator = Generator { random: seed | 1, text: String::new(), labels: 0, left: statements };
     let prologue = ".local .align 8 .b8 spill[32]; mov.u32 %r3, %tid.x; shl.b32 %r4, %r3, 5; mul.wide.u32 %rd3, %r0, 64; add.u64 %rd3, %rd1, %rd3;
@@ -142,7 +143,7 @@ pub fn kernel(seed: u64, statements: u64) -> Kernel {
     match generator.next(4) {
         0 => kernel.config.policy = SchedulerPolicy::LooseRoundRobin,
         1 => {
-            // More warps than the active pool of the two-level scheduler holds.
+            // The kernel has more warps than the active pool of the two-level scheduler can hold.
             kernel.config.policy = SchedulerPolicy::TwoLevel;
             threads *= 3;
         }
@@ -162,16 +163,17 @@ pub fn kernel(seed: u64, statements: u64) -> Kernel {
     kernel.grid(1 + generator.next(3) as u32, threads)
 }
 
-/// Limit on the statements of a kernel, which few kernels reach.
+/// Maximum number of statements of a random kernel. Few kernels reach this limit.
 pub(crate) const STATEMENTS: u64 = 10_000;
 
-/// Runs the kernel of a seed, with at most `statements` statements, in every mode. Returns its warp
-/// instructions and cycles.
+/// Runs the random kernel of a seed, with at most `statements` statements, in every evaluation mode of the
+/// simulator. Returns the numbers of warp instructions and cycles.
 ///
 /// # Panics
-/// If the modes, or the interpreter, disagree.
+/// If the evaluation modes disagree, or the results differ from those of the interpreter.
 pub(crate) fn run(seed: u64, statements: u64) -> (u64, u64) {
-    // The generator draws similar numbers for seeds that differ in few bits, so the seed is hashed.
+    // The random generator yields similar numbers for seeds that differ in few bits, so the seed is hashed
+    // first.
     let kernel = kernel(digest_of(&seed), statements);
     let policy = match (kernel.config.policy, kernel.config.warp_limit) {
         (SchedulerPolicy::LooseRoundRobin, _) => POLICIES[2],

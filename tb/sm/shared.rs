@@ -1,9 +1,9 @@
-//! Shared memory and barriers.
+//! Tests of shared memory and barriers.
 
 use super::bench::Kernel;
 
-/// Creates a kernel in which each thread stores its index in shared memory and reads that of thread `tid ^
-/// partner`.
+/// Creates a kernel in which each thread stores its index in shared memory, and then reads the value that
+/// thread `tid ^ partner` has stored.
 fn exchange(partner: u32) -> Kernel {
     let mut kernel = Kernel::new(&format!(
         "mov.u32 %r3, %tid.x; shl.b32 %r4, %r3, 2; mov.u32 %r5, window; add.u32 %r4, %r5, %r4;

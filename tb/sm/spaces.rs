@@ -1,4 +1,4 @@
-//! Constants, local memory, generic addresses and textures.
+//! Tests of constants, local memory, generic addresses and textures.
 
 use isa::texture::{AddressMode, Texture};
 use isa::types::Type;
@@ -20,7 +20,7 @@ fn constants_come_through_their_own_space() {
     assert!(bench.memory.spaces[MemorySpace::Const as usize] >= 4 * 4);
 }
 
-/// Creates a kernel that keeps values of all widths in local memory.
+/// Creates a kernel that stores values of all widths in local memory and reads them back.
 fn spilling() -> Kernel {
     Kernel::new(
         ".local .align 16 .b8 spill[48]; mov.u64 %rd4, spill; mul.wide.u32 %rd5, %r0, %r0;
@@ -54,7 +54,8 @@ fn a_lane_that_is_switched_off_leaves_its_local_memory_alone() {
     assert_eq!([bench.out(0), bench.out(16)], [6, 5]);
 }
 
-/// Creates a kernel in which each thread selects global, shared or local memory by the low bits of its index.
+/// Creates a kernel with generic accesses. The low bits of a thread's index select whether the thread
+/// accesses global, shared or local memory.
 fn generic() -> Kernel {
     let mut kernel = Kernel::new(
         ".local .align 8 .b8 l[16]; .shared .align 8 .b8 s[2048];
@@ -109,7 +110,8 @@ fn texture() -> Texture {
     }
 }
 
-/// Creates a kernel that fetches around a texture's corner, with real and integer coordinates.
+/// Creates a kernel that fetches texels around the corner of a texture, with floating-point and integer
+/// coordinates.
 fn fetching(textures: Vec<Texture>) -> Kernel {
     let mut kernel = Kernel::new(
         "and.b32 %r3, %r0, 15; shr.u32 %r4, %r0, 4; sub.u32 %r5, %r3, 1; cvt.rn.f32.s32 %f1, %r5; cvt.rn.f32.u32 %f2, %r4;

@@ -1,12 +1,12 @@
-//! Sub-cores: schedulers with private pipes, register banks and collectors.
+//! Tests of sub-cores: each scheduler has pipes, register banks and operand collectors of its own.
 
 use rtl::sm::SchedulerPolicy;
 
 use super::bench::Kernel;
 use super::issue_log::issues;
 
-/// Returns the cycle in which each warp issues its first instruction, by warp, counted from the earliest of
-/// them.
+/// Returns the cycle in which each warp issues its first instruction. Cycles are counted from the first issue
+/// of any warp.
 fn first_issue_cycles(kernel: &Kernel) -> Vec<u64> {
     let mut first: Vec<(u64, u64)> =
         issues(kernel).iter().filter(|issue| issue.pc == 0).map(|issue| (issue.warp, issue.cycle)).collect();
@@ -25,7 +25,8 @@ fn four(body: &str, warps: u32, sub_cores: bool, banks: u32) -> Kernel {
     kernel
 }
 
-/// Instructions with the cycles for which they occupy their pipe: special functions 4, double precision 8.
+/// Instructions, each with the number of cycles for which it occupies its pipe: 4 for a special function, 8
+/// for double precision.
 const KEPT: [(&str, u64); 2] = [("ex2.approx.f32 %f1, %f2;", 4), ("add.f64 %fd1, %fd2, %fd3;", 8)];
 
 #[test]
@@ -46,7 +47,7 @@ fn four_warps_issue_to_four_pipes_in_one_cycle_where_others_wait_for_the_one() {
 fn warps_of_a_sub_core_wait_for_its_pipe_and_those_of_another_do_not() {
     for (instruction, interval) in KEPT {
         let kernel = four(instruction, 6, true, 0);
-        // Warps 4 and 5 belong to the schedulers of warps 0 and 1.
+        // Warps 4 and 5 use the same schedulers as warps 0 and 1, so they wait for the pipes of these.
         assert_eq!(first_issue_cycles(&kernel), [0, 0, 0, 0, interval, interval], "{instruction}");
         kernel.check();
     }
@@ -55,7 +56,8 @@ fn warps_of_a_sub_core_wait_for_its_pipe_and_those_of_another_do_not() {
 #[test]
 fn shared_memory_stays_one() {
     for banks in [0, 16] {
-        // The lanes' addresses are 32 words apart, so one bank serves them one after another.
+        // The addresses of the lanes are 32 words apart, so all lanes use one bank of shared memory, one
+        // after another.
         let conflict = "mov.u32 %r1, %tid.x; and.b32 %r1, %r1, 31; shl.b32 %r1, %r1, 7; ld.shared.u32 %r2, [%r1];";
         let mut kernel = four(conflict, 4, true, banks);
         kernel.dynamic_shared = 4096;
@@ -75,9 +77,9 @@ fn banks_of_a_sub_core_are_read_by_nobody_else() {
         let kernel = four("mad.lo.u32 %r1, %r2, %r3, %r5;", 4, sub_cores, banks);
         kernel.check().cores[0].counters().operand_conflicts
     };
-    // With one bank per sub-core, each warp reads three words in three cycles, which adds two wait cycles.
-    // With a single bank for all, the four instructions issue in successive cycles, and each also waits for
-    // the reads of those before it.
+    // With one register bank per sub-core, each warp reads three words in three cycles, which adds two wait
+    // cycles. With a single bank for all warps, the four instructions issue in successive cycles. Each then
+    // also waits for the reads of the instructions before it.
     assert_eq!(conflicts(true, 4), 4 * 2);
     assert_eq!(conflicts(false, 1), 2 + 4 + 6 + 8);
     assert_eq!(conflicts(true, 16), 0);
@@ -85,8 +87,8 @@ fn banks_of_a_sub_core_are_read_by_nobody_else() {
 
 #[test]
 fn generic_collectors_are_split_among_the_sub_cores_and_take_any_instruction() {
-    // The second warp of a scheduler waits until the first has read its three words from the sub-core's only
-    // bank.
+    // Each sub-core has one register bank. The second warp of a scheduler waits until the first warp has read
+    // its three words from that bank.
     let cycles = |generic, body: &str| {
         let mut kernel = four(body, 5, true, 4);
         kernel.config.operands.generic_collectors = generic;
@@ -94,9 +96,10 @@ fn generic_collectors_are_split_among_the_sub_cores_and_take_any_instruction() {
     };
     let body = "mad.lo.u32 %r1, %r2, %r3, %r5;";
     assert_eq!(cycles(4, body), [0, 0, 0, 0, 3]);
-    // With a second collector, warp 4 waits only for warp 0's exit instruction, which issues first.
+    // With a second collector per sub-core, warp 4 waits only for the exit instruction of warp 0, which is
+    // issued first.
     assert_eq!(cycles(8, body), [0, 0, 0, 0, 2]);
-    // A special function needs the same kind of collector as any other instruction.
+    // A special-function instruction needs the same kind of collector as any other instruction.
     let body = "mad.f32 %f1, %f2, %f3, %f4; ex2.approx.f32 %f5, %f6;";
     let gap = |generic| {
         let mut kernel = four(body, 1, true, 4);
@@ -110,7 +113,7 @@ fn generic_collectors_are_split_among_the_sub_cores_and_take_any_instruction() {
 #[test]
 fn integers_have_a_pipe_of_their_own_beside_single_precision() {
     let gap = |int_pipe, body: &str| {
-        // The appended instructions read the results later, so that register allocation keeps them in
+        // Instructions that read the results are appended, so that register allocation keeps the results in
         // different registers.
         let body = format!("{body} add.u32 %r8, %r1, %r1; add.f32 %f8, %f1, %f5; @%p1 add.u32 %r9, %r8, %r8;");
         let mut kernel = four(&body, 1, true, 0);
@@ -121,8 +124,8 @@ fn integers_have_a_pipe_of_their_own_beside_single_precision() {
     };
     let both = "mul.lo.u32 %r1, %r2, %r3; mul.f32 %f1, %f2, %f3;";
     assert_eq!([gap(false, both), gap(true, both)], [2, 1]);
-    // A conversion uses the pipe of its result type, a comparison that of its operand type. Moves use the
-    // integer pipe.
+    // A type conversion uses the pipe of its result type, and a comparison uses the pipe of its operand type.
+    // A move uses the integer pipe.
     for (second, gaps) in [("cvt.rn.f32.u32 %f1, %r2;", [3, 3]), ("cvt.rni.s32.f32 %r1, %f4;", [3, 1])] {
         let body = format!("mul.f32 %f5, %f2, %f3; {second}");
         assert_eq!([false, true].map(|int_pipe| gap(int_pipe, &body)), gaps, "{second}");
@@ -143,7 +146,8 @@ fn each_pipe_counts_what_it_took() {
 
 #[test]
 fn each_sub_core_takes_its_own_warps_by_turns_or_stays_with_one() {
-    // The instructions are independent, and enough of them are buffered that fetching never stalls issue.
+    // The instructions are independent, and the instruction buffers are large enough that issue never waits
+    // for a fetch.
     let body = "add.u32 %r1, %r2, %r3; ".repeat(12).replace("%r1,", "_R_,");
     let body = (0..12).fold(body, |body, at| body.replacen("_R_", &format!("%r{}", 4 + at % 6), 1));
     let warps = |policy| {
@@ -155,7 +159,7 @@ fn each_sub_core_takes_its_own_warps_by_turns_or_stays_with_one() {
         [0, 1, 2, 3].map(|scheduler| of(scheduler).collect::<Vec<_>>())
     };
     for (scheduler, order) in (0..).zip(warps(SchedulerPolicy::LooseRoundRobin)) {
-        // Each scheduler has three warps, and serves them in round robin to the end.
+        // Each scheduler has three warps, and issues from them in round robin until they end.
         let turns: Vec<u64> = (0..order.len() as u64).map(|turn| scheduler + 4 * (turn % 3)).collect();
         assert_eq!(order, turns, "scheduler {scheduler}");
     }

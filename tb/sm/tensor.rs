@@ -1,5 +1,5 @@
-//! Matrix products: values against the interpreter, timing of the tensor pipe, matrix loads with bank
-//! conflicts, partial warps.
+//! Tests of matrix products: results in comparison with the interpreter, timing of the tensor pipe, matrix
+//! loads with bank conflicts, and partial warps.
 
 use golden::interp::{self, InterpError};
 use isa::program::Op;
@@ -10,7 +10,7 @@ use rtl::sm::{LaunchError, OpTiming, SmCore, occupancy};
 
 use super::bench::Kernel;
 
-/// Creates a kernel on cores with tensor pipes.
+/// Creates a kernel that runs on cores with tensor pipes.
 fn kernel(body: &str) -> Kernel {
     let mut kernel = Kernel::new(body);
     kernel.config.pipes.tensor = OpTiming { latency: 4, interval: 4 };
@@ -22,7 +22,8 @@ fn registers(kind: &str, first: u32, count: u32) -> String {
     format!("{{{}}}", names.join(", "))
 }
 
-/// Returns loads that fill registers from `first` on with words of the input that differ between lanes.
+/// Returns PTX loads into `count` registers beginning with number `first`. The loaded words differ between
+/// lanes.
 fn fill(first: u32, count: u32, seed: u64) -> String {
     let word = |at: u32| {
         let offset = (seed.wrapping_mul(u64::from(at) + 7) >> 20) % 512 * 4;
@@ -36,8 +37,8 @@ fn stores(first: u32, count: u32) -> String {
     (0..count).map(|at| format!("st.global.u32 [%rd2+{}], %r{}; ", 4 * at, first + at)).collect()
 }
 
-/// Returns a sequence of all forms of `mma`. Each result is the accumulator of the next form with the same
-/// number of registers.
+/// Returns PTX code with all forms of `mma` in sequence. The result of each `mma` is the accumulator of the
+/// next form with the same number of registers.
 fn products(seed: u64) -> String {
     let mut body = fill(4, 24, seed);
     for form in &FORMS {
@@ -57,7 +58,7 @@ fn products(seed: u64) -> String {
             let in_a = registers("r", 4, form.a.elements() / form.per_register());
             let in_b = registers("r", 12, form.b.elements() / form.per_register());
             body += &format!("mma.sync.aligned.{shape}.{a}.{b}.{types} {d}, {in_a}, {in_b}, {c};\n");
-            // Mixes two words of the result into another word of the next accumulator.
+            // Combines two words of the result into another word of the accumulator that the next `mma` uses.
             body += &format!("xor.b32 %r{}, %r20, %r21;\n", 20 + count % 8);
         }
     }
@@ -111,7 +112,7 @@ proptest! {
     }
 }
 
-/// Returns the cycles of a kernel that does not access memory.
+/// Returns the duration in cycles of a kernel that does not access memory.
 fn cycles(body: &str, warps: u32) -> u64 {
     let fill: String = (4..28).map(|at| format!("mov.u32 %r{at}, {at}; ")).collect();
     kernel(&format!("{fill}{body}")).grid(1, 32 * warps).run(Mode::default()).cycles
@@ -123,15 +124,15 @@ fn a_product_takes_as_many_intervals_as_it_has_multiplications() {
               {%r8, %r9}, {%r20, %r21, %r22, %r23, %r24, %r25, %r26, %r27};";
     let m16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r20, %r21, %r22, %r23}, {%r4, %r5, %r6, %r7}, {%r8, %r9}, \
                {%r20, %r21, %r22, %r23};";
-    // Each product waits for the registers of the one before, or for the pipe, so each takes `steps`
-    // intervals of four cycles.
+    // Each product waits for the result of the product before it, or for the tensor pipe. It therefore takes
+    // `steps` intervals of four cycles.
     for (one, steps) in [(m8, 4), (m16, 8)] {
         let rates = [4, 8].map(|count| cycles(&one.repeat(count + 1), 1) - cycles(&one.repeat(count), 1));
         assert_eq!(rates, [4 * steps; 2], "{one}");
     }
 }
 
-/// Returns a product of 16 steps that accumulates into its own result.
+/// Returns a matrix product with 16 steps whose result is also its accumulator.
 fn wmma() -> String {
     let [a, b, c] = [4, 12, 20].map(|first| registers("r", first, 8));
     format!("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {c}, {a}, {b}, {c};")
@@ -141,8 +142,8 @@ fn wmma() -> String {
 fn a_wmma_takes_the_time_that_accel_sim_gives_it() {
     let [nine, ten] = [9, 10].map(|count| cycles(&wmma().repeat(count), 1));
     assert_eq!(ten - nine, 64);
-    // A higher latency only delays the end, as long as each partial sum is ready for the step that adds to
-    // it.
+    // A higher latency of the tensor pipe only delays the end of the kernel, as long as each partial sum is
+    // ready for the step that adds to it.
     let late = |latency: u16| {
         let mut kernel = kernel(&wmma().repeat(3));
         kernel.config.pipes.tensor.latency = latency;
@@ -171,7 +172,8 @@ fn shared_memory_gives_a_matrix_a_cycle_unless_its_rows_meet_in_a_bank() {
         kernel.check().cores.iter().map(|core| core.counters().shared_conflicts).sum::<u64>()
     };
     assert_eq!([conflicts(16, "x1", 1), conflicts(16, "x4", 4), conflicts(144, "x4.trans", 4)], [0; 3]);
-    // With a pitch of 32 bytes rows conflict in pairs, with 128 bytes all eight rows of a matrix conflict.
+    // With a pitch of 32 bytes, the rows of a matrix conflict in pairs. With 128 bytes, all eight rows of a
+    // matrix conflict.
     assert_eq!([conflicts(32, "x1", 1), conflicts(32, "x4", 4)], [1, 4]);
     assert_eq!([conflicts(128, "x2", 2), conflicts(128, "x4", 4)], [14, 28]);
 }
@@ -229,7 +231,8 @@ fn a_row_must_lie_in_shared_memory_and_be_aligned() {
         let bench = kernel.run(Mode::default());
         bench.cores.iter().find_map(SmCore::fault).map(ToString::to_string).unwrap_or_default()
     };
-    // Lanes 16 to 31 hold no row address, so their addresses do not matter.
+    // This matrix load uses no row addresses of the lanes 16 to 31, so illegal addresses in these lanes cause
+    // no fault.
     assert_eq!(fault(""), "");
     assert!(fault("add.u32 %r3, %r3, 4;").contains("lane 0 pc"), "{}", fault("add.u32 %r3, %r3, 4;"));
     assert!(fault("add.u32 %r3, %r3, 8;").ends_with("load of 16 bytes at 0x8 is not aligned to 16 bytes"));
@@ -244,7 +247,7 @@ fn a_machine_without_tensor_pipes_refuses_the_kernel_and_says_what_to_set() {
     let text = error.to_string();
     assert!(text.contains("kernel `k` multiplies matrices") && text.contains("design `tensor`"), "{text}");
     assert!(image.program().insts.iter().any(|inst| matches!(inst.op, Op::Tensor(_))));
-    // Matrix loads do not need a tensor pipe.
+    // A matrix load (`ldmatrix`) also works on cores without a tensor pipe.
     let mut load =
         Kernel::new("mul.lo.u32 %r3, %r0, 16; ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r4, %r5, %r6, %r7}, [%r3];");
     load.dynamic_shared = 512;

@@ -1,4 +1,4 @@
-//! Static limit of the warps that may issue.
+//! Tests of the static limit on the number of warps that may issue.
 
 use golden::throttle::oldest;
 use rtl::kernel::Mode;
@@ -7,20 +7,21 @@ use rtl::sm::{SchedulerPolicy, StallReason};
 use super::bench::{Bench, Kernel};
 use super::issue_log::{Issue, last_issues};
 
-/// Creates a kernel with `warps` warps on two schedulers, each of which may issue from `limit` warps.
+/// Creates a kernel with `warps` warps on two schedulers. Each scheduler may issue from at most `limit`
+/// warps.
 fn limited_kernel(body: &str, warps: u32, limit: u32) -> Kernel {
     let mut kernel = Kernel::new(body).grid(1, 32 * warps);
     kernel.config.warp_limit = limit;
     kernel
 }
 
-/// Kernel body that computes, loads, synchronizes and stores.
+/// Body of a kernel that computes, loads, synchronizes at a barrier, and stores.
 const BODY: &str = "add.u64 %rd3, %rd1, %rd2; ld.global.u32 %r3, [%rd1]; add.u32 %r3, %r3, %r0;
                     bar.sync 0; mul.lo.u32 %r4, %r3, %r3; st.global.u32 [%rd2], %r4;
                     bar.sync 1; add.u32 %r5, %r4, %r3; st.global.u32 [%rd2+4], %r5;";
 
-/// Checks that every issue of core 0 comes from a warp that the limit admits, given the core's state in the
-/// previous cycle. All warps are launched at once, in the order of their slots.
+/// Checks that core 0 only issues from warps that the limit admitted, given the core's state in the previous
+/// cycle. All warps are launched at once, in the order of their slots.
 fn assert_oldest(kernel: &Kernel, limit: usize) {
     let (mut bench, mut sim) = kernel.start(Mode::default());
     let able = |bench: &Bench| -> Vec<u64> {

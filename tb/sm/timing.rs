@@ -1,4 +1,4 @@
-//! Cycle-exact issue: latencies, scheduling order, ports.
+//! Tests of the exact cycle in which instructions are issued: latencies, scheduling order and ports.
 
 use rtl::kernel::Mode;
 use rtl::sm::{SchedulerPolicy, StallReason};
@@ -6,7 +6,8 @@ use rtl::sm::{SchedulerPolicy, StallReason};
 use super::bench::Kernel;
 use super::issue_log::{cycles_of, issues};
 
-/// Returns the cycles from the issue of `first` to that of `second`, which needs its result.
+/// Returns the number of cycles between the issue of `first` and the issue of `second`, which needs the
+/// result of `first`.
 fn dependent(first: &str, second: &str) -> u64 {
     let cycles = cycles_of(&Kernel::bare(&format!("{first} {second}")));
     cycles[1] - cycles[0]
@@ -14,7 +15,8 @@ fn dependent(first: &str, second: &str) -> u64 {
 
 #[test]
 fn a_dependent_instruction_issues_the_cycle_after_writeback_and_not_before() {
-    // The delay is one cycle of operand read, the latency, and the issue cycle itself.
+    // The six cycles are: one cycle to read operands, the latency of the instruction, and one cycle to issue
+    // the next instruction.
     assert_eq!(dependent("add.u32 %r1, %r2, %r3;", "add.u32 %r4, %r1, 1;"), 6);
     assert_eq!(dependent("mad.lo.u32 %r1, %r2, %r3, %r4;", "add.u32 %r4, %r1, 1;"), 7);
     assert_eq!(dependent("max.u32 %r1, %r2, %r3;", "add.u32 %r4, %r1, 1;"), 15);
@@ -23,8 +25,8 @@ fn a_dependent_instruction_issues_the_cycle_after_writeback_and_not_before() {
     assert_eq!(dependent("setp.eq.u32 %p1, %r2, %r3;", "@%p1 add.u32 %r4, %r1, 1;"), 6);
 }
 
-/// Returns the cycles from the issue of `first` to that of `second`, which needs its result, with a given
-/// number of register banks.
+/// Returns the number of cycles between the issue of `first` and the issue of `second`, which needs the
+/// result of `first`. The register file has `banks` banks.
 fn dependent_with(banks: u32, first: &str, second: &str) -> u64 {
     let mut kernel = Kernel::bare(&format!("{first} {second}"));
     kernel.config.operands.banks = banks;
@@ -51,7 +53,8 @@ fn an_access_leaves_when_its_operands_have_been_read() {
         let cycles = cycles_of(&kernel);
         cycles[2] - cycles[1]
     };
-    // Both words of the address are in the only bank.
+    // With a single register bank, both words of the address are in this bank, so reading them takes one more
+    // cycle.
     assert_eq!(delay(1), delay(0) + 1);
     assert_eq!(delay(16), delay(0));
 }
@@ -67,14 +70,15 @@ fn beats_of_a_load_follow_each_other_and_each_brings_its_own_words() {
     };
     let [first, second, third, fourth] = [1, 2, 3, 4].map(|word| after(&format!("add.u32 %r5, %r{word}, 1;")));
     assert_eq!([second, third, fourth], [first, first + 1, first + 1]);
-    // The address unit accepts the next load when both beats have left it, without waiting for a reply.
+    // The address unit accepts the next load as soon as it has sent both parts (beats) of this load. It does
+    // not wait for a reply.
     assert_eq!(after("ld.global.u32 %r5, [%rd1];"), 3);
 }
 
 #[test]
 fn a_class_without_a_free_collector_issues_nothing() {
-    // The second instruction waits for the first to read its words, from the only bank or for the only
-    // collector.
+    // The second instruction waits until the first has read its words, either from the only register bank or
+    // with the only collector.
     let issued = |collectors| {
         let mut kernel = Kernel::bare("mad.lo.u32 %r1, %r2, %r3, %r5; mad.lo.u32 %r4, %r2, %r3, %r6;").grid(1, 64);
         (kernel.config.operands.banks, kernel.config.operands.sp_collectors) = (1, collectors);
@@ -85,7 +89,7 @@ fn a_class_without_a_free_collector_issues_nothing() {
         [1, 2, 3].map(|of| log[of] - log[0])
     };
     assert_eq!(issued(4), [1, 2, 3]);
-    // Warp 0 issues its exit in cycle 6.
+    // With one collector, warp 0 also issues its exit instruction, in cycle 6.
     assert_eq!(issued(1), [3, 7, 10]);
 }
 
@@ -122,8 +126,8 @@ fn one_memory_instruction_is_issued_a_cycle_over_both_schedulers() {
     assert_eq!((all, cycles.len()), (8, 8));
 }
 
-/// Returns the issue table of four warps on one scheduler: `warp:pc` for every issue cycle, counted from the
-/// first.
+/// Runs four warps on one scheduler and returns the issue table: `warp:pc` for every cycle with an issue,
+/// counted from the first issue.
 fn table(policy: SchedulerPolicy, body: &str) -> String {
     let mut kernel = Kernel::bare(body).grid(1, 128);
     kernel.config.schedulers = 1;
@@ -136,10 +140,10 @@ fn table(policy: SchedulerPolicy, body: &str) -> String {
 
 #[test]
 fn greedy_then_oldest_stays_with_a_warp_and_then_takes_the_oldest() {
-    // Each warp fetches a pair of instructions at a time. Warp 0 issues its first pair and returns two cycles
-    // later, ahead of warp 2, which has been ready longer. The scheduler stays with warp 2 in cycle 6,
-    // although warp 1, which is older, has its second pair by then. Instruction 3 waits six cycles for
-    // instruction 2.
+    // Each warp fetches a pair of instructions at a time. Warp 0 issues its first pair. After a pair of warp
+    // 1, warp 0 issues again, ahead of warp 2, which has been ready longer. In cycle 6, the scheduler stays
+    // with warp 2. Warp 1 is older and has fetched its second pair by then. Instruction 3 issues six cycles
+    // after instruction 2, whose result it needs.
     let table = table(
         SchedulerPolicy::GreedyThenOldest,
         "add.u32 %r1, %r9, 1; add.u32 %r2, %r9, 2; add.u32 %r3, %r9, 3; mad.lo.u32 %r4, %r1, %r2, %r3;",
@@ -155,7 +159,7 @@ fn loose_round_robin_gives_every_warp_its_turn() {
     assert_eq!(table, "0=0:0 1=1:0 2=2:0 3=3:0 4=0:1 5=1:1 6=2:1 7=3:1");
 }
 
-/// Creates a kernel with `warps` warps on one two-level scheduler.
+/// Creates a kernel with `warps` warps on a single scheduler with the two-level policy.
 fn two_level(body: &str, warps: u32) -> Kernel {
     let mut kernel = Kernel::bare(body).grid(1, 32 * warps);
     kernel.config.schedulers = 1;
@@ -165,7 +169,8 @@ fn two_level(body: &str, warps: u32) -> Kernel {
 
 #[test]
 fn a_seventh_warp_gets_in_only_when_another_waits_for_memory() {
-    // Instruction 2 waits for a pipe, instruction 4 for memory.
+    // Instruction 2 waits for an arithmetic result, and instruction 4 for a load from memory. Only the latter
+    // frees a place in the pool of warps.
     let mut kernel = two_level(
         "ld.param.u64 %rd1, [input]; mov.u32 %r1, 1; max.u32 %r1, %r1, 3;
          ld.global.u32 %r2, [%rd1]; add.u32 %r2, %r2, %r1;",
@@ -200,7 +205,8 @@ fn a_barrier_of_more_warps_than_a_pool_holds_opens() {
 
 #[test]
 fn a_two_level_scheduler_with_queued_warps_is_held_back_by_those_of_its_pool() {
-    // The six warps of the pool wait for a division, while six warps that could issue are queued.
+    // The six warps in the active pool wait for a division. Six other warps could issue, but are queued
+    // outside the pool.
     let bench = two_level("div.u32 %r1, %r2, %r3; add.u32 %r1, %r1, 1;", 12).check();
     let cycles = |reason| bench.cores[0].stall_cycles(reason);
     assert!(cycles(StallReason::ScoreboardAlu) > 200, "{} cycles", cycles(StallReason::ScoreboardAlu));

@@ -1,4 +1,4 @@
-//! Shuffles, votes and other exchanges between lanes, sums with carry, and barriers with operands.
+//! Tests of shuffles, votes and other exchanges between lanes, sums with carry, and barriers with operands.
 
 use golden::interp::{self, InterpError};
 use rtl::kernel::Mode;
@@ -32,7 +32,8 @@ fn only_the_lanes_in_which_it_acts_take_part() {
     assert_eq!([bench.out(0), bench.out(1), bench.out(16 * 31)], [0x3ff, 0x3ff, !0x3ff]);
 }
 
-/// Tests tiles of 16, 8 and 4 lanes that execute the same instruction, as cooperative groups generate them.
+/// Tests tiles of 16, 8 and 4 lanes that all execute the same instruction, as in code that uses CUDA
+/// cooperative groups.
 #[test]
 fn tiles_of_a_warp_exchange_among_their_own_members() {
     for (lanes, segment) in [(16u32, "0x101f"), (8, "0x181f"), (4, "0x1c1f")] {
@@ -52,7 +53,7 @@ fn tiles_of_a_warp_exchange_among_their_own_members() {
         .check();
         for thread in 0..80u32 {
             let (lane, first) = (thread % 32, (thread % 32) & !(lanes - 1));
-            // The last warp of a CTA has 16 threads.
+            // The last warp of the CTA is only partly filled: it has 16 threads.
             let tile = ones << first;
             let sum: u32 = (first..first + lanes).sum();
             let (down, inside) = if lane + 3 < first + lanes { (lane + 3, 1) } else { (lane, 0) };
@@ -75,7 +76,8 @@ fn tiles_of_a_warp_exchange_among_their_own_members() {
     }
 }
 
-/// Runs a kernel that must fault on the core and in the interpreter alike, and returns the fault.
+/// Runs a kernel that must fault in the same way on the core and in the interpreter. Returns the fault
+/// message.
 fn fault_of_both(kernel: &Kernel) -> String {
     let program = kernel.program();
     let launch = interp::Launch {
@@ -98,7 +100,7 @@ fn fault_of_both(kernel: &Kernel) -> String {
 
 #[test]
 fn lanes_that_need_others_which_are_elsewhere_stop_the_core() {
-    // Lanes from 10 on take another path, and those from 20 on exit.
+    // Lanes from 10 on take another path than lanes 0 to 9. Lanes from 20 on exit.
     let parted = |there: &str| {
         format!(
             "mov.u32 %r3, %laneid; setp.ge.u32 %p0, %r3, 10; setp.ge.u32 %p1, %r3, 20; @%p1 exit; mov.u32 %r4, %r3; @%p0 bra END;
@@ -149,8 +151,8 @@ fn lanes_that_need_others_which_are_elsewhere_stop_the_core() {
     }
 }
 
-/// Tests the bounds check at the start of most kernels: lanes that fail it jump to the end, and no barrier or
-/// exchange waits for them.
+/// Tests the bounds check at the start of most kernels. Threads beyond the bound jump to the end, and no
+/// barrier or exchange may wait for them.
 #[test]
 fn lanes_that_do_nothing_more_but_exit_are_not_waited_for() {
     for (end, first) in [
@@ -171,7 +173,7 @@ fn lanes_that_do_nothing_more_but_exit_are_not_waited_for() {
     }
 }
 
-/// Lanes that a guard disables count as diverged, like those on another path of a branch.
+/// Lanes that a guard predicate disables count as divergent, like lanes on another path of a branch.
 #[test]
 fn members_that_a_guard_switches_off_are_missing() {
     let of = |guarded: &str| {
@@ -179,7 +181,7 @@ fn members_that_a_guard_switches_off_are_missing() {
             format!("mov.u32 %r3, %tid.x; setp.lt.u32 %p0, %r3, 40;\n@%p0 {guarded}\nst.global.u32 [%rd2], %r3;");
         Kernel::new(&body).grid(1, 64)
     };
-    // The first warp has all its lanes, so only the second one faults.
+    // All lanes of the first warp execute the instruction, so only the second warp faults.
     let fault = fault_of_both(&of("shfl.sync.idx.b32 %r3, %r3, 0, 31, -1;"));
     assert!(fault.contains("warp 1 lane 0") && fault.contains("the lanes 0xffffff00 of these"), "{fault}");
     assert!(fault_of_both(&of("bar.sync 0;")).contains("in the lanes 0x000000ff of a warp"));
@@ -188,15 +190,15 @@ fn members_that_a_guard_switches_off_are_missing() {
 
 #[test]
 fn halves_of_a_wide_warp_are_whole_each_by_itself() {
-    // Threads from 32 on, which are half of a 64-lane warp, take another path.
+    // Threads from 32 on take another path. They are half of a 64-lane warp.
     let body =
         "mov.u32 %r3, %tid.x; setp.ge.u32 %p0, %r3, 32; @%p0 bra UPPER; shfl.sync.idx.b32 %r3, %r3, 3, 31, -1; bra END;
                 UPPER: redux.sync.add.u32 %r3, %r3, -1;
                 END: st.global.u32 [%rd2], %r3;";
     let bench = Kernel::new(body).grid(1, 64).check();
     assert_eq!([bench.out(0), bench.out(16 * 40)], [3, (32..64).sum()]);
-    // A barrier for all threads would open when only one half has arrived, so it faults. A barrier with a
-    // thread count accepts one half, which counts as 32 threads.
+    // A barrier for all threads would open although only one half of the warp has arrived, so it is a fault.
+    // A barrier with a thread count accepts one half of a warp, which counts as 32 threads.
     let parted = |from: u32, barrier: &str| {
         let body = format!(
             "mov.u32 %r3, %tid.x; setp.ge.u32 %p0, %r3, {from}; @!%p0 bra END;\n{barrier}\nEND: st.global.u32 [%rd2], %r3;"
@@ -235,7 +237,7 @@ fn lanes_that_do_not_agree_on_a_barrier_stop_the_core() {
         let fault = fault_of_both(&Kernel::new(&format!("{one}\n{barrier}")).grid(1, 32));
         assert!(fault.contains("lane 0 pc") && fault.ends_with(&wrong), "{barrier}: {fault}");
     }
-    // Different warps may use different barriers.
+    // Different warps of a CTA may wait at different barriers.
     Kernel::new("mov.u32 %r3, %tid.x; shr.u32 %r3, %r3, 6; bar.sync %r3, 64;").grid(1, 192).check();
 }
 
@@ -292,8 +294,8 @@ fn producers_arrive_and_go_on_while_consumers_wait() {
 
 #[test]
 fn a_cta_does_not_meet_those_who_arrived_in_its_slot_before() {
-    // The first CTA of each core leaves an arrival behind. In the second CTA, the producing half arrives
-    // late.
+    // When the first CTA of a core ends, an arrival at its barrier has not been used. In the second CTA, the
+    // producing half of the threads arrives late, and must not be replaced by that old arrival.
     let mut kernel = Kernel::new(
         ".shared .align 4 .u32 s; mov.u32 %r3, %tid.x; setp.lt.u32 %p1, %r3, 64; @%p1 bra CONSUMER;
          div.u32 %r4, %r1, 1; div.u32 %r4, %r4, 1; add.u32 %r4, %r4, 7; st.shared.u32 [s], %r4; barrier.arrive 2, 128;

@@ -1,6 +1,7 @@
-//! # Functional coverage of the soaks
-//! A soak that can observe its cases declares its coverage as crosses. `soak NAME --coverage` prints how
-//! often each point was hit. The tests of this module run each of these soaks until every point is reached.
+//! # Functional coverage of the soak tests
+//! A soak test (long random test) can declare functional coverage: crosses of situations that its test cases
+//! should reach. `soak NAME --coverage` prints how often each point of a cross was hit. The tests in this
+//! module run each of these soak tests until every point is hit.
 //!
 //! | soak        | coverage                                                                         |
 //! |-------------|----------------------------------------------------------------------------------|
@@ -19,7 +20,7 @@ use super::soaks;
 use ::soak::Limits;
 use ::soak::coverage::collect;
 
-/// Runs `count` cases of a soak, which must reach every point of its coverage.
+/// Runs `count` test cases of a soak test. Together they must hit every point of its functional coverage.
 fn reaches_all(name: &str, count: u64) {
     let soak = soaks().into_iter().find(|soak| soak.name == name).unwrap();
     let limits = Limits { count: Some(count), time: None };

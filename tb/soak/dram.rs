@@ -1,9 +1,10 @@
-//! Random DRAM controllers and requests: checks every command and every byte.
+//! Soak test (long random test) of DRAM controllers: random controllers and requests, with checks of every
+//! command and every byte.
 //!
-//! A case is one controller. Two independent checkers read its commands: the golden one looks back from each
-//! command, and a device model goes forward. Both must accept the stream, and both must agree on the stream
-//! with one command changed. Some cases run a second time with every block evaluated at every edge, with
-//! equal results.
+//! A test case is one controller. Two independent checkers read its commands: the golden checker looks back
+//! from each command, and a model of the memory device works forward. Both must accept the command stream.
+//! After one command was changed, both must agree whether the stream is still legal. Some test cases also run
+//! with every hardware block evaluated at every clock edge, and must give equal results.
 
 use golden::dram::checker::Checker;
 use rtl::dram::config::Refresh;
@@ -20,14 +21,15 @@ use warpsieve::dram::judge;
 
 pub(super) const ABOUT: &str = "random DRAM controllers and requests: bytes, commands by two checkers, modes agree";
 
-/// Number of requests in a case.
+/// Number of DRAM requests in a test case.
 pub(super) const REQUESTS: u64 = 400;
-/// Number of changed streams per case on which the checkers must agree.
+/// Number of changed command streams per test case. The two checkers must agree on each of them.
 const CHANGES: u32 = 25;
-/// One out of `TWICE` cases runs twice.
+/// One out of `TWICE` test cases runs a second time, with every hardware block evaluated at every clock edge.
 const TWICE: u64 = 8;
 
-/// Coverage of the verdicts on changed streams: both verdicts must occur.
+/// Name of the functional coverage of changed command streams. Some of these streams must be legal and some
+/// illegal.
 const CHANGED: &str = "streams of DRAM commands with one changed";
 const LEGAL: &str = "legal";
 const ILLEGAL: &str = "illegal";
@@ -37,7 +39,7 @@ pub(super) fn crosses() -> Vec<Cross> {
     vec![pairs::cross(), Cross { name: CHANGED, axes: vec![verdicts], excluded: Vec::new() }]
 }
 
-/// Runs the first `requests` requests of a seed's case.
+/// Runs the first `requests` DRAM requests of the test case that a seed determines.
 pub(super) fn run_case(seed: u64, requests: u64) -> Result<Work, String> {
     let Case { config, mut offers, sink } = Case::draw(seed, REQUESTS as usize);
     offers.truncate(requests as usize);

@@ -1,7 +1,8 @@
-//! Random L2 banks in the transient flow, with FRCs of all sizes. Checks every byte, every transfer to and
-//! from memory, and every recall of a copy.
+//! Soak test (long random test) of L2 banks in the transient flow, with Fetch and Replacement Caches (FRCs)
+//! of all sizes. Checks every byte, every transfer to and from memory, and every recall of a line from an L1.
 //!
-//! A case is ten thousand requests to one bank. Some cases are shorter and run in every mode of evaluation.
+//! A test case is ten thousand requests to one random bank. Some test cases have fewer requests, and run in
+//! every evaluation mode of the simulator.
 
 use super::Work;
 use crate::kit::coverage::Cross;
@@ -14,15 +15,15 @@ pub(super) fn crosses() -> Vec<Cross> {
     vec![counters()]
 }
 
-/// Number of requests in a case.
+/// Number of requests in a test case that runs in one evaluation mode.
 pub(super) const REQUESTS: u64 = 10_000;
-/// Number of requests in a case that runs in every mode. It is smaller because lint compares all registers in
-/// every cycle.
+/// Number of requests in a test case that runs in every evaluation mode. It is smaller because the mode that
+/// detects missed wake-ups (lint) compares all registers in every cycle.
 const REQUESTS_IN_ALL_MODES: u64 = 500;
-/// One out of `ALL_MODES` cases runs in every mode of evaluation.
+/// One out of `ALL_MODES` test cases runs in every evaluation mode of the simulator.
 const ALL_MODES: u64 = 16;
 
-/// Runs the first `requests` requests of a seed's case.
+/// Runs the first `requests` requests of the test case that a seed determines.
 pub(super) fn run(seed: u64, requests: u64) -> Result<Work, String> {
     let size = SIZES[(seed % SIZES.len() as u64) as usize];
     let in_all_modes = seed.is_multiple_of(ALL_MODES);

@@ -1,5 +1,5 @@
-//! SystemVerilog modules of random sizes in lockstep with their Rust blocks: compares every output and every
-//! register.
+//! Soak test (long random test) of SystemVerilog modules of random sizes, in lockstep with their Rust models.
+//! Compares every output and every register.
 
 use ::hdl::{Lockstep, Size, blocks};
 
@@ -7,10 +7,10 @@ use super::Work;
 
 pub(super) const ABOUT: &str = "SystemVerilog blocks of any size against their twins: every output and register";
 
-/// Number of cycles in a case. Consecutive seeds run the modules in turn.
+/// Number of cycles in a test case. Consecutive seeds select one module after another.
 pub(super) const CYCLES: u64 = 100_000;
 
-/// Runs the first `cycles` cycles of a seed's case.
+/// Runs the first `cycles` cycles of the test case that a seed determines.
 pub(super) fn run(seed: u64, cycles: u64) -> Result<Work, String> {
     let blocks = blocks();
     let block = blocks[(seed % blocks.len() as u64) as usize];

@@ -1,9 +1,10 @@
-//! Random L1Ds with plain or decoupled tags and any replacement policy. Compares every event with the golden
-//! twin, and checks every byte that a load returns or memory receives.
+//! Soak test (long random test) of L1Ds with plain or decoupled tags and any replacement policy. Compares
+//! every event with the golden model, and checks every byte that a load returns or that memory receives.
 //!
-//! A case is a short stream of instructions for a small L1D of each scheme of the machines and designs. Some
-//! cases are instead one long stream for an L1D that mixes all features. Some cases run a second time with
-//! every block evaluated at every edge, with identical beats.
+//! Most test cases run a short stream of instructions on one small L1D of each scheme that a machine or
+//! design uses. The other test cases run one long stream on an L1D that mixes all features. Some test cases
+//! also run with every hardware block evaluated at every clock edge, and must give identical payloads in
+//! identical cycles.
 
 use rtl::kernel::Mode;
 
@@ -19,16 +20,16 @@ pub(super) fn crosses() -> Vec<Cross> {
     vec![statuses::cross(), statuses::recalls()]
 }
 
-/// One out of `LONG` cases is a long stream.
+/// One out of `LONG` test cases is a long stream of instructions.
 const LONG: u64 = 4;
-/// Number of instructions in a long stream, each with a few line requests.
+/// Number of instructions in a long stream. Each instruction makes a few line requests.
 pub(super) const INSTRUCTIONS: u64 = 10_000;
 /// Number of instructions in each short stream.
 const SHORT: u64 = 800;
-/// One out of `TWICE` cases runs twice.
+/// One out of `TWICE` test cases runs a second time, with every hardware block evaluated at every clock edge.
 const TWICE: u64 = 8;
 
-/// Runs the first `instructions` instructions of each stream of a seed's case.
+/// Runs the first `instructions` instructions of each stream in the test case that a seed determines.
 pub(super) fn run(seed: u64, instructions: u64) -> Result<Work, String> {
     let streams = if seed.is_multiple_of(LONG) {
         vec![(Stream::draw(seed, INSTRUCTIONS as usize), INSTRUCTIONS)]

@@ -1,8 +1,8 @@
-//! Random litmus tests on machines with different L1s and L2s: only outcomes that the memory model allows may
-//! occur.
+//! Soak test (long random test) with litmus programs on machines with different L1s and L2s: only outcomes
+//! that the memory model allows may occur.
 //!
-//! A case is a hundred rounds of one program, each with its own locations. It is compared with the set of all
-//! allowed outcomes.
+//! A test case executes one random program a hundred times, each time with other memory locations. Every
+//! outcome must be in the set of allowed outcomes.
 
 use rtl::kernel::digest_of;
 use serde::{Deserialize, Serialize};
@@ -14,16 +14,17 @@ use warpsieve::config::Request;
 
 pub(super) const ABOUT: &str = "random racing programs on machines of nine kinds: only what the memory model allows";
 
-/// Program with the machine it runs on; also the file format of a case.
+/// Test case: a litmus program with the machine it runs on. Failing test cases are saved in a file with these
+/// fields.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Litmus {
-    /// Seed of the program and of the initial state of its rounds.
+    /// Seed from which the program and the initial state of its rounds are generated.
     seed: u64,
     machine: String,
     designs: Vec<String>,
     sets: Vec<String>,
-    /// Operations of each thread.
+    /// For each thread of the program, its operations.
     threads: Vec<Vec<Op>>,
 }
 
@@ -58,7 +59,8 @@ impl Case for Litmus {
         Ok(Work { runs: 1, cycles: shown.cycles, warp_instructions: shown.warp_instructions })
     }
 
-    /// Shrinks the case by removing operations, and then configuration fields.
+    /// Searches for a smaller test case that still fails: removes operations first, then configuration
+    /// fields.
     fn shrink(&self, search: &Search) -> Option<ShrunkCase> {
         if !search.fails(self) {
             return None;
@@ -91,7 +93,7 @@ mod tests {
         assert!(runs == 1 && cycles > 100_000 && warp_instructions > 10_000, "{cycles} {warp_instructions}");
     }
 
-    /// The planted failure is a thread that reads more words than a program may.
+    /// Tests shrinking with a program that fails on purpose, because a thread reads more words than is legal.
     #[test]
     fn a_program_that_fails_shrinks_and_is_replayed_from_its_file() {
         let load = Op::Load { at: 0, is_coherent: true };

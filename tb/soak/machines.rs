@@ -1,14 +1,18 @@
-//! Random machines: every configuration that breaks no rule must run every kernel correctly.
+//! Soak test (long random test) of whole machines: every legal configuration must run every kernel correctly.
 //!
-//! A case takes `fermi` or `volta` and changes some, half or nearly all of the fields below, with small
-//! values more likely than large ones. It runs one of the small kernels with every check.
+//! A test case starts from the machine `fermi` or `volta` and changes some, half or nearly all of the fields
+//! below. Small values are more likely than large ones. The machine runs one of the small kernels with every
+//! check.
 //!
-//! Further runs of the same case:
+//! Further runs of the same test case:
 //!
-//! - Some small machines run under lint, for a limited number of cycles.
-//! - Some cases run without golden models, on one to three threads if the machine has islands. All counters
-//!   and digests must agree.
-//! - Some cases run in the fast mode, without contract checks. All counters and the port uses must agree.
+//! - Some small machines run with lint, the evaluation mode that detects missed wake-ups, for a limited
+//!   number of cycles.
+//! - Some test cases run without golden models. If the machine can be divided into islands (partitions that
+//!   one thread simulates), they use one to three threads. All counters and state hashes must agree with the
+//!   first run.
+//! - Some test cases run in the fast mode, without contract checks. All counters and the numbers of port uses
+//!   must agree with the first run.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -30,51 +34,53 @@ use warpsieve::run::{Counters, Outcome, RunOptions, Threads, Verdict, run};
 pub(super) const ABOUT: &str = "random machine configurations x small kernels: interpreter, golden L1, DRAM rules, \
                                 shuffled order, lint, modes agree";
 
-/// Cycle limit of a run, far above what the slowest machine drawn needs for the longest small kernel [core
-/// cycles].
+/// Cycle limit of a run in core cycles. It is far above what the slowest random machine needs for the longest
+/// small kernel.
 const MAX_CYCLES: u64 = 200_000_000;
-/// Largest machine that runs under lint, which compares the whole state of every block at every edge.
+/// Largest number of SMs with which a machine runs in lint mode. That mode is slow: it compares the state of
+/// every hardware block at every clock edge.
 const LINT_SMS: u64 = 3;
-/// Number of core cycles that run under lint.
+/// Number of core cycles that a machine runs in lint mode, which detects missed wake-ups.
 const LINT_CYCLES: u64 = 5_000;
 
 #[derive(Clone)]
 struct Machine {
-    /// Folder of the launch files.
+    /// Folder that contains the launch files of the kernels.
     folder: PathBuf,
     case: MachineCase,
 }
 
-/// Drawn case; also its file format.
+/// Random test case. Failing test cases are saved in a file with these fields.
 #[derive(Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct MachineCase {
     seed: u64,
-    /// Launch file, relative to the folder of the kernels.
+    /// Path of the launch file, relative to the folder of the kernels.
     launch: PathBuf,
     machine: String,
-    /// Configuration fields that are set.
+    /// Configuration fields that the test case changes, as assignments `FIELD=VALUE`.
     sets: Vec<String>,
-    /// True if every block is evaluated at every edge.
+    /// True if every hardware block is evaluated at every clock edge, even if it could sleep.
     evaluate_all: bool,
-    /// Seed of the shuffled order of evaluation; `None` for the fixed order.
+    /// Seed that shuffles the order in which hardware blocks are evaluated; `None` for the fixed order.
     shuffle: Option<u64>,
-    /// True to run once more without golden models.
+    /// True if the test case runs a second time, without golden models.
     twice: bool,
-    /// True to run once more without contract checks.
+    /// True if the test case runs another time, without contract checks.
     unchecked: bool,
-    /// Number of threads of the additional runs, island by island; `None` to run them in lockstep.
+    /// Number of threads that simulate the islands of the machine in the additional runs; `None` to run
+    /// without islands.
     threads: Option<NonZeroUsize>,
-    /// True to run once more under lint, up to [`LINT_CYCLES`].
+    /// True if the test case runs another time in lint mode, for up to [`LINT_CYCLES`] cycles.
     lint: bool,
 }
 
-/// Generator of configuration fields.
+/// Generator of random values for configuration fields.
 struct Draw {
     random: Random,
-    /// True for changes to `volta`, whose fields allow other values than those of `fermi`.
+    /// True if the fields of `volta` are changed, which allow other values than those of `fermi`.
     is_volta: bool,
-    /// Percentage of fields that are changed.
+    /// Percentage of the configuration fields that are changed.
     changed: u64,
     sets: Vec<String>,
 }
@@ -84,7 +90,8 @@ impl Draw {
         self.sets.push(format!("{field}={value}"));
     }
 
-    /// Draws a number from a range, small numbers more often; `None` if the field keeps its value.
+    /// Returns a random number from a range, with small numbers more likely. Returns `None` if the field is
+    /// to keep its value.
     fn number(&mut self, from: u64, to: u64) -> Option<u64> {
         if !self.random.percent(self.changed) {
             return None;
@@ -106,7 +113,8 @@ impl Draw {
         }
     }
 
-    /// Draws the partitions, with separate or shared DRAM channels. `volta` has 64 partitions by default.
+    /// Randomly selects the number of memory partitions, and whether they have separate or shared DRAM
+    /// channels. By default, `volta` has 64 partitions.
     fn partitions(&mut self) {
         if self.is_volta || self.random.percent(30) {
             let log2 = if self.is_volta { self.number(0, 5).unwrap_or(6) } else { self.random.below(5) };
@@ -120,7 +128,7 @@ impl Draw {
         }
     }
 
-    /// Draws the number of sets of a cache, and an index function for it.
+    /// Randomly selects the number of sets of a cache, and a set index function that is legal for it.
     fn sets(&mut self, cache: &str, most_log2: u64, usual_log2: u64, has_fermi: bool) {
         let log2 = self.number(0, most_log2).unwrap_or(usual_log2);
         self.set(&format!("{cache}.sets"), 1 << log2);
@@ -137,8 +145,8 @@ impl Draw {
         self.set(&format!("{cache}.index"), index);
     }
 
-    /// Draws the bypass scheme of the L1. The contention test and PDP are candidates only if the L1 allows
-    /// them.
+    /// Randomly selects the bypass scheme of the L1. The contention test is a candidate only if `judges` is
+    /// true, and PDP only if `protects` is true.
     fn bypass(&mut self, judges: bool, protects: bool) {
         let mut schemes = vec!["{ kind = \"all\" }".to_owned(), "{ kind = \"none\" }".to_owned()];
         if judges {
@@ -153,7 +161,7 @@ impl Draw {
         }
     }
 
-    /// Draws the line lengths of L1 and L2 in bytes.
+    /// Randomly selects the line lengths of the L1 and the L2, and returns both in bytes.
     fn lines(&mut self) -> (u32, u32) {
         let pairs = [(128, 128), (128, 64), (128, 32), (64, 64), (64, 32)];
         let (l1, l2) = pairs[self.number(0, pairs.len() as u64 - 1).unwrap_or(0) as usize];
@@ -171,7 +179,8 @@ impl Draw {
         self.one_of("sm.simd_width", &[32, 16, 8]);
         self.range("sm.ctas", 1, 32);
         self.one_of("sm.registers", &[16_384, 32_768, 65_536]);
-        // Number of schedulers. With sub-cores, register banks and collectors are divided among them.
+        // Random number of schedulers. With sub-cores, the register banks and collectors are divided among
+        // the schedulers.
         let usual = if self.is_volta { 2 } else { 1 };
         let parts = [1, 2, 4][self.number(0, 2).unwrap_or(usual) as usize];
         self.set("sm.schedulers", parts);
@@ -207,8 +216,8 @@ impl Draw {
         self.range("sm.shared.latency", 1, 40);
     }
 
-    /// Adds an instruction cache to half of the machines whose instruction cache is drawn. The cache may be
-    /// as small as a single line.
+    /// Adds an instruction cache to half of the machines for which this feature is randomized. The cache may
+    /// be as small as a single line.
     fn icache(&mut self, l1_line_bytes: u32) {
         if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
             return;
@@ -220,7 +229,8 @@ impl Draw {
         self.one_of("sm.icache.instruction_bytes", &[4, 8, 16]);
     }
 
-    /// Draws the L1 ways (`way` bytes each), some of which shared memory may use.
+    /// Randomly selects the number of L1 ways, and how many of them kernels may use as shared memory. A way
+    /// has `way` bytes.
     fn draw_unified(&mut self, way: u64) {
         let shared: u64 = if self.is_volta { 96 << 10 } else { 48 << 10 };
         let least = shared.div_ceil(way);
@@ -237,8 +247,8 @@ impl Draw {
         self.range("lsu.request_latency", 1, 40);
         self.range("lsu.reply_latency", 1, 40);
         if self.random.percent(if self.is_volta { 60 } else { 15 }) {
-            // Enough sets that the number of ways stays small. Kernels use some of the ways for shared
-            // memory.
+            // There are enough sets that the required storage needs only a few ways. Kernels use some of the
+            // ways as shared memory.
             let least = if self.is_volta && l1_line_bytes == 128 { 2 } else { 4 };
             let log2 = least + self.random.below(2);
             self.set("l1.sets", 1 << log2);
@@ -258,7 +268,7 @@ impl Draw {
         self.one_of("l1.fetch", &["sectors", "line"]);
         let is_plain = !self.draw_decoupled();
         let judges = is_plain && !self.has("sm.warp_lanes=64");
-        // PDP protects lines in LRU order, so it needs the default replacement policy.
+        // PDP protects lines in LRU order, so it requires the default replacement policy.
         self.bypass(judges, is_plain && !self.has("l1.replacement"));
         if is_plain {
             self.one_of("l1.mrpb.bypass", &["none", "associativity", "all"]);
@@ -280,8 +290,8 @@ impl Draw {
         }
     }
 
-    /// Draws the prefetcher of the L1D. A prefetcher needs an MSHR entry in addition to one for loads. It
-    /// cannot be combined with PDP, which has no state for prefetched lines.
+    /// Randomly selects the prefetcher of the L1D. A prefetcher needs an MSHR entry in addition to one for
+    /// loads. It cannot be combined with PDP, which has no protection state for prefetched lines.
     fn prefetch(&mut self, is_plain: bool) {
         let is_refused =
             self.has("l1.bypass={ kind = \"pdp\"") || self.sets.iter().any(|set| set == "l1.mshr_entries=1");
@@ -302,8 +312,8 @@ impl Draw {
         self.range("l1.prefetch_limits.queue", 1, 64);
     }
 
-    /// Adds a victim cache to a third of the L1Ds that can have one. PDP excludes it, because PDP has no
-    /// state for lines of the victim cache.
+    /// Adds a victim cache to a third of the L1Ds that may have one. PDP cannot be combined with a victim
+    /// cache, because it has no protection state for lines of the victim cache.
     fn victim(&mut self, is_plain: bool) {
         if is_plain && !self.has("l1.bypass={ kind = \"pdp\"") && self.random.percent(33) {
             let lines = 1 + self.random.below(32);
@@ -311,8 +321,8 @@ impl Draw {
         }
     }
 
-    /// Draws the lookups per cycle of the L1D: several only if every scheme that observes the accesses
-    /// supports it.
+    /// Randomly selects the number of lookups per cycle of the L1D. It is greater than one only if every
+    /// scheme that observes the accesses supports several lookups per cycle.
     fn lookups(&mut self, l1_line_bytes: u32) {
         let fetches_sectors = self.has("l1.fetch=sectors") || self.is_volta && !self.has("l1.fetch=");
         let queues = self.has("l1.mrpb.queues=") && !self.has("l1.mrpb.queues=0");
@@ -322,7 +332,8 @@ impl Draw {
         let most_log2 = if is_single { 0 } else { u64::from((l1_line_bytes / SECTOR_BYTES).ilog2()) };
         let log2 = self.number(0, most_log2).unwrap_or(most_log2);
         self.set("l1.lookups", 1 << log2);
-        // A tag bank looks up one line per cycle.
+        // Each tag bank looks up one line per cycle, so the number of tag banks limits the number of lookups
+        // per cycle.
         let tag_banks: &[&str] = match log2 {
             0 => &["[]", "[[7]]", "[[8, 10, 11], [7, 9]]"],
             1 => &["[[7]]", "[[9, 13]]", "[[8, 10, 11], [7, 9]]"],
@@ -334,14 +345,14 @@ impl Draw {
         }
     }
 
-    /// True if a field was set by an assignment that begins with `field`.
+    /// True if the test case already has an assignment that begins with the text `field`.
     fn has(&self, field: &str) -> bool {
         self.sets.iter().any(|set| set.starts_with(field))
     }
 
-    /// Adds a sharing tracker to half of the machines that can have one. A tracker requires plain tags
-    /// without a table of uses, and no victim cache. The L2 must not recall lines from the L1s when it evicts
-    /// them.
+    /// Adds a sharing tracker to half of the machines that may have one. A tracker requires plain L1 tags, no
+    /// victim cache, and a replacement policy that does not learn from every use of a line. Also, the L2 must
+    /// not recall lines from the L1s when it evicts them.
     fn tracker(&mut self, sms: u64) {
         let is_refused = self.learns() || self.has("l1.organisation=decoupled") || self.has("l1.victim=");
         if is_refused || self.has("l2.flow.coherence=sharers") || self.random.percent(50) {
@@ -361,9 +372,9 @@ impl Draw {
         }
     }
 
-    /// Draws the replacement policy of a cache. `signature` is the SHiP signature that accesses to the cache
-    /// carry. DRRIP and DIP need eight sets. Tree pseudo-LRU is left out where a set may have more ways than
-    /// the tree supports.
+    /// Randomly selects the replacement policy of a cache. `signature` is the kind of SHiP signature that
+    /// accesses to this cache carry. DRRIP and DIP need eight sets. Tree pseudo-LRU is excluded if a set may
+    /// have more ways than the tree supports.
     fn replacement(&mut self, cache: &str, signature: &str) {
         let sets = format!("{cache}.sets=");
         let drawn = self.sets.iter().rev().find_map(|set| set.strip_prefix(&sets)?.parse::<u64>().ok());
@@ -378,13 +389,13 @@ impl Draw {
         self.set(&format!("{cache}.replacement"), format!("{{ kind = \"{kind}\"{more} }}"));
     }
 
-    /// True if the L1D has a replacement policy with a table that every use of a line updates.
+    /// True if the L1D has a replacement policy with a table that is updated by every use of a line.
     fn learns(&self) -> bool {
         ["ship", "tree-plru"].iter().any(|kind| self.has(&format!("l1.replacement={{ kind = \"{kind}\"")))
     }
 
-    /// Draws the replacement policy, and decoupled tags for half of the L1Ds whose organization is drawn.
-    /// Returns true if the tags are decoupled.
+    /// Randomly selects the replacement policy of the L1D. If the tag organization is randomized too, half of
+    /// the L1Ds get decoupled tags. Returns true if the tags are decoupled.
     fn draw_decoupled(&mut self) -> bool {
         self.replacement("l1", "pc");
         if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
@@ -438,7 +449,7 @@ impl Draw {
         self.flow();
     }
 
-    /// Selects the transient flow for half of the L2 banks whose flow is drawn.
+    /// Selects the transient flow for half of the L2 banks for which the flow is randomized.
     fn flow(&mut self) {
         if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
             self.range("l2.flow.miss_queue", 1, 16);
@@ -457,13 +468,13 @@ impl Draw {
         self.one_of("l2.flow.serve_transient", &[true, false]);
         self.one_of("l2.flow.acknowledged", &[false, true]);
         self.one_of("l2.flow.coherence", &["sharers", "none"]);
-        // An FRC of eight entries is a single set, so it fits a bank of any size.
+        // An FRC of eight entries is a single set, so it is legal with an L2 bank of any size.
         self.one_of("l2.flow.frc.entries", &[0, 4, 8]);
         self.range("l2.flow.frc.swap_latency", 0, 8);
         self.one_of("l2.flow.frc.victim_bind", &["swap", "alloc"]);
     }
 
-    /// Draws the arbitration policy of the DRAM channels.
+    /// Randomly selects the arbitration policy of the DRAM channels.
     fn dram_policy(&mut self) {
         let policies = [
             "{ kind = \"fcfs\" }",
@@ -477,11 +488,13 @@ impl Draw {
         self.one_of("dram.policy", &policies);
     }
 
-    /// Draws the width of the DRAM bus, and a burst of 32 or 64 bytes that is not longer than a line.
+    /// Randomly selects the width of the DRAM bus. Also selects a burst length of 32 or 64 bytes that is not
+    /// longer than an L2 line.
     fn burst(&mut self, l2_line_bytes: u32) {
         let bursts = [(32, 8), (128, 2), (64, 4), (64, 8), (128, 4), (32, 16)];
         let most = if l2_line_bytes == 32 { 2 } else { bursts.len() as u64 - 1 };
-        // With lines of 32 bytes, the machine's default burst is too long.
+        // If the lines have 32 bytes, the machine's default burst would be longer than a line, so another
+        // burst length must be selected.
         let drawn = self.number(0, most).or((l2_line_bytes == 32).then_some(0));
         if let Some((bits, length)) = drawn.map(|at| bursts[at as usize]) {
             self.set("dram.bus_bits", bits);
@@ -497,7 +510,7 @@ impl Draw {
         self.one_of("dram.command_bus", &["dual", "single"]);
         self.one_of("dram.bank_groups", &[1, 2, 4, 8]);
         self.one_of("dram.banks_per_group", &[2, 4, 8]);
-        // Two banks with the smallest rows can still hold all buffers of the small kernels.
+        // Even two DRAM banks with the smallest number of rows can hold all buffers of the small kernels.
         self.one_of("dram.rows", &[16_384, 65_536]);
         self.one_of("dram.columns", &[16, 64, 256]);
         self.one_of("dram.mapping", &["row-bank-column", "qv100", "gtx480", "permuted-bank"]);
@@ -523,7 +536,7 @@ impl Draw {
     }
 }
 
-/// Returns the small launch file of every kernel, sorted by name.
+/// Returns the path of every kernel's small launch file, sorted by name.
 fn small_launches(kernels: &Path) -> Vec<PathBuf> {
     let folders = std::fs::read_dir(kernels).into_iter().flatten().flatten();
     let mut files: Vec<_> = folders.map(|folder| Path::new(&folder.file_name()).join("small.toml")).collect();
@@ -544,12 +557,12 @@ fn draw_case(kernels: &Path, seed: u64) -> MachineCase {
     let mut random = Random::new(seed);
     let launches = small_launches(kernels);
     let at = random.below(launches.len().max(1) as u64) as usize;
-    // Without any launch file, the case fails with a message about the folder.
+    // If there are no launch files, the test case fails later with a message about the folder.
     let launch = launches.get(at).cloned().unwrap_or_default();
     let changed = [10, 50, 90][random.below(3) as usize];
     let is_volta = random.percent(25);
     let mut draw = Draw { random, is_volta, changed, sets: Vec::new() };
-    // Large machines are rare, since they take long.
+    // Machines with many SMs are rare, since they take long to simulate.
     let sms = if draw.random.percent(3) { draw.number(21, 116) } else { draw.number(1, 20) }.unwrap_or(15);
     draw.set("num_sms", sms);
     draw.partitions();
@@ -567,7 +580,7 @@ fn draw_case(kernels: &Path, seed: u64) -> MachineCase {
     draw.dram(l2_line_bytes);
     let Draw { mut random, sets, .. } = draw;
     let machine = if is_volta { "volta" } else { "fermi" };
-    // Integers in TOML files have 63 bits.
+    // The seed is shifted right by one bit, because unsigned integers in TOML files have only 63 bits.
     let shuffle = random.percent(50).then(|| random.below(u64::MAX) >> 1);
     let lint = sms <= LINT_SMS && random.percent(50);
     let evaluate_all = random.percent(20);
@@ -588,7 +601,7 @@ fn draw_case(kernels: &Path, seed: u64) -> MachineCase {
     }
 }
 
-/// Counters, port uses and digests of a run.
+/// Results of a run that are compared: counters, numbers of port uses, and hashes of state and payloads.
 type RunOutputs = (Counters, Option<Counts>, Option<(u64, u64)>);
 
 impl MachineCase {
@@ -598,7 +611,8 @@ impl MachineCase {
 }
 
 impl Machine {
-    /// Runs the machine. Returns `None` if it reaches the cycle limit without a failure.
+    /// Runs the machine with one set of options. Returns `None` if it reaches the cycle limit without a
+    /// failure.
     fn run(&self, resolved: &ResolvedMachine, options: RunOptions) -> Result<Option<RunOutputs>, String> {
         let launch = self.folder.join(&self.case.launch);
         let report = run(&launch, &resolved.config, &options, &mut |_| {}).map_err(|e| e.to_string())?;
@@ -642,7 +656,7 @@ impl Case for Machine {
         let ran = Self::run(self, &resolved, checked(mode))?;
         let (counters, ports, digests) = ran.ok_or_else(|| format!("not done after {MAX_CYCLES} cycles"))?;
         let linted = RunOptions { max_cycles: Some(LINT_CYCLES), ..checked(Mode { lint: true, ..mode }) };
-        // A machine without islands runs in lockstep a second time.
+        // A machine that cannot be divided into islands runs a second time without islands.
         let threads = threads.map_or(Threads::InStep, Threads::Of);
         let plain = RunOptions { threads, ..plain };
         let again = RunOptions { mode: Mode { digest: true, ..Mode::default() }, ..plain.clone() };
@@ -662,7 +676,8 @@ impl Case for Machine {
             if again != counters {
                 return Err(format!("counters depend on the mode of evaluation:\n{counters:?}\n{again:?}"));
             }
-            // With `evaluate_all` or lint, a waiting block may repeat its lookup, which uses ports again.
+            // With `evaluate_all` or lint, a hardware block may repeat its lookup while it waits. The
+            // repeated lookup uses the ports again.
             if !mode.evaluate_all && !lints && used != ports {
                 return Err(format!("uses of ports depend on the mode of evaluation:\n{ports:?}\n{used:?}"));
             }
@@ -673,7 +688,8 @@ impl Case for Machine {
         Ok(work)
     }
 
-    /// Shrinks the case by removing additional runs and modes, and then configuration fields.
+    /// Searches for a smaller test case that still fails: removes additional runs and modes first, then
+    /// configuration fields.
     fn shrink(&self, search: &Search) -> Option<ShrunkCase> {
         let with = |case: MachineCase| Self { folder: self.folder.clone(), case };
         let fails = |case: &MachineCase| search.fails(&with(case.clone()));
@@ -717,10 +733,10 @@ mod tests {
         matches!(&config.l2.flow, FlowConfig::Overlapped(flow) if flow.fetch != FetchUnit::Line)
     }
 
-    /// Feature of a machine: name, and a function that detects it.
+    /// Feature of a machine: its name, and a function that returns true if a machine has the feature.
     type Part = (&'static str, fn(&MachineConfig) -> bool);
 
-    /// Features that current machines have.
+    /// Features that present-day GPUs have.
     const TODAY: [Part; 11] = [
         ("sectors in the L2", has_sectors),
         ("an instruction cache", |config| matches!(config.sm.icache, InstructionStore::Cache(_))),
@@ -746,14 +762,15 @@ mod tests {
             having.iter_mut().zip(has).for_each(|(count, has)| *count += i32::from(has));
             all += i32::from(has.iter().filter(|has| **has).count() >= 6);
         }
-        // Each feature must occur often enough, and most of them must occur together.
+        // Of 1000 random machines, at least 50 must have each feature. At least 10 machines must have six or
+        // more features at once.
         for ((what, _), count) in TODAY.iter().zip(having) {
             assert!(count >= 50, "{what}: {count} of 1000");
         }
         assert!(all >= 10, "{all} of 1000");
     }
 
-    /// The planted failure is a field value that the machine refuses, independently of all other fields.
+    /// Tests shrinking with a field value that is always rejected, whatever the other fields are.
     #[test]
     fn a_machine_that_fails_shrinks_to_the_fields_that_make_it_fail_and_is_replayed_from_its_file() {
         let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");

@@ -1,6 +1,7 @@
-//! # Soaks of the hardware
-//! Each module draws one kind of case and runs it in the testbench of a block or on whole machines. The crate
-//! `soak` repeats, shrinks and replays the cases.
+//! # Soak tests of the hardware
+//! Soak tests are long random tests. Each module generates one kind of random test case, and runs it in the
+//! testbench of a hardware block or on a whole machine. The crate `soak` repeats the tests, shrinks failing
+//! test cases, and replays saved ones.
 
 mod coalescer;
 #[cfg(test)]
@@ -18,7 +19,7 @@ mod xbar;
 
 use ::soak::{Case, ShrunkCase, Soak, Work, file, shrink};
 
-/// Returns the soaks of the hardware.
+/// Returns all soak tests (long random tests) of the hardware.
 #[must_use]
 pub fn soaks() -> Vec<Soak> {
     vec![

@@ -1,5 +1,6 @@
-//! Random kernels on two SM cores, with a memory that replies late and out of order. The final memory must
-//! equal the interpreter's, with warps of 32 and 64 lanes and in every mode of evaluation.
+//! Soak test (long random test) of the SM core: random kernels on two SM cores, with a memory that replies
+//! late and out of order. The final memory contents must equal those of the functional interpreter, for warps
+//! of 32 and 64 lanes and in every evaluation mode of the simulator.
 
 use super::Work;
 use crate::kit::coverage::Cross;
@@ -11,10 +12,10 @@ pub(super) fn crosses() -> Vec<Cross> {
     vec![random::cross()]
 }
 
-/// Maximum number of statements in a case.
+/// Maximum number of statements of the random kernel in a test case.
 pub(super) const STATEMENTS: u64 = random::STATEMENTS;
 
-/// Runs a seed's kernel with at most `statements` statements.
+/// Runs the random kernel that a seed determines, with at most `statements` statements.
 pub(super) fn run(seed: u64, statements: u64) -> Result<Work, String> {
     let (warp_instructions, cycles) = random::run(seed, statements);
     Ok(Work { runs: 1, cycles, warp_instructions })

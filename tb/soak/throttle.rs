@@ -1,5 +1,5 @@
-//! Random inputs for the components of CCWS and DWT-CS, each in lockstep with its golden twin: victim tags,
-//! scores, streaming monitor of an L1D, coordinator.
+//! Soak test (long random test) of the components of CCWS and DWT-CS, each in lockstep with its golden model.
+//! The components are the victim tags, the scores, the streaming monitor of an L1D, and the coordinator.
 
 use super::Work;
 use crate::kit::coverage::Cross;
@@ -13,12 +13,12 @@ pub(super) fn crosses() -> Vec<Cross> {
     crosses
 }
 
-/// Number of steps of each component.
+/// Number of random steps that each component makes in a test case.
 pub(super) const STEPS: u64 = 60_000;
-/// Steps of the other components per kernel launch of the coordinator.
+/// Number of steps of the other components for each kernel launch that the coordinator handles.
 const LAUNCH: u64 = 7_500;
 
-/// Runs the first `steps` steps of each component of a seed's case.
+/// Runs the first `steps` steps of each component in the test case that a seed determines.
 pub(super) fn run(seed: u64, steps: u64) -> Result<Work, String> {
     ccws::lose(seed, steps);
     ccws::score(seed, steps);

@@ -1,9 +1,9 @@
-//! Random programs of compute units whose L1s supply each other under a sharing tracker, with or without
-//! contending loads. The memory model checks the values read, and the L1s and the tracker must equal their
-//! twins.
+//! Soak test (long random test) of the sharing tracker: random programs on compute units whose L1s supply
+//! lines to each other, with or without contending loads. A memory-model checker checks the values read. The
+//! L1s and the tracker must behave as their golden models.
 //!
-//! A case is ten thousand accesses to a few lines. Some cases run a second time with every block evaluated at
-//! every edge in shuffled order, with equal results.
+//! A test case is ten thousand accesses to a few lines. Some test cases also run with every hardware block
+//! evaluated at every clock edge, in shuffled order, and must give equal results.
 
 use rtl::kernel::Mode;
 use rtl::tracker::TrackerScheme;
@@ -20,16 +20,16 @@ pub(super) fn crosses() -> Vec<Cross> {
 
 /// Number of compute units.
 const CUS: usize = 16;
-/// Number of kernels in a case.
+/// Number of kernels in a test case.
 const KERNELS: usize = 5;
-/// Number of accesses per compute unit and kernel.
+/// Number of accesses that each compute unit makes in a kernel.
 const OPS: usize = 125;
-/// Number of accesses per compute unit in all kernels.
+/// Number of accesses that each compute unit makes in all kernels together.
 pub(super) const ACCESSES: u64 = (KERNELS * OPS) as u64;
-/// One out of `TWICE` cases runs twice.
+/// One out of `TWICE` test cases runs a second time, with every hardware block evaluated at every clock edge.
 const TWICE: u64 = 16;
 
-/// Runs the first `accesses` accesses of each compute unit of a seed's case.
+/// Runs the first `accesses` accesses of each compute unit in the test case that a seed determines.
 pub(super) fn run(seed: u64, accesses: u64) -> Result<Work, String> {
     let protections = TrackerScheme::Corrected.protections();
     let case = tracker::Case {

@@ -1,5 +1,6 @@
-//! Random traffic through crossbars with few and with very many ports, and random stalls on both sides. Every
-//! packet must arrive once, unchanged and in the order of its input-output pair, in every mode of evaluation.
+//! Soak test (long random test) of crossbars with few and with very many ports, with random stalls at the
+//! inputs and outputs. Every packet must arrive exactly once and unchanged. Packets with the same input and
+//! output must stay in order, in every evaluation mode of the simulator.
 
 use super::Work;
 use crate::kit::coverage::Cross;
@@ -12,10 +13,10 @@ pub(super) fn crosses() -> Vec<Cross> {
     vec![xbar::cross()]
 }
 
-/// Maximum number of packets per input.
+/// Maximum number of packets that a test case sends to each crossbar input.
 pub(super) const PACKETS: u64 = xbar::PACKETS;
 
-/// Runs the first `packets` packets of each input of a seed's case.
+/// Runs the first `packets` packets of each input in the test case that a seed determines.
 pub(super) fn run(seed: u64, packets: u64) -> Result<Work, String> {
     Ok(Work { runs: xbar::run(seed, packets), cycles: 0, warp_instructions: 0 })
 }

@@ -1,4 +1,5 @@
-//! Runs the victim tags and scores of CCWS in lockstep with their golden twins.
+//! Compares the victim tags and the scores of CCWS (cache-conscious wavefront scheduling) with their golden
+//! models.
 
 use golden::throttle::Scheme;
 use rtl::kernel::{Edge, Wake};
@@ -19,7 +20,7 @@ const SCORES: &str = "warps under scores of lost locality";
 const EVENTS: [&str; 4] = ["begins", "ends", "loses", "issues"];
 const LOAD: [&str; 3] = ["all may load", "it may load, others not", "it may not load"];
 
-/// Declares the coverage of the victim tags and of the scores.
+/// Declares the functional coverage of the victim tags and of the scores.
 pub(crate) fn crosses() -> Vec<Cross> {
     let excluded = vec![Exclusion {
         of: vec![vec!["a store of a line", "a store of no line"], vec!["a line's way"]],
@@ -34,7 +35,7 @@ pub(crate) fn crosses() -> Vec<Cross> {
     vec![tags, Cross { name: SCORES, axes, excluded }]
 }
 
-/// Configuration of khairy2015 Table 4.
+/// CCWS configuration of khairy2015 Table 4.
 const CONFIG: CcwsConfig = CcwsConfig::KHAIRY2015;
 const SETS: u32 = 32;
 const WAYS: u32 = 4;
@@ -45,16 +46,17 @@ fn victims() -> Victims {
     Victims::new(&CONFIG, &place)
 }
 
-/// Returns the golden CCWS scheme for the configuration.
+/// Creates the golden model of CCWS with this configuration.
 fn golden() -> Box<dyn Scheme> {
     twin(&ThrottleConfig::from(CONFIG)).expect("CCWS has a twin")
 }
 
-/// Runs accesses to an L1D with random replacement, since the victim tags depend only on the lines evicted.
-/// Returns the number of misses that lost locality.
+/// Runs random accesses to an L1D and compares the victim tags with their golden model. The L1D uses random
+/// replacement, since the victim tags depend only on which lines are evicted. Returns the number of misses in
+/// which a warp had lost locality.
 ///
 /// # Panics
-/// If the twin disagrees.
+/// If the golden model disagrees.
 pub(crate) fn lose(seed: u64, accesses: u64) -> u32 {
     let (mut victims, mut twin) = (victims(), golden().losses().expect("CCWS finds losses"));
     let mut lines = [[None; WAYS as usize]; SETS as usize];
@@ -80,11 +82,11 @@ pub(crate) fn lose(seed: u64, accesses: u64) -> u32 {
     lost
 }
 
-/// Starts and ends warps, issues instructions and loses locality of warps at random. Compares the warps that
-/// may load in every cycle. Returns the number of cycles in which some warp may not load.
+/// Starts and ends warps, issues instructions, and lets warps lose locality, all at random. Compares in every
+/// cycle which warps may load. Returns the number of cycles in which some warp may not load.
 ///
 /// # Panics
-/// If the twin disagrees.
+/// If the golden model disagrees.
 pub(crate) fn score(seed: u64, cycles: u64) -> u32 {
     let mut random = Random::new(seed);
     let warps = 2 + random.below(47) as u8;

@@ -1,4 +1,5 @@
-//! Messages from the L1D to its core's throttle while the streaming monitor keeps the L1D closed.
+//! Tests of the messages that an L1D sends to its core's warp throttle while the streaming monitor keeps the
+//! L1D closed (loads bypass it).
 
 use rtl::cells::streaming::StreamingConfig;
 use rtl::kernel::{BlockId, Chan, Edge, Wake, link};
@@ -14,10 +15,10 @@ use rtl::throttle::side::L1Side;
 
 use crate::l1::rig::{self, Links};
 
-/// Cycles between two loads.
+/// Number of cycles from one load to the next.
 const PAUSE: u64 = 20;
 
-/// LSU under DWT-CS, with its sideband.
+/// Testbench: an LSU under DWT-CS, with the links for miss messages and period ends.
 struct Bench {
     lsu: Lsu,
     links: Links,
@@ -55,8 +56,8 @@ impl Bench {
         }
     }
 
-    /// Loads lines one after another. Returns two flags for each load: true if the core was notified of a
-    /// miss, and true if the load bypassed.
+    /// Loads lines one after another. Returns two flags for each load. The first is true if the core was
+    /// notified of a miss, and the second is true if the load bypassed the L1D.
     fn load(&mut self, lines: &[u64]) -> Vec<(bool, bool)> {
         lines.iter().map(|line| self.load_one(*line)).collect()
     }
@@ -109,11 +110,12 @@ fn the_core_hears_of_misses_of_a_closed_cache_which_opens_if_they_are_no_streams
         [(true, false), (true, false), (true, false), (true, false), (false, false)]
     );
     bench.end_period(true);
-    // Four of five loads missed, which is not above 90 percent.
+    // Four of five loads missed. This is not above 90 percent, so the L1D stays open.
     assert_eq!(bench.load(&[4, 5, 6, 7]), [(true, false); 4]);
     bench.end_period(true);
     assert_eq!(bench.load(&[8, 9, 10, 11, 8]), [(true, true), (true, true), (true, true), (true, true), (false, true)]);
     bench.end_period(false);
-    // Line 8 was a tag-only entry, so the first load after reopening misses.
+    // While the L1D was closed, line 8 had only a tag and no data. The first load of it after reopening
+    // therefore misses.
     assert_eq!(bench.load(&[8, 8, 12]), [(true, false), (false, false), (true, false)]);
 }

@@ -1,4 +1,5 @@
-//! Tests the DWT-CS coordinator with the monitors of its cores, and in lockstep with its golden twin.
+//! Tests the DWT-CS coordinator, which decides the limit on warps. It runs with the monitors of the cores,
+//! and in lockstep with its golden model.
 
 use golden::throttle::{Answer, Counts, Scheme};
 use rtl::kernel::{BlockId, Chan, ChanSpec, Edge, Payload, RxBank, TxBank, Wake};
@@ -17,13 +18,13 @@ const TRIGGERS: [(Trigger, &str); 3] =
     [(Trigger::Sum, "sum"), (Trigger::AnyCore, "any core"), (Trigger::CoordinatorOnly, "coordinator only")];
 const ORDERS: [&str; 5] = ["none", "to sample", "to sample once more", "a limit", "a remembered limit"];
 
-/// Declares the coverage: each order of the coordinator, under each trigger.
+/// Declares the functional coverage: each order of the coordinator, under each trigger.
 pub(crate) fn cross() -> Cross {
     let axes = vec![Axis::new("misses of", TRIGGERS.map(|(_, name)| name)), Axis::new("order", ORDERS)];
     Cross { name: NAME, axes, excluded: Vec::new() }
 }
 
-/// Links between the cores and the coordinator, on a clock with a period of one tick.
+/// Links between the cores and the coordinator. Their clock has a period of one tick.
 struct Links {
     reports: Vec<Chan<Report>>,
     orders: Vec<Chan<Order>>,
@@ -48,11 +49,11 @@ impl Links {
     }
 }
 
-/// Sends random counts of a random number of cores at random times, over `launches` kernel launches. The
-/// coordinator's orders must equal the twin's.
+/// Runs `launches` kernel launches, in which a random number of cores report random counts at random times.
+/// Checks that the coordinator sends the same orders as its golden model.
 ///
 /// # Panics
-/// If an order differs from the twin's.
+/// If an order differs from that of the golden model.
 pub(crate) fn search(seed: u64, launches: u64) {
     let mut random = Random::new(seed);
     let cores = 1 + random.below(if seed % 8 == 7 { 128 } else { 20 }) as u32;
@@ -132,16 +133,18 @@ mod tests {
 
     use super::*;
 
-    /// Monitors of several cores with their coordinator. A closure determines the progress of the cores.
+    /// Testbench: the monitors of several cores with their coordinator. A function given by the test
+    /// determines how many instructions the cores execute.
     struct Bench {
         monitors: Vec<Monitor>,
         coordinator: Coordinator,
         links: Links,
-        /// Number of thread instructions issued so far, by core.
+        /// For each core, the number of thread instructions issued so far.
         issued: Vec<u64>,
         wake: Wake,
         cycle: u64,
-        /// Phases and limits of all cores, logged with the cycle whenever any of them changes.
+        /// Log of the phases and warp limits of all cores. It has an entry, with its cycle, for each change
+        /// of any of them.
         log: Vec<(u64, Vec<(Phase, u8)>)>,
     }
 
@@ -159,9 +162,9 @@ mod tests {
             }
         }
 
-        /// Runs one kernel launch for the given number of cycles, logged from cycle 0. In each cycle, core
-        /// `i` under limit `k` issues `threads(i, k)` thread instructions. It misses every `miss_every`
-        /// cycles.
+        /// Runs one kernel launch for the given number of cycles, and logs it from cycle 0 on. In each cycle,
+        /// core `i` with the warp limit `k` issues `threads(i, k)` thread instructions. Each core misses once
+        /// in `miss_every` cycles.
         fn launch(&mut self, key: u16, cycles: u64, miss_every: u64, threads: impl Fn(usize, u8) -> u32) {
             let start = self.cycle;
             self.monitors.iter_mut().for_each(|monitor| monitor.load(key));
@@ -193,7 +196,8 @@ mod tests {
             self.monitors.iter_mut().for_each(|monitor| monitor.end_kernel(self.cycle - 1));
         }
 
-        /// Returns the log entries in which all cores are in the given phase: cycle, and limits of the cores.
+        /// Returns the cycles from which all cores are in the given phase, each with the warp limits of the
+        /// cores.
         fn of(&self, phase: Phase) -> Vec<(u64, Vec<u8>)> {
             let all = |state: &[(Phase, u8)]| state.iter().all(|(of, _)| *of == phase);
             let found = self.log.iter().filter(|(_, state)| all(state));
@@ -201,7 +205,8 @@ mod tests {
         }
     }
 
-    /// Returns the thread instructions per cycle of a core whose throughput peaks at five warps.
+    /// Returns the number of thread instructions per cycle of a core, as a function of its warp limit. It is
+    /// largest for a limit of five warps.
     fn best_at_five(_: usize, limit: u8) -> u32 {
         32 - u32::from(limit.abs_diff(5))
     }
@@ -248,7 +253,8 @@ mod tests {
     #[test]
     fn two_periods_above_the_bound_start_nothing_nor_does_the_bound_itself() {
         let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
-        // One miss per ten cycles of ten thread instructions is an MPKI of exactly 10.
+        // In ten cycles, a core issues 100 thread instructions and misses once, which is exactly 10 misses
+        // per thousand instructions.
         bench.launch(1, 100_000, 10, |_, _| 10);
         assert_eq!(bench.of(Phase::Sample), []);
         bench.launch(2, 29_999, 3, best_at_five);
@@ -271,7 +277,8 @@ mod tests {
         assert_eq!(bench.of(Phase::Fixed), [(60_064, vec![4; 15])]);
     }
 
-    /// Core and coordinator may be in different phases while a message is in flight.
+    /// While a message is in flight, a core and the coordinator may be in different phases. The coordinator
+    /// must ignore a report from the wrong phase.
     #[test]
     fn the_count_of_a_sample_that_nobody_asked_for_is_no_period() {
         let config = DwtConfig { above: 1, ..DwtConfig::KHAIRY2015 };

@@ -1,4 +1,4 @@
-//! Runs the streaming monitor in lockstep with its golden twin.
+//! Compares the streaming monitor with its golden model.
 
 use golden::l1::streaming::{Config, Streaming as Twin};
 use rtl::cells::streaming::{Reopen, Streaming, StreamingConfig};
@@ -11,16 +11,18 @@ const PERIODS: [&str; 2] = ["periods of others", "periods of its own"];
 const OPENS: [&str; 2] = ["opened by a miss", "opened by a flush"];
 const STATES: [&str; 4] = ["stays open", "closes", "stays closed", "opens"];
 
-/// Declares the coverage: each change of state, by source of the periods and by way of reopening.
+/// Declares the functional coverage: each change of state, by what ends the periods and by how the cache
+/// reopens.
 pub(crate) fn cross() -> Cross {
     let axes = vec![Axis::new("periods", PERIODS), Axis::new("opened by", OPENS), Axis::new("access", STATES)];
     Cross { name: NAME, axes, excluded: Vec::new() }
 }
 
-/// Runs accesses whose miss rate changes from time to time. Returns the number of times the cache closed.
+/// Runs random accesses whose miss rate changes from time to time, and compares the monitor with its golden
+/// model. Returns how often the cache was closed.
 ///
 /// # Panics
-/// If the twin disagrees.
+/// If the golden model disagrees.
 pub(crate) fn follow(seed: u64, own_periods: bool, accesses: u64) -> u32 {
     let mut random = Random::new(seed);
     let (period, miss_percent) = (1 + random.below(3000), 1 + random.below(100));

@@ -1,5 +1,5 @@
-//! Defines a throttling scheme outside the simulator, which lets pairs of warps issue in turn, and runs a
-//! machine with it.
+//! Tests that a throttling scheme can be defined outside the simulator. The scheme lets two groups of warps
+//! issue alternately. The test runs a machine with it.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{Outcome, RunOptions, RunReport, Verdict, run};
 
-/// Throttling scheme: once the core has reached a number of misses, the two halves of its warps take turns in
-/// issuing.
+/// Throttling scheme: once a core has had a number of misses, only one half of its warps may issue at a time,
+/// and the two halves alternate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct TurnsConfig {
-    /// Length of a turn in cycles.
+    /// Number of cycles for which each half of the warps may issue.
     turn: u32,
-    /// Number of misses of a core after which turns begin.
+    /// Number of misses of a core from which on the halves alternate.
     misses: u32,
 }
 
@@ -44,7 +44,7 @@ impl Scheme for TurnsConfig {
 struct Turns {
     config: TurnsConfig,
     misses: u32,
-    /// Latest cycle for which the admitted warps were computed.
+    /// Latest cycle for which the warps that may issue were computed.
     decided: u64,
 }
 
@@ -64,7 +64,8 @@ impl Hooks for Turns {
         })
     }
 
-    /// The admitted warps for the first cycle of a turn are computed in the cycle before.
+    /// Returns the cycle in which the warps that may issue must be computed again, which is the cycle before
+    /// a change.
     fn due(&self) -> Option<u64> {
         let turn = u64::from(self.config.turn);
         Some((self.decided / turn + 1) * turn - 1)
@@ -81,8 +82,8 @@ fn resolve(sets: &[&str]) -> Result<ResolvedMachine, String> {
     ResolvedMachine::new(&request).map_err(|error| error.lines().join("\n"))
 }
 
-/// Runs a small kernel with every check. Returns the report, and the number of scheduler cycles lost to
-/// throttling.
+/// Runs a small kernel with every check enabled. Returns the report, and the number of scheduler cycles in
+/// which throttling prevented an issue.
 fn run_checked(kernel: &str, sets: &[&str], mode: Mode) -> (RunReport, u64) {
     let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../kernels/{kernel}/small.toml"));
     let options = RunOptions { check: true, mode, ..RunOptions::default() };

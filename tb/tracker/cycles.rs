@@ -1,4 +1,4 @@
-//! Tests a bank of the sharing tracker alone, cycle by cycle.
+//! Tests of a single bank of the sharing tracker, cycle by cycle.
 
 use rtl::cells::line::LINE_BYTES;
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Mode, Sleep};
@@ -37,7 +37,7 @@ struct TrackerBench {
     answer: Chan<Answer>,
 }
 
-/// Creates a source from messages, each with the first cycle in which it may be sent.
+/// Creates a source that sends messages, each from the given cycle on.
 fn timed_source<T>(script: Vec<(u64, T)>) -> Source<T> {
     let (cycles, beats): (Vec<_>, Vec<_>) = script.into_iter().unzip();
     Source::new(beats, Stall::NotBefore(cycles))
@@ -154,9 +154,10 @@ fn a_line_goes_from_the_bank_to_an_l1_and_from_there_to_others_until_it_is_writt
     let to = |beat: &Forward| format!("{}>sm{}", beat.id, beat.supplier);
     table.column("forward", bench.forwards.received().iter().map(|(cycle, beat)| (*cycle, to(beat))));
     table.column("answer", bench.answers.sent().iter().map(|(cycle, beat)| (*cycle, format!("{:?}", beat.found))));
-    // Load 1 is answered by the bank, and its SM is listed. SM 0 supplies load 2. Round robin selects SM 1
-    // for load 3, but SM 1 has dropped the line, so load 3 goes to the bank. Store 4, of the same SM as load
-    // 3, had to wait and follows it. No SM is listed after that, so load 5 goes to the bank too.
+    // The L2 bank answers load 1, and the tracker lists its SM as a sharer. SM 0 supplies load 2. Round robin
+    // selects SM 1 for load 3, but SM 1 has dropped the line, so load 3 goes to the L2 bank. Store 4 comes
+    // from the same SM as load 3, so it waits and goes to the L2 bank after load 3. After the store, no SM is
+    // listed, so load 5 goes to the L2 bank too.
     assert_table(
         &table,
         "cycle  req  to_bank  from_bank  rsp  forward  answer
@@ -184,7 +185,8 @@ fn a_line_goes_from_the_bank_to_an_l1_and_from_there_to_others_until_it_is_writt
 fn a_bank_of_eight_has_tags_three_bits_narrower_than_lines() {
     let listed = DescriptionSummary::of(|to| TrackerBench::new(vec![], vec![], vec![]).tracker.describe(to));
     let bits: Vec<_> = listed.arrays.into_iter().map(|(_, _, bits)| bits).collect();
-    // Bits of an entry: valid, 22 line bits within the bank less 7 for the set, 16 sharers, and the
-    // round-robin pointer. Recency takes 3 bits per way.
+    // Bits of a table entry: 1 valid bit, 15 tag bits (22 line bits within the bank, less 7 for the set), 16
+    // sharer bits, and 4 bits of the round-robin pointer. In addition, LRU order takes 3 bits for each of 8
+    // ways.
     assert_eq!(bits, [1 + 15 + 16 + 4, 8 * 3]);
 }

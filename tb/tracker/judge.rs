@@ -1,5 +1,5 @@
-//! # Memory-model check of a tracker rig
-//! Feeds the memory-model checker with the events of a [`super::rig::Rig`], kernel by kernel.
+//! # Memory-model check of the tracker testbench
+//! Passes the events of a [`super::rig::Rig`] to the memory-model checker, kernel by kernel.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,25 +7,26 @@ use golden::consistency::{Checker, Issue, PendingLoad};
 
 use super::rig::{Event, OpKind, Rig};
 
-/// Memory-model checker, with the accesses in flight that it must be notified of.
+/// Memory-model checker, with the accesses in flight whose completion it must be notified of.
 #[derive(Default)]
 pub struct MemoryModelCheck {
     checker: Checker,
-    /// Loads in flight, by compute unit and access number.
+    /// Loads in flight, by compute unit and number of the access.
     loading: HashMap<(usize, usize), PendingLoad>,
-    /// Coherent loads that have not reached memory, by compute unit.
+    /// For each compute unit, the coherent loads that have not reached memory yet.
     coherent: HashMap<usize, VecDeque<(usize, Issue)>>,
-    /// Exchanges in flight, by compute unit and written value, which is unique.
+    /// Atomic exchanges in flight, by compute unit and the value to write, which occurs only once.
     exchanges: HashMap<(usize, u32), (usize, Issue)>,
-    /// Value that memory returned to an access, by compute unit and access number.
+    /// Value that memory returned for an access, by compute unit and number of the access.
     given: HashMap<(usize, usize), u32>,
 }
 
 impl MemoryModelCheck {
-    /// Checks all events since the last call.
+    /// Passes all events since the last call to the memory-model checker.
     ///
     /// # Errors
-    /// The first value that the memory model does not allow.
+    /// If a load returned a value that the memory model does not allow. The error describes the first such
+    /// load.
     pub fn follow(&mut self, rig: &mut Rig) -> Result<(), String> {
         for (cu, event) in rig.take_events() {
             self.event(rig, cu, event)?;
@@ -49,8 +50,8 @@ impl MemoryModelCheck {
             }
             Event::Performed(cell) => checker.perform(cu, cell),
             Event::ReadLine(line, words) => {
-                // Coherent loads of one line keep their order. Loads of different lines may be reordered
-                // between banks.
+                // Coherent loads of the same line keep their order. Coherent loads of different lines may be
+                // reordered, since they may go to different banks.
                 let waiting = self.coherent.entry(cu).or_default();
                 let first = waiting.iter().position(|(number, _)| rig.op(cu, *number).line == line);
                 let number = first.and_then(|first| waiting.remove(first));
@@ -87,7 +88,7 @@ impl MemoryModelCheck {
         Ok(())
     }
 
-    /// Notifies the checker that the kernel has ended.
+    /// Notifies the memory-model checker that the kernel has ended.
     pub fn end_kernel(&mut self) {
         self.checker.end_kernel();
     }

@@ -1,16 +1,16 @@
-//! Testbench of the sharing tracker, with the L1s and networks connected to it.
+//! Testbench of the sharing tracker, connected to the L1s and the networks.
 //!
-//! | testpoint               | intent                                                                                  | test |
-//! |-------------------------|-----------------------------------------------------------------------------------------|-----|
-//! | section 3.2             | a unit reads its own store; under a tracker that ignores stores it reads the old value  | `scenarios::section_3_2_*` |
-//! | overtaken fill          | a line written in flight is not listed; if it were, the writer would read a stale value | `scenarios::a_line_that_was_written_*` |
-//! | refused forward         | a load whose supplier has dropped the line is answered by the L2                        | `scenarios::a_load_whose_supplier_*`, `scenarios::a_supplier_*` |
-//! | loads that contend      | a contending load probes the tracker or skips it, by configuration, and leaves no copy  | `scenarios::a_load_that_contends_*` |
-//! | own store behind a load | a store waits for its own unit's load that was forwarded to another L1                  | `scenarios::a_store_waits_*` |
-//! | a bank alone            | cycle by cycle from request to forward, answer and reply                                | `cycles::*` |
-//! | `random_programs_*`     | memory model and twins agree, and every access is answered, in every mode of evaluation | `random_programs_*` |
-//! | mutants                 | the memory model detects the removal of each protection                                 | `*_is_noticed`, `*_are_noticed` |
-//! | races                   | each race that `races` lists occurs in random programs                                  | `soak::coverage::random_programs_*` |
+//! | testpoint               | intent                                                                                                        | test |
+//! |-------------------------|---------------------------------------------------------------------------------------------------------------|-----|
+//! | section 3.2             | a unit reads its own store; under a tracker that ignores stores it reads the old value                        | `scenarios::section_3_2_*` |
+//! | overtaken fill          | a line written in flight is not listed; if it were, the writer would read a stale value                       | `scenarios::a_line_that_was_written_*` |
+//! | refused forward         | a load whose supplier has dropped the line is answered by the L2                                              | `scenarios::a_load_whose_supplier_*`, `scenarios::a_supplier_*` |
+//! | loads that contend      | a contending load probes the tracker or skips it, by configuration, and leaves no copy                        | `scenarios::a_load_that_contends_*` |
+//! | own store behind a load | a store waits for its own unit's load that was forwarded to another L1                                        | `scenarios::a_store_waits_*` |
+//! | a bank alone            | cycle by cycle from request to forward, answer and reply                                                      | `cycles::*` |
+//! | `random_programs_*`     | memory model and golden models agree, and every access is answered, in every evaluation mode of the simulator | `random_programs_*` |
+//! | mutants                 | the memory model detects the removal of each protection                                                       | `*_is_noticed`, `*_are_noticed` |
+//! | races                   | each race that `races` lists occurs in random programs                                                        | `soak::coverage::random_programs_*` |
 
 mod judge;
 pub(crate) mod races;
@@ -61,7 +61,8 @@ mod tests {
         for_each_seed(6, |seed| drop(run_in_all_modes(|| case(seed).rig(), 1 << 30)));
     }
 
-    /// Runs cases without a protection until one fails, and returns its error.
+    /// Runs random test cases in which a protection is disabled by `without`. Returns the error of the first
+    /// test case that fails.
     fn is_caught(without: impl Fn(&mut Case)) -> Option<String> {
         (1..60).find_map(|seed| {
             let mut case = case(seed);
@@ -99,8 +100,8 @@ mod tests {
     #[test]
     fn l1s_that_are_not_emptied_between_kernels_are_noticed() {
         let wrong = is_caught(|case| case.flushes = false).unwrap();
-        // The stale value was current at the end of the last kernel, or is an older one unknown to the next
-        // kernel's checker.
+        // One of two rules must be violated. The stale value is the one at the end of the previous kernel, or
+        // an older one, which the checker of this kernel does not know.
         let rules = ["a kernel sees the memory that the previous kernel left", "a value that is read was once written"];
         assert!(rules.iter().any(|rule| wrong.contains(rule)), "{wrong}");
     }

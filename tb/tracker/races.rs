@@ -1,7 +1,7 @@
 //! # Races under a sharing tracker
-//! Coverage of the races between messages of L1s, tracker and L2 (anssari2012 sections 3.2 to 3.4, and
-//! `rtl/tracker/bank.rs`). They are detected from the events of a tracker bank and of the L1s. Each race in
-//! [`RACES`] must occur.
+//! Functional coverage of the races between messages of L1s, tracker and L2 (anssari2012 sections 3.2 to 3.4,
+//! and `rtl/tracker/bank.rs`). A race is detected from the events of a tracker bank and of the L1s. Each race
+//! in [`RACES`] must occur.
 
 use rtl::l1::watch::{Access, Outcome, RecallEffect, Watch};
 use rtl::noc::packet::{RequestKind, Sharing};
@@ -11,7 +11,7 @@ use crate::kit::coverage::{Axis, Cross, Exclusion, hit};
 
 const NAME: &str = "tracker races";
 
-/// Races at a tracker bank, and coincidences at an L1 within one cycle.
+/// Names of all races at a tracker bank, and of coinciding events at an L1 in one cycle.
 const RACES: [&str; 28] = [
     "a line is supplied to an L1 that keeps it",
     "a line is supplied to a load that bypasses its L1",
@@ -43,7 +43,7 @@ const RACES: [&str; 28] = [
     "a coherent load drops a line in flight",
 ];
 
-/// Declares the coverage of the races.
+/// Declares the functional coverage of the races.
 pub(crate) fn cross() -> Cross {
     let never = Exclusion {
         of: vec![vec!["a refused load is written before it goes to the L2"]],
@@ -63,36 +63,36 @@ enum At {
     Memory,
 }
 
-/// Load that has a row in the bank's table of transfers.
+/// Load that has a row in the bank's table of loads in flight.
 #[derive(Clone, Copy, Debug)]
 struct Load {
-    /// Compute unit and ticket.
+    /// Compute unit that sent the load, and ticket of the load.
     key: (u8, u64),
     line: u64,
     at: At,
     keeps: bool,
-    /// True if the line was written after the load was recorded.
+    /// True if the line was written after the load had entered the table.
     written: bool,
-    /// True if the supplier's eviction notice arrived after the load was recorded.
+    /// True if the supplier has reported the eviction of the line after the load had entered the table.
     noticed: bool,
 }
 
-/// Detector of races at one tracker bank.
+/// Detector that finds races at one tracker bank.
 #[derive(Clone, Debug)]
 pub(crate) struct Races {
-    /// Recorded loads, the oldest first.
+    /// Loads in the bank's table, from oldest to newest.
     loads: Vec<Load>,
     rows: usize,
     held: u64,
 }
 
 impl Races {
-    /// Creates a detector for a bank whose table holds `rows` loads.
+    /// Creates a race detector for a bank whose table has `rows` rows.
     pub fn new(rows: u32) -> Self {
         Self { loads: Vec::new(), rows: rows as usize, held: 0 }
     }
 
-    /// Processes the bank's events of one edge.
+    /// Finds races among the bank's events at one clock edge.
     pub fn follow(&mut self, bank: &Tracker, seen: &BankObservation) {
         let BankObservation { answer, reply, resent, request } = *seen;
         if let Some((sm, ticket, supplier, found)) = answer {
@@ -124,7 +124,7 @@ impl Races {
         self.held = bank.stats().held;
     }
 
-    /// Returns the oldest load with this compute unit and ticket that is in state `at`.
+    /// Returns the index of the oldest load that has this compute unit and ticket and is in state `at`.
     fn find(&self, key: (u8, u64), at: At) -> Option<usize> {
         self.loads.iter().position(|load| (load.key, load.at) == (key, at))
     }
@@ -172,7 +172,7 @@ impl Races {
                 (At::Memory, true, false) => race("a store passes a load of its own at the L2"),
                 (At::Memory, true, true) => race("a coherent access passes a load of its own at the L2"),
                 (At::Refused, false, _) => race("a refused load is written before it goes to the L2"),
-                // The access waits behind its own unit's load, so there is no race.
+                // The access waits behind a load of its own compute unit, so there is no race.
                 (At::Supplier(_) | At::Refused, true, _) => {}
             }
         }
@@ -220,7 +220,7 @@ impl Races {
     }
 }
 
-/// Detects races among an L1's events of one edge.
+/// Finds races among the events of an L1 at one clock edge.
 pub(crate) fn look(watch: &Watch) {
     if let Some((_, found)) = watch.dropped {
         if found.contains(&RecallEffect::Dropped) {

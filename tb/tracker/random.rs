@@ -1,7 +1,7 @@
 //! # Random programs on few lines
-//! Compute units load, store and exchange words of a handful of lines through small L1s, with random delays,
-//! over several kernels. The memory model checks the values read, golden twins check the L1s and the tracker,
-//! and every access must be answered.
+//! Compute units load, store and exchange words of a few lines through small L1s, with random delays, in
+//! several kernels. The memory-model checker checks the values read, golden models check the L1s and the
+//! tracker, and every access must be answered.
 
 use rtl::cells::line::LINE_BYTES;
 use rtl::kernel::{Counted, Mode, Simulator};
@@ -19,53 +19,55 @@ use crate::l1::rig::l1;
 use warpsieve::check::l1::Lockstep;
 use warpsieve::check::tracker::TrackerLockstep;
 
-/// Parameters of a random case.
+/// Parameters of a random test case.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Seed that determines everything not listed here.
+    /// Seed that determines everything that is not a field of this type.
     pub seed: u64,
-    /// Number of compute units.
+    /// Number of compute units in the test case.
     pub cus: usize,
-    /// Number of accesses per compute unit and kernel.
+    /// Number of accesses that each compute unit makes in a kernel.
     pub ops: usize,
-    /// Number of kernels.
+    /// Number of kernels that run one after another.
     pub kernels: usize,
-    /// Maximum number of accesses per compute unit over all kernels. The programs are cut off there.
+    /// Maximum number of accesses that each compute unit makes in all kernels together. Programs are
+    /// truncated at this number.
     pub accesses: usize,
-    /// Protections of the tracker against stale copies.
+    /// Protections against stale copies that are enabled in the tracker.
     pub protections: Protections,
-    /// True if L1s drop lines that were written in flight.
+    /// True if an L1 drops a line that arrives after it was written while in flight.
     pub drops_overtaken: bool,
-    /// True if L1s and tracker are flushed between kernels.
+    /// True if the L1s and the tracker are flushed between kernels.
     pub flushes: bool,
 }
 
-/// Results of a case.
+/// Results of a random test case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaseResult {
-    /// Duration of the run [cycles of the compute units].
+    /// Duration of the run in cycles of the compute units.
     pub cycles: u64,
-    /// Number of accesses answered.
+    /// Number of accesses that received a reply.
     pub ops: u64,
     /// Number of loads that bypassed the L1s.
     pub bypasses: u64,
-    /// Counters of all tracker banks, summed.
+    /// Sum of the counters of all tracker banks.
     pub tracker: TrackerStats,
 }
 
-/// Tick after which a kernel counts as hung.
+/// Tick after which a kernel that has not ended counts as hung.
 const LIMIT: u64 = 1 << 40;
-/// Words used in a line, each in its own sector.
+/// Indices of the words that programs access in a line. Each word is in its own sector.
 const WORDS: [u64; 2] = [0, 8];
-/// Maximum number of resident warps. A load contends if the resident warps outnumber half of the lines in its
-/// L1.
+/// Maximum number of resident warps that an access reports. A load contends if there are more resident warps
+/// than half of the lines in its L1.
 const MAX_WARPS: u64 = 5;
 
-/// Load-store unit with room for two instructions.
+/// Configuration of a load-store unit that can process two instructions at a time.
 pub const LSU: LsuConfig = LsuConfig { slots: 2, access_queue: 2, request_latency: 1, reply_latency: 1 };
 
 impl Case {
-    /// Draws the setup of the case. Returns it with the number of lines used.
+    /// Generates a random configuration of the testbench. Returns it with the number of lines that programs
+    /// access.
     pub fn setup(&self) -> (Setup, u64) {
         let mut random = Random::new(self.seed);
         let mut pick = |choices: &[u32]| choices[random.below(choices.len() as u64) as usize];
@@ -109,20 +111,20 @@ impl Case {
         setup.l1.bypass_sectors = pick(&[0, 32]);
         setup.l1.fetch = if pick(&[0, 1]) == 0 { Fetch::Line } else { Fetch::Sectors };
         setup.tracker.probes = if pick(&[0, 0, 1]) == 0 { Probes::All } else { Probes::Kept };
-        // With late answers, the tracker lists L1s that have already evicted the line.
+        // If L1s answer late, the tracker often lists an L1 that has already evicted the line.
         setup.slowest_answer = if pick(&[0, 1]) == 0 { setup.slowest_link } else { 1000 };
         setup.l1.lookups = if setup.l1.fetch == Fetch::Sectors { pick(&[1, 2, 4]) } else { 1 };
         (setup, lines)
     }
 
-    /// Draws the programs of a kernel.
+    /// Generates a random program for each compute unit, for one kernel.
     fn programs(&self, kernel: usize, lines: u64, start: u64) -> Vec<Vec<Op>> {
         let program = |cu: usize| {
             let mut random = Random::new(rtl::kernel::digest_of(&(self.seed, kernel, cu)));
             let pause = [0, 3, 60][random.below(3) as usize];
             let mut not_before = start;
             let op = |number: usize| {
-                // Each value is written once, so that it identifies the store that wrote it.
+                // Each value is written only once, so that it identifies the store that wrote it.
                 let value = ((kernel * self.cus + cu) * self.ops + number + 1) as u32;
                 let does = match random.below(20) {
                     0..=11 => OpKind::Loads,
@@ -139,21 +141,21 @@ impl Case {
         (0..self.cus).map(program).collect()
     }
 
-    /// Returns the number of accesses per compute unit in a kernel.
+    /// Returns the number of accesses that each compute unit makes in a kernel.
     fn ops_of(&self, kernel: usize) -> usize {
         self.accesses.saturating_sub(kernel * self.ops).min(self.ops)
     }
 
-    /// Creates the rig with the programs of the first kernel.
+    /// Creates the testbench, with the programs of the first kernel.
     pub fn rig(&self) -> Rig {
         let (setup, lines) = self.setup();
         Rig::new(setup, self.programs(0, lines, 0))
     }
 
-    /// Runs the case with every check.
+    /// Runs the test case with every check enabled.
     ///
     /// # Errors
-    /// Describes the first check that fails.
+    /// If a check fails. The error describes the first check that fails.
     pub fn run(&self, mode: Mode) -> Result<CaseResult, String> {
         let (setup, lines) = self.setup();
         let mut rig = self.rig();
@@ -191,11 +193,11 @@ impl Case {
     }
 }
 
-/// Golden twins, race detectors and memory-model checker that follow a rig.
+/// Golden models, race detectors and memory-model checker that process the events of a testbench.
 struct Follower {
     l1s: Vec<Lockstep>,
     trackers: Vec<TrackerLockstep>,
-    /// Race detectors by bank; empty if no coverage is collected.
+    /// Race detector of each tracker bank; empty if no coverage is collected.
     races: Vec<Races>,
     judge: MemoryModelCheck,
     period: u64,

@@ -1,8 +1,8 @@
-//! # Compute units under a sharing tracker
-//! Load-store units with L1s, the crossbars between them, and tracker banks with a memory behind each bank.
-//! The memories hold real bytes; they serve requests in order and reply in order after a latency. Each unit
-//! runs a program of accesses to single words. The rig logs the accesses issued, the replies, and the memory
-//! operations for the memory-model checker.
+//! # Testbench of compute units under a sharing tracker
+//! Contains load-store units with L1s, the crossbars between them, and tracker banks with a memory behind
+//! each bank. The memories store real data. They serve requests in order, and reply in order after a latency.
+//! Each compute unit runs a program of accesses to single words. For the memory-model checker, the testbench
+//! logs the accesses issued, the replies, and the memory operations.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -30,37 +30,37 @@ use crate::kit::{Bench, DeviceLinks, Random};
 /// Width of a line address in bits.
 const LINE_BITS: u32 = 25;
 
-/// Kind of an access.
+/// Kind of an access to a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OpKind {
     /// Loads a word.
     Loads,
-    /// Loads the current value of a word in memory.
+    /// Loads the value that a word currently has in memory, and not a cached copy.
     LoadsCoherently,
-    /// Stores a value.
+    /// Stores a value to a word.
     Stores(u32),
-    /// Exchanges a word: stores a value and loads the old one.
+    /// Exchanges a word atomically: stores a value and returns the old one.
     Exchanges(u32),
 }
 
-/// Access to one word.
+/// Access of a compute unit to one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Op {
-    /// First cycle in which the access may be issued.
+    /// First cycle in which the compute unit may issue the access.
     pub not_before: u64,
-    /// Kind of the access, with its value.
+    /// Kind of the access, and the value to write, if any.
     pub does: OpKind,
-    /// Line address.
+    /// Address of the line that contains the word.
     pub line: u64,
     /// Index of the word in the line.
     pub word: u64,
-    /// Number of resident warps reported with the access. With a large number, the access contends for the
+    /// Number of resident warps that the access reports. If the number is large, the access contends for the
     /// L1.
     pub resident: u8,
 }
 
 impl Op {
-    /// Returns the index of the access's word in memory.
+    /// Returns the index that the accessed word has in memory.
     pub fn cell(&self) -> u64 {
         self.line * (LINE_BYTES as u64 / 4) + self.word
     }
@@ -81,54 +81,56 @@ impl Op {
     }
 }
 
-/// Parameters of the rig.
+/// Configuration of the testbench.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Number of compute units.
+    /// Number of compute units in the testbench.
     pub cus: usize,
-    /// Number of tracker banks.
+    /// Number of banks of the sharing tracker.
     pub banks: usize,
-    /// Clock periods of compute units, crossbars and memory, in ticks.
+    /// Clock periods of the compute units, the crossbars and the memory, in ticks.
     pub periods: [u32; 3],
-    /// L1 of each compute unit.
+    /// Configuration of each compute unit's L1.
     pub l1: L1Config,
-    /// Load-store unit of each compute unit.
+    /// Configuration of each compute unit's load-store unit.
     pub lsu: LsuConfig,
-    /// Sharing tracker.
+    /// Configuration of the sharing tracker.
     pub tracker: TrackerConfig,
-    /// Protections of the tracker against stale copies.
+    /// Protections against stale copies that are enabled in the tracker.
     pub protections: Protections,
-    /// True if L1s drop lines that were written in flight.
+    /// True if an L1 drops a line that arrives after it was written while in flight.
     pub drops_overtaken: bool,
-    /// Latency of memory in cycles: minimum, and width of the random range above it.
+    /// Latency of memory in cycles: its minimum, and the width of the random range above the minimum.
     pub latency: (u64, u64),
-    /// Maximum latency of the links between L1s, crossbars and banks, in ticks. Each link has a different
-    /// one.
+    /// Maximum latency in ticks of the links between L1s, crossbars and banks. Each link has a latency of its
+    /// own, generated at random.
     pub slowest_link: u64,
-    /// Maximum latency of the links on which L1s answer the banks, in ticks.
+    /// Maximum latency in ticks of the links on which L1s answer the tracker banks.
     pub slowest_answer: u64,
-    /// Capacity of the crossbars' input buffers in flits.
+    /// Capacity of each input buffer of the crossbars, in flits.
     pub buffer_flits: u32,
-    /// Seed that determines all latencies.
+    /// Seed from which all random latencies are generated.
     pub seed: u64,
 }
 
-/// Event of a compute unit, or of memory on its behalf.
+/// Event that the memory-model checker must know: of a compute unit, or of memory on behalf of that unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// The unit issued the access of this number.
+    /// The compute unit issued the access with this number.
     Issued(usize),
-    /// The access of this number was answered with this word.
+    /// The compute unit received the reply to the access with this number, which returned this word.
     Answered(usize, u32),
-    /// The unit's oldest store in flight to this word reached memory.
+    /// The compute unit's oldest store in flight to this word was performed in memory.
     Performed(u64),
-    /// The unit's oldest coherent load in flight of this line reached memory and read these words.
+    /// The compute unit's oldest coherent load in flight of this line was performed in memory, and read these
+    /// words.
     ReadLine(u64, [u32; LINE_BYTES / 4]),
-    /// The unit's exchange of this word reached memory, with its old and new value.
+    /// The compute unit's atomic exchange of this word was performed in memory, with this old and this new
+    /// value.
     Exchanged(u64, u32, u32),
 }
 
-/// Core of a compute unit, which issues a program.
+/// Core of a compute unit. It issues the accesses of a program.
 #[derive(Clone, Debug, Default)]
 struct Core {
     program: Vec<Op>,
@@ -159,17 +161,17 @@ impl Core {
     }
 }
 
-/// Memory behind a tracker bank.
+/// Model of the memory behind a tracker bank.
 #[derive(Clone, Debug, Default)]
 struct Memory {
     lines: BTreeMap<u64, [u8; LINE_BYTES]>,
-    /// Pending replies, with the cycles from which they may leave.
+    /// Pending replies, each with the first cycle in which it may be sent.
     due: VecDeque<(u64, Reply)>,
     served: u64,
     log: Vec<(u64, usize, Event)>,
 }
 
-/// Maximum number of pending replies in memory.
+/// Maximum number of pending replies in a memory.
 const MEMORY_QUEUE: usize = 16;
 
 impl Memory {
@@ -235,7 +237,7 @@ fn word_at(line: &[u8; LINE_BYTES], at: usize) -> u32 {
     u32::from_le_bytes([line[at], line[at + 1], line[at + 2], line[at + 3]])
 }
 
-/// Compute units, crossbars, tracker banks and memories.
+/// Testbench: compute units, crossbars, tracker banks and memories.
 pub struct Rig {
     pub setup: Setup,
     cores: Vec<Core>,
@@ -248,11 +250,12 @@ pub struct Rig {
     answers: Xbar<Answer>,
     core_req: Vec<Chan<WarpAccess>>,
     core_rsp: Vec<Chan<WarpReply>>,
-    /// Links of the request crossbar. The other `around_` fields hold the links of the other crossbars.
+    /// Links to and from the request crossbar. The other fields `around_*` hold the links of the other
+    /// crossbars.
     around_requests: DeviceLinks<Request>,
     to_memory: Vec<Chan<Request>>,
     from_memory: Vec<Chan<Reply>>,
-    /// Links of the reply crossbar. Its inputs are the banks, followed by the L1s.
+    /// Links to and from the reply crossbar. Its inputs are the banks, followed by the L1s.
     around_replies: DeviceLinks<Reply>,
     around_forwards: DeviceLinks<Forward>,
     around_answers: DeviceLinks<Answer>,
@@ -260,8 +263,8 @@ pub struct Rig {
 
 const XBAR: u8 = 1;
 
-/// Returns the id of a block. Domain 0 has the cores, then the load-store units; domain 1 has the crossbars;
-/// domain 2 has the trackers, then the memories.
+/// Returns the id of a hardware block. Clock domain 0 has the cores, then the load-store units. Domain 1 has
+/// the crossbars. Domain 2 has the tracker banks, then the memories.
 fn block(domain: u8, slot: usize) -> BlockId {
     BlockId { domain, slot: slot as u8 }
 }
@@ -355,7 +358,7 @@ impl Rig {
         }
     }
 
-    /// Returns the value that the access of this number loaded.
+    /// Returns the value that a compute unit's access with this number loaded, if any.
     #[cfg(test)]
     pub fn loaded_value(&self, cu: usize, number: usize) -> Option<u32> {
         self.cores[cu].log.iter().find_map(|(_, event)| match event {
@@ -364,33 +367,34 @@ impl Rig {
         })
     }
 
-    /// Returns the access of this number.
+    /// Returns the access of a compute unit that has this number.
     pub fn op(&self, cu: usize, number: usize) -> &Op {
         &self.cores[cu].program[number]
     }
 
-    /// Returns the access that a compute unit's load-store unit took at a tick.
+    /// Returns the access that a compute unit's load-store unit accepted at a tick, if any.
     pub fn taken(&self, cu: usize, tick: u64) -> Option<&WarpAccess> {
         self.core_req[cu].beat_taken_at(tick)
     }
 
-    /// Returns the number of accesses not answered yet.
+    /// Returns the number of accesses that have not been answered yet.
     pub fn count_unanswered(&self) -> usize {
         self.cores.iter().map(|core| core.program.len() - core.answered).sum()
     }
 
-    /// Appends a program to each compute unit. The caller must wake the cores.
+    /// Appends accesses to the program of each compute unit. The caller must wake the cores so that the
+    /// simulator evaluates them again.
     pub fn extend(&mut self, programs: Vec<Vec<Op>>) {
         self.cores.iter_mut().zip(programs).for_each(|(core, more)| core.program.extend(more));
     }
 
-    /// Yields the block ids of the cores.
+    /// Yields the ids of the hardware blocks that model the cores.
     pub fn core_ids(&self) -> impl Iterator<Item = BlockId> + use<> {
         (0..self.setup.cus).map(|i| block(0, i))
     }
 
-    /// Takes all events since the last call, in a possible order of occurrence. Within a tick, memory events
-    /// come first, then replies, then issued accesses.
+    /// Removes and returns all events since the last call, in an order in which they may have occurred.
+    /// Within a tick, memory events come first, then replies, then issued accesses.
     pub fn take_events(&mut self) -> Vec<(usize, Event)> {
         let memories = self.memories.iter_mut().flat_map(|memory| memory.log.drain(..));
         let mut events: Vec<(u64, u8, usize, Event)> = memories.map(|(tick, cu, event)| (tick, 0, cu, event)).collect();

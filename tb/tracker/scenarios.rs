@@ -1,4 +1,5 @@
-//! Scenarios of anssari2012 section 3.2 and related races, checked by value and by counters.
+//! Scenarios of anssari2012 section 3.2, and related races. The tests check the values that loads return, and
+//! the counters.
 
 use rtl::kernel::{Counted, Mode};
 use rtl::l1::bypass::contention::Contentious;
@@ -11,15 +12,15 @@ use super::rig::{Op, OpKind, Rig, Setup};
 use crate::kit::run;
 use crate::l1::rig::l1;
 
-/// Index of Q, the second of the two compute units P and Q.
+/// Index of compute unit Q. The scenarios have two compute units, P (index 0) and Q (index 1).
 const Q: usize = 1;
-/// Line under test, and other lines that share its set.
+/// Line X, which the scenarios test. The lines in `OTHERS` share its L1 set.
 const X: u64 = 0;
 const OTHERS: [u64; 2] = [2, 4];
 const OLD: u32 = 0;
 const NEW: u32 = 1;
 
-/// Returns a rig of two compute units, each with an L1 of one set of two ways.
+/// Returns the configuration of a testbench with two compute units. Each has an L1 with one set of two ways.
 fn setup(protections: Protections) -> Setup {
     Setup {
         cus: 2,
@@ -50,12 +51,12 @@ fn op(not_before: u64, does: OpKind, line: u64) -> Op {
     Op { not_before, does, line, word: 0, resident: 1 }
 }
 
-/// Returns loads of the other lines, which evict X.
+/// Returns loads of other lines in the L1 set of line X, which evict line X.
 fn evict(from: u64) -> [Op; 2] {
     OTHERS.map(|line| op(from + 50 * line, OpKind::Loads, line))
 }
 
-/// Runs two programs. Returns the rig and the tracker's counters.
+/// Runs one program on each of the two compute units. Returns the testbench and the tracker's counters.
 fn ran(setup: Setup, programs: [Vec<Op>; 2]) -> (Rig, TrackerStats) {
     let mut rig = Rig::new(setup, programs.into());
     run(&mut rig, Mode::default(), 100_000);
@@ -63,8 +64,8 @@ fn ran(setup: Setup, programs: [Vec<Op>; 2]) -> (Rig, TrackerStats) {
     (rig, stats)
 }
 
-/// Runs two programs. Returns the value of Q's last load, the verdict of the memory model, and the tracker's
-/// counters.
+/// Runs one program on each of the two compute units. Returns the value that Q's last load returned, the
+/// result of the memory-model check, and the tracker's counters.
 fn last_of_q(setup: Setup, programs: [Vec<Op>; 2]) -> (Option<u32>, Result<(), String>, TrackerStats) {
     let last = programs[Q].len() - 1;
     let (mut rig, stats) = ran(setup, programs);
@@ -72,7 +73,8 @@ fn last_of_q(setup: Setup, programs: [Vec<Op>; 2]) -> (Option<u32>, Result<(), S
     (value, MemoryModelCheck::default().follow(&mut rig), stats)
 }
 
-/// Scenario of anssari2012 section 3.2: P and Q share X; Q stores to X, evicts it and loads it again.
+/// Returns the programs of anssari2012 section 3.2. P and Q share line X. Then Q stores to X, evicts it and
+/// loads it again.
 fn section_3_2() -> [Vec<Op>; 2] {
     let p = vec![op(0, OpKind::Loads, X)];
     let mut q = vec![op(200, OpKind::Loads, X), op(400, OpKind::Stores(NEW), X)];
@@ -85,7 +87,8 @@ fn section_3_2() -> [Vec<Op>; 2] {
 fn section_3_2_gives_the_writer_its_own_value() {
     let (value, judged, stats) = last_of_q(setup(TrackerScheme::Corrected.protections()), section_3_2());
     assert_eq!((value, judged), (Some(NEW), Ok(())));
-    // P supplies Q's first load. Q evicts X, and later evicts another line when X is filled again.
+    // P supplies Q's first load. Q then evicts X, and later evicts another line when it loads X again. Each
+    // eviction sends a notice.
     assert_eq!((stats.supplied, stats.refused, stats.notices), (1, 0, 2));
 }
 
@@ -97,7 +100,8 @@ fn section_3_2_under_the_naive_tracker_gives_the_writer_what_was_before() {
     assert_eq!(judged, Err(text.to_owned()));
 }
 
-/// P's fill reads memory before Q's store and arrives after it. Then Q loads the line.
+/// Runs a scenario in which P's load reads memory before Q's store, but its line arrives after the store.
+/// Then Q loads the same line.
 fn overtaken_fill(protections: Protections) -> (Option<u32>, Result<(), String>, TrackerStats) {
     let slow = Setup { latency: (300, 0), ..setup(protections) };
     let p = vec![op(0, OpKind::Loads, X)];
@@ -134,7 +138,8 @@ fn a_load_whose_supplier_has_dropped_the_line_is_answered_by_memory() {
     assert_eq!((stats.forwards, stats.supplied, stats.refused), (1, 0, 1));
 }
 
-/// Q's first forward reaches P before P's line does. P is selected again after Q has evicted its copy.
+/// The tracker forwards Q's load to P before P has received the line. After Q has evicted its copy, the
+/// tracker selects P as supplier again.
 #[test]
 fn a_supplier_that_is_yet_to_get_the_line_refuses_and_is_asked_again() {
     let mut setup = setup(TrackerScheme::Corrected.protections());
@@ -174,8 +179,8 @@ fn a_coherent_load_takes_its_line_from_the_tracker() {
     assert_eq!((stats.supplied, stats.writes, stats.listed), (0, 1, 2));
 }
 
-/// Runs two contending loads of Q. A load touches one line, which is half of Q's L1, and two warps share that
-/// L1.
+/// Runs two loads of Q that contend for its L1. Two warps share this L1, and each load touches one line,
+/// which is a whole share (half of the L1).
 fn contending(setup: Setup) -> (Rig, TrackerStats) {
     let l1 = L1Config { bypass: Contentious {}.into(), ..setup.l1.clone() };
     let p = vec![op(0, OpKind::Loads, X)];

@@ -1,4 +1,4 @@
-//! Tests `area`, and the figures that `reproduce` derives from it.
+//! Tests the command `area`, and the published figures that the command `reproduce` derives from it.
 
 use std::fs;
 

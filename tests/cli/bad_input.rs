@@ -1,4 +1,4 @@
-//! Bad input: the command exits with status 2 and a clear message, and writes nothing.
+//! Tests of bad input: the command must exit with status 2 and a clear message, and must write no files.
 
 use std::fs;
 use std::process::Command;
@@ -12,7 +12,8 @@ fn a_missing_launch_file_is_named() {
     warpsieve(&["run", "nowhere.toml"]).assert_refused(&["nowhere.toml: cannot read the launch file: No such file"]);
 }
 
-/// Runs vadd from a separate folder, with a piece of its launch file and of its PTX replaced.
+/// Runs the kernel `vadd` from a separate folder, after replacing a piece of text in its launch file and a
+/// piece in its PTX file.
 fn vadd_with(launch: [&str; 2], ptx: [&str; 2]) -> CommandResult {
     let folder = tempfile::tempdir().unwrap();
     for (file, [old, new]) in [("small.toml", launch), ("vadd.ptx", ptx)] {
@@ -219,7 +220,7 @@ fn kernels_are_run_by_their_names_from_any_folder() {
         elsewhere(&["run", slip]).assert_refused(&[slip, "cannot read the launch file", "did you mean ", file]);
     }
     elsewhere(&["run", "."]).assert_refused(&["it is a folder without a launch.toml"]);
-    // An existing file takes precedence over a kernel of that name.
+    // If a file has the same name as a kernel, the command must read the file.
     fs::write(folder.path().join("vadd"), "").unwrap();
     elsewhere(&["run", "vadd"]).assert_refused(&["vadd: ", "problem"]);
 }
@@ -308,8 +309,8 @@ fn two_options_that_name_one_file_are_refused() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// The device is written through a link, so that a fault in the command replaces the link and not the
-/// device.
+/// The command writes to the device through a symbolic link. A bug in the command would then replace the link
+/// and not the device.
 #[test]
 fn a_full_device_is_refused_and_stays_what_it_is() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Checks reports in Chromium: figures are readable, charts are not empty, and texts fit.
+//! Opens reports in Chromium and checks that figures are readable, charts are not empty, and texts fit into
+//! their charts.
 
 #![cfg_attr(not(has_chromium), allow(dead_code, reason = "without Chromium nothing is shown"))]
 
@@ -10,8 +11,8 @@ use serde_json::Value;
 
 use super::report::written;
 
-/// Script that the test adds to a copy of the page. It reports the size of each chart, whether anything is
-/// drawn in it, and the texts that leave the chart or overlap.
+/// JavaScript that the test adds to a copy of the page. For each chart, it reports the size, whether anything
+/// is drawn, and which texts leave the chart or overlap.
 const ASK: &str = "<script>
 const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 const charts = [...document.querySelectorAll('.chart svg')].map(svg => {
@@ -33,12 +34,12 @@ const wide = document.documentElement.scrollWidth > document.documentElement.cli
 document.body.textContent = JSON.stringify({ charts, wide });
 </script></body>";
 
-/// Returns the page as rendered by Chromium.
+/// Returns the HTML page after Chromium has rendered it and run its scripts.
 fn render(folder: &Path, html: &str) -> String {
     let page = folder.join("shown.html");
     fs::write(&page, html).unwrap();
     let profile = tempfile::tempdir().unwrap();
-    // Chromium reserves more address space than `scripts/mutants` allows a test.
+    // Chromium reserves more address space than `scripts/mutants` allows for a test, so the limit is raised.
     let mut chromium = Command::new("sh");
     chromium.args(["-c", "ulimit -S -v $(ulimit -H -v); exec \"$0\" \"$@\"", "chromium"]);
     chromium.args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]);
@@ -49,7 +50,8 @@ fn render(folder: &Path, html: &str) -> String {
     String::from_utf8(ended.stdout).unwrap()
 }
 
-/// Returns the answer of [`ASK`] for a page: its charts, and whether the page is wider than the window.
+/// Returns what the script [`ASK`] reports about a page: its charts, and true if the page is wider than the
+/// window.
 fn ask(folder: &Path, html: &str) -> (Vec<Value>, bool) {
     let answer = render(folder, &html.replace("</body>", ASK));
     let body = answer.split_once("<body>").unwrap().1.split_once("</body>").unwrap().0;
@@ -86,7 +88,8 @@ fn a_browser_shows_the_figures_and_no_chart_is_empty_or_too_narrow_for_its_texts
             }
         }
     }
-    // The script also detects charts that are empty and texts that do not fit.
+    // The script must also detect empty charts and texts that do not fit. The page is changed so that it has
+    // such faults.
     let (charts, _) = ask(folder.path(), &html.replace("#0072B2", "none"));
     assert!(charts.iter().all(is_empty), "{charts:?}");
     let (charts, is_wide) = ask(

@@ -1,5 +1,5 @@
-//! Checkpoints: a killed and resumed run ends exactly like an uninterrupted one, and a checkpoint resumes
-//! only its own run.
+//! Tests of checkpoints: a run that is killed and resumed must end exactly like an uninterrupted run. A
+//! checkpoint must resume only the run that saved it.
 //!
 //! | testpoint | intent                                                                                                       |
 //! |-----------|--------------------------------------------------------------------------------------------------------------|
@@ -22,7 +22,7 @@ use warpsieve::trace::synthetic::{Kind, Size, Synthetic};
 
 use super::{CACHE, root, warpsieve};
 
-/// Folder for the files of a test.
+/// Temporary folder for the files of one test.
 struct Folder(TempDir);
 
 impl Folder {
@@ -38,7 +38,7 @@ impl Folder {
         self.0.path().join(name).exists()
     }
 
-    /// Returns the statistics of a run with the given arguments, without the host times.
+    /// Runs the simulator and returns the statistics, without the times that depend on the host computer.
     fn statistics(&self, arguments: &[&str]) -> Value {
         let stats = self.path("stats.json");
         let ended = warpsieve(&[arguments, &["--quiet", "--stats", &stats]].concat());
@@ -48,7 +48,7 @@ impl Folder {
         stats
     }
 
-    /// Runs up to a cycle, saves a checkpoint there, and returns its path.
+    /// Runs the simulator until a cycle, saves a checkpoint there, and returns the path of the checkpoint.
     fn saved_at(&self, cycle: u64, arguments: &[&str]) -> String {
         let (checkpoint, cycle) = (self.path("run.checkpoint"), cycle.to_string());
         let ended = warpsieve(&[arguments, &["--quiet", "--checkpoint", &checkpoint, "--max-cycles", &cycle]].concat());
@@ -63,8 +63,8 @@ fn start(arguments: &[&str]) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Kernels that run long enough to be killed several times. The comments name the feature that each kernel
-/// adds.
+/// Kernels that run long enough to be killed several times. The comment next to a kernel names the feature
+/// that it adds to the test.
 const KERNELS: [&str; 5] = [
     "kernels/bfs/launch.toml",       // relaunched until a flag stays clear
     "kernels/histo/launch.toml",     // atomics
@@ -73,7 +73,7 @@ const KERNELS: [&str; 5] = [
     "kernels/transpose/launch.toml", // shared memory and barriers
 ];
 
-/// Number of attempts to kill a run of each kernel.
+/// Number of times that the test tries to kill a run of each kernel.
 const KILLS: u64 = 10;
 
 #[test]
@@ -88,8 +88,8 @@ fn a_run_that_is_killed_again_and_again_ends_as_one_that_was_not() {
         for kill in 0..KILLS {
             let more = if folder.has("run.checkpoint") { &resumes[..] } else { &[] };
             let mut running = start(&[&saves[..], more].concat());
-            // The kills are spread over the first fifth of a second, in which the command starts, reads its
-            // input, runs and saves.
+            // The times of the kills are spread over the first fifth of a second. In this time, the command
+            // starts, reads its input, runs, and saves checkpoints.
             sleep(Duration::from_millis(1 + (number * KILLS + kill) * 79 % 200));
             running.kill().unwrap();
             kills += u64::from(!running.wait().unwrap().success());
@@ -125,8 +125,8 @@ fn a_trace_goes_on_with_the_ctas_that_were_running() {
     let list = folder.path("kernelslist.g");
     let whole = folder.statistics(&["replay", &list]);
     let cycles = whole["cycles"].as_u64().unwrap();
-    // The checkpoints are at eighths of the run. At least one eighth lies in each kernel, and several in the
-    // long kernels.
+    // Checkpoints are saved after each eighth of the run. At least one of them is in each kernel, and several
+    // are in the long kernels.
     for part in sample(1..8, 4) {
         let checkpoint = folder.saved_at(cycles * part / 8, &["replay", &list]);
         assert_eq!(folder.statistics(&["replay", &list, "--resume", &checkpoint]), whole, "{part} eighths");
@@ -134,7 +134,7 @@ fn a_trace_goes_on_with_the_ctas_that_were_running() {
     }
 }
 
-/// Machines and designs that together contain every block and scheme.
+/// Machine presets and designs that together contain every hardware block and every scheme.
 const MACHINES: [&[&str]; 15] = [
     &["--machine", "volta"],
     &["--machine", "kepler"],
@@ -182,12 +182,12 @@ fn waveform_series_and_report_of_what_follows_are_those_of_the_whole_run() {
     assert!(all_edges == edges, "the waveforms differ");
     assert!(all_report == report, "the reports differ");
     let ((all_head, all_rows), (head, rows)) = (all_rows.split_once('\n').unwrap(), rows.split_once('\n').unwrap());
-    // The resume point, 5000, lies in the interval that begins at 4900.
+    // The run resumes in cycle 5000, which is inside the time-series interval that begins in cycle 4900.
     assert_eq!(head, all_head);
     assert!(rows.starts_with("4900,5600,") && all_rows.ends_with(rows), "{all_rows}\n\n{rows}");
 }
 
-/// Copies a launch file, so that a test can modify it.
+/// Copies a launch file into the folder of the test, so that the test can modify it.
 fn copy_launch(folder: &Folder) -> String {
     for name in ["small.toml", "vadd.ptx"] {
         fs::copy(root().join("kernels/vadd").join(name), folder.path(name)).unwrap();

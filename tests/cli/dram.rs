@@ -1,5 +1,5 @@
-//! Tests `warpsieve dram`: command streams of an independent simulator, output files, the summary, bad
-//! input.
+//! Tests the command `warpsieve dram`, which simulates DRAM channels alone: command streams of an independent
+//! simulator, output files, the summary, and bad input.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ fn data(file: &str) -> String {
     fs::read_to_string(root().join("tb/dram/data").join(file)).unwrap()
 }
 
-/// Folder with a trace and the outputs of a `dram` command.
+/// Folder with a DRAM trace and the output files of a `dram` command.
 struct Run {
     folder: tempfile::TempDir,
     ended: CommandResult,
@@ -27,7 +27,8 @@ impl Run {
         Self { folder, ended }
     }
 
-    /// Runs the trace on the machine of the reference streams, with the command checker.
+    /// Runs a trace on the machine for which the reference command streams were recorded. The command checker
+    /// is on.
     fn reference(trace: &str) -> Self {
         let run = Self::new(trace, &["--machine", "gddr5-reference", "--check"]);
         assert_eq!(run.ended.status, Some(0), "{:?}", run.ended);
@@ -38,7 +39,8 @@ impl Run {
         fs::read_to_string(self.folder.path().join(file)).unwrap()
     }
 
-    /// Asserts that the command failed with all of these messages and left no file except the trace.
+    /// Checks that the command failed with all of these messages, and that the trace is the only file in the
+    /// folder.
     #[track_caller]
     fn assert_refused(&self, message: &[&str]) {
         self.ended.assert_refused(message);
@@ -49,7 +51,7 @@ impl Run {
 
 const HEADING: &str = "cycle,op,addr\n";
 
-/// Converts the requests of an expected result to a trace.
+/// Converts the requests in a table of expected results to a trace.
 fn trace_of(requests: &str) -> String {
     let line = |line: &str| {
         let fields: Vec<&str> = line.split(',').collect();
@@ -58,7 +60,7 @@ fn trace_of(requests: &str) -> String {
     HEADING.to_owned() + &requests.lines().skip(1).map(line).collect::<String>()
 }
 
-/// Returns the number and completion cycle of every read.
+/// Returns the request number and the completion cycle of every read in a table of requests.
 fn reads(requests: &str) -> Vec<(&str, &str)> {
     let fields = requests.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
     fields.filter(|fields| fields[1] == "R").map(|fields| (fields[0], fields[5])).collect()

@@ -1,5 +1,5 @@
-//! Tests `profile` and `trace export` on kernels whose warps loop forever, and results that depend on the
-//! order of warps. Neither command counts cycles, so a cycle limit cannot end them.
+//! Tests `profile` and `trace export` on kernels whose warps loop forever, and on kernels whose results
+//! depend on the order of warps. Neither command counts cycles, so a cycle limit cannot end such a kernel.
 
 use std::path::Path;
 
@@ -19,8 +19,8 @@ fn a_profile_of_a_kernel_that_spins_ends_with_status_3() {
     }
 }
 
-/// The machine and the interpreter report the same error if lanes wait for lanes on another path of the
-/// warp.
+/// If lanes wait for lanes on another path of the same warp, the simulated machine and the interpreter must
+/// report the same error.
 #[test]
 fn lanes_that_wait_for_another_path_of_their_warp_end_with_status_3() {
     let folder = tempfile::tempdir().unwrap();

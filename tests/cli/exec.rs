@@ -1,4 +1,5 @@
-//! CUDA programs on the simulated machine: programs that nvcc compiles, and programs that are refused.
+//! Tests of CUDA programs on the simulated machine: programs that nvcc compiles, and programs that must be
+//! rejected.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,7 @@ use std::process::Command;
 
 use super::{CommandResult, root, warpsieve};
 
-/// Compiles an example with nvcc, for two architectures, and returns the path of the program.
+/// Compiles an example with nvcc for two GPU architectures, and returns the path of the compiled program.
 fn compile(name: &str, folder: &Path, options: &[&str]) -> PathBuf {
     let nvcc = std::env::var_os("NVCC").unwrap_or_else(|| "nvcc".into());
     let program = folder.join(name);
@@ -21,7 +22,7 @@ fn compile(name: &str, folder: &Path, options: &[&str]) -> PathBuf {
     program
 }
 
-/// Compiles an example and runs it, which must pass its own check.
+/// Compiles an example and runs it. The example checks its own results, and this check must pass.
 fn passes(name: &str, options: &[&str], arguments: &[&str]) -> CommandResult {
     let folder = tempfile::tempdir().unwrap();
     let program = compile(name, folder.path(), options);
@@ -39,7 +40,7 @@ fn a_vector_addition_takes_simulated_time() {
     let cycles: f64 = cycles.replace(',', "").parse().unwrap();
     let microseconds = out.split("add: ").nth(1).unwrap().split(' ').next().unwrap();
     let microseconds: f64 = microseconds.parse().unwrap();
-    // The CUDA event after the launch also waits for the last write-backs.
+    // The CUDA event that is recorded after the launch also waits for the last writebacks.
     let core_mhz = 1132.0;
     assert!((microseconds * core_mhz / cycles - 1.0).abs() < 0.25, "{cycles} cycles, {microseconds} us");
 }
@@ -88,8 +89,8 @@ fn every_emitted_launch_repeats_its_results_and_can_be_checked() {
             let CommandResult { status, out, err } = warpsieve(&["run", file.to_str().unwrap(), "--check"]);
             assert_eq!(status, Some(0), "{}: {out}{err}", file.display());
         }
-        // The launch file of a launch that changes nothing, such as the last one of `bfs`, states no expected
-        // results.
+        // A launch that changes nothing in memory, such as the last launch of `bfs`, has no expected results
+        // in its launch file.
         let expects = |file: &&PathBuf| fs::read_to_string(file).unwrap().contains("expect = ");
         assert!(files.iter().filter(expects).count() + 1 >= files.len(), "{name}: {files:?}");
     }

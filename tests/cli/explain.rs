@@ -1,4 +1,5 @@
-//! Tests `explain`: known causes are found, weights add up, and runs that are not comparable are rejected.
+//! Tests the command `explain`: it must find known causes, its weights must add up, and it must reject runs
+//! that are not comparable.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +14,7 @@ const KMEANS: &str = "kernels/kmeans/small.toml";
 const FEW: &str = "l1.mshr_entries=4";
 const MANY: &str = "l1.mshr_entries=32";
 
-/// Runs a launch file and returns the path of the statistics.
+/// Runs a launch file and returns the path of the statistics file.
 fn statistics(folder: &TempDir, name: &str, arguments: &[&str]) -> String {
     let file = folder.path().join(name).display().to_string();
     let ended = warpsieve(&[&["run", "--quiet", "--stats", &file], arguments].concat());
@@ -31,7 +32,7 @@ fn read(file: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
 }
 
-/// Returns the SMs that had warps.
+/// Returns the statistics of all SMs that had warps.
 fn busy(statistics: &Value) -> impl Iterator<Item = &Value> {
     statistics["units"]["sm"].as_array().unwrap().iter().filter(|sm| sm["warp_instructions"] != 0)
 }
@@ -40,7 +41,8 @@ fn section<'a>(changes: &'a Value, name: &str) -> &'a Value {
     changes["sections"].as_array().unwrap().iter().find(|section| section["name"] == name).unwrap()
 }
 
-/// Returns the sum of the values under a key over all rows, including the omitted ones.
+/// Returns the sum of the values under `key` over all rows of a section, including rows that the output
+/// omits.
 fn sum(section: &Value, key: &str) -> f64 {
     let rows = section["rows"].as_array().unwrap().iter().chain([&section["left_out"]["sum"]]);
     rows.map(|row| row[key].as_f64().unwrap()).sum()
@@ -57,8 +59,8 @@ fn a_slower_part_of_the_machine_is_found_by_its_stage() {
     let changes = explain(&[&[ROWSUM][..], &sets, &["--against", "l2.lookup_latency=4"]].concat());
     let stages = section(&changes, "stages")["rows"].as_array().unwrap();
     let l2 = stages.iter().find(|row| row["name"] == "l2").unwrap();
-    // The L2 lookup takes 56 L2 cycles longer, which equal core cycles on this machine, and the queue before
-    // the lookup grows.
+    // The L2 lookup takes 56 L2 cycles longer. On this machine, an L2 cycle is as long as a core cycle. The
+    // queue before the lookup grows too.
     let change = l2["change"].as_f64().unwrap();
     assert!((50.0..62.0).contains(&change), "{l2}");
     assert_eq!(l2["note"], "Time of reads in the L2 bank until the reply leaves, including the time in DRAM.");
@@ -98,7 +100,8 @@ fn sets_that_no_longer_conflict_are_found_as_the_cause() {
     near(sum(section(&changes, "energy"), "a"), (dynamic + leakage) / 1e6);
 }
 
-/// Ten CTAs run, then one. Four SMs never have a warp, and their idle slots must not count as stalls.
+/// The first launch has ten CTAs, and the second has one. Four SMs never have a warp, and their unused issue
+/// slots must not count as stalls.
 #[test]
 fn issue_slots_are_exact_counts_of_the_sms_that_had_warps_in_a_launch() {
     const REDUCTION: &str = "kernels/reduction/small.toml";
@@ -117,7 +120,8 @@ fn issue_slots_are_exact_counts_of_the_sms_that_had_warps_in_a_launch() {
         for row in slots["rows"].as_array().unwrap() {
             assert_eq!(row[side].as_f64(), Some(counted(row["name"].as_str().unwrap()) as f64), "{row}");
         }
-        // Ten CTAs run, then one, so ten of the eleven SMs have no warp in the second launch.
+        // The first launch has ten CTAs, and the second has one. Ten of the eleven SMs used have no warp in
+        // the second launch.
         let idle: u64 = busy(&statistics).map(|sm| sm["idle"].as_u64().unwrap()).sum();
         assert!(idle > 0);
         assert_eq!(sum(slots, side) + idle as f64, 22.0 * statistics["cycles"].as_f64().unwrap());

@@ -1,4 +1,5 @@
-//! Files of a command: no file overwrites another, and each is written completely or not at all.
+//! Tests of input and output files: no file overwrites another, and each file is written completely or not at
+//! all.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{CommandResult, root, warpsieve};
 
-/// Folder with one input of every kind.
+/// Temporary folder with one input file of every kind.
 struct Inputs(tempfile::TempDir);
 
 impl Inputs {
@@ -51,14 +52,14 @@ impl Inputs {
         all
     }
 
-    /// Runs the command in this folder.
+    /// Runs the `warpsieve` command in this folder.
     fn warpsieve(&self, arguments: &[&str]) -> CommandResult {
         let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
         CommandResult::of(command.args(arguments).current_dir(self.0.path()))
     }
 
-    /// Asserts that the command rejects its output `output`, which is the file `input`, and changes no
-    /// file.
+    /// Checks that the command rejects the argument `output`, because that file is also its input `input`. No
+    /// file may change.
     #[track_caller]
     fn refuses(&self, arguments: &[&str], (output, input): (&str, &str)) {
         let before = self.all();
@@ -175,7 +176,7 @@ fn a_comparison_does_not_write_what_its_launch_files_ask_for() {
 fn two_runs_with_one_output_have_a_part_each() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    // Temporary file of another run, which holds a lock on it.
+    // Temporary file of another run that is still active and has locked the file.
     let other = File::create(path("s.json.warpsieve-1.part")).unwrap();
     other.lock().unwrap();
     fs::write(path("s.json.warpsieve-1.part"), "of the other run").unwrap();

@@ -1,5 +1,6 @@
-//! Opens every built-in view of a real run in GTKWave, under Xvfb. Each signal must be in the dump, with
-//! its label and a value. Without these two programs, the test reports that it was skipped.
+//! Opens every built-in waveform view of a real run in GTKWave, on the virtual display Xvfb. Each signal of a
+//! view must be in the waveform, with its label and a value. If GTKWave or Xvfb is missing, the test reports
+//! that it was skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use waves::view::BUILT_IN;
 
 use super::warpsieve;
 
-/// Arguments of runs whose dumps together have all built-in views.
+/// Command-line arguments of several runs. Their waveforms together have all built-in views.
 const RUNS: [&[&str]; 7] = [
     &[
         "--wave-scope",
@@ -29,7 +30,8 @@ const RUNS: [&[&str]; 7] = [
     &["--machine", "hybrid", "--design", "tracker", "--wave-scope", "partition0", "--wave-scope", "sm0.l1"],
 ];
 
-/// Prints each trace under its displayed name, with its value at the end of the dump, and quits.
+/// GTKWave script that prints each trace under its displayed name, with its value at the end of the waveform,
+/// and then quits.
 const SCRIPT: &str = "
     gtkwave::setMarker [gtkwave::getMaxTime]
     for {set i 0} {$i < [gtkwave::getTotalNumTraces]} {incr i} {
@@ -39,8 +41,8 @@ const SCRIPT: &str = "
     exit
 ";
 
-/// Returns a command that runs a program under a virtual display. A timeout of one minute ends it with all
-/// its children.
+/// Returns a command that runs a program on a virtual display. After one minute, a timeout ends the program
+/// and all its child processes.
 fn under_display(program: &str) -> Command {
     let mut command = Command::new("timeout");
     command.args(["60", "xvfb-run", "-a", "-s", "-screen 0 1400x900x24", program]).stdin(Stdio::null());
@@ -52,7 +54,7 @@ fn gtkwave_can_run() -> bool {
     runs(Command::new("gtkwave").arg("--version")) && runs(&mut under_display("true"))
 }
 
-/// Returns the labels of the signals in a save file.
+/// Returns the labels of the signals that a GTKWave save file lists.
 fn labels(save: &Path) -> Vec<String> {
     let text = fs::read_to_string(save).unwrap();
     let of_line = |line: &str| {
@@ -68,7 +70,8 @@ fn show_labels(folder: &Path, dump: &Path, save: &Path) -> Vec<String> {
     fs::write(&script, SCRIPT).unwrap();
     let mut command = under_display("gtkwave");
     command.args(["--nomenu", "-f"]).arg(dump).arg("-a").arg(save).arg("-S").arg(&script);
-    // The home folder is empty, since the user's GTKWave settings would change the output.
+    // The home folder is set to a folder without GTKWave settings, since the user's settings would change the
+    // output.
     let output = command.env("HOME", folder).current_dir(folder).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let traces = text.lines().filter_map(|line| line.strip_prefix("trace ")?.split_once(" = "));

@@ -1,4 +1,5 @@
-//! Tests `warpsieve hdl`: the lists, the vectors, and the errors for unknown components.
+//! Tests the command `warpsieve hdl`: lists of SystemVerilog modules, test vectors, and errors for unknown
+//! components.
 
 use std::fs;
 
@@ -9,8 +10,8 @@ fn every_part_is_listed_with_its_registers() {
     let CommandResult { status, out, err } = warpsieve(&["hdl", "list"]);
     assert_eq!((status, err.as_str()), (Some(0), ""));
     let mshr = out.lines().find(|line| line.starts_with("l1/mshr ")).unwrap();
-    // Flip-flops: 32 MSHR entries, each with 3 flags, line, place, count, head, order and 8 waiters of 38
-    // bits; and the ready count.
+    // Number of flip-flops: each of 32 MSHR entries has 3 flags, line, location, count, head, order and 8
+    // waiters of 38 bits. In addition, there is the count of ready entries.
     assert!(mshr.contains("11,270") && mshr.contains("ENTRIES=32 MERGES=8"), "{mshr}");
 }
 

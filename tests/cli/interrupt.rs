@@ -1,4 +1,5 @@
-//! SIGINT and SIGTERM: a command reports what is complete, and leaves no partial file.
+//! Tests of the signals SIGINT and SIGTERM: an interrupted command reports what is complete, and leaves no
+//! partial file.
 
 use std::fs::{self, OpenOptions};
 use std::io::Read;
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::{CACHE, CommandResult, root};
 
-/// Kernel that counts up to its second parameter.
+/// PTX kernel that counts from zero up to its second parameter.
 const PTX: &str = "
 .version 6.4
 .target sm_30
@@ -32,7 +33,8 @@ again:
 }
 ";
 
-/// Returns a launch file with one launch for each end value: 10 takes no time, 4,000,000,000 takes hours.
+/// Returns a launch file with one launch for each end value of the count. With 10, a launch takes almost no
+/// time. With 4,000,000,000, it takes hours.
 fn counting(ends: &[u32]) -> String {
     let launch = |end: &u32| {
         format!("[[step.launch]]\nkernel = \"count\"\ngrid = [1]\nblock = [32]\nargs = [\"x\", {{ u32 = {end} }}]\n")
@@ -43,7 +45,7 @@ fn counting(ends: &[u32]) -> String {
 
 const LONG: u32 = 4_000_000_000;
 
-/// Returns a folder with the kernel and two launch files.
+/// Creates a temporary folder with the kernel and two launch files.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let files = [("count.ptx", PTX.to_owned()), ("short.toml", counting(&[10])), ("long.toml", counting(&[10, LONG]))];
@@ -51,7 +53,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Running command.
+/// Process of a command that is still running.
 struct Running(Child);
 
 impl Running {
@@ -66,27 +68,27 @@ impl Running {
         assert!(Command::new("kill").args([signal, &self.0.id().to_string()]).status().unwrap().success());
     }
 
-    /// Waits until the command catches signals.
+    /// Waits until the command has installed its signal handlers.
     fn listens(&self) {
         let status = format!("/proc/{}/status", self.0.id());
         let caught = || {
             let status = fs::read_to_string(&status).unwrap();
             let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
-            // Bits of SIGINT and SIGTERM in the mask of caught signals. A command that has ended (state Z)
-            // catches no signal.
+            // Bits of SIGINT and SIGTERM in the mask of signals that the process catches. A process that has
+            // ended (state Z) catches no signal.
             u64::from_str_radix(mask.trim(), 16).unwrap() & 0x4002 == 0x4002 || status.contains("\nState:\tZ")
         };
         wait_for(caught);
     }
 
-    /// Sends a signal, and asserts that the command ends in time with the status of the signal, or ended
-    /// normally before it. No temporary file may remain.
+    /// Sends a signal to the command, and checks that the command ends in time. It must either have the exit
+    /// status of the signal or have ended normally before. No temporary file may remain.
     fn ends_in_time(self, signal: &str, folder: &Path) -> CommandResult {
         let arguments = fs::read_to_string(format!("/proc/{}/cmdline", self.0.id())).unwrap().replace('\0', " ");
         let asked = Instant::now();
         self.signal(signal);
         let ended = self.end();
-        // The bound exceeds one second, since other tests may occupy the processors.
+        // The limit is longer than one second, since other tests may use the processors at the same time.
         assert!(asked.elapsed() < Duration::from_millis(2500), "{arguments}: {:?}, {ended:?}", asked.elapsed());
         let expected = if signal == "-INT" { 130 } else { 143 };
         assert!([Some(expected), Some(0)].contains(&ended.status), "{arguments}: {ended:?}");
@@ -95,8 +97,8 @@ impl Running {
         ended
     }
 
-    /// Sends a signal, and asserts that the command ends in time as interrupted and leaves exactly these
-    /// files.
+    /// Sends a signal to the command, and checks that the command ends in time with the exit status of the
+    /// signal. Exactly these files must be left.
     fn ends_interrupted(self, signal: &str, folder: &Path, files: &[&str]) {
         let ended = self.ends_in_time(signal, folder);
         assert!(ended.status > Some(128) && ended.err.contains("interrupted"), "{ended:?}");
@@ -116,7 +118,7 @@ fn wait_for(condition: impl Fn() -> bool) {
     }
 }
 
-/// Creates a named pipe. Opening one end of the pipe blocks until the other end is opened.
+/// Creates a named pipe. A process that opens one end of it blocks until the other end is opened.
 fn pipe(path: &Path) -> PathBuf {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
     path.to_owned()
@@ -134,7 +136,7 @@ fn a_comparison_writes_the_rows_that_are_complete() {
     let folder = folder();
     let arguments = ["compare", "short.toml", "long.toml", "--jobs", "1", "--format", "csv", "--output", "table.csv"];
     let running = Running::start(folder.path(), &arguments);
-    // The command catches signals before it creates the table. The short run takes milliseconds.
+    // When the table exists, the command already catches signals. The short run then takes only milliseconds.
     wait_for(|| names(folder.path()).len() > 3);
     sleep(Duration::from_secs(3));
     running.signal("-INT");
@@ -176,7 +178,7 @@ fn a_profile_prints_the_launches_that_are_complete() {
     let folder = folder();
     let launch = pipe(&folder.path().join("pipe.toml"));
     let running = Running::start(folder.path(), &["profile", "pipe.toml", "--format", "json"]);
-    // A command that opens the launch file already catches signals.
+    // When the command opens the launch file, it already catches signals.
     fs::write(launch, counting(&[10, 20, LONG])).unwrap();
     sleep(Duration::from_secs(2));
     running.signal("-TERM");
@@ -196,7 +198,8 @@ fn the_channels_alone_write_what_was_served_so_far() {
     let arguments = ["dram", "t.csv", "--commands", "commands", "--requests", "r.csv", "--check"];
     let running = Running::start(folder.path(), &arguments);
     let mut commands = OpenOptions::new().read(true).open(commands).unwrap();
-    // Nothing reads from the pipe yet, so it is full long before the last DRAM command has been written.
+    // Nothing reads from the pipe yet. It is therefore full long before the command has written the last DRAM
+    // command.
     sleep(Duration::from_secs(1));
     running.signal("-INT");
     sleep(Duration::from_millis(300));
@@ -215,11 +218,12 @@ fn the_channels_alone_write_what_was_served_so_far() {
 #[test]
 fn a_waveform_that_is_not_read_to_its_end_gives_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    // Opening the pipe blocks, since no writer ever opens it.
+    // The command blocks when it opens this pipe for reading, since no process ever opens it for writing.
     pipe(&folder.path().join("x.vcd"));
     let running = Running::start(folder.path(), &["waves", "follow", "x.vcd", "--request", "1"]);
     let threads = format!("/proc/{}/task", running.0.id());
-    // The three threads are a worker, the main thread that waits for it, and the thread that handles signals.
+    // The process has three threads: a worker, the main thread that waits for it, and the thread that handles
+    // signals.
     wait_for(|| fs::read_dir(&threads).unwrap().count() == 3);
     running.signal("-TERM");
     let ended = running.end();
@@ -227,7 +231,7 @@ fn a_waveform_that_is_not_read_to_its_end_gives_nothing() {
     assert!(ended.err.starts_with("interrupted: the analysis needs the whole waveform"), "{ended:?}");
 }
 
-/// The run blocks on the full pipe between two polls for a signal, so it cannot complete its files.
+/// The run blocks on a full pipe between two checks for a signal, so it cannot complete its files.
 #[test]
 fn a_run_that_cannot_go_on_ends_within_a_second_and_no_part_stays() {
     for signal in ["-INT", "-TERM"] {
@@ -243,7 +247,7 @@ fn a_run_that_cannot_go_on_ends_within_a_second_and_no_part_stays() {
     }
 }
 
-/// Commands that block on a pipe forever, each at a different place in the program.
+/// Tests commands that block on a pipe forever, each in a different part of the program.
 #[test]
 fn a_command_that_waits_for_a_pipe_ends_within_a_second() {
     let vadd = root().join("kernels/vadd/small.toml").canonicalize().unwrap();
@@ -277,14 +281,14 @@ fn a_command_that_waits_for_a_pipe_ends_within_a_second() {
         pipe(&folder.path().join("pipe.toml"));
         let running = Running::start(folder.path(), arguments);
         running.listens();
-        // Varied delays, so that about half of the signals (SIGINT or SIGTERM) arrive before the command
+        // The delays vary, so that about half of the signals (SIGINT or SIGTERM) arrive before the command
         // opens the pipe.
         sleep(Duration::from_millis(20 * (number as u64 % 8)));
         running.ends_interrupted(if number % 2 == 0 { "-TERM" } else { "-INT" }, folder.path(), &["pipe.toml"]);
     }
 }
 
-/// Commands that compute, each interrupted at several moments.
+/// Tests commands that are computing. Each command is interrupted at several moments.
 #[test]
 fn a_command_ends_within_a_second_at_any_moment() {
     let syrk = root().join("kernels/syrk/launch.toml").canonicalize().unwrap();
@@ -340,7 +344,7 @@ fn a_limit_of_file_sizes_is_an_error_and_no_part_stays() {
     ];
     let before = names(folder.path());
     for command in commands {
-        // `ulimit -f` counts units of 1,024 bytes.
+        // The shell command `ulimit -f` limits the file size in units of 1,024 bytes.
         let limited = format!("ulimit -f 1; exec {} {command}", assert_cmd::cargo::cargo_bin!("warpsieve").display());
         let ended = CommandResult::of(Command::new("bash").args(["-c", &limited]).current_dir(folder.path()));
         ended.assert_refused(&["File too large"]);

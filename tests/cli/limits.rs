@@ -1,5 +1,5 @@
-//! Reading external input takes linear time and bounded memory, and no input can control the terminal. Each
-//! row of a table is a command with its input file, and the expected message.
+//! Tests of external input: reading takes linear time and bounded memory, and no input can control the
+//! terminal. Each row of a test table has a command, its input file, and the expected message.
 
 use std::fs;
 use std::io::Write as _;
@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use super::{CACHE, CommandResult, root};
 
-/// Time limit of one command, about ten times its duration on an idle processor.
+/// Time limit of one command. It is about ten times the duration of the longest command on an idle processor.
 const MAX_TIME: Duration = Duration::from_secs(30);
-/// Limit of the address space of a command in KiB: 1 GiB for the input, and the needs of the program
-/// itself.
+/// Limit of the address space of a command, in KiB. It allows 1 GiB for the input, and in addition the memory
+/// that the program itself needs.
 const MAX_MEMORY: u64 = 3 << 20;
 
-/// Runs the command in a folder with bounded memory, and asserts that it ends in time.
+/// Runs the command in a folder with limited memory, and checks that it ends in time.
 #[track_caller]
 fn run_bounded(folder: &Path, arguments: &[&str]) -> CommandResult {
     let script = format!("ulimit -v {MAX_MEMORY}; exec \"$0\" \"$@\"");
@@ -35,12 +35,12 @@ fn run_bounded(folder: &Path, arguments: &[&str]) -> CommandResult {
     ended
 }
 
-/// Returns the path of the PTX file of vadd.
+/// Returns the path of the PTX file of the kernel `vadd`.
 fn vadd() -> String {
     root().join("kernels/vadd/vadd.ptx").canonicalize().unwrap().display().to_string()
 }
 
-/// Returns a launch file of vadd with the given buffers and arguments.
+/// Returns the text of a launch file for the kernel `vadd`, with the given buffers and arguments.
 fn launch_of(buffers: &str, arguments: &str) -> String {
     let step = "[[step]]\n[[step.launch]]\nkernel = \"vadd\"\ngrid = [1]\nblock = [32]\n";
     format!("ptx = \"{}\"\n{buffers}{step}args = [{arguments}, {{ i32 = 4 }}]\n", vadd())
@@ -51,7 +51,7 @@ fn buffers(count: usize) -> String {
     (0..count).map(buffer).collect()
 }
 
-/// Header of a PTX file.
+/// First lines of a PTX file, which every PTX file needs.
 const HEAD: &str = ".version 6.4\n.target sm_30\n.address_size 64\n";
 
 #[test]
@@ -212,8 +212,8 @@ fn a_checkpoint_that_expands_beyond_measure_is_refused() {
     ended.assert_refused(&["bomb: its state has more than 1 GiB, which is the limit"]);
 }
 
-/// Name with characters that clear the screen, set colors, move the cursor back, ring the bell, and reorder
-/// text.
+/// File name with control characters that would clear the screen, set colors, move the cursor back, ring the
+/// bell, and reorder text.
 const EVIL: &str = "e\u{1b}[2J\u{1b}]0;t\u{7}\u{8}\u{9b}31m\u{202e}\u{200b}\u{7f}";
 
 #[test]
@@ -302,7 +302,7 @@ fn a_file_that_is_replaced_keeps_its_permissions_and_its_links() {
         symlink(output, path(&link)).unwrap();
         let arguments: Vec<_> = arguments.split(' ').chain([link.as_str()]).collect();
         let ended = run_bounded(folder.path(), &arguments);
-        // The output is opened through a link, whose name keeps its own extension.
+        // The output is written through a symbolic link, whose name has an extension of its own.
         assert_eq!(ended.status, Some(0), "{arguments:?}: {ended:?}");
         assert_eq!(mode(output), 0o640, "{arguments:?}");
         assert!(fs::symlink_metadata(path(&link)).unwrap().is_symlink(), "{arguments:?}");

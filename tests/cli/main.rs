@@ -1,4 +1,4 @@
-//! Tests the command as a user runs it: exit status, messages, and files.
+//! Tests the `warpsieve` command as a user runs it: exit status, messages, and files.
 //!
 //! | testpoint                                                         | file         |
 //! |-------------------------------------------------------------------|--------------|
@@ -67,12 +67,12 @@ mod waves;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Returns the folder of the workspace.
+/// Returns the root folder of the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs the command with these arguments in the folder of the workspace.
+/// Runs the `warpsieve` command with these arguments in the root folder of the workspace.
 fn warpsieve(arguments: &[&str]) -> CommandResult {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
     CommandResult::of(
@@ -80,10 +80,10 @@ fn warpsieve(arguments: &[&str]) -> CommandResult {
     )
 }
 
-/// Folder of cached runs, instead of the user's cache folder.
+/// Folder for cached runs, which tests use instead of the user's cache folder.
 const CACHE: &str = env!("CARGO_TARGET_TMPDIR");
 
-/// Exit status and output of a command.
+/// Exit status and printed output of a command.
 #[derive(Debug)]
 struct CommandResult {
     status: Option<i32>,
@@ -98,8 +98,8 @@ impl CommandResult {
         Self { status: status.code(), out: text(stdout), err: text(stderr) }
     }
 
-    /// Asserts that the command rejected its input with all of these messages, and printed nothing on
-    /// stdout.
+    /// Checks that the command rejected its input with all of these messages, and printed nothing to standard
+    /// output.
     #[track_caller]
     fn assert_refused(&self, message: &[&str]) {
         assert_eq!(self.status, Some(2), "{self:?}");

@@ -1,4 +1,5 @@
-//! `new`: the crate that it writes equals the example that the workspace builds, under another name.
+//! Tests the command `new`, which creates a crate for a scheme. This crate must equal an example that the
+//! workspace builds, except for its name.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +14,7 @@ fn new(folder: &Path, arguments: &[&str]) -> CommandResult {
     CommandResult::of(command.arg("new").args(arguments).current_dir(folder))
 }
 
-/// Returns the names of the entries of a folder.
+/// Returns the names of all files and folders in a folder.
 fn entries(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<_> = entries.collect();
@@ -21,7 +22,8 @@ fn entries(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Asserts that the files of a crate equal those of the example for a slot, apart from the name.
+/// Checks that the files of a new crate equal those of the example for the same kind of scheme, except for
+/// the name.
 fn is_the_example(there: &Path, module: &str) {
     let files = [
         ("src/main.rs", "src/main.rs".to_owned()),
@@ -69,7 +71,8 @@ fn it_writes_the_example_under_another_name_with_a_complete_lock_file() {
     let manifest = manifest(&there);
     let path = manifest["dependencies"]["rtl"]["path"].as_str().unwrap();
     assert!(there.join(path).join("l1/bypass/mod.rs").is_file(), "{path}");
-    // The crate is a workspace of its own, since it may be inside the folder of another workspace.
+    // The new crate must be a workspace of its own, since it may be created inside the folder of another
+    // workspace.
     assert!(manifest["workspace"].as_table().unwrap().is_empty());
     assert_eq!(manifest["profile"]["release"]["package"]["warpsieve"]["opt-level"], 3.into());
     let cargo = Command::new("cargo").args(["tree", "--offline", "--locked"]).current_dir(&there).output().unwrap();

@@ -1,4 +1,5 @@
-//! Tests `optimize`: PTX input and output, reports, and the figures of xie2013.
+//! Tests the command `optimize`, which runs the bypass compiler: PTX input and output, reports, and the
+//! figures of xie2013.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ use tb::kit::sample;
 
 use super::{CommandResult, root, warpsieve};
 
-/// Returns a folder for output files, and a function that returns the path of a file in it.
+/// Returns a temporary folder for output files, and a function that converts a file name to its path in this
+/// folder.
 fn folder() -> (tempfile::TempDir, impl Fn(&str) -> String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_owned();
@@ -27,8 +29,8 @@ fn optimize(arguments: &[&str]) -> CommandResult {
     ended
 }
 
-/// Returns every kernel of a PTX file, without the cache operators of loads and without columns, which
-/// shift with the operators.
+/// Returns every kernel of a PTX file, without the cache operators of loads. Column numbers are also removed,
+/// since the operators shift them.
 fn programs(path: &Path) -> Vec<Program> {
     let source = Source::new("any.ptx", &fs::read_to_string(path).unwrap());
     let plain = |name: &String| {
@@ -44,7 +46,7 @@ fn programs(path: &Path) -> Vec<Program> {
     source.kernels().unwrap().iter().map(plain).collect()
 }
 
-/// Returns the launch file and PTX file of every kernel and compiler.
+/// Returns the launch file and the PTX file of every kernel, for each compiler that produced PTX.
 fn suite() -> Vec<(String, PathBuf)> {
     let mut all = Vec::new();
     for kernel in fs::read_dir(root().join("kernels")).unwrap().map(|entry| entry.unwrap().path()) {
@@ -183,14 +185,15 @@ fn the_figures_of_xie2013_come_out_as_the_paper_states_them() {
     let points = fs::read_to_string(path("xie2013/fig2-quick.csv")).unwrap();
     assert_eq!(points.lines().count(), 65);
     assert!(fs::read_to_string(path("xie2013/fig2-quick.md")).unwrap().contains("extreme is best"));
-    // Eleven kernels at three sizes, except one kernel that has a single size.
+    // The table has eleven kernels at three sizes each, except for one kernel that has a single size.
     let speedups = fs::read_to_string(path("xie2013/fig5-quick.csv")).unwrap();
     assert_eq!(speedups.lines().count(), 1 + 11 * 3 - 2);
     for figure in ["mrq", "efficiency"] {
         let rows = fs::read_to_string(path(&format!("xie2013/{figure}-quick.rows.csv"))).unwrap();
         assert!(rows.lines().count() == 3 && !rows.contains(",sign,false,"), "{rows}");
     }
-    // The hits of the untimed and the clocked profile are nearly equal, for all six kernels.
+    // For all six kernels, the profile without timing and the cycle-level simulation find nearly the same
+    // number of hits.
     let profiles = fs::read_to_string(path("xie2013/profiles-quick.csv")).unwrap();
     let hits =
         |line: &str| line.split(',').skip(2).take(2).map(|hits| hits.parse::<f64>().unwrap()).collect::<Vec<_>>();

@@ -1,21 +1,19 @@
-//! Reads back the log of warp instructions as Konata does. The format is Kanata version 4, as described by
-//! Konata in `docs/kanata-log-format.md` of <https://github.com/shioyadan/Konata>. The cells of a row are
-//! separated by tabs:
+//! Reads the log of warp instructions as the pipeline viewer Konata does. The format is Kanata version 4,
+//! which Konata describes in `docs/kanata-log-format.md` of <https://github.com/shioyadan/Konata>. The fields
+//! of a row are separated by tabs:
 //!
 //! ```text
-//! log      = "Kanata" "0004", start, { row }
-//! start    = "C=" cycle                   the cycle at which the log begins, once
-//! row      = "C" cycles                   this number of cycles passes, at least one
-//!          | "I" id id thread             an instruction begins; ids are 0, 1, 2, ... in the file
-//!          | "L" id kind text             label at the left (0) or at the mouse pointer (1); several are joined
-//!          | "S" id lane stage            a stage begins
-//!          | "E" id lane stage            a stage ends
-//!          | "R" id number end            the instruction retires (0), numbered in that order, or is flushed (1)
+//! log      = "Kanata" "0004", start, { row } start    = "C=" cycle                   the cycle at which the
+//! log begins, once row      = "C" cycles                   this number of cycles passes, at least one
+//! | "I" id id thread             an instruction begins; ids are 0, 1, 2, ... in the file          | "L" id
+//! kind text             label at the left (0) or at the mouse pointer (1); several are joined          | "S"
+//! id lane stage            a stage begins          | "E" id lane stage            a stage ends          |
+//! "R" id number end            the instruction retires (0), numbered in that order, or is flushed (1)
 //! ```
 //!
-//! Numbers are decimal, without signs and leading zeros; names of stages are letters and digits. The rows
-//! of an instruction are between its `I` and its `R`, and every stage and instruction that begins also
-//! ends.
+//! Numbers are decimal, without signs and leading zeros. Names of stages consist of letters and digits. All
+//! rows of an instruction are between its `I` row and its `R` row. Every stage and every instruction that
+//! begins must also end.
 
 use std::collections::HashMap;
 use std::fs;
@@ -23,20 +21,21 @@ use std::fs;
 use super::warpsieve;
 
 const SMALL: &str = "kernels/syrk/small.toml";
-/// Kernel with loops, divergent branches, barriers and shared memory.
+/// Launch file of a kernel with loops, divergent branches, barriers and shared memory.
 const SHARED: &str = "kernels/reduction/small.toml";
 
-/// Pipeline stages in the order in which an instruction passes them.
+/// Names of the pipeline stages, in the order in which an instruction passes them.
 const ORDER: [&str; 8] = ["F", "D", "B", "I", "O", "X", "M", "W"];
 
-/// Warp instruction in the log.
+/// Warp instruction, as read from the log.
 #[derive(Debug, Default)]
 struct Line {
     thread: u64,
     label: String,
-    /// Stages: name, cycle of the beginning, cycle of the end.
+    /// Pipeline stages that the instruction passed, each as its name, its first cycle and the cycle of its
+    /// end.
     stages: Vec<(String, u64, Option<u64>)>,
-    /// Cycle of the end, and true if the instruction was flushed.
+    /// Cycle in which the instruction ended, and a flag that is true if it was flushed.
     end: Option<(u64, bool)>,
 }
 
@@ -50,7 +49,7 @@ impl Line {
     }
 }
 
-/// Kind of content that a cell allows.
+/// Kind of content that a field of a row may have.
 #[derive(Clone, Copy)]
 enum Cell {
     Number,
@@ -70,7 +69,7 @@ impl Cell {
     }
 }
 
-/// Cells that follow the name of each command.
+/// Fields that follow the name of each command in a row.
 const GRAMMAR: [(&str, &[Cell]); 7] = [
     ("C=", &[Cell::Number]),
     ("C", &[Cell::Number]),
@@ -81,7 +80,7 @@ const GRAMMAR: [(&str, &[Cell]); 7] = [
     ("R", &[Cell::Number, Cell::Number, Cell::OneOf(&["0", "1"])]),
 ];
 
-/// Returns the cells of a row, if the grammar allows the row.
+/// Splits a row into its fields. Returns `None` if the format does not allow the row.
 fn cells_of(row: &str) -> Option<Vec<&str>> {
     let cells: Vec<&str> = row.split('\t').collect();
     let (_, expected) = GRAMMAR.iter().find(|(name, _)| *name == cells[0])?;
@@ -90,7 +89,7 @@ fn cells_of(row: &str) -> Option<Vec<&str>> {
     fits.then_some(cells)
 }
 
-/// Parses a log. Panics on everything that the format does not allow.
+/// Parses a log, and panics on everything that the format does not allow.
 fn parse(text: &str) -> Vec<Line> {
     let text = text.strip_suffix('\n').expect("the last row ends");
     let mut rows = text.split('\n').peekable();
@@ -139,7 +138,7 @@ fn parse(text: &str) -> Vec<Line> {
     lines
 }
 
-/// Returns the log of a kernel, and the number of warp instructions that it ran.
+/// Runs a kernel. Returns its log, and the number of warp instructions that it executed.
 fn log_of(kernel: &str) -> (Vec<Line>, u64) {
     let folder = tempfile::tempdir().unwrap();
     let [log, stats] = ["a.kanata", "s.json"].map(|name| folder.path().join(name));
@@ -205,7 +204,8 @@ fn results_take_the_latency_of_their_pipe_and_loads_that_of_memory() {
     for line in &lines {
         let (issued, written) = (line.begin_of("I"), line.begin_of("W"));
         if let (Some(issued), Some(written)) = (issued, written) {
-            // The shortest possible time is one cycle to read operands and 4 to add.
+            // An addition takes at least five cycles from issue to writeback: one to read operands, and four
+            // to add.
             assert!(written >= issued + 5, "{line:?}");
             assert!(line.label.contains(": pc ") && line.label.contains(", line "), "{line:?}");
         }

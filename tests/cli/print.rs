@@ -1,4 +1,5 @@
-//! Tests the output of `list`, `config`, `counters`, `completions` and `man`, and the help.
+//! Tests the output of the commands `list`, `config`, `counters`, `completions` and `man`, and the help
+//! texts.
 
 use std::fs;
 use std::path::Path;
@@ -135,8 +136,8 @@ fn the_version_names_commit_and_profile() {
         git.ok().filter(|git| git.status.success()).map(|git| String::from_utf8(git.stdout).unwrap())
     };
     let commit = commit.trim_end_matches(',');
-    // The version contains a commit only if the source tree is a git clone. A tree without git is not a
-    // clone. Nor is a tree inside another repository, where `scripts/mutants` puts its copy.
+    // The version text contains a git commit only if the source tree is a git clone itself. A source tree
+    // inside another repository is not a clone; `scripts/mutants` creates such copies.
     let is_own = git("--show-toplevel").is_some_and(|top| Path::new(top.trim_end()).canonicalize().unwrap() == root);
     let head = is_own.then(|| git("HEAD")).flatten();
     assert!(head.map_or(commit == "unknown", |head| head.starts_with(commit)), "{ended:?}");
@@ -152,12 +153,14 @@ fn no_help_is_wider_than_100_columns() {
         assert_eq!(ended.status, Some(0), "{words:?}");
         for line in ended.out.lines() {
             assert!(line.chars().count() <= 100, "{words:?}: {line}");
-            // An example wrapped by a terminal of 80 columns could not be copied as a command.
+            // Lines with example commands may be longer. If an example were wrapped at 80 columns, it could
+            // not be copied as a command.
             let is_example = line.starts_with("  warpsieve ");
             assert!(!is_example || line.chars().count() <= 80, "{words:?}: {line}");
         }
         let commands = ended.out.lines().skip_while(|line| *line != "Commands:").skip(1);
-        // Continuation lines of a help text are indented further than the names of commands.
+        // Lines that continue a help text are indented further than the names of commands, and are filtered
+        // out.
         let commands = commands.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
         let names = commands.filter_map(|line| line.split_whitespace().next());
         names.filter(|name| *name != "help").map(str::to_owned).collect::<Vec<_>>()
@@ -178,8 +181,8 @@ fn help_shows_examples_and_the_exit_status() {
     }
 }
 
-/// True if a statistics file has the path, as `jq` would find it. A `null` along the path also counts as
-/// present, since it stands for something that is not modeled.
+/// True if a statistics file contains `path`, with the meaning that paths have in `jq`. A `null` along the
+/// path also counts as present, since it stands for something that is not modeled.
 fn is_there(value: &Value, path: &str) -> bool {
     let mut at = value;
     for key in path.split('.').skip(1) {
@@ -263,8 +266,8 @@ fn completions_know_the_commands_and_bash_can_read_them() {
         let script = warpsieve(&["completions", shell]).out;
         let names = ["hbm2", "pric", "kmeans/small", "li2015/fig8"];
         assert!(names.iter().all(|name| script.contains(name)), "{shell}");
-        // In fish, an option whose values are named in the script offers file names only if the script says
-        // so.
+        // If a script lists the values of an option, the fish shell also offers file names only if the script
+        // requests them.
         assert!(script.contains(if shell == "zsh" { "_files\"}" } else { "-r -F -a \"fermi" }), "{shell}");
     }
     let fish = warpsieve(&["completions", "fish"]).out;
@@ -277,8 +280,8 @@ fn completions_know_the_commands_and_bash_can_read_them() {
     warpsieve(&["completions", "dash"]).assert_refused(&["dash", "bash"]);
 }
 
-/// Returns the strings of a shell script, each with its quote character. In fish, a backslash escapes a
-/// quote inside a string; the other shells double it.
+/// Returns the strings in a shell script, each with its quote character. In fish, a quote inside a string is
+/// escaped by a backslash. In the other shells, it is doubled.
 fn strings(script: &str, is_fish: bool) -> Vec<(char, String)> {
     let (mut strings, mut open, mut last) = (Vec::new(), None::<(char, String)>, '\n');
     let mut characters = script.chars().peekable();
@@ -315,7 +318,7 @@ fn completions_quote_what_they_say_as_each_shell_does() {
         if !["bash", "zsh"].contains(&shell) {
             let strings = strings(&script, shell == "fish");
             for (quote, text) in &strings {
-                // In fish, a string of names separated by line breaks is a list.
+                // In a fish script, a string may consist of several names that are separated by line breaks.
                 assert!(!text.contains('\n') || (shell == "fish" && *quote == '"'), "{shell}: {text}");
             }
             let said = "Only these scopes and signals, such as 'sm0.l1.**'; may be repeated";
@@ -323,7 +326,7 @@ fn completions_quote_what_they_say_as_each_shell_does() {
         }
         let path = folder.path().join(format!("warpsieve.{}", if shell == "powershell" { "ps1" } else { shell }));
         fs::write(&path, script).unwrap();
-        // A shell that is not installed is skipped.
+        // If a shell is not installed, its script is not tested.
         if let Ok(read) = Command::new(reads[0]).args(&reads[1..]).arg(&path).output() {
             assert!(read.status.success() && read.stderr.is_empty(), "{shell}: {read:?}");
         }
@@ -357,7 +360,7 @@ fn what_a_program_reads_is_as_wide_as_it_is_whatever_the_terminal() {
     assert_eq!(narrow.out, wide);
 }
 
-/// Runs only where `script` of util-linux can make a terminal.
+/// Runs only if the program `script` of util-linux is available and can create a terminal.
 #[test]
 fn tables_fit_a_terminal_of_80_columns() {
     let program = assert_cmd::cargo::cargo_bin!("warpsieve").display().to_string();
@@ -389,7 +392,8 @@ fn tables_fit_a_terminal_of_80_columns() {
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success(), "{command}: {text}");
         for line in text.lines() {
-            // A carriage return begins a new version of the progress line, so only the last version counts.
+            // A carriage return overwrites the progress line with a new version, so only the text after the
+            // last one is visible.
             let line = line.rsplit('\r').next().unwrap_or_default();
             assert!(line.chars().count() <= 80, "{command}: {line}");
         }

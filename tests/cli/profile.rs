@@ -1,4 +1,5 @@
-//! Tests `profile` and `reproduce`: caches without timing, and figures as files.
+//! Tests the commands `profile`, which simulates caches without timing, and `reproduce`, which writes
+//! published figures to files.
 
 use std::fs;
 
@@ -18,7 +19,7 @@ fn a_profile_has_a_row_for_each_load_with_its_line_in_the_ptx() {
     for load in loads {
         let line = load["line"].as_u64().unwrap() as usize;
         assert!(ptx[line - 1].contains("ld.global"), "{load}");
-        // 262,144 elements are 8,192 warps, each of which reads one line.
+        // The 262,144 elements are processed by 8,192 warps, and each warp reads one line.
         assert_eq!((load["warps"].as_u64(), load["transactions"].as_u64()), (Some(8192), Some(8192)));
         assert_eq!((load["l1_hits"].as_u64(), load["l2_hits"].as_u64()), (Some(0), Some(0)));
     }

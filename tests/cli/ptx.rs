@@ -1,4 +1,4 @@
-//! Tests `ptx`: listings of kernels, and everything that prevents a kernel from running.
+//! Tests the command `ptx`: listings of kernels, and every reason for which a kernel cannot run.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::{root, warpsieve};
 
 const HEAD: &str = ".version 7.0\n.target sm_52\n.address_size 64\n";
 
-/// Writes a PTX file with this text after the usual header, and returns its folder and path.
+/// Writes a PTX file that consists of the usual header and this text. Returns its folder and its path.
 fn file(text: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("given.ptx");

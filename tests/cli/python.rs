@@ -1,5 +1,5 @@
-//! The Python package. Its own tests are in `python/tests`; the interpreter named by `WARPSIEVE_PYTHON` must
-//! have the package and pytest.
+//! Runs the tests of the Python package, which are in `python/tests`. The environment variable
+//! `WARPSIEVE_PYTHON` names a Python interpreter in which the package and pytest are installed.
 
 use std::process::Command;
 

@@ -9,7 +9,7 @@ use warpsieve::trace::synthetic::{Kind, Size, Synthetic};
 
 use super::{root, warpsieve};
 
-/// Writes a trace to a folder and returns the path of its list.
+/// Writes a trace to a folder, and returns the path of the trace's list of kernels.
 fn write_trace(folder: &Path) -> String {
     let size = Size { ctas: 3, iterations: 2 };
     Synthetic::new(Kind::Stream, size).write(fs::File::create(folder.join("kernel-1.traceg")).unwrap()).unwrap();
@@ -78,7 +78,8 @@ fn a_trace_that_is_damaged_farther_on_ends_the_run_and_leaves_nothing() {
     assert_eq!(left.len(), 2, "{left:?}");
 }
 
-/// All of the compressed file decodes except its last bytes, a checksum that follows all data of the grid.
+/// Changes only the last bytes of a compressed trace. These are a checksum, so all data of the grid can still
+/// be decompressed.
 #[test]
 fn a_trace_whose_checksum_is_wrong_ends_the_run_and_leaves_nothing() {
     for (suffix, packing) in [("xz", Packing::Xz), ("zst", Packing::Zstd)] {

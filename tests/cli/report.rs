@@ -1,4 +1,5 @@
-//! Reports: figures equal the statistics, a report needs no other file, and no name breaks its markup.
+//! Tests of HTML reports: figures equal the statistics, a report needs no other file, and no name can break
+//! the HTML markup.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +13,7 @@ use super::{root, warpsieve};
 const SYRK: &str = "kernels/syrk/small.toml";
 const BOTH: [&str; 2] = ["--design-set", "baseline,pric"];
 
-/// Returns the report that a command writes with `--report` to an existing folder.
+/// Runs a command with `--report` in an existing folder, and returns the text of the report.
 pub(super) fn written(folder: &Path, arguments: &[&str]) -> String {
     let path = folder.join("report.html");
     let ended = warpsieve(&[arguments, &["--quiet", "--report", path.to_str().unwrap()]].concat());
@@ -20,7 +21,7 @@ pub(super) fn written(folder: &Path, arguments: &[&str]) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// Parses a report as XML, and asserts that it needs no other file and that its ids are unique.
+/// Parses a report as XML. Checks that it needs no other file and that its ids are unique.
 fn parse(text: &str) -> Document<'_> {
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).unwrap_or_else(|error| panic!("{error}:\n{text}"));
@@ -56,13 +57,13 @@ fn by_id<'a>(document: &'a Document<'_>, id: &str) -> Node<'a, 'a> {
     found.unwrap_or_else(|| panic!("no `{id}`"))
 }
 
-/// Returns the cells of a table, row by row.
+/// Returns the texts in an HTML table, row by row.
 fn rows(document: &Document<'_>, id: &str) -> Vec<Vec<String>> {
     let rows = by_id(document, id).descendants().filter(|node| node.has_tag_name("tr"));
     rows.map(|row| row.children().filter(Node::is_element).map(text).collect()).collect()
 }
 
-/// Returns the cells of a column, each with the first cell of its row.
+/// Returns the texts in one column of an HTML table, each with the text in the first column of the same row.
 fn column(document: &Document<'_>, id: &str, head: &str) -> Vec<(String, String)> {
     let rows = rows(document, id);
     let at = rows[0].iter().position(|cell| cell == head).unwrap_or_else(|| panic!("no {head} in {:?}", rows[0]));

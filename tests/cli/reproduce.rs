@@ -1,4 +1,5 @@
-//! Tests `reproduce`: cached results, charts, rated rows and their summary.
+//! Tests the command `reproduce`, which repeats published experiments: cached results, charts, rated rows and
+//! their summary.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +15,7 @@ fn drawn(cache: &Path, output: &Path, more: &[&str]) -> CommandResult {
     warpsieve(&[&FIGURE[..], &["--cache", cache, "--output", output], more].concat())
 }
 
-/// Returns all files in a folder and its subfolders, as paths with contents.
+/// Returns the path and the contents of every file in a folder and its subfolders.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -92,7 +93,8 @@ fn the_pages_of_anssari2012_set_the_clocked_machine_beside_the_caches_without_ti
         line.split(',').nth(at).unwrap().to_owned()
     };
     let lines: Vec<_> = lines.collect();
-    // Ten benchmarks, on three systems with four sizes and four systems with one, each clocked and untimed.
+    // There are ten benchmarks. Each runs on three systems with four sizes and on four systems with one size,
+    // both with and without timing.
     assert_eq!(lines.len(), 10 * (3 * 4 + 4) * 2);
     for line in &lines {
         let number = |name| cell(line, name).parse::<f64>().unwrap();
@@ -106,7 +108,7 @@ fn the_pages_of_anssari2012_set_the_clocked_machine_beside_the_caches_without_ti
     let page = read("timed-quick.md");
     assert!(page.contains("| 40 mm ") && page.contains("| syrk, link.request=1 "), "{page}");
 
-    // Configured values are listed but not rated.
+    // Values that are only configured, not measured, are listed but not rated.
     assert_eq!(read("table4.1.csv").lines().count(), 1 + 15);
     assert!(!folder.path().join("anssari2012/table4.1.rows.csv").exists());
     let rows = read("stale.rows.csv");

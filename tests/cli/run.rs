@@ -1,4 +1,4 @@
-//! Tests `run`: exit status, summary and statistics.
+//! Tests the command `run`: exit status, summary and statistics.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::{CommandResult, root, warpsieve};
 
 const SMALL: &str = "kernels/syrk/small.toml";
 
-/// Runs a command with `--stats`, and returns the parsed statistics with the output.
+/// Runs a command with the option `--stats`. Returns its output and the parsed statistics file.
 fn with_stats(arguments: &[&str]) -> (CommandResult, Value) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.json");
@@ -161,12 +161,13 @@ fn a_time_series_has_the_columns_that_are_asked_for() {
     let mut reader = csv::Reader::from_path(&file).unwrap();
     assert_eq!(reader.headers().unwrap(), vec!["from_cycle", "to_cycle", "l1_misses", "l1_hits"]);
     series("l1.mises").assert_refused(&["no column `l1.mises`", "did you mean `l1.misses`?"]);
-    // Only decoupled tags promote lines. Cycles and idle SMs are totals of the run, not counters of a block.
+    // These columns do not exist. Only decoupled tags count promotions, and cycles and idle SMs are totals of
+    // the run instead of counters of a hardware block.
     series("l1.promotions").assert_refused(&["no column `l1.promotions`"]);
     series("idle").assert_refused(&["no column `idle`: a time series on this machine has no such counter"]);
 }
 
-/// Returns the rows of a summary with this label.
+/// Returns the rows of a printed summary that begin with this label.
 fn find_rows<'a>(summary: &'a str, label: &str) -> Vec<&'a str> {
     summary.lines().filter_map(|line| line.strip_prefix(&format!("  {label:<13} "))).collect()
 }
@@ -288,8 +289,8 @@ fn a_run_works_from_any_folder() {
 
 #[test]
 fn the_rows_of_a_time_series_cover_the_run_and_sum_up_to_its_statistics() {
-    // One interval is longer and one shorter than the time that the memory takes to become quiescent after
-    // the last launch.
+    // The time-series interval is once longer and once shorter than the time from the end of the last launch
+    // until memory is idle.
     for interval in [700, 10] {
         rows_cover_the_run(interval);
     }
@@ -359,11 +360,11 @@ fn every_load_of_a_warp_is_answered_once_and_takes_its_time() {
     let loads = stats["loads"].as_array().unwrap();
     assert_eq!(loads.len(), 4);
     for load in loads {
-        // Each lane of the two warps reads a different line.
+        // There are two warps, and each of their lanes reads a different line.
         let [accesses, answers, latency] = ["/accesses", "/answers", "/latency"].map(|key| count(load, key));
         assert_eq!(answers * 32, accesses, "{load}");
         // A miss takes longer than an L2 lookup. The 32 misses of an instruction take at most as long as 32
-        // misses in sequence.
+        // misses one after another.
         assert!((200..32 * 200).contains(&(latency / answers)), "{load}");
         let classes: Vec<_> =
             load["latencies"].as_array().unwrap().iter().map(|class| class.as_u64().unwrap()).collect();
@@ -377,7 +378,7 @@ fn every_load_of_a_warp_is_answered_once_and_takes_its_time() {
 fn every_read_passes_every_stage_once() {
     let (_, stats) = with_stats(&["run", "docs/example/rowsum.toml", "--quiet"]);
     let sum = |key: &str| stats["loads"].as_array().unwrap().iter().map(|load| count(load, key)).sum::<u64>();
-    // No load bypasses the L1D, and no two loads use the same line.
+    // No load bypasses the L1D, and no two loads use the same line, so every load misses.
     let reads = sum("/misses");
     assert!(reads > sum("/answers") && sum("/bypasses") == 0, "{stats}");
     let numbers =

@@ -1,5 +1,5 @@
-//! Runs a sweep as a job array on a real Slurm cluster, whose controller, node and authentication daemon
-//! run on this host in one folder.
+//! Runs a parameter sweep as a job array on a real Slurm cluster. The controller, node and authentication
+//! daemon of the cluster run on this computer in one folder.
 
 use std::fs;
 use std::net::TcpListener;
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use super::{CommandResult, root};
 
-/// Longest time to wait for any event.
+/// Maximum time for which the test waits for any event.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Processes of a cluster, which end when the value is dropped.
+/// Processes of a Slurm cluster. They are ended when this value is dropped.
 struct Cluster {
     folder: tempfile::TempDir,
     programs: Vec<Child>,
@@ -40,7 +40,7 @@ impl Cluster {
         let at = cluster.folder.path().display().to_string();
         let host = output(Command::new("hostname").arg("-s"));
         let user = output(Command::new("id").arg("-un"));
-        // The ports are most likely still free when the daemons bind them.
+        // The test finds two free ports, which are most likely still free when the daemons open them.
         let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let [controller, node] = listeners.each_ref().map(|listener| listener.local_addr().unwrap().port());
         drop(listeners);
@@ -129,9 +129,9 @@ fn a_job_array_makes_all_runs_and_what_it_keeps_is_gathered() {
     assert_eq!(warpsieve("sweep s.toml --cache alone --csv alone.csv").status, Some(0));
     let read = |name: &str| fs::read_to_string(cluster.folder.path().join(name)).unwrap();
     assert_eq!(read("gathered.csv"), read("alone.csv"));
-    // Each job logs the runs of its share.
+    // Each job of the array logs the runs of its share of the sweep.
     assert_eq!([1, 2, 3].map(|shard| read(&format!("{shard}.log")).lines().count()), [3, 2, 2]);
-    // If sbatch rejects the script, the command fails.
+    // If `sbatch` rejects the job script, the `warpsieve` command must fail too.
     let refused = warpsieve("sweep slurm s.toml --shards 3 --cache kept --sbatch=--partition=none");
     assert_eq!(refused.status, Some(2), "{refused:?}");
     assert!(

@@ -1,4 +1,5 @@
-//! Tests `warpsieve soak`, within the time of a test.
+//! Tests the command `warpsieve soak`, which runs soak tests (long random tests). Here it runs only for
+//! seconds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -93,7 +94,7 @@ fn random_litmus_programs_show_only_what_is_allowed() {
     assert!(out.starts_with(&format!("soak litmus: {count} cases, {count} runs, ")), "{out}");
 }
 
-/// Returns the path of a file in a folder, as a path and as a command-line argument.
+/// Returns the path of a file in a folder, both as a path and as a command-line argument.
 fn in_folder(folder: &tempfile::TempDir, name: &str) -> (PathBuf, String) {
     let path = folder.path().join(name);
     (path.clone(), path.display().to_string())
@@ -129,7 +130,7 @@ fn pieces_of_a_soak_go_on_from_what_was_kept_and_become_one_range() {
     warpsieve(&["soak", "l1", "--keep", "nowhere/k.toml", "--count", "1"]).assert_refused(&["nowhere/k.toml"]);
 }
 
-/// Without a limit, a soak test with `--keep` runs until it is interrupted or killed.
+/// With `--keep` and without a limit, a soak test (long random test) runs until it is interrupted or killed.
 #[test]
 fn a_soak_that_is_interrupted_or_killed_has_kept_what_passed() {
     let folder = tempfile::tempdir().unwrap();
@@ -173,8 +174,8 @@ fn group_digits(number: u64) -> String {
     parts.join(",")
 }
 
-/// Replays the cases that soak tests and fuzzing found. Each once failed: a panic, a wrong result, or
-/// unbounded time or memory.
+/// Runs again all test cases that soak tests and fuzzing have found. Each of them once failed with a panic, a
+/// wrong result, or unbounded time or memory.
 #[test]
 fn every_case_that_was_found_passes_now() {
     let folder = root().join("tests/corpus/found");

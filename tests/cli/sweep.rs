@@ -1,4 +1,5 @@
-//! Tests `sweep`: cached runs, kills, shards, tables, pictures, and the errors in a sweep file.
+//! Tests the command `sweep`, which runs many configurations: cached runs, killed runs, shards, tables,
+//! pictures, and errors in a sweep file.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,17 +13,18 @@ use serde_json::{Map, Value};
 
 use super::{CommandResult, root, warpsieve};
 
-/// Returns a cached run with its digest recomputed from the result.
+/// Returns the text of a cached run after its hash was recomputed from the changed result.
 fn with_digest(text: &str) -> String {
     let found: Value = serde_json::from_str(text).unwrap();
     encode_entry(found["key"].as_str().unwrap(), &found["value"]).unwrap()
 }
 
-/// Folder with a sweep file, and the cache and outputs of its sweeps.
+/// Temporary folder with a sweep file, and with the cache and the outputs of its sweeps.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
-    /// Writes the sweep file. `KERNELS` in the text stands for the folder of the kernels.
+    /// Creates a folder and writes the sweep file. In the text, `KERNELS` stands for the folder of the
+    /// kernels.
     fn new(text: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let kernels = root().join("kernels").canonicalize().unwrap();
@@ -34,7 +36,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Returns the command with the words of `words` as arguments, to run in this folder.
+    /// Returns a `warpsieve` command to run in this folder. Its arguments are the words of the text `words`.
     fn command(&self, words: &str) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
         command.args(words.split_whitespace()).current_dir(self.0.path());
@@ -50,7 +52,7 @@ impl Folder {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Returns the cached results, each with the time of its last change.
+    /// Returns the files of all cached results, each with the time of its last change.
     fn list_cached(&self, cache: &str) -> BTreeMap<PathBuf, SystemTime> {
         let below = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
         let files = below(self.path(cache)).flat_map(below).filter(|path| path.extension().unwrap() == "json");
@@ -58,7 +60,7 @@ impl Folder {
     }
 }
 
-/// Returns the rows of a CSV file, as maps from column to value.
+/// Returns each row of a CSV file as a map from column name to value.
 fn rows(csv: &str) -> Vec<BTreeMap<String, String>> {
     csv::Reader::from_reader(csv.as_bytes()).deserialize().map(Result::unwrap).collect()
 }
@@ -83,7 +85,7 @@ fn runs_that_were_kept_are_not_made_again_and_give_the_same_bytes() {
     for end in ["csv", "jsonl", "svg"] {
         assert_eq!(folder.read(&format!("a.{end}")), folder.read(&format!("b.{end}")), "{end}");
     }
-    // A new value adds new runs and leaves the cached runs unchanged.
+    // A new value in the sweep file adds new runs, and the runs that are already cached do not change.
     fs::write(folder.path("s.toml"), folder.read("s.toml").replace("[2, 4]", "[2, 4, 8]")).unwrap();
     folder.runs(&outputs("c"));
     let more = folder.list_cached("c");
@@ -107,7 +109,7 @@ fn the_short_form_finds_what_a_sweep_has_kept() {
     assert_eq!(swept, compared.iter().map(|row| row["cycles"].as_u64().unwrap()).collect::<Vec<_>>(), "{csv:?}");
 }
 
-/// Sweep file of eight runs, each of which takes some tenths of a second.
+/// Sweep file with eight runs, each of which takes a few tenths of a second.
 const LONGER: &str = "
 launch = 'KERNELS/../docs/example/rowsum.toml'
 [set]
@@ -127,7 +129,7 @@ fn a_sweep_that_is_killed_goes_on_where_it_was() {
     }
     killed.kill().unwrap();
     assert!(!killed.wait().unwrap().success());
-    // The table of an interrupted sweep has only complete rows.
+    // The table of an interrupted sweep must contain only complete rows.
     let partial = rows(&folder.read("a.csv"));
     assert!(partial.len() < 8 && partial.iter().all(|row| row.contains_key("l1.ways")), "{partial:?}");
     let kept = folder.list_cached("c");
@@ -185,7 +187,7 @@ fn shards_together_are_the_whole() {
     for end in ["csv", "jsonl", "svg"] {
         assert_eq!(folder.read(&format!("all.{end}")), folder.read(&format!("whole.{end}")), "{end}");
     }
-    // Stores a contradictory result of a run in another cache folder.
+    // Stores a result in another cache folder that contradicts the cached result of the same run.
     folder.runs("sweep s.toml --cache three --shard 1/3");
     let (path, _) = folder.list_cached("three").pop_first().unwrap();
     let cycles = rows(&folder.read("one.csv")).remove(0)["cycles"].clone();
@@ -233,7 +235,7 @@ size = '16 KB'
     assert_eq!(column("design")[..4], ["baseline", "baseline", "both", "both"]);
     assert_eq!(column("size")[..2], ["16 KB", "l1.sets=64 l1.ways=8"]);
     assert_eq!((&column("l1.sets")[..2], &column("l1.ways")[..2]), (&["32", "64"][..], &["", "8"][..]));
-    // The baseline is the same design with the small L1.
+    // The baseline of each pair has the same design with the small L1.
     for pair in json.chunks(2) {
         let [own, other] = [&pair[1], &pair[0]].map(|row| row["cycles"].as_u64().unwrap() as f64);
         assert_eq!((&pair[0]["speedup"], pair[1]["speedup"].as_f64()), (&1.0.into(), Some(other / own)));
@@ -253,7 +255,8 @@ size = '16 KB'
     }
 }
 
-/// Content of a picture: size, number of boxes by color, and texts with their positions.
+/// Content of a picture: its size, the number of rectangles of each color, and the texts with their
+/// positions.
 struct Picture {
     size: [f64; 2],
     boxes: BTreeMap<String, usize>,
@@ -270,7 +273,7 @@ fn picture(svg: &str) -> Picture {
     }
     let texts = document.descendants().filter(|node| node.has_tag_name("text"));
     let texts = texts.map(|node| (node.text().unwrap().trim().to_owned(), [number(&node, "x"), number(&node, "y")]));
-    // `width` and `height` are in inches, positions in units of the view box.
+    // The attributes `width` and `height` are in inches, but positions are in units of the view box.
     let view = root.attribute("viewBox").unwrap().split(' ').map(|number| number.parse().unwrap());
     let [_, _, width, height] = *view.collect::<Vec<f64>>() else { panic!("{svg}") };
     Picture { size: [width, height], boxes, texts: texts.collect() }
@@ -287,7 +290,7 @@ impl Picture {
     }
 }
 
-/// Number of boxes in the color bar of a scale.
+/// Number of rectangles in the color bar of a heat map.
 const BAR: usize = 48;
 
 #[test]
@@ -319,8 +322,8 @@ fn a_picture_has_bars_by_design_lines_over_a_number_and_a_map_over_two() {
     let launches = "launch = [{ name = 'a < b', launch = 'KERNELS/vadd/small.toml' }, { name = 'syrk', launch = 'KERNELS/syrk/small.toml' }]\n";
     let bars = drawn(&format!("{launches}design = ['baseline', 'pric', 'bypass-all']"), "");
     bars.says(&["speed-up over the baseline", "a < b", "syrk", "geomean", "baseline", "pric", "bypass-all"]);
-    // The picture has one bar per launch, one for the mean, and one in the legend. Designs after the first
-    // are hatched.
+    // For each design, the picture has one bar per launch, one for the mean, and one in the legend. The bars
+    // of all designs except the first are hatched.
     assert_eq!(["#0072B2", "#E69F00", "#009E73"].map(|colour| bars.boxes[colour]), [4; 3]);
     assert_eq!(bars.boxes.keys().filter(|fill| fill.starts_with("url(#hatch")).count(), 2, "{:?}", bars.boxes);
     let lines = drawn(&format!("{launches}set.l1.sets = [64, 16]"), "--plot-of cycles");
@@ -339,7 +342,7 @@ fn a_picture_has_bars_by_design_lines_over_a_number_and_a_map_over_two() {
     assert_eq!(fields(&words), 1 + 2 * 6, "{:?}", words.boxes);
     let ratios = drawn(map, "--plot-width single");
     ratios.says(&["speed-up over the baseline", "1"]);
-    // A column is 3.3 inches wide; the unit is a twentieth of a point.
+    // A column of a paper is 3.3 inches wide. The unit is a twentieth of a point, and an inch has 72 points.
     assert_eq!(ratios.size[0], 3.3 * 72.0 * 20.0);
     Folder::new(map).runs("sweep s.toml --plot a.svg --plot-over design").assert_refused(&[
         "`--plot-over` is design, expected a parameter with several numbers: they are l1.sets, l1.ways",
@@ -363,7 +366,7 @@ fn traces_are_swept_beside_launch_files() {
     let kept = folder.list_cached("c");
     folder.runs("sweep s.toml --cache c");
     assert_eq!((kept.len(), folder.list_cached("c")), (4, kept));
-    // Traces are identified by their content, so that a changed trace runs again.
+    // A trace is identified by its content, so a changed trace must be simulated again.
     let trace = folder.path("traces/kernel-1.traceg");
     fs::write(&trace, fs::read_to_string(&trace).unwrap() + "\n").unwrap();
     folder.runs("sweep s.toml --cache c");
@@ -532,7 +535,7 @@ fn the_example_is_a_sweep_that_runs() {
     assert!(Path::new(&root()).join("docs/example/sweep.toml").is_file());
 }
 
-/// Kernel that stores to an address outside all buffers.
+/// PTX kernel that stores to an address outside of all buffers, which is a fault.
 const FAULT: &str = "
 .version 6.4
 .target sm_30

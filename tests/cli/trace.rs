@@ -1,4 +1,4 @@
-//! Tests `trace info`: figures known in advance, and bad files.
+//! Tests the command `trace info`, on traces whose figures are known in advance and on bad files.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,8 @@ use warpsieve::trace::synthetic::{KINDS, Kind, Size, Synthetic};
 
 use super::warpsieve;
 
-/// Writes a trace of a synthetic kernel and its list to a folder, and returns the path of the list.
+/// Writes a trace of a synthetic kernel, and the list of kernels that belongs to it, to a folder. Returns the
+/// path of the list.
 fn write_trace(folder: &Path, kind: Kind, size: Size) -> String {
     Synthetic::new(kind, size).write(fs::File::create(folder.join("kernel-1.traceg")).unwrap()).unwrap();
     let list = folder.join("kernelslist.g");

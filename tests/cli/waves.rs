@@ -1,4 +1,4 @@
-//! Waveforms of a run: both formats, triggers, interruption, a full disk, and the commands that read
+//! Tests of waveforms: both file formats, triggers, interruption, a full disk, and the commands that read
 //! waveforms.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,10 +13,10 @@ use serde_json::Value;
 use super::{CommandResult, root, warpsieve};
 
 const SMALL: &str = "kernels/syrk/small.toml";
-/// Kernel that takes seconds if a waveform records everything.
+/// Launch file of a kernel that takes seconds if a waveform of everything is recorded.
 const LONG: &str = "kernels/sgemm/launch.toml";
 
-/// Runs the small kernel with a waveform of this name and further arguments.
+/// Runs a small kernel with further arguments, and writes a waveform with this name.
 fn dump(folder: &Path, name: &str, more: &[&str]) -> (CommandResult, String) {
     let path = folder.join(name).display().to_string();
     (warpsieve(&[&["run", SMALL, "--quiet", "--wave", &path], more].concat()), path)
@@ -29,10 +29,10 @@ fn files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Returns the first and last time of a dump in core cycles at 700 MHz.
+/// Returns the first and the last time in a waveform, in core cycles at 700 MHz.
 fn span(path: &str) -> (u64, u64) {
     let wave = wellen::simple::read(path).unwrap();
-    // In an FST, all values are unknown from time 0 to the start of the dump.
+    // In an FST file, all values are unknown from time 0 to the time at which recording starts.
     let unknown = usize::from(path.ends_with(".fst"));
     let times = &wave.time_table()[unknown..];
     assert!(times.is_sorted_by(|a, b| a < b));
@@ -182,7 +182,7 @@ fn entries_of_tables_are_dumped_by_a_bracket() {
     assert_eq!(ended.status, Some(0), "{ended:?}");
     let wave = wellen::simple::read(&path).unwrap();
     let hierarchy = wave.hierarchy();
-    // FST readers turn an index into a scope.
+    // Libraries that read FST files convert an index in a signal name into a scope, which is undone here.
     let names = hierarchy.all_vars().map(|var| hierarchy[var].full_name(hierarchy).replace(".[", "["));
     let names: Vec<String> = names.collect();
     for name in ["flight[0].pc", "flight[1].due", "bank[3].row"] {
@@ -210,7 +210,8 @@ fn an_interrupted_run_leaves_files_that_can_be_read() {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
         command.args(["run", LONG, "--quiet", "--wave"]).arg(&path).current_dir(root()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
-        // The command catches signals before it begins the dump, and runs for longer than the delay below.
+        // When the waveform file exists, the command already catches signals. The run takes longer than the
+        // delay of the signal.
         while files(folder.path()).is_empty() {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -291,7 +292,7 @@ const EVENTS: [(&str, &[&str]); 5] = [
     ("C", &["pid", "ts", "args"]),
 ];
 
-/// Checks a single event. Panics on everything that the format does not allow.
+/// Checks a single trace event, and panics on everything that the format does not allow.
 fn check_event(event: &Value) {
     let members = event.as_object().unwrap();
     let phase = event["ph"].as_str().unwrap();
@@ -336,8 +337,8 @@ fn a_timeline_is_what_the_trace_event_format_allows_and_nothing_else() {
     let number = |event: &Value, name: &str| event[name].as_u64().unwrap();
     let identity = |event: &Value| (event["cat"].to_string(), event["id"].to_string());
     let place = |event: &Value| (number(event, "pid"), event["tid"].as_u64());
-    // Every process and thread has exactly one name. Events of the whole machine belong to the process
-    // `machine`.
+    // Every process and thread in the trace must have exactly one name. Events of the whole machine belong to
+    // the process `machine`.
     let metadata = |name: &str| events.iter().filter(|event| event["name"] == name).collect::<Vec<_>>();
     let processes: BTreeMap<u64, &Value> =
         metadata("process_name").iter().map(|event| (number(event, "pid"), &event["args"]["name"])).collect();
@@ -361,15 +362,15 @@ fn a_timeline_is_what_the_trace_event_format_allows_and_nothing_else() {
     }
     assert!(open.is_empty(), "{open:?}");
     for (place, mut slices) in slices {
-        // Slices of a thread must nest or follow each other, since viewers drop those that overlap
-        // partially.
+        // Time slices of a thread must nest or follow each other, since trace viewers drop slices that
+        // overlap partially.
         slices.sort_by(|a, b| a.0.total_cmp(&b.0));
         assert!(slices.windows(2).all(|pair| pair[0].1 <= pair[1].0 + 1e-6), "{place:?}");
     }
 }
 
-/// Returns the rows that `waves follow` prints for a line, an instruction or a warp: cycle, place, and
-/// values.
+/// Returns the rows that the command `waves follow` prints for a line, an instruction or a warp. Each row has
+/// a cycle, the place in the machine, and values.
 fn sightings(path: &str, subject: &[&str]) -> Vec<(f64, String, String)> {
     let ended = warpsieve(&[&["waves", "follow", path], subject].concat());
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{subject:?}");
@@ -392,7 +393,8 @@ fn a_line_an_instruction_and_a_warp_are_followed_in_order_of_time() {
     let issued = sightings(&path, &["--warp", "0", "--sm", "2"]);
     assert!(issued.is_sorted_by(|a, b| a.0 <= b.0), "{issued:?}");
     assert!(issued.iter().all(|(_, place, _)| place.starts_with("sm2.") || !place.starts_with("sm")), "{issued:?}");
-    // Follows the first load of the warp: its instruction, then its line.
+    // Follows the first load of the warp through the machine: first its instruction, then the line that it
+    // requests.
     let (_, _, said) = issued.iter().find(|(_, place, _)| place == "sm2.l1.core_req").unwrap();
     assert!(said.starts_with("kind LOAD, pc "), "{said}");
     let pc = said.split_once("pc ").unwrap().1.split(',').next().unwrap();
@@ -401,7 +403,7 @@ fn a_line_an_instruction_and_a_warp_are_followed_in_order_of_time() {
     let stages = ["sm2.core.scheduler0", "sm2.core.address_unit", "sm2.l1.core_req", "sm2.core.wb"].map(first);
     assert!(stages.is_sorted_by(|a, b| a <= b), "{stages:?}");
     assert!(issued.iter().filter(|(_, place, _)| place == "sm2.core.scheduler0").count() > 10, "{issued:?}");
-    // Request 0 of the SM accesses this line.
+    // The memory request with number 0 of this SM accesses the line.
     let head = sightings(&path, &["--warp", "0"]);
     assert!(head.len() > issued.len(), "without an SM those of all");
     let lines: Vec<(f64, String, String)> = (0x2000..0x2100u64)

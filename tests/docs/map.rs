@@ -1,5 +1,5 @@
-//! Checks that every listed block and component has a twin and a testbench, at the path of the hardware or
-//! where its header states.
+//! Checks that every listed block and component has a golden model and a testbench, at the path of the
+//! hardware or where its header states.
 
 use std::fs;
 
@@ -11,8 +11,8 @@ fn find_statement<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     header.find_map(|line| line.strip_prefix(word)).map(str::trim)
 }
 
-/// Returns the problem with the location that the header of `rtl/PATH` states for its twin or testbench.
-/// `is_there` is true for existing paths.
+/// Returns the problem with the location that the header of `rtl/PATH` states for its golden model or
+/// testbench. `is_there` is true for existing paths.
 fn problem(path: &str, text: &str, word: &str, folder: &str, is_there: impl Fn(&str) -> bool) -> Option<String> {
     let place = path.replacen("rtl", folder, 1);
     let Some(stated) = find_statement(text, word) else {

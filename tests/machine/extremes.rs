@@ -120,7 +120,7 @@ fn clocks_of_any_simple_ratio_run() {
     }
 }
 
-/// The golden twins check the lists of sharers.
+/// The golden models check the lists of sharers.
 #[test]
 fn lists_of_sharers_hold_more_sms_than_a_word_of_the_host_has_bits() {
     let many = ["num_sms=72", "num_partitions=8"];

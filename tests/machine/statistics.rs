@@ -9,8 +9,8 @@ use super::{Setup, launch};
 
 const SCHEDULERS: u64 = 2;
 
-/// Every edge of the run counts once for each scheduler, however the run ends and in every mode of
-/// evaluation.
+/// Every edge of the run counts once for each scheduler, however the run ends and in every evaluation mode of
+/// the simulator.
 #[test]
 fn every_scheduler_spends_the_cycles_of_the_run_however_it_ends() {
     let limits = [None, Some(0), Some(1), Some(777), Some(1500)];

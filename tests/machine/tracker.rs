@@ -171,8 +171,8 @@ fn a_tracker_does_not_depend_on_how_the_host_evaluates_it_nor_on_checks() {
     assert!(bypasses(&runs_alike(&["tracker-exclusive", "hybrid-policy"], "l1.sets=16")) > 100);
 }
 
-/// Runs designs with a setting of the L1 sets in every mode of evaluation, asserts equal results, and
-/// returns the counters.
+/// Runs designs with a setting of the L1 sets in every evaluation mode of the simulator, asserts equal
+/// results, and returns the counters.
 fn runs_alike(designs: &[&str], sets: &str) -> Counters {
     let run = |mode: Mode, check| {
         let options = RunOptions { check, mode: Mode { digest: true, ..mode }, ..RunOptions::default() };

@@ -1,5 +1,5 @@
-//! Draws a sample of mutants. The sample depends only on the seed and the code. A small change of the code
-//! changes the sample little.
+//! Generates a random sample of mutants. The sample depends only on the seed and the code. A small change of
+//! the code changes the sample little.
 
 use crate::scan::Site;
 

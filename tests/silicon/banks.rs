@@ -1,5 +1,5 @@
-//! Compares the word banks of the L1D of `hopper`, and their twin, with the loads whose cycles were measured
-//! on an H200 (`machines/silicon/data/h200-sxm/accesses.jsonl`).
+//! Compares the word banks of the L1D of `hopper`, and their golden model, with the loads whose cycles were
+//! measured on an H200 (`machines/silicon/data/h200-sxm/accesses.jsonl`).
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,6 @@
-//! Cost of a value change and of an unchanged sample, in changes (elements) per second. Group `fst` measures
-//! the compressed format, including its sections and their compression.
+//! Measures the cost of a value change and of a sample that does not change a value. The unit of the
+//! throughput, elements per second, stands for changes per second. The group `fst` measures the compressed
+//! format, including the compression of its sections.
 //!
 //! `cargo bench -p waves --bench vcd`
 
@@ -14,7 +15,8 @@ use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
 use waves::sink::Sink;
 use waves::vcd::{TimeUnit, Timescale, VcdWriter};
 
-/// Number of signals of one width: their codes have two and three letters, as in a dump of a few SMs.
+/// Number of signals of one width. As in a dump of a few SMs, their VCD identifier codes have two and three
+/// letters.
 const SIGNALS: usize = 4000;
 const CYCLES: u64 = 50;
 
@@ -35,7 +37,7 @@ fn writer(width: u32) -> (VcdWriter<io::Sink>, Vec<SignalId>) {
     (dump, ids)
 }
 
-/// Value that fills the width and changes in every cycle, for every signal.
+/// Returns a value of `width` bits. The value of every signal changes in every cycle.
 fn value(width: u32, cycle: u64, signal: usize) -> u64 {
     let mixed = (cycle * SIGNALS as u64 + signal as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (64 - width)) & !1 | cycle & 1
@@ -81,7 +83,7 @@ fn changes(c: &mut Criterion) {
             BatchSize::LargeInput,
         )
     });
-    // Writes through the file system's cache, as a simulation does.
+    // This benchmark writes to a file, through the file system's cache, as a simulation does.
     let folder = tempfile::tempdir().expect("a temporary folder");
     group.bench_function("file/32", |b| {
         b.iter_batched(

@@ -19,37 +19,39 @@ use crate::scope::Selection;
 use crate::signal::{Display, EnumNames, Kind, ScopeId, SignalId, Tree, is_entry};
 use crate::vcd::Timescale;
 
-/// Block types: the head, the widths of all signals, and a hierarchy compressed with LZ4.
+/// Types of the blocks of the file format: the head, the widths of all signals, and a hierarchy compressed
+/// with LZ4.
 const HEAD: u8 = 0;
 const GEOMETRY: u8 = 3;
 const HIERARCHY: u8 = 6;
 
-/// Sizes of the head and of its text fields, in bytes.
+/// Sizes in bytes of the head block and of its text fields.
 const HEAD_BYTES: u64 = 329;
 const VERSION_BYTES: usize = 128;
 const DATE_BYTES: usize = 119;
-/// File offset of the first time, in bytes; the last time follows it. The type and the length of the block
-/// precede it.
+/// Position in the file of the first time, in bytes; the last time follows it. The type and the length of the
+/// head block precede it.
 const TIMES_AT: u64 = 9;
-/// File offset of the numbers of scopes, names, signals and sections, in bytes.
+/// Position in the file of the numbers of scopes, names, signals and sections, in bytes.
 pub(super) const COUNTS_AT: u64 = 41;
 
-/// Tags of hierarchy entries, including the two kinds of signals.
+/// Bytes that mark the kinds of entries in the hierarchy. There are two kinds of signals: wires and
+/// registers.
 const BEGIN_SCOPE: u8 = 254;
 const END_SCOPE: u8 = 255;
 const ATTRIBUTE: u8 = 252;
 const WIRE: u8 = 16;
 const REG: u8 = 5;
-/// Scope type: a module.
+/// Code of the scope type: a module.
 const MODULE: u8 = 0;
-/// Signal direction: not a port.
+/// Code of the signal direction: not a port.
 const NO_PORT: u8 = 0;
-/// Attribute type and subtype: miscellaneous, table of state names.
+/// Codes of an attribute's type and subtype: type miscellaneous, subtype table of state names.
 const STATE_NAMES: [u8; 2] = [0, 7];
 
-/// Header blocks of the file, to be completed at the end of the dump.
+/// Header blocks of a file. Their times and counts are filled in at the end of the dump.
 pub(super) struct Header {
-    /// Selected signals in file order.
+    /// Selected signals, in the order in which the file lists them.
     pub(super) ids: Vec<SignalId>,
     num_scopes: u64,
 }
@@ -68,15 +70,15 @@ impl Header {
         let Hierarchy { bytes, ids, num_scopes, .. } = hierarchy;
         let mut head = vec![HEAD];
         put_long(&mut head, HEAD_BYTES);
-        // In order: first and last time; the constant e, from which readers detect the byte order; the
-        // writer's memory use; the counts.
+        // The fields are, in order: first and last time; the constant e, from which readers detect the byte
+        // order; the writer's memory use; the counts of scopes, names, signals and sections.
         head.extend_from_slice(&[0; 16]);
         head.extend_from_slice(&std::f64::consts::E.to_le_bytes());
         head.extend_from_slice(&[0; 40]);
         head.extend_from_slice(&timescale.exponent().to_be_bytes());
         put_text(&mut head, "warpsieve", VERSION_BYTES);
         put_text(&mut head, "", DATE_BYTES);
-        // File type 0 is Verilog. Viewers add the last number to every time.
+        // File type 0 is Verilog. The number after it is an offset that viewers add to every time.
         head.push(0);
         put_long(&mut head, 0);
         out.write_all(&head)?;
@@ -89,7 +91,7 @@ impl Header {
             put_number(&mut widths, tree.signal(id).width.into());
         }
         let mut geometry = Vec::new();
-        // The two lengths, uncompressed and stored, are equal, which means that the widths are not
+        // The uncompressed length and the stored length are equal, which means that the widths are not
         // compressed.
         for number in [widths.len(), ids.len()] {
             put_long(&mut geometry, number as u64);
@@ -133,7 +135,7 @@ struct Hierarchy<'a> {
     bytes: Vec<u8>,
     ids: Vec<SignalId>,
     num_scopes: u64,
-    /// Names and width of each table written so far; tables are numbered from 1.
+    /// State names and signal width of each table that has been written; tables are numbered from 1.
     tables: Vec<(EnumNames, u32)>,
 }
 
@@ -165,19 +167,20 @@ impl Hierarchy<'_> {
             Kind::Wire => WIRE,
             Kind::Reg => REG,
         };
-        // The range is part of the name. It keeps viewers from reading the `[5]` of an array entry as a bit
-        // number.
+        // The bit range, such as `[31:0]`, is part of the signal's name. Without it, viewers would take the
+        // `[5]` of an array entry for a bit number.
         let ranged = signal.width > 1 || is_entry(&signal.name);
         let range = if ranged { format!(" [{}:0]", signal.width - 1) } else { String::new() };
         self.bytes.extend_from_slice(&[kind, NO_PORT]);
         self.name(&format!("{}{range}", signal.name));
         put_number(&mut self.bytes, signal.width.into());
-        // Alias number 0: a signal of its own, not another name for an earlier one.
+        // Alias number 0: the signal has values of its own and is not another name for an earlier signal.
         put_number(&mut self.bytes, 0);
         self.ids.push(id);
     }
 
-    /// Writes a reference to the table of these names, preceded by the table itself at its first use.
+    /// Writes a reference to the table that contains these state names. At its first use, the table itself
+    /// precedes the reference.
     fn states(&mut self, signal: &str, names: EnumNames, width: u32) {
         let known = self.tables.iter().position(|&table| table == (names, width));
         let at = known.unwrap_or_else(|| {
@@ -211,7 +214,7 @@ fn table(name: &str, names: EnumNames, width: u32) -> String {
     words.join(" ")
 }
 
-/// Escapes all but printable characters, and backslashes, as octal codes. A blank would end the word.
+/// Replaces backslashes, blanks and non-printable characters by octal codes. A blank would end the word.
 fn escape(word: &str) -> String {
     let octal = |byte: u8| format!("\\{byte:03o}");
     let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';

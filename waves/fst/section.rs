@@ -20,18 +20,20 @@ use miniz_oxide::deflate::compress_to_vec_zlib;
 
 use crate::digits::put_digits;
 
-/// Block type: changes with offsets in the second of the format's encodings.
+/// Code of the block type: value changes, with stream offsets in the second of the format's two encodings.
 const KIND: u8 = 8;
-/// Code for streams compressed with LZ4.
+/// Code that marks streams compressed with LZ4.
 const LZ4: u8 = b'4';
-/// Minimum size of a stream that is compressed, in bytes: shorter ones gain too little.
+/// Minimum size in bytes of a stream that is compressed. Compression would save too little on shorter
+/// streams.
 const MIN_COMPRESSED_BYTES: usize = 32;
-/// Compression level of the times. A low level suffices, since times take little space compared to changes.
+/// Compression level for the list of times. A low level suffices, since times take little space compared to
+/// changes.
 const ZLIB_LEVEL: u8 = 3;
 /// Mask of the seven payload bits in each byte of a variable-length number.
 const SEVEN: u64 = 0x7f;
 
-/// Changes since the last section.
+/// Value changes since the end of the previous section.
 pub(super) struct Section {
     streams: Vec<Stream>,
     frame: Vec<u8>,
@@ -50,9 +52,9 @@ pub(super) struct Section {
 /// Encoded changes of one signal.
 struct Stream {
     width: u32,
-    /// Index of the signal's first character in the frame.
+    /// Index in the frame of the first character of the signal's value.
     at: u32,
-    /// Index of the time of the signal's last change, among the times of the section.
+    /// Index in the section's list of times of the last change of the signal.
     changed: u32,
     bytes: Vec<u8>,
 }
@@ -78,12 +80,13 @@ impl Section {
             end: 0,
             packer: CompressTable::default(),
             packed: Vec::new(),
-            // Digits are written in groups of eight, so the last group may exceed the width.
+            // Binary digits are written in groups of eight, so the last group may extend beyond the width of
+            // the signal.
             text: vec![0; widest as usize + 8],
         }
     }
 
-    /// Size of the changes so far in bytes.
+    /// Size in bytes of the changes in this section so far.
     pub(super) fn size(&self) -> usize {
         self.gathered + self.times.len()
     }
@@ -93,8 +96,8 @@ impl Section {
         self.end
     }
 
-    /// Advances to a later time. Time 0 adds no entry: values at time 0 go into the frame of the first
-    /// section.
+    /// Advances to a later time. Time 0 is not added to the list of times: values at time 0 go into the frame
+    /// of the first section.
     pub(super) fn time(&mut self, now: u64) {
         assert!(now >= self.end, "waveform: time {now} after time {}, expected a later one", self.end);
         if now > self.end {
@@ -105,7 +108,7 @@ impl Section {
         }
     }
 
-    /// Records the new value of a signal, least significant word first.
+    /// Records the new value of a signal, given as 64-bit words, least significant word first.
     #[inline]
     pub(super) fn change(&mut self, signal: usize, value: &[u64]) {
         if self.num_times == 0 {
@@ -125,7 +128,8 @@ impl Section {
         self.gathered += stream.bytes.len() - before;
     }
 
-    /// Stores a value in the frame.
+    /// Stores the value of a signal in the frame, which holds the values before the first time of the
+    /// section.
     pub(super) fn set_frame(&mut self, signal: usize, value: &[u64]) {
         let Stream { width, at, .. } = self.streams[signal];
         let mut end = 0;
@@ -136,15 +140,16 @@ impl Section {
         self.frame[at as usize..][..end].copy_from_slice(&self.text[..end]);
     }
 
-    /// Writes the section and starts the next one, which keeps this section's frame until `set_frame` updates
-    /// it.
+    /// Writes the section and starts the next one. The next section has the same frame until `set_frame`
+    /// updates it.
     pub(super) fn write(&mut self, out: &mut impl Write) -> io::Result<()> {
         let mut block = vec![KIND];
         for number in [0, self.begin, self.end, self.gathered as u64] {
             put_long(&mut block, number);
         }
         let (bits, signals) = (self.frame.len() as u64, self.streams.len() as u64);
-        // The uncompressed and the stored length are equal: the frame is not compressed.
+        // The uncompressed length and the stored length are equal, which means that the frame is not
+        // compressed.
         for number in [bits, bits, signals] {
             put_number(&mut block, number);
         }
@@ -164,7 +169,7 @@ impl Section {
     }
 
     /// Moves all streams into the block, after the byte that names their compression. Returns the encoded
-    /// offsets.
+    /// offsets of the streams.
     fn put_streams(&mut self, block: &mut Vec<u8>) -> Vec<u8> {
         let mut offsets = Vec::new();
         let mut last = block.len() - 1;
@@ -205,7 +210,7 @@ impl Section {
     }
 }
 
-/// Compresses a stream; `None` if that does not make it shorter.
+/// Compresses a stream. Returns `None` if compression does not make it shorter.
 fn pack<'a>(bytes: &[u8], packed: &'a mut Vec<u8>, packer: &mut CompressTable) -> Option<&'a [u8]> {
     if bytes.len() < MIN_COMPRESSED_BYTES {
         return None;
@@ -218,7 +223,7 @@ fn pack<'a>(bytes: &[u8], packed: &'a mut Vec<u8>, packer: &mut CompressTable) -
     Some(&packed[..length])
 }
 
-/// Encodes a run of `none` signals without a stream.
+/// Encodes that the next `none` signals have no stream, and resets `none` to 0.
 fn put_run(offsets: &mut Vec<u8>, none: &mut u64) {
     if *none > 0 {
         put_number(offsets, *none << 1);
@@ -226,7 +231,7 @@ fn put_run(offsets: &mut Vec<u8>, none: &mut u64) {
     }
 }
 
-/// Encodes the offset of a stream as a signed variable-length number; the highest payload bit of its last
+/// Encodes the offset of a stream as a signed number of variable length. The highest payload bit of its last
 /// byte is the sign.
 fn put_offset(offsets: &mut Vec<u8>, offset: u64) {
     let mut left = offset << 1 | 1;
@@ -250,13 +255,13 @@ pub(super) fn put_long(to: &mut Vec<u8>, number: u64) {
     to.extend_from_slice(&number.to_be_bytes());
 }
 
-/// Appends the bits of a value, most significant first; unused bits of the last byte are 0.
+/// Appends the bits of a value to a stream, most significant bit first. Unused bits of the last byte are 0.
 #[inline]
 fn put_bits(to: &mut Vec<u8>, width: u32, value: &[u64]) {
     let up = (64 - width % 64) % 64;
     let mut left = width.div_ceil(8) as usize;
     for (nth, &word) in value.iter().enumerate().rev() {
-        // Shifts in two steps, because a shift by 64 would overflow.
+        // The shift is done in two steps, because a shift of a 64-bit word by 64 bits would overflow.
         let below = if nth > 0 { value[nth - 1] >> 1 >> (63 - up) } else { 0 };
         let bytes = (word << up | below).to_be_bytes();
         let count = left.min(8);

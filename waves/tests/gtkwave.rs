@@ -30,7 +30,8 @@ tags[0]
 dirty[1]
 ";
 
-/// Writes 25 cycles of an L1D-like block with every display format, an array and a wide line.
+/// Writes a dump of 25 cycles. Its signals resemble those of an L1D and use every display format; they
+/// include an array and a wide cache line.
 fn dump(path: &Path) -> io::Result<(Tree, Selection)> {
     let mut build = TreeBuilder::new("machine");
     build.enter("sm0");
@@ -78,21 +79,22 @@ fn dump(path: &Path) -> io::Result<(Tree, Selection)> {
     Ok((tree, selection))
 }
 
-/// Returns a command that runs a program under a virtual display. `timeout` ends it after 20 seconds.
+/// Returns a command that runs a program under a virtual display. The utility `timeout` ends it after 20
+/// seconds.
 fn under_display(program: &str) -> Command {
     let mut command = Command::new("timeout");
     command.args(["20", "xvfb-run", "-a", "-s", "-screen 0 1400x900x24", program]).stdin(Stdio::null());
     command
 }
 
-/// True if both programs are installed and a display can be opened.
+/// True if GTKWave and Xvfb are installed and a virtual display can be opened.
 fn gtkwave_can_run() -> bool {
     let runs = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
     runs(Command::new("gtkwave").arg("--version")) && runs(&mut under_display("true"))
 }
 
-/// Runs GTKWave with a script that prints the displayed signals, then each trace with its displayed name and
-/// its value at time 7, and exits.
+/// Runs GTKWave with a script that prints the displayed signals. For each trace, it then prints the displayed
+/// name and the value at time 7, and exits.
 fn ask_gtkwave(folder: &Path, dump: &Path, save: &Path) -> io::Result<String> {
     let script = folder.join("ask.tcl");
     fs::write(
@@ -109,7 +111,7 @@ fn ask_gtkwave(folder: &Path, dump: &Path, save: &Path) -> io::Result<String> {
     )?;
     let mut command = under_display("gtkwave");
     command.args(["--nomenu", "-f"]).arg(dump).arg("-a").arg(save).arg("-S").arg(&script);
-    // An empty home directory: the user's own GTKWave settings could change the display.
+    // The home directory contains no GTKWave settings of the user, which could change the display.
     let output = command.env("HOME", folder).current_dir(folder).output()?;
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     Ok(text.concat())
@@ -121,7 +123,7 @@ fn gtkwave_shows_a_dump_with_its_save_file_and_its_view() -> io::Result<()> {
         eprintln!("skipped: gtkwave and xvfb-run are not both installed and able to run");
         return Ok(());
     }
-    // The path contains spaces, which a save file must handle.
+    // The path contains spaces, to check that a save file handles them.
     let folder = tempfile::Builder::new().prefix("wave test ").tempdir()?;
     for name in ["a run.vcd", "a run.fst"] {
         shows(folder.path(), name)?;
@@ -129,7 +131,7 @@ fn gtkwave_shows_a_dump_with_its_save_file_and_its_view() -> io::Result<()> {
     Ok(())
 }
 
-/// Checks a dump of this name with each of its two save files.
+/// Writes a dump named `name`, and checks what GTKWave displays with each of its two save files.
 fn shows(folder: &Path, name: &str) -> io::Result<()> {
     let path = folder.join(name);
     let (tree, selection) = dump(&path)?;

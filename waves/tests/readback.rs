@@ -1,5 +1,5 @@
-//! Two independent readers, wellen and the parser of the `vcd` crate, read dumps back. For random trees and
-//! random values, they must find exactly the values that were written.
+//! Tests that read dumps back with two independent readers: wellen, and the parser of the `vcd` crate. For
+//! random trees and random values, they must find exactly the values that were written.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Cursor;
@@ -14,21 +14,21 @@ use waves::vcd::{TimeUnit, Timescale};
 
 const NANOSECOND: fn() -> Timescale = || Timescale::new(1, TimeUnit::NS);
 
-/// Path to `(time, binary digits)` of every change. Leading zeros are included, and an unknown value is all
-/// `x`.
+/// Map from the path of each signal to its changes, as pairs of time and binary digits. The digits include
+/// leading zeros; an unknown value is all `x`.
 type Changes = BTreeMap<String, Vec<(u64, String)>>;
 
-/// Step in the description of a random tree.
+/// One step of the description of a random tree of scopes and signals.
 #[derive(Debug, Clone)]
 enum Step {
     Enter,
     Leave,
     Signal(u32),
-    /// Array entry.
+    /// Signal that is an array entry, with its width in bits.
     Entry(u32),
 }
 
-/// One sample: time since the previous one, signal, and value.
+/// One sample: the time since the previous sample, the signal, and its value.
 #[derive(Debug, Clone)]
 struct Sample {
     later: u64,
@@ -52,8 +52,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn samples() -> impl Strategy<Value = Vec<Sample>> {
-    // Shifted words make short values, and hence leading zeros, as likely as long ones. Values below 3 make
-    // repeats likely.
+    // Random words are shifted right by a random distance, so that short values, with leading zeros, are as
+    // likely as long ones. Values below 3 make it likely that a value repeats.
     let word = prop_oneof![(any::<u64>(), 0u32..64).prop_map(|(word, by)| word >> by), 0u64..3];
     let sample = (
         prop_oneof![2 => Just(0u64), 2 => 1u64..4, 1 => any::<u32>().prop_map(u64::from)],
@@ -69,7 +69,7 @@ fn samples() -> impl Strategy<Value = Vec<Sample>> {
     prop::collection::vec(sample, 0..200)
 }
 
-/// Describes a tree. Names are numbered by step, which makes them unique.
+/// Describes a tree. Each name contains the number of its step, which makes it unique.
 fn describe(steps: &[Step]) -> Tree {
     let mut build = TreeBuilder::new("machine");
     let mut depth = 0;
@@ -102,7 +102,7 @@ fn everything(tree: &Tree) -> Selection {
     Selection::new(tree, &globs).expect("every path exists")
 }
 
-/// Truncates the value to the width.
+/// Clears the bits of the value beyond the width.
 fn cut(value: &[u64; 64], width: u32) -> Vec<u64> {
     let mut words = value[..width.div_ceil(64) as usize].to_vec();
     if !width.is_multiple_of(64) {
@@ -116,8 +116,8 @@ fn digits(words: &[u64], width: u32) -> String {
     (0..width).rev().map(|bit| if words[bit as usize / 64] >> (bit % 64) & 1 == 1 { '1' } else { '0' }).collect()
 }
 
-/// Writes the samples, passing values of at most 64 bits through `sample`. Returns the bytes, and the changes
-/// that a reader must find.
+/// Writes the samples to a dump; values of at most 64 bits are written with `sample`. Returns the bytes of
+/// the dump, and the changes that a reader must find in it.
 fn write(format: Format, tree: &Tree, selection: &Selection, samples: &[Sample]) -> (Vec<u8>, Changes) {
     let ids: Vec<SignalId> = tree.ids().collect();
     let mut dump =
@@ -156,8 +156,8 @@ fn write(format: Format, tree: &Tree, selection: &Selection, samples: &[Sample])
     (dump.into_inner().expect("memory takes everything").into_inner(), expected)
 }
 
-/// Normalizes a list of changes. If a signal has several values at one time, the last one counts; equal
-/// consecutive values are merged.
+/// Normalizes a list of changes. If a signal has several values at one time, only the last one is kept.
+/// Consecutive equal values are merged.
 fn settle(changes: &mut Changes) {
     for list in changes.values_mut() {
         let mut settled: Vec<(u64, String)> = Vec::new();
@@ -173,8 +173,8 @@ fn settle(changes: &mut Changes) {
     }
 }
 
-/// Reads with the parser of the `vcd` crate. Checks that ids are unique, widths are right and times strictly
-/// increase.
+/// Reads a dump with the parser of the `vcd` crate. Checks that ids are unique, widths are right and times
+/// strictly increase.
 fn read_with_vcd(bytes: &[u8], tree: &Tree) -> Changes {
     let widths: BTreeMap<String, u32> = tree.ids().map(|id| (tree.path(id), tree.signal(id).width)).collect();
     let (mut scopes, mut signals) = (Vec::new(), BTreeMap::new());
@@ -229,7 +229,7 @@ fn read_with_vcd(bytes: &[u8], tree: &Tree) -> Changes {
     changes
 }
 
-/// Reads with wellen, which panics on some malformed files.
+/// Reads a dump with wellen, which panics on some malformed files.
 fn read_with_wellen(bytes: &[u8]) -> Changes {
     let bytes = bytes.to_vec();
     let read = catch_unwind(AssertUnwindSafe(|| {
@@ -240,7 +240,7 @@ fn read_with_wellen(bytes: &[u8]) -> Changes {
             .all_vars()
             .map(|var| {
                 let var = &hierarchy[var];
-                // wellen represents an array as a scope and its index as a name.
+                // wellen represents an array as a scope, and the index of an entry as a name inside it.
                 (var.full_name(hierarchy).replace(".[", "["), var.signal_ref())
             })
             .collect();

@@ -1,4 +1,4 @@
-//! Contents of save files and filters, and rejected inputs.
+//! Tests of the contents of save files and translate filters, and of inputs that must be rejected.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,8 @@ use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
 const STATE: &[&str] = &["IDLE", "", "", "", "", "BUSY"];
 const KIND: &[&str] = &["READ", "WRITE"];
 
-/// Describes one signal per display format; two enumerated signals share their names.
+/// Describes a tree with one signal for each display format. Two enumerated signals have the same state
+/// names.
 fn tree() -> Tree {
     let mut build = TreeBuilder::new("machine");
     build.enter("sm0");

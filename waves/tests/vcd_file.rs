@@ -1,4 +1,5 @@
-//! Text of a VCD dump, its contract with the simulator, and its behavior on output errors.
+//! Tests of the text of a VCD dump, of the order of calls that it requires, and of its behavior on output
+//! errors.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -127,8 +128,8 @@ fn a_value_without_a_time_is_refused() {
     dump.sample(m.hit, 1).expect("memory takes everything");
 }
 
-/// Output that accepts `room` bytes and then reports a full disk once. It would accept later writes, which
-/// must not happen.
+/// Output that accepts `room` bytes and then reports once that the disk is full. It counts later write calls,
+/// which must not happen, and would accept them.
 #[derive(Debug)]
 struct Disk {
     room: usize,
@@ -154,7 +155,7 @@ impl Write for Disk {
     }
 }
 
-/// Writes samples until the first error.
+/// Writes samples to a dump until the first error.
 fn fill<W: Write>(dump: &mut VcdWriter<W>, m: &Machine) -> io::Result<()> {
     for cycle in 0..1_000_000 {
         dump.time(cycle)?;
@@ -202,7 +203,7 @@ fn a_finished_dump_stands_under_its_name() -> io::Result<()> {
 #[test]
 fn a_failed_dump_leaves_nothing_and_names_its_file() -> io::Result<()> {
     let folder = tempfile::tempdir()?;
-    // The name leads to a device that refuses every byte, like a full disk.
+    // The file is a link to a device that rejects every byte with the error of a full disk.
     std::os::unix::fs::symlink("/dev/full", folder.path().join("a.vcd"))?;
     let m = machine();
     let timescale = Timescale::new(1, TimeUnit::NS);

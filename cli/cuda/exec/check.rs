@@ -1,4 +1,5 @@
-//! Checks before the start of a program that the library can serve it.
+//! Checks, before a program starts, that the replacement for the CUDA runtime has everything that the program
+//! needs.
 
 use std::env;
 use std::fs;
@@ -9,10 +10,10 @@ use warpsieve::run::RunError;
 
 use crate::{RUNTIMES, failure};
 
-/// Prefixes of the names of all CUDA libraries except the runtime.
+/// Prefixes by which a library name is recognized as a CUDA library other than the runtime.
 const OTHERS: [&str; 4] = ["libcu", "libnv", "libnpp", "libnccl"];
 
-/// Returns the CUDA functions that the library implements.
+/// Returns the names of the CUDA functions that the replacement for the CUDA runtime implements.
 ///
 /// # Errors
 /// If the library cannot be read.
@@ -21,8 +22,9 @@ pub fn exports(library: &Path) -> Result<Vec<String>, RunError> {
     Ok(needs(&bytes).map_err(|e| failure(library, &e))?.exports)
 }
 
-/// Checks that the library implements every CUDA function that a program needs, and that the program needs no
-/// other CUDA library. Files other than ELF programs, such as scripts, are not checked.
+/// Checks that the replacement for the CUDA runtime implements every CUDA function that a program needs. Also
+/// checks that the program needs no other CUDA library. Files other than ELF programs, such as scripts, are
+/// not checked.
 ///
 /// # Errors
 /// If something is missing; the error lists it.
@@ -57,7 +59,8 @@ fn missing(needs: &Needs, available: &[String]) -> Result<(), String> {
     Err(format!("the program needs functions of the CUDA runtime that are not supported: {}", functions.join(", ")))
 }
 
-/// Returns the file that the system starts for a program's name.
+/// Returns the path of the file that the operating system would start for a program name: a search through
+/// `PATH`.
 pub fn find(name: &Path) -> PathBuf {
     if name.components().count() > 1 {
         return name.to_owned();

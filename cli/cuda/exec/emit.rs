@@ -1,7 +1,7 @@
-//! Writes one launch file per launch, so that `warpsieve run` repeats the launch without the program. The
-//! file has the contents of all memory before the launch, and the contents that the launch changed. Buffers
-//! have the addresses that they had in the program, so pointers within buffers and structs stay valid.
-//! Buffers with equal contents share a file.
+//! Writes one launch file per kernel launch, so that `warpsieve run` repeats the launch without the program.
+//! The file gives the contents of all device memory before the launch, and the contents of the buffers that
+//! the launch changed. Buffers have the addresses that they had in the program, so pointers within buffers
+//! and structs stay valid. Buffers with equal contents share one file.
 
 use std::collections::BTreeSet;
 use std::fmt::{Display, Write};
@@ -19,27 +19,27 @@ use warpsieve::run::{Device, DeviceKernel, DeviceLaunch, DeviceVariable, RunErro
 
 use crate::failure;
 
-/// Folder of the contents of buffers, in the folder of the launch files.
+/// Folder for the files with the contents of buffers, inside the folder of the launch files.
 const DATA: &str = "data";
 
-/// Writer of launch files.
+/// Writer of the launch files that repeat the launches of a CUDA program.
 pub(crate) struct Emitter {
     folder: PathBuf,
     program: String,
-    /// Names of the files already written to the folder of contents.
+    /// Names of the files that have already been written to the folder `data`.
     data: BTreeSet<String>,
 }
 
-/// Launch file of a launch that is still running.
+/// Launch file of a kernel launch that has not ended yet.
 pub(crate) struct Emitted {
     path: PathBuf,
     text: String,
-    /// Name, address and contents of each buffer that kernels can write.
+    /// Name, device address, and contents before the launch of each buffer that kernels can write.
     buffers: Vec<(String, u64, Vec<u8>)>,
 }
 
 impl Emitter {
-    /// Creates the folder.
+    /// Creates the folders for launch files and for the contents of buffers.
     pub fn new(folder: &Path, program: &Path) -> Result<Self, RunError> {
         let data = folder.join(DATA);
         fs::create_dir_all(&data).map_err(|e| failure(&data, &format!("the folder cannot be created: {e}")))?;
@@ -47,7 +47,7 @@ impl Emitter {
         Ok(Self { folder: folder.to_owned(), program, data: BTreeSet::new() })
     }
 
-    /// Describes a launch and the memory before it.
+    /// Describes a launch and the contents of device memory before the launch.
     pub fn before(
         &mut self,
         number: u64,
@@ -103,7 +103,8 @@ impl Emitter {
         Ok(Emitted { path, text: file, buffers })
     }
 
-    /// Adds the contents that the launch has changed, and writes the file.
+    /// Adds the contents of all buffers that the launch has changed as expected results, and writes the
+    /// launch file.
     pub fn after(&mut self, emitted: Emitted, device: &Device<'_>) -> Result<(), RunError> {
         let Emitted { path, mut text, buffers } = emitted;
         for (name, address, before) in buffers {
@@ -117,7 +118,7 @@ impl Emitter {
         fs::write(&path, text).map_err(|e| unwritten(&path, &e))
     }
 
-    /// Adds a buffer to a launch file.
+    /// Adds a buffer and its initial contents to a launch file.
     fn buffer(
         &mut self,
         to: &mut String,
@@ -138,8 +139,8 @@ impl Emitter {
         Ok(())
     }
 
-    /// Writes contents to a file, unless an existing one has the same contents. Returns the path of the file
-    /// relative to the launch files.
+    /// Writes the contents of a buffer to a file, unless a file for equal contents (same hash and length)
+    /// exists. Returns the path of the file, relative to the folder of the launch files.
     fn content(&mut self, bytes: &[u8]) -> Result<String, RunError> {
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);

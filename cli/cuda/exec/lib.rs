@@ -1,7 +1,7 @@
 //! # Running a CUDA program on the simulated machine
-//! [`run`] starts a program whose CUDA runtime is the library of the crate `cudart`, and answers the requests
-//! of that library ([`cuda::wire`]) with one simulated machine. Processes that use the device at the same
-//! time are served one after the other.
+//! Running a program with [`run`] loads the crate `cudart` in place of the CUDA runtime. The library sends
+//! each call as a request ([`cuda::wire`]) to this crate, which answers it with one simulated machine.
+//! Processes that use the device at the same time are served one after the other.
 
 mod check;
 mod emit;
@@ -27,54 +27,58 @@ pub use check::{check, exports};
 use emit::Emitter;
 use server::Server;
 
-/// Names by which programs load the CUDA runtime.
+/// File names of the CUDA runtime that programs load.
 pub const RUNTIMES: [&str; 2] = ["libcudart.so.12", "libcudart.so.13"];
 /// File name of the library that replaces the CUDA runtime.
 pub const LIBRARY: &str = "libwarpsieve_cudart.so";
-/// Exit status of a program that needs something the model lacks.
+/// Exit status of a program that ends because it needs something that the model lacks.
 pub const REFUSED: u8 = 3;
-/// Interval at which the program and the socket are polled while no process uses the device.
+/// While no process is connected: interval between two checks for the end of the program and for new
+/// connections.
 const POLL: Duration = Duration::from_millis(5);
-/// Base of the exit status after a signal: a process that signal `n` ended has the status 128 + `n`, as in
-/// shells.
+/// Base of the exit status of a process that a signal ended. As in shells, the status is 128 plus the signal
+/// number.
 const SIGNAL_BASE: i32 = 128;
 
-/// Program to run.
+/// Program to run, and properties of the device that it sees.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// Path of the program, or its name in a folder of `PATH`.
     pub path: PathBuf,
-    /// Arguments of the program.
+    /// Arguments that the program gets on its command line.
     pub arguments: Vec<OsString>,
     /// Path of the library that replaces the CUDA runtime.
     pub library: PathBuf,
-    /// Name of the device.
+    /// Name of the simulated device, as the program sees it.
     pub device: String,
-    /// Compute capability of the device times ten.
+    /// Compute capability of the simulated device times ten: 75 is capability 7.5.
     pub capability: u32,
-    /// Folder for launch files and their inputs.
+    /// Folder for the launch files that repeat the program's launches, and for their inputs. `None` to write
+    /// no launch files.
     pub emit: Option<PathBuf>,
 }
 
-/// Result of a program.
+/// Result of running a program.
 #[derive(Debug)]
 pub struct Ended {
-    /// Statistics of all launches of the program.
+    /// Statistics of all kernel launches of the program.
     pub report: RunReport,
-    /// Exit status of the program, encoded as shells do.
+    /// Exit status of the program, as a shell reports it: 128 plus the signal number if a signal ended the
+    /// program.
     pub status: u8,
 }
 
-/// Message for the user.
+/// Message that is shown to the user while a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note<'a> {
-    /// Line about a launch.
+    /// Line of output about a kernel launch.
     Launch(&'a str),
-    /// Reason for a failed call, or a remark.
+    /// Reason why a CUDA call failed, or a remark.
     Message(&'a str),
 }
 
-/// Runs a program to its end. `progress` is called during launches, and `note` with messages for the user.
+/// Runs a program until it ends. Calls `progress` during kernel launches, and `note` with each message for
+/// the user.
 ///
 /// # Errors
 /// If the program cannot run, if a kernel makes an illegal access, or if a file cannot be written.
@@ -109,8 +113,8 @@ pub fn run(
     Ok(Ended { report, status })
 }
 
-/// Returns `LD_LIBRARY_PATH` for the program: the folder of the replacement library, followed by the current
-/// value.
+/// Returns the value of `LD_LIBRARY_PATH` for the program: the folder of the replacement library, followed by
+/// the current value.
 fn search_path(folder: &Path) -> OsString {
     let mut path = folder.as_os_str().to_owned();
     if let Some(further) = std::env::var_os("LD_LIBRARY_PATH") {
@@ -123,8 +127,8 @@ fn search_path(folder: &Path) -> OsString {
 /// Serves all processes that use the device, until the program has ended.
 fn serve(listener: &UnixListener, child: &mut Child, server: &mut Server<'_, '_>) -> io::Result<ExitStatus> {
     loop {
-        // The status of the program is read before the socket is polled. A process that the program started
-        // may connect after the program has ended, and must still be served.
+        // The exit status of the program is read before the socket is polled. A process that the program
+        // started may connect after the program has ended, and must still be served.
         let ended = child.try_wait()?;
         match listener.accept() {
             Ok((stream, _)) => serve_process(stream, server)?,
@@ -137,12 +141,12 @@ fn serve(listener: &UnixListener, child: &mut Child, server: &mut Server<'_, '_>
     }
 }
 
-/// Serves a process until it closes the connection.
+/// Answers the requests of one process until it closes its connection.
 fn serve_process(stream: UnixStream, server: &mut Server<'_, '_>) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     let mut from = BufReader::new(stream.try_clone()?);
     let mut to = BufWriter::new(stream);
-    // A process that dies within a message is treated like a process that closes the connection.
+    // A process that dies while it sends a message is treated like a process that closes its connection.
     while let Ok(Some((request, raw))) = wire::receive(&mut from) {
         let (reply, raw) = server.answer(request, &raw);
         if wire::send(&mut to, &reply, &raw).is_err() {

@@ -1,4 +1,4 @@
-//! Answers the requests of a program with the simulated machine.
+//! Answers the CUDA requests of a program with the simulated machine.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -15,32 +15,32 @@ use warpsieve::text::format_thousands;
 use crate::emit::Emitter;
 use crate::{Note, Program};
 
-/// Lanes per warp, as kernels see them.
+/// Number of threads per warp, as kernels see it.
 const WARP_LANES: u32 = 32;
 /// Maximum number of threads per CTA, as in CUDA.
 const MAX_THREADS: u32 = 1024;
 
-/// Kernel that the program uses.
+/// Kernel that the program has asked for.
 struct UsedKernel {
-    /// Number of the kernel's module in the device.
+    /// Number of the kernel's module (loaded PTX text) in the simulated device.
     module: usize,
     kernel: Arc<DeviceKernel>,
 }
 
-/// Serves requests with one machine.
+/// Server that answers all requests of a program with one simulated machine.
 pub(crate) struct Server<'d, 'c> {
     device: Device<'d>,
     program: &'c Program,
     emitter: Option<Emitter>,
     progress: &'c mut dyn FnMut(Progress),
     note: &'c mut dyn FnMut(Note<'_>),
-    /// Number of each loaded module in the device, and the architecture of its PTX text.
+    /// For each loaded module, its number in the simulated device and the architecture of its PTX text.
     modules: Vec<(usize, u32)>,
     kernels: Vec<UsedKernel>,
     allocations: u64,
     launches: u64,
     is_refused: bool,
-    /// Error that ends the run.
+    /// Error that ends the run; `None` if none has occurred.
     error: Option<RunError>,
 }
 
@@ -67,19 +67,19 @@ impl<'d, 'c> Server<'d, 'c> {
         }
     }
 
-    /// True if the program has ended because it needed something that the model lacks.
+    /// True if the program was ended because it needs something that the model lacks.
     pub fn is_refused(&self) -> bool {
         self.is_refused
     }
 
-    /// Frees the memory and modules of a process that has ended.
+    /// Frees the device memory and the modules of a process that has ended.
     pub fn end_process(&mut self) {
         self.device.reset();
         self.modules.clear();
         self.kernels.clear();
     }
 
-    /// Ends the run and returns its report.
+    /// Ends the run and returns its statistics.
     pub fn finish(self) -> Result<RunReport, RunError> {
         if let Some(error) = self.error {
             return Err(error);
@@ -87,21 +87,20 @@ impl<'d, 'c> Server<'d, 'c> {
         self.device.finish()
     }
 
-    /// Reports to the user what the program needs and the model lacks. Returns the reply that ends the
-    /// program.
+    /// Tells the user what the program needs but the model lacks. Returns the reply that ends the program.
     fn refuse(&mut self, why: &dyn Display) -> Reply {
         (self.note)(Note::Message(&format!("error: {why}")));
         self.is_refused = true;
         Reply::Refused
     }
 
-    /// Returns the reply for a call that fails with an error code, and reports the reason to the user.
+    /// Returns the reply for a CUDA call that fails with an error code, and tells the user the reason.
     fn fail(&mut self, error: CudaError, why: &dyn Display) -> Reply {
         (self.note)(Note::Message(&format!("{}: {why}", error.name().to_string_lossy())));
         Reply::Failed(error)
     }
 
-    /// Returns the reply to a request, with raw bytes.
+    /// Returns the reply to a request. Both the request and the reply include raw bytes.
     pub fn answer(&mut self, request: Request, raw: &[u8]) -> (Reply, Vec<u8>) {
         if let Request::Read { address, bytes } = request {
             return match self.device.read(address, bytes as usize) {
@@ -131,7 +130,7 @@ impl<'d, 'c> Server<'d, 'c> {
             },
             Request::Find { address } => match self.device.allocation(address) {
                 Some(range) => Reply::Range { address: range.start, bytes: range.bytes },
-                // The library also sends host addresses in this request, so a failure is not an error and
+                // The library also asks about addresses of host memory, so an unknown address is normal and
                 // gets no message.
                 None => Reply::Failed(CudaError::INVALID_VALUE),
             },
@@ -352,7 +351,7 @@ impl<'d, 'c> Server<'d, 'c> {
                     _ => return self.refuse(&error),
                 };
                 match error {
-                    // All other launch errors contain the name of the kernel.
+                    // This error text lacks the name of the kernel, which all other launch errors contain.
                     LaunchError::Shape { .. } => self.fail(code, &format!("kernel `{name}`: {error}")),
                     error => self.fail(code, &error),
                 }
@@ -365,7 +364,7 @@ impl<'d, 'c> Server<'d, 'c> {
     }
 }
 
-/// Returns the line that is printed after a launch.
+/// Returns the line of output that summarizes a finished kernel launch.
 fn line(number: u64, name: &str, grid: [u32; 3], block: [u32; 3], counts: &LaunchCounts) -> String {
     let shape = |[x, y, z]: [u32; 3]| match (y, z) {
         (1, 1) => x.to_string(),

@@ -1,4 +1,4 @@
-//! Requests to the simulator.
+//! Connection through which the library sends requests to the simulator.
 
 use std::io::{self, BufReader};
 use std::os::unix::net::UnixStream;
@@ -6,12 +6,12 @@ use std::os::unix::net::UnixStream;
 use cuda::error::CudaError;
 use cuda::wire::{self, DeviceProperties, Reply, Request};
 
-/// Reason why a function of the runtime does not succeed.
+/// Reason why a function of the CUDA runtime fails.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
-    /// The function returns this error code to the program.
+    /// Error code that the function returns to the program.
     Code(CudaError),
-    /// The process must end. The text, if any, still has to be printed.
+    /// The whole process must end, after it has printed the text, if any.
     End(Option<String>),
 }
 
@@ -21,11 +21,11 @@ impl From<CudaError> for Failure {
     }
 }
 
-/// Connection to the simulator.
+/// Connection of the CUDA program to the simulator.
 pub struct Connection {
     to: UnixStream,
     from: BufReader<UnixStream>,
-    /// Properties of the device.
+    /// Properties of the simulated device, which the simulator sends when the connection is opened.
     pub device: DeviceProperties,
 }
 
@@ -47,7 +47,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Sends a request with raw bytes and waits for the reply and its raw bytes.
+    /// Sends a request and its raw bytes. Waits for the reply, and returns the reply and its raw bytes.
     pub fn request(&mut self, request: &Request, raw: &[u8]) -> Result<(Reply, Vec<u8>), Failure> {
         wire::send(&mut self.to, request, raw).map_err(|e| lost(&e))?;
         match wire::receive(&mut self.from).map_err(|e| lost(&e))? {
@@ -63,7 +63,7 @@ fn lost(error: &io::Error) -> Failure {
     Failure::End(Some(format!("the simulator does not answer: {error}")))
 }
 
-/// Returns the failure for a reply whose kind does not match the request.
+/// Returns the failure that ends the process if the simulator gives a reply of the wrong kind.
 pub fn fail_unexpected(reply: &Reply) -> Failure {
     Failure::End(Some(format!("the simulator gave an unexpected answer: {reply:?}")))
 }

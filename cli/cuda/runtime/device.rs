@@ -1,4 +1,5 @@
-//! The device: its properties, and calls that concern it as a whole. There is one device, number 0.
+//! Functions that return properties of the simulated device or concern the device as a whole. There is one
+//! device, number 0.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -14,20 +15,20 @@ use crate::state::{State, call};
 
 /// Version of CUDA that the library implements: 13.0.
 const CUDA_VERSION: c_int = 13000;
-/// Maximum size of the constants of a module in bytes, as in CUDA.
+/// Maximum size of a module's constant memory in bytes, as in CUDA.
 const CONST_BYTES: u64 = 64 << 10;
 /// Maximum number of threads per CTA, as in CUDA.
 const MAX_THREADS: u64 = 1024;
-/// Maximum distance between two rows of a copy, in bytes.
+/// Maximum distance between two rows of a pitched copy, in bytes.
 const MAX_PITCH: u64 = 0x7fff_ffff;
 /// Size of the field `cudaDeviceProp.name` in bytes.
 const NAME_BYTES: usize = 256;
 /// Size of `cudaDeviceProp` in bytes, in CUDA 13 and in CUDA 12.
 const PROPERTIES_BYTES: [usize; 2] = [1008, 1032];
 
-/// Property of the device. The fields are the number as a `cudaDeviceAttr`, the offsets in `cudaDeviceProp`,
-/// the size in bytes, and the value. The offsets are those of CUDA 13 and of CUDA 12, or 0 if that version
-/// lacks the property. Properties that are not listed have the value 0.
+/// Property of the device: its number as a `cudaDeviceAttr`, its offsets in `cudaDeviceProp`, its size in
+/// bytes, and its value. The offsets are those of CUDA 13 and of CUDA 12, or 0 if that version lacks the
+/// property. Properties that are not listed have the value 0.
 struct Property(c_int, [usize; 2], usize, fn(&DeviceProperties) -> u64);
 
 static PROPERTIES: [Property; 38] = [
@@ -66,18 +67,20 @@ static PROPERTIES: [Property; 38] = [
     Property(97, [672, 696], 8, |device| device.shared_bytes.into()),
     Property(106, [688, 712], 4, |device| device.ctas.into()),
     Property(99, [704, 728], 4, |_| 1),
-    // Features that no machine has: a limit on the time of a kernel, mapped host memory, exclusive use, error
-    // correction, access to all host memory, cooperative launches, clusters.
+    // The properties below belong to features that no machine has: a limit on the time of a kernel, mapped
+    // host memory, exclusive use, error correction, access to all host memory, cooperative launches,
+    // clusters.
     Property(17, [0, 392], 4, |_| 0),
     Property(19, [0, 0], 4, |_| 0),
     Property(95, [0, 0], 4, |_| 0),
 ];
 
-/// Attributes of features that no machine has, in addition to those in the table.
+/// Numbers (`cudaDeviceAttr`) of further properties with the value 0, for features that no machine has. The
+/// table `PROPERTIES` lists the others.
 const ABSENT: [c_int; 22] =
     [18, 20, 32, 33, 34, 35, 50, 78, 84, 85, 86, 88, 89, 90, 91, 96, 100, 101, 108, 111, 115, 120];
 
-/// Writes the properties in the layout of CUDA 13 or of CUDA 12.
+/// Writes the device properties to the program's struct, in the layout of CUDA 13 or of CUDA 12.
 fn properties(state: &mut State, to: *mut c_void, device: c_int, layout: usize) -> Result<(), Failure> {
     expect_device(device)?;
     let device = state.device()?;
@@ -96,13 +99,13 @@ fn expect_device(device: c_int) -> Result<(), Failure> {
     if device == 0 { Ok(()) } else { Err(CudaError::INVALID_DEVICE.into()) }
 }
 
-/// `cudaDeviceProp` of CUDA 13.
+/// Writes the device properties in the layout that `cudaDeviceProp` has in CUDA 13.
 #[unsafe(no_mangle)]
 extern "C" fn cudaGetDeviceProperties(to: *mut c_void, device: c_int) -> c_int {
     call(|state| properties(state, to, device, 0))
 }
 
-/// `cudaDeviceProp` of CUDA 12.
+/// Writes the device properties in the layout that `cudaDeviceProp` has in CUDA 12.
 #[unsafe(no_mangle)]
 extern "C" fn cudaGetDeviceProperties_v2(to: *mut c_void, device: c_int) -> c_int {
     call(|state| properties(state, to, device, 1))
@@ -143,7 +146,8 @@ extern "C" fn cudaChooseDevice(device: *mut c_int, _properties: *const c_void) -
     call(|_| put(device, 0))
 }
 
-/// Has no effect. The flags select how the host waits for the device, and the host never waits.
+/// `cudaSetDeviceFlags`: ignores the flags. They select how a CPU thread waits for the device, but no call
+/// ever waits here.
 #[unsafe(no_mangle)]
 extern "C" fn cudaSetDeviceFlags(_flags: c_uint) -> c_int {
     call(|_| Ok(()))
@@ -210,21 +214,21 @@ extern "C" fn cudaThreadExit() -> c_int {
     cudaDeviceReset()
 }
 
-/// Has no effect. The program's preference between L1 and shared memory is ignored: the machine partitions
-/// them by the needs of each launch.
+/// Ignores the program's preference for a larger L1 or more shared memory: the machine partitions them by the
+/// needs of each launch.
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceSetCacheConfig(_preference: c_int) -> c_int {
     call(|_| Ok(()))
 }
 
-/// Has no effect, since the shared memory of the machine has banks of a single width.
+/// Ignores the requested bank width, since the shared memory of the machine has banks of a single width.
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceSetSharedMemConfig(_width: c_int) -> c_int {
     call(|_| Ok(()))
 }
 
-/// Accepts any limit on the stack and on the output of `printf`, which are unlimited. All other limits
-/// concern features that the model lacks, so they are refused.
+/// Accepts any limit on the stack and on the output of `printf`, both of which are unlimited here. Refuses
+/// all other limits, since they concern features that the model lacks.
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceSetLimit(limit: c_int, value: usize) -> c_int {
     call(|state| match limit {
@@ -243,7 +247,8 @@ extern "C" fn cudaDriverGetVersion(version: *mut c_int) -> c_int {
     call(|_| put(version, CUDA_VERSION))
 }
 
-/// Has no effect: the simulator counts all kernels, not only those between start and stop.
+/// `cudaProfilerStart`: does nothing, since the simulator counts all kernels, not only those between start
+/// and stop.
 #[unsafe(no_mangle)]
 extern "C" fn cudaProfilerStart() -> c_int {
     call(|_| Ok(()))
@@ -254,11 +259,13 @@ extern "C" fn cudaProfilerStop() -> c_int {
     call(|_| Ok(()))
 }
 
-/// Defines the version of CUDA 12 for symbols: see `versions.map`.
+/// Symbol that the linker script `versions.map` gives the version of CUDA 12. Programs built with CUDA 12
+/// require that version.
 #[unsafe(no_mangle)]
 extern "C" fn warpsieve_cudart_12() {}
 
-/// Defines the version of CUDA 13 for symbols.
+/// Symbol that the linker script `versions.map` gives the version of CUDA 13. Programs built with CUDA 13
+/// require that version.
 #[unsafe(no_mangle)]
 extern "C" fn warpsieve_cudart_13() {}
 

@@ -1,4 +1,4 @@
-//! Error codes: the last error of a thread, and the names and descriptions of errors.
+//! Functions about error codes: the last error of a thread, and the names and descriptions of error codes.
 
 use std::ffi::{c_char, c_int};
 

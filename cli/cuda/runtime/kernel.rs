@@ -1,4 +1,4 @@
-//! Kernel attributes and occupancy.
+//! Functions that return the attributes and the occupancy of a kernel.
 
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -50,8 +50,8 @@ extern "C" fn cudaFuncGetAttributes(attributes: *mut c_void, function: *const c_
     })
 }
 
-/// Ignores two attributes: only the SM limits dynamic shared memory, and the needs of a launch determine the
-/// carve-out of shared memory. All other attributes concern clusters and are refused.
+/// Ignores two attributes: the maximum of dynamic shared memory, which only the SM limits, and the carve-out
+/// of shared memory, which follows from each launch. Refuses all other attributes, which concern clusters.
 #[unsafe(no_mangle)]
 extern "C" fn cudaFuncSetAttribute(function: *const c_void, attribute: c_int, value: c_int) -> c_int {
     call(|state| {
@@ -65,8 +65,8 @@ extern "C" fn cudaFuncSetAttribute(function: *const c_void, attribute: c_int, va
     })
 }
 
-/// Has no effect. The program's preference between L1 and shared memory is ignored: the machine partitions
-/// them by the needs of each launch.
+/// Ignores the kernel's preference for a larger L1 or more shared memory: the machine partitions them by the
+/// needs of each launch.
 #[unsafe(no_mangle)]
 extern "C" fn cudaFuncSetCacheConfig(function: *const c_void, _preference: c_int) -> c_int {
     call(|state| register::kernel(state, function).map(|_| ()))

@@ -1,4 +1,4 @@
-//! Kernel launches.
+//! Functions that launch kernels.
 
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -26,7 +26,7 @@ impl From<Dim3> for [u32; 3] {
     }
 }
 
-/// `cudaLaunchConfig_t` of CUDA.
+/// Struct `cudaLaunchConfig_t` of CUDA, which holds the configuration of a launch.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct LaunchConfig {
@@ -38,7 +38,7 @@ struct LaunchConfig {
     num_attributes: c_uint,
 }
 
-/// `cudaLaunchAttribute` of CUDA.
+/// Struct `cudaLaunchAttribute` of CUDA: an optional property of a launch, such as its priority.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct LaunchAttribute {
@@ -47,15 +47,15 @@ struct LaunchAttribute {
     value: [u32; 16],
 }
 
-/// Attributes that do not change a launch in this model: none, synchronization policy, overlap with the
-/// previous kernel, and priority.
+/// Launch attributes that change nothing in this model. They are: no attribute, synchronization policy,
+/// overlap with the previous kernel, and priority.
 const HARMLESS_ATTRIBUTES: [c_int; 4] = [0, 3, 6, 8];
-/// Maximum number of CTAs of a grid in x, y and z, as in CUDA.
+/// Maximum number of CTAs in a grid in the x, y and z dimensions, as in CUDA.
 pub const MAX_GRID: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
-/// Maximum number of threads of a CTA in x, y and z.
+/// Maximum number of threads in a CTA in the x, y and z dimensions.
 pub const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 
-/// Runs a kernel. `args` holds the address of each argument.
+/// Runs a kernel to its end. `args` points to an array with the address of each argument.
 fn launch(
     state: &mut State,
     function: *const c_void,
@@ -119,8 +119,8 @@ extern "C" fn cudaLaunchKernelExC(
         let LaunchConfig { grid, block, shared_bytes, attributes, num_attributes, .. } = get(config)?;
         for number in 0..num_attributes as usize {
             let LaunchAttribute { id, value, .. } = get(attributes.wrapping_add(number))?;
-            // An attribute that requests a cluster of one CTA, or a launch that is not cooperative, changes
-            // nothing.
+            // Two attributes change nothing: a cluster of only one CTA, and cooperative launch with the value
+            // 0 (off).
             let is_plain = (id == 4 && value[..3] == [1; 3]) || (id == 2 && value[0] == 0);
             if !is_plain && !HARMLESS_ATTRIBUTES.contains(&id) {
                 let what = match id {
@@ -135,7 +135,7 @@ extern "C" fn cudaLaunchKernelExC(
     })
 }
 
-/// A program identifies a kernel by the address of the host function that launches it.
+/// A program identifies a kernel by the address of the host function that launches the kernel.
 #[unsafe(no_mangle)]
 extern "C" fn __cudaGetKernel(kernel: *mut *const c_void, function: *const c_void) -> c_int {
     call(|state| {

@@ -1,8 +1,8 @@
 //! # Managed memory
 //! Managed memory has the same address in the program and on the device. The program's copy is the valid one,
-//! except while a kernel runs: before a launch, all pages that the program has changed are written to the
-//! device, and after it everything is read back. Neither takes simulated time, so the migration of pages is
-//! not modeled.
+//! except while a kernel runs. Before a launch, all pages that the program has changed are written to the
+//! device. After the launch, all managed memory is read back. Neither step takes simulated time, so the
+//! migration of pages is not modeled.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_void;
@@ -17,28 +17,29 @@ use crate::connection::{Failure, fail_unexpected};
 use crate::pointers::{bytes_at, write_bytes};
 use crate::state::State;
 
-/// Granularity of mappings and of the search for changes, in bytes.
+/// Page size in bytes: memory is mapped and compared for changes in this unit.
 pub const PAGE_BYTES: usize = 4096;
-/// Maximum number of addresses that are tried for an allocation, since the program may use some of them.
+/// Maximum number of addresses that are tried for one allocation, since the program may already use some of
+/// them.
 const TRIES: usize = 64;
 
-/// Managed memory of the process.
+/// All managed memory of the process.
 #[derive(Default)]
 pub struct Managed {
-    /// Contents of each range at the last exchange with the device, by address.
+    /// Contents of each allocated range after the last transfer to or from the device, by start address.
     ranges: BTreeMap<usize, Vec<u8>>,
-    /// Number of ranges on each mapped page: small ranges may share one.
+    /// Number of allocated ranges on each mapped page, by page number. Small ranges may share a page.
     pages: HashMap<usize, usize>,
 }
 
 impl Managed {
-    /// True if the address is in managed memory.
+    /// True if the address lies in managed memory.
     pub fn holds(&self, address: usize) -> bool {
         self.ranges.range(..=address).next_back().is_some_and(|(start, copy)| address < start + copy.len())
     }
 
-    /// Maps those pages of a new range that are not mapped yet. Returns false if the program uses one of
-    /// them.
+    /// Maps those pages of a new range that are not mapped yet. Returns false if the program already uses one
+    /// of these pages.
     fn hold(&mut self, pages: Range<usize>) -> bool {
         let missing: Vec<usize> = pages.clone().filter(|page| !self.pages.contains_key(page)).collect();
         let runs: Vec<&[usize]> = missing.chunk_by(|a, b| a + 1 == *b).collect();
@@ -52,7 +53,7 @@ impl Managed {
         true
     }
 
-    /// Unmaps the pages of a range that no other range shares.
+    /// Removes a range from its pages, and unmaps the pages that no other range uses.
     fn release(&mut self, pages: Range<usize>) {
         let mut unused = Vec::new();
         for page in pages {
@@ -67,19 +68,19 @@ impl Managed {
         unused.chunk_by(|a, b| a + 1 == *b).for_each(|run| unmap(run[0] * PAGE_BYTES, run.len() * PAGE_BYTES));
     }
 
-    /// Returns the range that contains an address: start and size in bytes.
+    /// Returns the managed range that contains an address, as its start address and its size in bytes.
     pub fn range_of(&self, address: usize) -> Option<(usize, usize)> {
         let (&start, copy) = self.ranges.range(..=address).next_back()?;
         (address < start + copy.len()).then_some((start, copy.len()))
     }
 }
 
-/// Returns the pages of a range.
+/// Returns the numbers of the pages that a range of memory covers.
 fn pages_of(address: usize, bytes: usize) -> Range<usize> {
     address / PAGE_BYTES..(address + bytes).div_ceil(PAGE_BYTES)
 }
 
-/// Maps memory of the program at an address. Returns false if the program uses the address.
+/// Maps new memory for the program at a given address. Returns false if the program already uses the address.
 fn map(address: usize, bytes: usize) -> bool {
     let at = ptr::without_provenance_mut::<c_void>(address);
     let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -88,7 +89,7 @@ fn map(address: usize, bytes: usize) -> bool {
     let mapped = unsafe { mmap_anonymous(at, bytes, protection, MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE) };
     match mapped {
         Ok(there) if there.addr() == address => true,
-        // Old systems treat the address as a hint and may map other memory.
+        // Old kernels of the operating system treat the address as a hint and may map memory elsewhere.
         Ok(elsewhere) => {
             unmap(elsewhere.addr(), bytes);
             false
@@ -128,7 +129,8 @@ pub fn allocate(state: &mut State, bytes: usize) -> Result<usize, Failure> {
         .refuse(format!("cudaMallocManaged: no {bytes} bytes are free at one address in the program and on the device"))
 }
 
-/// Makes a variable of a module managed memory: maps it in the program with its initial contents.
+/// Turns a variable of a module into managed memory: maps its address in the program and copies its initial
+/// contents there.
 pub fn adopt(state: &mut State, address: usize, bytes: usize) -> Result<(), Failure> {
     if !state.managed.hold(pages_of(address, bytes)) {
         return state.refuse(format!("the address {address:#x} of a managed variable is in use by the program"));
@@ -137,7 +139,7 @@ pub fn adopt(state: &mut State, address: usize, bytes: usize) -> Result<(), Fail
     fetch(state, address)
 }
 
-/// Frees managed memory. Returns false if no managed memory starts at the address.
+/// Frees a managed allocation. Returns false if no managed allocation starts at the address.
 pub fn free(state: &mut State, address: usize) -> Result<bool, Failure> {
     let Some(copy) = state.managed.ranges.remove(&address) else { return Ok(false) };
     state.managed.release(pages_of(address, copy.len()));
@@ -145,14 +147,14 @@ pub fn free(state: &mut State, address: usize) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Frees all managed memory, after the device has freed its copy.
+/// Frees the program's copy of all managed memory, after the device has freed its own copy.
 pub fn free_all(state: &mut State) {
     for (address, copy) in std::mem::take(&mut state.managed.ranges) {
         state.managed.release(pages_of(address, copy.len()));
     }
 }
 
-/// Writes all pages that the program has changed to the device.
+/// Writes all managed pages that the program has changed since the last transfer to the device.
 pub fn to_device(state: &mut State) -> Result<(), Failure> {
     let starts: Vec<usize> = state.managed.ranges.keys().copied().collect();
     for start in starts {
@@ -170,7 +172,7 @@ pub fn to_device(state: &mut State) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads all managed memory back from the device.
+/// Copies all managed memory from the device back to the program.
 pub fn from_device(state: &mut State) -> Result<(), Failure> {
     let starts: Vec<usize> = state.managed.ranges.keys().copied().collect();
     starts.into_iter().try_for_each(|start| fetch(state, start))

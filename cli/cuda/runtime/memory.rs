@@ -1,4 +1,4 @@
-//! Allocations, copies and fills.
+//! Functions that allocate, copy and fill memory.
 
 use std::alloc::Layout;
 use std::ffi::{c_int, c_uint, c_void};
@@ -22,14 +22,15 @@ const DEVICE_TO_HOST: c_int = 2;
 const DEVICE_TO_DEVICE: c_int = 3;
 const DEFAULT: c_int = 4;
 
-/// Kind of memory at an address.
+/// Location of the memory at an address: host (the program) or device.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Host,
     Device,
 }
 
-/// Returns the allocation of device memory that contains an address: start and size in bytes.
+/// Returns the allocation of device memory that contains an address, as its start address and its size in
+/// bytes.
 fn find(state: &mut State, address: usize) -> Result<Option<(u64, u64)>, Failure> {
     match state.request(&Request::Find { address: address as u64 }, &[]) {
         Ok((Reply::Range { address, bytes }, _)) => Ok(Some((address, bytes))),
@@ -39,8 +40,8 @@ fn find(state: &mut State, address: usize) -> Result<Option<(u64, u64)>, Failure
     }
 }
 
-/// Returns the kind of memory at an address. Managed memory counts as host memory, since the program's copy
-/// is the valid one.
+/// Returns whether an address belongs to host or device memory. Managed memory counts as host memory, since
+/// the program's copy is the valid one.
 fn side(state: &mut State, address: usize, claim: Option<Side>) -> Result<Side, Failure> {
     if state.managed.holds(address) {
         return Ok(Side::Host);
@@ -51,7 +52,8 @@ fn side(state: &mut State, address: usize, claim: Option<Side>) -> Result<Side, 
     }
 }
 
-/// Rows of a copy: distances between the rows and size of a row, in bytes, and number of rows.
+/// Shape of a copy: distances between rows at the destination and at the source, width of a row, all in
+/// bytes, and number of rows.
 #[derive(Clone, Copy)]
 struct Rows {
     to_pitch: usize,
@@ -183,7 +185,7 @@ extern "C" fn cudaMallocManaged(memory: *mut *mut c_void, bytes: usize, _flags: 
     })
 }
 
-/// Page-locked memory is ordinary memory of the program, which kernels cannot access.
+/// Allocates page-locked memory. Here it is ordinary memory of the program, which kernels cannot access.
 #[unsafe(no_mangle)]
 extern "C" fn cudaHostAlloc(memory: *mut *mut c_void, bytes: usize, _flags: c_uint) -> c_int {
     call(|state| {
@@ -288,7 +290,8 @@ extern "C" fn cudaMemcpy2DAsync(
     cudaMemcpy2D(to, to_pitch, from, from_pitch, width, count, kind)
 }
 
-/// Returns the device address of an access of `bytes` bytes at an offset in a variable.
+/// Returns the device address of byte `offset` of a variable. Fails if an access of `bytes` bytes there
+/// exceeds the variable.
 fn in_symbol(state: &mut State, host: *const c_void, offset: usize, bytes: usize) -> Result<usize, Failure> {
     load_managed(state)?;
     let (address, size) = symbol(state, host)?;
@@ -406,14 +409,14 @@ extern "C" fn cudaMemGetInfo(free: *mut usize, total: *mut usize) -> c_int {
     })
 }
 
-/// Has no effect. A prefetch changes only the time at which managed memory migrates, and migration is not
-/// modeled. The remaining arguments differ between versions of CUDA.
+/// Does nothing: a prefetch changes only the time at which managed memory migrates, and migration is not
+/// modeled. The parameters that are left out here differ between versions of CUDA.
 #[unsafe(no_mangle)]
 extern "C" fn cudaMemPrefetchAsync(_memory: *const c_void, _bytes: usize) -> c_int {
     call(|_| Ok(()))
 }
 
-/// Has no effect. Advice changes only where and when managed memory migrates, and migration is not modeled.
+/// Ignores the advice: it changes only where and when managed memory migrates, and migration is not modeled.
 #[unsafe(no_mangle)]
 extern "C" fn cudaMemAdvise(_memory: *const c_void, _bytes: usize, _advice: c_int) -> c_int {
     call(|_| Ok(()))

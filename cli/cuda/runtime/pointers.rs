@@ -1,7 +1,7 @@
-//! Accesses to memory of the program through pointers that it passes.
+//! Accesses to memory of the program through pointers that the program passes.
 //!
-//! A C program must pass valid pointers, as to the CUDA runtime: the library cannot check them. Null pointers
-//! are refused with an error code.
+//! A C program must pass valid pointers, as it must to the original CUDA runtime: the library cannot check
+//! them. Null pointers are refused with an error code.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{CStr, c_char, c_void};
@@ -12,7 +12,7 @@ use cuda::fatbin::{self, HEADER_BYTES};
 
 use crate::connection::Failure;
 
-/// Writes a result to the address that the program passed for it.
+/// Writes a result to the address that the program passed for the result.
 pub fn put<T>(to: *mut T, value: T) -> Result<(), Failure> {
     if to.is_null() {
         return Err(CudaError::INVALID_VALUE.into());
@@ -58,7 +58,7 @@ pub fn write_bytes(to: *mut c_void, bytes: &[u8]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Copies a string of the program.
+/// Copies a C string out of memory of the program.
 pub fn string_at(from: *const c_char) -> Result<String, Failure> {
     if from.is_null() {
         return Err(CudaError::INVALID_VALUE.into());
@@ -67,7 +67,8 @@ pub fn string_at(from: *const c_char) -> Result<String, Failure> {
     Ok(unsafe { CStr::from_ptr(from) }.to_string_lossy().into_owned())
 }
 
-/// Structure by which a program refers to a fat binary.
+/// Struct through which a program refers to a fat binary. It begins with a magic number and a version, and
+/// points to the fat binary.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Wrapper {
@@ -77,7 +78,7 @@ struct Wrapper {
     _further: *const c_void,
 }
 
-/// Returns the fat binary to which the program's structure refers.
+/// Returns the fat binary to which the program's struct refers.
 pub fn fat_binary(wrapper: *const c_void) -> Result<Vec<u8>, Failure> {
     let Wrapper { magic, version, data, .. } = get(wrapper.cast::<Wrapper>())?;
     if magic != fatbin::WRAPPER_MAGIC || version != 1 {
@@ -102,7 +103,7 @@ pub fn allocate(layout: Layout) -> Result<*mut c_void, Failure> {
     if memory.is_null() { Err(CudaError::MEMORY_ALLOCATION.into()) } else { Ok(memory.cast()) }
 }
 
-/// Frees memory that [`allocate`] returned with this layout.
+/// Frees memory that [`allocate`] returned for the same layout.
 pub fn free(memory: *mut c_void, layout: Layout) {
     // SAFETY: the caller found the address and its layout among the allocations and has removed it from them.
     unsafe { dealloc(memory.cast(), layout) };

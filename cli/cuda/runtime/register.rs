@@ -1,4 +1,5 @@
-//! Registration of fat binaries, kernels and variables, which compiled programs do before `main`.
+//! Registration of fat binaries, kernels and variables: functions that a compiled CUDA program calls before
+//! `main`.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -11,7 +12,7 @@ use crate::managed;
 use crate::pointers::{fat_binary, get, put, string_at};
 use crate::state::{FatBinary, Kernel, State, call};
 
-/// Returns the index of the fat binary that the handle stands for.
+/// Returns the index of the registered fat binary that a handle stands for.
 fn index_of(handle: *mut *mut c_void) -> Result<usize, Failure> {
     get(handle.cast::<usize>())
 }
@@ -25,7 +26,7 @@ extern "C" fn __cudaRegisterFatBinary(wrapper: *const c_void) -> *mut *mut c_voi
         state.binaries.push(FatBinary { bytes, module: None, managed: Vec::new() });
         Ok(())
     });
-    // The handle must be a valid address until the process ends, so the allocation is never freed.
+    // The handle is an address that must stay valid until the process ends, so its allocation is never freed.
     Box::into_raw(Box::new(index)).cast()
 }
 
@@ -34,7 +35,7 @@ extern "C" fn __cudaRegisterFatBinaryEnd(_handle: *mut *mut c_void) {}
 
 #[unsafe(no_mangle)]
 extern "C" fn __cudaUnregisterFatBinary(_handle: *mut *mut c_void) {
-    // The simulator frees the memory of modules when the process ends.
+    // Nothing to do here: the simulator frees the memory of all modules when the process ends.
 }
 
 #[unsafe(no_mangle)]
@@ -103,7 +104,8 @@ extern "C" fn __cudaInitModule(handle: *mut *mut c_void) -> c_char {
     c_char::from(done == 0)
 }
 
-/// Returns the simulator's number of the module of a fat binary. The module is loaded at its first use.
+/// Returns the number under which the simulator knows the module of a fat binary. Loads the module at its
+/// first use.
 pub fn module_of(state: &mut State, binary: usize) -> Result<u32, Failure> {
     if let Some(module) = state.binaries[binary].module {
         return Ok(module);
@@ -124,7 +126,8 @@ pub fn module_of(state: &mut State, binary: usize) -> Result<u32, Failure> {
     Ok(module)
 }
 
-/// Loads all modules with managed variables. The program may access such variables before its first call.
+/// Loads all modules with managed variables, since the program may access such variables before it calls a
+/// CUDA function.
 pub fn load_managed(state: &mut State) -> Result<(), Failure> {
     let waiting = state.binaries.iter().enumerate();
     let waiting: Vec<_> =
@@ -139,7 +142,7 @@ fn variable(state: &mut State, module: u32, name: &str) -> Result<(u64, u64), Fa
     }
 }
 
-/// Returns the device address and the size in bytes of a variable.
+/// Returns the device address and the size in bytes of a device variable.
 pub fn symbol(state: &mut State, host: *const c_void) -> Result<(u64, u64), Failure> {
     let Some((binary, name)) = state.variables.get(&host.addr()).cloned() else {
         return Err(CudaError::INVALID_SYMBOL.into());
@@ -148,7 +151,7 @@ pub fn symbol(state: &mut State, host: *const c_void) -> Result<(u64, u64), Fail
     variable(state, module, &name)
 }
 
-/// Returns the properties of a kernel.
+/// Returns the properties of a registered kernel.
 pub fn kernel(state: &mut State, host: *const c_void) -> Result<KernelProperties, Failure> {
     let Some(Kernel { binary, name, properties }) = state.kernels.get(&host.addr()) else {
         return Err(CudaError::INVALID_DEVICE_FUNCTION.into());

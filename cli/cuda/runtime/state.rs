@@ -1,4 +1,4 @@
-//! State of the process: what the program has registered and created.
+//! State of the library in one process: what the program has registered and created.
 
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
@@ -12,62 +12,65 @@ use cuda::wire::{DeviceProperties, KernelProperties, Reply, Request};
 use crate::connection::{Connection, Failure, fail_unexpected};
 use crate::managed::Managed;
 
-/// Exit status of a program that needs something that neither this library nor the model supports.
+/// Exit status of a program that ends because it needs something that neither this library nor the model
+/// supports.
 const REFUSED: i32 = 3;
 
 /// Fat binary that the program has registered.
 pub struct FatBinary {
-    /// Content of the file.
+    /// Contents of the fat binary.
     pub bytes: Vec<u8>,
-    /// Number of the module in the simulator; `None` until the program uses the module.
+    /// Number of the binary's module in the simulator; `None` until the program first uses the module.
     pub module: Option<u32>,
-    /// Managed variables: location of the program's pointer, and name.
+    /// Managed variables of the fat binary: address of the program's pointer to each variable, and name of
+    /// the variable.
     pub managed: Vec<(usize, String)>,
 }
 
 /// Kernel that the program has registered.
 pub struct Kernel {
-    /// Index of the fat binary.
+    /// Index of the fat binary that contains the kernel.
     pub binary: usize,
-    /// Name in the PTX text.
+    /// Name of the kernel in the PTX text.
     pub name: String,
-    /// Properties of the kernel; `None` until the program uses the kernel.
+    /// Properties of the kernel; `None` until the program first uses the kernel.
     pub properties: Option<KernelProperties>,
 }
 
-/// Shape of a launch: grid, block, dynamic shared memory in bytes, and stream.
+/// Configuration of a launch: grid size, CTA size, dynamic shared memory in bytes, and stream.
 pub type Configuration = ([u32; 3], [u32; 3], usize, usize);
 
-/// State of the process.
+/// State of the CUDA runtime in this process.
 #[derive(Default)]
 pub struct State {
     connection: Option<Connection>,
-    /// Error of a kernel after which no call succeeds.
+    /// Error of a kernel that failed, with which all later calls fail too; `None` if no kernel has failed.
     pub sticky: Option<CudaError>,
     pub binaries: Vec<FatBinary>,
-    /// Kernels, by the address of the function that launches them.
+    /// Registered kernels, by the address of the host function that launches the kernel.
     pub kernels: HashMap<usize, Kernel>,
-    /// Index of the fat binary and name of each device variable, by the address of its host counterpart in
-    /// the program.
+    /// For each device variable, index of its fat binary and its name, by the address of the corresponding
+    /// host variable.
     pub variables: HashMap<usize, (usize, String)>,
     pub managed: Managed,
-    /// Page-locked allocations, by address.
+    /// Page-locked allocations of the program, by address.
     pub host: HashMap<usize, Layout>,
-    /// Time at which each event was recorded, in nanoseconds.
+    /// Simulated time in nanoseconds at which each event was recorded, by the event's handle; `None` if it
+    /// was not recorded.
     pub events: HashMap<usize, Option<f64>>,
-    /// Streams that the program has created, each with its flags and its priority.
+    /// Streams that the program has created, by handle, each with its flags and its priority.
     pub streams: HashMap<usize, (u32, i32)>,
     handles: usize,
 }
 
-/// True if the process is ending because the program needs something unsupported.
+/// True if the process is ending because the program needs something that is not supported.
 static IS_ENDING: AtomicBool = AtomicBool::new(false);
 static STATE: Mutex<Option<State>> = Mutex::new(None);
 
 thread_local! {
-    /// Error code of the last failed call of the thread.
+    /// Error code of the last call in this thread that failed.
     static LAST: Cell<CudaError> = const { Cell::new(CudaError::SUCCESS) };
-    /// Launch configurations that the thread has pushed, the last one on top.
+    /// Stack of the launch configurations that this thread has pushed; the last element is the top.
     static CONFIGURATIONS: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -79,17 +82,17 @@ impl State {
         self.connection.as_mut().ok_or(Failure::End(None))
     }
 
-    /// Returns the properties of the device.
+    /// Returns the properties of the simulated device.
     pub fn device(&mut self) -> Result<&DeviceProperties, Failure> {
         Ok(&self.connection()?.device)
     }
 
-    /// Sends a request with raw bytes and waits for the reply and its raw bytes.
+    /// Sends a request and its raw bytes. Waits for the reply, and returns the reply and its raw bytes.
     pub fn request(&mut self, request: &Request, raw: &[u8]) -> Result<(Reply, Vec<u8>), Failure> {
         self.connection()?.request(request, raw)
     }
 
-    /// Sends a request whose reply only says that it was carried out.
+    /// Sends a request and its raw bytes. The expected reply only confirms that the request was carried out.
     pub fn tell(&mut self, request: &Request, raw: &[u8]) -> Result<(), Failure> {
         match self.request(request, raw)? {
             (Reply::Done, _) => Ok(()),
@@ -97,7 +100,7 @@ impl State {
         }
     }
 
-    /// Returns the simulated time in nanoseconds.
+    /// Returns the simulated time since the start of the run, in nanoseconds.
     pub fn time(&mut self) -> Result<f64, Failure> {
         match self.request(&Request::Time, &[])? {
             (Reply::Time(time), _) => Ok(time),
@@ -105,25 +108,25 @@ impl State {
         }
     }
 
-    /// Ends the process, because the program needs something that the library lacks.
+    /// Ends the process, because the program needs something that the library or the model lacks.
     pub fn refuse<T>(&mut self, message: String) -> Result<T, Failure> {
         self.request(&Request::Refuse { message: message.clone() }, &[])?;
         Err(Failure::End(Some(message)))
     }
 
-    /// Returns a new handle of an event or a stream.
+    /// Returns a handle for a new event or stream, different from all earlier handles.
     pub fn new_handle(&mut self) -> usize {
         self.handles += 1;
-        // The lowest values stand for the default streams.
+        // Handles start above 0x1000, because the smallest values stand for the default streams.
         0x1000 + 16 * self.handles
     }
 }
 
-/// Executes a function of the runtime. Returns its error code, and records it as the last error of the
-/// thread.
+/// Executes a function of the CUDA runtime. Returns the error code of the function, and records it as the
+/// last error of the thread.
 ///
-/// While the process ends because of something unsupported, all functions fail. Destructors of the program
-/// may still call them.
+/// Once the process is ending because something is unsupported, all functions fail. The program's destructors
+/// may still call CUDA functions then.
 pub fn call(function: impl FnOnce(&mut State) -> Result<(), Failure>) -> i32 {
     if IS_ENDING.load(Ordering::Relaxed) {
         return CudaError::UNLOADING.0;
@@ -154,19 +157,20 @@ pub fn call(function: impl FnOnce(&mut State) -> Result<(), Failure>) -> i32 {
     }
 }
 
-/// Executes a function that reads or changes only the state of the process, even after a kernel has failed.
+/// Executes a function that needs only the state of this process. Unlike `call`, it works even after a kernel
+/// has failed.
 pub fn with<T>(function: impl FnOnce(&mut State) -> T) -> T {
     let mut lock = STATE.lock().unwrap_or_else(PoisonError::into_inner);
     function(lock.get_or_insert_default())
 }
 
 fn set_last(error: CudaError) {
-    // If the thread is ending, its thread-local storage is gone, and the error is not recorded.
+    // If the thread is ending, its thread-local storage no longer exists, and the error is not recorded.
     let _ = LAST.try_with(|last| last.set(error));
 }
 
-/// Returns the last error of the thread. If `clear` is set, resets the last error, unless a kernel has
-/// failed.
+/// Returns the last error of the thread. If `clear` is true, resets it to success. The error of a failed
+/// kernel is never reset.
 pub fn last_error(clear: bool) -> CudaError {
     if let Some(sticky) = with(|state| state.sticky) {
         return sticky;
@@ -175,12 +179,12 @@ pub fn last_error(clear: bool) -> CudaError {
         .unwrap_or(CudaError::SUCCESS)
 }
 
-/// Pushes the shape of the thread's next launch.
+/// Pushes the configuration of the thread's next launch on a stack.
 pub fn push_configuration(configuration: Configuration) {
     CONFIGURATIONS.with_borrow_mut(|all| all.push(configuration));
 }
 
-/// Pops the shape of the thread's next launch.
+/// Pops the configuration of the thread's next launch from the stack.
 pub fn pop_configuration() -> Option<Configuration> {
     CONFIGURATIONS.with_borrow_mut(Vec::pop)
 }

@@ -1,5 +1,5 @@
-//! Streams and events. All work is done when it is issued, so that no function ever waits. The time of an
-//! event is the simulated time, in which only kernels take time.
+//! Functions for streams and events. All work is done when it is issued, so no function ever waits. The time
+//! of an event is the simulated time, in which only kernels take time.
 
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -9,8 +9,8 @@ use crate::connection::Failure;
 use crate::pointers::put;
 use crate::state::{State, call};
 
-/// Handles of the default streams: the legacy stream, as a null pointer and by its named handle, and the
-/// per-thread stream.
+/// Handles of the default streams. The legacy stream has two handles, a null pointer and the value 1. The
+/// stream of each thread has the value 2.
 const DEFAULT_STREAMS: [usize; 3] = [0, 1, 2];
 
 fn expect_stream(state: &State, stream: *const c_void) -> Result<(), Failure> {
@@ -86,7 +86,7 @@ extern "C" fn cudaStreamWaitEvent(stream: *mut c_void, event: *mut c_void, _flag
     })
 }
 
-/// Has no effect, since managed memory is accessible from all streams.
+/// `cudaStreamAttachMemAsync`: does nothing, since managed memory is accessible from all streams.
 #[unsafe(no_mangle)]
 extern "C" fn cudaStreamAttachMemAsync(
     stream: *mut c_void,

@@ -1,6 +1,6 @@
 //! # One in N misses is cached
-//! Among the global loads whose line is absent from the L1, one in `every` fills its line, and the rest
-//! bypass the L1. A counter of bypassed loads selects the load that fills.
+//! Applies to global loads whose line is absent from the L1. One in `every` of them allocates its line in the
+//! L1, and the rest bypass the L1. A counter of bypassed loads determines when a load allocates.
 
 pub mod twin;
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewBypass {
-    /// Number of misses of which one is cached.
+    /// Period of cached misses: one in `every` misses is cached.
     pub every: u32,
 }
 
@@ -35,14 +35,14 @@ impl Scheme for NewBypass {
     }
 }
 
-/// Width of the counter in bits.
+/// Width in bits of the counter of bypassed loads.
 const BITS: u32 = 8;
 
-/// Hardware of the scheme.
+/// Hardware model of the scheme.
 #[derive(Debug, Serialize, Deserialize)]
 struct Counter {
     every: u32,
-    /// Number of loads that bypassed since the last cached miss.
+    /// Number of loads that have bypassed the L1 since the last cached miss.
     passed: u32,
 }
 

@@ -1,5 +1,5 @@
 //! # Row misses first
-//! A DRAM channel serves requests to closed rows first, the opposite of FR-FCFS.
+//! A DRAM channel serves requests to closed rows before requests to open rows, the opposite of FR-FCFS.
 
 pub mod twin;
 
@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewDram {
-    /// True to serve requests to open rows first, as FR-FCFS does; false to serve requests to closed rows
-    /// first.
+    /// True if requests to open rows are served first, as in FR-FCFS; false if requests to closed rows are
+    /// served first.
     pub hits_first: bool,
 }
 
@@ -23,7 +23,7 @@ impl Scheme for NewDram {
     }
 }
 
-/// Hardware of the scheme, which has no state.
+/// Hardware model of the scheme, which has no state.
 #[derive(Debug, Serialize, Deserialize)]
 struct Ranks {
     hits_first: bool,

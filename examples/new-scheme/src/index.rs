@@ -1,6 +1,6 @@
 //! # Set index by folding
-//! The index is the XOR of `folds + 1` groups of bits of the line address, from the low bits up. Each group
-//! is as wide as the index.
+//! The set index is the XOR of `folds + 1` groups of bits of the line address, from the low bits up. Each
+//! group is as wide as the index.
 
 pub mod twin;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewIndex {
-    /// Number of groups of upper address bits that are XORed with the low bits.
+    /// Number of groups of upper address bits that are combined by XOR with the lowest group.
     pub folds: u32,
 }
 

@@ -1,6 +1,6 @@
 //! # A miss prefetches one line
-//! Each load that misses in the L1D prefetches the line whose number is higher by `ahead`. A later miss
-//! replaces a prefetch that has not been returned yet.
+//! Each load that misses in the L1D prefetches the line whose number is higher by `ahead`. If another load
+//! misses before the prefetch has been issued, its prefetch replaces the first one.
 
 pub mod twin;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewPrefetch {
-    /// Distance from the line of the miss to the prefetched line, in lines.
+    /// Distance from the missing line to the prefetched line, in lines.
     pub ahead: u32,
 }
 
@@ -38,11 +38,11 @@ impl Scheme for NewPrefetch {
     }
 }
 
-/// Hardware of the scheme.
+/// Hardware model of the scheme.
 #[derive(Debug, Serialize, Deserialize)]
 struct Ahead {
     ahead: u32,
-    /// Line of the last miss; `None` once its prefetch has been returned.
+    /// Line of the last miss; `None` once the prefetch for it has been issued.
     missed: Option<u64>,
     line_bits: u32,
 }

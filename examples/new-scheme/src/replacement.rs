@@ -1,6 +1,7 @@
-//! # One in N lines is inserted as the most recently used line
+//! # One in N lines is inserted in the most recently used position
 //! Keeps the lines of a set in the order of their last use. An inserted line is the next victim unless a load
-//! hits it first. One inserted line in `every` is an exception: it becomes the most recently used line.
+//! hits it first. One in `every` inserted lines is an exception: it is inserted in the most recently used
+//! position.
 
 pub mod twin;
 
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewReplacement {
-    /// Number of inserted lines per line that is inserted as the most recently used line.
+    /// Period of the exception: one in `every` lines is inserted in the most recently used position.
     pub every: u32,
 }
 
@@ -40,14 +41,14 @@ impl Scheme for NewReplacement {
     }
 }
 
-/// Width of the counter in bits.
+/// Width in bits of the counter of inserted lines.
 const BITS: u32 = 8;
 
-/// Hardware of the scheme.
+/// Hardware model of the scheme.
 #[derive(Debug, Serialize, Deserialize)]
 struct Counter {
     every: u32,
-    /// Number of lines inserted since the last line that was inserted as the most recently used line.
+    /// Number of lines inserted since the last insertion in the most recently used position.
     inserted: u32,
 }
 

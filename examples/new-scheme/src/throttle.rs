@@ -1,6 +1,6 @@
 //! # Even and odd warps issue alternately
-//! In one turn only the warps with even numbers may issue, in the next turn only those with odd numbers. A
-//! throttle changes no result, so the scheme has no golden twin.
+//! Time is divided into turns. Only warps with even numbers may issue in one turn, only those with odd
+//! numbers in the next. Throttling changes no result of a program, so the scheme has no golden model.
 
 use rtl::config::Rules;
 use rtl::kernel::{Describe, DescribeExt, FieldsExt, Logic};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewThrottle {
-    /// Length of a turn [core cycles].
+    /// Length of a turn in core cycles.
     pub turn: u32,
 }
 
@@ -32,11 +32,11 @@ impl Scheme for NewThrottle {
     }
 }
 
-/// Hardware of the scheme.
+/// Hardware model of the scheme.
 #[derive(Debug, Serialize, Deserialize)]
 struct Turns {
     turn: u64,
-    /// Cycle for which the last call of `admit` selected the warps.
+    /// Core cycle for which the last call of `admit` selected the warps that may issue.
     next: u64,
 }
 
@@ -48,7 +48,8 @@ impl Hooks for Turns {
         IssueLimit::Issue(if (self.next / self.turn).is_multiple_of(2) { EVEN } else { !EVEN })
     }
 
-    /// Returns the last cycle before the next turn, in which `admit` selects the warps of that turn.
+    /// Returns the last cycle of the current turn. In that cycle, `admit` selects the warps for the next
+    /// turn.
     fn due(&self) -> Option<u64> {
         Some((self.next / self.turn + 1) * self.turn - 1)
     }

@@ -1,4 +1,4 @@
-//! Runs a kernel with each scheme. Machine and golden models must agree in every cycle.
+//! Runs a kernel with each scheme. The machine and the golden models must agree in every cycle.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use warpsieve::run::{Outcome, RunOptions, RunReport, Verdict, run};
 fn run_with(design: Option<&str>) -> RunReport {
     add_designs(new_scheme::DESIGNS);
     let designs = design.into_iter().map(str::to_owned).collect();
-    // Small caches, so that lines are evicted from the L1, and from the L2 to the DRAM.
+    // The caches are small, so that lines are evicted from the L1 to the L2 and from the L2 to the DRAM.
     let sets = ["l1.sets=8", "l2.sets=4"].map(str::to_owned).into();
     let config = ResolvedMachine::new(&Request { machine: "fermi".to_owned(), designs, sets }).unwrap().config;
     let launch = launch_file(Path::new("bfs/small")).unwrap();

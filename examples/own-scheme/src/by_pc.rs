@@ -1,8 +1,8 @@
 //! # L1 bypass by load instruction
-//! A table has a two-bit counter for each load instruction, indexed by a hash of the program counter. A miss
-//! increments the counter, and a hit decrements it. A global load bypasses the L1 if its line is absent and
-//! its counter is saturated. Every 16th of these loads does not bypass, so that the scheme detects when
-//! caching becomes useful again.
+//! A table has a two-bit saturating counter for each load instruction, indexed by a hash of the program
+//! counter. A miss increments the counter, and a hit decrements it. A global load bypasses the L1 if its line
+//! is absent and its counter has the maximum value. Every 16th of these loads does not bypass, so that the
+//! scheme detects when caching becomes useful again.
 //!
 //! | port         | dir | payload | contract                                                    |
 //! |--------------|-----|---------|-------------------------------------------------------------|
@@ -61,7 +61,7 @@ const COUNTER_BITS: u32 = 2;
 const TOP: u8 = (1 << COUNTER_BITS) - 1;
 const PASSED_BITS: u32 = 4;
 
-/// Saturating counter: misses minus hits of an instruction.
+/// Saturating counter: misses minus hits of a load instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Counter(u8);
 
@@ -72,13 +72,13 @@ impl Payload for Counter {
     }
 }
 
-/// Hardware of the scheme.
+/// Hardware model of the scheme.
 #[derive(Debug, Serialize, Deserialize)]
 struct Table {
     bits: u32,
     counters: Array<Counter>,
-    /// Number of loads that bypassed since the last load with a saturated counter that missed and did not
-    /// bypass, from 0 to 15.
+    /// Number of loads that have bypassed the L1 since the last sample, from 0 to 15. A sample is a load that
+    /// misses without a bypass, although its counter has the maximum value.
     passed: u8,
 }
 

@@ -1,6 +1,6 @@
 //! # Three schemes defined outside of warpsieve
 //! An L1 bypass by load instruction ([`by_pc`]), a prefetcher of neighboring lines ([`neighbor`]) and a
-//! replacement policy by predicted reuse distances ([`reuse_distance`]), each with its golden twin. Nothing
+//! replacement policy by predicted reuse distances ([`reuse_distance`]), each with its golden model. Nothing
 //! in warpsieve refers to them: linking this crate is enough to register them.
 
 pub mod by_pc;
@@ -26,7 +26,7 @@ fn fold(value: u32, bits: u32) -> u32 {
     pieces.fold(0, |folded, shift| folded ^ value >> shift) & ((1 << bits) - 1)
 }
 
-/// Computes the same hash as `fold`, but by division; used by the golden twins.
+/// Computes the same hash as `fold`, but by division; used by the golden models.
 fn hash_by_division(value: u32, bits: u32) -> u32 {
     let (mut folded, mut rest) = (0, value);
     while rest > 0 {

@@ -1,4 +1,4 @@
-//! The command `warpsieve` with the schemes of this crate added.
+//! The `warpsieve` command line program, extended by the schemes of this crate.
 
 fn main() -> std::process::ExitCode {
     warpsieve_cli::main_with(&own_scheme::DESIGNS, tb::soak::soaks)

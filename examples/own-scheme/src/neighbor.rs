@@ -1,8 +1,8 @@
 //! # Prefetching the neighbor of a line
 //! Two lines that form an aligned pair are neighbors. A table, indexed by a hash of the program counter, has
-//! for each load instruction its last line and a two-bit counter. The counter rises if the instruction loads
-//! the neighbor of its last line, and falls if it loads any other line. A load that misses prefetches the
-//! neighbor of its line if the counter is 2 or 3.
+//! for each load instruction its last line and a two-bit counter. The counter is incremented if the
+//! instruction loads the neighbor of its last line. It is decremented if the instruction loads any other line
+//! than these two. A load that misses prefetches the neighbor of its line if the counter is 2 or 3.
 //!
 //! | port        | dir | payload | contract                                                            |
 //! |-------------|-----|---------|---------------------------------------------------------------------|
@@ -64,7 +64,7 @@ impl Scheme for Neighbor {
 const COUNTER_BITS: u32 = 2;
 const TOP: u8 = (1 << COUNTER_BITS) - 1;
 
-/// Entry of the table. Its shape is the width of a line address in bits.
+/// Entry of the table. Its `Shape` is the width of a line address in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Entry {
     line: u64,
@@ -79,12 +79,13 @@ impl Payload for Entry {
     }
 }
 
-/// Hardware of the scheme.
+/// Hardware model of the scheme.
 #[derive(Debug, Serialize, Deserialize)]
 struct Table {
     bits: u32,
     entries: Array<Entry>,
-    /// Line of the last load that missed; `None` once its neighbor has been returned.
+    /// Line of the last load that missed with a counter of 2 or 3; `None` once the prefetch of its neighbor
+    /// has been issued.
     missed: Option<u64>,
     line_bits: u32,
 }

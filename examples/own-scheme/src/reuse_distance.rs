@@ -1,8 +1,8 @@
 //! # Replacement by predicted reuse distances
 //! A reuse distance is counted in accesses to the set. A table has a predicted distance for each load
 //! instruction, indexed by a hash of the program counter. The rank of a line is the number of accesses left
-//! until its predicted next use. The victim is the line whose next use is farthest. If a rank of 0 ages
-//! without a use, it becomes 15, which counts as farthest.
+//! until its predicted next use. The victim is the line with the highest rank, whose next use is farthest. A
+//! line of rank 0 that is not used at the next access to the set gets rank 15, which counts as farthest.
 //!
 //! | port        | dir | payload         | contract                                                       |
 //! |-------------|-----|-----------------|----------------------------------------------------------------|
@@ -70,10 +70,10 @@ impl Scheme for ReuseDistance {
 }
 
 const DISTANCE_BITS: u32 = 4;
-/// Maximum distance that is represented; it stands for all longer distances too.
+/// Maximum reuse distance, in accesses to the set; it also stands for all longer distances.
 const FAR: u8 = (1 << DISTANCE_BITS) - 1;
 
-/// Predicted reuse distance of the lines that an instruction fetches [accesses to the set].
+/// Predicted reuse distance of the lines that an instruction fetches, in accesses to the set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Prediction(u8);
 
@@ -84,8 +84,8 @@ impl Payload for Prediction {
     }
 }
 
-/// State of a line: hash of the instruction that fetched the line, accesses to the set since the last use,
-/// and true if the line was used.
+/// State of a line: hash of the instruction that fetched it, number of accesses to the set since its last
+/// use, and true if it has been used since it was fetched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Line {
     source: u32,
@@ -103,7 +103,7 @@ impl Payload for Line {
     }
 }
 
-/// Hardware of the replacement policy.
+/// Hardware model of the replacement policy.
 #[derive(Debug, Serialize, Deserialize)]
 struct Predictor {
     bits: u32,
@@ -112,13 +112,13 @@ struct Predictor {
 }
 
 impl Predictor {
-    /// Moves the prediction of an instruction halfway to a measured distance.
+    /// Moves the prediction of an instruction halfway toward a measured reuse distance.
     fn train(&mut self, at: &Edge<'_>, source: u32, distance: u8) {
         self.predictions.update(at, source, 0, |prediction| prediction.0 = (prediction.0 + distance).div_ceil(2));
     }
 
-    /// Performs an access to a set. The line in `way` gets the state `renewed`; all other lines of the set
-    /// age by one access.
+    /// Updates a set after an access. The line in `way` gets the state `renewed` and a rank from the
+    /// prediction; all other lines of the set age by one access.
     fn pass(&mut self, at: &Edge<'_>, (set, way): (u32, u32), renewed: Line, ranks: &mut [u8]) {
         self.lines.update_row(at, set, |row| {
             row.iter_mut().for_each(|line| line.age = (line.age + 1).min(FAR));

@@ -1,6 +1,7 @@
-//! Tests that a scheme which panics or never returns is reported with its kind, slot, hook and cycle. The
-//! test binary is also the command under test: with the argument `run`, it is `warpsieve` with the schemes
-//! below. Without that argument, it runs the tests, which start the binary again and check its messages.
+//! Tests the report about a scheme that panics or never returns. The report must name the kind of the scheme,
+//! its slot, its hook and the cycle. With the argument `run`, this test binary is itself `warpsieve` with the
+//! schemes below. Without it, the binary runs the tests, which start it again with `run` and check its
+//! messages.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -13,10 +14,11 @@ use rtl::replacement::{self, InsertedLine, RankShape, Ways};
 use rtl::throttle::{self, CorePlace, CycleState, IssueLimit};
 use serde::{Deserialize, Serialize};
 
-/// Core cycle from which on a scheme fails, late enough that the run is in progress.
+/// First core cycle in which the scheme fails. It is late enough for the run to be in progress.
 const BREAKS: u64 = 300;
 
-/// Panics, or never returns, from cycle `BREAKS` on.
+/// From cycle `BREAKS` on, never returns if `hangs` is true, and panics otherwise. Returns at once in earlier
+/// cycles.
 fn fails(cycle: u64, hangs: bool) {
     if cycle < BREAKS {
         return;
@@ -27,7 +29,7 @@ fn fails(cycle: u64, hangs: bool) {
     }
 }
 
-/// Configuration and hardware of a failing scheme.
+/// Configuration and hardware model of a scheme that fails on purpose.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Broken {
@@ -108,7 +110,8 @@ impl throttle::Hooks for Broken {
     }
 }
 
-/// Runs a kernel with the failing scheme in a slot. Returns the error output and the duration.
+/// Runs a kernel with the failing scheme in slot `slot`. Returns the error output and the duration of the
+/// run.
 fn run(slot: &str, hangs: bool, threads: &str) -> (String, Duration) {
     let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/syrk/small.toml");
     let folder = tempfile::tempdir().unwrap();
@@ -152,7 +155,7 @@ fn main() -> ExitCode {
             is_blamed(slot, hook, false, threads);
         }
     }
-    // Runs that hang only wait and need no processor time, so they can run in parallel.
+    // The runs with a hanging scheme only wait and need no processor time, so they are started in parallel.
     let waits: Vec<_> =
         hooks.map(|(slot, hook)| std::thread::spawn(move || is_blamed(slot, hook, true, "auto"))).into();
     waits.into_iter().for_each(|wait| wait.join().unwrap());

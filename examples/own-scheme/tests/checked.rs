@@ -1,5 +1,5 @@
-//! Runs kernels with the schemes, alone and together. Machine and golden models must agree in every cycle,
-//! and the binary must provide the whole command line.
+//! Runs kernels with each scheme alone, and with several schemes together. The machine and the golden models
+//! must agree in every cycle, and the binary must accept the whole command line of `warpsieve`.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ fn run_checked(kernel_name: &str, designs: &[&str], sets: &[&str]) -> RunReport 
     report
 }
 
-/// Returns the numbers of hits and of bypassed loads.
+/// Returns the numbers of L1 hits and of loads that bypassed the L1, each summed over all SMs.
 fn l1(report: &RunReport) -> (u64, u64) {
     report.counters.l1.iter().fold((0, 0), |(hits, past), l1| (hits + l1.hits, past + l1.bypasses))
 }
@@ -43,7 +43,7 @@ fn loads_of_instructions_that_miss_go_past() {
 
 #[test]
 fn reuse_distances_choose_other_victims() {
-    // The L1 of the preset is too large for evictions in the small kernels, so the test shrinks it.
+    // The default L1 is too large for evictions in small kernels, so the test reduces its number of sets.
     let small = ["l1.sets=2"];
     assert_ne!(l1(&run_checked("bfs", &[], &small)), l1(&run_checked("bfs", &["reuse-distance"], &small)));
     run_checked("bfs", &["reuse-distance", "decoupled"], &small);
@@ -78,7 +78,7 @@ fn a_key_that_is_wrong_is_refused_like_any_other() {
 fn the_binary_is_the_whole_command_line() {
     let command = |arguments: &[&str]| {
         let output = Command::cargo_bin("own-scheme").unwrap().args(arguments).output().unwrap();
-        // Exit code 3: stopped by `--max-cycles`.
+        // The exit code is 0, or 3 if `--max-cycles` stopped the run.
         assert!(matches!(output.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };

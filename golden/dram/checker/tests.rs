@@ -8,14 +8,16 @@ fn reference_checker() -> Checker {
     Checker::new(Timing::REFERENCE, false)
 }
 
-/// Returns the numbers of the rules that `text` violates, without consecutive duplicates.
+/// Returns the numbers of the rules that the command stream `text` violates. Consecutive equal numbers are
+/// merged.
 fn violated_rules(checker: &Checker, text: &str) -> Vec<u8> {
     let mut numbers: Vec<u8> = checker.check(&stream(text)).iter().map(|violation| violation.rule).collect();
     numbers.dedup();
     numbers
 }
 
-/// Returns the row of the table with this rule number; `nth` selects among several.
+/// Returns the index of a row of the rule table, given its rule number. If several rows have that number,
+/// `nth` selects one of them, counted from 0.
 fn row(number: u8, nth: usize) -> usize {
     let rows = (0..RULES.len()).filter(|&row| RULES[row].number == number);
     rows.into_iter().nth(nth).expect("the row exists")
@@ -25,14 +27,17 @@ fn raise_bound(checker: &Checker, row: usize) -> Checker {
     checker.clone().with_bound(row, checker.bound(row) + 1)
 }
 
-/// Returns, for every distance rule, a stream whose last command comes as early as the rule allows.
+/// Returns, for every distance rule, a command stream whose last command comes exactly as early as the rule
+/// allows.
 fn tight() -> Vec<(usize, Timing, Vec<Command>)> {
     let usual = Timing::REFERENCE;
-    // With the default timing, tRRD already spaces four or thirty-two ACTs far enough apart.
+    // Timing for the tests of tFAW and t32AW, with both raised. With the default timing they would never
+    // matter:
+    // tRRD already spaces ACTs far enough apart.
     let windowed = Timing { rrd_s: 5, rrd_l: 5, aw32: 192, ..usual };
-    // Bursts of one cycle, and a separate bus for row commands.
+    // Timing with data bursts of one cycle, and with a separate command bus for row commands.
     let apart = Timing { bus: Bus::RowsApart, ccd_s: 1, burst: 1, ..usual };
-    // Thirty-three ACTs to sixteen banks, with each bank precharged before its next ACT.
+    // Stream of thirty-three ACTs to sixteen banks; each bank is precharged before its next ACT.
     let many: Vec<String> = (0..33)
         .map(|i| (i, format!("{}.{}", i % 4, i / 4 % 4)))
         .map(|(i, bank)| match i {
@@ -138,16 +143,17 @@ fn commands_of_one_cycle_are_no_cycle_apart_whichever_the_trace_names_first() {
     }
 }
 
-/// Creates a checker for the default timing with the two command buses of HBM.
+/// Creates a checker for the default timing, but with separate row and column command buses as in HBM.
 fn dual_bus_checker() -> Checker {
     Checker::new(Timing { bus: Bus::RowsApart, ..Timing::REFERENCE }, false)
 }
 
-/// Opens rows in three banks, two of them in one group; all may be precharged, read and written at cycle 60.
+/// Commands that open rows in three banks, two of them in one bank group. By cycle 60, all three banks may be
+/// precharged, read or written.
 const OPEN: &str = "1 ACT 0.0 5, 7 ACT 1.0 5, 13 ACT 0.1 5";
 
-/// Returns the rules that two commands in cycle 60 violate with two buses, and asserts that their order in
-/// the trace does not matter.
+/// Returns the numbers of the rules that two commands violate if both are issued in cycle 60, on separate row
+/// and column buses. Asserts that the order of the two commands in the trace does not matter.
 #[track_caller]
 fn violated_at_once(one: &str, other: &str) -> Vec<u8> {
     let both = [[one, other], [other, one]];
@@ -311,7 +317,8 @@ fn a_refresh_that_comes_too_late_for_the_start_is_noticed() {
 
 #[test]
 fn bursts_of_different_direction_may_not_meet_on_the_data_bus() {
-    // Without the turnaround rule, the data of a WR 9 cycles after a RD would overlap the read data.
+    // The turnaround rule is disabled, to test the data-bus rule alone. The data of a WR that is issued 9
+    // cycles after a RD would overlap the read data.
     let checker = reference_checker().with_bound(row(13, 0), 0);
     assert_eq!(violated_rules(&checker, "1 ACT 0.0 5, 40 RD 0.0 5 0, 49 WR 0.0 5 1"), [21]);
     assert_eq!(violated_rules(&checker, "1 ACT 0.0 5, 40 RD 0.0 5 0, 50 WR 0.0 5 1"), []);

@@ -12,14 +12,14 @@ use serde::Deserialize;
 use super::super::command::Kind;
 use super::{ChannelInfo, Policy, Requests, Scheme, Waiting};
 
-/// Configuration of the policy.
+/// Configuration of the ATLAS arbitration policy.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Length of a quantum [command clocks].
+    /// Length of a quantum in command clocks.
     pub quantum: u64,
-    /// Waiting time beyond which a request precedes all others [command clocks].
+    /// Waiting time in command clocks beyond which a request precedes all other requests.
     pub starvation: u64,
-    /// log2 of the inverse weight that one quantum has in the total service of an SM.
+    /// Weight of one quantum in the total service of an SM, as a shift: the weight is `1 / 2^decay`.
     pub decay: u32,
 }
 
@@ -36,7 +36,8 @@ impl Scheme for Config {
     }
 }
 
-/// Service of each SM, with the L2 itself as `None`, and the first command of each waiting request.
+/// Reference model of ATLAS. Records the service of each SM (`None` stands for the L2 itself) and, for each
+/// waiting request, the cycle of its first command.
 #[derive(Clone, Debug)]
 struct Atlas {
     config: Config,

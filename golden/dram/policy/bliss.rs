@@ -1,7 +1,8 @@
 //! # Blacklisting (BLISS)
-//! SMs that are not blacklisted come first, then row hits (Subramanian et al., ICCD 2014, section 4). The
-//! counter of requests served in a row starts at 0 with each change of SM. When it exceeds the threshold, the
-//! SM is blacklisted and the counter reset. The blacklist is cleared after each interval.
+//! Requests of SMs that are not blacklisted come first, then row hits (Subramanian et al., ICCD 2014, section
+//! 4). A counter starts at 0 whenever a request of another SM is served, and counts further requests of the
+//! same SM. When it exceeds the threshold, the SM is blacklisted and the counter is reset. The blacklist is
+//! cleared at the end of each interval.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +11,12 @@ use serde::Deserialize;
 use super::super::command::Kind;
 use super::{ChannelInfo, Policy, Requests, Scheme, Waiting};
 
-/// Configuration of the policy.
+/// Configuration of the BLISS arbitration policy.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Blacklisting threshold.
+    /// Value that the counter of consecutive requests of one SM must exceed for the SM to be blacklisted.
     pub threshold: u32,
-    /// Clearing interval [command clocks].
+    /// Interval between two clearings of the blacklist, in command clocks.
     pub interval: u64,
 }
 
@@ -26,7 +27,8 @@ impl Scheme for Config {
     }
 }
 
-/// Blacklisted SMs, and the SM served last with the counter of its requests. The L2 itself is `None`.
+/// Reference model of BLISS: the blacklisted SMs, the SM that was served last, and the counter of its
+/// consecutive requests. `None` as an SM stands for the L2 itself.
 #[derive(Clone, Debug)]
 struct Bliss {
     config: Config,

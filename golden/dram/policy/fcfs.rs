@@ -1,11 +1,11 @@
 //! # First come, first served
-//! Issues commands only for the oldest request.
+//! Arbitration policy that issues commands only for the oldest request.
 
 use serde::Deserialize;
 
 use super::{ChannelInfo, Policy, Scheme, Waiting};
 
-/// Policy without configuration or state.
+/// First-come, first-served policy, which has neither configuration nor state.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Fcfs {}
 

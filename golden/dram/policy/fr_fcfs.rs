@@ -1,6 +1,6 @@
 //! # First ready, first come, first served
-//! Row hits come first. With a cap, a bank must close its row when that number of row hits has overtaken an
-//! older request to another row.
+//! Row hits come first. With a cap, the number of row hits that overtake an older request to another row of
+//! the same bank is limited: when the cap is reached, the bank must close its row.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use serde::Deserialize;
 use super::super::command::{BankId, Kind};
 use super::{ChannelInfo, Policy, Requests, Scheme, Waiting};
 
-/// Configuration of the policy.
+/// Configuration of the FR-FCFS arbitration policy.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Number of row hits that may overtake an older request to another row of their bank; 0 for no limit.
+    /// Number of row hits that may overtake an older request to another row of the same bank; 0 for no limit.
     pub hit_cap: u32,
 }
 
@@ -23,7 +23,7 @@ impl Scheme for Config {
     }
 }
 
-/// Row hits of each open row that have overtaken an older request.
+/// Reference model of FR-FCFS. Counts, for each open row, the row hits that have overtaken an older request.
 #[derive(Clone, Debug)]
 struct FrFcfs {
     hit_cap: u32,

@@ -1,7 +1,8 @@
 //! # Arbitration policies of a DRAM channel
-//! Reference models of the policies, written from their papers. A model follows the commands of a channel,
-//! and returns the priority of each waiting request. [`arbiter`](super::arbiter) checks the commands against
-//! these priorities. A model reads the configuration of the hardware policy, selected by the same `kind` key.
+//! Reference models of the policies, written from the papers that define them. A reference model follows the
+//! commands of a channel, and returns the priority of each waiting request.
+//! [`arbiter`](super::arbiter) checks the commands against these priorities. The `kind` key of a
+//! configuration selects the policy, both in the hardware and in the reference model.
 
 automod::dir!(pub "dram/policy");
 
@@ -10,61 +11,63 @@ use std::fmt::Debug;
 
 use super::command::{BankId, Kind};
 
-/// Configuration of a policy, from which the reference model is created.
+/// Configuration of an arbitration policy, which can create the reference model of that policy.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
-    /// Creates the reference model of one channel.
+    /// Creates the reference model of the policy for one channel.
     fn twin(&self, channel: &ChannelInfo) -> Box<dyn Policy>;
 }
 
-/// Properties of a channel that a policy depends on.
+/// Properties of a DRAM channel on which a policy depends.
 #[derive(Clone, Copy, Debug)]
 pub struct ChannelInfo {
     /// Number of SMs.
     pub num_sms: u32,
-    /// Cycles from RD to the end of its data.
+    /// Number of cycles from an RD command to the end of its data.
     pub read_latency: u64,
-    /// Cycles from WR to the end of its data.
+    /// Number of cycles from a WR command to the end of its data.
     pub write_latency: u64,
 }
 
-/// Request that waits for its column command.
+/// Memory request that still waits for its column command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Position in the order of acceptance.
+    /// Position of the request in the order in which the channel accepted requests.
     pub number: u64,
-    /// SM that requested the burst; `None` for the L2 itself.
+    /// SM that made the request; `None` for a request that the L2 itself makes.
     pub sm: Option<u32>,
-    /// True for a write.
+    /// True if the request is a write.
     pub write: bool,
-    /// Bank of the burst.
+    /// Bank that contains the requested burst.
     pub bank: BankId,
-    /// Row of the burst.
+    /// Number of the row that contains the requested burst.
     pub row: u32,
     /// Cycle in which the channel accepted the request.
     pub accept: u64,
 }
 
-/// Waiting requests by number, that is, from oldest to youngest.
+/// Waiting memory requests by number, so that the oldest is first.
 pub type Requests = BTreeMap<u64, Waiting>;
 
-/// Reference model of a policy in one channel.
+/// Reference model of an arbitration policy for one channel.
 pub trait Policy: Debug + Send {
-    /// Begins a cycle, before its commands; `waiting` were accepted in earlier cycles.
+    /// Updates the model at the start of a cycle, before its commands. `waiting` holds the requests that were
+    /// accepted in earlier cycles.
     fn begin(&mut self, _cycle: u64, _waiting: &Requests) {}
 
-    /// Returns the priority of a waiting request: numbers compared from first to last, the greater one first.
+    /// Returns the priority of a waiting request as a list of numbers. Lists are compared number by number
+    /// from the front, and the request with the greater list is served first.
     fn priority(&self, cycle: u64, request: &Waiting, is_hit: bool) -> Vec<u64>;
 
-    /// Updates the model after a command for a request. `waiting` contains the request.
+    /// Updates the model after a command that serves `request`. `waiting` still contains that request.
     fn issue(&mut self, _cycle: u64, _request: &Waiting, _command: Kind, _waiting: &Requests) {}
 
-    /// True if the row of a bank must be closed before the bank serves another request.
+    /// True if the bank must close its open row before it serves another request.
     fn must_close(&self, _bank: BankId) -> bool {
         false
     }
 
-    /// True if commands are issued only for the oldest request.
+    /// True if the policy issues commands only for the oldest waiting request.
     fn serves_only_the_oldest(&self) -> bool {
         false
     }

@@ -1,7 +1,8 @@
 //! # Parallelism-aware batch scheduling (PAR-BS)
-//! Requests of the batch come first, then row hits, then those of the SM with the shortest job (Mutlu and
-//! Moscibroda, ISCA 2008, rules 1 and 2). The length of an SM's job is the largest number of its batch
-//! requests to any one bank. Among equal lengths, the total number of the SM's batch requests decides.
+//! Requests of the current batch come first, then row hits, then requests of the SM with the shortest job
+//! (Mutlu and Moscibroda, ISCA 2008, rules 1 and 2). The length of an SM's job is the largest number of its
+//! requests in the batch that go to the same bank. Among equal lengths, the SM with fewer requests in the
+//! batch comes first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +11,10 @@ use serde::Deserialize;
 use super::super::command::{BankId, Kind};
 use super::{ChannelInfo, Policy, Requests, Scheme, Waiting};
 
-/// Configuration of the policy.
+/// Configuration of the PAR-BS arbitration policy.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Maximum number of requests of one SM to one bank in a batch.
+    /// Maximum number of requests in a batch for each pair of SM and bank.
     pub marking_cap: usize,
 }
 
@@ -24,7 +25,8 @@ impl Scheme for Config {
     }
 }
 
-/// Numbers of the requests in the batch, and the length of each SM's job: fullest bank and total.
+/// Reference model of PAR-BS: numbers of the requests in the batch, and the job length of each SM. A job
+/// length has two numbers: the SM's requests to its busiest bank, and its requests to all banks.
 #[derive(Clone, Debug)]
 struct ParBs {
     marking_cap: usize,

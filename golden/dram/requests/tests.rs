@@ -12,7 +12,7 @@ fn check(requests: &[Request], commands: &[Command]) -> Vec<String> {
     found.into_iter().map(|violation| violation.text).collect()
 }
 
-/// Returns one write and two reads of the same burst, on a row opened in cycle 1.
+/// Returns one write and two reads of the same burst with their commands. The ACT in cycle 1 opens the row.
 fn same_burst() -> (Vec<Request>, Vec<Command>) {
     let request = |number, op, complete| Request {
         number,

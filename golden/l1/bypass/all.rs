@@ -1,11 +1,11 @@
-//! # Bypass of every global load
+//! # Bypass of the L1D by every global load
 
 use serde::Deserialize;
 
 use super::super::event::{Load, Space};
 use super::{Bypass, CacheInfo, Contents, Path, Scheme};
 
-/// Configuration of the scheme, which has neither parameters nor state.
+/// Configuration of the bypass scheme, which has neither parameters nor state.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct All {}
 

@@ -1,21 +1,22 @@
 //! # Bypass of loads that would stall
-//! Lets a load bypass instead of stalling on a reservation fail. The configuration selects the kinds of
-//! reservation fail (li2015 section 6.1, khairy2015 Table 4). This scheme is a component of MRPB, the memory
-//! request prioritization buffer.
+//! Lets a load bypass the L1D instead of stalling on a reservation fail. The configuration selects the kinds
+//! of reservation fail that permit this (li2015 section 6.1, khairy2015 Table 4). This scheme is a component
+//! of MRPB, the memory request prioritization buffer.
 
 use super::super::event::{Fails, Load, Space};
 use super::{Bypass, Contents, Path};
 
-/// Reference model of the scheme.
+/// Reference model of the bypass-on-stall scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct BypassOnStall {
-    /// Reservation fails that allow a load to bypass.
+    /// Reservation fails that let a load bypass instead of stalling.
     pub covered: Fails,
 }
 
 impl Bypass for BypassOnStall {
-    /// Both paths are legal, because the model does not know the occupancy of the miss queue when the load is
-    /// at the head of the access queue.
+    /// Returns [`Path::Either`] for a load that may bypass: both paths are legal. The decision of the
+    /// hardware also depends on the miss-queue occupancy when the load is at the head of the access queue,
+    /// which the model does not know.
     fn way(&self, load: &Load, contents: &dyn Contents) -> Path {
         let Fails { line_alloc, mshr_entry, mshr_merge, miss_queue } = contents.refusals(load);
         let covered = self.covered;

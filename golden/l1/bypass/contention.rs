@@ -1,7 +1,7 @@
 //! # Bypass of contentious loads
-//! Bypasses loads of contentious instructions unless their line is present (anssari2012 section 3.3). An
-//! instruction is contentious if it touches at least `lines / warps` lines: the cache's lines divided by the
-//! resident warps.
+//! Loads of contentious instructions bypass the L1D unless their line is present (anssari2012 section 3.3).
+//! An instruction is contentious if it touches at least `lines / warps` lines, where `lines` is the number of
+//! lines in the cache and `warps` the number of resident warps.
 
 use serde::Deserialize;
 
@@ -9,7 +9,7 @@ use super::super::event::Load;
 use super::{Bypass, CacheInfo, Contents, Path, Scheme};
 use crate::hybrid::is_contentious;
 
-/// Configuration of the scheme, which has no parameters.
+/// Configuration of the bypass scheme, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Contentious {}
 
@@ -20,7 +20,7 @@ impl Scheme for Contentious {
     }
 }
 
-/// Reference model of the scheme.
+/// Reference model of the bypass of contentious loads.
 #[derive(Clone, Copy, Debug)]
 pub struct Contention {
     lines: usize,

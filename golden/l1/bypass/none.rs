@@ -1,10 +1,10 @@
-//! # No bypass scheme
+//! # Absence of a bypass scheme: no load bypasses by choice
 
 use serde::Deserialize;
 
 use super::{Bypass, CacheInfo, Scheme};
 
-/// Configuration of the scheme, which has no parameters.
+/// Configuration without a bypass scheme; it has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct NoScheme {}
 

@@ -1,7 +1,8 @@
 //! # Protecting distance policy (PDP) by time stamps
-//! A line is protected until `distance` accesses to its set have occurred, counted from and including the
-//! last access to the line (PDP, li2015 section 3.1). The hardware counts down per line. This model numbers
-//! the accesses of each set and stores the number of the last access per line.
+//! A line is protected from eviction until `distance` accesses to its set have occurred. The count starts
+//! with the last access to the line, which counts as the first (PDP, li2015 section 3.1). The hardware
+//! decrements a counter per line. This model numbers the accesses of each set instead, and stores for each
+//! line the number of its last access.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +11,11 @@ use serde::Deserialize;
 use super::super::event::{Load, Space};
 use super::{Bypass, CacheInfo, Contents, Path, Scheme};
 
-/// Configuration of the scheme.
+/// Configuration of the protecting distance policy.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Protecting distance [accesses to the set], including the access that renews the protection.
+    /// Protecting distance, as a number of accesses to the set. The access that renews the protection is
+    /// included.
     pub distance: u64,
 }
 
@@ -24,24 +26,26 @@ impl Scheme for Config {
     }
 }
 
-/// Access numbers from which the model derives the protection of lines.
+/// Reference model of the protecting distance policy: access numbers that determine which lines are
+/// protected.
 #[derive(Clone, Debug)]
 pub struct Pdp {
     distance: u64,
-    /// Number of accesses to each set.
+    /// Number of accesses to each set so far.
     accesses: BTreeMap<usize, u64>,
-    /// Number of the last access to each line, counted within its set.
+    /// Number of the last access to each line, among the accesses to the set of that line.
     last: BTreeMap<u64, u64>,
 }
 
 impl Pdp {
-    /// Creates the scheme without protected lines.
+    /// Creates the model of an empty cache, in which no line is protected.
     #[must_use]
     pub fn new(distance: u64) -> Self {
         Self { distance, accesses: BTreeMap::new(), last: BTreeMap::new() }
     }
 
-    /// Counts an access to the set: to a line that is now present, or, with `None`, a bypass.
+    /// Counts an access to a set. `line` is the line that was accessed, or `None` if the load bypassed the
+    /// cache.
     fn access(&mut self, set: usize, line: Option<u64>) {
         let count = self.accesses.entry(set).or_default();
         *count += 1;
@@ -52,7 +56,8 @@ impl Pdp {
 }
 
 impl Bypass for Pdp {
-    /// A global load bypasses if its line is absent and every line of the full set is protected or in flight.
+    /// Returns the path of a load. A global load bypasses if its line is absent, its set is full, and every
+    /// line of the set is protected or in flight.
     fn way(&self, load: &Load, contents: &dyn Contents) -> Path {
         let set = contents.set_of(load.line);
         let gives = |lines: Vec<u64>| lines.iter().any(|line| !self.protects(set, *line));
@@ -60,7 +65,7 @@ impl Bypass for Pdp {
         if load.space == Space::Global && !finds { Path::Bypass } else { Path::Lookup }
     }
 
-    /// True if the line is still protected at the next access to the set.
+    /// True if the line will still be protected at the next access to its set.
     fn protects(&self, set: usize, line: u64) -> bool {
         let next = self.accesses.get(&set).copied().unwrap_or(0) + 1;
         self.last.get(&line).is_some_and(|last| next - last < self.distance)

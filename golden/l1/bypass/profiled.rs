@@ -1,6 +1,7 @@
 //! # Profile-guided bypass
-//! Bypasses loads of lines outside a given set (Profiled-BYPASS, li2015 section 6.1). The host computes the
-//! set from a profiling run; the model receives it through [`Bypass::admit`].
+//! Only lines in a given set may use the L1D; loads of other lines bypass it (Profiled-BYPASS, li2015 section
+//! 6.1). The simulator (host code) computes the set from a profiling run and passes it to the model through
+//! [`Bypass::admit`].
 
 use std::collections::BTreeSet;
 
@@ -9,8 +10,8 @@ use serde::Deserialize;
 use super::super::event::{Load, Space};
 use super::{Bypass, CacheInfo, Contents, Path, Scheme};
 
-/// Configuration of the scheme. The model ignores the parameters and receives the admitted lines from the
-/// host.
+/// Configuration of the profile-guided bypass. The model ignores the parameters; the simulator (host code)
+/// passes the admitted lines to it.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Profile {}
 
@@ -21,10 +22,11 @@ impl Scheme for Profile {
     }
 }
 
-/// Reference model of the scheme.
+/// Reference model of the profile-guided bypass.
 #[derive(Clone, Debug)]
 pub struct Profiled {
-    /// Admitted lines; `None` admits every line until the host supplies the set.
+    /// Lines that may use the cache; `None` permits every line until the simulator (host code) passes the
+    /// set.
     admitted: Option<BTreeSet<u64>>,
 }
 

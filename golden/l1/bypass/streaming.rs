@@ -1,6 +1,6 @@
 //! # Streaming bypass of the L1D
-//! Global loads bypass while the streaming monitor keeps the cache closed, and leave tag-only lines
-//! (khairy2015 section 4.1).
+//! While the streaming monitor keeps the cache closed, global loads bypass the cache and allocate only tags,
+//! as tag-only lines (khairy2015 section 4.1).
 
 use serde::Deserialize;
 
@@ -8,17 +8,17 @@ use super::super::event::{Load, Space};
 use super::super::streaming::{Config, Streaming};
 use super::{Bypass, CacheInfo, Contents, Path, Scheme};
 
-/// Treatment of tag-only lines when the cache opens.
+/// Treatment of tag-only lines when the closed cache opens again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reopen {
-    /// Tag-only lines stay; their first load is a miss.
+    /// Tag-only lines remain, and the first load of each is a miss.
     Miss,
-    /// Tag-only lines are dropped.
+    /// All tag-only lines are dropped.
     Flush,
 }
 
-/// Configuration of the scheme.
+/// Configuration of the streaming bypass.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     period: u64,

@@ -7,13 +7,14 @@ use super::super::mshr::Replay;
 use super::*;
 use crate::index::Function;
 
-/// Creates a cache with a single set, so that all lines compete for its ways.
+/// Creates a cache that has a single set, so that all lines compete for its ways.
 fn one_set(ways: usize) -> Cache<u32> {
     let index = SetIndex::new(Function::Linear { bits: 0 }, 7, 32).unwrap();
     protecting(index, ways, 0)
 }
 
-/// Creates a cache under PDP with this protecting distance [accesses to the set]; 0 disables protection.
+/// Creates a cache with the protecting distance policy (PDP). `distance` is a number of accesses to the set;
+/// 0 disables protection.
 fn protecting(index: SetIndex, ways: usize, distance: u64) -> Cache<u32> {
     let mut cache = Cache::new(Config {
         index,
@@ -32,8 +33,8 @@ fn protecting(index: SetIndex, ways: usize, distance: u64) -> Cache<u32> {
     cache
 }
 
-/// Loads a line and fills it at once. Returns `-` for a bypass, `hit`, `in` for a miss without victim, or the
-/// evicted line.
+/// Loads a line; on a miss, its fill follows immediately. Returns `-` for a bypass, `hit` for a hit, `in` for
+/// a miss that evicts no line, or the evicted line.
 fn reach(cache: &mut Cache<u32>, line: u64) -> String {
     if cache.step(Event::Bypass { load: Load::of(line), chosen: true }).is_ok() {
         return "-".to_owned();
@@ -53,10 +54,10 @@ fn reach(cache: &mut Cache<u32>, line: u64) -> String {
 fn a_protected_line_stays_and_the_load_goes_past() {
     let index = SetIndex::new(Function::Linear { bits: 0 }, 7, 32).unwrap();
     let mut cache = protecting(index, 2, 3);
-    // Lines A B C A C of the PDP test vector are 1 2 3 1 3.
+    // The PDP test vector accesses lines A B C A C, which are numbered 1 2 3 1 3 here.
     assert_eq!([1, 2, 3, 1, 3].map(|line| reach(&mut cache, line)), ["in", "in", "-", "hit", "for 2"]);
-    // Line 1 was accessed two accesses before the first load of line 4, so it is still protected: that load
-    // bypasses, and the second one evicts line 1.
+    // Line 1 was last accessed two accesses before the first load of line 4, so it is still protected.
+    // Therefore the first load of line 4 bypasses, and the second load of line 4 evicts line 1.
     assert_eq!([4, 4].map(|line| reach(&mut cache, line)), ["-", "for 1"]);
 }
 
@@ -85,7 +86,7 @@ fn store(cache: &mut Cache<u32>, line: u64, space: Space) -> Result<WriteOutcome
     }
 }
 
-/// Fills the line and replays all its waiters.
+/// Fills a line and replays all loads that wait for it.
 fn settle(cache: &mut Cache<u32>, line: u64) {
     cache.step(Event::Fill { line, parts: Sectors::WHOLE }).unwrap();
     while cache.step(Event::Drain) != Ok(Outcome::Drained(None)) {}
@@ -333,7 +334,7 @@ fn any_event() -> impl Strategy<Value = Event<u32>> {
         4 => (line.clone(), any::<u32>(), 0usize..=8)
             .prop_map(|(line, waiter, queue_used)| Event::Load { load: Load::of(line), waiter, queue_used }),
         2 => (line.clone(), 0usize..=8).prop_map(|(line, queue_used)| {
-            // Lines 6 and above are local, so that no line is both local and global.
+            // Lines with numbers of 6 and above are local, and the others global, so that no line is both.
             let space = if line < 6 { Space::Global } else { Space::Local };
             Event::Store { line, parts: Sectors::WHOLE, space, queue_used }
         }),

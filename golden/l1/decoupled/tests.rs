@@ -28,7 +28,7 @@ fn cache(bits: u32, filter: Option<Config>) -> Cache<()> {
     })
 }
 
-/// Loads a line and fills it at once. Returns `byp` for a bypass, `hit` or `miss`.
+/// Loads a line; on a miss, its fill follows immediately. Returns `byp` for a bypass, `hit` or `miss`.
 fn load(cache: &mut Cache<()>, line: u64) -> &'static str {
     if cache.is_filtered(line) {
         cache.step(Event::Bypass { load: Load::of(line), chosen: true }).unwrap();
@@ -45,7 +45,7 @@ fn load(cache: &mut Cache<()>, line: u64) -> &'static str {
     }
 }
 
-/// Formats the reuse counts of the lines known in set 0, in alphabetical order.
+/// Formats the reuse counts of the lines that have a tag in set 0, in alphabetical order of the lines.
 fn counts(cache: &Cache<()>) -> String {
     let mut known = cache.known_lines(0).to_vec();
     known.sort_unstable();

@@ -1,8 +1,8 @@
 //! # Many-thread-aware prefetching
 //! Follows Lee et al. (MICRO 2010). Predicts strides per warp, promotes a stride to all warps once three
-//! warps agree on it, and predicts strides between warps. Tables are maps of histories; a table slot holds
-//! one instruction, or one pair of instruction and warp, at a time. The prefetch cache and the adaptive
-//! throttling of the paper are left out.
+//! warps agree on it, and predicts strides between warps. The tables are maps. A table slot holds the history
+//! of one instruction, or of one pair of instruction and warp, at a time. The prefetch cache and the adaptive
+//! throttling of the paper are not modeled.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use serde::Deserialize;
 
 use super::{CacheInfo, Prefetcher, Scheme, Seen};
 
-/// Configuration of the prefetcher.
+/// Configuration of the many-thread-aware prefetcher.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Number of slots of the table that instruction and warp index.
+    /// Number of slots in the table that is indexed by instruction and warp.
     pub warp_entries: u64,
-    /// Number of slots of each table that the instruction alone indexes.
+    /// Number of slots in each table that is indexed by the instruction alone.
     pub pc_entries: u64,
-    /// Number of lines per prefetch.
+    /// Number of lines that each trigger prefetches.
     pub degree: i64,
 }
 
@@ -38,26 +38,27 @@ impl Scheme for Config {
 struct Tables {
     config: Config,
     page_lines: i64,
-    /// Last three different lines of each pair of instruction and warp.
+    /// By slot: an instruction and a warp, and the last four lines that they loaded. Immediate repeats of a
+    /// line are not stored.
     warps: BTreeMap<u64, ((u32, u8), Vec<i64>)>,
-    /// Stride of an instruction, and the number of times that a warp has found it.
+    /// By slot: an instruction, its stride, and the number of times that a warp has found this stride.
     votes: BTreeMap<u64, (u32, i64, usize)>,
-    /// Loads of an instruction by warps in succession.
+    /// By slot: loads of an instruction by successive warps.
     neighbors: BTreeMap<u64, Neighbors>,
 }
 
-/// Loads of one instruction by warps in succession.
+/// Loads of one instruction by successive warps, from which the stride between warps is predicted.
 #[derive(Clone, Debug)]
 struct Neighbors {
     pc: u32,
     last_warp: u8,
     last_line: i64,
-    /// Distances between the lines of neighboring warps, at most three entries. A distance of a page or more
-    /// is stored as 0.
+    /// Last three distances in lines between the loads of neighboring warps, at most. A distance of a page or
+    /// more is stored as 0.
     distances: Vec<i64>,
 }
 
-/// Returns the sum of the digits of `number` to the base `base`, added without carry.
+/// Returns the table slot of `number`: the XOR of its digits in base `base`.
 fn slot(mut number: u64, base: u64) -> u64 {
     let mut slot = 0;
     while number > 0 {
@@ -68,12 +69,13 @@ fn slot(mut number: u64, base: u64) -> u64 {
 }
 
 impl Tables {
-    /// Returns the distance of two lines, or 0 if it is a page or more.
+    /// Returns the distance between two lines in lines, or 0 if it is a page or more.
     fn distance(&self, from: i64, to: i64) -> i64 {
         if (to - from).abs() < self.page_lines { to - from } else { 0 }
     }
 
-    /// Returns the stride between warps of an instruction, if the last three distances are equal.
+    /// Records a load and returns the stride between warps, in lines. `None` unless the last three distances
+    /// between neighboring warps are equal and not 0.
     fn between(&mut self, pc: u32, warp: u8, line: i64) -> Option<i64> {
         let slot = slot(pc.into(), self.config.pc_entries);
         let known = self.neighbors.get(&slot).filter(|known| known.pc == pc).cloned();
@@ -93,8 +95,9 @@ impl Tables {
         stride
     }
 
-    /// Returns the stride of a warp if its last two distances are equal. The flag is true if the distance
-    /// before them differs.
+    /// Records a load and returns the stride within the warp, in lines. `None` unless the last two distances
+    /// are equal and not 0. The flag is true if the stride is new: the distance before these two differs or
+    /// is unknown.
     fn within(&mut self, pc: u32, warp: u8, line: i64) -> Option<(i64, bool)> {
         let slot = slot(u64::from(pc) * 64 + u64::from(warp), self.config.warp_entries);
         let (owner, lines) = self.warps.entry(slot).or_insert_with(|| ((pc, warp), Vec::new()));

@@ -1,7 +1,8 @@
 //! # Prefetchers of the L1D
-//! Reference models of the prefetchers, written from their papers. A model receives the loads that the cache
-//! accepts, and returns the lines that each load triggers. [`mod@unit`] holds the triggered lines in order.
-//! A model reads the configuration of the hardware prefetcher, selected by the same `kind` key.
+//! Reference models of the prefetchers, written from the papers that define them. A model receives the loads
+//! that the cache accepts, and returns the lines to prefetch for each load. [`mod@unit`] queues these lines
+//! in order. The `kind` key of a configuration selects the prefetcher, both in the hardware and in the
+//! reference model.
 
 automod::dir!(pub "l1/prefetch");
 
@@ -9,33 +10,33 @@ use std::fmt::Debug;
 
 use super::event::Load;
 
-/// Configuration of a prefetcher, from which the reference model is created.
+/// Configuration of a prefetcher, which can create the reference model of that prefetcher.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
-    /// Creates the reference model; `None` if the configuration has no prefetcher.
+    /// Creates the reference model of the prefetcher; `None` if the configuration selects no prefetching.
     fn twin(&self, place: &CacheInfo) -> Option<Box<dyn Prefetcher>>;
 }
 
-/// Properties of the cache that contains the prefetcher.
+/// Properties of the cache to which the prefetcher belongs.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheInfo {
-    /// Number of lines per page.
+    /// Number of cache lines per page.
     pub page_lines: i64,
 }
 
-/// Load as a prefetcher sees it, once the cache has accepted it.
+/// Load that the cache has accepted, as reported to a prefetcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Line, instruction and warp of the load.
     pub load: Load,
-    /// True if the load missed.
+    /// True if the load missed in the cache.
     pub missed: bool,
-    /// True if the line was prefetched and this is its first use.
+    /// True if the line was prefetched and this load is the first to use it.
     pub is_first_use: bool,
 }
 
 impl Seen {
-    /// Returns the line number as a signed number.
+    /// Returns the line number as a signed integer.
     #[must_use]
     pub fn line(&self) -> i64 {
         self.load.line as i64
@@ -44,12 +45,12 @@ impl Seen {
 
 /// Reference model of a prefetcher.
 pub trait Prefetcher: Debug + Send {
-    /// Returns the lines that a load triggers, in the order of their prefetches; `None` if the load triggers
-    /// nothing. The returned lines replace lines of earlier triggers that are not in the prefetch queue yet.
+    /// Returns the lines to prefetch because of a load, in order; `None` if the load triggers no prefetch.
+    /// The returned lines replace those of earlier loads that have not yet entered the prefetch queue.
     fn on_access(&mut self, seen: &Seen) -> Option<Vec<i64>>;
 
-    /// Returns the lines that the arrival of a line triggers, with the meaning described for
-    /// [`Prefetcher::on_access`].
+    /// Returns the lines to prefetch because the data of line `_line` arrived. The result is handled as
+    /// described for [`Prefetcher::on_access`].
     fn on_fill(&mut self, _line: u64, _prefetched: bool) -> Option<Vec<i64>> {
         None
     }

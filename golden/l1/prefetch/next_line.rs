@@ -6,12 +6,12 @@ use serde::Deserialize;
 
 use super::{CacheInfo, Prefetcher, Scheme, Seen};
 
-/// Configuration of the prefetcher.
+/// Configuration of the next-line prefetcher.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Config {
-    /// Number of lines per trigger.
+    /// Number of lines that each trigger prefetches.
     pub degree: i64,
-    /// Name of the trigger.
+    /// Name of the event that triggers a prefetch.
     pub trigger: String,
 }
 

@@ -1,10 +1,10 @@
-//! # No prefetching
+//! # L1D without a prefetcher
 
 use serde::Deserialize;
 
 use super::{CacheInfo, Prefetcher, Scheme};
 
-/// Configuration without keys.
+/// Configuration of a cache without a prefetcher; it has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {}
 

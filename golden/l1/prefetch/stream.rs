@@ -1,23 +1,24 @@
 //! # Stream prefetching
-//! Follows streams as Srinath et al. describe them (HPCA 2007, section 2.1). The streams are a list from the
-//! least to the most recently used one. Until a stream has a direction, it stores its misses. Then it stores
-//! a monitored region, which the third miss already moves. A stream ends when its region leaves the page of a
-//! load. Distance and degree are fixed: the feedback of section 3 is left out.
+//! Tracks streams as Srinath et al. describe them (HPCA 2007, section 2.1). The streams are a list from the
+//! least to the most recently used one. A stream in training stores its misses until they show a direction.
+//! It then stores a monitored region of lines, whose loads trigger prefetches and move the region. The third
+//! miss, which completes the training, already does so. A stream ends when its region leaves the page of a
+//! load. Prefetch distance and degree are fixed: the feedback of section 3 is not modeled.
 
 use serde::Deserialize;
 
 use super::{CacheInfo, Prefetcher, Scheme, Seen};
 
-/// Configuration of the prefetcher.
+/// Configuration of the stream prefetcher.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Number of streams.
+    /// Maximum number of streams that are tracked at a time.
     pub streams: usize,
-    /// Training window in lines, on each side of the first miss.
+    /// Size in lines of the training window on each side of a stream's first miss.
     pub window: i64,
-    /// Prefetch distance in lines.
+    /// Prefetch distance in lines: maximum length of the monitored region.
     pub distance: i64,
-    /// Prefetch degree.
+    /// Prefetch degree: number of lines that each trigger prefetches.
     pub degree: i64,
 }
 
@@ -30,9 +31,10 @@ impl Scheme for Config {
 
 #[derive(Clone, Debug)]
 enum Stream {
-    /// Misses so far: one line, or two different lines.
+    /// Stream in training, with its misses so far: one line, or two different lines.
     Training(Vec<i64>),
-    /// Monitored region: first line, number of further lines and direction.
+    /// Stream with a monitored region: its first line, the number of further lines, and the direction, 1 or
+    /// -1.
     Monitoring { from: i64, length: i64, direction: i64 },
 }
 
@@ -48,7 +50,7 @@ impl Stream {
         matches!(self, Self::Training(misses) if (line - misses[0]).abs() <= window)
     }
 
-    /// Returns the stream after a further miss.
+    /// Returns the state of the stream after a further miss to `line`.
     fn train(self, line: i64) -> Self {
         let Self::Training(misses) = self else { return self };
         match misses[..] {
@@ -69,12 +71,12 @@ impl Stream {
 struct Streams {
     config: Config,
     page_lines: i64,
-    /// Streams, from the least to the most recently used one.
+    /// Streams, ordered from the least to the most recently used.
     streams: Vec<Stream>,
 }
 
 impl Streams {
-    /// Removes from the list, and returns, the most recently used stream that satisfies a condition.
+    /// Removes the most recently used stream that satisfies a condition from the list, and returns it.
     fn take(&mut self, is_meant: impl Fn(&Stream) -> bool) -> Option<Stream> {
         let place = self.streams.iter().rposition(is_meant)?;
         Some(self.streams.remove(place))

@@ -1,9 +1,9 @@
 //! # Stride prefetching by instruction and warp
-//! Keeps the history of the lines of each instruction and warp, and derives strides from it (Chen and Baer,
-//! IEEE Transactions on Computers 44(5), 1995; warps as in Lee et al., MICRO 2010). A slot of the table holds
-//! the history of one instruction and warp at a time. Only a repeated stride triggers prefetches. The states
-//! in which the paper predicts without a repeat are left out, and so is the paper's lookahead program
-//! counter.
+//! Keeps a history of the lines that each instruction loads in each warp, and derives strides from it (Chen
+//! and Baer, IEEE Transactions on Computers 44(5), 1995; warps as in Lee et al., MICRO 2010). A table slot
+//! holds the history of one pair of instruction and warp at a time. Only a repeated stride triggers
+//! prefetches. Two features of the paper are not modeled: states that predict without a repeated stride, and
+//! the lookahead program counter.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use serde::Deserialize;
 
 use super::{CacheInfo, Prefetcher, Scheme, Seen};
 
-/// Configuration of the prefetcher.
+/// Configuration of the stride prefetcher.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Number of slots of the table.
+    /// Number of slots in the table of histories.
     pub entries: u64,
-    /// Number of times that a stride must repeat before the first prefetch.
+    /// Number of times that a stride must repeat before prefetching starts.
     pub confidence: usize,
-    /// Number of lines per prefetch.
+    /// Number of lines that each trigger prefetches.
     pub degree: i64,
 }
 
@@ -29,7 +29,8 @@ impl Scheme for Config {
     }
 }
 
-/// Histories by slot: instruction and warp, and their lines without immediate repeats, oldest first.
+/// Histories by table slot: an instruction and a warp, and the lines that they loaded, oldest first.
+/// Immediate repeats of a line are not stored.
 #[derive(Clone, Debug)]
 struct Histories {
     config: Config,
@@ -38,8 +39,8 @@ struct Histories {
 }
 
 impl Histories {
-    /// Returns the slot of an instruction and warp: the digits of their number to the base `entries`, added
-    /// without carry.
+    /// Returns the table slot of an instruction and a warp. Both form one number; the slot is the XOR of its
+    /// digits in base `entries`.
     fn slot(&self, pc: u32, warp: u8) -> u64 {
         let mut number = u64::from(pc) * 64 + u64::from(warp);
         let mut slot = 0;
@@ -67,7 +68,8 @@ impl Prefetcher for Histories {
             return None;
         }
         lines.push(seen.line());
-        // A history of n lines has n - 1 distances: the stride and its repeats.
+        // A stride and its `confidence` repeats are `confidence + 1` distances, which need `confidence + 2`
+        // lines.
         let needed = self.config.confidence + 2;
         lines.drain(..lines.len().saturating_sub(needed));
         let strides: Vec<i64> = lines.windows(2).map(|pair| pair[1] - pair[0]).collect();

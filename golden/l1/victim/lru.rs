@@ -1,15 +1,16 @@
-//! # Victim cache in LRU order
-//! Jouppi (ISCA 1990): the victim of every L1D miss is inserted. It replaces the line that was inserted or
-//! used longest ago. On a hit, the line and the victim of the L1D are swapped. The model is a list of lines.
+//! # Victim cache with LRU replacement
+//! Every line that an L1D miss evicts is inserted into the victim cache (Jouppi, ISCA 1990). It replaces the
+//! line that was inserted or used longest ago. When a load hits in the victim cache, the line moves to the
+//! L1D, and the line that the L1D evicts for it takes its place. The model is a list of lines.
 
 use serde::Deserialize;
 
 use super::{Policy, Scheme};
 
-/// Configuration of the victim cache.
+/// Configuration of the LRU victim cache.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Number of lines.
+    /// Number of lines that the victim cache holds.
     pub lines: usize,
 }
 
@@ -20,7 +21,7 @@ impl Scheme for Config {
     }
 }
 
-/// Lines, the most recently evicted or used one last.
+/// Lines of the victim cache; the line inserted or used most recently is last.
 #[derive(Clone, Debug)]
 struct Queue {
     most: usize,

@@ -1,10 +1,10 @@
-//! # No victim cache
+//! # L1D without a victim cache
 
 use serde::Deserialize;
 
 use super::{Policy, Scheme};
 
-/// Configuration without keys.
+/// Configuration of a cache without a victim cache; it has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {}
 

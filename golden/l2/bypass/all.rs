@@ -1,11 +1,12 @@
-//! # Bypass of all misses
-//! Every read and write of an absent line bypasses the bank (khairy2015 section 3.1). Only atomics allocate.
+//! # Bypass of the L2 bank by all misses
+//! Every read and write of an absent line bypasses the bank (khairy2015 section 3.1). Only atomics allocate
+//! lines.
 
 use serde::Deserialize;
 
 use super::{Access, Bypass, Scheme};
 
-/// Configuration and model of the scheme, which has neither parameters nor state.
+/// Configuration and model of this bypass scheme, which has neither parameters nor state.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct All {}
 

@@ -1,12 +1,12 @@
-//! # Bypass of lines that an L1 keeps
-//! A read miss whose line will be allocated in an L1 bypasses the bank and leaves not even a tag (anssari2012
-//! section 3.3).
+//! # Bypass of the L2 bank by lines that an L1 allocates
+//! A read that misses in the L2 bypasses the bank if an L1 will allocate its line. The bank then stores
+//! neither data nor a tag (anssari2012 section 3.3).
 
 use serde::Deserialize;
 
 use super::{Access, Bypass, Scheme};
 
-/// Configuration and model of the scheme, which has neither parameters nor state.
+/// Configuration and model of this bypass scheme, which has neither parameters nor state.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Coalesced {}
 

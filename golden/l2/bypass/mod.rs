@@ -1,7 +1,7 @@
-//! # L2 bank with a bypass scheme, by lists
+//! # L2 bank with a bypass scheme
 //! Models an L2 bank with a bypass scheme, one access at a time: an access hits, allocates its line, or
-//! bypasses the bank.
-//! A set is a list of lines, some of them tag-only. Each bypass scheme has its own file.
+//! bypasses the bank. A set is a list of lines, some of which have only a tag. Each bypass scheme has its own
+//! file.
 
 automod::dir!(pub "l2/bypass");
 
@@ -12,45 +12,45 @@ use crate::index::SetIndex;
 use crate::replacement::Replacement;
 use crate::replacement::order::LineSets;
 
-/// Type of an access.
+/// Type of an access to the L2 bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Read of a line.
+    /// Read of a cache line.
     Read {
-        /// True if an L1 will allocate the line.
+        /// True if an L1 will allocate the line that it reads.
         kept: bool,
     },
-    /// Write to some bytes.
+    /// Write to some bytes of a cache line.
     Write,
-    /// Atomic operation on some words.
+    /// Atomic operation on some words of a cache line.
     Atomic,
 }
 
-/// Location that served an access.
+/// Part of the memory system that served an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServedFrom {
-    /// Data present in the bank.
+    /// Bank: the data were present.
     Here,
-    /// Bank, after it allocated and fetched the line.
+    /// Bank, after it allocated the line and fetched it from memory.
     Brought,
     /// Memory: the access bypassed the bank.
     Past,
 }
 
-/// Configuration of a scheme, from which the reference model is created.
+/// Configuration of a bypass scheme, which can create the reference model of that scheme.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug {
-    /// Creates the reference model.
+    /// Creates the reference model of the bypass scheme.
     fn twin(&self) -> Box<dyn Bypass>;
 }
 
-/// Bypass scheme: decides which accesses to absent lines bypass the bank.
+/// Bypass scheme: decides which accesses to absent lines bypass the L2 bank.
 pub trait Bypass: Debug {
-    /// True if an access to an absent line bypasses the bank. Never called for atomics, which always
-    /// allocate.
+    /// True if an access to an absent line bypasses the bank. Never called for atomics, which always allocate
+    /// their line.
     fn bypasses(&self, access: Access) -> bool;
 
-    /// True if a bypassed read leaves a tag-only line.
+    /// True if a bypassed read allocates a tag-only line in the bank.
     fn leaves_tags(&self) -> bool {
         true
     }
@@ -58,21 +58,21 @@ pub trait Bypass: Debug {
     /// Notifies the scheme of the current cycle before each access.
     fn reach(&mut self, _cycle: u64) {}
 
-    /// Notifies the scheme of a read; `missed` is true if the tag of the line was absent.
+    /// Notifies the scheme of a read. `_missed` is true if the bank did not hold the tag of the line.
     fn note(&mut self, _missed: bool) {}
 }
 
-/// Reference model of one bank.
+/// Reference model of one L2 bank with a bypass scheme.
 #[derive(Debug)]
 pub struct Bank {
-    /// Resident lines, each with a flag that is true if the line is tag-only.
+    /// Lines that have a way in the bank. The flag is true if the line is tag-only.
     lines: BTreeMap<u64, bool>,
     sets: LineSets,
     bypass: Box<dyn Bypass>,
 }
 
 impl Bank {
-    /// Creates an empty bank.
+    /// Creates an empty bank with `ways` lines per set.
     pub fn new(index: SetIndex, ways: usize, bypass: Box<dyn Bypass>) -> Self {
         Self { lines: BTreeMap::new(), sets: LineSets::new(index, ways), bypass }
     }
@@ -82,7 +82,7 @@ impl Bank {
         self.sets.replace_by(policy);
     }
 
-    /// Performs an access in `cycle` to completion, before the next access starts.
+    /// Performs an access in cycle `cycle`. The access completes before the next one starts.
     pub fn access(&mut self, cycle: u64, line: u64, access: Access) -> ServedFrom {
         self.bypass.reach(cycle);
         let known = self.lines.get(&line).copied();

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{Access, Bypass, Scheme};
 use crate::l1::streaming::{Config, Streaming};
 
-/// Configuration of the scheme.
+/// Configuration of the streaming bypass of an L2 bank.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     period: u64,

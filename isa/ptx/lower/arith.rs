@@ -25,8 +25,8 @@ const SHIFTED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64];
 const FIELDS: &[Type] = &[U32, S32, U64, S64];
 const COUNTED: &[Type] = &[B32, B64];
 
-/// Returns the function of an opcode and its legal types. For a product, it is the low or the floating-point
-/// product.
+/// Returns the arithmetic function of an opcode and its legal types. For a product, it is the low half of an
+/// integer product, or the floating-point product.
 fn function(opcode: &str) -> Option<(AluFn, &'static [Type])> {
     Some(match opcode {
         "add" => (AluFn::Add, SUMMED),
@@ -142,7 +142,8 @@ impl<'a> Lowering<'_, 'a> {
         let element = op.ty.element();
         let single = matches!(element, F16 | Bf16 | F32);
         let is_half = matches!(element, F16 | Bf16);
-        // The `.approx` and `.full` forms have a single rounding mode; all other forms have all four.
+        // The `.approx` and `.full` forms have a single rounding mode; all other forms have all four rounding
+        // modes.
         let is_full = op.f == Div && op.ty == F32 && mods.take("full");
         let may_approximate = match op.f {
             Div | Sqrt => op.ty == F32 && !is_full && mods.take("approx"),
@@ -150,7 +151,7 @@ impl<'a> Lowering<'_, 'a> {
             Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh => mods.take("approx"),
             _ => false,
         };
-        // Before version 1.4 these instructions were approximate without the modifier `.approx`.
+        // Before PTX version 1.4, these instructions were approximate even without the modifier `.approx`.
         let old = self.module.version < (1, 4) && op.ty == F32 && !is_full;
         let was_approximate = old && matches!(op.f, Div | Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos);
         op.approx = may_approximate || was_approximate;
@@ -177,7 +178,8 @@ impl<'a> Lowering<'_, 'a> {
                 (true, Some(_)) => SignHandling::Product,
                 (_, signs) => signs.unwrap_or_default(),
             };
-            // `.xorsign` without `.abs` remains among the modifiers, and is rejected with them.
+            // Without `.abs`, `.xorsign` is illegal: it remains in the list of modifiers, and remaining
+            // modifiers are rejected.
             if absolute.is_some() {
                 mods.take("abs");
                 mods.take("xorsign");
@@ -192,7 +194,8 @@ impl<'a> Lowering<'_, 'a> {
         op.sat = matches!(op.ty, F16 | F16x2 | F32) && matches!(op.f, Add | Sub | Mul | Fma) && mods.take("sat");
         // `.sat` and `.relu` are mutually exclusive.
         op.relu = is_half && op.f == Fma && !op.sat && mods.take("relu");
-        // `mad` of old targets has no rounding mode. Any other remaining modifier is rejected later, by name.
+        // `fma` needs a rounding mode, but `mad` of old targets has none. If another modifier remains, the
+        // error names that modifier instead.
         if is_unrounded && inst.opcode.text == "fma" && mods.is_empty() {
             let error = self.error(inst.span, "this instruction", "`fma` needs a rounding mode");
             return Err(error.with_help(if is_half { "`.rn`" } else { "one of `.rn .rz .rm .rp`" }));
@@ -266,24 +269,24 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// True for `min` and `max`.
+/// True for the functions that compute a minimum or a maximum.
 fn is_extremum(f: AluFn) -> bool {
     matches!(f, AluFn::Min | AluFn::Max | AluFn::MinNan | AluFn::MaxNan)
 }
 
-/// Returns the type of operand `i`. Shift counts and field bounds have 32 bits, and the addend of a wide
-/// product has twice the operand width.
+/// Returns the type of source operand `i`. Shift counts and field bounds have 32 bits, and the addend of a
+/// wide product has twice the operand width.
 fn operand_type(op: &AluOp, i: usize) -> Type {
     match (op.f, i) {
         (AluFn::Shl | AluFn::Shr, 1) | (AluFn::Bfe, 1 | 2) => U32,
         (AluFn::MadWide, 2) => op.result(),
-        // Constants of packed and 16-bit float types are written as the bits of the register.
+        // A constant operand of a packed or 16-bit float type is written as the bits of its register.
         _ if op.ty.is_packed() || matches!(op.ty, Bf16 | F16) => bits_of(op.ty),
         _ => op.ty,
     }
 }
 
-/// Returns the untyped `.b` type of the same width.
+/// Returns the untyped `.b` type with the same width as `ty`.
 pub(super) fn bits_of(ty: Type) -> Type {
     match ty.bits() {
         16 => B16,

@@ -13,7 +13,7 @@ use isa::types::{CacheOp, Scope, Space, Type};
 use Type::{B16, B32, B64, Bf16, Bf16x2, F16, F16x2, F32, F64, S32, S64, U32, U64};
 
 impl<'a> Lowering<'_, 'a> {
-    /// Lowers `atom.global.add.u32 %r1, [%rd1], %r2;` and `red`, which has no result.
+    /// Lowers `atom.global.add.u32 %r1, [%rd1], %r2;`, and also `red`, which has no result.
     pub(super) fn atomic(
         &mut self,
         inst: &Instruction<'a>,
@@ -46,7 +46,7 @@ impl<'a> Lowering<'_, 'a> {
         let [before, after] = mods.take_one(&orders).unwrap_or_default();
         let scope = mods.scope().unwrap_or(Scope::Device);
         let space = mods.space();
-        // Half-precision sums keep subnormals, and PTX requires the modifier `.noftz` for them.
+        // Half-precision additions keep subnormals, and PTX requires the modifier `.noftz` for them.
         if matches!(ty.element(), F16 | Bf16) && !mods.take("noftz") {
             let message = format!("`{}.add` of `{ty}` without `.noftz`", inst.opcode.text);
             return Err(self.error(inst.span, "this instruction", message));

@@ -12,8 +12,8 @@ use isa::types::{Cmp, Logic, Type};
 
 use Type::{B16, B32, B64, Bf16, F16, F32, F64, S16, S32, S64, U16, U32, U64};
 
-/// Comparison of a magnitude with a bound, and the logic operation that combines it with the preceding
-/// comparisons.
+/// Comparison of the magnitude of a number with a bound, and the logic operation that combines the result
+/// with that of the preceding comparisons.
 type Relation = (Option<Logic>, Cmp, u64);
 
 const SELECTED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
@@ -64,7 +64,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(lowered))
     }
 
-    /// Lowers `bfi.b32 %r1, %r2, %r3, position, length;`. Position and length become one operand.
+    /// Lowers `bfi.b32 %r1, %r2, %r3, position, length;`. Position and length are combined in one operand.
     fn insert(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let ty = mods.ty(self, &[B32, B64])?;
         self.operand_count(inst, 5..=5)?;
@@ -134,7 +134,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(sum)
     }
 
-    /// Lowers `dp4a.u32.s32` and `dp2a.lo.s32.s32`.
+    /// Lowers dot products: `dp4a.u32.s32` and `dp2a.lo.s32.s32`.
     fn dot(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<AluOp, PtxError> {
         let b = mods.ty(self, &[U32, S32])?.is_signed();
         let ty = mods.ty(self, &[U32, S32])?;
@@ -213,16 +213,16 @@ impl<'a> Lowering<'_, 'a> {
         Ok(holds)
     }
 
-    /// Lowers `testp.normal.f32 %p1, %f1;` to comparisons of the magnitude. Zeros are normal numbers (PTX
-    /// ISA, `testp`).
+    /// Lowers `testp.normal.f32 %p1, %f1;` to comparisons of the magnitude of the number. Zeros count as
+    /// normal numbers (PTX ISA, `testp`).
     pub(super) fn testp(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let ty = mods.ty(self, &[F32, F64])?;
         let (infinity, least) = match ty {
             F32 => (u64::from(f32::INFINITY.to_bits()), u64::from(f32::MIN_POSITIVE.to_bits())),
             _ => (f64::INFINITY.to_bits(), f64::MIN_POSITIVE.to_bits()),
         };
-        // Comparisons of the magnitude with bounds. Each is combined with the result of the preceding
-        // comparison.
+        // For each kind of test, the comparisons of the magnitude with bounds. Each result is combined with
+        // that of the preceding comparison.
         let tests: [(&str, &[Relation]); 6] = [
             ("finite", &[(None, Cmp::Lt, infinity)]),
             ("infinite", &[(None, Cmp::Eq, infinity)]),
@@ -252,7 +252,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(last)
     }
 
-    /// Returns a comparison of a magnitude with a constant, combined with the predicate `holds`.
+    /// Returns an instruction that compares a magnitude with a constant and combines the result with
+    /// predicate `holds`, if there is one.
     fn compare_magnitude(&self, magnitude: Reg, ty: Type, (combine, cmp, bound): Relation, holds: Option<u16>) -> Inst {
         let mut compare = Inst::new(Op::Compare(CompareOp { cmp, ty, ftz: false, combine }));
         compare.srcs[..2].copy_from_slice(&[Src::Reg(magnitude), Src::Imm(bound)]);

@@ -18,26 +18,26 @@ use isa::types::{Cmp, Type};
 /// Maximum nesting of calls.
 const MAX_CALLS: usize = 64;
 
-/// Function that is being lowered.
+/// State of a function while it is lowered: the kernel itself, or an inlined function.
 pub(super) struct Frame<'a> {
     function: &'a Function<'a>,
     pub(super) instance: u32,
-    /// Pcs of the branches that replace `ret`.
+    /// Pcs of the branches to the end of the function that replace its `ret` instructions.
     returns: Vec<usize>,
-    /// Lists of `.branchtargets`, by the labels that name them.
+    /// Lists of branch targets from `.branchtargets`, indexed by the label that names the list.
     pub(super) tables: FxHashMap<&'a str, &'a [Name<'a>]>,
 }
 
-/// Argument that is passed for a parameter.
+/// Argument of a call, which is passed for a parameter.
 enum Argument {
-    /// A `.param` variable of the caller; the parameter becomes an alias of it.
+    /// A `.param` variable of the caller, whose registers the parameter shares.
     Pieces(usize),
-    /// Value of a register or a constant.
+    /// An argument that is the value of a register or a constant.
     Value(Src),
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// Opens the frame of a function and lays out its local variables.
+    /// Begins to lower a function: adds a frame for it and lays out its local variables.
     pub(super) fn begin(&mut self, function: &'a Function<'a>) -> Result<(), PtxError> {
         self.instances += 1;
         let instance = self.instances;
@@ -114,8 +114,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(None)
     }
 
-    /// Lowers a call through a pointer. The address is compared with that of each function that it may
-    /// denote, and each of these functions is inlined. Any other address ends the launch.
+    /// Lowers a call through a function pointer. The pointer is compared with the address of each function to
+    /// which it may point, and each of these functions is inlined. Any other pointer value ends the launch.
     fn call_through(
         &mut self,
         name: Name<'a>,
@@ -160,7 +160,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// True if an argument has the same size as the parameter, or if its size is unknown.
+    /// True if the argument `actual` has the same size as the parameter `formal`, or is not a declared name.
     fn same_size(&self, formal: &Variable<'a>, actual: &Operand<'a>) -> bool {
         let OperandKind::Name(name, None) = actual.kind else { return true };
         let Some(found) = self.scopes.find(name.text) else { return true };
@@ -170,7 +170,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Checks that a variable has the same size as the parameter for which it is passed.
+    /// Checks that a `.param` variable has the same size as the parameter for which it is passed.
     fn check_size(&self, formal: &Variable<'a>, actual: &Operand<'a>) -> Result<(), PtxError> {
         let OperandKind::Name(name, None) = actual.kind else { return Ok(()) };
         let variable = self.scopes.find(name.text).map(|found| found.variable);
@@ -199,8 +199,8 @@ impl<'a> Lowering<'_, 'a> {
             passed.map(|(formal, actual)| self.actual(formal, actual)).collect::<Result<_, _>>()?;
         let wanted = function.returns.iter().zip(returns);
         let results: Vec<_> = wanted.map(|(formal, actual)| self.result_place(formal, actual)).collect();
-        // A variable may be both an argument and a result. The argument is then a copy, so that the function
-        // sees the old value.
+        // If a variable is both an argument and a result of the call, the argument is copied first, so that
+        // the function sees the old value.
         for actual in &mut passed {
             if let Argument::Pieces(pieces) = actual
                 && results.contains(pieces)
@@ -225,7 +225,8 @@ impl<'a> Lowering<'_, 'a> {
         self.body(function)?;
         (self.guard, self.position, self.span) = (guard, position, span);
         self.close_body();
-        // Registers that hold results are read here, while their names in the function are still visible.
+        // Results in registers are read now, while the function's names for these registers are still
+        // visible.
         let mut truths = vec![None; function.returns.len()];
         for ((formal, place), truth) in function.returns.iter().zip(&results).zip(&mut truths) {
             if formal.storage == Storage::Reg && formal.ty == Some(Type::Pred) {
@@ -249,8 +250,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// Makes every `ret` of the current function branch to the next instruction. A final `ret` that would
-    /// only fall through is removed.
+    /// Makes every `ret` of the current function branch to the instruction after the inlined body. Removes a
+    /// `ret` at the end of the body, which would only branch to the next instruction.
     fn close_body(&mut self) {
         let Some(frame) = self.frames.last_mut() else { return };
         let mut returns = std::mem::take(&mut frame.returns);
@@ -294,8 +295,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// Lowers calls of functions that the driver provides. `vprintf` prints nothing, and a failed assertion
-    /// ends the launch.
+    /// Lowers calls of functions that the CUDA driver provides. `vprintf` prints nothing, and a failed
+    /// assertion ends the launch.
     fn host_call(
         &mut self,
         declared: Name<'a>,
@@ -319,7 +320,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Evaluates an argument in the caller.
+    /// Evaluates the argument `operand`, whose names are those of the caller.
     fn actual(&mut self, formal: &'a Variable<'a>, operand: &'a Operand<'a>) -> Result<Argument, PtxError> {
         if let OperandKind::Name(name, None) = operand.kind
             && let Some(found) = self.scopes.find(name.text)
@@ -338,7 +339,8 @@ impl<'a> Lowering<'_, 'a> {
         if self.pending.is_empty() {
             return Ok(Argument::Value(value));
         }
-        // The relocation of the address applies to the next instruction, which must be this copy.
+        // The address in the operand is filled in when the program is loaded. The pending relocation applies
+        // to the next instruction, which must therefore be this copy.
         let reg = self.temporary(ty.bits() == 64)?;
         let mut copy = Inst::new(Op::Mov(ty));
         copy.dsts[0] = Dst::Reg(reg);
@@ -347,7 +349,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Argument::Value(Src::Reg(reg)))
     }
 
-    /// Binds an argument to a parameter of the function just begun.
+    /// Binds an argument to a parameter of the function whose lowering has just begun.
     fn bind(&mut self, function: &'a Function<'a>, formal: &'a Variable<'a>, actual: Argument) -> Result<(), PtxError> {
         self.scopes.declare(self.source, formal)?;
         let ty = formal.ty.unwrap_or(Type::B32);
@@ -389,8 +391,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// Returns the index of the list of pieces that holds a result: the list of the caller's `.param`
-    /// variable, or a new list if the result is a register.
+    /// Returns the index of the list of registers that receives a result. This is the list of the caller's
+    /// `.param` variable, or a new list if the result is a register.
     fn result_place(&mut self, formal: &Variable<'a>, operand: &'a Operand<'a>) -> usize {
         match formal.storage {
             Storage::Param => self.result_pieces(operand),
@@ -409,7 +411,8 @@ impl<'a> Lowering<'_, 'a> {
         self.new_pieces()
     }
 
-    /// Copies a result to its destination in the caller, unless the function has already written it there.
+    /// Copies a result to its destination in the caller, unless the inlined function has already written it
+    /// there.
     fn take_result(&mut self, formal: &Variable<'a>, operand: &'a Operand<'a>, place: usize) -> Result<(), PtxError> {
         let ty = formal.ty.unwrap_or(Type::B32);
         if formal.storage == Storage::Reg
@@ -424,7 +427,7 @@ impl<'a> Lowering<'_, 'a> {
         self.take_register(operand, ty, place)
     }
 
-    /// Copies a predicate result to the predicate of the caller.
+    /// Copies the predicate result `pred` of a function to the destination predicate of the caller.
     fn take_truth(&mut self, operand: &'a Operand<'a>, pred: u16) -> Result<(), PtxError> {
         let mut copy = Inst::new(Op::Pred(None));
         copy.dsts[0] = self.pred_dst(operand)?;
@@ -447,7 +450,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// True if the function uses a parameter other than as the address of a load or store.
+/// True if the function takes the address of a parameter: uses it other than as the address of a load or
+/// store.
 fn takes_address(function: &Function<'_>, formal: &Variable<'_>) -> bool {
     let is_it = |operand: &Operand<'_>| match operand.kind {
         OperandKind::Name(name, _) | OperandKind::Sum(name, _) => name.text == formal.name.text,

@@ -1,4 +1,4 @@
-//! Lowering of additions and subtractions with carry. The carry flag becomes a separate predicate.
+//! Lowering of additions and subtractions with carry. The carry flag of PTX becomes a predicate of its own.
 
 use super::super::PtxError;
 use super::super::ast::Instruction;

@@ -10,7 +10,7 @@ use isa::lanes::{CompareOp, WarpOp};
 use isa::program::{BARRIER_WARP, BarrierKind, Dst, Guard, Inst, MAX_CTA_THREADS, NO_PC, Op, Src};
 use isa::types::{Cmp, Scope, Type};
 
-/// Branch whose target label is not yet resolved.
+/// Branch to a label whose pc is not yet known.
 pub(super) struct Jump<'a> {
     pub(super) pc: usize,
     pub(super) label: Name<'a>,
@@ -40,7 +40,8 @@ impl<'a> Lowering<'_, 'a> {
         open_branch(uniform)
     }
 
-    /// Lowers `brx.idx` to a binary tree of comparisons, since a branch of the machine has a single target.
+    /// Lowers `brx.idx`, a branch to one of several targets, to a binary tree of comparisons and branches
+    /// with a single target each.
     pub(super) fn indexed_branch(
         &mut self,
         inst: &'a Instruction<'a>,
@@ -61,7 +62,8 @@ impl<'a> Lowering<'_, 'a> {
             return Err(self.error(table.span, "here", message));
         };
         let skip = self.skip_unless_guarded()?;
-        // Ranges of targets that are not yet distinguished, each with the branch that leads to it.
+        // Work list: ranges of targets that remain to be distinguished, each with the pc of the branch that
+        // leads to the code for the range.
         let mut open: Vec<(Option<usize>, usize, usize)> = vec![(None, 0, targets.len())];
         while let Some((from, mut first, end)) = open.pop() {
             self.land(from);
@@ -73,7 +75,8 @@ impl<'a> Lowering<'_, 'a> {
                 compare.dsts[0] = Dst::Pred(high);
                 compare.srcs[..2].copy_from_slice(&[index, Src::Imm(middle as u64)]);
                 self.push(compare)?;
-                // The lower half of the range is deferred; the upper half continues here.
+                // The branch leads to the code for the lower half of the range, which is lowered later. The
+                // code for the upper half follows here.
                 open.push((Some(self.insts.len()), first, middle));
                 self.guard = Some(Guard { pred: high, negated: true });
                 self.push(open_branch(uniform))?;
@@ -87,9 +90,9 @@ impl<'a> Lowering<'_, 'a> {
         Ok(None)
     }
 
-    /// Prepares the lowering of an instruction to several branches. If the instruction has a guard, appends a
-    /// branch around them and returns the pc of that branch, whose target [`Self::land`] must set afterwards.
-    /// Clears the guard.
+    /// Prepares the lowering of one instruction to several branches. If the instruction has a guard, appends
+    /// a branch that skips them when the guard is false. Returns the pc of that branch, whose target
+    /// [`Self::land`] must set afterwards. Then clears the guard.
     pub(super) fn skip_unless_guarded(&mut self) -> Result<Option<usize>, PtxError> {
         let Some(guard) = self.guard else { return Ok(None) };
         self.guard = Some(Guard { negated: !guard.negated, ..guard });
@@ -99,7 +102,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(at))
     }
 
-    /// Makes the branch at pc `from` lead to the next instruction; does nothing if `from` is `None`.
+    /// Sets the target of the branch at pc `from` to the next instruction; does nothing if `from` is `None`.
     pub(super) fn land(&mut self, from: Option<usize>) {
         let here = self.insts.len() as u32;
         if let Some(from) = from
@@ -113,8 +116,8 @@ impl<'a> Lowering<'_, 'a> {
     /// Lowers `bar.sync`, `bar.arrive`, `bar.red`, `bar.warp.sync` and their newer spellings.
     pub(super) fn barrier(&mut self, inst: &'a Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         mods.take("cta");
-        // With or without `.aligned`, all lanes of a warp must arrive together, otherwise the launch ends
-        // with a fault.
+        // The modifier `.aligned` makes no difference: all lanes of a warp must arrive together in any case,
+        // otherwise the launch ends with a fault.
         mods.take("aligned");
         if mods.take("warp") {
             if !mods.take("sync") {
@@ -145,7 +148,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// Lowers `bar.red.popc.u32 %r1, 0, %p1`.
+    /// Lowers a barrier with a reduction: `bar.red.popc.u32 %r1, 0, %p1`.
     fn reducing_barrier(&mut self, inst: &'a Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let kinds = [("popc", BarrierKind::Count), ("and", BarrierKind::All), ("or", BarrierKind::Any)];
         let Some(kind) = mods.take_one(&kinds) else {
@@ -175,8 +178,8 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Lowers the operand that gives the number of threads expected by a barrier. A constant must be legal
-    /// for the largest CTA; a register is checked at run time.
+    /// Lowers the operand that gives the number of threads that a barrier expects. A constant must be legal
+    /// for a CTA of the maximum size; a register is checked at run time.
     fn barrier_count(&mut self, operand: &Operand<'a>, kind: BarrierKind) -> Result<Src, PtxError> {
         let count = self.src(operand, Type::U32, Width::Exact)?;
         match count {
@@ -205,7 +208,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// Creates a branch whose target is set later.
+/// Creates a branch whose target is not yet known; the caller sets it later.
 pub(super) fn open_branch(uniform: bool) -> Inst {
     Inst::new(Op::Branch { target: 0, reconverge: NO_PC, uniform })
 }

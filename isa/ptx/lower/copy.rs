@@ -1,6 +1,6 @@
-//! Lowering of `cp.async`: copies from global to shared memory without a register of the program. A copy
-//! becomes a load and a store, which complete before any instruction that waits for the copy. That is all
-//! that PTX guarantees.
+//! Lowering of `cp.async`: copies from global to shared memory that name no register. A copy becomes a load
+//! and a store. Both complete before any instruction that waits for the copy, which is all that PTX
+//! guarantees.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, OperandKind};
@@ -14,7 +14,8 @@ use isa::types::{CacheOp, Cmp, Logic, Space, Type};
 use Type::{B32, U32};
 
 impl<'a> Lowering<'_, 'a> {
-    /// Lowers `cp.async.ca.shared.global [%r1], [%rd1], 16, %r2;` and `cp.async.wait_group 0;`.
+    /// Lowers `cp.async.ca.shared.global [%r1], [%rd1], 16, %r2;`, `cp.async.wait_group 0;` and related
+    /// forms.
     pub(super) fn copy(
         &mut self,
         inst: &'a Instruction<'a>,
@@ -23,7 +24,8 @@ impl<'a> Lowering<'_, 'a> {
         if !mods.take("async") {
             return Err(self.refuse_unsupported(inst));
         }
-        // A copy is complete when its load and store are, so no wait is needed.
+        // A copy is complete when its load and its store are complete, so an instruction that waits for
+        // copies becomes a no-op.
         if mods.take("commit_group") || mods.take("wait_all") {
             self.operand_count(inst, 0..=0)?;
             return Ok(Some(Inst::new(Op::Nop)));
@@ -91,8 +93,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(store))
     }
 
-    /// Loads, word by word, the number of bytes given by `limit`. If `limit` is a predicate and true, loads
-    /// nothing. The remaining bytes of the registers become zero.
+    /// Loads at most `limit` bytes, word by word, into the registers `held`. If `limit` is instead a
+    /// predicate, loads nothing where it is true. All other bytes of the registers become zero.
     fn limited_load(
         &mut self,
         inst: &'a Instruction<'a>,
@@ -113,7 +115,7 @@ impl<'a> Lowering<'_, 'a> {
             zero.dsts[0] = Dst::Reg(reg);
             zero.srcs[0] = Src::Imm(0);
             self.push(zero)?;
-            // Predicate that is true if any byte of the word is to be loaded.
+            // Predicate that is true if at least one byte of this word must be loaded.
             let wanted = self.new_pred()?;
             let mut test = match limit {
                 Src::Pred(ignore) => {
@@ -158,8 +160,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// Clears the bytes of a register that lie at or beyond byte `limit` of the copy. The register holds the
-    /// word at byte `start` of the copy.
+    /// Sets to zero those bytes of `reg` that lie beyond the first `limit` bytes of the copy. The register
+    /// holds the word that begins at byte `start` of the copy.
     fn cut(&mut self, reg: Reg, limit: Src, start: u64) -> Result<(), PtxError> {
         let bits = self.temporary(false)?;
         let mut count = Inst::new(Op::Alu(AluOp::new(AluFn::Mad, U32)));

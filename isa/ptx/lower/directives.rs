@@ -4,11 +4,11 @@ use super::super::ast::{Directive, Function};
 use super::super::{PtxError, Source};
 use isa::program::LaunchLimits;
 
-/// Maximum number of values in the shape of a CTA or cluster: x, y and z.
+/// Maximum number of values in the shape of a CTA or cluster: the extents in x, y and z.
 const AXES: usize = 3;
 
-/// Returns the launch limits, the maximum number of registers per thread, and the minimum number of CTAs per
-/// SM.
+/// Reads the directives of a kernel. Returns the launch limits, the maximum number of registers per thread,
+/// and the minimum number of CTAs per SM.
 pub(super) fn read(
     source: &Source,
     function: &Function<'_>,
@@ -29,7 +29,7 @@ pub(super) fn read(
     Ok((limits, number("maxnreg")?, number("minnctapersm")?))
 }
 
-/// Returns the shape in a directive; missing values are 1.
+/// Returns the shape in x, y and z that a directive gives; missing values are 1.
 fn extents(source: &Source, directive: &Directive<'_>) -> Result<[u32; AXES], PtxError> {
     let Directive { name, values } = directive;
     let mut extents = [1; AXES];

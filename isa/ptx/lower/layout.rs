@@ -9,28 +9,28 @@ use isa::map::LOCAL_BYTES;
 use isa::program::Param;
 use isa::types::Type;
 
-/// Maximum size of the shared memory that a kernel may declare, in bytes. It fits in a 32-bit window, with
-/// space for the largest alignment.
+/// Maximum size of the shared memory that a kernel may declare, in bytes. Addresses of shared memory fit in
+/// 32 bits, even with padding for the largest alignment.
 const MAX_SHARED_BYTES: u64 = 1 << 30;
 /// Maximum size of the parameters in bytes (PTX ISA, kernel function parameters).
 const MAX_PARAM_BYTES: u64 = 32_764;
 
-/// Offsets of the shared variables of one kernel.
+/// Offsets of the shared variables of one kernel, in bytes.
 pub(super) struct Layout {
-    /// Offsets of the variables, by the position of their declarations.
+    /// Offset in bytes of each variable, indexed by the position of its declaration in the source.
     offsets: FxHashMap<u32, u32>,
     pub(super) shared_bytes: u32,
     pub(super) shared_align: u32,
 }
 
 impl Layout {
-    /// Returns the offset of a shared variable that the kernel names.
+    /// Returns the offset in bytes of a shared variable, or `None` if the kernel does not use it.
     pub(super) fn shared_offset(&self, variable: &Variable<'_>) -> Option<u32> {
         self.offsets.get(&variable.name.span.start).copied()
     }
 }
 
-/// Returns the size and alignment of a variable in bytes. The size of an open array is 0.
+/// Returns the size of a variable and its alignment, both in bytes. The size of an open array is 0.
 pub(in super::super) fn extent(source: &Source, variable: &Variable<'_>) -> Result<(u64, u64), PtxError> {
     let element = variable.ty.map_or(0, Type::bytes) * variable.vector;
     if element == 0 {
@@ -48,7 +48,7 @@ pub(in super::super) fn extent(source: &Source, variable: &Variable<'_>) -> Resu
     }
 }
 
-/// Lays out the shared variables that are named in `function` or in the functions that it calls.
+/// Lays out the shared variables that `function`, or a function that it calls, uses.
 pub(super) fn lay_out<'a>(prepared: &PreparedModule<'a>, function: &'a Function<'a>) -> Result<Layout, PtxError> {
     let source = prepared.source;
     let (functions, used) = find_reachable(prepared, function);
@@ -78,7 +78,8 @@ pub(super) fn lay_out<'a>(prepared: &PreparedModule<'a>, function: &'a Function<
         }
         offsets.insert(variable.name.span.start, start as u32);
     }
-    // All dynamic arrays begin at the same offset, a multiple of their largest alignment.
+    // All arrays in dynamic shared memory begin at the same offset, which is a multiple of their largest
+    // alignment.
     for variable in &dynamic {
         let (_, align) = extent(source, variable)?;
         widest = widest.max(align);
@@ -116,8 +117,8 @@ pub(super) fn parameters(source: &Source, function: &Function<'_>) -> Result<(Ve
     Ok((params, end as u32))
 }
 
-/// Returns the functions that `function` can reach, starting with `function`, and all names in their
-/// operands.
+/// Returns `function` and all functions that it can call, directly or indirectly. Also returns all names in
+/// the operands of these functions.
 fn find_reachable<'a>(
     prepared: &PreparedModule<'a>,
     function: &'a Function<'a>,
@@ -155,8 +156,8 @@ fn calls_by_name(module: &Module<'_>, call: &Instruction<'_>) -> bool {
     target.is_some_and(|name| module.function(name).is_some())
 }
 
-/// Returns the `.local` variables of a body with their offsets, which begin at `start`, and the end of the
-/// last variable, in bytes.
+/// Lays out the `.local` variables in bytes, starting at offset `start`. Returns pairs of declaration
+/// position and offset, and the end of the last variable.
 pub(super) fn locals<'a>(
     source: &Source,
     variables: impl Iterator<Item = &'a Variable<'a>>,
@@ -180,7 +181,7 @@ pub(super) fn locals<'a>(
     Ok((offsets, end as u32))
 }
 
-/// Returns all names in the operands of a function.
+/// Returns all names that occur in the operands of a function.
 pub(super) fn names_used<'a>(function: &'a Function<'a>) -> impl Iterator<Item = &'a str> {
     let operands = function.body.iter().flat_map(|statement| match statement {
         Statement::Instruction(Instruction { operands, .. }) => operands.as_slice(),

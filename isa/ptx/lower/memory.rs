@@ -12,7 +12,7 @@ use Type::{B8, B16, B32, B64, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
 
 const TYPES: &[Type] = &[B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64, F32, F64];
 
-/// Cache eviction and prefetch hints, which have no effect.
+/// Modifiers for cache eviction and prefetching that are only hints; the model ignores them.
 const HINTS: &[&str] = &[
     "L1::evict_normal",
     "L1::evict_unchanged",
@@ -27,7 +27,7 @@ const HINTS: &[&str] = &[
     "L2::256B",
 ];
 
-/// Memory order of an access.
+/// Memory order of a load or store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Weak,
@@ -115,8 +115,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// Returns the properties that loads and stores share: the access without its address, its memory order
-    /// and its scope.
+    /// Parses the modifiers that loads and stores share. Returns the access without its address, its memory
+    /// order, and its scope.
     fn access(
         &self,
         inst: &Instruction<'a>,
@@ -124,7 +124,7 @@ impl<'a> Lowering<'_, 'a> {
         caches: &[(&str, CacheOp)],
     ) -> Result<(MemOp, Order, Scope), PtxError> {
         let ty = mods.ty(self, TYPES)?;
-        // Only a load can have acquire semantics, and only a store release semantics.
+        // Only a load can have acquire semantics, and only a store can have release semantics.
         let strong = match inst.opcode.text {
             "st" => ("release", Order::Release),
             _ => ("acquire", Order::Acquire),
@@ -148,7 +148,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok((mem, order, scope))
     }
 
-    /// Returns the data operands: a single operand, or the elements of a vector of `lanes`.
+    /// Returns the data operands of a load or store: a single operand, or the elements of a vector of `lanes`
+    /// elements.
     fn elements(&self, operand: &Operand<'a>, lanes: u8) -> Result<Vec<Operand<'a>>, PtxError> {
         let elements = match &operand.kind {
             OperandKind::Vector(elements) => elements.clone(),
@@ -161,8 +162,8 @@ impl<'a> Lowering<'_, 'a> {
         Err(self.error(operand.span, "here", message))
     }
 
-    /// Returns the number of elements of a variable, 1 if it is not a vector, or `None` if the name is not
-    /// declared.
+    /// Returns the number of vector elements of the variable `name`, which is 1 for a scalar. Returns `None`
+    /// if the name is not declared.
     pub(super) fn vector_of(&self, name: Name<'a>) -> Option<u32> {
         self.scopes.find(name.text).map(|found| found.variable.vector)
     }

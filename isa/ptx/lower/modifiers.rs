@@ -1,5 +1,5 @@
-//! Modifiers of an instruction. Each handler removes the modifiers that it supports; the first one that
-//! remains is rejected by name.
+//! List of the modifiers of an instruction. The lowering removes the modifiers that it supports; the first
+//! one that remains is reported in an error.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Name, Span};
@@ -16,7 +16,7 @@ impl<'a> Modifiers<'a> {
         Modifiers { opcode: inst.opcode, left: inst.modifiers.clone() }
     }
 
-    /// Removes `word` and returns true if it is present.
+    /// Removes the modifier `word` from the list. Returns true if it was present.
     pub(super) fn take(&mut self, word: &str) -> bool {
         let found = self.left.iter().position(|m| m.text == word);
         found.map(|at| self.left.remove(at)).is_some()
@@ -37,12 +37,12 @@ impl<'a> Modifiers<'a> {
         self.left.clear();
     }
 
-    /// Removes all modifiers that are among `words`, and returns them in the order of the instruction.
+    /// Removes all modifiers that are in the list `words`, and returns them in the order of the instruction.
     pub(super) fn take_all(&mut self, words: &[&str]) -> Vec<&'a str> {
         self.left.extract_if(.., |m| words.contains(&m.text)).map(|m| m.text).collect()
     }
 
-    /// Replaces each packed type by its element type, and returns the last packed type.
+    /// Replaces each packed type among the modifiers by its element type. Returns the last packed type.
     pub(super) fn unpack(&mut self) -> Option<Type> {
         let mut packed = None;
         for word in &mut self.left {
@@ -54,7 +54,8 @@ impl<'a> Modifiers<'a> {
         packed
     }
 
-    /// Removes and returns the state space; returns the generic space if no modifier names one.
+    /// Removes the modifier that names a state space, and returns the space. Without such a modifier, returns
+    /// the generic space.
     pub(super) fn space(&mut self) -> Space {
         let space = self.take_one(&[
             ("param", Space::Param),
@@ -69,7 +70,7 @@ impl<'a> Modifiers<'a> {
         space.unwrap_or(Space::Generic)
     }
 
-    /// Removes and returns the scope of a memory order.
+    /// Removes the modifier that names the scope of a memory order, and returns the scope.
     pub(super) fn scope(&mut self) -> Option<Scope> {
         self.take_one(&[
             ("cta", Scope::Cta),
@@ -79,20 +80,21 @@ impl<'a> Modifiers<'a> {
         ])
     }
 
-    /// Removes the first modifier that is in the list `words`, and returns its associated value.
+    /// Removes the first modifier that is in the list `words`, and returns the value that `words` gives for
+    /// it.
     pub(super) fn take_one<T: Copy>(&mut self, words: &[(&str, T)]) -> Option<T> {
         let meaning = |m: &Name<'_>| words.iter().find(|(w, _)| *w == m.text).map(|(_, t)| *t);
         let at = self.left.iter().position(|m| meaning(m).is_some())?;
         meaning(&self.left.remove(at))
     }
 
-    /// Removes the last type among the modifiers, and checks that it is legal for the instruction.
+    /// Removes the last modifier that is a type, and returns the type if it is in the list `legal`.
     pub(super) fn ty(&mut self, lowering: &Lowering<'_, 'a>, legal: &[Type]) -> Result<Type, PtxError> {
         self.ty_of(lowering, self.opcode.text, legal)
     }
 
-    /// Removes and checks a type for an instruction whose legal types depend on more than the opcode. Error
-    /// messages call the instruction `name`.
+    /// Removes the last modifier that is a type, and returns the type if it is in the list `legal`. Error
+    /// messages call the instruction `name`, since the legal types may depend on more than the opcode.
     pub(super) fn ty_of(&mut self, lowering: &Lowering<'_, 'a>, name: &str, legal: &[Type]) -> Result<Type, PtxError> {
         let at = self.left.iter().rposition(|m| Type::from_name(m.text).is_some());
         let last = at.or(self.left.len().checked_sub(1)).map(|at| self.left.remove(at));
@@ -109,7 +111,7 @@ impl<'a> Modifiers<'a> {
         Err(lowering.error(span, "here", message).with_help(format!("`{name}` takes {}", names.join(" "))))
     }
 
-    /// Removes and returns a floating-point rounding mode.
+    /// Removes the modifier that names a floating-point rounding mode, and returns the mode.
     pub(super) fn rounding(&mut self) -> Option<Rounding> {
         self.take_one(&[
             ("rn", Rounding::Nearest),
@@ -119,7 +121,7 @@ impl<'a> Modifiers<'a> {
         ])
     }
 
-    /// Rejects the first remaining modifier.
+    /// Returns an error if a modifier remains; the error names the first one.
     pub(super) fn finish(&self, lowering: &Lowering<'_, 'a>) -> Result<(), PtxError> {
         match self.left.first() {
             None => Ok(()),

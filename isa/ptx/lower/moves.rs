@@ -63,8 +63,8 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Lowers `mov.v2.b32 {%r1, %r2}, {%r3, %r4};` to one move per element. All elements are read before the
-    /// first one is written.
+    /// Lowers `mov.v2.b32 {%r1, %r2}, {%r3, %r4};` to one move per element. All source elements are read
+    /// before the first destination element is written.
     fn mov_vector(&mut self, to: &Operand<'a>, from: &Operand<'a>, ty: Type, lanes: usize) -> Result<Inst, PtxError> {
         let [to, from] = [to, from].map(|operand| match &operand.kind {
             OperandKind::Vector(elements) if elements.len() == lanes => Ok(elements),
@@ -99,7 +99,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(copy(dst, src))
     }
 
-    /// Returns the type of each of the `count` pieces of a value of type `ty`.
+    /// Returns the type of each piece if a value of type `ty` is split into `count` equal pieces.
     fn part_type(&self, operand: &Operand<'a>, ty: Type, count: usize) -> Result<Type, PtxError> {
         match (ty.bits() as usize, count) {
             (64, 2) => Ok(B32),
@@ -113,7 +113,8 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Lowers a value, or the address of a variable, as source operand `at` of the next instruction.
+    /// Lowers an operand that is a value, or the address of a variable. It becomes source operand number `at`
+    /// of the next instruction.
     pub(super) fn value_or_symbol(&mut self, operand: &Operand<'a>, ty: Type, at: u8) -> Result<Src, PtxError> {
         let (name, offset) = match operand.kind {
             OperandKind::Name(name, None) => (name, 0),
@@ -137,8 +138,8 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Lowers `cvta.shared.u64` and `cvta.to.local.u64`, which add or remove the generic base address of the
-    /// space.
+    /// Lowers `cvta.shared.u64`, which adds the generic base address of the space, and `cvta.to.shared.u64`,
+    /// which subtracts it.
     pub(super) fn cvta(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let ty = mods.ty(self, &[U64])?;
         let to = mods.take("to");
@@ -162,7 +163,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// Lowers `isspacep.shared %p1, %rd1;`.
+    /// Lowers a test of the space of a generic address: `isspacep.shared %p1, %rd1;`.
     pub(super) fn isspacep(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let space = self.space_of_address(mods.space());
         self.operand_count(inst, 2..=2)?;
@@ -171,7 +172,7 @@ impl<'a> Lowering<'_, 'a> {
         match space {
             Space::Generic => Err(self.refuse_unsupported(inst)),
             Space::Const => self.compare_constant(address, Cmp::Lt, dst),
-            // The global space includes device memory except the constants, and the kernel parameters.
+            // The global space consists of device memory without the constants, plus the kernel parameters.
             Space::Global => {
                 let holds = self.new_pred()?;
                 let outside = self.compare_constant(address, Cmp::Ge, Dst::Pred(holds))?;
@@ -184,8 +185,8 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Compares the offset of a generic address from the start of the file's constants with the size of the
-    /// constants.
+    /// Returns an instruction that compares a distance with the size of the file's constants. The distance is
+    /// that of a generic address from the start of the constants.
     fn compare_constant(&mut self, address: Src, cmp: Cmp, dst: Dst) -> Result<Inst, PtxError> {
         self.pending.push((RelocatedOperand::Source(1), Target::Constants));
         let distance = self.part_of(AluFn::Sub, address, 0)?;
@@ -195,8 +196,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(compare)
     }
 
-    /// Compares the top byte of a generic address with that of a space, and combines the result with a
-    /// predicate, if one is given.
+    /// Returns an instruction that tests whether a generic address has the top byte of `space`. The result is
+    /// combined with a predicate, if `other` names one.
     fn compare_tag(
         &mut self,
         address: Src,
@@ -215,7 +216,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(compare)
     }
 
-    /// Appends the operation `f` of an address and a constant, and returns its result.
+    /// Appends the operation `f` with the operands `address` and `second`, and returns the register that
+    /// holds its result.
     fn part_of(&mut self, f: AluFn, address: Src, second: u64) -> Result<Src, PtxError> {
         let part = self.temporary(true)?;
         let mut first = Inst::new(Op::Alu(AluOp::new(f, U64)));
@@ -225,8 +227,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Src::Reg(part))
     }
 
-    /// Returns the space in which the address of a parameter lies: local memory for a parameter of a
-    /// function.
+    /// Returns the space that contains the address of a variable in `space`. For a parameter of an inlined
+    /// function, this is local memory.
     pub(super) fn space_of_address(&self, space: Space) -> Space {
         match space {
             Space::Param if self.frames.len() > 1 => Space::Local,
@@ -271,7 +273,8 @@ impl<'a> Lowering<'_, 'a> {
             (true, true) if from.bits() > to.bits() && floating.is_none() => {
                 return refuse("needs one of `.rn .rz .rm .rp`");
             }
-            // A conversion from or to `.bf16` may have a rounding mode even where it has no effect.
+            // Conversions from or to `.bf16` are excepted: they may have a rounding mode even where it has no
+            // effect.
             (true, true) if from.bits() <= to.bits() && floating.is_some() && ![from, to].contains(&Bf16) => {
                 return refuse("is exact and takes no rounding");
             }
@@ -281,14 +284,15 @@ impl<'a> Lowering<'_, 'a> {
             _ => {}
         }
         let is_half = from == F32 && matches!(to, F16 | Bf16);
-        // The forms with `.relu` and `.satfinite` take no other modifiers than `.rn` or `.rz`.
+        // `.relu` and `.satfinite` can only be combined with `.rn` or `.rz`.
         let is_narrowing = is_half && !sat && !ftz && matches!(floating, Some(Rounding::Nearest | Rounding::Zero));
         let relu = is_narrowing && mods.take("relu");
         let finite = is_narrowing && mods.take("satfinite");
         let op = ConvertOp { to, from, rounding, integral: integral.is_some(), ftz, sat, relu, finite };
         self.operand_count(inst, 2..=2)?;
         let mut lowered = Inst::new(Op::Convert(op));
-        // The register of an integer result may be wider than the type; the result is then extended.
+        // The destination register of an integer result may be wider than the type; the result is then
+        // extended to the width of the register.
         let held = if to.bits() < 32 || !to.is_float() { Width::AtLeast } else { Width::Exact };
         lowered.dsts[0] = self.dst(&inst.operands[0], to, held)?;
         lowered.srcs[0] = self.src(&inst.operands[1], from, Width::AtLeast)?;
@@ -341,8 +345,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// Returns the comparison of a `setp` or `set`, and the type of its result if `results` lists the legal
-    /// types.
+    /// Returns the comparison of a `setp` or `set`. Also returns the type of its result, if `results` lists
+    /// the legal result types.
     pub(super) fn comparison(
         &self,
         inst: &Instruction<'a>,
@@ -387,7 +391,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// True if the instruction has a packed type.
+/// True if the instruction has a packed type, such as `.f16x2`, among its modifiers.
 pub(super) fn is_packed(inst: &Instruction<'_>) -> bool {
     inst.modifiers.iter().any(|word| Type::from_name(word.text).is_some_and(Type::is_packed))
 }

@@ -9,17 +9,17 @@ use crate::data::{Symbol, number};
 use isa::program::{Dst, Guard, MemOp, Reg, RelocatedOperand, Src, Target};
 use isa::types::{Axis, Space, Special, Type};
 
-/// Required width of a register for an operand of a given type.
+/// Width that a register must have to hold an operand of a given type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
-    /// Exactly the width of the type.
+    /// The register must have exactly the width of the type.
     Exact,
-    /// At least the width of the type: loads, stores and conversions.
+    /// The register must be at least as wide as the type: for loads, stores and conversions.
     AtLeast,
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// Returns the declaration of `name`.
+    /// Returns the declaration of `name`, or an error if `name` is not declared.
     pub(super) fn find(&self, name: Name<'a>) -> Result<NameLookup<'a>, PtxError> {
         self.scopes.find(name.text).ok_or_else(|| {
             let error = self.error(name.span, "here", format!("`{}` is not declared", name.text));
@@ -37,8 +37,8 @@ impl<'a> Lowering<'_, 'a> {
         })
     }
 
-    /// Returns the register `name`, which must be declared with the width of `ty`, or at least that width,
-    /// depending on `width`.
+    /// Returns the register `name`. It must be declared with the width of `ty`, or with at least that width,
+    /// as `width` requires.
     pub(super) fn register(&mut self, name: Name<'a>, ty: Type, width: Width) -> Result<Reg, PtxError> {
         self.register_element(name, None, ty, width)
     }
@@ -116,7 +116,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(index)
     }
 
-    /// Lowers a destination operand of type `ty`: a register or `_`.
+    /// Lowers a destination operand of type `ty`: a register, or `_` if the result is unused.
     pub(super) fn dst(&mut self, operand: &Operand<'a>, ty: Type, width: Width) -> Result<Dst, PtxError> {
         match operand.kind {
             OperandKind::Name(name, component) => Ok(Dst::Reg(self.register_element(name, component, ty, width)?)),
@@ -129,7 +129,8 @@ impl<'a> Lowering<'_, 'a> {
     pub(super) fn src(&mut self, operand: &Operand<'a>, ty: Type, width: Width) -> Result<Src, PtxError> {
         match operand.kind {
             OperandKind::Name(name, component) => {
-                // A kernel may declare a register with the name of a special register.
+                // A name that the kernel declares takes precedence over the special register of the same
+                // name.
                 let is_declared = self.scopes.find(name.text).is_some();
                 if !is_declared && let Some(special) = special(name, component) {
                     self.check_width(operand, special, ty, width)?;
@@ -150,10 +151,10 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Rejects a special register that is wider than an operand of type `ty`, or narrower.
+    /// Returns an error if the width of a special register does not match an operand of type `ty`.
     fn check_width(&self, operand: &Operand<'a>, special: Special, ty: Type, width: Width) -> Result<(), PtxError> {
         let bits = if special == Special::Clock64 { 64 } else { 32 };
-        // In old PTX versions `%gridid` had 32 bits, and other special registers could be read as 16-bit
+        // In old PTX versions, `%gridid` had 32 bits, and the other special registers could be read as 16-bit
         // words.
         let fits = match special {
             Special::GridId => true,
@@ -182,7 +183,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Lowers a predicate source, which may be negated or a constant.
+    /// Lowers a predicate source operand, which may be a negated predicate or a constant.
     pub(super) fn pred_src(&mut self, operand: &Operand<'a>) -> Result<Src, PtxError> {
         let (name, negated) = match operand.kind {
             OperandKind::Name(name, None) => (name, false),
@@ -190,7 +191,7 @@ impl<'a> Lowering<'_, 'a> {
             OperandKind::Integer(value) => return Ok(Src::Imm(u64::from(value != 0))),
             _ => return Err(self.error(operand.span, "here", "expected a predicate")),
         };
-        // The machine has no clusters, so no launch is explicitly clustered.
+        // The machine has no CTA clusters, so `%is_explicit_cluster` is false.
         if name.text == "%is_explicit_cluster" && self.scopes.find(name.text).is_none() {
             return Ok(Src::Imm(negated.into()));
         }
@@ -198,7 +199,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Src::Pred(Guard { pred, negated }))
     }
 
-    /// Lowers a destination of one predicate: `%p1`, `_`.
+    /// Lowers a destination operand that must be one predicate: `%p1`, or `_` if the result is unused.
     pub(super) fn pred_dst(&mut self, operand: &Operand<'a>) -> Result<Dst, PtxError> {
         match operand.kind {
             OperandKind::Pair(..) => Err(self.error(operand.span, "here", "expected one predicate, found two")),
@@ -206,7 +207,8 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Lowers a destination of one or two predicates: `%p1`, `%p1|%p2`, `_`.
+    /// Lowers a destination operand of one or two predicates: `%p1`, `%p1|%p2`, or `_` if the result is
+    /// unused.
     pub(super) fn pred_dsts(&mut self, operand: &Operand<'a>) -> Result<[Dst; 2], PtxError> {
         let names = match operand.kind {
             OperandKind::Name(name, None) => [Some(name), None],
@@ -226,16 +228,16 @@ impl<'a> Lowering<'_, 'a> {
         Ok(dsts)
     }
 
-    /// Returns the declared width in bits of the register that an operand names, or 0 if it does not name a
-    /// register.
+    /// Returns the width in bits with which the register of an operand is declared, or 0 if the operand is
+    /// not a register.
     pub(super) fn declared_bits(&self, operand: &Operand<'a>) -> u32 {
         let OperandKind::Name(name, _) = operand.kind else { return 0 };
         let found = self.scopes.find(name.text);
         found.and_then(|found| found.variable.ty).map_or(0, Type::bits)
     }
 
-    /// Completes `mem` with an address in brackets. If the access is generic and names a variable, it gets
-    /// the variable's space.
+    /// Returns the memory access `mem` with the address in the operand. If the access is generic and the
+    /// operand names a variable, the access gets the variable's space.
     pub(super) fn address(&mut self, operand: &Operand<'a>, mem: MemOp) -> Result<MemOp, PtxError> {
         let OperandKind::Address(base, offset) = operand.kind else {
             return Err(self.error(operand.span, "here", "expected an address in brackets"));
@@ -263,8 +265,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(MemOp { space, offset: start.wrapping_add(offset), ..mem })
     }
 
-    /// Returns the space of a named variable, its address in that space, and the target whose address must be
-    /// added when the program is loaded.
+    /// Returns the space of a variable and its address in that space. The third result is the data whose
+    /// address must be added when the program is loaded.
     pub(super) fn symbol(&mut self, name: Name<'a>) -> Result<(Space, i64, Option<Target>), PtxError> {
         let found = self.find(name)?;
         let variable = found.variable;
@@ -297,8 +299,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// Returns the value of a special register that is constant: the machine has no clusters, graphs, environment
-/// registers or profiling counters.
+/// Returns the value of a special register that is constant, since the machine has no clusters, graphs,
+/// environment registers or profiling counters. Returns `None` for other names.
 fn fixed_value(name: Name<'_>, component: Option<Name<'_>>) -> Option<u64> {
     match (name.text, component) {
         ("%cluster_nctaid", Some(_)) | ("%cluster_nctarank", None) => Some(1),
@@ -308,7 +310,7 @@ fn fixed_value(name: Name<'_>, component: Option<Name<'_>>) -> Option<u64> {
     }
 }
 
-/// True if a name is a special register that reads as 0: `%pm0`, `%pm7_64`, `%envreg31`.
+/// True if `name` is a special register that always reads as 0, such as `%pm0`, `%pm7_64` or `%envreg31`.
 fn is_zero(name: &str) -> bool {
     let is_below = |digits: &str, count: u32| {
         let plain = digits == "0" || !digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit());

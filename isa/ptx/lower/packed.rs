@@ -1,5 +1,6 @@
-//! Lowering of comparisons and conversions of packed types. A comparison unpacks its inputs, compares each
-//! half, and packs the results. Arithmetic on packed types is a single operation and is lowered elsewhere.
+//! Lowering of comparisons and conversions of packed types. A comparison unpacks its inputs, compares the low
+//! and the high halves separately, and packs the results. Arithmetic on packed types is lowered elsewhere, to
+//! a single operation.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, OperandKind};
@@ -12,12 +13,12 @@ use isa::types::{Rounding, Type};
 
 use Type::{B16, B32, Bf16, Bf16x2, E4m3x2, E5m2x2, F16, F16x2, F32, S32, Tf32, U32};
 
-/// Values of the low and of the high half of a word.
+/// Source operands for the low half and for the high half of a word.
 type Halves = [Src; 2];
 
 impl<'a> Lowering<'_, 'a> {
-    /// Lowers `cvt.rn.f16x2.f32 %r1, %f1, %f2;`, whose first input becomes the upper half, and conversions
-    /// between packed types: `cvt.rn.f16x2.e4m3x2 %r1, %rs1;`.
+    /// Lowers `cvt.rn.f16x2.f32 %r1, %f1, %f2;`, whose first source becomes the upper half. Also lowers
+    /// conversions between packed types: `cvt.rn.f16x2.e4m3x2 %r1, %rs1;`.
     pub(super) fn cvt_packed(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let from = mods.ty(self, &[F32, F16x2, E4m3x2, E5m2x2])?;
         let to = mods.ty(
@@ -76,7 +77,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// Lowers `setp.lt.f16x2 %p1|%p2, %r1, %r2;`, which sets one predicate per half.
+    /// Lowers `setp.lt.f16x2 %p1|%p2, %r1, %r2;`, which sets `%p1` from the low halves and `%p2` from the
+    /// high halves.
     pub(super) fn setp_packed(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         mods.unpack();
         let (compare, _) = self.comparison(inst, mods, None)?;
@@ -98,8 +100,9 @@ impl<'a> Lowering<'_, 'a> {
             one.srcs[..3].copy_from_slice(&[inputs[0][half], inputs[1][half], third]);
             one
         };
-        // A result may overwrite an input of the other comparison, or the guard. One result is therefore held
-        // in a temporary predicate and written last: the result that overwrites the guard, if one does.
+        // The result of one comparison may overwrite the guard, or an input of the other comparison. One
+        // result is therefore computed into a temporary predicate and copied last. If a result overwrites the
+        // guard, it is that one.
         let guard = self.guard.map(|guard| Dst::Pred(guard.pred));
         let last = usize::from(Some(dsts[1]) == guard);
         let kept = self.new_pred()?;
@@ -111,8 +114,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(copy)
     }
 
-    /// Lowers `set.lt.f16x2.f16x2`, which sets each half to 1.0 if the comparison is true there, and
-    /// `set.lt.u32.f16x2`, which sets all bits of the half.
+    /// Lowers `set.lt.f16x2.f16x2`, which sets each half to 1.0 if its comparison is true. Also lowers
+    /// `set.lt.u32.f16x2`, which then sets all bits of the half.
     pub(super) fn set_packed(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let of = mods.unpack().map_or(F16, Type::element);
         let (compare, to) = self.comparison(inst, mods, Some(&[of, U32, S32]))?;
@@ -143,7 +146,7 @@ impl<'a> Lowering<'_, 'a> {
         self.pack(&inst.operands[0], results)
     }
 
-    /// Returns the halves of words.
+    /// Splits each operand, a 32-bit word, into its low and high half.
     fn unpack(&mut self, operands: &[Operand<'a>]) -> Result<Vec<Halves>, PtxError> {
         let mut all = Vec::new();
         for operand in operands {
@@ -170,7 +173,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(whole)
     }
 
-    /// Appends an instruction with a narrow result, and returns the new register that holds the result.
+    /// Appends an instruction with a result of at most 32 bits, and returns the new register that holds the
+    /// result.
     fn keep(&mut self, mut inst: Inst) -> Result<Src, PtxError> {
         let reg = self.temporary(false)?;
         inst.dsts[0] = Dst::Reg(reg);

@@ -1,5 +1,6 @@
-//! Lowering of function parameters. A parameter is kept in registers, one register for each piece that is
-//! stored. A load that does not match the pieces assembles its value from them.
+//! Lowering of function parameters, which are kept in registers instead of memory. Each store to a parameter
+//! defines a *piece*, which has its own register. A load of other bytes than those of one piece assembles its
+//! value from several pieces.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, Storage, Variable};
@@ -9,18 +10,18 @@ use isa::lanes::{AluFn, AluOp, ConvertOp};
 use isa::program::{Dst, Inst, MemOp, Op, Reg, Src};
 use isa::types::{CacheOp, Space, Type};
 
-/// Location of a `.param` variable.
+/// Place in which a `.param` variable is stored.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ParamPlace {
     /// Parameter block of the kernel, at this offset in bytes.
     Kernel(u32),
-    /// Registers: the list of pieces with this index.
+    /// Registers: index of the list of pieces into which the parameter is divided.
     Pieces(usize),
-    /// Local memory, at this offset in bytes; used if the address of the parameter is taken.
+    /// Local memory, at this offset in bytes; used if the function takes the address of the parameter.
     Local(u32),
 }
 
-/// Bytes of a parameter that one register holds.
+/// Piece of a parameter: consecutive bytes that one register holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     offset: u32,
@@ -29,8 +30,8 @@ pub(super) struct Piece {
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// Returns the location of a `.param` variable. A variable that a body declares starts with an empty list
-    /// of pieces.
+    /// Returns the place of a `.param` variable. A variable that is declared in a function body is kept in
+    /// registers and has no pieces at first.
     pub(super) fn param_place(&mut self, variable: &Variable<'a>) -> ParamPlace {
         let key = (self.instance(), variable.name.span.start);
         if let Some(place) = self.params.get(&key) {
@@ -46,8 +47,8 @@ impl<'a> Lowering<'_, 'a> {
         self.pieces.len() - 1
     }
 
-    /// Returns the pieces and the offset of a memory operand, or `None` if it does not name a parameter kept
-    /// in registers.
+    /// Returns the list of pieces and the offset to which a memory operand refers. Returns `None` if the
+    /// operand does not name a parameter that is kept in registers.
     pub(super) fn piece_operand(&mut self, operand: &Operand<'a>) -> Option<(usize, i64)> {
         let super::super::ast::OperandKind::Address(Some(name), offset) = operand.kind else {
             return None;
@@ -62,7 +63,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Lowers `ld.param` of a parameter kept in registers.
+    /// Lowers `ld.param` of a parameter that is kept in registers.
     pub(super) fn load_pieces(
         &mut self,
         inst: &Instruction<'a>,
@@ -83,7 +84,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// Lowers `st.param` to a parameter kept in registers.
+    /// Lowers `st.param` to a parameter that is kept in registers.
     pub(super) fn store_pieces(
         &mut self,
         inst: &Instruction<'a>,
@@ -99,7 +100,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// Copies pieces to new registers.
+    /// Copies all pieces of a parameter to new registers, and returns the index of the new list of pieces.
     pub(super) fn copy_pieces(&mut self, pieces: usize) -> Result<usize, PtxError> {
         let copied = self.new_pieces();
         for piece in self.pieces[pieces].clone() {
@@ -115,7 +116,8 @@ impl<'a> Lowering<'_, 'a> {
             .ok_or_else(|| self.error(inst.span, "this access", "an offset outside of the parameter"))
     }
 
-    /// Stores a value in a piece.
+    /// Copies a value to the piece at `offset` of a parameter, a byte offset. Creates the piece if there is
+    /// none.
     pub(super) fn put_piece(&mut self, pieces: usize, offset: u32, ty: Type, value: Src) -> Result<(), PtxError> {
         let bytes = ty.bytes();
         let known = self.pieces[pieces].iter().find(|p| p.offset == offset && p.bytes == bytes).copied();
@@ -137,11 +139,11 @@ impl<'a> Lowering<'_, 'a> {
         self.push(copy)
     }
 
-    /// Returns a register whose low `bytes` bytes are those at `offset` of the parameter.
+    /// Returns a register whose low `bytes` bytes are the bytes of the parameter that begin at `offset`.
     pub(super) fn piece(&mut self, pieces: usize, offset: u32, bytes: u32) -> Result<Reg, PtxError> {
         let parts: Vec<Piece> = self.pieces[pieces].iter().filter(|p| overlap(p, offset, bytes)).copied().collect();
         match parts.as_slice() {
-            // No store precedes the load, so the value is undefined.
+            // No store to these bytes precedes the load, so the value is undefined.
             [] => self.temporary(bytes == 8),
             [piece] if piece.offset == offset && piece.bytes == bytes => Ok(piece.reg),
             _ => {
@@ -176,7 +178,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Src::Reg(reg))
     }
 
-    /// Stores all pieces to local memory, starting at offset `at`.
+    /// Stores all pieces of a parameter to local memory, starting at offset `at` in bytes.
     pub(super) fn spill_pieces(&mut self, pieces: usize, at: u32) -> Result<(), PtxError> {
         for piece in self.pieces[pieces].clone() {
             let ty = untyped_of(piece.bytes);
@@ -196,7 +198,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// Returns the untyped type with this number of bytes.
+/// Returns the untyped `.b` type with a size of `bytes` bytes.
 fn untyped_of(bytes: u32) -> Type {
     [Type::B8, Type::B16, Type::B32, Type::B64][bytes.ilog2() as usize]
 }
@@ -209,7 +211,7 @@ fn plain_conversion(to: Type, from: Type) -> ConvertOp {
     ConvertOp::new(to, from)
 }
 
-/// Returns the operation that extends a `ty` to a register of `bits` bits.
+/// Returns the operation that extends a value of type `ty` to a register of `bits` bits.
 pub(super) fn widen(ty: Type, bits: u32) -> Op {
     if bits <= ty.bits() {
         return Op::Mov(ty);

@@ -1,4 +1,4 @@
-//! Name lookup in nested blocks.
+//! Lookup of names in nested blocks of code.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::super::ast::{Name, Variable};
 use super::super::{PtxError, Source};
 
-/// Result of a name lookup: the variable, and the index of a register within its family.
+/// Result of a name lookup: the declared variable, and for a register of a family its index in the family.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NameLookup<'a> {
     pub(super) variable: &'a Variable<'a>,
@@ -16,27 +16,28 @@ pub(super) struct NameLookup<'a> {
     pub(super) is_outer: bool,
 }
 
-/// Names that are declared in a block.
+/// Names that are declared in one block of code.
 #[derive(Debug, Default)]
 pub(super) struct Scope<'a> {
     parent: Option<usize>,
     names: FxHashMap<&'a str, &'a Variable<'a>>,
-    /// Families of registers, by the part of the name before the index.
+    /// Families of registers, such as `%r<10>`, indexed by the part of the name before the number.
     families: FxHashMap<&'a str, &'a Variable<'a>>,
     labels: FxHashMap<&'a str, u32>,
 }
 
-/// All blocks seen so far; open blocks are reached from `current` through `parent`.
+/// All blocks of code seen so far. The block `current` and its chain of `parent`s are the blocks that are
+/// still open.
 #[derive(Debug)]
 pub(super) struct Scopes<'a> {
-    /// Names at file level; `all[0]` is an empty placeholder for them.
+    /// Names at file level. The first element of `all` represents the file level but is empty.
     file: Rc<Scope<'a>>,
     all: Vec<Scope<'a>>,
     current: usize,
 }
 
 impl<'a> Scopes<'a> {
-    /// Creates the file level, with its names.
+    /// Creates the lookup at file level; `file` holds the names that are declared there.
     pub(super) fn new(file: Rc<Scope<'a>>) -> Self {
         Scopes { file, all: vec![Scope::default()], current: 0 }
     }
@@ -54,39 +55,40 @@ impl<'a> Scopes<'a> {
         self.current = self.all[self.current].parent.unwrap_or(0);
     }
 
-    /// Declares a name in the current block.
+    /// Declares a name in the current block of code.
     pub(super) fn declare(&mut self, source: &Source, variable: &'a Variable<'a>) -> Result<(), PtxError> {
         self.all[self.current].declare(source, variable)
     }
 
-    /// Adds a label to the current block. Returns false if the block already has it.
+    /// Adds a label to the current block of code. Returns false if the block already has this label.
     pub(super) fn label(&mut self, name: &Name<'a>, pc: u32) -> bool {
         let labels = &mut self.all[self.current].labels;
         labels.insert(name.text, pc).is_none()
     }
 
-    /// Makes the file level current, so that the next block sees only its names.
+    /// Makes the file level current, so that a block opened next sees only its own names and those of the
+    /// file.
     pub(super) fn enter_file(&mut self) {
         self.current = 0;
     }
 
-    /// Makes the block `scope`, which was current before, current again.
+    /// Returns to the block of code `scope`, which was current earlier.
     pub(super) fn leave(&mut self, scope: usize) {
         self.current = scope;
     }
 
-    /// Returns the blocks that enclose `scope`, innermost first.
+    /// Returns the block of code `scope` and all blocks that enclose it, innermost first.
     fn outward(&self, scope: usize) -> impl Iterator<Item = &Scope<'a>> {
         let blocks = std::iter::successors(Some(scope), |&s| self.all[s].parent);
         blocks.map(|s| if s == 0 { &*self.file } else { &self.all[s] })
     }
 
-    /// Looks up a label that is visible from `scope`.
+    /// Looks up a label that is visible from the block of code `scope`.
     pub(super) fn find_label(&self, name: &str, scope: usize) -> Option<u32> {
         self.outward(scope).find_map(|s| s.labels.get(name).copied())
     }
 
-    /// Looks up a name that is visible from the current block.
+    /// Looks up a name that is visible from the current block of code.
     pub(super) fn find(&self, name: &str) -> Option<NameLookup<'a>> {
         self.outward(self.current).find_map(|scope| {
             let single = scope.names.get(name).map(|&variable| NameLookup { variable, number: 0, is_outer: false });
@@ -95,8 +97,8 @@ impl<'a> Scopes<'a> {
         })
     }
 
-    /// Returns all names that are visible from the current block. A family of registers appears as its stem,
-    /// such as `%r`.
+    /// Returns all names that are visible from the current block of code. A family of registers such as
+    /// `%r<10>` appears as `%r`.
     pub(super) fn visible(&self) -> impl Iterator<Item = &'a str> {
         let scopes = self.outward(self.current);
         scopes.flat_map(|s| s.names.keys().chain(s.families.keys()).copied())
@@ -104,7 +106,7 @@ impl<'a> Scopes<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// Declares a name in the block.
+    /// Declares a name in this block of code.
     pub(super) fn declare(&mut self, source: &Source, variable: &'a Variable<'a>) -> Result<(), PtxError> {
         let table = match variable.family {
             Some(_) => &mut self.families,
@@ -112,7 +114,7 @@ impl<'a> Scope<'a> {
         };
         let name = variable.name;
         match table.insert(name.text, variable) {
-            // An extern declaration may be repeated, and may precede the definition.
+            // An `.extern` declaration may be repeated, and may precede the definition.
             Some(old) if !old.is_extern && !variable.is_extern => {
                 let line = source.numbered.place(old.name.span.start as usize).0;
                 let message = format!("`{}` is declared twice in this block, first on line {line}", name.text);
@@ -123,8 +125,8 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Looks up `%r12` as register 12 of the family `%r`. If the stem itself ends in digits, all splits of the
-/// name are tried, up to the length of the longest index.
+/// Looks up `%r12` as register 12 of the family `%r`. If the name of a family may itself end in digits, tries
+/// all ways to split the name. An index has at most 19 digits.
 fn member<'a>(scope: &Scope<'a>, name: &str) -> Option<NameLookup<'a>> {
     const MAX_DIGITS: usize = 19;
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();

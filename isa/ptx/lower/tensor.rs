@@ -1,4 +1,4 @@
-//! Lowering of matrix products: `mma.sync`, and `ldmatrix`, which loads its operands.
+//! Lowering of matrix products, `mma.sync`, and of `ldmatrix`, which loads their operands.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, OperandKind};
@@ -14,10 +14,10 @@ use isa::types::{CacheOp, Space, Type};
 
 use Type::B32;
 
-/// Modifiers that give the order of a matrix in memory.
+/// Modifiers that state whether a matrix is stored in row-major or column-major order.
 pub(super) const MAJORS: [(&str, MatrixOrder); 2] = [("row", MatrixOrder::Row), ("col", MatrixOrder::Column)];
 
-/// Names of the types of A and B.
+/// PTX names of the element types of the factors A and B.
 const FACTORS: [(&str, Factor); 7] = [
     ("f16", Factor::F16),
     ("bf16", Factor::Bf16),
@@ -28,7 +28,7 @@ const FACTORS: [(&str, Factor); 7] = [
     ("u8", Factor::U8),
 ];
 
-/// Supported forms of `mma`. A test compares this message with the table of forms.
+/// Help text that lists the supported forms of `mma`. A test compares it with the table of forms.
 const MMA_HELP: &str = "supported are mma.sync.aligned .m8n8k4 with any .row and .col, .m16n8k8.row.col and .m16n8k16.row.col, \
                         each with .f32.f16.f16.f32 or .f16.f16.f16.f16, and the last two with .f32.bf16.bf16.f32; \
                         .m16n8k4 and .m16n8k8 with .f32.tf32.tf32.f32; .m8n8k16, .m16n8k16 and .m16n8k32 with .s32, .s8 or .u8 \
@@ -36,7 +36,7 @@ const MMA_HELP: &str = "supported are mma.sync.aligned .m8n8k4 with any .row and
 const LDMATRIX_HELP: &str = "supported is ldmatrix.sync.aligned.m8n8 with .x1, .x2 or .x4, with or without .trans, .b16, \
      of .shared or of a generic address";
 
-/// Returns the element type of C and D.
+/// Returns the element type of C and D with the PTX name `name`.
 fn sum_of(name: &str, mods: &mut Modifiers<'_>) -> Option<Sum> {
     match name {
         "f16" => Some(Sum::F16),
@@ -46,7 +46,7 @@ fn sum_of(name: &str, mods: &mut Modifiers<'_>) -> Option<Sum> {
     }
 }
 
-/// True if some form of `mma` has these element types.
+/// True if some form of `mma` multiplies elements of types `a` and `b` and accumulates in type `sum`.
 fn can_multiply([a, b]: [Factor; 2], sum: Sum) -> bool {
     match (a, b) {
         (Factor::S8 | Factor::U8, Factor::S8 | Factor::U8) => matches!(sum, Sum::S32 { .. }),
@@ -58,7 +58,8 @@ fn can_multiply([a, b]: [Factor; 2], sum: Sum) -> bool {
     }
 }
 
-/// True if a form accepts elements of type `factor`, provided that they have the element width of the form.
+/// True if a form of `mma` accepts factors of type `factor`. The caller has checked that the width of the
+/// elements matches.
 fn has_factors(form: &Form, factor: Factor) -> bool {
     match factor {
         Factor::Bf16 => form.products == 1,
@@ -67,7 +68,7 @@ fn has_factors(form: &Form, factor: Factor) -> bool {
     }
 }
 
-/// Registers of the fragments of a product.
+/// Registers of the matrices D, A, B and C of a product.
 pub(super) struct Fragments {
     pub(super) d: Vec<Reg>,
     pub(super) a: Vec<Src>,
@@ -111,7 +112,7 @@ impl<'a> Lowering<'_, 'a> {
         self.multiply(form, (factors, sum), &fragments, 1)
     }
 
-    /// Returns the registers of a destination fragment.
+    /// Returns the registers of a destination matrix, such as `{%f1, %f2}`.
     pub(super) fn fragment_dst(&mut self, operand: &Operand<'a>, count: usize) -> Result<Vec<Reg>, PtxError> {
         let elements = self.fragment(operand, count)?;
         let reg = |element| match self.dst(element, B32, Width::Exact)? {
@@ -121,13 +122,14 @@ impl<'a> Lowering<'_, 'a> {
         elements.iter().map(reg).collect()
     }
 
-    /// Returns the registers or constants of a source fragment.
+    /// Returns the registers or constants of a source matrix, such as `{%r1, %r2}`.
     pub(super) fn fragment_src(&mut self, operand: &Operand<'a>, count: usize) -> Result<Vec<Src>, PtxError> {
         let elements = self.fragment(operand, count)?;
         elements.iter().map(|element| self.src(element, B32, Width::Exact)).collect()
     }
 
-    /// Returns the operands in braces; their number must be that of the registers of the fragment.
+    /// Returns the elements of an operand in braces. Their number must be `count`, the number of registers of
+    /// the matrix.
     fn fragment<'o>(&self, operand: &'o Operand<'a>, count: usize) -> Result<&'o [Operand<'a>], PtxError> {
         let elements = match &operand.kind {
             OperandKind::Vector(elements) => elements.as_slice(),
@@ -141,8 +143,8 @@ impl<'a> Lowering<'_, 'a> {
         Err(self.error(operand.span, "here", message))
     }
 
-    /// Appends the steps of a product. The columns of A are processed in `slices` slices, one after the
-    /// other; the registers of a slice follow those of the preceding slice.
+    /// Appends the steps of a matrix product. The columns of A are divided into `slices` slices, which are
+    /// multiplied one after the other. The registers of a slice follow those of the preceding slice.
     pub(super) fn multiply(
         &mut self,
         form: &'static Form,
@@ -151,7 +153,8 @@ impl<'a> Lowering<'_, 'a> {
         slices: usize,
     ) -> Result<(), PtxError> {
         let Fragments { d, a, b, c } = fragments;
-        // A step must not write a register that a later step reads.
+        // True if a register of D is also a source of a later step, so that an earlier step must not write
+        // it.
         let is_read_late = |(at, reg): (usize, &Reg)| {
             let read = Src::Reg(*reg);
             let others = c.iter().enumerate().any(|(other, src)| other != at && *src == read);
@@ -183,8 +186,9 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// Converts a generic access to one of shared memory by removing the window of the generic space. An
-    /// address outside the window becomes one beyond all shared memory, so that the access faults.
+    /// Converts a generic access to an access of shared memory, by subtracting the base of the shared memory
+    /// window. An address outside the window becomes an address beyond the end of shared memory, so that the
+    /// access faults.
     fn in_shared(&mut self, operand: &Operand<'a>, mem: MemOp) -> Result<MemOp, PtxError> {
         if mem.space != Space::Generic {
             return Ok(mem);
@@ -211,7 +215,7 @@ impl<'a> Lowering<'_, 'a> {
         };
         let transposed = mods.take("trans");
         self.operand_count(inst, 2..=2)?;
-        // Access of one lane: a row of a matrix.
+        // Memory access of one lane: one row of a matrix, which has 16 bytes.
         let cache = CacheOp::Default;
         let row = MemOp { space, ty: B32, lanes: 4, cache, volatile: false, base: None, offset: 0 };
         let row = self.address(&inst.operands[1], row)?;

@@ -23,7 +23,7 @@ impl<'a> Lowering<'_, 'a> {
                 .refuse_unsupported(inst)
                 .with_help("supported are tex.1d .2d .3d .a1d .a2d, by points, with or without .level and .grad"));
         };
-        // The modeled textures have a single mipmap level, so the requested level is ignored.
+        // The modeled textures have a single mipmap level, so a requested level or gradient is ignored.
         let further = mods.take_one(&[("level", 1), ("grad", 2)]).unwrap_or(0);
         let coordinates = mods.ty(self, &[S32, F32])?;
         let result = mods.ty(self, &[U32, S32, F32])?;
@@ -39,7 +39,7 @@ impl<'a> Lowering<'_, 'a> {
         let (OperandKind::Vector(elements), OperandKind::Texture(names, at)) = (&to.kind, &from.kind) else {
             return Err(self.error(inst.span, "here", "expected `{a, b, c, d}, [texture, {coordinates}]`"));
         };
-        // Vectors of coordinates may be padded to a power of two.
+        // A vector of coordinates may have extra elements, which pad it to two or four elements.
         let wanted = usize::from(dims);
         if elements.len() != 4 || !(wanted..=wanted.next_power_of_two().max(4)).contains(&at.len()) {
             let results = format_count(elements.len() as u64, "result", "results");
@@ -62,7 +62,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// Returns the handle of a texture reference, or the register that holds a handle.
+    /// Returns the operand that holds a texture handle: that of a texture reference, or a register.
     fn texture_handle(&mut self, operand: &Operand<'a>) -> Result<Src, PtxError> {
         if let OperandKind::Name(name, None) = operand.kind {
             let found = self.find(name)?.variable;

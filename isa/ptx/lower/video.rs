@@ -11,8 +11,8 @@ use isa::types::{Cmp, Type};
 
 use Type::{B32, S32, U32};
 
-/// Returns the function of an opcode and the width of its elements in bits. The caller sets the comparison
-/// operator.
+/// Returns the function of a video instruction and the width of its elements in bits. For a comparison, the
+/// caller sets the operator.
 fn function(opcode: &str) -> Option<(SimdFn, u8)> {
     let (stem, bits) = match opcode.as_bytes().last() {
         Some(b'2') => (&opcode[..opcode.len() - 1], 16),
@@ -62,7 +62,8 @@ impl<'a> Lowering<'_, 'a> {
         let inputs = if bits < 32 || second.is_some() { 3 } else { 2 };
         self.operand_count(inst, inputs + 1..=inputs + 1)?;
 
-        // The scalar forms saturate before the addition.
+        // The scalar forms saturate the result before it is added to `c`, so the addition is a separate
+        // operation.
         let sum = second == Some(AluFn::Add) && !(bits == 32 && sat);
         let simd = SimdOp { f, bits, a, b, sum };
         let mut lowered = Inst::new(Op::Alu(AluOp { sat, ..AluOp::new(AluFn::Simd(simd), ty) }));
@@ -89,28 +90,28 @@ impl<'a> Lowering<'_, 'a> {
         self.push(lowered)?;
         last.dsts[0] = dst;
         match mask {
-            // Computes `mask ? result : c`.
+            // Combines the result and `c` bit by bit: `mask ? result : c`.
             Some(mask) => last.srcs[..3].copy_from_slice(&[Src::Imm(mask.into()), Src::Reg(between), third]),
             None => last.srcs[..2].copy_from_slice(&[Src::Reg(between), third]),
         }
         Ok(Some(last))
     }
 
-    /// True if the first operand is a register with an element selector.
+    /// True if the destination operand is a register with an element selector, such as `%r1.b0`.
     fn has_parts(&self, operands: &[Operand<'a>]) -> bool {
         let result = operands.first().map(|operand| &operand.kind);
         matches!(result, Some(OperandKind::Name(name, Some(_))) if self.vector_of(*name) == Some(1))
     }
 
-    /// Returns operand `at` with the elements that its selector picks. A SIMD selector picks from both
-    /// inputs, a scalar one from the operand itself.
+    /// Returns source operand `at`, after its selector has picked elements. The selector of a SIMD form picks
+    /// from both inputs, that of a scalar form from the operand itself.
     fn parts_of(&mut self, inst: &Instruction<'a>, at: usize, bits: u8, signed: bool) -> Result<Src, PtxError> {
         let plain = |operand: &Operand<'a>| match operand.kind {
             OperandKind::Name(name, Some(_)) => Operand { kind: OperandKind::Name(name, None), span: operand.span },
             _ => operand.clone(),
         };
         let operand = &inst.operands[at];
-        // `%tid.x` and elements of vectors have a component, but no element selector.
+        // In `%tid.x`, and in elements of vectors, the part after the dot is not an element selector.
         let selector = match operand.kind {
             OperandKind::Name(name, Some(selector)) if self.vector_of(name) == Some(1) => selector,
             _ => return self.src(operand, B32, Width::Exact),
@@ -146,7 +147,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Src::Reg(reg))
     }
 
-    /// Returns the destination, and the mask of the bits that its selector allows to be written.
+    /// Returns the destination, and the mask of the bits to be written if the destination has an element
+    /// selector.
     fn masked_dst(&mut self, operand: &Operand<'a>, ty: Type, bits: u8) -> Result<(Dst, Option<u32>), PtxError> {
         let (name, mask) = match operand.kind {
             OperandKind::Name(name, Some(mask)) if self.vector_of(name) == Some(1) => (name, mask),
@@ -175,7 +177,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// Returns the `prmt` selector that picks the elements named by a selector such as `b7610` or `h32`.
+/// Converts an element selector of a SIMD video instruction, such as `b7610` or `h32`, to the equivalent
+/// selector of `prmt`.
 fn selected_bytes(selector: &str, bits: u8) -> Option<u32> {
     let (letter, digits) = selector.split_at_checked(1)?;
     let (wanted, count, radix) = if bits == 8 { ("b", 4, 8) } else { ("h", 2, 4) };

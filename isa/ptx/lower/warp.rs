@@ -36,7 +36,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// Lowers a destination with an optional predicate: `%r1|%p1`, `%r1`, `_|%p1`.
+    /// Lowers a destination that is a register, a predicate, or both: `%r1`, `_|%p1`, `%r1|%p1`.
     fn value_and_pred(&mut self, operand: &Operand<'a>) -> Result<(Dst, Dst), PtxError> {
         let OperandKind::Pair(value, pred) = operand.kind else {
             return Ok((self.dst(operand, B32, Width::Exact)?, Dst::None));

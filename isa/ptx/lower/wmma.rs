@@ -1,5 +1,5 @@
-//! Lowering of `wmma`: loads and stores of matrices, and their products. A load or a store computes the
-//! addresses of the lane's elements, and uses the widest accesses that [`Tiling::layout`] allows.
+//! Lowering of `wmma`: loads and stores of matrices, and matrix products. For a load or a store, each lane
+//! computes the addresses of its elements. It uses the widest accesses that [`Tiling::layout`] allows.
 
 use super::super::PtxError;
 use super::super::ast::Instruction;
@@ -17,14 +17,15 @@ use Type::{B16, B32, B64, U32};
 const HELP: &str = "supported are wmma.load.a .load.b .load.c .mma .store.d, .sync.aligned, .m16n16k16 .m32n8k16 \
                     .m8n32k16, A and B of .f16, C and D both of .f16 or both of .f32";
 
-/// Element types of an accumulator.
+/// PTX names of the element types of an accumulator.
 const SUMS: [(&str, Sum); 2] = [("f16", Sum::F16), ("f32", Sum::F32)];
 
-/// Matrix in memory, as one lane accesses it.
+/// Matrix in memory, as one lane loads or stores it.
 struct Memory {
-    /// Access at the address of the lane's first element.
+    /// Memory access with the address of the lane's first element.
     mem: MemOp,
-    /// Number of elements from one row to the next, or from one column to the next.
+    /// Distance between consecutive rows of a row-major matrix, or between columns of a column-major one, in
+    /// elements.
     stride: Src,
     major: MatrixOrder,
     layout: Layout,
@@ -33,8 +34,8 @@ struct Memory {
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// Lowers `wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {..}, {..}, {..}, {..};` and the loads and
-    /// stores.
+    /// Lowers `wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {..}, {..}, {..}, {..};`, and also `wmma.load`
+    /// and `wmma.store`.
     pub(super) fn wmma(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<(), PtxError> {
         let unsupported = || self.refuse_unsupported(inst).with_help(HELP);
         let (is_load, is_store) = (mods.take("load"), mods.take("store"));
@@ -125,7 +126,8 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Moves a relocated address to a register, since a relocation applies only to the next instruction.
+    /// Copies an address that a relocation completes to a register. The relocation applies only to the next
+    /// instruction, but several instructions use the address.
     fn in_register(&mut self, mem: MemOp) -> Result<MemOp, PtxError> {
         let Some((place, _)) = self.pending.last_mut() else { return Ok(mem) };
         *place = Relocated::Source(0);
@@ -137,7 +139,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(MemOp { base: Some(base), offset: 0, ..mem })
     }
 
-    /// Advances the address to the first element of the lane.
+    /// Adds to the address the distance of the lane's first element from the start of the matrix.
     fn of_lane(&mut self, memory: Memory) -> Result<Memory, PtxError> {
         let bits = memory.layout.lane_bits();
         let [lines, within] = [false, true].map(|is_within| {
@@ -153,10 +155,11 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Memory { mem, ..memory })
     }
 
-    /// Computes a weighted sum of the bits of the lane number. Each weight is a power of two or zero.
+    /// Computes the sum of the bits of the lane number, each multiplied by its weight: a power of two or
+    /// zero.
     fn sum_of_bits(&mut self, weights: [u8; 5]) -> Result<Src, PtxError> {
         let mut sum = Src::Imm(0);
-        // Bits with the same shift distance are shifted together.
+        // All bits that must be shifted by the same distance are shifted by one instruction.
         for shift in -4..=4i32 {
             let moves =
                 |bit: u32| weights[bit as usize] != 0 && weights[bit as usize].ilog2() as i32 - bit as i32 == shift;
@@ -189,7 +192,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Src::Reg(to))
     }
 
-    /// Returns the access `mem` with its address advanced by `elements` elements of `bytes` bytes.
+    /// Returns the memory access `mem` with its address increased by `elements` elements of `bytes` bytes
+    /// each.
     fn move_by(&mut self, mem: &MemOp, elements: Src, bytes: u32) -> Result<MemOp, PtxError> {
         let wide = mem.base.is_none_or(|base| base.wide);
         let to = self.temporary(wide)?;
@@ -202,9 +206,9 @@ impl<'a> Lowering<'_, 'a> {
         Ok(MemOp { base: Some(to), ..*mem })
     }
 
-    /// Returns the accesses for the elements of a lane, in the order of the registers. An access covers all
-    /// registers that are consecutive in memory. If the two halves of a register are not consecutive, it
-    /// covers one half.
+    /// Returns the memory accesses that load or store the elements of a lane, in the order of its registers.
+    /// One access covers all registers whose elements are consecutive in memory. If the two halves of a
+    /// register are not consecutive in memory, an access covers one half.
     fn accesses(&mut self, memory: &Memory) -> Result<Vec<MemOp>, PtxError> {
         let Memory { mem, stride, major, layout, bytes } = memory;
         let at = |element: u32| {
@@ -214,7 +218,8 @@ impl<'a> Lowering<'_, 'a> {
         let runs = [16, 8, 4, 2].map(|wide| wide / bytes).into_iter().filter(|&run| run > 0);
         let is_run = |&run: &u32| run <= layout.elements() && (0..run).all(|ahead| at(ahead) == (0, ahead as u8));
         let run = runs.into_iter().find(is_run).unwrap_or(1);
-        // Element type of an access: one half of a register, or whole registers.
+        // Each access moves one half of a register, as 16 bits, or one or more whole registers, as 32-bit
+        // words.
         let (ty, lanes) = if run * bytes < 4 { (B16, 1) } else { (B32, (run * bytes / 4) as u8) };
         let mut lines = vec![(0, *mem)];
         let mut accesses = Vec::new();
@@ -285,7 +290,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// Returns the stride of a contiguous matrix: the number of elements in a row, or in a column.
+/// Returns the stride of a matrix without gaps: the number of elements in a row, or in a column if the matrix
+/// is column-major.
 fn default_stride(tiling: &Tiling, matrix: Matrix, major: MatrixOrder) -> u64 {
     let [m, n, k] = tiling.extent;
     let [rows, columns] = match matrix {

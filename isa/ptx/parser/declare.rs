@@ -32,7 +32,8 @@ impl<'a> Parser<'a> {
         Ok(variables)
     }
 
-    /// Parses the state space, alignment and type, which all names of a declaration share.
+    /// Parses the first part of a declaration: state space, alignment and type. All names of the declaration
+    /// share them.
     fn declaration_head(&mut self, is_extern: bool) -> Result<Variable<'a>, PtxError> {
         let space = self.parse_dotted("a state space such as `.reg`")?;
         let Some(storage) = storage(space.text) else {
@@ -76,7 +77,8 @@ impl<'a> Parser<'a> {
                 }
                 _ => match Type::from_name(word).filter(|ty| ty.is_declarable()) {
                     Some(ty) if head.ty.is_none() => {
-                        // For a pointer parameter, `.ptr` and the alignment of its target follow the type.
+                        // A pointer parameter has `.ptr` after its type, followed by properties of the memory
+                        // to which it points.
                         head.ty = Some(ty);
                         if self.eat_dotted("ptr") {
                             self.pointee()?;
@@ -92,7 +94,8 @@ impl<'a> Parser<'a> {
         Ok(head)
     }
 
-    /// Parses `.global .align 4` after `.ptr`: properties of the memory to which a pointer parameter points.
+    /// Parses the text after `.ptr`, such as `.global .align 4`: properties of the memory to which a pointer
+    /// parameter points.
     fn pointee(&mut self) -> Result<(), PtxError> {
         while let Some(word) = self.peek_dotted() {
             match word {
@@ -107,10 +110,11 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Parses one name of a declaration: `name`, `name<10>`, `name[4][4]`, `name[] = {..}`.
+    /// Parses one name of a declaration, with its array extents and initializer: `name`, `name<10>`,
+    /// `name[4][4]`, `name[] = {..}`.
     fn declarator(&mut self, head: &Variable<'a>) -> Result<Variable<'a>, PtxError> {
         let mut variable = head.clone();
-        // A parameter of a prototype may have no name.
+        // A parameter of a function prototype may have `_` instead of a name.
         variable.name = match self.peek() {
             Some(Token::Sink) => self.expect(Token::Sink, "a name")?,
             _ => self.word("a name")?,
@@ -138,8 +142,8 @@ impl<'a> Parser<'a> {
         Ok(variable)
     }
 
-    /// Checks that a variable may have an initializer: this file must define it, and it must exist in memory
-    /// before the launch.
+    /// Checks that a variable may have an initializer. This file must define the variable, and the variable
+    /// must exist in memory before the launch.
     fn check_initialised(&self, variable: &Variable<'a>) -> Result<(), PtxError> {
         let space = match variable.storage {
             Storage::Global | Storage::Const | Storage::Tex if !variable.is_extern => return Ok(()),
@@ -213,7 +217,7 @@ impl<'a> Parser<'a> {
             self.at += 1;
             return Ok(Initial::Field);
         }
-        // Nested form: `0xFF(generic(symbol))`.
+        // `generic` may also be inside the parentheses of a mask: `0xFF(generic(symbol))`.
         let inner = bracketed && !generic && name.text == "generic" && self.eat(Token::OpenParen);
         if inner {
             generic = true;
@@ -300,7 +304,8 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Skips `function_name $L__info_string0+4` or `inlined_at 1 2 3` of a `.loc` directive.
+    /// Skips the optional end of a `.loc` directive: `function_name $L__info_string0+4` or `inlined_at 1 2
+    /// 3`.
     fn inlining(&mut self) -> Result<(), PtxError> {
         if self.word("`function_name` or `inlined_at`")?.text == "inlined_at" {
             for what in ["a file number", "a line", "a column"] {

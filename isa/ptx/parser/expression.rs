@@ -1,5 +1,6 @@
-//! Constant expressions (PTX ISA, "Constant Expressions"): the operators of C on 64-bit integers. An
-//! expression is signed unless a part of it has the suffix `U`, is too large, or is cast to `.u64`.
+//! Parser of constant expressions (PTX ISA, "Constant Expressions"): the operators of C on 64-bit integers.
+//! An expression is unsigned if any part of it has the suffix `U`, is too large for a signed integer, or is
+//! cast to `.u64`.
 
 use super::super::PtxError;
 use super::super::lexer::Token;
@@ -7,7 +8,8 @@ use super::Parser;
 
 /// Maximum nesting of operators and parentheses.
 const MAX_NESTING: u32 = 64;
-/// Precedence of `*`, `/` and `%`, above that of sums. An offset after a sign is parsed at this precedence.
+/// Precedence of `*`, `/` and `%`, above that of `+` and `-`. In `symbol+4*3-1`, each offset after a sign is
+/// parsed at this precedence.
 pub(super) const TERM: u8 = 10;
 /// Precedence of unary operators, above that of all binary operators.
 const UNARY: u8 = 11;
@@ -42,8 +44,8 @@ fn precedence(operator: Token) -> Option<u8> {
 }
 
 impl<'a> Parser<'a> {
-    /// Parses a constant expression and returns its low 64 bits. Operators of lower precedence than `least`
-    /// end the expression; 0 allows all operators.
+    /// Parses a constant expression and returns its low 64 bits. The expression ends at an operator whose
+    /// precedence is lower than `least`; 0 allows all operators.
     pub(super) fn expression(&mut self, least: u8, wanted: &str) -> Result<u64, PtxError> {
         Ok(self.constant_expression(least, 0, wanted)?.bits)
     }
@@ -55,7 +57,8 @@ impl<'a> Parser<'a> {
         }
         let mut left = self.primary(depth, wanted)?;
         loop {
-            // The lexer reads the `%3` of `10%3` as a name.
+            // In `10%3`, the lexer takes `%3` for a name, so a name here stands for the remainder operator
+            // and its operand.
             let is_remainder = self.peek() == Some(Token::Word) && self.text(self.span()).starts_with('%');
             let operator = if is_remainder { Some(Token::Percent) } else { self.peek() };
             if operator == Some(Token::Question) && least == 0 {
@@ -85,7 +88,7 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    /// Parses the number of `%3` in `10%3`.
+    /// Parses the right operand of a remainder: in `10%3`, the lexer takes `%3` for a name.
     fn remainder_operand(&mut self) -> Result<Constant, PtxError> {
         let name = self.word("a number")?;
         let digits = super::Name { text: &name.text[1..], span: name.span };
@@ -152,7 +155,7 @@ fn apply(operator: Token, a: Constant, b: Constant) -> Option<Constant> {
         Token::Ampersand => x & y,
         Token::Pipe => x | y,
         Token::Caret => x ^ y,
-        // A shift has the type of its left operand.
+        // The result of a shift is signed or unsigned like the left operand.
         Token::ShiftLeft => {
             let bits = u32::try_from(y).ok().and_then(|n| x.checked_shl(n)).unwrap_or(0);
             return Some(Constant { bits, unsigned: a.unsigned });

@@ -7,7 +7,7 @@ use super::Parser;
 use super::expression::TERM;
 
 impl<'a> Parser<'a> {
-    /// Parses an instruction: `@!%p1 add.s32 %r1, %r2, 3;`.
+    /// Parses an instruction with its guard, such as `@!%p1 add.s32 %r1, %r2, 3;`.
     pub(super) fn instruction(&mut self) -> Result<Instruction<'a>, PtxError> {
         let guard = if self.eat(Token::At) {
             let negated = self.eat(Token::Bang);
@@ -30,7 +30,8 @@ impl<'a> Parser<'a> {
         }
         let span = opcode.span.to(self.last_span());
         if !self.eat(Token::Semicolon) {
-            // The error marks the end of the instruction, not a token on a later line.
+            // The error is reported at the end of the instruction, not at the next token, which may be on a
+            // later line.
             let at = super::super::ast::Span { start: span.end, end: span.end };
             let found = match self.peek() {
                 Some(_) => format!("found `{}`", self.text(self.span())),
@@ -42,7 +43,8 @@ impl<'a> Parser<'a> {
         Ok(Instruction { guard, opcode, modifiers, operands, span })
     }
 
-    /// Parses an operand. Parentheses enclose the argument list of a call, and otherwise an expression.
+    /// Parses an operand. In a call, parentheses enclose a list of arguments; elsewhere they enclose an
+    /// expression.
     fn operand(&mut self, calls: bool) -> Result<Operand<'a>, PtxError> {
         let start = self.span();
         let kind = match self.peek() {
@@ -67,7 +69,8 @@ impl<'a> Parser<'a> {
         Ok(Operand { kind, span: start.to(self.last_span()) })
     }
 
-    /// Returns the name of a vector register as the vector of its elements; any other operand is unchanged.
+    /// Replaces the name of a vector register by the list of its elements; returns any other operand
+    /// unchanged.
     fn elements(&self, operand: Operand<'a>) -> Operand<'a> {
         let span = operand.span;
         let OperandKind::Name(name, None) = operand.kind else { return operand };
@@ -80,7 +83,7 @@ impl<'a> Parser<'a> {
         Operand { kind: OperandKind::Vector(elements.collect()), span }
     }
 
-    /// Parses scalar operands, separated by commas, up to `close`.
+    /// Parses scalar operands that are separated by commas, up to the token `close`.
     fn scalars(&mut self, close: Token, wanted: &str) -> Result<Vec<Operand<'a>>, PtxError> {
         let mut scalars = Vec::new();
         while !self.eat(close) {
@@ -117,7 +120,7 @@ impl<'a> Parser<'a> {
         Ok(Operand { kind, span: start.to(self.last_span()) })
     }
 
-    /// True if the word `ahead` tokens after the next one names a constant: `WARP_SZ`.
+    /// True if the token `ahead` places after the next one is the named constant `WARP_SZ`.
     fn is_constant(&self, ahead: usize) -> bool {
         self.tokens.get(self.at + ahead).is_some_and(|(_, span)| self.text(*span) == "WARP_SZ")
     }
@@ -143,7 +146,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Parses a floating-point number with its signs, or a constant expression.
+    /// Parses a floating-point number with any signs before it, or a constant expression.
     fn number(&mut self) -> Result<OperandKind<'a>, PtxError> {
         let mut signs = 0;
         while let Some(Token::Minus | Token::Plus) = self.peek_at(signs) {
@@ -182,7 +185,7 @@ impl<'a> Parser<'a> {
             .map_err(|_| self.error(name.span, format!("`{}` is not a number", name.text)))
     }
 
-    /// Parses an offset: `+4`, `-4`, `+-4`, `+4*3-1`.
+    /// Parses an offset in bytes after a name or register: `+4`, `-4`, `+-4`, `+4*3-1`.
     pub(super) fn offset(&mut self) -> Result<i64, PtxError> {
         let mut sum = 0i64;
         while let Some(sign @ (Token::Plus | Token::Minus)) = self.peek() {
@@ -193,7 +196,8 @@ impl<'a> Parser<'a> {
         Ok(sum)
     }
 
-    /// Parses an address or texture access: `[%rd1+-4]`, `[x]`, `[16]`, `[tex, {%f1, %f2}]`.
+    /// Parses the operand in brackets of a memory access or a texture access: `[%rd1+-4]`, `[x]`, `[16]`,
+    /// `[tex, {%f1, %f2}]`.
     fn address(&mut self) -> Result<OperandKind<'a>, PtxError> {
         self.expect(Token::OpenBracket, "`[`")?;
         let base = match self.peek() {
@@ -222,7 +226,7 @@ impl<'a> Parser<'a> {
                 names.push(self.scalar()?);
             }
         }
-        // A single coordinate may omit the braces.
+        // A single texture coordinate may be written without braces.
         if coordinates.is_empty() && names.len() > 1 {
             coordinates.extend(names.pop());
         }

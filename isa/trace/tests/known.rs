@@ -1,11 +1,13 @@
-//! A cached line must parse as it does without the cache.
+//! Tests of the cache of instruction lines: a line that hits in the cache must give the same result as
+//! without the cache.
 
 use proptest::prelude::*;
 
 use super::super::{KernelTrace, Limits, TraceError};
 use super::{VOLTA, kernel_of};
 
-/// Returns a line of one of a few instructions, with this mask.
+/// Returns a line of the instruction with number `kind`, with active lanes `mask` and addresses in mode
+/// `mode`.
 fn line(kind: usize, mask: u32, mode: usize, (base, stride): (u64, i64)) -> String {
     let text = ["1 R4 LDG.E 1 R2 4", "0 ST.E 2 R3 R6 4", "1 R8 FFMA 3 R4 R5 R8 0", "1 R5 LDS 1 R3 8"][kind];
     let lanes = mask.count_ones() as usize;
@@ -21,7 +23,8 @@ fn line(kind: usize, mask: u32, mode: usize, (base, stride): (u64, i64)) -> Stri
     format!("0{kind}40 {mask:08x} {text}{mode}{addresses} 0")
 }
 
-/// Reads some lines. Returns the addresses and warnings of the last line, or its error with the position.
+/// Reads a kernel with these instruction lines. Returns the addresses and warnings of the last line, or its
+/// error with the position.
 fn last(lines: &[String]) -> Result<String, String> {
     let text = kernel_of(VOLTA, &lines.join("\n"));
     let read = || -> Result<String, TraceError> {
@@ -76,7 +79,8 @@ proptest! {
         }
         let second = String::from_utf8(second).unwrap();
         let warmed = last(&[first.clone(), second.clone()]);
-        // The highest address includes all lines read. A first line without active lanes accesses no address.
+        // The highest address depends on all lines read so far. Here the first line has no active lanes, so
+        // that it accesses no address.
         let lane = line(kind, 0, mode, (0, 0));
         let alone = last(&[lane, second.clone()]);
         let without_highest = |read: Result<String, String>| read.map(|text| text.rsplit_once(' ').unwrap().0.to_owned());

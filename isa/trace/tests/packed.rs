@@ -1,4 +1,4 @@
-//! Tests of compressed texts.
+//! Tests of compressed traces.
 
 use std::io::{Cursor, Write};
 
@@ -34,7 +34,7 @@ fn without_checksum(mut frame: Vec<u8>) -> Vec<u8> {
     frame
 }
 
-/// Returns a skippable zstd frame.
+/// Returns a skippable zstd frame with the given content.
 fn skippable(content: &[u8]) -> Vec<u8> {
     [&[0x50, 0x2a, 0x4d, 0x18][..], &(content.len() as u32).to_le_bytes(), content].concat()
 }
@@ -63,7 +63,7 @@ fn what_is_packed_as_it_is_written_is_read_again() {
     for packing in [Packing::Plain, Packing::Xz, Packing::Zstd] {
         let mut packer = Packer::new(Vec::new(), packing).unwrap();
         let text = text();
-        // Write in chunks that end within lines.
+        // The text is written in pieces that end in the middle of lines.
         for piece in text.as_bytes().chunks(777) {
             packer.write_all(piece).unwrap();
         }
@@ -95,7 +95,7 @@ fn damaged_and_cut_streams_are_refused_with_the_line_reached() {
     }
 }
 
-/// Returns small files of a few CTAs, in every compression.
+/// Returns small compressed traces of a few CTAs, one for each way of compression.
 fn small_files() -> Vec<(&'static str, Vec<u8>)> {
     let cta = "#BEGIN_TB\nthread block = 0,0,0\nwarp = 0\ninsts = 2\n0000 ffffffff 1 R2 LDG.E 1 R4 4 1 0x100 4 0\n\
                0010 ffffffff 0 EXIT 0 0 0\n#END_TB\n";
@@ -135,7 +135,8 @@ fn a_file_that_is_cut_or_goes_on_behind_its_end_is_refused() {
     for (name, whole) in small_files() {
         let expected = read(whole.clone()).unwrap();
         for length in 0..whole.len() {
-            // If a whole stream or frame is missing, the only symptom is that the grid has more CTAs.
+            // The file is cut off after `length` bytes. If a whole stream or frame is missing, the only
+            // symptom is that the file has fewer CTAs than the grid.
             if let Ok((ctas, warnings)) = read(whole[..length].to_vec()) {
                 let is_short = warnings.iter().any(|warning| warning.contains("CTAs, the grid 4"));
                 assert!(ctas == expected.0 || is_short, "{name}, {length} bytes");
@@ -158,8 +159,8 @@ fn a_skipped_frame_that_the_file_ends_in_is_refused() {
 
 #[test]
 fn a_frame_whose_size_is_not_the_one_it_states_is_refused() {
-    // A frame with a single raw block of two bytes and no checksum, which states a size of two or of three
-    // bytes.
+    // A zstd frame with two bytes of uncompressed text and no checksum. Its header states `size` bytes of
+    // text, which is right if `size` is 2 and wrong if it is 3.
     let frame = |size: u8| [&[0x28, 0xb5, 0x2f, 0xfd, 0x20, size][..], &[0x11, 0, 0], b"\n\n"].concat();
     let text = text();
     let steps_behind = |size| steps([frame(size), zstd(text.as_bytes())].concat());

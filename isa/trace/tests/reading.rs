@@ -1,4 +1,4 @@
-//! Tests of texts that are read, some with warnings.
+//! Tests of traces that must be readable, some with warnings.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -207,7 +207,7 @@ fn the_recorded_width_is_that_of_the_access() {
         let (warp, kernel) = only_warp(&volta(&format!("{instruction}\n{instruction}")));
         let code = kernel.code();
         let width = |step: usize| code.opcode(&code.operations()[warp.steps()[step].operation as usize]).width;
-        // The second line is parsed by comparison with the cached first line.
+        // The second line is the same as the first, so its result comes from the cache of instruction lines.
         assert_eq!(width(0), width(1), "{instruction}");
         (width(0), kernel.warnings().first().map(|warning| warning.message.clone()))
     };
@@ -226,7 +226,7 @@ fn the_recorded_width_is_that_of_the_access() {
     assert_eq!(access("ATOMG.E.ADD.F64.RN", 4), (8, None));
     assert_eq!(access("RED.E.ADD.F32", 8), (8, record_counts()));
     assert_eq!(access("ATOMG.E.CAS.128", 16), (16, split()));
-    // An instruction that accesses no memory has no access width, whatever the width field contains.
+    // An opcode that accesses no memory has no access width: the recorded width is ignored.
     assert_eq!(access("MUFU.RCP", 8), (4, None));
 }
 
@@ -260,12 +260,11 @@ fn an_address_that_is_too_wide_is_refused_at_its_line() {
     for near in ["LDS 1 R4 4 1 0x100000000 0", "LDG.E 1 R4 4 1 0xfffffffc 0"] {
         assert!(read(&format!("0010 00000001 1 R2 {near} 0"), 32).is_ok(), "{near}");
     }
-    // Inactive lanes have no address, so the line is legal if the mask excludes the lane whose address is too
-    // wide.
+    // No lane is active, so the address, which is too wide, is not accessed and the line is legal.
     assert!(read("0010 00000000 1 R2 LDG.E 1 R4 4 1 0x100000000 0 0", 32).is_ok());
 }
 
-/// Returns the only warning about an instruction on line 16, or the error.
+/// Returns the first warning about a trace, or the error that reading it causes.
 fn complaint(text: &str, limits: Limits) -> Option<String> {
     let mut kernel = KernelTrace::new(Cursor::new(text.as_bytes().to_vec()), "t.traceg", limits).unwrap();
     match kernel.next_cta() {
@@ -306,7 +305,8 @@ fn shared_memory_ends_where_that_of_an_sm_does() {
         assert_eq!(of(access), Some(expected), "{access}");
     }
     assert_eq!(of("1 R2 LDS 1 R4 4 1 0xbf80 4"), None);
-    // In kernels of sm_80, the kernel's shared memory begins after 1 KiB that CUDA reserves.
+    // From sm_80 on, the kernel's own shared memory begins after 1 KiB that CUDA reserves, so this address is
+    // legal.
     assert_eq!(of("1 R2 LDS 1 R4 4 1 0xc380 4"), None);
     let windows = "-shmem base_addr = 0x7f0000000000\n-local mem base_addr = 0x7f0001000000\n-binary";
     let generic = |address: &str| {
@@ -318,7 +318,7 @@ fn shared_memory_ends_where_that_of_an_sm_does() {
     assert_eq!(generic("0x7f000000bffc"), None);
     let beyond = "t.traceg:18: shared memory is accessed beyond the 49152 bytes of an SM";
     assert_eq!(generic("0x7f0000010000").as_deref(), Some(beyond));
-    // Tracers may write addresses of shared memory as generic addresses.
+    // Tracers may record shared memory addresses as generic addresses, in the window of shared memory.
     let plain = volta("0000 ffffffff 1 R2 LDS 1 R4 4 1 0x7f0000000000 4 0").replace("-binary", windows);
     assert_eq!(complaint(&plain, limits), None);
 }
@@ -341,7 +341,7 @@ fn an_access_that_is_not_aligned_is_warned_of() {
     {
         assert_eq!(of(access), None, "{access}");
     }
-    // Addresses of lanes that supply no row of a matrix are ignored.
+    // The misaligned addresses belong to lanes that supply no row of the matrix, so they cause no warning.
     assert_eq!(
         complaint(
             &volta("0000 ffffffff 1 R2 LDSM.16.M88 1 R4 16 1 0x1 1 0").replace("= 70", "= 80"),

@@ -1,4 +1,4 @@
-//! Tests of texts that are rejected, with the position of the error.
+//! Tests of traces that must be rejected, with the position of the error.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn find_error(text: &str) -> String {
     read(text).map(|(ctas, _)| ctas).unwrap_err().to_string()
 }
 
-/// Returns the message about an instruction line, without the file and its line number.
+/// Returns the error message for an instruction line, without the file name and the line number.
 #[track_caller]
 fn instruction(line: &str) -> String {
     let message = find_error(&volta(line));

@@ -1,4 +1,4 @@
-//! Round trips from text to records and back.
+//! Tests of round trips: a trace is read and written again, or written and read again.
 
 use std::io::Cursor;
 
@@ -26,7 +26,7 @@ fn again(text: &str, is_compressed: bool) -> String {
     written(kernel.header(), &ctas, kernel.code(), is_compressed)
 }
 
-/// Returns the instruction lines of a text after a round trip.
+/// Reads a trace with these instruction lines and writes it again. Returns the written instruction lines.
 fn lines(instructions: &str, is_compressed: bool) -> Vec<String> {
     let text = again(&volta(instructions), is_compressed);
     text.lines().skip_while(|line| !line.starts_with("insts")).skip(1).map(str::to_owned).collect()
@@ -63,10 +63,11 @@ fn a_text_as_the_tracer_writes_it_comes_back_byte_by_byte() {
     assert_eq!(again(&text, true), text);
 }
 
-/// Random step: instruction, mask, stride, noise.
+/// Randomly generated instruction of a warp: index of the opcode, mask of active lanes, stride of the
+/// addresses, and random deviations from that stride.
 type RandomStep = (usize, u32, i64, Vec<u64>);
 
-/// Opcodes, with the widths of their accesses.
+/// Opcodes used in random traces, with their access widths in bytes.
 fn opcodes() -> [(&'static str, u16); 6] {
     [("FFMA", 0), ("EXIT", 0), ("LDG.E.128.SYS", 16), ("STG.E", 4), ("LDS.U", 4), ("DEPBAR", 0)]
 }

@@ -1,5 +1,5 @@
-//! anssari2012 Table 4.2, last column: performance bound of each benchmark on the clocked machine, determined
-//! by a rule.
+//! anssari2012 Table 4.2, last column: what bounds the performance of each benchmark. A fixed rule decides
+//! this from runs on the clocked machine.
 
 use rtl::noc::xbar::OutputStats;
 use rtl::sm::StallReason;
@@ -11,7 +11,7 @@ use crate::page::Page;
 use crate::runs::Point;
 use warpsieve::run::{Counters, ratio};
 
-/// Published bound of each of [`BENCHMARKS`]; for Histo, the bound that all of its kernels have.
+/// Published bound of each benchmark in [`BENCHMARKS`]. For Histo, it is the bound that all its kernels have.
 const PUBLISHED: [Bound; BENCHMARKS.len()] = [
     Bound::Bandwidth,
     Bound::Balanced,
@@ -25,24 +25,25 @@ const PUBLISHED: [Bound; BENCHMARKS.len()] = [
     Bound::Bandwidth,
 ];
 
-/// Minimum fraction of the classified scheduler cycles with which compute or memory is the only bound.
+/// Minimum fraction of the scheduler cycles that must be compute cycles for a compute bound, or memory cycles
+/// for a memory bound. Cycles that are neither do not count.
 const MIN_BOUND_SHARE: f64 = 2.0 / 3.0;
-/// Minimum fraction of the time in which a busy bus or network transfers data.
+/// Minimum fraction of the time in which a bus or network must transfer data to count as busy.
 const BUSY: f64 = 0.5;
 
-/// Scheduler states whose cycles count as compute.
+/// Scheduler outcomes whose cycles count as compute cycles.
 const AT_WORK: [StallReason; 3] = [StallReason::Issued, StallReason::ScoreboardAlu, StallReason::PipeBusy];
-/// Scheduler states whose cycles count as memory.
+/// Scheduler outcomes whose cycles count as memory cycles.
 const AT_MEMORY: [StallReason; 3] = [StallReason::ScoreboardMemory, StallReason::LsuFull, StallReason::StoreDrain];
 
-/// Performance bound of a benchmark.
+/// What bounds the performance of a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bound {
     Compute,
     Balanced,
     Bandwidth,
-    /// Memory latency: bound by memory, but no bus or network is busy. The thesis does not distinguish this
-    /// case.
+    /// Bound by the latency of memory: most cycles are memory cycles, but no bus or network is busy. The
+    /// thesis has no such class.
     Latency,
 }
 
@@ -57,15 +58,16 @@ impl Bound {
     }
 }
 
-/// Inputs of the rule.
+/// Measurements from which the rule decides the bound.
 struct BoundInputs {
     name: &'static str,
-    /// Fractions of the schedulers' cycles, in the order of [`StallReason::ALL`].
+    /// Fraction of the scheduler cycles with each outcome, in the order of [`StallReason::ALL`].
     stalls: Vec<f64>,
-    /// Cycles of [`AT_WORK`] as a fraction of the cycles of [`AT_WORK`] and [`AT_MEMORY`].
+    /// Number of compute cycles ([`AT_WORK`]) divided by the number of compute and memory cycles ([`AT_WORK`]
+    /// and [`AT_MEMORY`]).
     at_work: f64,
-    /// Fractions of the time in which the DRAM data buses, the request network and the reply network are
-    /// busy.
+    /// Fractions of the time in which the DRAM data buses, the request network and the reply network transfer
+    /// data.
     carriers: [f64; 3],
 }
 
@@ -99,11 +101,11 @@ impl BoundInputs {
     }
 }
 
-/// Performance bounds of all benchmarks.
+/// Measurements that decide the performance bounds of all benchmarks.
 pub(super) struct Bounds(Vec<BoundInputs>);
 
 impl Bounds {
-    /// Measures the bounds with the runs of `hybrid` that the clocked page also uses.
+    /// Measures all benchmarks on the machine `hybrid`. The page with clocked results uses the same runs.
     pub(super) fn measure(desk: &Session) -> Result<Self, FigureError> {
         let launches = BENCHMARKS.iter().map(|(_, kernel)| desk.launch(kernel, SIZE));
         let points: Vec<_> = launches.map(|launch| Point::new(&launch, "hybrid", &[], &["l2.sets=512"])).collect();
@@ -175,7 +177,8 @@ mod tests {
         assert_eq!(bound(400, 200, 2000), Bound::Compute);
         assert_eq!(bound(399, 201, 2000), Bound::Balanced);
         assert_eq!(bound(201, 399, 2000), Bound::Balanced);
-        // The DRAM clock is twice as fast as the core clock.
+        // The DRAM clock is twice as fast as the core clock, so 1000 busy bus cycles are exactly half of the
+        // time.
         assert_eq!(bound(199, 401, 1000), Bound::Bandwidth);
         assert_eq!(bound(199, 401, 999), Bound::Latency);
     }

@@ -1,5 +1,5 @@
-//! Statements of the thesis about Figures 4.1 to 4.6, checked against clocked results, and its expectations
-//! about run time.
+//! Statements of the thesis anssari2012 about Figures 4.1 to 4.6 and about run time, checked against results
+//! of the clocked machine.
 
 use ::area::Table43;
 use rtl::l2::L2Stats;
@@ -10,10 +10,11 @@ use super::{BenchmarkRuns, SystemRun, dram_bytes, forwards};
 use crate::judge::{Class, ComparisonRow, Effect};
 use warpsieve::run::{Counters, ratio};
 
-/// Maximum relative increase in cycles for which latency counts as completely hidden.
+/// Maximum relative increase in cycles at which the latency of the sharing tracker counts as completely
+/// hidden.
 const HIDDEN: f64 = 0.02;
 
-/// Index of the system with tracker and policy and an L2 of 1 MB.
+/// Index of the system with sharing tracker, bypass policy and an L2 of 1 MB.
 const PROPOSED: usize = BOTH + LARGEST;
 
 const COMPUTE_BOUND: &[&str] = &["CutCP", "MRIQ", "SGEMM"];
@@ -77,7 +78,7 @@ impl L2Traffic {
     }
 }
 
-/// Describes the outcome of tracker lookups on a system: on the clocked machine, and untimed.
+/// Describes the outcomes of sharing tracker lookups on a system, on the clocked machine and without timing.
 fn who(done: &SystemRun) -> String {
     let [found, supplied, gone, early] = forwards(&done.timed);
     let without = 100.0 * ratio(done.untimed.remote_hits, done.untimed.loads - done.untimed.l1_hits);
@@ -88,8 +89,8 @@ fn who(done: &SystemRun) -> String {
     )
 }
 
-/// Returns all rows. Statements about the figures are judged on the untimed page, because the thesis has no
-/// timing; here they are no evidence.
+/// Returns all comparisons. Statements about the figures do not count as evidence here: they count on the
+/// page without timing, because the thesis has no timing.
 pub(super) fn claims(costs: &Table43, all: &[BenchmarkRuns]) -> Vec<ComparisonRow> {
     let mut claims = Claims { all, rows: Vec::new() };
     with_time(&mut claims);
@@ -104,7 +105,8 @@ pub(super) fn claims(costs: &Table43, all: &[BenchmarkRuns]) -> Vec<ComparisonRo
     claims.rows
 }
 
-/// Checks the expectations about run time with a tracker but without the policy.
+/// Checks the thesis's expectations about the run time of systems with a sharing tracker but without the
+/// bypass policy.
 fn with_time(claims: &mut Claims<'_, BenchmarkRuns>) {
     let why = |size: usize| {
         move |one: &BenchmarkRuns| {
@@ -121,13 +123,13 @@ fn with_time(claims: &mut Claims<'_, BenchmarkRuns>) {
     claims.each(what, fewer, MEMORY_BOUND, |one| one.cycles(0), is_fewer, why(0));
 }
 
-/// Checks the thesis's explanation of the traffic that L2 bypass adds: a part of it is due to a simulator
-/// without byte masks.
+/// Checks how the thesis explains the DRAM traffic that the L2 bypass adds: its simulator has no byte masks,
+/// which causes a part of the traffic.
 fn byte_masks(claims: &mut Claims<'_, BenchmarkRuns>) {
     let counts =
         |one: &BenchmarkRuns| Some(one.masked.as_ref()?.each_ref().map(|counters| dram_bytes(counters) as f64));
-    // Byte masks save fetches on both systems, so the ratio of the two traffics means little. The added
-    // traffic is therefore compared relative to the same total.
+    // Byte masks save fetches with and without L2 bypass, so the ratio of these two traffics means little.
+    // The added traffic is therefore divided by the traffic of the same system without byte masks.
     let added = |one: &BenchmarkRuns| {
         let [proposed, passing] = counts(one)?;
         let whole = one.dram(PROPOSED);

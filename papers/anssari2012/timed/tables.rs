@@ -1,4 +1,4 @@
-//! Tables of the page with clocked results.
+//! Tables of the page with results of the clocked machine.
 
 use std::iter::once;
 
@@ -14,7 +14,7 @@ use crate::chart::{Chart, Series};
 use crate::page::{Page, comma_separated};
 use warpsieve::run::{Counters, ratio};
 
-/// Hop lengths in mm.
+/// Lengths of a network hop, in mm, for which the energy is computed.
 const HOPS: [f64; 6] = [1.0, 2.0, 5.0, 10.0, 20.0, 40.0];
 
 /// Adds all tables, the chart and the CSV to the page.
@@ -31,13 +31,13 @@ pub(super) fn draw(page: &mut Page, costs: &Table43, all: &[BenchmarkRuns], othe
     Ok(())
 }
 
-/// Adds a table whose first column has the heading `first`; all other columns hold numbers.
+/// Adds a table to the page. Its first column has the heading `first`; all other columns contain numbers.
 fn table(page: &mut Page, first: &str, names: &[impl AsRef<str>], rows: Vec<Vec<String>>) {
     let heads: Vec<&str> = once(first).chain(names.iter().map(AsRef::as_ref)).collect();
     page.table(&heads, rows, 1);
 }
 
-/// Formats a number of the clocked machine, followed by the untimed number in parentheses.
+/// Formats a result of the clocked machine, followed by the result without timing in parentheses.
 fn both([timed, untimed]: [f64; 2]) -> String {
     format!("{timed:.3} ({untimed:.3})")
 }
@@ -46,7 +46,7 @@ fn has(all: &[BenchmarkRuns], system: &str) -> bool {
     all.iter().all(|one| one.done.iter().any(|done| done.system == system))
 }
 
-/// Formats one row of numbers per benchmark, and a last row of means.
+/// Formats one table row of numbers per benchmark, followed by a row of means.
 fn with_means(all: &[BenchmarkRuns], numbers: &dyn Fn(&BenchmarkRuns) -> Vec<[f64; 2]>) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut sums: Vec<[f64; 2]> = Vec::new();
@@ -216,7 +216,7 @@ stays in the L1. With a request link of one cycle, more of these forwards find t
 conflicting lines, most of them do. No queue or port is the cause.
 ";
 
-/// Formats all counts of all systems as CSV.
+/// Formats all counts of all benchmarks and systems as CSV.
 fn format_counts(costs: &Table43, all: &[BenchmarkRuns]) -> Result<String, Report> {
     let head = [
         "benchmark",

@@ -27,7 +27,7 @@ use super::{ChannelSize, CommandKind, Hooks, Order, Scheme, WaitingRequest};
 use crate::config::Rules;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 
-/// Configuration of ATLAS.
+/// Configuration of the ATLAS policy.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AtlasConfig {
@@ -62,44 +62,46 @@ impl Scheme for AtlasConfig {
 }
 
 /// Width of attained service in bits. At most 64 requests are served at the same time, each for up to 2^30
-/// cycles of the quantum and some cycles before it.
+/// cycles of the quantum and a few cycles before it.
 const SERVICE_BITS: u32 = 38;
 
-/// Service of one requester.
+/// Attained service of one requester (an SM or the L2), and its rank.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Requester {
-    /// Service in the current quantum: sum over all banks of the cycles that a bank served the requester.
+    /// Service in the current quantum: number of cycles in which a bank served the requester, summed over all
+    /// banks.
     service: u64,
-    /// Weighted service of earlier quanta.
+    /// Service in earlier quanta, in which older quanta count less.
     history: u64,
-    /// Number of requesters with a longer history; the largest number ranks highest.
+    /// Rank of the requester: number of requesters with a longer history. The requester with the largest
+    /// number is served first.
     rank: u16,
 }
 
-/// ATLAS state of a channel.
+/// State of the ATLAS policy for one channel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Atlas {
     config: AtlasConfig,
     size: ChannelSize,
     requesters: Box<[Requester]>,
-    /// Cycle in which the quantum ends.
+    /// Cycle in which the current quantum ends.
     end: u64,
-    /// Bit mask of the slots with a request.
+    /// Queue slots with a waiting request, one bit per slot.
     waiting: u64,
-    /// Bit mask of the slots whose request has waited too long.
+    /// Queue slots whose request has waited too long, one bit per slot.
     starved: u64,
-    /// Bit mask of the slots whose request has had at least one command.
+    /// Queue slots for whose request at least one command was issued, one bit per slot.
     begun: u64,
-    /// Cycle in which the request of each slot was accepted.
+    /// For each queue slot, the cycle in which its request was accepted.
     #[serde(with = "BigArray")]
     accepted: [u64; MAX],
-    /// Cycle of the first command of the request of each slot.
+    /// For each queue slot, the cycle of the first command for its request.
     #[serde(with = "BigArray")]
     first: [u64; MAX],
 }
 
 impl Atlas {
-    /// Creates the state of a channel that has served no request.
+    /// Creates the policy state of a channel that has served no request.
     #[must_use]
     pub fn new(config: &AtlasConfig, size: &ChannelSize) -> Self {
         Self {
@@ -115,7 +117,7 @@ impl Atlas {
         }
     }
 
-    /// Returns the cycle from which the request of a slot counts as having waited too long.
+    /// Returns the cycle from which the request in a queue slot counts as having waited too long.
     fn starves_at(&self, slot: usize) -> u64 {
         self.accepted[slot % MAX] + u64::from(self.config.starvation) + 1
     }
@@ -180,7 +182,7 @@ impl Hooks for Atlas {
         let (entries, count) = (size.entries, size.requesters);
         let rank_bits = count.ilog2() + 1;
         to.bits("end", *end);
-        // The queue describes the same register.
+        // The queue describes the register with the same contents, so it is not counted here.
         to.probe_sized("waiting", *waiting, entries);
         to.sized("starved", *starved, entries);
         to.sized("begun", *begun, entries);
@@ -197,8 +199,8 @@ impl Hooks for Atlas {
         to.logic("of_request", Logic::Adder { width: u64::BITS });
         to.logic("service", Logic::Adder { width: SERVICE_BITS });
         to.table_ports(1, count, SERVICE_BITS);
-        // At the end of a quantum, one requester is updated per cycle: two adders, and a comparison with all
-        // other requesters.
+        // Logic for the end of a quantum, when one requester is updated per cycle: two adders, and
+        // comparisons with all other requesters.
         to.logic("history", Logic::Adder { width: SERVICE_BITS });
         if config.decay > 0 {
             to.logic("decayed", Logic::Adder { width: SERVICE_BITS });
@@ -227,8 +229,8 @@ mod tests {
         let mut atlas = Atlas::new(&AtlasConfig { quantum: 1000, ..AtlasConfig::default() }, &SIZE);
         atlas.on_accept(1, &request(0, 1));
         atlas.on_accept(2, &request(1, 2));
-        // A bank is busy for 24 cycles from ACT to RD, then 14 to the end of the data; the row hit takes only
-        // 14.
+        // From its ACT to the end of its data, the first request is served for 24 + 14 cycles. The second, a
+        // row hit, needs no ACT and is served for 14 cycles.
         atlas.on_issue(10, &request(0, 1), CommandKind::Act);
         atlas.on_issue(34, &request(0, 1), CommandKind::Rd);
         atlas.on_issue(40, &request(1, 2), CommandKind::Rd);

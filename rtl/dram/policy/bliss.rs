@@ -16,7 +16,7 @@ use super::{ChannelSize, CommandKind, Hooks, Order, Scheme, WaitingRequest};
 use crate::config::Rules;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 
-/// Configuration of BLISS.
+/// Configuration of the BLISS policy.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BlissConfig {
@@ -47,24 +47,24 @@ impl Scheme for BlissConfig {
     }
 }
 
-/// BLISS state of a channel.
+/// State of the BLISS policy for one channel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bliss {
     threshold: u32,
     interval: u64,
-    /// Requester of the last request served.
+    /// Requester (an SM or the L2) whose request was served last.
     last: u16,
-    /// Number of requests of this requester that were served consecutively after the first one.
+    /// Number of requests of that requester that were served consecutively, not counting the first one.
     count: u32,
-    /// One flag per requester: true if the requester is blacklisted.
+    /// One flag per requester, which is true if the requester is blacklisted.
     blacklist: Box<[bool]>,
-    /// Cycle in which the blacklist is cleared.
+    /// Cycle in which the blacklist is cleared next.
     clear_at: u64,
     entries: u32,
 }
 
 impl Bliss {
-    /// Creates the state of a channel that has served no request.
+    /// Creates the policy state of a channel that has served no request.
     #[must_use]
     pub fn new(&BlissConfig { threshold, interval }: &BlissConfig, size: &ChannelSize) -> Self {
         Self {

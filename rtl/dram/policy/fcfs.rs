@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ChannelSize, Order, Scheme};
 
-/// Configuration of FCFS; it has no keys.
+/// Configuration of the FCFS policy, which has no parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fcfs {}

@@ -48,26 +48,26 @@ use crate::kernel::{Describe, DescribeExt, Logic};
 
 pub use super::command::CommandKind;
 
-/// Properties of the channel for which a policy is instantiated.
+/// Properties of a channel that its arbitration policy needs.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct ChannelSize {
-    /// Number of requesters: the L2 itself, which has number 0, and all SMs.
+    /// Number of requesters: all SMs, and the L2 itself, which has number 0.
     pub requesters: u32,
-    /// Number of requests that can wait in the channel.
+    /// Maximum number of requests that wait in the channel.
     pub entries: u32,
-    /// Number of banks.
+    /// Number of DRAM banks.
     pub banks: u32,
-    /// Cycles from RD, and cycles from WR, to the end of the data.
+    /// Number of cycles from RD to the end of its data, and from WR to the end of its data.
     pub latencies: [u32; 2],
 }
 
-/// Configuration of a policy: the keys next to `kind` in `dram.policy`.
+/// Configuration of an arbitration policy: its parameters are the keys of `dram.policy` other than `kind`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// Creates the order of service of one channel.
+    /// Creates the order of service, with the policy's state, for one channel.
     fn order(&self, size: &ChannelSize) -> Order;
 
-    /// Checks the keys of the policy.
+    /// Checks the parameters of the policy.
     fn validate(&self, _rules: &mut Rules) {}
 }
 
@@ -76,7 +76,7 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
 pub enum Order {
     /// Serves only the oldest request.
     OldestOnly,
-    /// Serves the oldest row hit, otherwise the oldest request.
+    /// Serves the oldest row hit if there is one, otherwise the oldest request.
     FirstReady {
         /// Number of row hits that can overtake an older request to another row of their bank; 0 means no
         /// limit.
@@ -96,7 +96,8 @@ impl<S: Scheme + 'static> From<S> for PolicyConfig {
 }
 
 impl PolicyConfig {
-    /// Returns the order of service of one channel. A wrapper around the policy records each hook call.
+    /// Returns the order of service for one channel. A policy that ranks requests is wrapped, so that each
+    /// call of a hook is recorded.
     pub(super) fn watch(&self, size: &ChannelSize) -> Order {
         match self.order(size) {
             Order::Ranked(hooks) => Order::Ranked(Watched::of(self.typetag_name(), hooks)),
@@ -104,34 +105,34 @@ impl PolicyConfig {
         }
     }
 
-    /// True if the policy ranks requests; requests then carry their requester.
+    /// True if the policy ranks requests; each request then carries the number of its requester.
     #[must_use]
     pub fn is_ranked(&self) -> bool {
         matches!(self.order(&ChannelSize { requesters: 2, entries: 1, banks: 2, latencies: [1; 2] }), Order::Ranked(_))
     }
 }
 
-/// Waiting request, in the form that a policy receives.
+/// Waiting request, as an arbitration policy sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitingRequest {
-    /// Slot of the queue, which the request holds until its column command is issued.
+    /// Slot of the request queue, which the request occupies until its RD or WR is issued.
     pub slot: usize,
-    /// Requester: 0 for the L2 itself, otherwise the SM number plus 1.
+    /// Requester: 0 for the L2 itself, otherwise the number of the SM plus 1.
     pub requester: u16,
-    /// True for a write.
+    /// True for a write, false for a read.
     pub write: bool,
-    /// Bank of the burst.
+    /// Number of the DRAM bank that the request accesses.
     pub bank: u8,
-    /// Row of the burst.
+    /// Row that the request accesses.
     pub row: u32,
-    /// True if the row of the burst is open.
+    /// True if the request is a row hit: its row is open.
     pub is_hit: bool,
     /// Cycle in which the channel accepted the request.
     pub accepted: u64,
 }
 
-/// Adds the logic that finds the highest rank among all requests to the hardware description. One copy serves
-/// column commands, one serves row commands, and each bank has one.
+/// Adds the logic that finds the request with the highest rank to the hardware description. There is one copy
+/// for column commands, one for row commands, and one for each bank.
 pub fn describe_ranks(entries: u32, bits: u32, to: &mut dyn Describe) {
     to.part("rank", |to| {
         to.logic("higher", Logic::Less { width: bits, count: 2 * entries });
@@ -140,7 +141,7 @@ pub fn describe_ranks(entries: u32, bits: u32, to: &mut dyn Describe) {
     });
 }
 
-/// Hooks that a channel calls in its policy.
+/// Functions (hooks) of an arbitration policy that the channel calls.
 #[watched("dram.policy")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
@@ -150,25 +151,27 @@ pub trait Hooks: Debug + Send {
     /// Reports that the channel has accepted a request.
     fn on_accept(&mut self, _cycle: u64, _request: &WaitingRequest) {}
 
-    /// Reports that a command of a request is issued. RD or WR serves the request, with `is_hit` true.
+    /// Reports that a command for a request is issued. If the command is RD or WR, it serves the request, and
+    /// `is_hit` is true.
     fn on_issue(&mut self, _cycle: u64, _request: &WaitingRequest, _command: CommandKind) {}
 
-    /// Reports all waiting requests, oldest first, after a cycle in which a request was accepted or a command
-    /// was issued.
+    /// Reports all waiting requests, oldest first, at the end of a cycle in which a request was accepted or a
+    /// command was issued.
     fn on_change(&mut self, _cycle: u64, _waiting: &[WaitingRequest]) {}
 
-    /// Returns the next cycle in which ranks change without an event; `u64::MAX` if there is none.
+    /// Returns the next cycle in which ranks change without a call of another hook; `u64::MAX` if there is
+    /// none.
     fn next_quantum(&self) -> u64 {
         u64::MAX
     }
 
-    /// Updates the state in the cycle that [`Hooks::next_quantum`] returned. That function must return a
-    /// later cycle afterwards.
+    /// Updates the state in the cycle that [`Hooks::next_quantum`] returned. Afterward, that function must
+    /// return a later cycle.
     fn on_quantum(&mut self, _cycle: u64) {}
 
-    /// Starts to keep digests of the array contents.
+    /// Starts to maintain digests (hashes) of the contents of the policy's arrays.
     fn record(&mut self) {}
 
-    /// Adds registers, arrays and logic, as one component, to the hardware description.
+    /// Adds the registers, arrays and logic of the policy, as one component, to the hardware description.
     fn describe(&self, _to: &mut dyn Describe) {}
 }

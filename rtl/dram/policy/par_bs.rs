@@ -24,7 +24,7 @@ use super::{ChannelSize, CommandKind, Hooks, Order, Scheme, WaitingRequest};
 use crate::config::Rules;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 
-/// Configuration of PAR-BS.
+/// Configuration of the PAR-BS policy.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ParBsConfig {
@@ -51,27 +51,27 @@ impl Scheme for ParBsConfig {
     }
 }
 
-/// PAR-BS state of a channel.
+/// State of the PAR-BS policy for one channel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ParBs {
     marking_cap: u32,
     size: ChannelSize,
-    /// Slots whose request is in the batch.
+    /// Queue slots whose request belongs to the current batch, one bit per slot.
     marked: u64,
-    /// For each requester, the number of requesters with a longer job in the batch; the largest number ranks
-    /// highest.
+    /// Rank of each requester: number of requesters that have a longer job in the batch. The requester with
+    /// the largest number is served first.
     ranks: Box<[u16]>,
 }
 
 impl ParBs {
-    /// Creates the state of a channel without a batch.
+    /// Creates the policy state of a channel that has no batch yet.
     #[must_use]
     pub fn new(config: &ParBsConfig, size: &ChannelSize) -> Self {
         let ranks = vec![0; size.requesters as usize].into();
         Self { marking_cap: config.marking_cap, size: *size, marked: 0, ranks }
     }
 
-    /// Forms a batch of the waiting requests, oldest first, and ranks their requesters.
+    /// Forms a batch from the waiting requests, which are listed oldest first, and ranks their requesters.
     fn form_batch(&mut self, waiting: &[WaitingRequest]) {
         let banks = self.size.banks as usize;
         let mut loads = vec![0; self.ranks.len() * banks];
@@ -115,8 +115,8 @@ impl Hooks for ParBs {
         let rank_bits = requesters.ilog2() + 1;
         to.sized("marked", *marked, entries);
         to.entries("requester", ranks.iter(), |&rank, to| to.sized("rank", u64::from(rank), rank_bits));
-        // Each request counts the older requests of its requester to its bank, to determine whether it enters
-        // the batch.
+        // To determine whether a request enters the batch, hardware counts the older requests of the same
+        // requester to the same bank.
         let (requester_bits, bank_bits, load_bits) = (rank_bits, banks.ilog2(), entries.ilog2() + 1);
         let pairs = entries * (entries - 1) / 2;
         to.logic("is_alike", Logic::Comparator { width: requester_bits + bank_bits, count: pairs });
@@ -124,8 +124,8 @@ impl Hooks for ParBs {
             to.logic("older", Logic::Population { inputs: entry });
         }
         to.logic("is_below", Logic::Less { width: u32::BITS - marking_cap.leading_zeros(), count: entries });
-        // A job has two numbers: the largest count among the requests of a requester, and the number of its
-        // marked requests.
+        // The length of a requester's job consists of two numbers: its largest number of marked requests to
+        // one bank, and its total number of marked requests.
         to.logic("largest", Logic::Less { width: load_bits, count: entries - 1 });
         to.logic("total", Logic::Population { inputs: entries });
         to.logic("is_longer", Logic::Less { width: 2 * load_bits, count: requesters });
@@ -146,7 +146,7 @@ mod tests {
         ParBs::new(&ParBsConfig { marking_cap }, &size)
     }
 
-    /// Returns requests of the given requesters and banks, in slots from 0 on.
+    /// Returns waiting requests, given as pairs of requester and bank, in queue slots 0, 1, 2 and so on.
     fn waiting(requests: &[(u16, u8)]) -> Vec<WaitingRequest> {
         let request =
             |(slot, &(requester, bank))| WaitingRequest { slot, requester, bank, ..WaitingRequest::default() };
@@ -159,7 +159,8 @@ mod tests {
         let requests = waiting(&[(1, 0), (1, 0), (1, 0), (2, 0), (1, 1)]);
         par_bs.on_change(9, &requests);
         assert_eq!(par_bs.marked, 0b11011);
-        // Requests that arrive later wait for the next batch, even if they hit an open row.
+        // A request that arrives after the batch was formed ranks below those of the batch, even if it is a
+        // row hit.
         let late = WaitingRequest { slot: 5, requester: 3, is_hit: true, ..WaitingRequest::default() };
         par_bs.on_change(10, &[late]);
         assert!(par_bs.rank(&late) < par_bs.rank(&requests[0]));
@@ -173,7 +174,8 @@ mod tests {
     #[test]
     fn the_shortest_job_ranks_highest_by_its_fullest_bank_then_in_total() {
         let mut par_bs = par_bs(5);
-        // The L2 has one request, SM 0 two in two banks, SM 1 two in one bank, SM 2 none.
+        // Requester 0 (the L2) has one request; requester 1 has two in two banks; requester 2 has two in one
+        // bank; requester 3 has none.
         par_bs.on_change(9, &waiting(&[(1, 0), (1, 1), (2, 0), (2, 0), (0, 3)]));
         assert_eq!(*par_bs.ranks, [2, 1, 0, 3]);
     }

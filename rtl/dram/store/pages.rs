@@ -1,12 +1,12 @@
-//! Pages of a memory in a saved state. For each page: its number, the mask of mapped bursts, and the bytes of
-//! these bursts.
+//! Form in which the pages of a memory are saved. For each page, the saved state contains its number, the
+//! mask of mapped bursts, and the bytes of all its bursts.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{BURST_BYTES, Page, TABLE, Tables};
 
-/// Number of tables, and the pages that exist.
+/// Saved form of a memory: number of tables, and all pages that exist.
 #[derive(Serialize, Deserialize)]
 struct SavedPages<B> {
     tables: usize,

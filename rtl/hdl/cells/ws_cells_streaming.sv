@@ -4,7 +4,8 @@
 // section 4.1). While the cache is closed, loads bypass it. Its tags continue to be updated, so that the miss
 // rate shows when the cache would be useful again.
 //
-// In one cycle, in this order; each port is used at most once, and the second sees the result of the first:
+// The ports act in the order of their numbers within one cycle. Each port is used at most once per cycle and
+// sees the results of the ports before it:
 //
 // | port        | contract                                                                   |
 // |-------------|----------------------------------------------------------------------------|
@@ -46,7 +47,7 @@ module ws_cells_streaming #(
   logic        closed_q;
   logic [13:0] accesses_q, misses_q;
 
-  // 1: end of a period.
+  // Step 1, port `ends_i`: end of a period, in which the cache opens or closes.
   logic end_1, may_close_1;
   if (PERIOD == 0) begin : g_ports
     assign {end_1, may_close_1} = {ends_i, may_close_i};
@@ -65,7 +66,7 @@ module ws_cells_streaming #(
   assign is_closed_o = end_1 ? decided : closed_q;
   assign opens_o = closed_q && !is_closed_o;
 
-  // 2: count of an access.
+  // Step 2, port `count_i`: counts an access, in the new period if a period ends in this cycle.
   wire [13:0] accesses_1 = end_1 ? '0 : accesses_q;
   wire [13:0] misses_1 = end_1 ? '0 : misses_q;
   wire counts = count_i && accesses_1 != '1;

@@ -3,7 +3,8 @@
 // Controls the refresh of all banks, due every REFI cycles. Determines when requests must wait for it, which
 // row hits are served before it, and whether its next command may be sent.
 //
-// In one cycle, `now_i`, in this order; each port sees the results of those before it:
+// The ports act in the order of their numbers within one cycle, `now_i`. Each port sees the results of the
+// ports before it:
 //
 // | port        | contract                                                                                               |
 // |-------------|--------------------------------------------------------------------------------------------------------|

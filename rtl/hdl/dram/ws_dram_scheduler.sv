@@ -85,18 +85,18 @@ module ws_dram_scheduler #(
 
   wire [ENTRIES-1:0] in_turn = occupied_i & turn_i;
   wire [ENTRIES-1:0] slots = FCFS ? oldest(in_turn, older_i) : in_turn;
-  // A request that is not in turn does not keep a row open.
+  // A request without its `turn_i` bit does not keep the row of its bank open.
   wire [BANKS-1:0]   hit_banks = banks_of(slots & hits_i, bank_i);
   wire [BANKS-1:0]   stopped = rows_i ? capped_i & hit_banks : '0;
   wire [ENTRIES-1:0] served = slots & hits_i & ~slots_in(stopped, bank_i);
   wire [BANKS-1:0]   wanted = FCFS ? banks_of(slots & ~served, bank_i) : banks_of(slots, bank_i) & ~(hit_banks & ~stopped);
 
-  // 1: column commands.
+  // Rule 1: selects the oldest request whose column command (read or write) is legal in this cycle.
   wire [ENTRIES-1:0] may_col = served & columns_i & ~blocked_i & col_legal_i & (reads_i ? '1 : writes_i);
   assign col_valid_o = may_col != '0;
   assign col_slot_o = number_of(oldest(may_col, older_i));
 
-  // 2: row commands.
+  // Rule 2: selects the oldest request whose row command (ACT or PRE) is legal in this cycle.
   wire [ENTRIES-1:0] may_row = slots & slots_in(wanted & row_legal_i, bank_i);
   assign row_valid_o = rows_i && may_row != '0 && (DUAL || !col_valid_o);
   assign row_slot_o = number_of(oldest(may_row, older_i));

@@ -100,7 +100,7 @@ module ws_dram_timing #(
   localparam logic [1:0] RD = 1, WR = 2;
   localparam int G_BITS = GROUPS < 2 ? 1 : $clog2(GROUPS);
 
-  // Ring of the cycles of the last activates.
+  // Ring buffer with the cycles of the last 32 activates.
   logic [63:0] cycle_q [32];
 
   wire [G_BITS-1:0] row_group = G_BITS'(32'(row_bank_i) / BANKS_PER_GROUP);
@@ -135,12 +135,12 @@ module ws_dram_timing #(
 
   if (1) begin : channel
     logic [63:0] act_from_q, rd_from_q, wr_from_q, pre_from_q, ref_from_q;
-    // Ring position of the next activate, and number of activates in the ring.
+    // Position of the next activate in the ring buffer `cycle_q`, and number of activates in the buffer.
     logic [4:0]  next_act_q;
     logic [5:0]  num_acts_q;
 
-    // Ends of the windows that contain an ACT of this cycle: the window of 4 starts three activates before
-    // it, the window of 32 starts 31 before it.
+    // First cycles in which a further ACT is legal if an ACT is sent in this cycle. The limit on 4 activates
+    // (FAW) counts from three activates before it, and the limit on 32 activates from 31 before it.
     wire [5:0]  acts = num_acts_q == 6'd32 ? num_acts_q : num_acts_q + 1'b1;
     wire [4:0]  third = next_act_q - 5'd3;
     wire [4:0]  first = next_act_q + 5'd1;

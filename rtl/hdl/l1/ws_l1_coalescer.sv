@@ -4,7 +4,8 @@
 // line, and all other waiting lanes in that line join. The module implements l1.lookups = 1; with more
 // lookups, several requests of a load would leave per cycle.
 //
-// In one cycle, in this order; each port is used at most once, and the second sees the result of the first:
+// The ports act in the order of their numbers within one cycle. Each port is used at most once per cycle and
+// sees the results of the ports before it:
 //
 // | port     | contract                                                                                                     |
 // |----------|--------------------------------------------------------------------------------------------------------------|
@@ -86,7 +87,7 @@ module ws_l1_coalescer #(
   logic [3:0]           function_q, type_q;
   logic [31:0]          compare_q [2*LANES];
 
-  // 1: the first waiting lane, and the lanes that join its request.
+  // Step 1, port `emit`: selects the first waiting lane, and the lanes that join its request.
   wire is_atomic = kind_q[1];
   wire swaps = is_atomic && function_q == SWAP;
   logic [ADDR_BITS-1:0] first, differs [LANES];
@@ -107,7 +108,8 @@ module ws_l1_coalescer #(
     lanes = joins;
   end
 
-  // Bytes of the line. Each lane contributes a word index, byte enables and values to an 8-byte word.
+  // Bytes of the line to store. Each lane contributes byte enables and values to one 8-byte word, and the
+  // index of that word.
   function automatic [63:0] repeated(input [63:0] value, input [1:0] log2);
     case (log2)
       2'd0: repeated = {8{value[7:0]}};
@@ -162,8 +164,8 @@ module ws_l1_coalescer #(
   wire emits = emit_valid_o && emit_ready_i;
   wire [LANES-1:0] waiting_1 = emits ? waiting_q & ~lanes : waiting_q;
 
-  // 2: accepts an instruction. Loads do not overwrite the data registers. Only atomics and reductions
-  // overwrite the function, the type and the comparison values.
+  // Step 2, port `take`: accepts an instruction. Loads do not overwrite the data registers. Only atomics and
+  // reductions overwrite the function, the type and the comparison values.
   assign take_ready_o = waiting_1 == '0;
   wire takes = take_valid_i && take_ready_o;
   always_ff @(posedge clk_i or negedge rst_ni)

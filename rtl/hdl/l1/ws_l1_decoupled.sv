@@ -4,7 +4,8 @@
 // of its line. Only a line whose count reaches a threshold is admitted to the data array; loads of other
 // lines bypass the cache.
 //
-// In one cycle, in this order; each port is used at most once, and sees the results of those before it:
+// The ports act in the order of their numbers within one cycle. Each port is used at most once per cycle and
+// sees the results of the ports before it:
 //
 // | port     | contract                                                                                                                     |
 // |----------|------------------------------------------------------------------------------------------------------------------------------|
@@ -23,9 +24,9 @@
 // `way_o` is valid if the line has a data way, `victim_*` if it has none. In addition, `victim_way_o` requires
 // `victim_valid_o`, and `victim_modified_o` and `victim_tag_o` require `victim_valid_o` and `victim_holds_o`.
 // Latency: none; all outputs are combinational in the cycle of the access.
-// A row of `entries_q` has one cell {status, tag, tlru, rc, pos} per tag. A row of `lines_q` has one cell {lru,
-// inv_on_fill} per data way.
-// The first cell is in the lowest bits. `rc` saturates at 63.
+// A row of `entries_q` has one entry {status, tag, tlru, rc, pos} per tag. A row of `lines_q` has one entry
+// {lru, inv_on_fill} per data way. The first entry is in the lowest bits. `rc`, the count of a tag, saturates
+// at 63.
 module ws_l1_decoupled #(
     parameter int SETS = 32,
     parameter int WAYS = 4,
@@ -80,7 +81,7 @@ module ws_l1_decoupled #(
 `endif
 
   localparam logic [2:0] EMPTY = 0, CANDIDATE = 1, RESERVED = 2, VALID = 3, MODIFIED = 4;
-  // Bit positions of the fields in a cell.
+  // Bit positions of the fields in an entry for a tag, then in an entry for a data way.
   localparam int RC = W_BITS, TLRU = RC + 6, TAG = TLRU + T_BITS, STATUS = TAG + TAG_BITS, CELL = STATUS + 3;
   localparam int RANK = 1, LINE = RANK + W_BITS;
 
@@ -89,7 +90,7 @@ module ws_l1_decoupled #(
   logic [F_BITS-1:0]    free_q    [SETS];
   logic                 original_q;
 
-  // 1: fill.
+  // Step 1, port `fill`: the line of a reserved data way arrives.
   wire [WAYS*LINE-1:0]  fill_lines = lines_q[fill_set_i];
   wire [TAGS*CELL-1:0]  fill_row = entries_q[fill_set_i];
   logic [TAGS*CELL-1:0] filled;
@@ -105,7 +106,7 @@ module ws_l1_decoupled #(
   end
   wire [F_BITS-1:0] fill_free = free_q[fill_set_i] + F_BITS'(!fill_kept_o);
 
-  // 2: mode.
+  // Step 2, port `mode`: turns the original mode on or off.
   wire original_2 = mode_valid_i ? mode_original_i : original_q;
   wire admits_all = original_2 || THRESHOLD == 0;
   wire forgets = mode_valid_i && admits_all;
@@ -118,7 +119,7 @@ module ws_l1_decoupled #(
       end
   endfunction
 
-  // 3: access to the row after the fill and the change of mode.
+  // Step 3, port `acc`: the access sees the set as the fill and the change of mode of this cycle leave it.
   wire same = fill_valid_i && fill_set_i == set_index_i;
   wire [TAGS*CELL-1:0] read = same ? filled : entries_q[set_index_i];
   wire [TAGS*CELL-1:0] row = forgets ? forgotten(read) : read;
@@ -145,8 +146,8 @@ module ws_l1_decoupled #(
     assign rank[w] = row_lines[w*LINE+RANK+:W_BITS];
   end
 
-  // Tag victim for a line without a tag: the first empty tag, else the candidate with the lowest count, and
-  // the least recently used of several.
+  // Tag victim for a line without a tag: the first empty tag, else the candidate with the lowest count. Among
+  // candidates with equal counts, it is the least recently used one.
   logic [5+T_BITS:0] key, least;
   logic [TAGS-1:0]   candidate, spare;
   always_comb begin

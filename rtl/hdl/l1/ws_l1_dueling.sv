@@ -4,7 +4,7 @@
 // accordingly (li2015 section 4.3, Table 3). SM 0 leads with the decoupled L1D, SM 1 leads in the original
 // mode, and the other SMs follow the leader with fewer misses.
 //
-// In one cycle, in this order:
+// The ports act in the order of their numbers within one cycle:
 //
 // | port     | dir | contract                                                                                              |
 // |----------|-----|-------------------------------------------------------------------------------------------------------|
@@ -46,14 +46,14 @@ module ws_l1_dueling #(
   end
 `endif
 
-  // Width of a product of two counts and a factor of at most 200.
+  // Width in bits of a product of two counts and a factor of at most 200.
   localparam int P_BITS = 2 * C_BITS + 8;
 
   logic [C_BITS-1:0] new_accesses_q, new_misses_q, original_accesses_q, original_misses_q;
   logic [C_BITS-1:0] timer_q;
   logic              original_q, decided_q;
 
-  // 1: end of an interval.
+  // Step 1, port `mode`: at the end of an interval, decides which mode wins.
   wire end_1 = timer_q == 0;
   wire [P_BITS-1:0] m0_a1 = P_BITS'(new_misses_q) * P_BITS'(original_accesses_q);
   wire [P_BITS-1:0] m1_a0 = P_BITS'(original_misses_q) * P_BITS'(new_accesses_q);
@@ -69,7 +69,7 @@ module ws_l1_dueling #(
     else assign mode_valid_o[s] = decides && original_q != wins;
   end
 
-  // 2: loads of the leaders.
+  // Step 2, port `seen`: counts the loads of the leaders.
   function automatic [C_BITS-1:0] counted(input [C_BITS-1:0] count, input up);
     counted = (end_1 ? '0 : count) + C_BITS'(up);
   endfunction

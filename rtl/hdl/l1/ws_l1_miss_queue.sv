@@ -4,7 +4,8 @@
 // lines, atomics and eviction notices. FIFO order keeps a load behind the SM's own earlier store to the same
 // line.
 //
-// In one cycle, in this order; each port is used at most once, and sees the results of those before it:
+// The ports act in the order of their numbers within one cycle. Each port is used at most once per cycle and
+// sees the results of the ports before it:
 //
 // | port       | contract                                                                                           |
 // |------------|----------------------------------------------------------------------------------------------------|
@@ -58,20 +59,21 @@ module ws_l1_miss_queue #(
   logic [BITS-1:0]   slot_q [DEPTH];
   logic [L_BITS-1:0] level_q;
 
-  // 1: search. A free slot never matches, because it has kind read.
+  // Step 1, port `search`: compares the line with all entries. A free slot never matches, because its kind is
+  // read.
   logic [DEPTH-1:0] writes;
   always_comb
     for (int s = 0; s < DEPTH; s++)
       writes[s] = slot_q[s][BITS-1-:3] != READ && slot_q[s][BITS-1-:3] != NOTICE && slot_q[s][LINE+:LINE_BITS] == search_line_i;
   assign holds_write_o = |writes;
 
-  // 2: pop.
+  // Step 2, port `pop_i`: removes the oldest entry.
   assign head_valid_o = level_q != 0;
   assign head_o = slot_q[0];
   wire [L_BITS-1:0] level_2 = level_q - L_BITS'(pop_i);
   assign room_o = L_BITS'(DEPTH) - level_2;
 
-  // 3: push.
+  // Step 3, port `push_i`: appends one or two entries behind the last one.
   always_ff @(posedge clk_i or negedge rst_ni)
     if (!rst_ni) level_q <= '0;
     else level_q <= level_2 + L_BITS'(push_i) + L_BITS'(push_i && push_second_i);

@@ -3,7 +3,8 @@
 // Tracks the lines in flight, so that a second miss to a line waits for the first fill, without another
 // memory request (li2015 section 2.2).
 //
-// In one cycle, in this order; each port is used at most once, and sees the results of those before it:
+// The ports act in the order of their numbers within one cycle. Each port is used at most once per cycle and
+// sees the results of the ports before it:
 //
 // | port       | contract                                                                                           |
 // |------------|----------------------------------------------------------------------------------------------------|
@@ -91,7 +92,7 @@ module ws_l1_mshr #(
   logic [5:0]            slot_q    [ENTRIES*MERGES];
   logic [31:0]           lanes_q   [ENTRIES*MERGES];
 
-  // 1: fill.
+  // Step 1, port `fill`: finds the pending entry of the line that arrives.
   logic [ENTRIES-1:0] fill_match, fill_drains;
   logic [E_BITS-1:0]  fill_entry;
   always_comb begin
@@ -110,7 +111,7 @@ module ws_l1_mshr #(
   wire [ENTRIES-1:0] ready_1 = ready_q | (fill_go ? fill_match : '0);
   wire [L_BITS-1:0]  len_1 = ready_entries_q + L_BITS'(fill_go);
 
-  // 2: recall.
+  // Step 2, port `recall`: finds the pending entry of the recalled line, which no later load may join.
   logic [ENTRIES-1:0] recall_match;
   if (RECALLS) begin : g_recall
     always_comb
@@ -122,7 +123,8 @@ module ws_l1_mshr #(
   assign recall_hit_o = |recall_match;
   wire [ENTRIES-1:0] closed_2 = closed_q | (recall_valid_i ? recall_match : '0);
 
-  // 3: pop. If no entry was ready before, the entry just filled is the one filled first.
+  // Step 3, port `pop`: removes one waiter of the entry filled first. If no entry was ready before this
+  // cycle, that is the entry just filled.
   wire [E_BITS-1:0]  pop_entry = ready_entries_q == 0 ? fill_entry : order_q[0];
   wire [C_BITS-1:0]  pop_at = head_q[pop_entry];
   wire [C_BITS-1:0]  pop_next = pop_at + 1'b1;
@@ -142,7 +144,7 @@ module ws_l1_mshr #(
   wire [L_BITS-1:0]  len_3 = len_1 - L_BITS'(frees);
   assign has_ready_o = len_3 != 0;
 
-  // 4: access.
+  // Step 4, port `acc`: a load joins or allocates an entry, or a store overtakes the line in flight.
   logic [ENTRIES-1:0] acc_match, acc_busy, allocated;
   logic [E_BITS-1:0]  match_entry, lowest_free, free_entry;
   logic               has_free;
@@ -201,7 +203,7 @@ module ws_l1_mshr #(
     end
   end
 
-  // Elements after the last one keep their values.
+  // Queue of filled entries in the order of their fills. Its unused elements keep their last values.
   for (genvar e = 0; e < ENTRIES; e++) begin : g_order
     always_ff @(posedge clk_i)
       if (frees && L_BITS'(e) < len_3)

@@ -3,7 +3,8 @@
 // Holds the set-associative tags of a cache, with true LRU (li2015 section 2.2) or with static or bimodal
 // re-reference interval prediction (SRRIP, BRRIP).
 //
-// In one cycle, in this order; each port is used at most once, and the second sees the result of the first:
+// The ports act in the order of their numbers within one cycle. Each port is used at most once per cycle and
+// sees the results of the ports before it:
 //
 // | port     | contract                                                                                                                     |
 // |----------|------------------------------------------------------------------------------------------------------------------------------|
@@ -22,7 +23,7 @@
 // `victim_holds_o` require `victim_valid_o`, and `victim_modified_o` and `victim_tag_o` require `victim_holds_o`.
 // Victim: the lowest invalid way, else the unreserved way of the highest rank, and the lowest of several.
 // Latency: none; all outputs are combinational in the cycle of the access.
-// A row of `entries_q` has one cell {status, tag, rank, inv_on_fill} per way, way 0 in the lowest bits.
+// A row of `entries_q` has one entry {status, tag, rank, inv_on_fill} per way, way 0 in the lowest bits.
 module ws_l1_tags #(
     parameter int SETS = 32,
     parameter int WAYS = 4,
@@ -67,13 +68,13 @@ module ws_l1_tags #(
 
   localparam logic [1:0] INVALID = 0, RESERVED = 1, VALID = 2, MODIFIED = 3;
   localparam bit LRU = POLICY == 0;
-  // Bit positions of the fields in a cell.
+  // Bit positions of the fields in the tag entry of a way.
   localparam int R_BITS = LRU ? W_BITS : 2;
   localparam int RANK = 1, TAG = RANK + R_BITS, STATUS = TAG + TAG_BITS, CELL = STATUS + 2;
 
   logic [WAYS*CELL-1:0] entries_q [SETS];
 
-  // 1: fill.
+  // Step 1, port `fill`: the line of a reserved way arrives.
   wire [WAYS*CELL-1:0]  fill_row = entries_q[fill_set_i];
   logic [WAYS*CELL-1:0] filled;
   assign fill_kept_o = !fill_row[32'(fill_way_i)*CELL];
@@ -83,7 +84,7 @@ module ws_l1_tags #(
     filled[32'(fill_way_i)*CELL] = 0;
   end
 
-  // 2: access to the row after the fill.
+  // Step 2, port `acc`: the access sees the set as the fill of this cycle leaves it.
   wire [WAYS*CELL-1:0] row = fill_valid_i && fill_set_i == set_index_i ? filled : entries_q[set_index_i];
   logic [1:0]          status [WAYS];
   logic [R_BITS-1:0]   rank   [WAYS];
@@ -129,13 +130,14 @@ module ws_l1_tags #(
   wire overtakes = op_i[1] && go_i && !stores && reserved_o;
   wire [W_BITS-1:0] used_way = claims ? victim_way_o : way_o;
 
-  // Number of inserted lines modulo 32. BRRIP inserts one of 32 lines with a shorter predicted interval.
+  // Number of inserted lines modulo 32. BRRIP inserts every 32nd line with a shorter predicted re-reference
+  // interval.
   logic [4:0] bimodal_q;
   always_ff @(posedge clk_i or negedge rst_ni)
     if (!rst_ni) bimodal_q <= '0;
     else bimodal_q <= bimodal_q + 5'(POLICY == 2 && claims);
 
-  // Ranks after a use or an insertion.
+  // Replacement ranks of the set after a hit or an insertion in the way `used_way`.
   logic [R_BITS-1:0] rank_next [WAYS];
   if (LRU) begin : g_lru
     always_comb

@@ -4,7 +4,7 @@
 // on the buffer and leaves the data memory free for other accesses. The line is identified by its set and way
 // in the bank.
 //
-// In one cycle, in this order; the second port sees the result of the first:
+// The ports act in the order of their numbers within one cycle. The second port sees the result of the first:
 //
 // | port     | contract                                                                                                            |
 // |----------|---------------------------------------------------------------------------------------------------------------------|
@@ -84,7 +84,7 @@ module ws_l2_atomic_buffer #(
   logic [W_BITS-1:0] way_q;
   logic [LINE-1:0]   data_q;
 
-  // 1: the operation.
+  // Step 1, port `op_i`: the operation on the buffered line or on the data memory.
   assign is_here_o = valid_q && set_q == op_set_i && way_q == op_way_i;
   wire atomic = op_i == ACCESS && op_atomic_i;
   assign passes_o = op_i == ACCESS && !op_atomic_i && !is_here_o;
@@ -106,7 +106,7 @@ module ws_l2_atomic_buffer #(
   wire [S_BITS-1:0] set_1 = comes ? op_set_i : set_q;
   wire [W_BITS-1:0] way_1 = comes ? op_way_i : way_q;
 
-  // 2: a burst from memory.
+  // Step 2, port `fill`: a burst from memory updates the buffer if the buffer holds the line of the burst.
   assign is_filled_o = fill_valid_i && valid_1 && set_1 == fill_set_i && way_1 == fill_way_i;
   for (genvar b = 0; b < LINE_BYTES; b++) begin : g_byte
     always_ff @(posedge clk_i)

@@ -4,7 +4,8 @@
 // (candel2018 section 4). The way that the new line will take keeps its old line in the meantime. When the
 // new line has arrived, the two lines are swapped, and the old line is evicted from here.
 //
-// In one cycle, in this order; each port is used at most once, and sees the results of those before it:
+// The ports act in the order of their numbers within one cycle. Each port is used at most once per cycle and
+// sees the results of the ports before it:
 //
 // | port       | contract                                                                                               |
 // |------------|--------------------------------------------------------------------------------------------------------|
@@ -142,14 +143,15 @@ module ws_l2_frc #(
   logic [31:0]          id_q       [ENTRIES];
   logic [WAYS*LINE-1:0] data_q     [SETS];
 
-  // Set index of the bank: the high bits are a register, the low bits are the row.
+  // Set index in the bank for each entry: the high bits are a register, and the low bits are the number of
+  // the entry's set.
   logic [H_BITS-1:0] set_q      [ENTRIES];
   logic [S_BITS-1:0] bank_set [ENTRIES];
   always_comb
     for (int e = 0; e < ENTRIES; e++)
       bank_set[e] = S_BITS'(BANK_SETS == SETS ? e / WAYS : 32'(set_q[e]) * SETS + e / WAYS);
 
-  // 1: acknowledgment.
+  // Step 1, port `ack`: an L1 has dropped its copy of the old line of an entry.
   logic [ENTRIES-1:0] acks;
   logic [2:0]         state_1    [ENTRIES];
   logic [N_BITS-1:0]  inv_left_1 [ENTRIES];
@@ -160,7 +162,7 @@ module ws_l2_frc #(
       state_1[e] = acks[e] && inv_left_q[e] == 1 && sharers_q[e] == '0 ? (dirty_q[e] ? VICT_WB : FREE) : state_q[e];
     end
 
-  // 2: search.
+  // Step 2, port `find`: finds the entry that holds a line, and a free way in the set of the line.
   always_comb begin
     find_hit_o = 0;
     find_way_o = '0;
@@ -180,7 +182,7 @@ module ws_l2_frc #(
     end
   end
 
-  // 3: access.
+  // Step 3, port `acc`: allocates an entry, marks its line as arrived or as written, and records L1 copies.
   localparam logic [1:0] ALLOCATE = 1, FILL = 2, WRITE = 3;
   logic [ENTRIES-1:0] allocates, fills, copies, wr_pend_3;
   logic [2:0]         state_3   [ENTRIES];
@@ -196,7 +198,8 @@ module ws_l2_frc #(
       sharers_3[e] = sharers_q[e] | L1S'(copies[e]) << acc_sm_i;
     end
 
-  // 4: queue of lines that wait for their swap, oldest first; free elements hold 0.
+  // Step 4, port `turn_i`: queue of the entries whose lines wait for their swap, oldest first. Unused
+  // elements are 0.
   if (1) begin : filled
     localparam int LEVEL_BITS = $clog2(ENTRIES + 1);
     logic [LEVEL_BITS-1:0] level_q;
@@ -227,7 +230,7 @@ module ws_l2_frc #(
   assign to_swap_bound_o = BINDS_EARLY && bound_q[to_swap_o];
   assign to_swap_way_o = BINDS_EARLY ? way_q[to_swap_o] : '0;
 
-  // 5: exchange.
+  // Step 5, port `exc`: swaps the line of an entry with the old line in the bank.
   logic [ENTRIES-1:0] swaps, dirty_5;
   logic [2:0]         state_5   [ENTRIES];
   logic [L1S-1:0]     sharers_5 [ENTRIES];
@@ -242,7 +245,8 @@ module ws_l2_frc #(
       state_5[e] = swaps[e] ? (old_sharers_i != '0 ? VICT_INV : old_dirty_i ? VICT_WB : FREE) : state_3[e];
     end
 
-  // 6: the old line has left. 7: recall of the lowest sharer.
+  // Step 6, port `gone_i`: frees the entries whose old line is in memory. Step 7, port `recall`: selects the
+  // lowest L1 with a copy of the old line.
   logic [2:0]         state_6 [ENTRIES];
   logic [ENTRIES-1:0] frees, recalls;
   for (genvar e = 0; e < ENTRIES; e++) begin : g_gone
@@ -284,7 +288,7 @@ module ws_l2_frc #(
       end
   end
 
-  // Lines: first a write of bytes, then the exchange.
+  // Bytes of the lines: port `put` of step 3 writes some bytes, then step 5 swaps the line.
   logic [LINE-1:0] line [ENTRIES], line_3 [ENTRIES], line_5 [ENTRIES];
   for (genvar e = 0; e < ENTRIES; e++) begin : g_line
     assign line[e] = data_q[e/WAYS][(e%WAYS)*LINE+:LINE];

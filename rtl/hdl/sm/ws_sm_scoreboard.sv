@@ -5,7 +5,8 @@
 // registers, so that schedulers see all warps in one mask. A warp's bits are updated only when it gets a
 // result or a new head.
 //
-// In one cycle, in this order; each port is used at most once, and sees the results of those before it:
+// The ports act in the order of their numbers within one cycle. Each port is used at most once per cycle and
+// sees the results of the ports before it:
 //
 // | port        | contract                                                                                                              |
 // |-------------|-----------------------------------------------------------------------------------------------------------------------|
@@ -51,7 +52,7 @@ module ws_sm_scoreboard #(
   assign must_wait_o = hazard_q;
   assign wait_for_memory_o = hazard_memory_q;
 
-  // Registers with a pending write, before and after the updates of the cycle.
+  // Registers of each warp with a pending write, before the updates of this cycle and after them (`_2`).
   logic [287:0] on_their_way [WARPS], of_memory [WARPS], on_their_way_2 [WARPS], of_memory_2 [WARPS];
   if (1) begin : pending
     logic [63:0] words0_q [WARPS], words1_q [WARPS], words2_q [WARPS], words3_q [WARPS];
@@ -80,13 +81,15 @@ module ws_sm_scoreboard #(
     wire shows = show_valid_i && show_warp_i == W_BITS'(w);
     assign is_clear_o[w] = on_their_way[w] == '0;
 
-    // 1: reserve. 2: release.
+    // Step 1, port `reserve`: adds the registers that the issued head will write. Step 2, port `release`:
+    // removes the registers that were written.
     wire [287:0] all_1 = on_their_way[w] | (reserves ? reserve_writes_i : '0);
     wire [287:0] memory_1 = of_memory[w] | (reserves && reserve_memory_i ? reserve_writes_i : '0);
     assign on_their_way_2[w] = all_1 & ~(releases ? release_writes_i : '0);
     assign of_memory_2[w] = memory_1 & ~(releases && release_memory_i ? release_writes_i : '0);
 
-    // Registers of the head. A release can only clear its hazard; only a new head can have a new one.
+    // Registers that the head instruction of the warp uses. A release can only clear the hazard of a head;
+    // only a new head can create a hazard.
     wire [287:0] uses = shows ? show_uses_i : release_uses_i;
     wire         waits = (on_their_way_2[w] & uses) != '0;
     wire         waits_for_memory = (of_memory_2[w] & uses) != '0;

@@ -20,8 +20,9 @@
 //
 // The next entry is found and read in the cycle in which the entry above it ends: the search covers all
 // entries of a warp.
-// A row of `entries_q` has one cell {pc, rpc, mask} per entry, with the lowest entry of the stack in the lowest
-// bits. At most two cells are written per cycle.
+// A row of `entries_q` is the stack of a warp: {pc, rpc, mask} per stack entry, with the lowest entry in the
+// lowest
+// bits. At most two entries are written per cycle.
 // Latency: `now_*` and `exit_all_o` are combinational, `now_*` from the registers of `warp_i`.
 module ws_sm_simt_stack #(
     parameter int WARPS = 48,
@@ -68,7 +69,7 @@ module ws_sm_simt_stack #(
   assign now_pc_o = pc_q[warp_i];
   assign now_lanes_o = active_q[warp_i];
 
-  // Next pc of the top entry if it is not split.
+  // Lanes and next pc of the top stack entry, unless a divergent branch splits the entry.
   wire              exits = op_i == EXIT;
   wire [LANES-1:0]  left = exits ? now_lanes_o & ~lanes_i : now_lanes_o;
   wire [LANES-1:0]  alive_1 = exits ? alive_q[warp_i] & ~lanes_i : alive_q[warp_i];
@@ -77,7 +78,8 @@ module ws_sm_simt_stack #(
   assign exit_all_o = exits && alive_1 == '0;
   wire              pops = op_i != '0 && !splits && !exit_all_o && (left == '0 || to == own_rpc);
 
-  // Highest entry below the top that has lanes and has not ended.
+  // Finds the highest stack entry below the top that has live lanes and has not reached its reconvergence
+  // point.
   logic [D_BITS-1:0] highest, found;
   logic [CELL-1:0]   top, uncovered;
   always_comb begin
@@ -93,8 +95,8 @@ module ws_sm_simt_stack #(
     uncovered = top;
   end
 
-  // A split adds an entry at the reconvergence point, unless the current entry ends there anyway. It also
-  // adds the path not taken, if both paths have instructions.
+  // A divergent branch adds a stack entry at its reconvergence point, unless the current entry ends there. It
+  // also adds an entry for the path not taken, if both paths contain instructions.
   wire meets = splits && reconverge_i != own_rpc;
   wire both = splits && next_pc != reconverge_i && target_i != reconverge_i;
   wire falls = splits && next_pc != reconverge_i && target_i == reconverge_i;

@@ -4,7 +4,7 @@
 // while it is ready, else takes the one launched first. An age matrix, with one row of "is older" bits per
 // warp, finds that warp without sorting. Loose round robin takes the next slot after the one issued last.
 //
-// In one cycle, in this order:
+// The ports act in the order of their numbers within one cycle:
 //
 // | port         | contract                                                                                                 |
 // |--------------|----------------------------------------------------------------------------------------------------------|
@@ -35,10 +35,10 @@ module ws_sm_warp_scheduler #(
 
   logic [5:0]       last_q;
   logic             greedy_q;
-  // Bit v of row w: warp v is older than warp w.
+  // Age matrix: bit v of row w is 1 if warp v is older than warp w.
   logic [WARPS-1:0] older_q [WARPS];
 
-  // 1: pick.
+  // Step 1, port `pick_o`: selects the first ready warp in the order of the policy.
   logic [WARPS-1:0] first;
   if (GREEDY_THEN_OLDEST) begin : g_oldest
     always_comb
@@ -65,11 +65,11 @@ module ws_sm_warp_scheduler #(
       greedy_q <= 0;
     end else begin
       last_q <= last_1;
-      // A new warp in the slot issued last gets no greedy preference.
+      // If a new warp starts in the slot that issued last, it gets no greedy preference.
       greedy_q <= greedy_1 && (launch_i & WARPS'(1) << last_1) == '0;
     end
 
-  // 2: launch.
+  // Step 2, port `launch_i`: makes the launched warps the youngest ones in the age matrix.
   for (genvar w = 0; w < WARPS; w++) begin : g_age
     localparam logic [WARPS-1:0] OTHERS = ~(WARPS'(1) << w);
     localparam logic [WARPS-1:0] ABOVE = {WARPS{1'b1}} << w << 1;

@@ -4,7 +4,7 @@
 // (khairy2015 section 4.2). Each core tries a different limit. All cores then get the limit of the core that
 // executed the most instructions.
 //
-// In one cycle, in this order:
+// The ports act in the order of their numbers within one cycle:
 //
 // | port       | contract                                                                                                                |
 // |------------|-------------------------------------------------------------------------------------------------------------------------|
@@ -80,7 +80,7 @@ module ws_throttle_coordinator #(
   logic [6:0]       base_q, best_limit_q;
   logic [23:0]      best_count_q;
 
-  // Limit that a core tries in a round with the given base.
+  // Returns the warp limit that core number `core` tries in a round that starts above the limit `from`.
   function automatic [6:0] limit_in(input int core, input [6:0] from);
     int up;
     up = 32'(from) + core + 1;
@@ -88,8 +88,8 @@ module ws_throttle_coordinator #(
     else limit_in = up <= MOST && (core + 1 < CORES || CORES == 1) ? 7'(up) : from;
   endfunction
 
-  // Threshold of misses per thousand instructions as a fraction in lowest terms, which keeps the products
-  // narrow.
+  // The threshold of misses per thousand instructions is a fraction in lowest terms, which keeps the products
+  // narrow. `common` returns the greatest common divisor of `a` and `b`.
   function automatic int common(input int a, input int b);
     common = 1;
     for (int d = 2; d <= b; d++) if (a % d == 0 && b % d == 0) common = d;
@@ -100,7 +100,7 @@ module ws_throttle_coordinator #(
     is_above = 41'(PER_MISS) * 41'(m) > 41'(PER_INSTRUCTION) * 41'(i);
   endfunction
 
-  // 1: reports, from the first core to the last.
+  // Step 1, port `report`: adds the reports of all cores, from the first core to the last.
   logic [CORES-1:0] got_1;
   logic [26:0]      misses_1;
   logic [30:0]      instructions_1;
@@ -117,8 +117,8 @@ module ws_throttle_coordinator #(
       if (report_valid_i[c] && report_sample_i[c] == (phase_q == SAMPLE)) begin
         got_1[c] = 1;
         if (phase_q == SAMPLE) begin
-          // The initial best count and limit are 0. No limit is below 0, so a core without instructions
-          // cannot win.
+          // The best count and its limit are initially 0. A core without instructions cannot win, because its
+          // limit is not below 0.
           if (report_instructions_i[c*24+:24] > best_count_1
               || report_instructions_i[c*24+:24] == best_count_1 && limit_in(c, base_q) < best_limit_1)
             {best_count_1, best_limit_1} = {report_instructions_i[c*24+:24], limit_in(c, base_q)};
@@ -132,7 +132,7 @@ module ws_throttle_coordinator #(
     end
   end
 
-  // 2: order, once all cores have reported.
+  // Step 2, port `order`: sends an order, if needed, once all cores have reported.
   wire        all = &got_1;
   wire        ends_sample = all && phase_q == SAMPLE;
   wire        ends_period = all && phase_q != SAMPLE;
@@ -151,7 +151,7 @@ module ws_throttle_coordinator #(
   always_comb
     for (int c = 0; c < CORES; c++) order_limits_o[c*7+:7] = samples ? limit_in(c, base_d) : base_d;
 
-  // 3: arrival of a kernel.
+  // Step 3, port `load`: a kernel arrives.
   wire forgets = load_valid_i && (!PERSISTS || load_key_i != key_q);
   always_ff @(posedge clk_i or negedge rst_ni)
     if (!rst_ni) begin
@@ -171,8 +171,8 @@ module ws_throttle_coordinator #(
     if (!rst_ni) key_q <= '0;
     else if (load_valid_i) key_q <= load_key_i;
 
-  // Memo of the limits found for the last sampled kernels, replaced first in, first out. Its registers reuse
-  // names of the enclosing scope.
+  // Table of the warp limits found for the last sampled kernels, replaced first in, first out. Its registers
+  // reuse names of the enclosing scope.
   wire [15:0] noted_key = key_q;
   // verilator lint_off VARHIDDEN
   if (1) begin : memo

@@ -3,7 +3,8 @@
 // Counts misses and thread instructions and reports them at the end of every period (khairy2015 section 4.2).
 // Holds the limit on the warps that the core's schedulers may issue.
 //
-// In one cycle, in this order; each port sees the results of those before it:
+// The ports act in the order of their numbers within one cycle, and each port sees the results of the ports
+// before it:
 //
 // | port         | contract                                                                                  |
 // |--------------|-------------------------------------------------------------------------------------------|
@@ -66,8 +67,8 @@ module ws_throttle_monitor #(
 
   localparam logic [1:0] MONITOR = 0, SAMPLING = 1, WAIT = 2, FIXED = 3;
 
-  // Threshold of misses per thousand instructions as a fraction in lowest terms, which keeps the products
-  // narrow.
+  // The threshold of misses per thousand instructions is a fraction in lowest terms, which keeps the products
+  // narrow. `common` returns the greatest common divisor of `a` and `b`.
   function automatic int common(input int a, input int b);
     common = 1;
     for (int d = 2; d <= b; d++) if (a % d == 0 && b % d == 0) common = d;
@@ -85,7 +86,7 @@ module ws_throttle_monitor #(
     logic [2:0]  sampled_q;
     logic [15:0] key_q;
 
-    // 1: end of a period.
+    // Step 1, port `runs_i`: ends a period if its last cycle was the previous one.
     wire end_1 = timer_runs_q && timer_q == 0;
     wire is_above = 34'(PER_MISS) * 34'(misses_q) > 34'(PER_INSTRUCTION) * 34'(instructions_q);
     wire over = end_1 && phase_q == SAMPLING && sampled_q + 3'd1 == 3'(SAMPLE);
@@ -95,7 +96,7 @@ module ws_throttle_monitor #(
     wire [19:0] misses_1 = end_1 ? '0 : misses_q;
     wire [23:0] instructions_1 = end_1 && phase_q == MONITOR ? '0 : instructions_q;
 
-    // 2: an order.
+    // Step 2, port `obey`: applies an order of the coordinator.
     wire samples = obey_valid_i && !obey_fixed_i;
     wire [1:0]  phase_2 = !obey_valid_i ? phase_1 : obey_fixed_i ? FIXED : SAMPLING;
     wire [6:0]  limit_2 = obey_valid_i ? obey_limit_i : limit_q;
@@ -104,12 +105,12 @@ module ws_throttle_monitor #(
     wire [19:0] misses_2 = obey_valid_i ? '0 : misses_1;
     wire [23:0] instructions_2 = obey_valid_i ? '0 : instructions_1;
 
-    // 3 and 4: counts.
+    // Steps 3 and 4, ports `missed_i` and `issued_i`: count L1D misses and issued thread instructions.
     wire counts = phase_2 == MONITOR || phase_2 == SAMPLING;
     wire [19:0] misses_3 = misses_2 + 20'(missed_i);
     wire [23:0] instructions_4 = instructions_2 + (counts ? 24'(issued_i) : '0);
 
-    // 5: end of the kernel, and arrival of the next one.
+    // Step 5, port `stops_i`: the kernel ends. Then port `load`: the next kernel arrives.
     wire forgets = stops_i && !PERSISTS || load_valid_i && (!PERSISTS || load_key_i != key_q);
 
     always_ff @(posedge clk_i or negedge rst_ni)

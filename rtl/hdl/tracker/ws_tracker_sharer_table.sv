@@ -16,8 +16,8 @@
 // Operations 1 and 2 make the entry most recently used. With LAST an entry has room for one sharer, the one
 // added last. `supplier_o` is valid with `supplier_valid_o`, which is valid for any `op_i`.
 // Latency: none; outputs are combinational.
-// A row of `entries_q` has one cell {valid, tag, sharers, turn} per way, with way 0 in the lowest bits; with
-// LAST a cell is {valid, tag, sharer}. A row of `recency_q` has the ways in the order of their last use.
+// A row of `entries_q` has one entry {valid, tag, sharers, turn} per way, with way 0 in the lowest bits. With
+// LAST an entry is {valid, tag, sharer}. A row of `recency_q` has the ways in the order of their last use.
 module ws_tracker_sharer_table #(
     parameter int SETS = 128,
     parameter int WAYS = 8,
@@ -53,7 +53,7 @@ module ws_tracker_sharer_table #(
   localparam int W_BITS = WAYS < 2 ? 1 : $clog2(WAYS);
   localparam int S_BITS = SETS < 2 ? 1 : $clog2(SETS);
   localparam int TAG_BITS = LINE_BITS - $clog2(SETS);
-  // Bit positions of the fields in a cell, and order of the positions in a row of `recency_q`.
+  // Bit positions of the fields in an entry, and order of the positions in a row of `recency_q`.
   localparam int SHARERS = LAST ? 0 : SM_BITS, TAG = SHARERS + (LAST ? SM_BITS : SMS);
   localparam int VALID = TAG + TAG_BITS, CELL = VALID + 1;
   localparam bit UPWARDS = W_BITS == 4;
@@ -66,7 +66,7 @@ module ws_tracker_sharer_table #(
   wire [WAYS*CELL-1:0]   row = entries_q[set_index];
   wire [WAYS*W_BITS-1:0] uses = recency_q[set_index];
 
-  // Searches the line; if it is absent, selects the way for a new line.
+  // Searches for the line; if it is absent, selects the way for a new line.
   logic              is_here, hit, is_full;
   logic [W_BITS-1:0] hit_way, free_way, way;
   logic [W_BITS-1:0] used [WAYS];
@@ -92,7 +92,8 @@ module ws_tracker_sharer_table #(
     way = is_here ? hit_way : is_full ? used[WAYS-1] : free_way;
   end
 
-  // Selects the first sharer from `turn` on, else the lowest one.
+  // Selects the first sharer whose number is at least `turn`, else the lowest sharer; `sm_i` itself is
+  // excluded.
   wire [CELL-1:0]  entry = row[32'(way)*CELL+:CELL];
   wire [SMS-1:0]   self = SMS'(1) << sm_i;
   logic [SMS-1:0]  sharers, others, behind, among;
@@ -114,7 +115,7 @@ module ws_tracker_sharer_table #(
     supplier_valid_o = hit && others != '0;
   end
 
-  // Entry before the operation, in which a new line has no sharers, and after it.
+  // Table entry before the operation (a new line starts without sharers), and after it.
   wire [CELL-1:0]  was = op_i == ADD && !hit ? '0 : entry;
   logic [CELL-1:0] next;
   logic [SMS-1:0]  left;
@@ -141,7 +142,8 @@ module ws_tracker_sharer_table #(
   wire changes = op_i == ADD || hit && (op_i == SUPPLIER || op_i == REMOVE || op_i == FORGET);
   wire touches = op_i == ADD || hit && op_i == SUPPLIER;
 
-  // The used way moves to the front, and the ways before it move back by one position.
+  // Moves the used way to the front of the recency order. The ways that were before it move back by one
+  // position.
   logic [WAYS*W_BITS-1:0] uses_next;
   logic                   before_way;
   always_comb begin

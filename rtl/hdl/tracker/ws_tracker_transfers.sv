@@ -5,7 +5,8 @@
 // written in the meantime (`poisoned_q`). A load that was forwarded to another L1 can still go to the L2 if the
 // line is gone there.
 //
-// In one cycle, in this order; each port sees the results of those before it:
+// The ports act in the order of their numbers within one cycle, and each port sees the results of the ports
+// before it:
 //
 // | port         | contract                                                                                                                                                                                       |
 // |--------------|------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------|
@@ -104,7 +105,7 @@ module ws_tracker_transfers #(
     for (int r = 0; r < ROWS; r++) one[r] = go && row == R_BITS'(r);
   endfunction
 
-  // 1: answers.
+  // Step 1, port `answer`: another L1 supplies the line of a forwarded load, or lacks it.
   wire [ROWS-1:0] answered = one(answer_valid_i, answer_row_i) & forwarded_q;
   assign answer_known_o = answered != '0;
   assign answer_line_o = line_q[answer_row_i];
@@ -116,7 +117,7 @@ module ws_tracker_transfers #(
   wire [ROWS-1:0] forwarded_1 = forwarded_q & ~answered;
   wire [ROWS-1:0] refused_1 = answer_here_i ? refused_q : refused_q | answered;
 
-  // 2: replies of the L2.
+  // Step 2, port `reply`: finds the row of the load to which a reply of the L2 belongs.
   logic [ROWS-1:0] replied;
   always_comb
     for (int r = 0; r < ROWS; r++)
@@ -128,7 +129,7 @@ module ws_tracker_transfers #(
   assign reply_poisoned_o = poisoned_q[reply_row_o];
   wire [ROWS-1:0] used_2 = used_1 & ~one(reply_valid_i && reply_known_o, reply_row_o);
 
-  // 3: loads that must go to the L2 after all.
+  // Step 3, port `resend`: selects a load that must go to the L2, because the other L1 lacks the line.
   assign resend_ready_o = refused_1 != '0;
   assign resend_row_o = first(refused_1);
   assign resend_id_o = id_q[resend_row_o];
@@ -141,7 +142,7 @@ module ws_tracker_transfers #(
   wire [ROWS-1:0] refused_3 = refused_1 & ~resent;
   wire [ROWS-1:0] used_3 = resend_keeps_o ? used_2 : used_2 & ~resent;
 
-  // 4: the request.
+  // Step 4, ports `is_own_o`, `poison` and `open`: handles the request of this cycle.
   logic [ROWS-1:0] is_line, is_of_sm;
   always_comb
     for (int r = 0; r < ROWS; r++) begin

@@ -1,47 +1,50 @@
 //! # Where to cut a netlist into islands
-//! Groups the blocks into islands that can run independently between synchronization points. Blocks joined by
-//! links shorter than a threshold are in one island, so that only links with longer delays connect islands.
+//! Groups the hardware blocks into islands, which can be simulated independently between synchronization
+//! points. Blocks joined by links shorter than a threshold are in one island, so that only links with longer
+//! delays connect islands.
 //!
 //! Every island runs for a window of `w` ticks without messages from the others. Island `i` may run ahead of
-//! the slowest island by a lead `a[i]`. A link from island `i` to `j` has a latency `l` and a credit delay
-//! `c`. It requires `a[j] + w <= a[i] + l` and `a[i] + w <= a[j] + c`. A run may end once a message on
-//! certain links of island `i` is received. No island `j` may run beyond that: `a[j] + w <= a[i] + l`. These
-//! are difference constraints: the Bellman-Ford algorithm finds leads that satisfy them, or shows that there
-//! are none.
+//! the slowest island by a lead of `a[i]` ticks. A link from island `i` to island `j` has a latency `l` and a
+//! credit delay `c`. It requires `a[j] + w <= a[i] + l` and `a[i] + w <= a[j] + c`. A run may end when a
+//! message on certain links of island `i` is received. No island `j` may run beyond that: `a[j] + w <= a[i] +
+//! l`. These are difference constraints: the Bellman-Ford algorithm finds leads that satisfy them, or shows
+//! that there are none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Link;
 use crate::kernel::BlockId;
 
-/// Islands of a netlist, and their leads.
+/// Islands of a netlist (groups of hardware blocks that are simulated independently), and their leads.
 #[derive(Clone, Debug)]
 pub struct Cut {
-    /// Island of each block that has links.
+    /// Island of each hardware block that has links.
     pub(super) islands: BTreeMap<BlockId, usize>,
     /// Ticks that every island runs between two synchronization points.
     pub(super) window: u64,
-    /// Lead of each island over the slowest island in ticks.
+    /// Number of ticks by which each island may run ahead of the slowest island (its lead).
     pub(super) ahead: Vec<u64>,
-    /// Bounds on the leads. Each gives by how many ticks an island may run ahead of another one from which it
-    /// has received no newer message.
+    /// Maximum number of ticks by which one island may run ahead of another from which it has received no
+    /// newer message.
     pub(super) bounds: Vec<Bound>,
     /// Islands that signal the end of a run, and the latency of that signal in ticks. No island runs ahead of
     /// such an island by more than this latency.
     pub(super) news: Vec<(usize, u64)>,
 }
 
-/// Bound on a lead: limiting island, limited island, maximum distance in ticks.
+/// Bound on the lead of an island: the limiting island, the limited island, and the maximum lead over the
+/// former in ticks.
 type Bound = (usize, usize, u64);
 
-/// Cuts a netlist whose cores have a period of `cycle` ticks. `tells` selects the links that signal the end
-/// of a run. Considers, for each delay that occurs, the cut at all links with at least this delay. Selects
-/// the cut with the longest window; of equal windows, the cut with the most islands. `None` if no cut has a
-/// window of at least one cycle.
+/// Cuts a netlist whose cores have a clock period of `cycle` ticks into islands. `tells` selects the links
+/// that signal the end of a run. For each link delay that occurs, considers the cut at all links with at
+/// least this delay. Selects the cut with the longest window between synchronization points; among equal
+/// windows, the cut with the most islands. Returns `None` if no cut has a window of at least one core cycle.
 pub(super) fn cut(links: &[Link], cycle: u64, tells: &dyn Fn(&Link) -> bool) -> Option<Cut> {
     let delays: BTreeSet<u64> = links.iter().map(Link::least_delay).filter(|delay| *delay >= cycle).collect();
     let mut best: Option<Cut> = None;
-    // Cutting shorter links gives more islands, so the first of several cuts with equal windows has the most.
+    // Delays are tried in ascending order, and cutting shorter links gives more islands. Of several cuts with
+    // equal windows, the first one therefore has the most islands.
     for least in delays {
         let known = best.as_ref().map_or(0, |best| best.window / cycle);
         best = cut_at(links, cycle, (least, known), tells).or(best);
@@ -49,7 +52,8 @@ pub(super) fn cut(links: &[Link], cycle: u64, tells: &dyn Fn(&Link) -> bool) -> 
     best
 }
 
-/// Cuts the netlist at all links with a delay of at least `least`, if the window then exceeds `known` cycles.
+/// Cuts the netlist at all links with a delay of at least `least` ticks. Returns the cut only if its window
+/// exceeds `known` core cycles.
 fn cut_at(links: &[Link], cycle: u64, (least, known): (u64, u64), tells: &dyn Fn(&Link) -> bool) -> Option<Cut> {
     let mut islands = Sets::of(links.iter().flat_map(|link| [link.from, link.to]));
     links.iter().filter(|link| link.least_delay() < least).for_each(|link| islands.join(link.from, link.to));
@@ -73,12 +77,13 @@ fn cut_at(links: &[Link], cycle: u64, (least, known): (u64, u64), tells: &dyn Fn
             *known = link.spec.latency.min(*known);
         }
     }
-    // Two windows are at most the sum of the delays from one island to another and back.
+    // Twice the window is at most the sum of the delays from one island to another and back.
     let there_and_back = |(&(from, to), ticks)| Some(ticks + shortest.get(&(to, from))?);
     let (mut fits, mut most) = (known, shortest.iter().filter_map(there_and_back).min()? / 2 / cycle);
     let bounds: Vec<Bound> = shortest.into_iter().map(|((from, to), ticks)| (from, to, ticks)).collect();
     let news: Vec<_> = news.into_iter().collect();
-    // Leads that are valid for a window are valid for any shorter one.
+    // Binary search for the longest window: leads that are valid for a window are also valid for any shorter
+    // one.
     let mut middle = known + 1;
     while fits < most {
         match leads(&bounds, &news, count, middle * cycle) {
@@ -91,8 +96,8 @@ fn cut_at(links: &[Link], cycle: u64, (least, known): (u64, u64), tells: &dyn Fn
     Some(Cut { islands, window, ahead: leads(&bounds, &news, count, window)?, bounds, news })
 }
 
-/// Finds leads for a window, if there are any. The lead of an island is at most that of another island plus
-/// the delay between them minus the window.
+/// Finds leads of the islands for a window of the given length, if there are any. An island's lead is at most
+/// that of another island, plus the delay between them, minus the window.
 fn leads(bounds: &[Bound], news: &[(usize, u64)], count: usize, window: u64) -> Option<Vec<u64>> {
     let mut ahead = vec![0i64; count];
     for _ in 0..=count {
@@ -115,7 +120,7 @@ fn leads(bounds: &[Bound], news: &[(usize, u64)], count: usize, window: u64) -> 
     None
 }
 
-/// Union-find forest: maps each block to its parent; a root represents its set.
+/// Union-find forest of hardware blocks: maps each block to its parent; a root represents its set.
 struct Sets(BTreeMap<BlockId, BlockId>);
 
 impl Sets {
@@ -138,8 +143,8 @@ impl Sets {
         self.0.insert(other, one);
     }
 
-    /// Numbers the sets. Sets with links to the most other sets come first, because their synchronization
-    /// points take longest.
+    /// Numbers the sets of hardware blocks. Sets with links to the most other sets come first, because their
+    /// synchronization points take longest.
     fn number_sets(mut self, links: &[Link]) -> (BTreeMap<BlockId, usize>, usize) {
         let blocks: Vec<BlockId> = self.0.keys().copied().collect();
         let tops: BTreeMap<BlockId, BlockId> = blocks.into_iter().map(|block| (block, self.find(block))).collect();

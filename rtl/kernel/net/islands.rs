@@ -1,13 +1,13 @@
 //! # Islands of a netlist
-//! Runs a netlist in parallel. Where links have delays, the netlist is cut into islands. Each island runs for
-//! a while without messages from other islands, on its own thread or in turn with them. Islands exchange
-//! messages at synchronization points, always before a message could become visible. Results therefore equal
-//! lockstep execution.
+//! Simulates a netlist in parallel. Where links have delays, the netlist is cut into islands, which are
+//! groups of hardware blocks. Each island runs for a while without messages from other islands, on a separate
+//! thread or alternating with them. Islands exchange messages at synchronization points, always before a
+//! message could become visible. Results therefore equal lockstep execution.
 //!
-//! An island owns its blocks and their links. A link that was cut exists in two islands. The island of its
-//! receiver holds the beats, the island of its sender a copy into which beats are sent. No island runs ahead
-//! of another by more than the delay of the links between them. No island runs beyond the earliest tick at
-//! which the end of the run could be received.
+//! An island owns its blocks and their links. A link that was cut exists in two islands. The receiver's
+//! island holds the beats. The sender's island holds a copy of the link, into which beats are sent. No island
+//! runs ahead of another by more than the delay of the links between them. No island runs beyond the earliest
+//! tick at which the end of the run could be received.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,41 +19,42 @@ use super::pool::{Crossing, Links, Owners};
 use super::{Board, Family, HostCall, Link, Net, note_call, of};
 use crate::kernel::{BlockId, Simulator};
 
-/// How a netlist is cut into islands, and which islands synchronize with each other.
+/// Cut of a netlist into islands, and pairs of islands that synchronize with each other.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    /// Ticks that every island runs between two synchronization points.
+    /// Number of ticks that every island runs between two synchronization points.
     window: u64,
     islands: Vec<IslandInfo>,
     /// Islands that signal the end of a run, and the latency of that signal in ticks.
     news: Vec<(usize, u64)>,
-    /// Island of each block, by kind and number.
+    /// Island of each hardware block, indexed by kind of block and number.
     island_of: Vec<Vec<usize>>,
-    /// Islands of each link, by pool and number.
+    /// Islands of each link's sender and receiver, indexed by pool and link number.
     owners: Vec<Vec<Owners>>,
-    /// Islands that host a synchronization point. A host synchronizes with all islands of higher numbers to
-    /// which it has links.
+    /// Islands that each execute one synchronization point. Such an island synchronizes with all islands of
+    /// higher numbers to which it has links.
     hosts: Vec<usize>,
 }
 
-/// Properties of an island that other islands and the netlist use.
+/// Properties of an island that the netlist and other islands use.
 #[derive(Clone, Debug, Default)]
 struct IslandInfo {
-    /// Places of the island's blocks in the wake wheels, by domain.
+    /// Positions of the island's hardware blocks in the timing wheels, by clock domain.
     domains: Vec<Vec<BlockRange>>,
-    /// Numbers of the island's blocks in the netlist, by kind.
+    /// Numbers of the island's hardware blocks in the netlist, by kind of block.
     numbers: Vec<Vec<usize>>,
-    /// Numbers of the island's links in the netlist, by pool, in ascending order.
+    /// Numbers of the island's links in the netlist, by link pool, in ascending order.
     links: Vec<Vec<u32>>,
-    /// Planned lead over the slowest island in ticks.
+    /// Number of ticks by which the island is planned to run ahead of the slowest island.
     ahead: u64,
-    /// Islands that this island must not run ahead of by more than this distance in ticks.
+    /// Other islands, each with the maximum number of ticks by which this island may run ahead of it.
     bounds: Vec<(usize, u64)>,
-    /// Islands of higher numbers that have links with this one.
+    /// Islands of higher numbers that have links to or from this island, which it synchronizes with.
     guests: Vec<SyncPeer>,
 }
 
-/// Peer of the host of a synchronization point, with the links to the peer (`there`) and from it (`back`).
+/// Island that takes part in another island's synchronization point, with the links to it (`there`) and from
+/// it (`back`).
 #[derive(Clone, Debug, Default)]
 struct SyncPeer {
     island: usize,
@@ -61,14 +62,14 @@ struct SyncPeer {
     back: Vec<Crossing>,
 }
 
-/// Netlist split into islands, each of which can run on its own thread.
+/// Netlist that is split into islands, each of which can run on a separate thread.
 pub struct Islands<L, K> {
     plan: Arc<Plan>,
     islands: Vec<Island<L, K>>,
 }
 
 struct Island<L, K> {
-    /// Tick up to which the island runs next.
+    /// Tick up to which the island runs in the next round.
     goal: AtomicU64,
     inside: Mutex<Inside<L, K>>,
 }
@@ -101,8 +102,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         self.plan().map(|plan| plan.islands.len())
     }
 
-    /// Returns the ticks that islands run between two synchronization points, and the lead of a block's
-    /// island over the slowest island in ticks.
+    /// Returns two numbers of ticks: how long islands run between two synchronization points, and by how much
+    /// the island of a hardware block runs ahead of the slowest island.
     #[must_use]
     pub fn pace_of(&self, block: BlockId) -> Option<(u64, u64)> {
         let (kind, number) = self.kind_of(block)?;
@@ -118,7 +119,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
                 islands[to].bounds.push((from, ticks));
             }
         }
-        // A block without links belongs to the first island.
+        // A hardware block without links belongs to the first island.
         let island_of: Vec<Vec<usize>> = (0..self.shown.len())
             .map(|kind| {
                 let blocks = 0..self.board.kinds[kind].count();
@@ -139,7 +140,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         let mut guests: BTreeMap<(usize, usize), SyncPeer> = BTreeMap::new();
         for link in &self.graph {
             let [sender, receiver] = [link.from, link.to].map(|block| cut.islands[&block]);
-            // The links of each pool appear in the graph in pool order.
+            // The links of each pool appear in the graph in the order of their numbers in the pool.
             let number = owners[link.pool].len() as u32;
             owners[link.pool].push([sender, receiver]);
             if sender != receiver {
@@ -155,15 +156,15 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         for ((host, _), guest) in guests {
             islands[host].guests.push(guest);
         }
-        // Every other host visits its guests in reverse order, so that two synchronization points executed at
-        // the same time do not wait for each other.
+        // Every other island visits its peers in reverse order, so that two synchronization points executed
+        // at the same time do not wait for each other.
         islands.iter_mut().skip(1).step_by(2).for_each(|island| island.guests.reverse());
         let hosts = (0..count).filter(|&island| !islands[island].guests.is_empty()).collect();
         Plan { window: cut.window, news: cut.news.clone(), islands, island_of, owners, hosts }
     }
 
-    /// Splits the netlist into islands; `None` if it cannot be cut. The netlist has no blocks until
-    /// [`Self::rejoin`].
+    /// Splits the netlist into islands; returns `None` if it cannot be cut. The netlist contains no hardware
+    /// blocks until [`Self::rejoin`].
     pub fn separate(&mut self, sim: &mut Simulator) -> Option<Islands<L, K>> {
         let plan = Arc::clone(self.plan()?);
         let count = plan.islands.len();
@@ -187,7 +188,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             self.board.links.any_mut(pool).split(owners, &mut pools);
         }
         for (board, IslandInfo { links, .. }) in boards.iter_mut().zip(&plan.islands) {
-            // An island that has a port of a link also has the link.
+            // If an island has a port of a link, it also has the link, so the search succeeds.
             board.renumber(|pool, number| links[pool].binary_search(&number).unwrap_or_default() as u32);
         }
         let islands = boards.into_iter().zip(&plan.islands).map(|(board, island)| {
@@ -198,7 +199,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         Some(Islands { plan, islands })
     }
 
-    /// Reassembles the netlist, after synchronization points at which all islands have reached the same tick.
+    /// Reassembles the netlist from its islands, after synchronization points at which all islands have
+    /// reached the same tick.
     pub fn rejoin(&mut self, islands: Islands<L, K>, sim: &mut Simulator) {
         let Islands { plan, islands } = islands;
         let (mut boards, mut reached) = (Vec::with_capacity(islands.len()), None);
@@ -227,12 +229,12 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
 }
 
 impl IslandInfo {
-    /// Returns the ids of the island's blocks in the wake wheels.
+    /// Returns the ids by which the timing wheels identify the island's hardware blocks.
     fn blocks(&self) -> impl Iterator<Item = BlockId> {
         self.domains.iter().flatten().flat_map(BlockRange::ids)
     }
 
-    /// Adds a block as the next of its kind in this island.
+    /// Adds a hardware block to this island, as the last block of its kind.
     fn add(&mut self, (kind, number): (usize, usize), id: BlockId) {
         let first = self.numbers[kind].len();
         self.numbers[kind].push(number);
@@ -257,22 +259,24 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
         self.islands.len()
     }
 
-    /// Returns the number of synchronization points in a round.
+    /// Returns the number of synchronization points between two periods in which the islands run.
     #[must_use]
     pub fn num_sync_points(&self) -> usize {
         self.plan.hosts.len()
     }
 
-    /// Runs one island up to the tick set by [`Self::plan_round`]. Different islands may run at the same time.
+    /// Runs one island up to the tick set by [`Self::plan_round`]. Different islands may run at the same time
+    /// on different threads.
     pub fn run(&self, island: usize) {
         let goal = self.islands[island].goal.load(Ordering::Relaxed);
         let Inside { board, sim } = &mut *self.islands[island].lock();
-        // If a block of the island has called the host, the island evaluates no more blocks.
+        // If a hardware block of the island has requested attention from the simulator, the island evaluates
+        // no more blocks.
         if board.called.is_some() { sim.jump(goal) } else { sim.run(goal, board) }
     }
 
-    /// Executes one synchronization point, at which an island exchanges sent beats and returned credits with
-    /// others. Several may be executed at the same time, while no island runs.
+    /// Executes synchronization point number `meeting`, at which one island exchanges sent beats and returned
+    /// credits with its peers. Several may be executed at the same time, while no island runs.
     pub fn synchronize(&self, meeting: usize) {
         let host = self.plan.hosts[meeting];
         let Inside { board: own, sim: own_sim } = &mut *self.islands[host].lock();
@@ -287,7 +291,7 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
         }
     }
 
-    /// Calls `read` with a block, its ports and the links of its island.
+    /// Calls `read` with a hardware block, its ports and the links of its island.
     pub fn read_block<B: Unit<L>, R>(
         &self,
         family: Family<B>,
@@ -301,12 +305,12 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
         read(&of.blocks[here], of.blocks[here].ports(), &board.links)
     }
 
-    /// Sets the tick up to which each island runs next, at most `end`; called between the synchronization
-    /// points of two rounds. Returns false if all islands have reached `end`.
+    /// Sets the tick up to which each island runs next, which is at most `end`. Called between the
+    /// synchronization points of two rounds. Returns false if all islands have reached `end`.
     ///
-    /// The run ends early if `stop` is set, a block has called the host, or no block is due before `end`.
-    /// `end` is then lowered to the tick that the farthest islands have reached. All islands then stop at the
-    /// same tick and can be rejoined.
+    /// The run ends early if `stop` is set, a hardware block has requested attention from the simulator, or
+    /// no block is scheduled before `end`. `end` is then lowered to the tick that the farthest island has
+    /// reached. All islands then stop at the same tick and can be rejoined.
     pub fn plan_round(&self, end: &mut u64, mut stop: bool) -> bool {
         let Plan { islands, window, .. } = &*self.plan;
         let (mut due, mut nearest, mut farthest) = (u64::MAX, u64::MAX, 0);
@@ -317,7 +321,7 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
             due = due.min(sim.next_tick().unwrap_or(u64::MAX));
             let here = sim.reached_tick();
             (nearest, farthest) = (nearest.min(here), farthest.max(here));
-            // Tick of the slowest island if this island has its planned lead.
+            // Tick that the slowest island has reached, if this island has its planned lead.
             let of_last = here.wrapping_sub(shore.ahead);
             is_steady &= *last.get_or_insert(of_last) == of_last;
         }
@@ -327,12 +331,12 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
         if stop || due >= *end {
             *end = farthest.min(*end);
         } else if due > farthest + window {
-            // Skips time in which all blocks sleep.
+            // Skips the time in which all hardware blocks sleep.
             self.islands.iter().for_each(|island| island.lock().sim.jump(due));
             return self.plan_catch_up(*end);
         }
         let Some(last) = last.filter(|_| is_steady) else { return self.plan_catch_up(*end) };
-        // All islands have their planned leads, so each may run for one window.
+        // All islands have their planned leads, so each island may run for one full window.
         let mut goes_on = false;
         for (island, shore) in self.islands.iter().zip(islands) {
             let (reached, goal) = (last + shore.ahead, (last + shore.ahead + window).min(*end));
@@ -342,8 +346,8 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
         goes_on
     }
 
-    /// Sets the tick up to which each island runs next while the leads of islands are not as planned. Returns
-    /// false if no island can run.
+    /// Sets the tick up to which each island runs next, while the islands do not have their planned leads.
+    /// Returns false if no island can run.
     #[inline(never)]
     fn plan_catch_up(&self, end: u64) -> bool {
         let Plan { islands, window, news, .. } = &*self.plan;

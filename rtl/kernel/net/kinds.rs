@@ -1,6 +1,6 @@
-//! # Kinds of blocks
-//! Stores all blocks of one kind next to each other. A machine then dispatches on the type of a block once
-//! per kind and edge, not once per block.
+//! # Kinds of hardware blocks
+//! Stores all hardware blocks of one kind (Rust type) next to each other. A machine then dispatches on the
+//! type of a block once per kind and edge, not once per block.
 
 use std::any::{Any, TypeId};
 use std::marker::PhantomData;
@@ -13,28 +13,30 @@ use super::pool::Links;
 use super::ports::{HasPorts, Ports, Renumber};
 use crate::kernel::{AnyEdge, Block, BlockId, Describe, Due, Sleep, SlotMask};
 
-/// Block of a netlist whose links are `L`.
+/// Hardware block of a netlist; `L` is the type that contains all links of the netlist.
 pub trait Unit<L>: HasPorts + Block + Send + 'static {
-    /// Executes one clock edge, with the link ends of the block's ports.
+    /// Executes one clock edge of the hardware block, given the ends of the links at its ports.
     fn edge(&mut self, ports: &Self::Ports, links: &mut L, at: &mut impl AnyEdge) -> Sleep;
 
-    /// True if the block calls the host, which must inspect it after this edge.
+    /// True if the hardware block requests attention from the simulator, which must inspect it after this
+    /// edge.
     #[inline(always)]
     fn calls(&self) -> bool {
         false
     }
 
-    /// Starts to maintain digests of the block's memories.
+    /// Starts to maintain digests of the hardware block's memories.
     fn record(&mut self) {}
 
-    /// True if the block holds nothing in flight.
+    /// True if nothing is in flight in the hardware block.
     fn is_idle(&self) -> bool;
 
-    /// Charges the cycles that the block has slept and not counted yet, up to `cycle` of its clock.
+    /// Adds the cycles that the hardware block has slept to its statistics, up to `cycle` of its clock.
     fn settle(&mut self, _cycle: u64) {}
 }
 
-/// Block with its ports. A saved state contains the block only: the ports follow from building the netlist.
+/// Hardware block with its ports. A saved state contains the block only; its ports are restored by building
+/// the netlist.
 #[derive(Serialize, Deserialize)]
 #[serde(transparent, bound(serialize = "B: Serialize", deserialize = "B: DeserializeOwned"))]
 pub struct BlockWithPorts<B: HasPorts> {
@@ -44,7 +46,7 @@ pub struct BlockWithPorts<B: HasPorts> {
 }
 
 impl<B: HasPorts> BlockWithPorts<B> {
-    /// Returns the ports of the block.
+    /// Returns the ports of the hardware block.
     pub fn ports(&self) -> &B::Ports {
         &self.ports
     }
@@ -65,7 +67,7 @@ impl<B: HasPorts> DerefMut for BlockWithPorts<B> {
     }
 }
 
-/// Blocks of one kind, each boxed so that its address is stable.
+/// All hardware blocks of one kind. Each is boxed, so that its address does not change.
 #[derive(Serialize, Deserialize)]
 #[serde(transparent, bound(serialize = "B: Serialize", deserialize = "B: DeserializeOwned"))]
 pub struct Of<B: Unit<L>, L> {
@@ -80,17 +82,17 @@ impl<B: Unit<L>, L> Default for Of<B, L> {
     }
 }
 
-/// Consecutive blocks of one kind in one half of a domain's wake-wheel slots.
+/// Consecutive hardware blocks of one kind in the same 64-slot half of a clock domain's timing wheel.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockRange {
     pub(super) kind: usize,
     pub(super) domain: u8,
     pub(super) slot: u8,
-    /// Number of the first block within its kind, and number of blocks.
+    /// Number of the first of these hardware blocks within its kind, and number of blocks.
     pub(super) first: usize,
     pub(super) count: usize,
     seats: SlotMask,
-    /// Number of a block within its kind minus its bit in the half of the domain, modulo 2^64.
+    /// Number of a hardware block within its kind minus its bit position in the 64-slot half, modulo 2^64.
     base: usize,
 }
 
@@ -100,13 +102,13 @@ impl BlockRange {
         Self { kind, domain, slot, first, count, seats: SlotMask::of(slot, count as u8), base }
     }
 
-    /// Returns the ids of the blocks in the wake wheels.
+    /// Returns the ids by which the timing wheels identify these hardware blocks.
     pub(super) fn ids(&self) -> impl Iterator<Item = BlockId> + use<> {
         let Self { domain, slot, count, .. } = *self;
         (0..count as u8).map(move |block| BlockId { domain, slot: slot + block })
     }
 
-    /// Returns the blocks that are due, one bit per block.
+    /// Returns which of these hardware blocks are scheduled for the current edge, one bit per block.
     #[inline(always)]
     pub(super) fn among(&self, due: &Due) -> u64 {
         due.among(self.seats)
@@ -114,13 +116,13 @@ impl BlockRange {
 }
 
 impl<B: Unit<L>, L: Links> Of<B, L> {
-    /// Adds a block whose ports are not connected.
+    /// Adds a hardware block whose ports are not connected yet.
     pub(super) fn push(&mut self, block: B) {
         self.blocks.push(Box::new(BlockWithPorts { block, ports: B::Ports::default() }));
     }
 
-    /// Executes one edge of the due blocks of a range, given as one bit per block. Returns the first block
-    /// that calls the host.
+    /// Executes one clock edge of the scheduled hardware blocks of a range, given as one bit per block.
+    /// Returns the number of the first block that requests attention from the simulator, if any.
     #[inline(always)]
     pub fn eval(
         &mut self,
@@ -149,45 +151,45 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
         caller
     }
 
-    /// Lists the registers, memories and logic of a block.
+    /// Lists the registers, memories and logic of hardware block number `block`.
     pub fn describe(&self, block: usize, to: &mut dyn Describe) {
         self.blocks[block].describe(to);
     }
 
-    /// Starts to maintain digests of all memories.
+    /// Starts to maintain digests of the memories of all hardware blocks.
     pub fn record(&mut self) {
         self.blocks.iter_mut().for_each(|block| block.record());
     }
 
-    /// True if no block holds anything in flight.
+    /// True if nothing is in flight in any of the hardware blocks.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.blocks.iter().all(|block| B::is_idle(block))
     }
 
-    /// Charges the cycles that blocks have slept and not counted yet, up to `cycle` of their clock.
+    /// Adds the cycles that the hardware blocks have slept to their statistics, up to `cycle` of their clock.
     pub fn settle(&mut self, cycle: u64) {
         self.blocks.iter_mut().for_each(|block| B::settle(block, cycle));
     }
 
-    /// Returns the first block that calls the host.
+    /// Returns the number of the first hardware block that requests attention from the simulator, if any.
     #[must_use]
     pub fn caller(&self) -> Option<usize> {
         self.blocks.iter().position(|block| block.calls())
     }
 
-    /// Returns the number of blocks.
+    /// Returns the number of hardware blocks of this kind.
     #[must_use]
     pub fn count(&self) -> usize {
         self.blocks.len()
     }
 
-    /// Renumbers the links of all ports.
+    /// Replaces the link numbers in all ports by the numbers that `new` returns for them.
     pub fn renumber(&mut self, new: &dyn Fn(TypeId, u32) -> u32) {
         self.blocks.iter_mut().for_each(|wired| wired.ports.visit(&mut Renumber(new)));
     }
 
-    /// Distributes the blocks, with their ports, to `count` islands.
+    /// Distributes the hardware blocks, with their ports, to `count` islands.
     pub fn split(&mut self, island_of: &[usize], count: usize) -> Vec<Self> {
         let mut parts: Vec<_> = (0..count).map(|_| Self::default()).collect();
         for (block, &island) in std::mem::take(&mut self.blocks).into_iter().zip(island_of) {
@@ -196,13 +198,14 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
         parts
     }
 
-    /// Takes the blocks back from all islands.
+    /// Takes the hardware blocks back from all islands.
     pub fn unite(&mut self, island_of: &[usize], parts: Vec<Self>) {
         let mut parts: Vec<_> = parts.into_iter().map(|part| part.blocks.into_iter()).collect();
         self.blocks.extend(island_of.iter().filter_map(|&island| parts[island].next()));
     }
 
-    /// Replaces the state of all blocks by a saved state; returns false if the numbers of blocks differ.
+    /// Replaces the state of all hardware blocks by a saved state. Returns false if the numbers of blocks
+    /// differ.
     pub fn adopt(&mut self, saved: Self) -> bool {
         let fits = saved.blocks.len() == self.blocks.len();
         for (own, saved) in self.blocks.iter_mut().zip(saved.blocks) {
@@ -212,36 +215,36 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
     }
 }
 
-/// Interface to all blocks of one kind, independent of their type. Derived for an enum of [`Of`]s:
+/// Interface to all hardware blocks of one kind, independent of their type. Derived for an enum of [`Of`]s:
 /// [`derive::Kinds`].
 pub trait Kind<L>: Sized + Send {
-    /// Executes one edge of the due blocks of a range, given as one bit per block. Returns the first block
-    /// that calls the host.
+    /// Executes one clock edge of the scheduled hardware blocks of a range, given as one bit per block.
+    /// Returns the number of the first block that requests attention from the simulator, if any.
     fn eval(&mut self, place: (&BlockRange, u64), links: &mut L, due: &mut Due, at: &mut impl AnyEdge)
     -> Option<usize>;
-    /// Lists the registers, memories and logic of a block.
+    /// Lists the registers, memories and logic of hardware block number `block`.
     fn describe(&self, block: usize, to: &mut dyn Describe);
-    /// Starts to maintain digests of all memories.
+    /// Starts to maintain digests of the memories of all hardware blocks.
     fn record(&mut self);
-    /// True if no block holds anything in flight.
+    /// True if nothing is in flight in any of the hardware blocks.
     fn is_idle(&self) -> bool;
-    /// Charges the cycles that blocks have slept and not counted yet, up to `cycle` of their clock.
+    /// Adds the cycles that the hardware blocks have slept to their statistics, up to `cycle` of their clock.
     fn settle(&mut self, cycle: u64);
-    /// Returns the first block that calls the host.
+    /// Returns the number of the first hardware block that requests attention from the simulator, if any.
     fn caller(&self) -> Option<usize>;
-    /// Returns the number of blocks.
+    /// Returns the number of hardware blocks of this kind.
     fn count(&self) -> usize;
-    /// Renumbers the links of all ports.
+    /// Replaces the link numbers in all ports by the numbers that `new` returns for them.
     fn renumber(&mut self, new: &dyn Fn(TypeId, u32) -> u32);
-    /// Distributes the blocks, with their ports, to `count` islands.
+    /// Distributes the hardware blocks, with their ports, to `count` islands.
     fn split(&mut self, island_of: &[usize], count: usize) -> Vec<Self>;
-    /// Takes the blocks back from all islands.
+    /// Takes the hardware blocks back from all islands.
     fn unite(&mut self, island_of: &[usize], parts: Vec<Self>);
-    /// Replaces the state of all blocks by a saved state; returns false if the kinds or numbers of blocks
-    /// differ.
+    /// Replaces the state of all hardware blocks by a saved state. Returns false if the kinds or the numbers
+    /// of blocks differ.
     fn adopt(&mut self, saved: Self) -> bool;
-    /// Returns the blocks for a downcast to their type.
+    /// Returns the hardware blocks in a form that can be downcast to their type.
     fn as_any(&self) -> &dyn Any;
-    /// Returns the blocks for a downcast to their type, mutably.
+    /// Returns the hardware blocks in a mutable form that can be downcast to their type.
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }

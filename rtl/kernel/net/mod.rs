@@ -1,13 +1,13 @@
 //! # Netlist
-//! Represents a machine as data: a list of blocks and a list of links between their ports. Links are stored
-//! in pools, one for each type of beat. A block holds the numbers of its links. At each clock edge it
+//! Represents a machine as data: a list of hardware blocks and a list of links between their ports. Links are
+//! stored in pools, one for each type of beat. A block holds the numbers of its links. At each clock edge it
 //! receives the ends of these links, so it cannot access other links. A port is named by a field of the
 //! block's ports struct. A port that does not exist, or that carries other beats, is therefore a compile
 //! error.
 //!
-//! The lists of blocks and links determine everything else. For each block, they give its place in the wake
-//! wheels and the links that its description shows. For the whole machine, they give the digests, quiescence,
-//! the saved state, and the islands that can run independently.
+//! The lists of blocks and links determine everything else. For each block, they determine its position in
+//! the timing wheels, and the links that its description shows. For the whole machine, they determine the
+//! digests, quiescence, the saved state, and the islands that can run independently.
 
 mod cut;
 mod islands;
@@ -36,24 +36,24 @@ use super::{
 use islands::Plan;
 use ports::Find;
 
-/// Maximum number of blocks of one kind in a domain of the wake wheels. It leaves room for a second kind with
-/// as many blocks: a core and its load-store unit are in the same domain.
+/// Maximum number of hardware blocks of one kind in a clock domain. It leaves room for a second kind with as
+/// many blocks, so that a core and its load-store unit are in the same domain.
 pub const MAX_PER_KIND: usize = 60;
-/// Maximum number of blocks in a domain.
+/// Maximum number of hardware blocks in a clock domain of the timing wheels.
 const SEATS: u8 = 128;
 
 /// Depth and delays of a link.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkSpec {
-    /// Number of beats that the link holds.
+    /// Maximum number of beats on the link.
     pub depth: u32,
-    /// Ticks from sending a beat until it is visible to the receiver.
+    /// Delay in ticks from sending a beat until the receiver sees it.
     pub latency: u64,
-    /// Ticks from taking a beat until the sender counts its slot as free.
+    /// Delay in ticks from taking a beat until the sender counts its slot as free.
     pub credit: u64,
 }
 
-/// Blocks of one kind in a netlist.
+/// Handle for all hardware blocks of one kind in a netlist.
 #[derive(Debug)]
 pub struct Family<B>(usize, PhantomData<fn(B)>);
 
@@ -66,27 +66,27 @@ impl<B> Clone for Family<B> {
 impl<B> Copy for Family<B> {}
 
 impl<B: HasPorts> Family<B> {
-    /// Returns a port of the block with this number.
+    /// Returns a port of the hardware block with number `block`; `port` selects the port.
     #[must_use]
     pub fn at<E>(self, block: usize, port: fn(&mut B::Ports) -> &mut E) -> Port<B, E> {
         Port { family: self, block, port }
     }
 }
 
-/// Port of a block in a netlist.
+/// Handle for a port of a hardware block in a netlist.
 pub struct Port<B: HasPorts, E> {
     family: Family<B>,
     block: usize,
     port: fn(&mut B::Ports) -> &mut E,
 }
 
-/// Hierarchical path of a block: name and number of each scope, outermost first.
+/// Hierarchical path of a hardware block: name and number of each scope, outermost first.
 pub type Path = Vec<(&'static str, Option<u32>)>;
 
-/// Link as the description of its receiver shows it.
+/// Link as it is shown in the description of its receiver.
 #[derive(Clone, Copy, Debug)]
 struct Input {
-    /// Position of the port among the ports of the receiver.
+    /// Position of the port in the receiver's list of ports.
     port: usize,
     pool: usize,
     id: u32,
@@ -94,17 +94,17 @@ struct Input {
     number: Option<u32>,
 }
 
-/// Link between two blocks.
+/// Link between two hardware blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
-    /// Sending block.
+    /// Hardware block that sends.
     pub from: BlockId,
-    /// Receiving block.
+    /// Hardware block that receives.
     pub to: BlockId,
     /// Depth and delays of the link.
     pub spec: LinkSpec,
     pool: usize,
-    /// Kind of the receiver, its number within the kind, and the position of its port.
+    /// Kind of the receiving hardware block, its number within the kind, and the position of its port.
     place: (usize, usize, usize),
 }
 
@@ -114,14 +114,15 @@ impl Link {
     }
 }
 
-/// Places and paths of the blocks of a kind, and the links that each block's description shows.
+/// Information on the hardware blocks of one kind: slots in the timing wheels, hierarchical paths, and links
+/// shown in each block's description.
 struct KindInfo {
     places: Vec<BlockRange>,
     paths: Vec<Path>,
     inputs: Vec<Vec<Input>>,
 }
 
-/// Hardware block that has a pending call to the simulator, and the tick of that call.
+/// Hardware block that requests attention from the simulator, and the tick of that request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct HostCall {
     tick: u64,
@@ -129,13 +130,13 @@ struct HostCall {
     block: usize,
 }
 
-/// Blocks and links to evaluate: those of a netlist, or of one island.
+/// Hardware blocks and links to evaluate: those of a whole netlist, or of one island.
 struct Board<L, K> {
     links: L,
     kinds: Vec<K>,
-    /// Places of the blocks in each domain of the wake wheels.
+    /// Slots of the hardware blocks in the timing wheel of each clock domain.
     domains: Vec<Vec<BlockRange>>,
-    /// First call that the host has not answered yet.
+    /// First request of a hardware block that the simulator has not answered yet.
     called: Option<HostCall>,
 }
 
@@ -153,7 +154,7 @@ impl<L: Links, K: Kind<L>> Board<L, K> {
         }
     }
 
-    /// Renumbers the links of all ports: `new` maps a pool and an old number to the new number.
+    /// Renumbers the links in all ports: `new` maps a pool and an old link number to the new number.
     fn renumber(&mut self, new: impl Fn(usize, u32) -> u32) {
         let beats: Vec<TypeId> = (0..L::COUNT).map(|pool| self.links.any(pool).beats()).collect();
         let pool_of = |of| beats.iter().position(|beats| *beats == of);
@@ -175,26 +176,27 @@ impl<L: Links, K: Kind<L>> IndependentBlocks for Board<L, K> {
     }
 }
 
-/// Netlist of blocks and links.
+/// Netlist of hardware blocks and links.
 pub struct Net<L, K> {
     board: Board<L, K>,
     shown: Vec<KindInfo>,
-    /// Number of domains that each represent a clock. The later domains hold blocks for which these have no
-    /// room.
+    /// Number of clock domains that each represent a different clock. The domains after these hold hardware
+    /// blocks for which the first ones have no room.
     clocks: usize,
-    /// Ticks per cycle of each domain.
+    /// Clock period of each domain in ticks.
     periods: Vec<u32>,
     graph: Vec<Link>,
-    /// Blocks whose incoming links signal the end of a run.
+    /// Hardware blocks that are the first to learn of the end of a run, by a message on one of their input
+    /// links.
     heard_by: Vec<BlockId>,
-    /// Islands of the netlist, computed at first use.
+    /// Plan for running the netlist as islands, computed at first use.
     plan: OnceLock<Option<Arc<Plan>>>,
 }
 
 impl<L: Links, K: Kind<L>> Net<L, K> {
-    /// Creates a netlist without blocks, with one domain per entry of `clocks`. The first `own` domains
-    /// represent the clocks of the machine. Each later domain holds blocks for which earlier domains with the
-    /// same period have no room.
+    /// Creates a netlist without hardware blocks, with one domain per entry of `clocks`. The first `own`
+    /// domains represent the clocks of the machine. Each later domain holds blocks for which earlier domains
+    /// with the same period have no room.
     #[must_use]
     pub fn new(clocks: &Clocks, own: usize) -> Self {
         let periods = clocks.periods().to_vec();
@@ -214,7 +216,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         }
     }
 
-    /// Adds blocks of one kind to the domain of a clock, each with its path.
+    /// Adds hardware blocks of one kind, each with its path, to the domain of a clock.
     ///
     /// # Panics
     /// If the domains of the clock have no room for all blocks.
@@ -233,7 +235,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         Family(kind, PhantomData)
     }
 
-    /// Allocates slots for the blocks of a kind, in the first domains of a clock that have room.
+    /// Allocates slots for `count` hardware blocks of a kind, in the first domains of a clock that have room.
     fn allocate_slots(&mut self, kind: usize, domain: u8, count: usize) -> Vec<BlockRange> {
         let (mut places, mut first, mut here) = (Vec::new(), 0, 0);
         let mut wheels = self.wheels(domain).into_iter();
@@ -256,23 +258,23 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         places
     }
 
-    /// Returns the number of blocks in a domain.
+    /// Returns the number of hardware blocks in a clock domain.
     fn num_blocks(&self, domain: usize) -> u8 {
         self.board.domains[domain].last().map_or(0, |last| last.slot + last.count as u8)
     }
 
-    /// Returns the domain of a clock, and the extra domains with the same period.
+    /// Returns the domain of a clock, followed by the extra domains with the same clock period.
     fn wheels(&self, domain: u8) -> Vec<usize> {
         let (own, period) = (usize::from(domain), self.periods[usize::from(domain)]);
         let more = (self.clocks..self.periods.len()).filter(|&wheel| self.periods[wheel] == period);
         [own].into_iter().chain(more).collect()
     }
 
-    /// Links an output to an input. `name` is the name of the link in the description of its receiver;
-    /// `shape` holds the configuration-dependent widths of its beats.
+    /// Links an output port to an input port. `name` is the name of the link in the description of its
+    /// receiver; `shape` holds the widths of its beats that depend on the configuration.
     ///
     /// # Panics
-    /// If a port for a single link already has one.
+    /// If a port that allows only one link already has one.
     pub fn link<T, A, B, F, I>(
         &mut self,
         from: Port<A, F>,
@@ -308,8 +310,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         self.graph.push(Link { from: sender, to: receiver, spec, pool, place: (to.family.0, to.block, port) });
     }
 
-    /// Ends construction, after all ports are connected: makes the links of each input adjacent in their
-    /// pool. `heard_by` are the blocks that first receive the end of a run.
+    /// Completes construction, after all ports are connected: makes the links of each input port adjacent in
+    /// their pool. `heard_by` lists the hardware blocks that are the first to learn of the end of the run.
     pub fn finish<B: Unit<L>>(&mut self, heard_by: impl IntoIterator<Item = (Family<B>, usize)>) {
         let mut moved: Vec<Vec<u32>> = Vec::new();
         for number in 0..L::COUNT {
@@ -322,7 +324,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             self.board.links.any_mut(number).sort(&order);
             moved.push(places);
         }
-        // Keeps the graph in pool order.
+        // Sorts the graph by pool and then by the position of the link in its pool.
         self.graph.sort_by_key(|link| (link.pool, link.place));
         self.board.renumber(|pool, id| moved[pool][id as usize]);
         for inputs in self.shown.iter_mut().flat_map(|shown| &mut shown.inputs) {
@@ -341,7 +343,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         of
     }
 
-    /// Returns the id of a block in the wake wheels.
+    /// Returns the id by which the timing wheels identify a hardware block.
     ///
     /// # Panics
     /// If the kind has no block with this number.
@@ -358,42 +360,44 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         BlockId { domain, slot: slot + (block - first) as u8 }
     }
 
-    /// Returns the blocks of a kind.
+    /// Returns all hardware blocks of a kind.
     #[must_use]
     pub fn all<B: Unit<L>>(&self, family: Family<B>) -> &[Box<BlockWithPorts<B>>] {
         &self.of(family).blocks
     }
 
-    /// Returns the blocks of a kind, mutably.
+    /// Returns all hardware blocks of a kind, for modification.
     pub fn all_mut<B: Unit<L>>(&mut self, family: Family<B>) -> &mut [Box<BlockWithPorts<B>>] {
         &mut self.of_mut(family).blocks
     }
 
-    /// Returns the ports of each block of a kind.
+    /// Returns the ports of each hardware block of a kind.
     pub fn ports<B: Unit<L>>(&self, family: Family<B>) -> impl Iterator<Item = &B::Ports> {
         self.of(family).blocks.iter().map(|wired| wired.ports())
     }
 
-    /// Returns all links, by pool.
+    /// Returns all links, grouped by pool.
     #[must_use]
     pub fn links(&self) -> &L {
         &self.board.links
     }
 
-    /// True if a block has called the host since [`Self::answer`].
+    /// True if a hardware block has requested attention from the simulator since the last call of
+    /// [`Self::answer`].
     #[must_use]
     #[inline]
     pub fn is_called(&self) -> bool {
         self.board.called.is_some()
     }
 
-    /// Returns the number of the block that called first, if it is of this kind.
+    /// Returns the number of the first hardware block that requested attention from the simulator, if it is
+    /// of this kind.
     #[must_use]
     pub fn caller<B>(&self, family: Family<B>) -> Option<usize> {
         self.board.called.and_then(|call| (call.kind == family.0).then_some(call.block))
     }
 
-    /// Clears the call, after the host has inspected the caller.
+    /// Clears the request of a hardware block, after the simulator has inspected the block.
     pub fn answer(&mut self) {
         self.board.called = None;
     }
@@ -415,19 +419,20 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         (0..L::COUNT).all(|pool| self.board.links.any(pool).is_empty())
     }
 
-    /// True if nothing is in flight, neither in a block nor on a link.
+    /// True if nothing is in flight, neither in a hardware block nor on a link.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.board.kinds.iter().all(K::is_idle) && self.is_quiet()
     }
 
-    /// Charges the cycles that blocks have slept and not counted yet, up to `tick`, the tick of the last
-    /// edge.
+    /// Adds the cycles that hardware blocks have slept to their statistics, up to `tick`, the tick of the
+    /// last edge.
     pub fn settle(&mut self, tick: u64) {
         self.settle_kinds(tick, None);
     }
 
-    /// Charges uncounted cycles as [`Self::settle`] does, but not for the blocks of one kind.
+    /// Adds the cycles slept to the statistics, as [`Self::settle`] does, but not for the hardware blocks of
+    /// one kind.
     pub fn settle_others<B>(&mut self, but: Family<B>, tick: u64) {
         self.settle_kinds(tick, Some(but.0));
     }
@@ -441,7 +446,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         }
     }
 
-    /// Returns the kind of a block, and its number within the kind.
+    /// Returns the kind of a hardware block, and its number within the kind.
     fn kind_of(&self, block: BlockId) -> Option<(usize, usize)> {
         self.board.domains[usize::from(block.domain)].iter().find_map(
             |&BlockRange { kind, slot, first, count, .. }| {
@@ -465,13 +470,14 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         to.leave();
     }
 
-    /// Returns the state of all blocks and links.
+    /// Returns the state of all hardware blocks and links.
     #[must_use]
     pub fn state(&self) -> State<&L, &[K]> {
         State { links: &self.board.links, kinds: &self.board.kinds }
     }
 
-    /// Replaces the state by a saved state; returns false if that state belongs to another netlist.
+    /// Replaces the state of the netlist by a saved state. Returns false if the saved state belongs to
+    /// another netlist.
     #[must_use]
     pub fn adopt(&mut self, State { links, kinds }: State<L, Vec<K>>) -> bool {
         let is_alike = |pool| links.any(pool).len() == self.board.links.any(pool).len();
@@ -480,8 +486,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         }
         self.board.links = links;
         let is_alike = self.board.kinds.iter_mut().zip(kinds).all(|(own, saved)| own.adopt(saved));
-        // A block that had called the host before the save may have nothing left to do, and would not call it
-        // again.
+        // A hardware block that had requested attention before the state was saved may have nothing left to
+        // do. It would then not repeat its request, so the request is restored here.
         let callers = (0..).zip(&self.board.kinds).filter_map(|(kind, blocks)| Some((kind, blocks.caller()?)));
         self.board.called = callers.map(|(kind, block)| HostCall { tick: 0, kind, block }).min();
         is_alike
@@ -493,7 +499,7 @@ fn of<B: Unit<L>, L: Links, K: Kind<L>>(board: &Board<L, K>, family: Family<B>) 
     of
 }
 
-/// Saved state of a netlist: the state of its blocks and links. Everything else is rebuilt from the
+/// Saved state of a netlist: the state of its hardware blocks and links. Everything else is rebuilt from the
 /// configuration.
 #[derive(Serialize, Deserialize)]
 pub struct State<L, K> {
@@ -516,8 +522,8 @@ impl<L: Links, K: Kind<L>> Blocks for Net<L, K> {
         self.board.eval(due, at);
     }
 
-    // Both variants, with and without checks, are compiled in the crate that declares the netlist, for all
-    // its users.
+    // This makes the compiler generate both variants, with and without checks, in the crate that declares the
+    // netlist, for all its users.
     fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
         self.board.eval(due, at);
     }

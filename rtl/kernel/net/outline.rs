@@ -1,44 +1,45 @@
 //! # Outline of a netlist
-//! Summarizes a netlist for a drawing: kinds of blocks, and bundles of equal links between two kinds.
+//! Summarizes a netlist for a drawing: kinds of hardware blocks, and bundles of equal links between two
+//! kinds.
 
 use super::kinds::Kind;
 use super::pool::Links;
 use super::{Input, LinkSpec, Net};
 
-/// Kinds of blocks, and bundles of links between them.
+/// Kinds of hardware blocks in a netlist, and bundles of links between them.
 #[derive(Clone, Debug)]
 pub struct Outline {
-    /// Kinds that have blocks, in the order in which they were added.
+    /// Kinds of which hardware blocks exist, in the order in which they were added to the netlist.
     pub groups: Vec<Group>,
-    /// Bundles, ordered by sending kind and then by receiving kind.
+    /// Bundles of links, ordered by sending kind and then by receiving kind.
     pub bundles: Vec<Bundle>,
-    /// Number of islands; `None` if the netlist cannot be cut.
+    /// Number of islands that can run independently; `None` if the netlist cannot be cut.
     pub islands: Option<usize>,
 }
 
-/// All blocks of one kind.
+/// All hardware blocks of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Scopes of the blocks without their numbers: `sm.core`.
+    /// Scope names of the hardware blocks without their numbers, such as `sm.core`.
     pub name: String,
-    /// Number of blocks.
+    /// Number of hardware blocks of this kind.
     pub blocks: usize,
-    /// Clock domain of the blocks.
+    /// Clock domain of the hardware blocks.
     pub clock: u8,
 }
 
-/// Links of the same name from one kind of blocks to another.
+/// Bundle of all links with the same name from one kind of hardware block to another.
 #[derive(Clone, Copy, Debug)]
 pub struct Bundle {
-    /// Sending kind, as an index into the groups.
+    /// Sending kind of hardware block, as an index into [`Outline::groups`].
     pub from: usize,
-    /// Receiving kind, as an index into the groups.
+    /// Receiving kind of hardware block, as an index into [`Outline::groups`].
     pub to: usize,
     /// Name of the links.
     pub name: &'static str,
-    /// Number of links.
+    /// Number of links in the bundle.
     pub links: usize,
-    /// Depth and delays of each link.
+    /// Depth and delays of each link in the bundle.
     pub spec: LinkSpec,
 }
 
@@ -55,7 +56,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         });
         let (mut bundles, mut pools): (Vec<Bundle>, _) = (Vec::new(), vec![0; L::COUNT]);
         for link in &self.graph {
-            // The links of each pool appear in the graph in pool order.
+            // The links of each pool appear in the graph in the order of their numbers in the pool.
             let id = pools[link.pool];
             pools[link.pool] += 1;
             let Some((from, _)) = self.kind_of(link.from) else { continue };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::ports::{In, Many, Out};
 use crate::kernel::{Chan, Describe, Ends, Payload, Rx, RxBank, Simulator, Tx, TxBank};
 
-/// All links that carry the same type of beat.
+/// All links of a netlist that carry the same type of beat.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Pool<T: Payload>(pub(super) Vec<Chan<T>>);
@@ -20,37 +20,38 @@ impl<T: Payload> Default for Pool<T> {
 }
 
 impl<T: Payload> Pool<T> {
-    /// Returns the receiving end of a port's link.
+    /// Returns the receiving end of the link at an input port.
     #[inline(always)]
     pub fn rx(&mut self, port: &In<T>) -> Rx<'_, T> {
         self.0[port.0 as usize].rx()
     }
 
-    /// Returns the sending end of a port's link.
+    /// Returns the sending end of the link at an output port.
     #[inline(always)]
     pub fn tx(&mut self, port: &Out<T>) -> Tx<'_, T> {
         self.0[port.0 as usize].tx()
     }
 
-    /// Returns the receiving ends of a port with any number of links.
+    /// Returns the receiving ends of all links at a port with any number of links.
     #[inline(always)]
     pub fn rx_bank<'a>(&'a mut self, ports: &'a Many<In<T>>) -> RxBank<'a, T> {
         RxBank::of(&mut self.0[ports.range()])
     }
 
-    /// Returns the sending ends of a port with any number of links.
+    /// Returns the sending ends of all links at a port with any number of links.
     #[inline(always)]
     pub fn tx_bank<'a>(&'a mut self, ports: &'a Many<Out<T>>) -> TxBank<'a, T> {
         TxBank::among(&mut self.0, &ports.ids)
     }
 
-    /// Returns the receiving and sending ends of a block that forwards beats.
+    /// Returns the receiving ends at `from` and the sending ends at `to`, for a hardware block that forwards
+    /// beats.
     #[inline(always)]
     pub fn ends<'a>(&'a mut self, from: &'a Many<In<T>>, to: &'a Many<Out<T>>) -> Ends<'a, T> {
         Ends::among(&mut self.0, from.range(), &to.ids)
     }
 
-    /// Returns one receiving and one sending end.
+    /// Returns the receiving end of the link at `from` and the sending end of the link at `to`.
     #[inline]
     pub fn both(&mut self, from: &In<T>, to: &Out<T>) -> (Rx<'_, T>, Tx<'_, T>) {
         let Ok([from, to]) = self.0.get_disjoint_mut([from.0 as usize, to.0 as usize]) else {
@@ -59,18 +60,19 @@ impl<T: Payload> Pool<T> {
         (from.rx(), to.tx())
     }
 
-    /// Returns the link at an input, for observers.
+    /// Returns the link at an input port, for observers outside the model.
     #[must_use]
     pub fn at(&self, port: &In<T>) -> &Chan<T> {
         &self.0[port.0 as usize]
     }
 
-    /// Returns the links at an input with any number of links, for observers.
+    /// Returns all links at a port with any number of links, for observers outside the model.
     pub fn all_at<'a>(&'a self, ports: &'a Many<In<T>>) -> impl Iterator<Item = &'a Chan<T>> {
         self.0[ports.range()].iter()
     }
 
-    /// Exchanges messages between the two copies of a link that was cut: `self` holds the sender's copy.
+    /// Exchanges messages between the two copies of a link that was cut, one in each island. `self` contains
+    /// the sender's copy, `receivers` the receiver's copy.
     #[inline(always)]
     pub fn meet(&mut self, receivers: &mut Self, crossing: Crossing, [senders, theirs]: [&mut Simulator; 2]) {
         let Crossing { from, to, .. } = crossing;
@@ -78,7 +80,8 @@ impl<T: Payload> Pool<T> {
     }
 }
 
-/// Link from one island to another: its pool, and its numbers in the sender's and the receiver's island.
+/// Link from one island to another: number of its pool, and its number in that pool of the sender's and of
+/// the receiver's island.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossing {
     pub(super) pool: u32,
@@ -87,7 +90,7 @@ pub struct Crossing {
 }
 
 impl Crossing {
-    /// Returns the number of the pool.
+    /// Returns the number of the pool that contains the link.
     #[must_use]
     #[inline(always)]
     pub fn pool(self) -> u32 {
@@ -95,29 +98,29 @@ impl Crossing {
     }
 }
 
-/// Islands of a link's sender and receiver.
+/// Island of a link's sender, and island of its receiver.
 pub(super) type Owners = [usize; 2];
 
-/// Interface to a pool, independent of the type of its beats.
+/// Interface to a pool of links, independent of the type of its beats.
 pub trait AnyPool: Any {
-    /// Starts to maintain digests of all beats.
+    /// Starts to maintain digests of all beats on the links.
     fn record(&mut self);
     /// Returns the digest of all beats so far.
     fn history(&self) -> u64;
     /// True if no link holds a beat.
     fn is_empty(&self) -> bool;
-    /// Returns the number of links.
+    /// Returns the number of links in the pool.
     fn len(&self) -> usize;
-    /// Lists a link as part of its receiver's description.
+    /// Lists link number `link` as part of the description of its receiver.
     fn describe(&self, link: u32, name: &'static str, index: Option<u32>, to: &mut dyn Describe);
-    /// Returns the type of the beats.
+    /// Returns the type of the beats that the links carry.
     fn beats(&self) -> TypeId;
     /// Reorders the links: link `order[i]` moves to position `i`.
     fn sort(&mut self, order: &[u32]);
-    /// Moves the links into the pools of islands: each link to the island of its receiver. A link that is cut
-    /// is also copied to the island of its sender.
+    /// Moves each link into the pool of the island that contains its receiver. If the sender is in another
+    /// island, that island gets a copy of the link.
     fn split(&mut self, owners: &[[usize; 2]], to: &mut [&mut dyn AnyPool]);
-    /// Takes the links back from the pools of islands, and drops the copies of links that were cut.
+    /// Takes the links back from the pools of the islands, and drops the copies of links that were cut.
     fn unite(&mut self, owners: &[[usize; 2]], from: &mut [&mut dyn AnyPool]);
 }
 
@@ -164,7 +167,7 @@ impl<T: Payload + 'static> AnyPool for Pool<T> {
     }
 }
 
-/// Returns the pool of the same beats in another island.
+/// Converts a pool of another island to its type; it must carry beats of type `T`.
 fn of_kind<T: Payload + 'static>(pool: &mut dyn AnyPool) -> &mut Pool<T> {
     let Some(pool) = (pool as &mut dyn Any).downcast_mut() else {
         unreachable!("pools with the same number carry the same payload")
@@ -172,22 +175,23 @@ fn of_kind<T: Payload + 'static>(pool: &mut dyn AnyPool) -> &mut Pool<T> {
     pool
 }
 
-/// All pools of a netlist. Derived: [`derive::Links`].
+/// All link pools of a netlist. Derived: [`derive::Links`].
 pub trait Links: Default + Send + 'static {
-    /// Number of pools.
+    /// Number of link pools.
     const COUNT: usize;
-    /// Returns a pool by its number.
+    /// Returns the link pool with number `pool`.
     fn any(&self, pool: usize) -> &dyn AnyPool;
-    /// Returns a pool by its number, mutably.
+    /// Returns the link pool with number `pool`, for modification.
     fn any_mut(&mut self, pool: usize) -> &mut dyn AnyPool;
-    /// Exchanges messages between the two copies of a link that was cut: `self` holds the sender's copy.
+    /// Exchanges messages between the two copies of a link that was cut, one in each island. `self` contains
+    /// the sender's copy, `receivers` the receiver's copy.
     fn meet(&mut self, receivers: &mut Self, crossing: Crossing, sims: [&mut Simulator; 2]);
 }
 
-/// Pools of a netlist, one of which holds the links with beats of type `T`.
+/// Link pools of a netlist, one of which holds the links with beats of type `T`.
 pub trait Carries<T: Payload>: Links {
-    /// Number of the pool with beats of type `T`.
+    /// Number of the link pool for beats of type `T`.
     const POOL: usize;
-    /// Returns the pool with beats of type `T`.
+    /// Returns the link pool for beats of type `T`.
     fn pool(&mut self) -> &mut Pool<T>;
 }

@@ -1,13 +1,14 @@
 //! # Ports
-//! A block declares its ports in its own file, as a struct of [`In`], [`Out`], [`Many`] and [`Extra`] fields
-//! that derives [`Ports`]. A port holds only numbers of links; the links themselves are stored in pools. At
-//! each clock edge, a block receives the link ends of its own ports, and no others.
+//! Defines the types of ports. A hardware block declares its ports in its own file, as a struct of [`In`],
+//! [`Out`], [`Many`] and [`Extra`] fields that derives [`Ports`]. A port holds only numbers of links; the
+//! links themselves are stored in pools. At each clock edge, a block receives the link ends of its own ports,
+//! and no others.
 
 use std::any::TypeId;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Link number of a port that is not connected.
+/// Link number of an unconnected port.
 const NOWHERE: u32 = u32::MAX;
 
 /// Input port: the receiving end of at most one link.
@@ -44,7 +45,7 @@ impl<End> Default for Many<End> {
 }
 
 impl<T> In<T> {
-    /// True if a link is connected.
+    /// True if a link is connected to this input port.
     #[must_use]
     #[inline]
     pub fn is_connected(&self) -> bool {
@@ -53,7 +54,7 @@ impl<T> In<T> {
 }
 
 impl<T> Out<T> {
-    /// True if a link is connected.
+    /// True if a link is connected to this output port.
     #[must_use]
     #[inline]
     pub fn is_connected(&self) -> bool {
@@ -62,7 +63,7 @@ impl<T> Out<T> {
 }
 
 impl<T> Many<In<T>> {
-    /// Returns the positions of the links of an input, which are adjacent in their pool.
+    /// Returns the positions of the input port's links in their pool, where they are adjacent.
     #[inline(always)]
     pub(super) fn range(&self) -> Range<usize> {
         let first = self.ids.first().map_or(0, |&id| id as usize);
@@ -70,8 +71,8 @@ impl<T> Many<In<T>> {
     }
 }
 
-/// Optional ports that most blocks of a kind lack. If none is connected, checking for them costs one
-/// comparison.
+/// Optional ports that most hardware blocks of a kind lack. If none of them is connected, checking for them
+/// costs one comparison.
 #[derive(Debug)]
 pub struct Extra<P>(Option<Box<P>>);
 
@@ -82,14 +83,14 @@ impl<P> Default for Extra<P> {
 }
 
 impl<P: Default> Extra<P> {
-    /// Returns the ports, if any of them is connected.
+    /// Returns the optional ports, if any of them is connected.
     #[must_use]
     #[inline(always)]
     pub fn get(&self) -> Option<&P> {
         self.0.as_deref()
     }
 
-    /// Returns the ports, created if necessary, to connect one.
+    /// Returns the optional ports, creating them if necessary, so that a link can be connected.
     pub fn open(&mut self) -> &mut P {
         self.0.get_or_insert_default()
     }
@@ -103,29 +104,29 @@ impl<P: Ports> AnyPort for Extra<P> {
     }
 }
 
-/// Ports of a block. Derived: [`derive::Ports`].
+/// Ports of a hardware block. Derived: [`derive::Ports`].
 pub trait Ports: Default + Send + 'static {
-    /// Visits the ports in declaration order.
+    /// Calls `visitor` for each port, in declaration order.
     fn visit(&mut self, visitor: &mut impl PortVisitor);
 }
 
-/// Block that has ports.
+/// Hardware block that has ports.
 pub trait HasPorts {
-    /// Type of the block's ports.
+    /// Type of the hardware block's ports.
     type Ports: Ports;
 }
 
-/// Visitor of the ports of a block.
+/// Visitor of the ports of a hardware block.
 pub trait PortVisitor {
-    /// Called before the ends of each port are visited.
+    /// Called at the start of each port, before the ends of its links are visited.
     fn port(&mut self);
-    /// Visits one end of the current port, given the number of its link and the type of its beats.
+    /// Called for one link end of the current port, with the number of the link and the type of its beats.
     fn end(&mut self, beats: TypeId, link: &mut u32);
 }
 
-/// Port whose ends can be visited.
+/// Port whose link ends can be visited.
 pub trait AnyPort {
-    /// Visits the ends of the port.
+    /// Calls `visitor` for the port and for each of its link ends.
     fn visit(&mut self, visitor: &mut impl PortVisitor);
 }
 
@@ -165,7 +166,7 @@ impl<T: 'static> AnyPort for Many<Out<T>> {
 pub trait Connects {
     /// Type of the beats on the port's links.
     type Beat;
-    /// Connects a link, given by its number; returns false if the port already has a link and allows only
+    /// Connects the link with number `link`. Returns false if the port allows only one link and already has
     /// one.
     fn connect(&mut self, link: u32) -> bool;
 }
@@ -210,7 +211,7 @@ impl<T> Sends for Many<Out<T>> {}
 impl<T> Receives for In<T> {}
 impl<T> Receives for Many<In<T>> {}
 
-/// Visitor that renumbers the links of ports.
+/// Visitor that replaces the link numbers in ports.
 pub(super) struct Renumber<'a>(pub &'a dyn Fn(TypeId, u32) -> u32);
 
 impl PortVisitor for Renumber<'_> {
@@ -220,7 +221,7 @@ impl PortVisitor for Renumber<'_> {
     }
 }
 
-/// Visitor that finds the position of the port that a link is connected to.
+/// Visitor that finds the position of the port to which a given link is connected.
 pub(super) struct Find {
     pub beats: TypeId,
     pub link: u32,

@@ -1,4 +1,4 @@
-//! Netlists of stations that pass tokens around a ring, in lockstep and in islands.
+//! Tests with netlists of stations that pass tokens around a ring network, run in lockstep and as islands.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,15 +24,15 @@ enum Roles {
     Offices(Of<Office, Wires>),
 }
 
-/// Block that holds each token for some cycles and forwards it; after 60 hops a token is dropped.
+/// Hardware block that delays each token for some cycles and forwards it; after 60 hops it drops the token.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Station {
     number: u8,
     held: Option<(u64, u16)>,
     passed: u32,
-    /// Number of forwarded tokens after which the station calls the host.
+    /// Number of forwarded tokens after which the station requests attention from the simulator.
     calls_at: Option<u32>,
-    /// Cycle up to which the station was settled last.
+    /// Cycle up to which the cycles that the station slept were last added to its statistics.
     settled_to: u64,
 }
 
@@ -105,7 +105,7 @@ impl Unit<Wires> for Station {
     }
 }
 
-/// Block that collects the reports of dropped tokens.
+/// Hardware block that collects the reports of dropped tokens.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Office {
     from: Vec<u8>,
@@ -139,7 +139,8 @@ impl Unit<Wires> for Office {
         let mut gone = wires.gone.rx_bank(&ports.gone);
         for end in 0..gone.len() {
             if gone.at(end).peek(at).is_some() {
-                // Ends of a port are in the order in which the links were connected, here by station.
+                // The ends of a port are in the order in which the links were connected, which is the order
+                // of stations.
                 let DroppedToken { station } = gone.at(end).pop(at);
                 assert_eq!(usize::from(station), end);
                 self.from.push(station);
@@ -152,8 +153,8 @@ impl Unit<Wires> for Office {
 const STATIONS: usize = 6;
 const PERIODS: [u32; 2] = [7, 5];
 
-/// Ring of stations in two clock domains, all linked to one office, with given latencies of beats and credits
-/// in ticks.
+/// Ring network of stations in two clock domains. All stations are also linked to one office, which collects
+/// reports. All links have the given latencies of beats and of credits in ticks.
 struct Ring {
     net: Net<Wires, Roles>,
     stations: [Family<Station>; 2],
@@ -171,7 +172,8 @@ impl Ring {
         let office = net.add(0, [(vec![("office", None)], Office::default())]);
         let at = |number: usize| (stations[number % 2], number / 2);
         let spec = LinkSpec { depth: 4, latency, credit };
-        // The links of the ring and of the office are connected alternately, those of the ring in reverse.
+        // Links of the ring and links to the office are connected alternately, and those of the ring in
+        // reverse order. `finish` must therefore sort them.
         for number in 0..STATIONS {
             let ((from, i), (to, j)) = (at(STATIONS - 1 - number), at((2 * STATIONS - number) % STATIONS));
             net.link(from.at(i, |p| &mut p.to), to.at(j, |p| &mut p.from), ("from", None), spec, &());
@@ -192,7 +194,8 @@ impl Ring {
         self.stations.iter().flat_map(|&kind| self.net.all(kind)).map(|station| station.passed).collect()
     }
 
-    /// Returns dropped tokens, forwarded counts, digests of beats and state, and the final tick.
+    /// Returns the dropped tokens, the number of tokens that each station forwarded, the digests of beats and
+    /// state, and the final tick.
     fn outcome(&self, sim: &Simulator) -> (Vec<u8>, Vec<u32>, u64, u64, u64) {
         let digests = (self.net.beat_digest(), sim.state_digest(&self.net));
         (self.dropped_tokens().to_vec(), self.forwarded_counts(), digests.0, digests.1, sim.tick())
@@ -202,7 +205,8 @@ impl Ring {
         Simulator::new(&PERIODS, &self.net, mode)
     }
 
-    /// Runs in islands until no block is due or one calls the host.
+    /// Runs the netlist as islands until no hardware block is scheduled or one requests attention from the
+    /// simulator.
     fn run_apart(&mut self, sim: &mut Simulator, mut end: u64) {
         let islands = self.net.separate(sim).expect("the ring has islands");
         while islands.plan_round(&mut end, false) {
@@ -236,7 +240,8 @@ fn islands_that_meet_do_what_blocks_do_in_step() {
     }
 }
 
-/// A token is held by a station or on a link until it is dropped.
+/// Checks that the netlist is not idle until the only token, which is in a station or on a link, has been
+/// dropped.
 #[test]
 fn a_netlist_is_idle_when_no_block_and_no_link_holds_anything() {
     let mut ring = Ring::new([20, 20], 1);
@@ -274,7 +279,7 @@ fn a_netlist_may_be_taken_apart_again_and_again() {
     let mut sim = ring.simulator(DIGESTS);
     for end in (1..).map(|i| i * 137) {
         ring.run_apart(&mut sim, end);
-        // Runs a few ticks in lockstep in between.
+        // Runs three ticks in lockstep before the netlist is split into islands again.
         for _ in 0..3 {
             sim.step(&mut ring.net);
         }
@@ -319,13 +324,14 @@ fn how_far_islands_run_follows_from_the_delays_of_their_links() {
         let of = |family, block| ring.net.pace_of(ring.net.id(family, block));
         (of(first, 0), of(second, 2), ring.net.pace_of(ring.net.id(ring.office, 0)))
     };
-    // The window is the largest number of 7-tick cycles that fits the minimum delay of beats and credits.
+    // The window (time between synchronization points) is the largest multiple of the 7-tick core cycle that
+    // does not exceed the delay of the links.
     assert_eq!(window([20, 20]), (Some((14, 0)), Some((14, 0)), Some((14, 0))));
     assert_eq!(window([100, 100]), (Some((98, 0)), Some((98, 0)), Some((98, 0))));
-    // Beats are slow and credits are fast: in a ring no island can be ahead, and the shorter delay limits
-    // all.
+    // Beats take 40 ticks and credits only 9. In a ring, no island can run ahead, and the shorter delay
+    // limits the window.
     assert_eq!(window([40, 9]), (Some((7, 0)), Some((7, 0)), Some((7, 0))));
-    // Links shorter than a cycle are never cut.
+    // The netlist is never cut at links with a delay of less than one core cycle, which is 7 ticks.
     assert_eq!(window([6, 6]), (None, None, None));
     assert_eq!(Ring::new([6, 6], 1).net.num_islands(), None);
     assert_eq!(Ring::new([7, 7], 1).net.num_islands(), Some(STATIONS + 1));
@@ -342,7 +348,8 @@ fn whoever_slow_ways_lead_to_is_ahead() {
         net.link(stations.at(i, |p| &mut p.gone), office.at(0, |p| &mut p.gone), ("gone", None), spec, &());
     }
     net.finish([(stations, 0)]);
-    // Beats take 50 ticks and credits 10: the window is the mean, 30, and the office runs 20 ticks ahead.
+    // Beats take 50 ticks and credits 10. The window between synchronization points is their mean, 30 ticks,
+    // and the office runs 20 ticks ahead of the stations.
     assert_eq!(net.pace_of(net.id(stations, 0)), Some((30, 0)));
     assert_eq!(net.pace_of(net.id(office, 0)), Some((30, 20)));
 }
@@ -364,7 +371,8 @@ fn nobody_runs_beyond_what_tells_the_end_of_a_run() {
         }
         net.pace_of(net.id(stations, 1)).map(|(window, _)| window)
     };
-    // If the office does not receive the end of the run, the first station is in the same island.
+    // The office does not learn of the end of the run, so the first station is in the office's island. The
+    // link from the second station then determines the window.
     assert_eq!(pace(|_, _| false), Some(50));
     assert_eq!(pace(|_, _| true), Some(12));
 }
@@ -403,7 +411,7 @@ fn blocks_that_a_domain_has_no_room_for_are_in_the_next_with_its_clock() {
     let second = net.add(0, many(130));
     let other = net.add(1, many(100));
     assert_eq!(net.population(), [120, 100, 120, 20]);
-    // Blocks with equal numbers of both kinds are in the same domain.
+    // Blocks with the same number, one of each kind, are in the same clock domain.
     for i in [0, 59, 60, 119, 120, 129] {
         assert_eq!(net.id(first, i).domain, net.id(second, i).domain);
     }
@@ -475,7 +483,7 @@ fn an_outline_has_a_group_for_each_kind_and_a_bundle_for_links_alike() {
     assert_eq!(outline.islands, Some(STATIONS + 1));
 }
 
-/// Ports of a station, some of which most stations lack.
+/// Ports of a station, including optional ports that most stations lack.
 #[derive(Default, derive::Ports)]
 struct RarePorts {
     plain: In<Token>,

@@ -36,20 +36,20 @@ use crate::cells::line::LineData;
 use crate::kernel::{AnyEdge, Array, Describe, FieldsExt, Logic, Payload};
 use crate::noc::packet::Reply;
 
-/// Dimensions and widths of the buffer.
+/// Dimensions and field widths of an atomic buffer.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct BufferShape {
-    /// Number of sets of the bank.
+    /// Number of sets of the L2 bank.
     pub sets: u32,
-    /// Number of ways of the bank.
+    /// Number of ways of the L2 bank.
     pub ways: u32,
     /// Line size in bytes.
     pub line_bytes: u32,
-    /// Size of the data of a request in bytes.
+    /// Size in bytes of the data that a request carries.
     pub operand_bytes: u32,
 }
 
-/// Buffer of one line.
+/// Buffer that holds one line for the atomic unit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AtomicBuffer {
     shape: BufferShape,
@@ -59,25 +59,25 @@ pub struct AtomicBuffer {
 }
 
 impl AtomicBuffer {
-    /// Returns an empty buffer.
+    /// Returns an empty atomic buffer.
     #[must_use]
     pub fn new(shape: BufferShape) -> Self {
         Self { shape, valid: false, place: (0, 0), line: LineData::default() }
     }
 
-    /// Returns the buffered line, if it is the line at `place`.
+    /// Returns the buffered line if it is the line at set and way `place`, otherwise `None`.
     #[must_use]
     pub fn line_at(&self, place: LinePlace) -> Option<&LineData> {
         (self.valid && self.place == place).then_some(&self.line)
     }
 
-    /// Returns the buffered line for modification by the host or an arriving burst, if it is the line at
-    /// `place`.
+    /// Returns the buffered line if it is the line at set and way `place`, so that an arriving burst or the
+    /// simulator (host code) can modify it.
     pub fn line_at_mut(&mut self, place: LinePlace) -> Option<&mut LineData> {
         (self.valid && self.place == place).then_some(&mut self.line)
     }
 
-    /// Empties the buffer and returns its line, if it is the line at `place`.
+    /// Empties the buffer and returns its line, if it is the line at set and way `place`.
     pub fn release(&mut self, place: LinePlace, stats: &mut L2Stats) -> Option<&LineData> {
         if !self.valid || self.place != place {
             return None;
@@ -87,7 +87,7 @@ impl AtomicBuffer {
         Some(&self.line)
     }
 
-    /// Empties the buffer and returns its line with set and way, if the buffer holds a line.
+    /// Empties the buffer. Returns its line with set and way, or `None` if the buffer was empty.
     pub fn take_line(&mut self, stats: &mut L2Stats) -> Option<(LinePlace, &LineData)> {
         let place = self.place;
         self.release(place, stats).map(|line| (place, line))
@@ -100,8 +100,8 @@ impl AtomicBuffer {
         }
     }
 
-    /// Performs an access on the line at `place`, in the buffer or in `memory`, and enqueues the reply. The
-    /// result is that of `perform` in `lines`. An atomic loads its line into the buffer.
+    /// Performs an access to the line at set and way `place`, in the buffer or in `memory`, and enqueues the
+    /// reply. Returns true if the line may have changed. An atomic loads its line into the buffer.
     ///
     /// # Errors
     /// Reason why the access is not served in this cycle.
@@ -146,7 +146,7 @@ impl AtomicBuffer {
         Ok(asked.change(&mut self.line, self.shape.operand_bytes))
     }
 
-    /// Adds the registers and logic to the hardware description.
+    /// Adds the registers and logic of the atomic buffer to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { shape, valid, place: (set, way), line } = self;
         let (set_bits, way_bits) = (bits_for(shape.sets), bits_for(shape.ways));
@@ -154,7 +154,8 @@ impl AtomicBuffer {
         to.sized("set", u64::from(*set), set_bits);
         to.sized("way", u64::from(*way), way_bits);
         line.fields(&shape.line_bytes, to);
-        // One comparison for the accessed or evicted line, one for an arriving burst.
+        // Two comparators of set and way with those of the buffered line: one for the accessed or evicted
+        // line, one for an arriving burst.
         to.logic("place_match", Logic::Comparator { width: set_bits + way_bits, count: 2 });
         let width = shape.line_bytes * u8::BITS;
         // First multiplexer: input of the atomic unit, from the buffer or the data memory. Second: input of

@@ -1,7 +1,7 @@
-//! The DRAM channels behind a bank (candel2018 section 2: two channels). Runs of lines are interleaved over
-//! the channels. All bursts of a line are in one channel, so each channel can keep the bank's order of
-//! accesses to an address. If several banks share a channel, runs of lines of the channel are interleaved
-//! over these banks.
+//! The DRAM channels behind an L2 bank (candel2018 section 2: two channels). Consecutive lines form runs,
+//! which are interleaved over the channels. All bursts of a line are in one channel, so each channel can keep
+//! the bank's order of accesses to an address. If several banks share a channel, the runs of lines in the
+//! channel are interleaved over these banks.
 
 use super::super::config::BankPlace;
 use super::core::Core;
@@ -10,7 +10,8 @@ use crate::kernel::{AnyEdge, Rx, RxBank, Tx, TxBank};
 use crate::noc::interleave::Interleave;
 
 impl Core {
-    /// Returns the link to the channel of a burst, and the burst number within the channel.
+    /// Returns the link to the DRAM channel that contains a burst, and the burst's number within that
+    /// channel.
     #[inline(always)]
     pub(super) fn channel_of<'a>(&self, burst: u64, to: &'a mut TxBank<'_, DramRequest>) -> (Tx<'a, DramRequest>, u64) {
         let BankPlace { channels, sharers, partition, .. } = self.place;
@@ -21,7 +22,8 @@ impl Core {
         }
     }
 
-    /// Selects the link whose burst is accepted in this cycle, round robin over the channels.
+    /// Selects the DRAM channel whose burst is accepted in this cycle, in round-robin order, and returns the
+    /// link from it.
     #[inline(always)]
     pub(super) fn arriving<'a>(
         &mut self,

@@ -1,4 +1,5 @@
-//! State common to both flows of a bank: request and reply paths, lookup pipeline, memories, MSHR.
+//! State that both miss flows of an L2 bank have: request and reply paths, lookup pipeline, memories and
+//! MSHR. A flow determines how the bank handles the victim of a miss.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,23 +26,23 @@ use crate::noc::packet::{Reply, Request, RequestKind};
 use crate::replacement::order::Order;
 use crate::replacement::{InsertedLine, Source};
 
-/// Dimensions of a bank's memories that depend on the flow.
+/// Dimensions of an L2 bank's memories that depend on the miss flow (overlapped or transient).
 pub(super) struct CoreShape {
-    /// Read and write ports of the tag memory.
+    /// Number of read ports and of write ports of the tag memory.
     pub tags: (u32, u32),
-    /// Read and write ports of the memory of the replacement state.
+    /// Number of read ports and of write ports of the memory with the replacement state.
     pub order: (u32, u32),
-    /// Read and write ports of the data memory.
+    /// Number of read ports and of write ports of the data memory.
     pub data: (u32, u32),
-    /// True if the flow needs more line states than the four that both flows have.
+    /// True if the miss flow needs more line states than the four that both flows have.
     pub wide_tags: bool,
     /// Number of extra ways that represent storage outside the sets (bypass buffer or FRC).
     pub ways_beside: u32,
-    /// True if a line may be partially present, by sectors.
+    /// True if sectors of a line can be present individually.
     pub by_sector: bool,
 }
 
-/// Registers and memories common to both flows.
+/// Registers and memories of an L2 bank that both miss flows have.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Core {
     pub path: String,
@@ -49,30 +50,31 @@ pub(super) struct Core {
     pub config: L2Config,
     pub place: BankPlace,
     pub index: IndexUnit,
-    /// Split L1 requests in progress, if lines of the bank are shorter than L1 lines.
+    /// Splitter of L1 requests; `None` if lines of the bank are as long as L1 lines.
     pub split: Option<Box<Split>>,
     pub looking: Fifo<LookupEntry>,
     pub tags: Array<Tag>,
-    /// Replacement state of the sets.
+    /// Replacement state of all sets.
     pub order: Order,
-    /// Data memory, atomic buffer and reply queue.
+    /// Data memory, atomic buffer and reply queue of the bank.
     pub lines: Lines,
     pub mshr: Mshr,
-    /// Number of bursts per line.
+    /// Number of DRAM bursts per line.
     pub bursts: u32,
-    /// All bursts of a line, one bit per burst.
+    /// Mask that selects all bursts of a line, one bit per burst.
     pub whole: Bursts,
-    /// True if a line may be partially present, by sectors.
+    /// True if sectors of a line can be present individually.
     pub by_sector: bool,
-    /// Round-robin arbiter that selects the channel whose burst is accepted.
+    /// Round-robin arbiter that selects the DRAM channel whose burst is accepted.
     pub channel_turn: RoundRobin,
     pub stats: L2Stats,
-    /// Cycle and reason of the last stall of the oldest request. Cleared when the stall is counted.
+    /// Cycle and reason of the last stall of the oldest request; `None` once the stall cycles have been
+    /// counted.
     pub refused: Option<(u64, Stall)>,
 }
 
 impl Core {
-    /// Returns an empty bank.
+    /// Returns an L2 bank without lines and requests.
     pub fn new(path: &str, config: &L2Config, place: BankPlace, shape: &CoreShape) -> Self {
         let memory = |name, columns, ports| memory(path, config, name, columns, ports);
         let geometry = CacheGeometry { group: "l2", path, sets: config.sets, ways: config.ways };
@@ -112,19 +114,20 @@ impl Core {
         }
     }
 
-    /// Returns the line number within the bank.
+    /// Converts the number of a line to its number within the bank.
     pub fn local(&self, line: u64) -> u64 {
         self.place.interleave.local(line)
     }
 
-    /// Returns set and tag for a line number within the bank.
+    /// Returns the set and the tag of the line with number `local` within the bank.
     pub fn split(&self, local: u64) -> (u32, u64) {
         (self.index.index(local), local >> self.index.bits())
     }
 
-    /// Returns the line number within the bank, from set and tag.
+    /// Returns the number within the bank of the line with the given set and tag.
     pub fn join(&self, set: u32, tag: u64) -> u64 {
-        // Every index function is an XOR, so the contribution of the tag can be removed.
+        // Every index function XORs bits of the line number, so XORing the contribution of the tag again
+        // removes it.
         let high = tag << self.index.bits();
         high | u64::from(self.index.low_bits_of(set ^ self.index.index(high)))
     }
@@ -133,7 +136,7 @@ impl Core {
         panic!("cycle {}, {}: {what}", at.cycle(), self.path)
     }
 
-    /// Counts the last stall of the oldest request under its reason, up to this cycle.
+    /// Adds the cycles since the last stall of the oldest request to the counter of its stall reason.
     #[inline(always)]
     pub fn charge(&mut self, at: &impl AnyEdge) {
         if let Some((since, reason)) = self.refused.take() {
@@ -141,7 +144,7 @@ impl Core {
         }
     }
 
-    /// Sends the oldest reply. Returns true if a full channel blocks it.
+    /// Sends the oldest reply to its SM. Returns true if a full channel prevents this.
     #[inline(always)]
     pub fn reply(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut impl AnyEdge) -> bool {
         if self.split.is_some() {
@@ -161,8 +164,8 @@ impl Core {
         false
     }
 
-    /// Gathers the oldest reply of the reply queue, and sends a complete L1 reply. Returns true if a full
-    /// channel blocks the L1 reply.
+    /// Adds the oldest entry of the reply queue to the L1 reply that is being assembled, and sends a complete
+    /// L1 reply. Returns true if a full channel prevents the latter.
     #[inline(never)]
     fn reply_whole(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut impl AnyEdge) -> bool {
         let Some(split) = &mut self.split else { return false };
@@ -178,7 +181,8 @@ impl Core {
         is_stuck
     }
 
-    /// True if a reply can advance: into a channel with room, or into the gathering of an L1 reply.
+    /// True if a reply can advance in the next cycle: it is sent, or added to an L1 reply that is being
+    /// assembled.
     #[inline(always)]
     pub fn can_reply(&self, is_stuck: bool) -> bool {
         let has_replies = !self.lines.replies.is_empty();
@@ -188,14 +192,15 @@ impl Core {
         }
     }
 
-    /// True if an access can write the data memory. With one write port, an arriving burst has priority.
+    /// True if an access can write to the data memory in this cycle. With one write port, an arriving burst
+    /// has priority.
     #[inline(always)]
     pub fn can_write(&self, arriving: bool) -> bool {
         !arriving || self.config.data_ports > 1
     }
 
-    /// Marks an arriving burst in the MSHR. Returns the MSHR entry, and the position of the burst in the line
-    /// [bytes].
+    /// Marks a burst as arrived in the MSHR. Returns the MSHR entry, and the position of the burst in the
+    /// line in bytes.
     #[inline(always)]
     pub fn arrive(&mut self, at: &impl AnyEdge, arrived: &DramReply) -> (MshrEntry, usize) {
         let tag = u32::from(arrived.tag);
@@ -203,7 +208,8 @@ impl Core {
         (self.mshr.arrive(at, entry, burst), burst as usize * self.place.burst_bytes as usize)
     }
 
-    /// Accepts a request, or one L2 line of a split request, if its lookup can begin.
+    /// Accepts a request into the lookup pipeline if there is room. A request that is split enters as one L2
+    /// line per cycle.
     #[inline(always)]
     pub fn accept(&mut self, req: &mut Rx<'_, Request>, at: &mut impl AnyEdge) {
         if self.can_accept()
@@ -219,8 +225,8 @@ impl Core {
                 }
                 looking.request.stamps.reach(tick);
                 if self.by_sector && looking.request.kind.is_atomic() {
-                    // An atomic returns only the sectors that it touches, so the other sectors need not be
-                    // present.
+                    // An atomic returns only the sectors that it touches, so the bank need not hold the other
+                    // sectors.
                     looking.request.sectors = touched_sectors(looking.request.byte_mask);
                 }
             });
@@ -230,22 +236,22 @@ impl Core {
         }
     }
 
-    /// True if the lookup of a request, or of one L2 line of a split request, can begin.
+    /// True if a request, or one L2 line of a split request, can enter the lookup pipeline.
     #[inline(always)]
     pub fn can_accept(&self) -> bool {
         self.looking.has_room() && self.split.as_ref().is_none_or(|split| split.has_room())
     }
 
-    /// Checks that the reply queue has room for the acknowledgment of a request, if the request gets an
-    /// acknowledgment.
+    /// Checks that the reply queue has room for the acknowledgment of a request. Succeeds if the request gets
+    /// no acknowledgment.
     #[inline(always)]
     pub fn room_for_ack(&self, request: &Request) -> Result<(), Stall> {
         let needed = request.kind.is_acknowledged();
         if needed && !self.lines.replies.has_room() { Err(Stall::ReplyQueue) } else { Ok(()) }
     }
 
-    /// Removes a request that was served or deferred from the lookup pipeline: sends its acknowledgment, if
-    /// any, and counts reads.
+    /// Completes the lookup of a request that was served or deferred: enqueues its acknowledgment, if it gets
+    /// one, and counts it if it is a read.
     #[inline(always)]
     pub fn finish_lookup(&mut self, kind: RequestKind, from: (u32, u64, u8, u64)) {
         if kind.is_acknowledged() {
@@ -254,14 +260,14 @@ impl Core {
         self.stats.accesses += u64::from(kind == RequestKind::Read);
     }
 
-    /// Updates the replacement state after an access that found the tag of its line.
+    /// Updates the replacement state after an access whose line has a tag in the set.
     #[inline]
     pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         self.order.on_hit(at, set, way);
     }
 
-    /// Updates the replacement state for a line that is allocated in a way. The way must still have the tag
-    /// of its old line.
+    /// Updates the replacement state for a new line that is allocated in a way. At this time, the way must
+    /// still hold the tag of its old line.
     #[inline]
     pub fn insert(&mut self, at: &impl AnyEdge, (set, way): LinePlace, local: u64) {
         let row = self.tags.row(set);
@@ -270,8 +276,8 @@ impl Core {
         self.order.on_insert(at, &newcomer, |way| row[way as usize].state.is_evictable());
     }
 
-    /// Returns the way for a new line of the set: an empty way, else the victim of the replacement policy
-    /// among the ways that can be evicted.
+    /// Returns the way for a new line of the set: an empty way if there is one. Otherwise returns the victim
+    /// that the replacement policy selects among the ways that can be evicted.
     #[inline(always)]
     pub fn victim(&self, set: u32) -> Option<u32> {
         let (row, ways) = (self.tags.row(set), self.config.ways);
@@ -283,7 +289,8 @@ impl Core {
         self.order.victim(set, ways, |way| row[way as usize].state.is_evictable())
     }
 
-    /// True if no request, line or reply is in flight in the state common to both flows.
+    /// True if nothing is in flight in the part of the bank that both miss flows have: no request, line or
+    /// reply.
     pub fn is_idle(&self) -> bool {
         self.looking.is_empty()
             && self.mshr.is_empty()
@@ -291,7 +298,8 @@ impl Core {
             && self.split.as_ref().is_none_or(|split| split.is_idle())
     }
 
-    /// Adds registers, memories and logic to the hardware description; `flow` adds those of the flow.
+    /// Adds the registers, memories and logic of the bank to the hardware description; `flow` adds those of
+    /// the miss flow.
     pub fn describe(&self, to: &mut dyn Describe, flow: impl FnOnce(&mut dyn Describe)) {
         let Self {
             path: _,
@@ -334,8 +342,8 @@ impl Core {
 
     fn describe_logic(&self, to: &mut dyn Describe) {
         let Self { config, place, index, .. } = self;
-        // A hashed partition index leaves the number of a run within the partition unchanged, so a divider
-        // suffices.
+        // Each run of consecutive lines keeps its number within the partition even if the partition index is
+        // hashed. A divider therefore suffices to compute line numbers within the bank.
         let Interleave { num_partitions: divisor, run_log2, .. } = place.interleave;
         to.logic("local_line", Logic::ConstantDivider { width: place.line_bits() - run_log2, divisor });
         index.describe(to);
@@ -348,7 +356,7 @@ impl Core {
     }
 }
 
-/// Sends a reply.
+/// Copies a reply into the channel to the SMs.
 #[inline(always)]
 fn send(rsp: &mut Tx<'_, Reply>, reply: &Reply, at: &mut impl AnyEdge) {
     let tick = at.tick();
@@ -370,10 +378,11 @@ pub(super) fn tag_bits(config: &L2Config, place: &BankPlace) -> u32 {
     place.local_bits().saturating_sub(config.sets.ilog2()).max(1)
 }
 
-/// Returns the first way of a set with this tag, whatever its state.
+/// Returns the first way of a set that holds this tag, whatever the state of its line.
 #[inline(always)]
 pub(super) fn position_of(row: &[Tag], tag: u64) -> Option<usize> {
-    // For the usual number of ways, a compile-time constant lets the compiler remove the loop.
+    // For the usual number of ways, the array length is a compile-time constant, so the compiler can unroll
+    // the loop.
     match <&[Tag; WORD_WAYS as usize]>::try_from(row) {
         Ok(row) => row.iter().position(|cell| cell.tag == tag),
         Err(_) => row.iter().position(|cell| cell.tag == tag),

@@ -1,4 +1,5 @@
-//! Access of the host to a bank between clock edges: counters, idle state, and the bytes of lines.
+//! Functions through which the simulator (host code) accesses an L2 bank between clock edges: counters, idle
+//! state, and the bytes of lines.
 
 use super::super::line::{LineState, Tag};
 use super::super::stats::L2Stats;
@@ -8,13 +9,13 @@ use super::{Flow, L2Bank};
 use crate::cells::line::LINE_BYTES;
 
 impl L2Bank {
-    /// Returns the counters so far.
+    /// Returns the counters of the bank.
     #[must_use]
     pub fn stats(&self) -> &L2Stats {
         &self.core().stats
     }
 
-    /// Counts the cycles of an unfinished stall, at the end of a run.
+    /// Adds the cycles of a stall that has not ended to the counters, at the end of a run.
     pub fn settle(&mut self, cycle: u64) {
         let core = self.core_mut();
         if let Some((since, reason)) = &mut core.refused {
@@ -23,7 +24,7 @@ impl L2Bank {
         }
     }
 
-    /// True if no request, line or reply is in flight.
+    /// True if no request, line or reply is in flight in the bank.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         match &self.flow {
@@ -32,8 +33,9 @@ impl L2Bank {
         }
     }
 
-    /// Returns the bytes of a line and the mask of its present bytes; `None` if the bank does not hold the
-    /// line. Lines that wait to be written to memory count, too. For a host that inspects an idle machine.
+    /// Returns the bytes of a line and a mask of those that are present; `None` if the bank does not have the
+    /// line. Includes lines that wait in the writeback queue. Called by the simulator (host code) while the
+    /// machine is idle.
     #[must_use]
     pub fn peek(&self, line: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
         let core = self.core();
@@ -45,8 +47,8 @@ impl L2Bank {
         }
     }
 
-    /// Replaces the bytes of a line if the line is present. Returns true if it is present. For a host that
-    /// writes the memory of an idle machine.
+    /// Replaces the bytes of a line if the bank has the line. Returns true if it does. Called by the
+    /// simulator (host code) to write memory while the machine is idle.
     pub fn poke(&mut self, line: u64, bytes: &[u8; LINE_BYTES]) -> bool {
         let core = self.core_mut();
         let Some((set, way)) = core.locate(line) else { return false };
@@ -59,8 +61,8 @@ impl L2Bank {
         true
     }
 
-    /// Flushes the atomic buffer to the data memory at the end of a kernel (anssari2012 section 3.4). No
-    /// request may be in flight.
+    /// Writes the line in the atomic buffer back to the data memory at the end of a kernel (anssari2012
+    /// section 3.4). No request may be in flight.
     pub fn end_kernel(&mut self) {
         let Core { lines, stats, .. } = self.core_mut();
         if let Some(((set, way), line)) = lines.atomic_buffer.as_mut().and_then(|buffer| buffer.take_line(stats)) {
@@ -68,7 +70,7 @@ impl L2Bank {
         }
     }
 
-    /// Starts to refuse reads of lines that were never written.
+    /// Starts to panic on reads of lines that were never written.
     pub fn refuse_unwritten(&mut self) {
         self.core_mut().lines.data.refuse_unwritten();
         if let Flow::Transient(bank) = &mut self.flow {
@@ -76,7 +78,7 @@ impl L2Bank {
         }
     }
 
-    /// Starts to keep digests of the memories.
+    /// Starts to maintain digests (hashes) of the bank's memories.
     pub fn record(&mut self) {
         let core = self.core_mut();
         core.tags.record();
@@ -91,7 +93,7 @@ impl L2Bank {
 }
 
 impl Core {
-    /// Returns set and way of a line, if any of its bytes are present.
+    /// Returns the set and way of a line if any of its bytes are present, otherwise `None`.
     fn locate(&self, line: u64) -> Option<LinePlace> {
         let (set, tag) = self.split(self.local(line));
         let is_here = |cell: &Tag| cell.state.is_here() || cell.state == LineState::Partial;
@@ -99,7 +101,8 @@ impl Core {
         Some((set, way as u32))
     }
 
-    /// Returns the bytes of the line in a way, from the atomic buffer if it is there.
+    /// Returns the bytes of the line in a way. They are in the atomic buffer if it holds the line, otherwise
+    /// in the data memory.
     fn stored_bytes(&self, (set, way): LinePlace) -> &[u8; LINE_BYTES] {
         let lines = &self.lines;
         let held = lines.atomic_buffer.as_ref().and_then(|buffer| buffer.line_at((set, way)));

@@ -1,5 +1,5 @@
-//! Data side of a bank: data memory, atomic buffer, the effect of an access on a line that is present, and
-//! its reply.
+//! Data side of an L2 bank: data memory, atomic buffer, the effect of an access on a line that is present,
+//! and the reply to the access.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,24 +16,24 @@ use crate::kernel::{AnyEdge, Array, ArraySpec};
 use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind};
 use crate::noc::stamps::Stamps;
 
-/// Set and way.
+/// Set and way of a line in the bank.
 pub type LinePlace = (u32, u32);
 
-/// Storage location of a line.
+/// Storage location of a line, in a set or outside the sets.
 pub(super) enum Spot<'a> {
-    /// The line is stored in this way of its set.
+    /// The line is stored in a way of its set.
     Way(LinePlace),
-    /// A cell, by row and column, of a memory outside the sets (bypass buffer or FRC).
+    /// The line is stored outside the sets: in a memory (bypass buffer or FRC), at the given row and column.
     Beside(&'a mut Array<LineData>, (u32, u32)),
 }
 
-/// Access to a line, from the lookup pipeline or from an MSHR entry.
+/// Access to a line of an L2 bank, by a request from the lookup pipeline or by a waiter of an MSHR entry.
 pub struct BankAccess<'a> {
-    /// Kind of the access.
+    /// Kind of the access: read, write, atomic or reduction.
     pub kind: RequestKind,
     id: u32,
     line: u64,
-    /// Requesting SM.
+    /// Number of the SM that sent the request.
     pub sm: u8,
     ticket: u64,
     atomic: AtomicOp,
@@ -44,7 +44,7 @@ pub struct BankAccess<'a> {
 }
 
 impl<'a> BankAccess<'a> {
-    /// Returns the access of a request whose lookup is over.
+    /// Returns the access that a request performs after its lookup.
     #[inline(always)]
     pub fn from_request(request: &'a Request) -> Self {
         let &Request { kind, id, line, sm, partition: _, ticket, .. } = request;
@@ -52,14 +52,15 @@ impl<'a> BankAccess<'a> {
         Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data, stamps }
     }
 
-    /// Returns the access of a waiter of `line`.
+    /// Returns the access that `waiter`, an access in an MSHR entry, performs on line `line`.
     #[inline(always)]
     pub fn waiting(waiter: &'a Waiter, line: u64) -> Self {
         let &Waiter { kind, id, sm, ticket, atomic, sectors, byte_mask, ref data, stamps } = waiter;
         Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data, stamps }
     }
 
-    /// Performs the write or the atomic on the line. Returns true if the line may have changed.
+    /// Performs the write or the atomic operation on the bytes of the line. Returns true if the line may have
+    /// changed.
     #[inline(always)]
     pub fn change(&self, line: &mut LineData, operand_bytes: u32) -> bool {
         let &Self { kind, atomic, byte_mask, data, .. } = self;
@@ -75,15 +76,15 @@ impl<'a> BankAccess<'a> {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Lines {
     pub data: Array<LineData>,
-    /// Buffer of the line that the last atomic accessed, if the bank has one.
+    /// Buffer for the line that the last atomic accessed; `None` if the bank has no such buffer.
     pub atomic_buffer: Option<Box<AtomicBuffer>>,
     pub replies: Fifo<Reply>,
-    /// Size of the data of a request in bytes.
+    /// Size in bytes of the data that a request carries.
     pub operand_bytes: u32,
 }
 
 impl Lines {
-    /// Returns empty memories and queues.
+    /// Returns an empty data memory, atomic buffer and reply queue.
     pub fn new(data: ArraySpec, config: &L2Config, place: &BankPlace) -> Self {
         let L2Config { sets, ways, .. } = *config;
         let (line_bytes, operand_bytes) = (place.line_bytes, place.operand_bytes());
@@ -96,8 +97,8 @@ impl Lines {
         }
     }
 
-    /// Performs an access on its line and enqueues the reply. Fails without effect if the write port is
-    /// occupied or the reply queue has no room.
+    /// Performs an access on its line and enqueues the reply. Returns an error, without any effect, if the
+    /// write port is occupied or the reply queue is full.
     #[inline(always)]
     pub fn perform_in(
         &mut self,
@@ -122,8 +123,8 @@ impl Lines {
         Ok(())
     }
 
-    /// Writes an arriving burst into a line. The atomic buffer may hold the line although it is incomplete;
-    /// the burst then goes to the buffer.
+    /// Writes an arriving burst into a line. If the atomic buffer holds that line, although not all its
+    /// bursts have arrived, the burst goes to the buffer.
     #[inline(always)]
     pub fn fill(&mut self, at: &impl AnyEdge, spot: Spot<'_>, change: impl FnOnce(&mut LineData)) {
         if let (Spot::Way(place), Some(buffer)) = (&spot, &mut self.atomic_buffer)
@@ -134,7 +135,7 @@ impl Lines {
         self.update(at, spot, change);
     }
 
-    /// Changes the bytes of a line in the memory or buffer that holds it.
+    /// Changes the bytes of a line in the memory that stores it.
     #[inline(always)]
     pub fn update(&mut self, at: &impl AnyEdge, spot: Spot<'_>, change: impl FnOnce(&mut LineData)) {
         let (memory, (row, column)) = match spot {
@@ -144,15 +145,15 @@ impl Lines {
         memory.update(at, row, column, change);
     }
 
-    /// Returns the bytes of a victim, and removes the line from the atomic buffer if it is there.
+    /// Returns the bytes of a victim, and removes the line from the atomic buffer if the buffer holds it.
     #[inline(always)]
     pub fn take_victim(&mut self, at: &impl AnyEdge, (set, way): LinePlace, stats: &mut L2Stats) -> &LineData {
         let held = self.atomic_buffer.as_mut().and_then(|buffer| buffer.release((set, way), stats));
         held.unwrap_or_else(|| self.data.read_cell(at, set, way))
     }
 
-    /// Writes a line back from the atomic buffer, if it is there, before the line is evicted from the data
-    /// memory.
+    /// If the atomic buffer holds the line at `place`, writes it back to the data memory, from which the line
+    /// will be evicted.
     #[inline(always)]
     pub fn take_back(
         &mut self,
@@ -172,8 +173,8 @@ impl Lines {
         Ok(())
     }
 
-    /// Enqueues the acknowledgment of a write or a reduction; `from` holds request number, line, SM and
-    /// ticket.
+    /// Enqueues the acknowledgment of a write or a reduction. `from` consists of the request's number, line,
+    /// SM and ticket.
     #[inline(always)]
     pub fn acknowledge(&mut self, from: (u32, u64, u8, u64)) {
         self.replies.push_with(|reply| {
@@ -194,7 +195,7 @@ pub(super) fn put(line: &mut LineData, first: usize, burst: &[u8; BURST_BYTES], 
     }
 }
 
-/// Returns a burst that begins with `bytes`, padded with zeros. Usually `bytes` is a full burst, which is
+/// Returns a burst that begins with `bytes`, padded with zeros. Usually `bytes` is a whole burst, which is
 /// copied without a loop.
 #[inline(always)]
 pub(super) fn part_of(bytes: &[u8]) -> [u8; BURST_BYTES] {
@@ -205,7 +206,7 @@ pub(super) fn part_of(bytes: &[u8]) -> [u8; BURST_BYTES] {
     })
 }
 
-/// Fills in the reply to an access that returns its line.
+/// Fills in the reply to an access, with the bytes of its line.
 #[inline(always)]
 pub(super) fn answer(reply: &mut Reply, asked: &BankAccess<'_>, bytes: &[u8; LINE_BYTES]) {
     let &BankAccess { id, line, sm, ticket, sectors, stamps, .. } = asked;
@@ -213,9 +214,9 @@ pub(super) fn answer(reply: &mut Reply, asked: &BankAccess<'_>, bytes: &[u8; LIN
     reply.stamps = stamps;
 }
 
-/// Performs an access on a cell of `memory` and enqueues the reply. Returns true if the line may have
-/// changed; a write counts as a change without comparing data. Fails without effect if the write port is
-/// occupied or the reply queue has no room.
+/// Performs an access on a line in `memory`, at the given row and column, and enqueues the reply. Returns
+/// true if the line may have changed; a write counts as a change without comparing data. Returns an error,
+/// without any effect, if the write port is occupied or the reply queue is full.
 #[inline(always)]
 pub(super) fn perform(
     memory: &mut Array<LineData>,
@@ -244,7 +245,8 @@ pub(super) fn perform(
     Ok(changed)
 }
 
-/// Fills in a reply that returns sectors of a line, in place because of its size.
+/// Fills in a reply in place, because it is too large to copy. The reply returns the sectors `sectors` of a
+/// line.
 #[inline(always)]
 fn bring(reply: &mut Reply, (id, line, sm, ticket): (u32, u64, u8, u64), sectors: u8, data: &[u8; LINE_BYTES]) {
     let Reply { kind, .. } = reply;

@@ -17,21 +17,21 @@ use crate::kernel::Describe;
 
 pub use crate::noc::packet::{Request, RequestKind, Sharing};
 
-/// Configuration of a scheme: its parameters are the keys of `l2.bypass` other than `kind`.
+/// Configuration of a bypass scheme: its parameters are the keys of `l2.bypass` other than `kind`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// Returns the policy of one bank; `None` if no miss bypasses it.
+    /// Returns the bypass policy of one bank; `None` if no miss bypasses the bank.
     fn hardware(&self) -> Option<Box<dyn Hooks>>;
 
-    /// Checks the parameters of the scheme.
+    /// Checks the parameters of the bypass scheme.
     fn validate(&self, _rules: &mut Rules) {}
 
-    /// True if the bank keeps the tags of bypassed lines, and writes can bypass the bank too.
+    /// True if the bank keeps the tags of bypassed lines; writes can then bypass the bank, too.
     fn keeps_tags(&self) -> bool {
         false
     }
 
-    /// True if the scheme reads the sharing-tracker information that requests carry.
+    /// True if the scheme uses the information of the sharing tracker that requests carry.
     fn needs_tracker(&self) -> bool {
         false
     }
@@ -41,7 +41,7 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
 pub type L2Bypass = Choice<dyn Scheme>;
 
 impl L2Bypass {
-    /// Returns the policy of one bank, in a wrapper that records each hook call.
+    /// Returns the bypass policy of one bank, in a wrapper that records each call of a hook.
     pub(super) fn watched_hooks(&self) -> Option<Box<dyn Hooks>> {
         self.hardware().map(|hooks| Watched::of(self.typetag_name(), hooks))
     }
@@ -53,21 +53,21 @@ impl<S: Scheme + 'static> From<S> for L2Bypass {
     }
 }
 
-/// Hooks through which a bank uses its bypass policy.
+/// Functions (hooks) of a bypass policy that an L2 bank calls.
 #[watched("l2.bypass")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
-    /// True if a request whose line is absent bypasses the bank. Never called for atomics.
+    /// True if a request whose line is absent must bypass the bank. Never called for atomics.
     fn bypasses(&self, request: &Request) -> bool;
 
-    /// Called in the cycle in which a request is looked up, before its outcome is decided.
+    /// Called in cycle `cycle`, in which a request is looked up, before its outcome is decided.
     fn reach(&mut self, _cycle: u64) {}
 
-    /// Called when a read was served or deferred; `_missed` is true if its tag was absent.
+    /// Called when a read was served or deferred. `_missed` is true if the tag of its line was absent.
     fn count(&mut self, _missed: bool) {}
 
-    /// Returns the next cycle in which the decision for a waiting request may change; `None` if it does not
-    /// depend on time.
+    /// Returns the next cycle in which the decision for a waiting request may change. Returns `None` if the
+    /// decision does not depend on time.
     fn next_choice(&self) -> Option<u64> {
         None
     }

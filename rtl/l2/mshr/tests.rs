@@ -58,7 +58,8 @@ fn a_waiter_of_some_bursts_is_served_when_these_are_here_and_holds_up_those_behi
     let (mut wake, mut mshr) = (Wake::new(&[1]), Mshr::new("l2.mshr", shape));
     let next = |mshr: &Mshr, tick| mshr.waiter(&Edge::new(tick, tick, &mut Wake::new(&[1]))).map(|(_, w)| w.ticket);
     mshr.allocate(&Edge::new(1, 1, &mut wake), (0, 0b0001), (5, 3), &request(10));
-    // The first waiter needs burst 0, the second bursts 0 and 2, the third none.
+    // Bursts that the three waiters need: burst 0 for the first, bursts 0 and 2 for the second, and none for
+    // the third.
     mshr.merge(&Edge::new(2, 2, &mut wake), (0, 0b0101), &request(11));
     mshr.merge(&Edge::new(3, 3, &mut wake), (0, 0), &request(12));
     assert_eq!(mshr.entry(0).asked, 0b0101);

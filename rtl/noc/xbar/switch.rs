@@ -1,5 +1,5 @@
 //! # Switch
-//! Implements the crossbar for any number of ports; see [`Xbar`](super::Xbar).
+//! Implements the crossbar for any number of inputs and outputs; see [`Xbar`](super::Xbar).
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u3;
@@ -13,9 +13,9 @@ use crate::noc::buffer::{InputBuffer, TakeResult};
 use crate::noc::config::XbarConfig;
 use crate::noc::packet::Packet;
 
-/// Cycle value that is never reached.
+/// Cycle of an event that is not scheduled: a cycle that no simulation reaches.
 const NEVER: u64 = u64::MAX;
-/// Number of cycles that the calendar of tails spans; more than the flits of the longest packet.
+/// Number of cycles that `tails` of the crossbar covers; more than the number of flits in the longest packet.
 const CALENDAR: u64 = 8;
 
 /// Input that an output is serving, and the cycle in which the tail of its packet passes.
@@ -29,13 +29,13 @@ struct ActiveTransfer {
 #[serde(bound = "")]
 struct Output<M: Lines> {
     arbiter: RoundRobin,
-    /// Inputs whose head packet requests this output.
+    /// Mask of the inputs whose head packet requests this output.
     requests: M,
     passing: ActiveTransfer,
     count: OutputCount,
 }
 
-/// Crossbar whose sets of inputs and outputs are bit masks in a host word `M`.
+/// Crossbar. Sets of inputs and of outputs are bit masks of type `M`, which has one bit per input or output.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub(super) struct Switch<P: Packet, M: Lines> {
@@ -43,12 +43,12 @@ pub(super) struct Switch<P: Packet, M: Lines> {
     flit_bytes: u32,
     inputs: Vec<InputBuffer<P>>,
     outputs: Vec<Output<M>>,
-    /// Outputs that are transferring a packet.
+    /// Mask of the outputs that are transferring a packet.
     busy: M,
-    /// Outputs by the cycle in which the tail on them passes, for each of the next cycles. Redundant with
-    /// `passing` of the busy outputs, kept for simulation speed.
+    /// For each of the next cycles, mask of the outputs whose packet's tail passes in that cycle. Redundant
+    /// with `passing` of the busy outputs; kept for simulation speed.
     tails: [M; CALENDAR as usize],
-    /// Outputs that at least one head packet requests.
+    /// Mask of the outputs that at least one head packet requests.
     wanted: M,
 }
 
@@ -90,12 +90,12 @@ impl<P: Packet, M: Lines> Switch<P, M> {
         self.inputs.iter().all(InputBuffer::is_empty)
     }
 
-    /// Counts the cycles of a stall that still lasts at the end of a run.
+    /// At the end of a run, counts the cycles before `cycle` of the stalls that still last.
     pub(super) fn settle(&mut self, cycle: u64) {
         self.outputs.iter_mut().for_each(|output| output.count.settle(cycle));
     }
 
-    /// Accepts packets for which the wires are free and the buffer has room.
+    /// Accepts the packets whose input wires are free and that fit into the input buffer.
     fn take(&mut self, from: &mut RxBank<'_, P>, at: &mut impl AnyEdge, edge: &mut Outcome<M>) {
         // A single branch-free pass finds the few inputs with a packet on their link.
         let mut outside = from.each_waiting(at).rev().fold(M::NONE, |outside, waits| outside.shifted_in(waits));
@@ -119,7 +119,8 @@ impl<P: Packet, M: Lines> Switch<P, M> {
         }
     }
 
-    /// For each output in `idle` that has credit, grants an input whose header arrived in an earlier cycle.
+    /// For each output in the mask `idle` that has credit, grants an input whose header arrived in an earlier
+    /// cycle.
     fn grant(&mut self, mut idle: M, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge, edge: &mut Outcome<M>) {
         while let Some(o) = idle.first() {
             let o = o as usize;
@@ -144,7 +145,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
         }
     }
 
-    /// Sends the packets whose tails pass in this cycle.
+    /// Sends the packets whose tail flits pass in this cycle.
     fn send(&mut self, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge) {
         let mut tails = std::mem::replace(&mut self.tails[(at.cycle() % CALENDAR) as usize], M::NONE);
         self.busy &= !tails;
@@ -163,7 +164,8 @@ impl<P: Packet, M: Lines> Switch<P, M> {
         }
     }
 
-    /// Returns the next cycle in which a tail passes, or `NEVER`.
+    /// Returns the next cycle after `cycle` in which the tail of a packet passes; `NEVER` if no output is
+    /// busy.
     fn next_tail(&self, cycle: u64) -> u64 {
         if self.busy == M::NONE {
             return NEVER;
@@ -172,7 +174,8 @@ impl<P: Packet, M: Lines> Switch<P, M> {
         ahead.find(|next| self.tails[(next % CALENDAR) as usize] != M::NONE).unwrap_or(NEVER)
     }
 
-    /// Raises the request of a new head packet; the arbiter of its output sees it in the next cycle.
+    /// Raises the request of a new head packet for its output; the arbiter sees the request in the next
+    /// cycle.
     fn request(&mut self, cycle: u64, i: usize, o: usize) {
         assert!(
             o < self.outputs.len(),
@@ -185,16 +188,18 @@ impl<P: Packet, M: Lines> Switch<P, M> {
     }
 }
 
-/// Effects of one edge that determine the next wake-up.
+/// Effects of one clock edge that determine the next edge at which the crossbar must be evaluated.
 struct Outcome<M> {
     wake: u64,
-    /// Inputs at whose head a header arrives in this cycle.
+    /// Mask of the inputs where a header arrives in this cycle and becomes the head of the buffer.
     entered: M,
-    /// Inputs with a packet on their link for which there is no room until the head packet is granted.
+    /// Mask of the inputs with a packet on their link that has no room in the buffer before another grant of
+    /// the input.
     roomless: M,
-    /// Inputs granted in this cycle.
+    /// Mask of the inputs that received a grant in this cycle.
     granted: M,
-    /// Requested outputs whose receiver is full; the next pop by the receiver wakes the crossbar.
+    /// Mask of the requested outputs whose receiver is full. The crossbar wakes when that receiver pops a
+    /// packet.
     stuck: M,
 }
 
@@ -205,14 +210,14 @@ impl<M> Outcome<M> {
 }
 
 impl<P: Packet + 'static, M: Lines> Switch<P, M> {
-    /// Evaluates one clock edge, with or without checks.
+    /// Evaluates one clock edge, with or without contract checks.
     #[inline(never)]
     pub(super) fn eval(&mut self, mut io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         let none = M::NONE;
         let mut edge = Outcome { wake: NEVER, entered: none, roomless: none, granted: none, stuck: none };
-        // Packets are accepted first, because acceptance must see the room at the start of the cycle. The
-        // outputs to grant are selected even earlier: a header must have arrived before it can request an
-        // output.
+        // Outputs to grant are selected before packets are accepted: a header that arrives in this cycle
+        // requests an output only from the next cycle on. Packets are accepted before any packet leaves, so
+        // that acceptance sees the room at the start of the cycle.
         let idle = self.wanted & !self.busy;
         self.take(&mut io.ends.from(), at, &mut edge);
         self.grant(idle, &mut io.ends.to(), at, &mut edge);
@@ -228,7 +233,7 @@ impl<P: Packet + 'static, M: Lines> Switch<P, M> {
 
     /// Adds the outputs and inputs to the hardware description.
     pub(super) fn describe(&self, to: &mut dyn Describe) {
-        // `wanted` is redundant: it marks the request registers that are not zero.
+        // `wanted` is redundant: it marks the outputs whose request register is not zero.
         let Self { path: _, flit_bytes, inputs, outputs, busy, tails: _, wanted: _ } = self;
         busy.describe("busy", outputs.len() as u32, to);
         for (i, input) in inputs.iter().enumerate() {

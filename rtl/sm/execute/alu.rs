@@ -9,25 +9,29 @@ use crate::l1::access::LANES;
 use crate::sm::front::decode::DecodedInst;
 use crate::sm::host::image::RESULT_WORDS;
 
-/// Result words of one warp instruction, by destination, low word first.
+/// Result words of one warp instruction, in the order of its destinations; of a 64-bit result, the low word
+/// first.
 pub(in crate::sm) type Words = [Row; RESULT_WORDS];
 
 /// Method by which the model computes an instruction, selected at decode.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sm) enum Compute {
-    /// Copies the words of the first operand, as many as the destination has.
+    /// Copies the words of the first operand: two words if the destination has 64 bits, else one.
     Copy,
     /// Writes precomputed words that are equal in all lanes: those of a parameter load at a constant offset.
     Spread,
-    /// Runs a specialized loop: one result word from two words.
+    /// Runs a loop that is specialized for the operation. It computes one result word from two operand words.
     Two(fn(&Row, &Row, &mut Row)),
-    /// Runs a specialized loop: one result word from three words.
+    /// Runs a loop that is specialized for the operation. It computes one result word from three operand
+    /// words.
     Three(fn(&Row, &Row, &Row, &mut Row)),
-    /// Runs a specialized loop: the two words of a product from two words.
+    /// Runs a loop that is specialized for the operation. It computes a two-word product from two operand
+    /// words.
     Product(fn(&Row, &Row, PairMut<'_, LANES>)),
-    /// Runs a specialized loop: two result words from two operands of two words each.
+    /// Runs a loop that is specialized for the operation. It computes two result words from two operands of
+    /// two words.
     Pairs(fn(Pair<'_, LANES>, Pair<'_, LANES>, PairMut<'_, LANES>)),
-    /// Dispatches on the operation at each execution.
+    /// Runs no specialized loop: each execution selects the code for the operation.
     Other,
 }
 
@@ -78,7 +82,7 @@ pub(in crate::sm) fn execute(decoded: &DecodedInst, mask: u32, read: Operands<'_
     [0; 2]
 }
 
-/// Fills the result words with a constant per word in the lanes of `mask`, and with zero in the other lanes.
+/// Fills each result word with its constant in the lanes of `mask`, and with zero in the other lanes.
 #[inline(always)]
 fn spread(decoded: &DecodedInst, mask: u32, words: &mut Words) {
     for (word, value) in words.iter_mut().zip(decoded.loads).take(decoded.words.into()) {
@@ -165,20 +169,22 @@ fn execute_other(decoded: &DecodedInst, read: Operands<'_>, words: &mut Words) -
             put(words, 0, &inst.dsts[0], &values);
             return [0, carry as u32];
         }
-        // Moves use `Compute::Copy`; exchanges, memory, matrix and control instructions execute elsewhere.
+        // The other operations are executed elsewhere: moves by `Compute::Copy`; exchanges, memory, matrix
+        // and control instructions by other functions.
         _ => {}
     }
     [0; 2]
 }
 
-/// Lets `compute` fill the first result word, and the second one if the destination is wide.
+/// Passes the first result word to `compute` as its destination, and also the second one if the destination
+/// has 64 bits.
 #[inline]
 fn into(wide: bool, low: &mut Row, high: &mut Row, compute: impl FnOnce(&mut PairMut<'_, LANES>)) {
     let mut dropped = [0; LANES];
     compute(&mut PairMut { low, high: if wide { high } else { &mut dropped } });
 }
 
-/// Replaces the lanes of `mask` in `row` by those of `values`.
+/// Replaces the words of `row` by those of `values` in the lanes of `mask`.
 #[inline(always)]
 pub(in crate::sm) fn merge(row: &mut Row, mask: u32, values: &Row) {
     if mask == u32::MAX {
@@ -195,7 +201,7 @@ fn merge_some(row: &mut Row, mask: u32, values: &Row) {
     }
 }
 
-/// Writes a value to the result words from index `word` on: two words for a wide destination, else one.
+/// Writes a value to the result words from index `word` on: two words for a 64-bit destination, else one.
 pub(in crate::sm) fn put(words: &mut Words, word: usize, dst: &Dst, values: &[u64; LANES]) {
     words[word] = values.map(|value| value as u32);
     if is_wide(dst) {

@@ -45,27 +45,27 @@ pub(in crate::sm) const MAX_BANKS: usize = 32;
 pub(in crate::sm) const MAX_UNITS: usize = 8;
 /// Register rows that a collector holds: three operands of 64 bits.
 const COLLECTED_ROWS: u32 = 6;
-/// Maximum lead of issue over acceptance by the pipe [core cycles]: every result must be due within the
-/// calendar.
+/// Maximum time from the issue of an instruction to its acceptance by the pipe [core cycles]. It keeps every
+/// writeback cycle within the calendar of the result bus.
 const HORIZON: u64 = 128;
 
-/// Class of pipes that share collectors.
+/// Class of pipes that share operand collectors.
 enum Class {
     Sp,
     Sfu,
     Memory,
 }
 
-/// Number of collector classes.
+/// Number of classes of operand collectors.
 const CLASSES: usize = 3;
 /// Class number of pipes without collectors.
 const NO_CLASS: usize = CLASSES;
-/// Pipes with collectors; with generic collectors, all form one class.
+/// Pipes with operand collectors. They form a single class if the collectors are generic.
 const COLLECTED: [Pipe; 8] =
     [Pipe::Sp, Pipe::Int, Pipe::Tensor, Pipe::Sfu, Pipe::Dp, Pipe::Shared, Pipe::Param, Pipe::Global];
 
 impl Class {
-    /// Returns the class number of a pipe.
+    /// Returns the number of the collector class to which a pipe belongs.
     fn of(pipe: Pipe, generic: bool) -> usize {
         match pipe {
             Pipe::Control | Pipe::Barrier => NO_CLASS,
@@ -87,7 +87,7 @@ pub(in crate::sm) struct Collectors {
     sub_cores: bool,
     /// True if the collectors are generic: each accepts any instruction, and all belong to the first class.
     generic: bool,
-    /// Class number of each pipe.
+    /// Number of the collector class of each pipe.
     classes: [u8; PIPES],
     /// Mask applied to a scheduler's number to obtain its sub-core: all ones with sub-cores, else 0.
     own_part: u8,
@@ -101,21 +101,21 @@ pub(in crate::sm) struct Collectors {
     /// First cycle in which each collector is free, per sub-core and class; `u64::MAX` for collectors that do
     /// not exist.
     unit_free: [[[u64; MAX_UNITS]; CLASSES]; MAX_SCHEDULERS],
-    /// Collector of each class that is free first, per sub-core.
+    /// For each sub-core and class, index of the collector that is free first.
     first_free: [[u8; CLASSES]; MAX_SCHEDULERS],
-    /// First cycle in which each class accepts an instruction, per sub-core: a collector and, for SFU and DP,
-    /// their common port are free. 0 for `NO_CLASS`.
+    /// For each sub-core and class, first cycle in which a collector of the class is free. For SFU and DP,
+    /// their common port must also be free. 0 for `NO_CLASS`.
     class_free: [[u64; CLASSES + 1]; MAX_SCHEDULERS],
-    /// First cycle in which each pipe accepts a collected instruction. Schedulers that share a pipe use entry
-    /// 0.
+    /// First cycle in which each pipe accepts an instruction whose operands have been read. Schedulers that
+    /// share a pipe use entry 0.
     entry: [[u64; PIPES]; MAX_SCHEDULERS],
     /// First cycle in which the input register of each pipe is free; `None` without input registers.
     /// Schedulers that share a pipe use entry 0.
     latch: Option<Box<[[u64; PIPES]; MAX_SCHEDULERS]>>,
-    /// Flip-flops for waiting operands, in collectors and pipe input registers. Described only for the area
-    /// estimate: the model reads operands, and computes the result, at issue.
+    /// Flip-flops for waiting operands, in collectors and pipe input registers. They serve only the area
+    /// estimate: the model reads operands and computes the result already at issue.
     operands: Array<Word>,
-    /// Pipes with collectors that exist in this SM.
+    /// Pipes with collectors that this SM has.
     shown: Vec<Pipe>,
 }
 
@@ -170,7 +170,7 @@ impl Collectors {
         (scheduler & usize::from(self.own_entry[pipe as usize])) % MAX_SCHEDULERS
     }
 
-    /// Returns the class number of the collectors of a pipe.
+    /// Returns the number of the class whose collectors a pipe uses.
     #[inline(always)]
     fn class_of(&self, pipe: Pipe) -> usize {
         usize::from(self.classes[pipe as usize]) % (CLASSES + 1)
@@ -188,14 +188,15 @@ impl Collectors {
         self.entry[0][pipe as usize] <= cycle
     }
 
-    /// Schedules the reads of a warp's registers, whose rows start at `rows`, from `cycle` on. Returns the
-    /// cycle of the last read.
+    /// Schedules the bank reads of the registers of a warp, from `cycle` on; `rows` is the first register row
+    /// of the warp. Returns the cycle of the last read.
     #[inline(always)]
     fn read(&mut self, cycle: u64, scheduler: usize, rows: u32, registers: &RegMask) -> u64 {
         let mut last = cycle;
         let part = self.part(scheduler);
         let banks = &mut self.bank_free[part];
-        // The number of banks is a power of two.
+        // The number of banks is a power of two, so `bank` is the mask that extracts a bank number from a row
+        // number.
         let bank = self.banks.wrapping_sub(1);
         for (first, word) in (0..).step_by(64).zip(registers.words) {
             let mut rest = word;
@@ -232,7 +233,8 @@ impl Collectors {
         start
     }
 
-    /// Occupies, from `cycle` on, the collector of a class that is free first, and frees it in cycle `free`.
+    /// Occupies a collector of a class from `cycle` until `free`, when it is free again. Takes the collector
+    /// that is free first.
     #[inline(always)]
     fn fill(&mut self, class: usize, part: usize, cycle: u64, free: u64) {
         let class = class.min(CLASSES - 1);
@@ -286,7 +288,8 @@ impl Collectors {
         }
     }
 
-    /// Describes the banks and collectors of a sub-core, numbered consecutively over all sub-cores.
+    /// Describes the banks and collectors of one sub-core. They are numbered consecutively over all sub-
+    /// cores.
     fn describe_part(&self, part: u32, to: &mut dyn Describe) {
         let Self { banks, counts, bank_free, unit_free, .. } = self;
         for (bank, free) in (part * banks..(part + 1) * banks).zip(&bank_free[part as usize]) {
@@ -302,7 +305,7 @@ impl Collectors {
     }
 }
 
-/// Describes the input registers of the pipes by the cycle in which each is free.
+/// Describes the input register of each pipe by the first cycle in which it is free.
 fn describe_latches(
     pipes: &[Pipe],
     latch: &[[u64; PIPES]; MAX_SCHEDULERS],
@@ -353,8 +356,8 @@ impl SmCore {
         self.collectors.enter(pipe, scheduler, at.cycle(), ready, interval.into())
     }
 
-    /// Returns the first cycle in which a pipe, or a collector in front of it, accepts an instruction of a
-    /// scheduler.
+    /// Returns the first cycle in which a scheduler can issue an instruction to a pipe, or to a collector in
+    /// front of the pipe.
     #[inline(always)]
     pub(in crate::sm) fn free_at(&self, pipe: Pipe, scheduler: usize) -> u64 {
         if self.collectors.are_off() {
@@ -394,7 +397,7 @@ mod tests {
     #[test]
     fn a_bank_is_read_once_a_cycle_in_the_order_of_issue() {
         let mut collectors = collectors(4, 6);
-        // Bank of each row: 10 -> 2, 11 -> 3, 14 -> 2, 18 -> 2.
+        // Bank of each row, which is the row number modulo 4: 10 -> 2, 11 -> 3, 14 -> 2, 18 -> 2.
         let table = [(100, 10, &[0, 1][..], 100), (100, 10, &[4], 101), (101, 10, &[8, 1], 102), (103, 0, &[2], 103)];
         for (cycle, rows, indices, last) in table {
             assert_eq!(
@@ -444,11 +447,12 @@ mod tests {
         };
         let mut collectors = Collectors::new("sm0", &SmConfig { operands, schedulers: 2, ..fermi() });
         let free = |collectors: &Collectors| collectors.unit_free[0][Class::Sp as usize][0];
-        // The pipe accepts the first instruction at once, for 10 cycles; the second waits in the input
-        // register until then.
+        // The pipe accepts the first instruction in cycle 100 and is busy until cycle 110. The second
+        // instruction waits in the input register until then, and frees its collector in cycle 102.
         assert_eq!((collectors.enter(Pipe::Sp, 0, 100, 100, 10), free(&collectors)), (100, 101));
         assert_eq!((collectors.enter(Pipe::Sp, 0, 101, 101, 10), free(&collectors)), (110, 102));
-        // The third instruction keeps the collector until the second leaves the input register.
+        // The third instruction occupies the collector until cycle 110, when the second one leaves the input
+        // register.
         assert_eq!((collectors.enter(Pipe::Sp, 0, 102, 102, 10), free(&collectors)), (120, 111));
     }
 }

@@ -16,7 +16,7 @@ use crate::sm::front::issue::{Issue, IssueProgress};
 use crate::sm::host::fault::FaultKind;
 
 impl SmCore {
-    /// Executes an exchange, or stops the core if members are missing.
+    /// Executes an exchange between lanes, or stops the core if lanes of the member mask are missing.
     #[inline(never)]
     pub(in crate::sm) fn exchange(
         &mut self,
@@ -65,13 +65,13 @@ impl SmCore {
         IssueProgress::All
     }
 
-    /// Returns the lanes of a warp that a barrier or an exchange must wait for. These lanes have not exited,
-    /// and are not at an instruction after which a thread only exits, such as the end of the kernel. Hardware
-    /// keeps one bit per stack entry for this.
+    /// Returns the mask of the lanes of a warp for which a barrier or an exchange must wait. These lanes have
+    /// not exited, and are not at an instruction after which a thread only exits, such as the end of the
+    /// kernel. Hardware stores one bit per stack entry for this.
     fn awaited_lanes(&self, loaded: &Loaded, warp: u8) -> u64 {
         let alive = self.stacks.alive(warp);
         let (mut seen, mut awaited) = (0, 0);
-        // The pc of a lane is that of the highest stack entry that contains it.
+        // The pc of a lane is that of the topmost stack entry that contains the lane.
         for entry in self.stacks.all(warp) {
             let lanes = entry.mask & alive & !seen;
             seen |= lanes;

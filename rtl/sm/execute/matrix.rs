@@ -18,7 +18,7 @@ use crate::sm::memory::check::illegal;
 use crate::sm::memory::shared_memory::{BankUse, SharedMemory};
 
 impl SmCore {
-    /// Executes a matrix instruction, or stops the core if lanes are missing.
+    /// Executes a matrix instruction, or stops the core if not all lanes of the warp take part.
     #[inline(never)]
     pub(in crate::sm) fn serve_matrix(
         &mut self,
@@ -64,7 +64,7 @@ impl SmCore {
         IssueProgress::All
     }
 
-    /// Executes a matrix load; shared memory delivers the matrices one after the other.
+    /// Executes a matrix load. Shared memory delivers the matrices one after the other.
     fn load_matrix(
         &mut self,
         loaded: &Loaded,
@@ -99,8 +99,8 @@ impl SmCore {
     }
 }
 
-/// Returns the matrix whose rows lie at the addresses `rows`, relative to `first`: two 16-bit elements per
-/// lane.
+/// Returns an 8x8 matrix of 16-bit elements from shared memory, two elements per lane. `rows` are the
+/// addresses of the matrix rows relative to `first`.
 fn matrix(shared: &SharedMemory, first: u32, rows: &[u64], transposed: bool) -> Row {
     let element = |lane: usize, half: u32| {
         let ElementPosition { row, column, .. } = EIGHT_BY_EIGHT.place(lane as u32, half);

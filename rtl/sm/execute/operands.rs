@@ -1,7 +1,7 @@
 //! Operand read: registers, constants and special registers of one instruction, for all lanes.
 //!
-//! Decode resolves each operand to the rows of its two words, so that reading one only selects a row. Values
-//! that are equal in all warps of a launch are kept in a table of constant rows.
+//! Decode resolves each operand to the rows of its two words, so that reading an operand only selects rows.
+//! Values that are equal in all warps of a launch are stored in a table of constant rows.
 
 use std::array::from_fn;
 
@@ -20,7 +20,7 @@ use crate::sm::front::issue::Issue;
 use crate::sm::warp::cta::CtaSlots;
 use crate::sm::warp::warps::{Warp, Warps};
 
-/// Row: one 32-bit word per lane.
+/// Row of a register or constant: one 32-bit word for each of 32 lanes.
 pub(in crate::sm) type Row = [u32; LANES];
 
 /// Identity of an SM, as kernels see it in special registers.
@@ -51,13 +51,13 @@ pub(in crate::sm) struct Operand {
 }
 
 impl Operand {
-    /// Returns the number of register file reads of the operand.
+    /// Returns the number of register rows that the operand reads.
     pub fn reads(&self) -> u8 {
         [self.low, self.high].iter().map(|word| u8::from(matches!(word, Word::Register(_)))).sum()
     }
 }
 
-/// Table of constant rows of a launch on one SM.
+/// Table of constant rows for one launch on one SM: operand values that are equal in all warps.
 #[derive(Clone, Debug)]
 pub(in crate::sm) struct Constants {
     rows: Vec<Row>,
@@ -68,7 +68,7 @@ impl Constants {
         Self { rows: vec![[0; LANES]] }
     }
 
-    /// Resolves an operand; predicates and absent operands read as zero.
+    /// Resolves an operand to the sources of its two words; predicates and absent operands read as zero.
     pub fn operand(&mut self, src: &Src, image: &KernelImage, identity: Identity) -> Operand {
         match *src {
             Src::Reg(reg) => self.register(reg),
@@ -78,7 +78,7 @@ impl Constants {
         }
     }
 
-    /// Resolves a register of one or two words.
+    /// Resolves a register operand of one or two words to the sources of its words.
     pub fn register(&mut self, Reg { index, wide }: Reg) -> Operand {
         let high = if wide { Word::Register(index + 1) } else { self.intern([0; LANES]) };
         Operand { low: Word::Register(index), high }
@@ -132,12 +132,13 @@ pub(in crate::sm) enum Base<'a> {
     Narrow(&'a Row),
     /// 64-bit base addresses.
     Wide(Pair<'a, LANES>),
-    /// Complete addresses within their space; no offset is added.
+    /// Addresses of all lanes within their address space, to which no offset is added.
     Lanes(&'a [u64; LANES]),
 }
 
 impl Base<'_> {
-    /// Computes the byte address of every lane. Returns the bits in which the addresses differ.
+    /// Computes the byte address of every lane. Returns the mask of the address bits in which the lanes
+    /// differ.
     #[inline(always)]
     pub fn addresses(self, mem: &MemOp, address: &mut [u64; LANES]) -> u64 {
         match self {
@@ -195,7 +196,7 @@ pub(in crate::sm) struct Operands<'a> {
     /// Clock edge for reading predicate operands, always with contract checks. Predicate operands are too
     /// rare to compile all operations a second time without checks.
     at: &'a Edge<'a>,
-    /// Warp slot, and half of a 64-lane warp.
+    /// Warp slot; `half` is the half of a 64-lane warp, 0 or 1.
     warp: u8,
     half: u8,
     /// First register row of the warp or half.
@@ -203,8 +204,9 @@ pub(in crate::sm) struct Operands<'a> {
 }
 
 impl<'a> Operands<'a> {
-    /// Opens the operands of an instruction and takes the register file ports that it needs. The components
-    /// of the core are passed one by one, so that the caller can still mutate its other components.
+    /// Creates the reader for the operands of an instruction, and occupies the register file ports that it
+    /// needs. Takes the components of the core one by one, so that the caller can still mutate the other
+    /// components.
     #[inline(always)]
     pub fn open(
         (file, warps, ctas): (&'a RegisterFile, &'a Warps, &'a CtaSlots),
@@ -217,8 +219,8 @@ impl<'a> Operands<'a> {
         Self { file, warps, ctas, loaded, at: at.edge(), warp, half, rows: rows.into() }
     }
 
-    /// Reads one word of an operand; `spare` is storage for a word that must be computed because no row holds
-    /// it.
+    /// Reads one word of an operand. If the word must be computed because no row holds it, it is stored in
+    /// `spare`.
     #[inline(always)]
     pub fn word<'s>(&self, word: Word, spare: &'s mut Option<Row>) -> &'s Row
     where
@@ -235,8 +237,8 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Reads both words of an operand; `spare` is storage for words that must be computed because no row
-    /// holds them.
+    /// Reads both words of an operand. Words that must be computed because no row holds them are stored in
+    /// `spare`.
     #[inline(always)]
     pub fn pair<'s>(&self, operand: &Operand, spare: &'s mut [Option<Row>; 2]) -> Pair<'s, LANES>
     where
@@ -246,12 +248,12 @@ impl<'a> Operands<'a> {
         Pair { low: self.word(operand.low, low), high: self.word(operand.high, high) }
     }
 
-    /// Reads an operand of up to 64 bits, zero extended.
+    /// Reads an operand of up to 64 bits, zero extended to 64 bits.
     pub fn wide(&self, operand: &Operand) -> [u64; LANES] {
         self.pair(operand, &mut [None; 2]).join()
     }
 
-    /// Returns the lanes in which a predicate operand holds.
+    /// Returns the mask of the lanes in which a predicate operand is true.
     pub fn pred(&self, src: &Src) -> u32 {
         match *src {
             Src::Pred(guard) => self.guard(guard),
@@ -260,14 +262,14 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Returns the lanes in which a guard predicate holds.
+    /// Returns the mask of the lanes in which a guard predicate is true.
     pub fn guard(&self, guard: Guard) -> u32 {
         let lanes = self.file.pred(self.at, self.warp, self.half, guard.pred);
         if guard.negated { !lanes } else { lanes }
     }
 
-    /// Reads the base address of `mem` from the operand `base`; `spare` is storage for words that must be
-    /// computed because no row holds them.
+    /// Reads the base address of the access `mem` from the operand `base`. Words that must be computed
+    /// because no row holds them are stored in `spare`.
     #[inline(always)]
     pub fn base<'s>(&self, mem: &MemOp, base: &Operand, spare: &'s mut [Option<Row>; 2]) -> Base<'s>
     where
@@ -281,8 +283,8 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// Returns a special register of warp `index` of a CTA slot, shifted right by `shift`. Only the thread index
-/// (`%tid`) differs between lanes.
+/// Returns a special register of the warp with number `index` in a CTA, shifted right by `shift` bits. Only
+/// the thread index (`%tid`) differs between lanes.
 #[inline(never)]
 fn special<'s>(
     (special, shift): (Special, u8),

@@ -37,7 +37,7 @@ pub(in crate::sm) struct Flight {
     pub pc: u32,
     /// Lanes in which the instruction acts.
     pub mask: u32,
-    /// Predicate results, by destination.
+    /// Predicate results as lane masks, in the order of the destinations.
     pub preds: [u32; 2],
     /// Writeback cycle of the result.
     due: u64,
@@ -46,8 +46,8 @@ pub(in crate::sm) struct Flight {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 struct ResultRow(#[payload(name = "lane")] [[u32; LANES]; RESULT_WORDS]);
 
-/// Results that retire in one cycle: one slot of the in-flight table per byte, the last one booked in the
-/// lowest byte. Unused bytes are 0xff.
+/// Results that retire in one cycle. Each byte is an index in the table of results in flight; the result
+/// scheduled last is in the lowest byte. Unused bytes are 0xff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::sm) struct RetiringResults(u64);
 
@@ -81,8 +81,8 @@ impl Iterator for RetiringResults {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Pipes {
     bus: u8,
-    /// Bit of a calendar entry that is 1 while the bus has room: the top bit of byte `bus - 1`, which slot
-    /// numbers never set.
+    /// Bit of a calendar entry that is 1 while the result bus has room: the top bit of byte `bus - 1`. It is
+    /// 1 in an unused byte and 0 in an index.
     room: u64,
     /// First cycle in which each pipe accepts an instruction of each scheduler, if there are no operand
     /// collectors. Schedulers that share a pipe use its first entry.
@@ -95,7 +95,8 @@ pub(in crate::sm) struct Pipes {
     sub_cores: bool,
     /// Number of 32-lane halves per warp.
     halves: u32,
-    /// Pipes that instructions occupy, which the state description lists.
+    /// Pipes that instructions occupy for their initiation interval; the hardware description lists these
+    /// pipes.
     shown: Vec<Pipe>,
     #[serde(with = "BigArray")]
     flights: [Flight; FLIGHTS],
@@ -121,7 +122,8 @@ impl Pipes {
             bus: config.pipes.result_bus,
             room: 0x80 << (8 * (config.pipes.result_bus - 1)),
             free: [0; MAX_SCHEDULERS * PIPES],
-            // With sub-cores each scheduler has its own collectors, even in front of a pipe common to the SM.
+            // With sub-cores, each scheduler has its own collectors, even for a pipe that all schedulers
+            // share.
             places: Pipe::ALL
                 .map(|pipe| if config.sub_cores || pipe.is_own(false) { MAX_SCHEDULERS as u8 - 1 } else { 0 }),
             sub_cores: config.sub_cores,
@@ -173,7 +175,7 @@ impl Pipes {
         self.busy == 0
     }
 
-    /// True if the result bus has room in a cycle.
+    /// True if the result bus has room for another result in cycle `cycle`.
     #[inline(always)]
     pub fn has_room(&self, cycle: u64) -> bool {
         self.calendar[cycle as usize % CALENDAR_CYCLES].0 & self.room != 0
@@ -184,8 +186,8 @@ impl Pipes {
         (cycle..).find(|&cycle| self.has_room(cycle)).unwrap_or(cycle)
     }
 
-    /// Adds a result that is written back in cycle `due` to the results in flight; `fill` computes its words
-    /// and returns its predicates.
+    /// Adds a result to the table of results in flight and schedules its writeback for cycle `due`. `fill`
+    /// computes its words and returns its predicates.
     ///
     /// # Panics
     /// If the table or the bus has no room, or the cycle is beyond the calendar.
@@ -224,8 +226,8 @@ impl Pipes {
         self.calendar[cycle as usize % CALENDAR_CYCLES] != RetiringResults::NONE
     }
 
-    /// Removes the results due in this cycle from the calendar. Uses the read ports through which `retire`
-    /// then reads these results one by one.
+    /// Removes the results that retire in this cycle from the calendar, and returns them. Occupies the read
+    /// ports through which `retire` then reads them one by one.
     #[inline(always)]
     pub fn due(&mut self, at: &impl AnyEdge) -> RetiringResults {
         let due = std::mem::replace(&mut self.calendar[at.cycle() as usize % CALENDAR_CYCLES], RetiringResults::NONE);
@@ -233,7 +235,7 @@ impl Pipes {
         due
     }
 
-    /// Removes a due result from the in-flight table and returns it.
+    /// Removes a result that retires in this cycle from the table of results in flight, and returns it.
     #[inline(always)]
     pub fn retire(&mut self, at: &impl AnyEdge, slot: u8) -> (&Flight, &Words) {
         let flight = &self.flights[usize::from(slot) % FLIGHTS];
@@ -252,7 +254,7 @@ impl Pipes {
     }
 
     /// Returns the first cycle after `cycle` in which a result is written back; `u64::MAX` if no result is in
-    /// flight. Results due in `cycle` must have retired.
+    /// flight. Results with writeback in `cycle` must have retired.
     pub fn next_due(&self, cycle: u64) -> u64 {
         let mut next = u64::MAX;
         let mut busy = self.busy;

@@ -20,11 +20,12 @@ use crate::l1::access::LANES;
 use crate::sm::SmConfig;
 use crate::sm::host::image::RESULT_WORDS;
 
-/// Maximum words that one instruction reads: four operands of 64 bits, or data and address.
+/// Maximum number of 32-bit words per lane that one instruction reads: four operands of 64 bits, or data and
+/// address.
 const READ_WORDS: u32 = 8;
-/// Maximum predicates that one instruction reads: its guard and its operands.
+/// Maximum number of predicates that one instruction reads: its guard and its operands.
 const READ_PREDS: u32 = 4;
-/// Maximum predicates that one instruction writes.
+/// Maximum number of predicates that one instruction writes.
 const WRITE_PREDS: u32 = 2;
 /// Number of predicate rows per 32-lane warp.
 const PREDS: u32 = 32;
@@ -42,12 +43,13 @@ struct Pred(#[payload(name = "lanes")] u32);
 pub(in crate::sm) struct RegisterFile {
     words: Array<Word>,
     preds: Array<Pred>,
-    /// Geometry of the words as banks; `None` if the register file has no banks.
+    /// Dimensions of the banks that store the registers; `None` if the register file has no banks.
     banks: Option<ArraySpec>,
     num_warps: u32,
 }
 
-/// View of the words as banks: consecutive rows interleaved across the columns.
+/// View of the registers as banks. Consecutive rows lie in consecutive banks, which are the columns of the
+/// view.
 struct BankedView<'a> {
     words: &'a Array<Word>,
     spec: &'a ArraySpec,
@@ -107,19 +109,19 @@ impl RegisterFile {
         Self { words: Array::new(words, ()), preds: Array::new(preds, ()), banks, num_warps: config.warps }
     }
 
-    /// Uses the ports for reading `count` rows.
+    /// Occupies the read ports for `count` register rows in this cycle.
     pub fn take_reads(&self, at: &impl AnyEdge, count: u32) {
         self.words.take_reads(at, count);
     }
 
-    /// Returns a row, through a port used by `take_reads`.
+    /// Returns a register row, through a read port that `take_reads` has occupied.
     #[inline(always)]
     pub fn word(&self, row: u32) -> &[u32; LANES] {
         &self.words.cell_at(row as usize).0
     }
 
-    /// Writes the first `count` result words in the lanes of `mask`, to the registers `rows` of a warp whose
-    /// rows start at `first`.
+    /// Writes the first `count` result words to the registers `rows` of a warp, in the lanes of `mask`.
+    /// `first` is the first register row of the warp.
     #[inline(always)]
     pub fn write_words(
         &mut self,
@@ -134,7 +136,8 @@ impl RegisterFile {
         if mask == u32::MAX
             && let Some(file) = self.words.unobserved_cells_mut(at)
         {
-            // Fast path for all lanes and no observers, the usual case: skips the checks per word.
+            // Fast path for the usual case, a write of all lanes without observers: skips the checks per
+            // word.
             for (row, values) in results {
                 file[(first + u32::from(*row)) as usize].0 = *values;
             }
@@ -146,7 +149,7 @@ impl RegisterFile {
         }
     }
 
-    /// Writes a row in the lanes of `mask`.
+    /// Writes a register row in the lanes of `mask`.
     pub fn write_word(&mut self, at: &impl AnyEdge, row: u32, mask: u32, values: &[u32; LANES]) {
         self.words.update(at, row, 0, |Word(word)| merge(word, mask, values));
     }
@@ -157,7 +160,8 @@ impl RegisterFile {
         self.preds.read(at, self.pred_row(warp, half, pred))[0].0
     }
 
-    /// Returns the row of a predicate; the rows of all upper halves follow those of all lower halves.
+    /// Returns the row that stores a predicate. The rows of all lower halves of warps precede those of all
+    /// upper halves.
     #[inline(always)]
     fn pred_row(&self, warp: u8, half: u8, pred: u16) -> u32 {
         let first = if half == 0 { 0 } else { self.num_warps };
@@ -175,12 +179,12 @@ impl RegisterFile {
         self.preds.record();
     }
 
-    /// Returns a row without using a port, for reports.
+    /// Returns a register row without occupying a port, for reports.
     pub fn peek(&self, row: u32) -> &[u32; LANES] {
         self.word(row)
     }
 
-    /// Returns a predicate without using a port, for reports.
+    /// Returns the lane mask of a predicate without occupying a port, for reports.
     pub fn peek_pred(&self, warp: u8, half: u8, pred: u16) -> u32 {
         self.preds.row(self.pred_row(warp, half, pred))[0].0
     }

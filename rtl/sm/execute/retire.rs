@@ -66,7 +66,8 @@ impl SmCore {
             return self.take_recorded(loaded, wb, at);
         }
         let decoded = &loaded.table[reply.pc as usize];
-        // Atomics also write, so barriers and fences wait for them as for stores.
+        // Atomics also write memory, so barriers and fences wait for their replies as for the acknowledgments
+        // of stores.
         let is_atomic = matches!(decoded.inst.op, Op::Atomic(..));
         self.count_reply(at, reply, if is_atomic { Warps::complete_store } else { Warps::complete_load });
         let mut written = decoded.inst.writes;
@@ -90,7 +91,8 @@ impl SmCore {
         }
     }
 
-    /// Removes a reply's beat from the outstanding count of its warp, by the function `count`.
+    /// Subtracts the beat of a reply from the outstanding beats of its warp. The function `count` does this
+    /// for a load or for a store.
     pub(in crate::sm) fn count_reply(
         &mut self,
         at: &impl AnyEdge,
@@ -102,8 +104,8 @@ impl SmCore {
         assert!(is_due, "cycle {}, {}: {kind:?} reply to warp {warp}, which awaits none", at.cycle(), self.path);
     }
 
-    /// Writes the elements, of any width and number, that one beat of a load returns. Returns the registers
-    /// written.
+    /// Writes the elements that one beat of a load returns, whatever their size and number. Returns the
+    /// registers written.
     #[inline(never)]
     fn write_beat(&mut self, at: &impl AnyEdge, inst: &Inst, mem: &MemOp, reply: &WarpReply) -> RegMask {
         let (bytes, part) = (mem.ty.bytes(), Part::of(reply));
@@ -114,7 +116,7 @@ impl SmCore {
             let Dst::Reg(reg) = dst else { continue };
             let row = rows + u32::from(reg.index);
             if bytes > part.bytes {
-                // The beat holds one half of an element.
+                // The element is larger than the beat, which carries one half of it.
                 let half = part.offset.wrapping_sub(first) / part.bytes;
                 if half < 2 {
                     self.registers.write_word(at, row + half, reply.mask, low);
@@ -142,7 +144,7 @@ impl SmCore {
         written
     }
 
-    /// Ends the lanes `mask` of a warp, and the warp itself after its last lane.
+    /// Ends the lanes of a warp in `mask`, and the warp itself after its last lane.
     pub(in crate::sm) fn exit(&mut self, at: &impl AnyEdge, warp: u8, mask: u64) {
         if self.stacks.exit(at, warp, mask) {
             self.end_warp(warp);
@@ -161,14 +163,15 @@ impl SmCore {
         }
     }
 
-    /// Releases the destination registers of an instruction that has written them.
+    /// Releases the destination registers of an instruction in the scoreboard, after the instruction has
+    /// written them.
     #[inline(always)]
     fn release(&mut self, loaded: &Loaded, warp: u8, decoded: &DecodedInst) {
         self.release_set(loaded, warp, &decoded.inst.writes, decoded.pipe == Pipe::Global);
     }
 
-    /// Releases the registers `writes`, which have been written; `memory` is true if a device-memory access
-    /// wrote them.
+    /// Releases the registers `writes`, which have been written, in the scoreboard; `memory` is true if an
+    /// access to device memory wrote them.
     #[inline(always)]
     pub(in crate::sm) fn release_set(&mut self, loaded: &Loaded, warp: u8, writes: &RegMask, memory: bool) {
         let stacks = &self.stacks;

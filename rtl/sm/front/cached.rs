@@ -42,20 +42,21 @@ impl SmCore {
         }
     }
 
-    /// Takes the record of the instruction cache's activity at the last edge; `None` without a cache or an
-    /// observer.
+    /// Returns the activity of the instruction cache at the last clock edge, and clears the record; `None`
+    /// without a cache or an observer.
     pub fn take_fetches(&mut self) -> Option<FetchWatch> {
         self.icache.as_mut().and_then(|icache| icache.take_watch())
     }
 
-    /// Returns the mask of the warps for which no lookup may be made: their line is in flight, or no MSHR
-    /// entry was free.
+    /// Returns the mask of the warps that may not look up the instruction cache: their line is in flight, or
+    /// no MSHR entry was free.
     pub(in crate::sm) fn missing(&self) -> u64 {
         self.icache.as_ref().map_or(0, |icache| icache.missing())
     }
 
-    /// Evaluates the fetch stage with the cache: serves the next warp whose line has arrived, else looks up
-    /// the next warp to fetch. Returns the warp whose pair is decoded now, as a one-bit mask.
+    /// Evaluates the fetch stage with the instruction cache: serves the next warp whose line has arrived,
+    /// else looks up the next warp to fetch. Returns a mask of the warp whose instructions are decoded now; 0
+    /// if there is none.
     #[inline(never)]
     pub(in crate::sm) fn fetch_cached(
         &mut self,

@@ -62,22 +62,24 @@ impl Pipe {
         }
     }
 
-    /// True if the instruction uses the single memory issue port of the core.
+    /// True if the instructions of this pipe use the single memory issue port of the core.
     pub(in crate::sm) fn is_memory(self) -> bool {
         matches!(self, Self::Shared | Self::Param | Self::Global)
     }
 
-    /// True if an instruction occupies the pipe for its initiation interval, so that later ones wait.
+    /// True if an instruction occupies the pipe for its initiation interval, in which the pipe accepts no
+    /// other one.
     pub(in crate::sm) fn is_kept(self) -> bool {
         matches!(self, Self::Sp | Self::Int | Self::Sfu | Self::Dp | Self::Shared | Self::Tensor)
     }
 
-    /// True if results pass through the in-flight table and the result bus.
+    /// True if results of this pipe are stored in the in-flight table and written back over the result bus.
     pub(in crate::sm) fn has_result(self) -> bool {
         matches!(self, Self::Sp | Self::Int | Self::Sfu | Self::Dp | Self::Shared | Self::Param | Self::Tensor)
     }
 
-    /// True if each scheduler has its own pipe of this kind, given whether schedulers are sub-cores.
+    /// True if each scheduler has its own pipe of this kind; `sub_cores` is true if each scheduler is a sub-
+    /// core.
     pub(in crate::sm) fn is_own(self, sub_cores: bool) -> bool {
         match self {
             Self::Sp | Self::Int | Self::Tensor => true,
@@ -102,11 +104,12 @@ pub(in crate::sm) struct DecodedInst {
     pub latency: u16,
     /// Cycles for which the instruction occupies its pipe [core cycles].
     pub interval: u16,
-    /// True if the result waits for a free slot of the result bus instead of reserving a slot before issue.
-    /// Bank conflicts, in shared memory or the register file, determine its writeback cycle only after issue.
+    /// True if the writeback cycle is known only after issue, because of bank conflicts in shared memory or
+    /// in the register file. The result then waits for a free slot of the result bus, instead of reserving a
+    /// slot before issue.
     pub queues: bool,
-    /// True if the instruction may produce a result or occupy shared memory although other instructions of
-    /// its pipe do not. This depends on its lane addresses, or on the opening of a barrier.
+    /// True if the instruction may have a result or occupy shared memory, unlike other instructions of its
+    /// pipe. Whether it does depends on its lane addresses, or on the opening of a barrier.
     pub late: bool,
     /// Registers read or written, which the scoreboard checks for hazards. A fence waits for all registers.
     pub uses: RegMask,
@@ -116,14 +119,14 @@ pub(in crate::sm) struct DecodedInst {
     pub base: Operand,
     /// Size of a memory access per lane in bytes.
     pub bytes: u8,
-    /// Words of a constant load, equal in every lane of every warp; valid if `compute` is
-    /// [`Compute::Spread`].
+    /// Result words of a parameter load at a constant offset, equal in every lane of every warp. Valid only
+    /// if `compute` is [`Compute::Spread`].
     pub loads: [u32; RESULT_WORDS],
     /// True if the instruction writes any register or predicate.
     pub writes: bool,
-    /// Number of register file reads of its operands.
+    /// Number of register rows that the instruction reads for its operands.
     pub reads: u8,
-    /// Destination registers of the result words; `words` of them are valid.
+    /// Destination registers of the result words. Only the first `words` entries are valid.
     pub rows: [u16; RESULT_WORDS],
     pub words: u8,
     /// Predicates of the first two destinations; `has_preds` is true if any destination is a predicate.
@@ -253,10 +256,10 @@ fn timing_of(inst: &Inst, pipe: Pipe, config: &SmConfig) -> OpTiming {
     match pipe {
         Pipe::Shared => OpTiming { latency: config.shared.latency, interval: 1 },
         Pipe::Param => pipes.param,
-        // Assumption: a generic access to shared memory or parameters takes as long as shared memory. This
-        // also applies to a texture fetch whose lanes all lie outside the texture.
+        // Assumption: a generic access to shared memory or parameters has the latency of shared memory. The
+        // same applies to a texture fetch whose lanes all lie outside the texture.
         Pipe::Global if is_late(inst) => OpTiming { latency: config.shared.latency, interval: 1 },
-        // Assumption: writing a barrier's reduction result takes as long as an integer addition.
+        // Assumption: writing the reduction result of a barrier has the timing of an integer addition.
         Pipe::Barrier if is_late(inst) => pipes.int.add,
         Pipe::Global | Pipe::Control | Pipe::Barrier => OpTiming { latency: 1, interval: 1 },
         Pipe::Sp | Pipe::Int | Pipe::Sfu | Pipe::Dp | Pipe::Tensor => match &inst.op {
@@ -270,7 +273,8 @@ fn timing_of(inst: &Inst, pipe: Pipe, config: &SmConfig) -> OpTiming {
     }
 }
 
-/// True if [`DecodedInst::late`] must be set for the instruction.
+/// True if the instruction may have a result or occupy shared memory, unlike other instructions of its pipe
+/// ([`DecodedInst::late`]).
 fn is_late(inst: &Inst) -> bool {
     match inst.op {
         Op::Texture(_) | Op::BarrierWith(BarrierKind::All | BarrierKind::Any | BarrierKind::Count) => true,
@@ -278,10 +282,11 @@ fn is_late(inst: &Inst) -> bool {
     }
 }
 
-/// Number of multiplications in the step that the tensor timing is configured for.
+/// Number of multiplications in the matrix step to which the configured timing of the tensor pipe applies.
 const STEP: u16 = 256;
 
-/// Returns the timing of a matrix step. A step with n times the configured multiplications takes n intervals.
+/// Returns the timing of a matrix step. A step with n times `STEP` multiplications takes n initiation
+/// intervals.
 fn tensor_timing(op: &TensorOp, &OpTiming { latency, interval }: &OpTiming) -> OpTiming {
     let intervals = op.multiplications.div_ceil(STEP);
     OpTiming { latency: latency + interval * intervals.saturating_sub(1), interval: interval * intervals }

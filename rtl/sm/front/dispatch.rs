@@ -20,14 +20,14 @@ use crate::sm::warp::halves::Half;
 /// Effect of an issue on the head instruction of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HeadOutcome {
-    /// The instruction leaves the buffer, and the warp has advanced.
+    /// The instruction is removed from the instruction buffer, and the warp has advanced.
     Leaves,
-    /// The instruction stays in the buffer: it issues again, or has stopped the core.
+    /// The instruction stays in the instruction buffer: it issues again, or has stopped the core.
     Stays,
 }
 
 impl SmCore {
-    /// Performs what the core does at the issue of an instruction, and advances its warp.
+    /// Executes an instruction at its issue, and advances its warp.
     #[inline(always)]
     pub(super) fn dispatch<const PAIRS: bool>(
         &mut self,
@@ -77,13 +77,13 @@ impl SmCore {
         }
     }
 
-    /// Dispatches an instruction of a 64-lane warp as [`Self::dispatch`] does, but is not inlined.
+    /// Dispatches an instruction of a 64-lane warp. Works like [`Self::dispatch`], but is not inlined.
     #[inline(never)]
     pub(super) fn dispatch_half(&mut self, loaded: &Loaded, at: &impl AnyEdge, scheduler: usize, head: Head<'_>) {
         self.dispatch::<true>(loaded, at, scheduler, head);
     }
 
-    /// Returns the lanes of a warp for which the guard predicate enables the instruction.
+    /// Returns the mask of the lanes of a warp for which the guard predicate enables the instruction.
     #[inline(always)]
     fn enabled_lanes<const PAIRS: bool>(&self, at: &impl AnyEdge, warp: u8, guard: Option<Guard>) -> u64 {
         let Some(Guard { pred, negated }) = guard else { return u64::MAX };
@@ -142,7 +142,8 @@ impl SmCore {
         self.advance_warp::<PAIRS>(at, issue, decoded)
     }
 
-    /// Executes an instruction that neither accesses memory nor changes the control flow.
+    /// Executes an instruction whose result needs only its operands, such as an arithmetic instruction. This
+    /// includes parameter loads at constant offsets, and instructions of rare kinds that have no active lane.
     #[inline(always)]
     fn dispatch_computing<const PAIRS: bool>(
         &mut self,
@@ -174,7 +175,7 @@ impl SmCore {
             return self.dispatch_again(issue.warp, decoded, served);
         }
         if decoded.pipe == Pipe::Barrier {
-            // Both halves have arrived at the barrier.
+            // At a barrier, both halves of a warp arrive with one issue.
             self.stacks.advance(at, issue.warp);
             return HeadOutcome::Leaves;
         }
@@ -193,8 +194,8 @@ impl SmCore {
         }
     }
 
-    /// Keeps an instruction at the head of its warp, and presents it to the scoreboard again if lanes remain
-    /// to be served.
+    /// Keeps an instruction at the head of its warp's buffer. Presents it to the scoreboard again if it must
+    /// issue for further lanes.
     #[inline(never)]
     fn dispatch_again(&mut self, warp: u8, decoded: &DecodedInst, served: IssueProgress) -> HeadOutcome {
         if served == IssueProgress::Part {
@@ -203,7 +204,7 @@ impl SmCore {
         HeadOutcome::Stays
     }
 
-    /// Advances a warp to its next instruction, unless the upper half must still issue.
+    /// Advances a warp to its next instruction, unless its upper half must still issue the current one.
     #[inline(always)]
     fn advance_warp<const PAIRS: bool>(
         &mut self,
@@ -219,7 +220,8 @@ impl SmCore {
         HeadOutcome::Leaves
     }
 
-    /// Counts an issued instruction and presents the next instruction of the warp to the schedulers.
+    /// Counts an issued instruction, and presents the next instruction of the warp to the schedulers and the
+    /// scoreboard.
     #[inline(always)]
     fn retire_head<const PAIRS: bool>(&mut self, loaded: &Loaded, issue: &Issue, pipe: Pipe, acting: u64) {
         let &Issue { scheduler, warp, pc, .. } = issue;
@@ -229,7 +231,7 @@ impl SmCore {
         self.schedulers[scheduler % MAX_SCHEDULERS].on_issue(warp);
         self.counters.count_issue::<PAIRS>(pipe, acting);
         self.heads[pipe as usize] &= !(1 << warp);
-        // The pc of a warp that has ended does not change.
+        // A warp that has ended keeps its pc, so that its buffer is flushed.
         let next = self.stacks.pc(warp);
         if next != pc + 1 {
             self.fetch.flush(warp);
@@ -284,7 +286,8 @@ impl SmCore {
         IssueProgress::Part
     }
 
-    /// Returns the barrier number and the arrival of a warp. All lanes must agree on the operands.
+    /// Returns the barrier number and the arrival of a warp. It is an error if the lanes disagree on an
+    /// operand.
     fn arrival(
         &self,
         loaded: &Loaded,
@@ -296,7 +299,7 @@ impl SmCore {
         let &Issue { warp, lanes, .. } = issue;
         let (inst, parts) = (&decoded.inst, (&self.registers, &self.warps, &self.ctas));
         let mut held = 0;
-        // For each operand, the value in the lowest lane and the lanes with a different value.
+        // For each operand: its value in the lowest lane, and the mask of the lanes with a different value.
         let mut operands: [(Option<u32>, u64); 2] = [(None, 0); 2];
         for half in 0..2u8 {
             let first = LANES * usize::from(half);
@@ -324,7 +327,8 @@ impl SmCore {
         Ok((number, Arrival { expected, held, ..Arrival::of(lanes) }))
     }
 
-    /// Writes the reduction result of a barrier that has opened, one half of the warp per issue.
+    /// Writes the reduction result of a barrier that has opened. Each issue writes it for one half of the
+    /// warp.
     fn write_reduction(
         &mut self,
         at: &impl AnyEdge,
@@ -368,7 +372,8 @@ impl SmCore {
     }
 
     /// Computes the result of an instruction that its pipe accepts in cycle `start`, and schedules its
-    /// writeback. Generic over the warp size, so that each variant is inlined into its only caller.
+    /// writeback. The function is generic over the warp size, so that each variant is inlined into its only
+    /// caller.
     #[inline(always)]
     fn compute<const PAIRS: bool>(
         &mut self,

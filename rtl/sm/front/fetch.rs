@@ -27,12 +27,13 @@ pub(in crate::sm) struct Fetch {
     head: u64,
     /// Mask of the warps whose second buffer entry is valid.
     second: u64,
-    /// Mask of the warps whose pairs are being decoded: at most one per stage.
+    /// Mask of the warps whose fetched instructions are being decoded: at most one warp per fetch stage.
     decoding: u64,
     /// Fetch stage of each sub-core.
     stages: Vec<Stage>,
-    /// Mask of the warps whose last fetch returned one instruction, the last of its line, instead of a pair.
-    /// Hardware keeps one bit per stage, for the warp being decoded.
+    /// Mask of the warps whose last fetch returned one instruction instead of two, because it was the last
+    /// one of its cache line. Hardware stores one bit per fetch stage, for the warp whose instructions are
+    /// being decoded.
     alone: u64,
 }
 
@@ -48,7 +49,8 @@ struct Stage {
 }
 
 impl Stage {
-    /// Selects the next of `warps`, round robin, and returns it as a one-bit mask; `warps` must not be empty.
+    /// Selects the next warp of the mask `warps`, round robin, and returns it as a one-bit mask. `warps` must
+    /// not be 0.
     #[inline(always)]
     fn turn(&mut self, warps: u64) -> u64 {
         let ahead = warps & self.after;
@@ -61,7 +63,8 @@ impl Stage {
 }
 
 impl Fetch {
-    /// Creates the stages of `sub_cores` sub-cores; warp slot `w` belongs to sub-core `w` modulo `sub_cores`.
+    /// Creates the fetch stages of `sub_cores` sub-cores; warp slot `w` belongs to sub-core `w` modulo
+    /// `sub_cores`.
     pub fn new(warps: usize, sub_cores: u32) -> Self {
         let group = |part| (part..u64::BITS).step_by(sub_cores as usize).fold(0, |group, warp| group | 1 << warp);
         let stage = |part| Stage { group: group(part), last: 0, after: u64::MAX };
@@ -69,23 +72,24 @@ impl Fetch {
         Self { num_warps: warps as u32, head: 0, second: 0, decoding: 0, stages, alone: 0 }
     }
 
-    /// Returns the mask of the warps with a valid head instruction.
+    /// Returns the mask of the warps whose instruction buffer has a valid head instruction.
     pub fn head(&self) -> u64 {
         self.head
     }
 
-    /// Returns the mask of the live warps to fetch: those with an empty buffer and no pair being decoded.
+    /// Returns the mask of the live warps to fetch: their buffer is empty and none of their instructions is
+    /// being decoded.
     pub fn fetchable_warps(&self, live: u64) -> u64 {
         live & !(self.head | self.decoding)
     }
 
-    /// True if any pair is being decoded.
+    /// True if fetched instructions of any warp are being decoded.
     pub fn is_decoding(&self) -> bool {
         self.decoding != 0
     }
 
-    /// Selects the next warp to fetch in each stage. Returns the warps selected in the cycle before, whose
-    /// pairs are decoded now.
+    /// Selects the next warp to fetch in each fetch stage. Returns the mask of the warps selected in the
+    /// previous cycle, whose instructions are decoded now.
     #[inline(always)]
     pub fn step(&mut self, live: u64) -> u64 {
         let wanted = self.fetchable_warps(live);
@@ -99,8 +103,9 @@ impl Fetch {
         decoded
     }
 
-    /// Selects the next of `warps`, of any sub-core; `fetch` returns true if that warp gets a pair. Returns
-    /// the warp selected in the cycle before, whose pair is decoded now.
+    /// Selects the next warp of the mask `warps`, whatever its sub-core; `fetch` returns true if the fetch of
+    /// that warp succeeds. Returns the mask of the warp selected in the previous cycle, whose instructions
+    /// are decoded now.
     pub fn step_among(&mut self, warps: u64, fetch: impl FnOnce(u8) -> bool) -> u64 {
         let decoded = std::mem::take(&mut self.decoding);
         if let Some(stage) = self.stages.first_mut().filter(|_| warps != 0) {
@@ -110,12 +115,12 @@ impl Fetch {
         decoded
     }
 
-    /// Sets whether the fetch for a warp returns a single instruction (`alone`) or may return a pair.
+    /// Sets whether the fetch of a warp returns a single instruction (`alone` is true) or may return two.
     pub fn set_alone(&mut self, warp: u8, alone: bool) {
         self.alone = self.alone & !(1 << warp) | u64::from(alone) << warp;
     }
 
-    /// Fills a warp's buffer with a decoded pair; `both` is true if the program has a second instruction.
+    /// Fills a warp's buffer with decoded instructions; `both` is true if the program has a second one.
     pub fn fill(&mut self, warp: u8, both: bool) {
         self.head |= 1 << warp;
         self.second |= (u64::from(both) << warp) & !self.alone;
@@ -137,7 +142,8 @@ impl Fetch {
         self.second &= !(1 << warp);
     }
 
-    /// Describes the registers; `cached` is true if the end of a cache line can split a pair.
+    /// Describes the registers; `cached` is true if a cache line can end between the two instructions of a
+    /// fetch.
     pub fn describe(&self, cached: bool, to: &mut dyn Describe) {
         let Self { num_warps, head, second, decoding, stages, alone } = self;
         to.sized("head_valid", *head, *num_warps);
@@ -222,8 +228,8 @@ mod tests {
         [1, 2].into_iter().for_each(|warp| fetch.fill(warp, true));
         fetch.flush(2);
         assert_eq!(fetch.head(), 0b0010);
-        // The next fetch returns one instruction, the last of the program. Nothing is left of the flushed
-        // pair.
+        // The next fetch of warp 2 returns only the last instruction of the program. The second entry of the
+        // flushed buffer must not remain valid.
         fetch.fill(2, false);
         assert!(!fetch.take(2) && fetch.take(1));
     }
@@ -242,7 +248,7 @@ mod tests {
     #[test]
     fn each_sub_core_fetches_a_warp_of_its_own() {
         let mut fetch = Fetch::new(8, 4);
-        // Warps 1 and 5 belong to the same sub-core.
+        // Warps 1 and 5 belong to the same sub-core, so they are fetched in different cycles.
         let mut decoded = Vec::new();
         for _ in 0..4 {
             let warps = fetch.step(0b0010_1110);

@@ -22,7 +22,7 @@
 //! set, or evicts the LRU line: the victim is chosen at fill time, not at the miss. Instructions are never
 //! written, so nothing is written back, and lines stay valid from kernel to kernel.
 //!
-//! Area order: data, tags, one mask of warps per MSHR entry.
+//! Area, in falling order: data, tags, one mask of warps per MSHR entry.
 //!
 //! Sources: GPGPU-Sim's instruction cache (allocation on fill, LRU, contents kept between kernels, misses
 //! through the SM's network port, and a round robin that advances whatever the outcome of a lookup). The
@@ -64,7 +64,7 @@ pub struct InstructionStats {
     pub refusals: u64,
 }
 
-/// Outcome of a fetch.
+/// Outcome of a fetch from the instruction cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FetchOutcome {
     /// Hit: the line is valid.
@@ -75,7 +75,7 @@ pub enum FetchOutcome {
     Miss,
     /// Reservation fail: every MSHR entry has a line in flight.
     Refused,
-    /// Served after a wait: the line has arrived.
+    /// Fetch of a warp that waited for its line, which has now arrived.
     Served,
 }
 
@@ -92,16 +92,16 @@ pub struct WatchedFetch {
     pub word: Option<u32>,
 }
 
-/// Activity of an instruction cache at one edge: first a fill, then a fetch.
+/// Activity of an instruction cache at one clock edge: first a fill, then a fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FetchWatch {
     /// Filled line: its address, the address of the evicted line if any, and its bytes.
     pub fill: Option<(u64, Option<u64>, [u8; LINE_BYTES])>,
-    /// Fetch of a warp, if there was one.
+    /// Fetch of a warp; `None` if no warp fetched.
     pub fetch: Option<WatchedFetch>,
 }
 
-/// Tag of a line; the payload shape is the tag width in bits.
+/// Tag of a cache line. The payload shape, which sets the width of `tag`, is a number of bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Tag {
@@ -129,17 +129,17 @@ pub(in crate::sm) struct InstructionCache {
     shape: PacketShape,
     ways: u32,
     num_warps: u32,
-    /// log2 of the size of a PTX instruction in bytes.
+    /// Base-2 logarithm of the size of a PTX instruction in bytes.
     pub instruction_log2: u32,
     entries: Box<[ICacheMshrEntry]>,
     /// Mask of the MSHR entries in use.
     used: u64,
-    /// MSHR entry whose line has arrived and row of the line in `data`, while waiting warps are served from
-    /// it.
+    /// MSHR entry whose line has arrived, and row of that line in `data`; `None` unless waiting warps are
+    /// being served from the line.
     serving: Option<(u8, u32)>,
-    /// Mask of the warps that wait for a line. Redundant with the entries; kept for simulation speed.
+    /// Mask of the warps that wait for a line. Redundant with the MSHR entries; kept for simulation speed.
     waiting: u64,
-    /// Mask of the warps refused since an entry last became free.
+    /// Mask of the warps whose fetch was refused since an MSHR entry last became free.
     held: u64,
     stats: InstructionStats,
     #[serde(skip)]
@@ -162,7 +162,7 @@ impl InstructionCache {
         };
         Self {
             tags: Array::new(memory("tags", sets, ways, 1), shape.line_bits - sets.ilog2()),
-            // A fetch and a fill can both update the recency in one cycle.
+            // A fetch and a fill can both update the LRU order in one cycle.
             recency: Array::new(ArraySpec { reads: 2, ..memory("recency", sets, 1, 2) }, ways),
             data: Array::new(memory("data", sets * ways, 1, 1), shape.line_bytes),
             index: IndexUnit::new(index, sets, shape.line_bytes, shape.line_bits),
@@ -181,8 +181,8 @@ impl InstructionCache {
         }
     }
 
-    /// Returns the mask of the warps for which no lookup may be made: their line is in flight, or they were
-    /// refused.
+    /// Returns the mask of the warps that may not look up the cache: their line is in flight, or their fetch
+    /// was refused.
     pub fn missing(&self) -> u64 {
         self.waiting | self.held
     }
@@ -202,7 +202,7 @@ impl InstructionCache {
         self.line_of(one) == self.line_of(other)
     }
 
-    /// Returns the way of the set that holds a line, if any.
+    /// Returns the way in which set `set` stores a line; `None` if the line is not in the cache.
     fn find(&self, at: &impl AnyEdge, set: u32, line: u64) -> Option<u32> {
         let tag = line >> self.index.bits();
         let ways = self.tags.read(at, set).iter().zip(0..);
@@ -213,15 +213,15 @@ impl InstructionCache {
         self.recency.update(at, set, 0, |recency| *recency = recency.promote(way));
     }
 
-    /// Returns the first word of the instruction at `address`, from row `place` of the data.
+    /// Returns the first word of the instruction at `address`, from row `place` of the data memory.
     fn word(&self, at: &impl AnyEdge, place: u32, address: u64) -> u32 {
         let LineData(bytes) = &self.data.read(at, place)[0];
         let first = address as usize & (self.shape.line_bytes as usize - 1) & !3;
         bytes[first..first + 4].iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte))
     }
 
-    /// Looks up the instruction at `address` for a warp. Returns true on a hit: its instructions are decoded
-    /// next.
+    /// Looks up the instruction at `address` for a warp. Returns true on a hit; the instructions of the warp
+    /// are then decoded next.
     pub fn look_up(&mut self, at: &mut impl AnyEdge, warp: u8, address: u64, io: &mut FetchIo<'_>) -> bool {
         let line = self.line_of(address);
         let set = self.index.index(line);
@@ -261,7 +261,7 @@ impl InstructionCache {
         *entry = ICacheMshrEntry { line, warps: bit };
         self.used |= 1 << free;
         self.waiting |= bit;
-        // The link has room for one request per MSHR entry.
+        // The link has room for one request per MSHR entry, so it accepts this request.
         io.wanted.push(at, InstructionLineRequest { id: FIRST_ID + (self.stats.misses as u32 & !FIRST_ID), line });
         FetchOutcome::Miss
     }
@@ -292,13 +292,14 @@ impl InstructionCache {
         io.brought.drop_head(at);
     }
 
-    /// Returns the way for a fill: the lowest invalid one, else the LRU way.
+    /// Returns the way to fill: the invalid way with the lowest number, or else the LRU way.
     fn victim(&self, at: &impl AnyEdge, set: u32) -> u32 {
         let free = self.tags.row(set).iter().zip(0..).find(|(cell, _)| !cell.valid).map(|(_, way)| way);
         free.or_else(|| self.recency.read(at, set)[0].victim(self.ways, |_| true)).unwrap_or(0)
     }
 
-    /// Serves a waiting warp from the line that has arrived. Frees the MSHR entry after the last one.
+    /// Serves a waiting warp from the line that has arrived. Frees the MSHR entry after the last waiting
+    /// warp.
     pub fn serve(&mut self, at: &impl AnyEdge, warp: u8, address: u64) {
         let Some((number, place)) = self.serving else { return };
         let bit = 1 << warp;
@@ -330,7 +331,8 @@ impl InstructionCache {
         self.watch = Some(FetchWatch::default());
     }
 
-    /// Takes the activity of the last edge, if observed; empty if the core slept through it.
+    /// Returns the activity of the last clock edge, and clears the record; `None` without an observer. The
+    /// record is empty if the core slept at that edge.
     pub fn take_watch(&mut self) -> Option<FetchWatch> {
         self.watch.as_mut().map(std::mem::take)
     }

@@ -7,13 +7,14 @@ use crate::kernel::AnyEdge;
 use crate::sm::SmCore;
 use crate::sm::core::Loaded;
 
-/// Masks of the warps that are ready at the start of a cycle: neither operands, nor a barrier, nor
-/// outstanding stores of the warp delay its head instruction.
+/// Masks of the warps that are ready at the start of a cycle. A warp is ready if neither operands, nor a
+/// barrier, nor its outstanding stores delay its head instruction.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sm) struct Ready {
-    /// All ready warps.
+    /// Mask of all ready warps.
     pub all: u64,
-    /// Ready warps, except those whose head instruction needs the address unit while that unit is busy.
+    /// Mask of the ready warps, except those whose head instruction needs the address unit while that unit is
+    /// busy.
     pub open: u64,
 }
 
@@ -22,9 +23,9 @@ pub(in crate::sm) struct Ready {
 pub(in crate::sm) enum HalfOrder {
     /// Only issue: the warp has 32 lanes, or the other half has no active lane.
     Only,
-    /// Lower half; the upper half issues next.
+    /// Issue for the lower half of the warp. The upper half issues next.
     First,
-    /// Upper half, after the lower one.
+    /// Issue for the upper half of the warp, after the lower half.
     Second,
 }
 
@@ -48,14 +49,15 @@ pub(in crate::sm) struct Issue {
     /// First register row of the warp or half.
     pub rows: u16,
     pub pc: u32,
-    /// Lanes of the half in which the instruction acts.
+    /// Mask of the lanes in which the instruction acts, among the 32 lanes of the half.
     pub mask: u32,
-    /// Lanes of the whole warp in which the instruction acts.
+    /// Mask of the lanes in which the instruction acts, among all lanes of the warp.
     pub lanes: u64,
 }
 
 impl Issue {
-    /// Creates the issue of an instruction that accesses no registers, for a warp of 32 lanes.
+    /// Creates the issue of an instruction that accesses no registers, in the lanes `mask` of a warp of 32
+    /// lanes.
     pub fn whole(scheduler: usize, warp: u8, pc: u32, mask: u32) -> Self {
         Self { scheduler, warp, half: 0, turn: HalfOrder::Only, rows: 0, pc, mask, lanes: mask.into() }
     }
@@ -90,14 +92,15 @@ impl SmCore {
                 Some(pipe) => {
                     issued = true;
                     if pipe.is_memory() {
-                        // The only memory issue port is in use. After a fault, nothing else issues.
+                        // The instruction uses the only memory issue port of the core. After a fault, no
+                        // other instruction issues.
                         open &= !self.memory_heads();
                         if self.fault.is_some() {
                             (open, closed) = (0, 0);
                         }
                     }
                 }
-                // Fast path: a busy address unit is what usually stalls a streaming kernel.
+                // Fast path: a kernel that streams data usually stalls because the address unit is busy.
                 None if closed & self.able(scheduler) != 0 => self.stalls.charge(scheduler, StallReason::LsuFull),
                 None => self.stalls.charge(scheduler, self.stall_reason(scheduler, all, at_barrier)),
             }
@@ -106,18 +109,20 @@ impl SmCore {
         issued
     }
 
-    /// Returns the warps that a scheduler may issue.
+    /// Returns the mask of the warps that a scheduler may issue.
     pub(in crate::sm) fn pool(&self, scheduler: usize) -> u64 {
         self.schedulers[scheduler % MAX_SCHEDULERS].pool()
     }
 
-    /// Returns the warps that a scheduler may issue and to which its stall reasons are attributed.
+    /// Returns the mask of the warps that a scheduler may issue and to which its stall reasons are
+    /// attributed.
     #[inline(always)]
     fn able(&self, scheduler: usize) -> u64 {
         self.pool(scheduler) & self.schedulers[scheduler % MAX_SCHEDULERS].in_charge()
     }
 
-    /// Refills the pools of two-level schedulers from the state after this edge.
+    /// Refills the pools of two-level schedulers (the warps that may issue) from the state after this clock
+    /// edge.
     pub(in crate::sm) fn refill_pools(&mut self) {
         let live = self.warps.live();
         let waiting = self.barriers.waiting() | self.draining() | self.scoreboard.hazard_memory();
@@ -132,8 +137,8 @@ impl SmCore {
         self.heads[Pipe::Barrier as usize] & self.warps.storing()
     }
 
-    /// Issues one of the warps `open`, which must not be empty. Returns the pipe of the issued instruction,
-    /// or `None` if pipes or result bus are busy.
+    /// Issues the head instruction of one warp of the mask `open`, which must not be 0. Returns the pipe of
+    /// the issued instruction; `None` if the pipes or the result bus are busy.
     #[inline(always)]
     fn issue_one(&mut self, loaded: &Loaded, at: &impl AnyEdge, scheduler: usize, open: u64) -> Option<Pipe> {
         let head = self.choose(loaded, scheduler, at.cycle(), open)?;
@@ -162,8 +167,8 @@ impl SmCore {
         self.heads[Pipe::Shared as usize] | self.heads[Pipe::Param as usize] | self.heads[Pipe::Global as usize]
     }
 
-    /// Selects the instruction that a scheduler issues in `cycle`: the first of the warps `open`, in
-    /// scheduling order, whose pipe and result bus are free. `open` must not be empty.
+    /// Selects the instruction that a scheduler issues in `cycle`. It belongs to the first warp of the mask
+    /// `open`, in scheduling order, whose pipe and result bus are free. `open` must not be 0.
     #[inline(always)]
     fn choose<'l>(&self, loaded: &'l Loaded, scheduler: usize, cycle: u64, open: u64) -> Option<Head<'l>> {
         let first = self.first(loaded, scheduler, open);
@@ -173,8 +178,8 @@ impl SmCore {
         self.choose_other(loaded, scheduler, cycle, open & !(1 << first.warp))
     }
 
-    /// Selects among the remaining warps `open` when the first in scheduling order cannot issue, which is
-    /// rare.
+    /// Selects an instruction among the warps of the mask `open`, as [`Self::choose`] does. Called if the
+    /// first warp in scheduling order cannot issue, which is rare.
     #[inline(never)]
     pub(in crate::sm) fn choose_other<'l>(
         &self,
@@ -193,7 +198,7 @@ impl SmCore {
         None
     }
 
-    /// Returns the head instruction of the first of the warps `open` in scheduling order.
+    /// Returns the head instruction of that warp of the mask `open` which is first in scheduling order.
     #[inline(always)]
     fn first<'l>(&self, loaded: &'l Loaded, scheduler: usize, open: u64) -> Head<'l> {
         let warp = self.schedulers[scheduler % MAX_SCHEDULERS].pick(open, &self.ages);
@@ -201,7 +206,7 @@ impl SmCore {
         Head { warp, pc, decoded: &loaded.table[pc as usize] }
     }
 
-    /// True if pipe and result bus can accept an instruction in `cycle`.
+    /// True if the pipe of an instruction and the result bus can accept the instruction in `cycle`.
     #[inline(always)]
     fn can_accept(&self, decoded: &DecodedInst, scheduler: usize, cycle: u64) -> bool {
         let pipe = decoded.pipe;
@@ -214,8 +219,8 @@ impl SmCore {
         !self.pipes.is_full() && (decoded.queues || self.pipes.has_room(cycle + u64::from(decoded.latency)))
     }
 
-    /// Returns the reason for which a scheduler does not issue, given the ready warps and those at a barrier
-    /// at the start of the cycle.
+    /// Returns the reason for which a scheduler does not issue. `ready` and `at_barrier` are the masks of the
+    /// ready warps and of the warps at a barrier, at the start of the cycle.
     #[inline(never)]
     pub(in crate::sm) fn stall_reason(&self, scheduler: usize, ready: u64, at_barrier: u64) -> StallReason {
         let group = self.schedulers[scheduler % MAX_SCHEDULERS].in_charge();
@@ -248,8 +253,8 @@ impl SmCore {
         }
     }
 
-    /// Returns the first cycle in which a warp of `open` may find its pipe and the result bus free, given
-    /// that no such warp can issue in `cycle`. If the in-flight table is full, a retiring result ends the
+    /// Returns the first cycle in which a warp of the mask `open` may find its pipe and the result bus free.
+    /// No warp of the mask can issue in `cycle`. If the in-flight table is full, a retiring result ends the
     /// stall earlier.
     #[inline(never)]
     pub(in crate::sm) fn stall_end(&self, loaded: &Loaded, scheduler: usize, cycle: u64, open: u64) -> u64 {

@@ -38,7 +38,7 @@ const POOL: u32 = 6;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ages {
     num_warps: u32,
-    /// Bit `v` of row `w`: warp `v` is older than warp `w`.
+    /// Bit `v` of row `w` is 1 if warp `v` is older than warp `w`.
     #[serde(with = "BigArray")]
     older: [u64; MAX_WARPS],
 }
@@ -50,7 +50,7 @@ impl Ages {
         Self { num_warps: warps as u32, older: [0; MAX_WARPS] }
     }
 
-    /// Makes a warp the youngest, as at launch or at the tail of a queue.
+    /// Makes a warp the youngest one, as at its launch or when it moves to the tail of the queue.
     pub fn renew(&mut self, warp: u8) {
         let bit = 1u64 << warp;
         for row in &mut self.older {
@@ -60,7 +60,7 @@ impl Ages {
         self.older[usize::from(warp)] = all & !bit;
     }
 
-    /// Returns the oldest warp of a set, which must not be empty.
+    /// Returns the oldest warp of the mask `of`, which must not be 0.
     #[must_use]
     pub fn oldest(&self, of: u64) -> u8 {
         let mut oldest = of.trailing_zeros() as usize;
@@ -110,7 +110,7 @@ impl Scheduler {
         Self { policy, group, pool, throttled: false, in_charge: group, last: 0, greedy: 0 }
     }
 
-    /// Returns the scheduler with a pool that a throttle sets.
+    /// Returns the scheduler, changed so that a throttle sets its pool (the warps that may issue).
     #[must_use]
     pub fn with_throttle(self) -> Self {
         Self { throttled: true, ..self }
@@ -128,7 +128,7 @@ impl Scheduler {
         self.in_charge
     }
 
-    /// Returns the first of the `ready` warps in scheduling order; `ready` must not be empty.
+    /// Returns the warp of the mask `ready` that is first in scheduling order; `ready` must not be 0.
     #[must_use]
     #[inline(always)]
     pub fn pick(&self, ready: u64, ages: &Ages) -> u8 {
@@ -148,12 +148,13 @@ impl Scheduler {
         self.greedy = 1 << warp;
     }
 
-    /// Records that a warp was launched. A new warp in the slot issued last has no greedy priority.
+    /// Records that a warp was launched. If its slot issued last, the new warp does not inherit the greedy
+    /// priority.
     pub fn on_launch(&mut self, warp: u8) {
         self.greedy &= !(1 << warp);
     }
 
-    /// Restricts the pool to the oldest `limit` of the warps `able`, which can issue.
+    /// Restricts the pool (the warps that may issue) to the `limit` oldest warps of the mask `able`.
     #[inline(never)]
     pub fn limit(&mut self, limit: u32, able: u64, ages: &Ages) {
         let mut rest = self.group & able;
@@ -166,13 +167,15 @@ impl Scheduler {
         }
     }
 
-    /// Sets the pool to all warps of the scheduler except the warps `blocked`.
+    /// Sets the pool (the warps that may issue) to all warps of the scheduler except those of the mask
+    /// `blocked`.
     pub fn block(&mut self, blocked: u64) {
         self.pool = self.group & !blocked;
     }
 
-    /// Updates the pool of a two-level scheduler for the next cycle, given the running warps and those in a
-    /// long wait. Idempotent.
+    /// Updates the pool of a two-level scheduler (the warps that may issue) for the next cycle. `live` and
+    /// `waiting` are the masks of the running warps and of those in a long wait. A repeated call has no
+    /// effect.
     #[inline(never)]
     pub fn refill(&mut self, live: u64, waiting: u64, queue: &mut Ages) {
         let mut demoted = self.pool & live & waiting;
@@ -205,7 +208,7 @@ impl Scheduler {
     }
 }
 
-/// Returns the bits of `mask` selected by `group`, packed without gaps.
+/// Returns the bits of `mask` at the positions of the 1 bits in `group`, packed without gaps.
 fn pack_bits(mask: u64, group: u64) -> u64 {
     let members = (0..u64::BITS).filter(|bit| group >> bit & 1 != 0);
     members.enumerate().fold(0, |packed, (place, bit)| packed | (mask >> bit & 1) << place)
@@ -251,7 +254,8 @@ mod tests {
         assert_eq!(lrr.pick(0b0110_0110, &ages), 1);
     }
 
-    /// Creates a two-level scheduler of `warps` warps, launched in slot order, and its queue.
+    /// Creates a two-level scheduler for `warps` warps, launched in slot order, and the age matrix of its
+    /// queue.
     fn two_level(warps: u8) -> (Scheduler, Ages) {
         let mut queue = Ages::new(warps.into());
         (0..warps).for_each(|warp| queue.renew(warp));
@@ -275,7 +279,8 @@ mod tests {
         scheduler.refill(0xff, 0, &mut queue);
         scheduler.refill(0xff, 1 << 2, &mut queue);
         assert_eq!(scheduler.pool(), 0b0111_1011);
-        // Warp 2 no longer waits, but warp 7 has been in the queue longer.
+        // Warp 7 replaces warp 4, which now waits: warp 2 no longer waits, but warp 7 has been in the queue
+        // longer.
         scheduler.refill(0xff, 1 << 4, &mut queue);
         assert_eq!(scheduler.pool(), 0b1110_1011);
         scheduler.refill(0xff, 1 << 7, &mut queue);
@@ -323,7 +328,7 @@ mod tests {
         let mut scheduler = Scheduler::new(SchedulerPolicy::GreedyThenOldest, 0b0101_0101).with_throttle();
         scheduler.limit(2, 0b1101_0101, &ages);
         assert_eq!(scheduler.pool(), 0b0100_0100);
-        // Warp 6 waits at a barrier: the next oldest warp replaces it.
+        // Warp 6 waits at a barrier, so the next oldest warp, warp 4, replaces it.
         scheduler.limit(2, 0b1001_0101, &ages);
         assert_eq!(scheduler.pool(), 0b0001_0100);
         scheduler.limit(2, 0b0000_0001, &ages);

@@ -22,20 +22,20 @@ use serde_big_array::BigArray;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::sm::MAX_WARPS;
 
-/// Number of registers per warp that can have a pending write: words and predicates.
+/// Number of registers and predicates per warp that can have a pending write.
 const REGISTERS: u32 = 4 * u64::BITS + u32::BITS;
 
 /// Scoreboards of all warps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Scoreboard {
     num_warps: u32,
-    /// True if the registers of the kernel fit the first element of `RegMask::words`, so that the other
+    /// True if the first element of `RegMask::words` covers all registers of the kernel, so that the other
     /// elements can be skipped.
     narrow: bool,
-    /// Registers of each warp with a pending write.
+    /// For each warp, set of the registers with a pending write.
     #[serde(with = "BigArray")]
     pending: [RegMask; MAX_WARPS],
-    /// Registers of each warp with a pending write from device memory; a subset of `pending`.
+    /// For each warp, set of the registers with a pending write from device memory; a subset of `pending`.
     #[serde(with = "BigArray")]
     memory: [RegMask; MAX_WARPS],
     /// Mask of the warps whose head instruction has a hazard.
@@ -52,7 +52,7 @@ impl Scoreboard {
         Self { num_warps: warps as u32, narrow: false, pending: none, memory: none, hazard: 0, hazard_memory: 0 }
     }
 
-    /// Prepares for a kernel of `regs` registers per lane; no write may be pending.
+    /// Prepares the scoreboards for a kernel with `regs` registers per lane; no write may be pending.
     pub fn size(&mut self, regs: u16) {
         self.narrow = u32::from(regs) <= u64::BITS;
     }
@@ -140,8 +140,8 @@ impl Scoreboard {
                 });
             }
         });
-        // Each bit of both masks has gates to be set (reserve), cleared (release) and matched with the head's
-        // registers (waits).
+        // Each bit of the two register sets has gates that set it (reserve) and clear it (release). Other
+        // gates compare it with the registers of the head instruction (waits).
         let bits = REGISTERS * warps;
         to.logic("of_warp", Logic::Decoder { outputs: 3 * warps });
         to.logic("reserve", Logic::Gates { count: 2 * 2 * bits });
@@ -152,8 +152,8 @@ impl Scoreboard {
     }
 }
 
-/// Adds `more` to `set`. If `narrow`, only the first element of the words and the predicates are processed,
-/// here as in [`remove`] and [`intersects`].
+/// Adds the registers `more` to `set`. If `narrow` is true, processes only the first element of the words and
+/// the predicates, as [`remove`] and [`intersects`] also do.
 #[inline(always)]
 fn insert(set: &mut RegMask, more: &RegMask, narrow: bool) {
     if narrow {

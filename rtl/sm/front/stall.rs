@@ -58,7 +58,7 @@ impl StallCycles {
         self.0[reason as usize]
     }
 
-    /// Returns the cycles by reason, in the order of [`StallReason::ALL`].
+    /// Returns each stall reason with its cycles, in the order of [`StallReason::ALL`].
     pub fn by_reason(&self) -> impl Iterator<Item = (StallReason, u64)> {
         StallReason::ALL.into_iter().zip(self.0)
     }
@@ -108,18 +108,18 @@ impl Counted for StallCycles {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Line {
     cycles: [u64; REASONS],
-    /// Reason of the cycle charged last, or of the cycles in which the core sleeps.
+    /// Reason of the cycle charged last; while the core sleeps, reason of the cycles of the sleep.
     now: StallReason,
     /// Warp and pc of the instruction issued last.
     issue: (u8, u32),
 }
 
-/// Cycles of all schedulers of an SM, by reason.
+/// Cycles of all schedulers of an SM, by stall reason.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Stalls {
     num_schedulers: usize,
     lines: [Line; MAX_SCHEDULERS],
-    /// First cycle that is not yet charged.
+    /// First cycle that has not been charged to a stall reason yet.
     charged: u64,
 }
 
@@ -154,7 +154,7 @@ impl Stalls {
         line.issue = (warp, pc);
     }
 
-    /// Returns the warp that a scheduler issued in the cycle charged last, if it issued.
+    /// Returns the warp that a scheduler issued in the cycle charged last; `None` if it did not issue.
     pub fn issued_warp(&self, scheduler: usize) -> Option<u8> {
         let line = &self.lines[scheduler % MAX_SCHEDULERS];
         (line.now == StallReason::Issued).then_some(line.issue.0)
@@ -175,8 +175,8 @@ impl Stalls {
         self.lines[scheduler].cycles[reason as usize]
     }
 
-    /// Returns the scheduler cycles before `cycle`, by reason. From `cycle` on, each scheduler must have had
-    /// a single reason, as is the case without warps.
+    /// Returns the scheduler cycles before `cycle`, by stall reason. From `cycle` on, the stall reason of a
+    /// scheduler must not have changed, which is the case if the core has no warps.
     ///
     /// # Panics
     /// If the cycles of a scheduler do not add up to `cycle`.
@@ -205,8 +205,8 @@ impl Stalls {
         }
     }
 
-    /// Describes the counters of one scheduler, in that scheduler's scope; `caches` is true if fetches can
-    /// miss.
+    /// Describes the counters of one scheduler, in that scheduler's scope; `caches` is true if the SM has an
+    /// instruction cache, so that fetches can miss.
     pub fn describe(&self, scheduler: usize, caches: bool, to: &mut dyn Describe) {
         let Self { num_schedulers: _, lines, charged: _ } = self;
         let Line { cycles, now, issue: (warp, pc) } = &lines[scheduler];
@@ -262,7 +262,8 @@ mod tests {
         };
         assert_eq!(counts(1, &stalls), [1, 1, 0]);
         assert_eq!(counts(5, &stalls), [1, 1, 8]);
-        // The core was evaluated at later edges and had no warp.
+        // The core is evaluated at a later edge, without a warp. This does not change the cycles before cycle
+        // 5.
         stalls.wake(9);
         assert_eq!(counts(5, &stalls), [1, 1, 8]);
     }

@@ -1,6 +1,6 @@
-//! Applies the decisions of a warp throttle ([`crate::throttle`]) to the pools of the schedulers. At the end
-//! of each cycle, the new state determines the pools for the next cycle. The pools are therefore valid when a
-//! sleeping core wakes.
+//! Applies the decisions of a warp throttle ([`crate::throttle`]) to the pool of each scheduler, which is the
+//! set of warps that may issue. The state at the end of a cycle determines the pools for the next cycle. A
+//! core that wakes from sleep therefore finds valid pools.
 
 use isa::program::Op;
 use isa::types::Space;
@@ -47,7 +47,8 @@ impl SmCore {
         }
     }
 
-    /// Evaluates one clock edge; `side` are the side-band links of the throttle, if there are any.
+    /// Evaluates one clock edge; `side` are the throttle links to the L1D and the hub, if the throttle has
+    /// any.
     #[inline(always)]
     pub(crate) fn eval_with_side_band(
         &mut self,
@@ -61,16 +62,16 @@ impl SmCore {
         }
     }
 
-    /// Evaluates one clock edge of a core with side-band links. Messages on these links are processed first
-    /// and always accepted.
+    /// Evaluates one clock edge of a core with throttle links to the L1D and the hub. Messages on these links
+    /// are processed first and always accepted.
     fn eval_throttled(&mut self, io: SmIo<'_>, side: CoreSide<'_>, at: &mut impl AnyEdge) -> Sleep {
         let more = self.loaded.is_some() && self.begin_throttle(side, at);
         let sleep = self.eval_any(io, at);
         if more { Sleep::Next } else { sleep }
     }
 
-    /// Receives side-band messages and sends those due at the end of a sampling period. Returns true if more
-    /// messages wait.
+    /// Receives messages on the throttle links, and sends the messages for a period that has ended. Returns
+    /// true if more messages wait.
     fn begin_throttle(&mut self, side: CoreSide<'_>, at: &mut impl AnyEdge) -> bool {
         let Some(throttle) = &mut self.throttle else { return false };
         let CoreSide { mut misses, periods, reports, orders } = side;
@@ -102,8 +103,8 @@ impl SmCore {
         self.throttle.as_ref().and_then(|throttle| throttle.due()).unwrap_or(u64::MAX)
     }
 
-    /// Sets the schedulers' pools for the cycle after `cycle`; `issued` is true if any scheduler issued in
-    /// `cycle`.
+    /// Sets the pools of the schedulers (the warps that may issue) for the cycle after `cycle`; `issued` is
+    /// true if any scheduler issued in `cycle`.
     #[inline(never)]
     pub(in crate::sm) fn set_pools(&mut self, loaded: &Loaded, cycle: u64, issued: bool) {
         if self.config.policy == SchedulerPolicy::TwoLevel {

@@ -16,13 +16,13 @@ pub enum AccessFault {
         /// Size of the access in bytes.
         bytes: u32,
     },
-    /// The address lies in global memory outside every mapped range.
+    /// The access to global memory does not lie inside one mapped range.
     #[error("is outside every buffer{}", nearest_text(.nearest))]
     Unmapped {
         /// Mapped range closest to the address; `None` if none is mapped.
         nearest: Option<NamedRange>,
     },
-    /// The access exceeds a memory that is addressed from 0.
+    /// The access extends beyond the end of a memory whose addresses begin at 0, such as shared memory.
     #[error("is outside the {size} bytes of {what}")]
     Beyond {
         /// Name of the memory.
@@ -30,13 +30,13 @@ pub enum AccessFault {
         /// Size of the memory in bytes.
         size: u32,
     },
-    /// The top byte of a generic address names no space.
+    /// The top byte of a generic address selects no address space.
     #[error("is in no address space")]
     Nowhere,
-    /// The access is an atomic in a space that does not support atomics.
+    /// The access is an atomic in an address space that does not support atomics.
     #[error("is in {space} memory, expected global or shared memory")]
     NotAtomic {
-        /// Name of the space.
+        /// Name of the address space.
         space: &'static str,
     },
     /// The access writes to memory that kernels may only read.
@@ -59,7 +59,7 @@ pub enum FaultKind {
     Access {
         /// Kind of access: `load`, `store`, `atomic` or `texture fetch`.
         verb: &'static str,
-        /// Byte address of the lane within its space.
+        /// Byte address that the lane accesses, within its address space.
         address: u64,
         /// Access size per lane in bytes.
         bytes: u32,
@@ -75,10 +75,10 @@ pub enum FaultKind {
     /// Matrix instruction that was not executed by all lanes of its warp.
     #[error("a matrix instruction in the lanes {mask:#010x} of the warp, expected all 32")]
     Lanes {
-        /// Lanes that executed the instruction.
+        /// Mask of the lanes that executed the instruction.
         mask: u32,
     },
-    /// Instruction that needs lanes of its warp which are on another path and cannot arrive.
+    /// Instruction that needs other lanes of its warp, which are on another path and cannot arrive.
     #[error(transparent)]
     Convergence(ConvergenceFault),
     /// Barrier with an illegal number of threads.

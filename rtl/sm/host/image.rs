@@ -1,4 +1,5 @@
-//! Kernel images that the host loads into a core: a program with its launch shape and arguments.
+//! Kernel images that the simulator (host code) loads into a core: a program with its launch shape and
+//! arguments.
 
 use std::sync::Arc;
 
@@ -19,30 +20,30 @@ const MAX_BLOCK: u64 = 1024;
 /// Reason for which a kernel cannot be launched.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LaunchError {
-    /// The program still has virtual registers: no registers have been allocated.
+    /// The program still has virtual registers: register allocation has not run.
     #[error("kernel `{kernel}` has virtual registers, expected an allocated program")]
     Virtual {
         /// Name of the kernel.
         kernel: String,
     },
-    /// The grid or block has no threads, or the block is too large.
+    /// The grid or block (CTA) has no threads, or the block has too many.
     #[error("{what} is {}x{}x{}, expected {legal}", .given[0], .given[1], .given[2])]
     Shape {
         /// Name of the illegal shape: `grid` or `block`.
         what: &'static str,
-        /// Shape of the launch: x, y, z.
+        /// Dimensions of the grid or block in the launch: x, y, z.
         given: [u32; 3],
-        /// Description of the legal shapes.
+        /// Description of the legal dimensions.
         legal: String,
     },
-    /// The parameter block has the wrong size.
+    /// The parameters given to the launch have the wrong total size.
     #[error("kernel `{kernel}` takes {expected} bytes of parameters, got {given}")]
     Params {
         /// Name of the kernel.
         kernel: String,
-        /// Size of the parameters that the kernel declares in bytes.
+        /// Total size of the parameters that the kernel declares, in bytes.
         expected: u32,
-        /// Size of the given parameter block in bytes.
+        /// Total size of the parameters given to the launch, in bytes.
         given: usize,
     },
     /// An instruction has more result words than the pipes can hold.
@@ -86,14 +87,14 @@ pub enum LaunchError {
         kernel: String,
         /// Name of the scarce resource.
         what: &'static str,
-        /// Amount that a CTA needs.
+        /// Amount of the scarce resource that one CTA needs.
         needed: u64,
-        /// Amount that an SM has.
+        /// Amount of the scarce resource that one SM has.
         available: u64,
     },
 }
 
-/// Kernel that is ready to launch.
+/// Kernel that is ready to launch, with its grid and parameters.
 #[derive(Clone, Debug)]
 pub struct KernelImage {
     pub(in crate::sm) program: Program,
@@ -114,12 +115,12 @@ pub struct KernelImage {
 }
 
 impl KernelImage {
-    /// Checks and prepares a launch. `program` is in physical form, with allocated registers; `params` is the
-    /// parameter block. `dynamic_shared` is the size of the dynamic shared memory in bytes. `launch` is the
-    /// number of the launch (`%gridid`).
+    /// Checks and prepares a launch. `program` is in physical form, with allocated registers. `params` is the
+    /// memory contents of the kernel parameters. `dynamic_shared` is the size of the dynamic shared memory in
+    /// bytes. `launch` is the number of the launch (`%gridid`).
     ///
     /// # Errors
-    /// If no SM can run the program, shape or parameter block.
+    /// If no SM can run the program with this grid, block and parameters.
     pub fn new(
         program: Program,
         params: Vec<u8>,
@@ -163,14 +164,15 @@ impl KernelImage {
         Ok(Self { program, params, grid, block, dynamic_shared, launch, map, tid, local: 0, code: 0, source: None })
     }
 
-    /// Returns the image with local memory at `base` in device memory, [`Self::local_bytes`] in size.
+    /// Returns the image with its local memory at address `base` of device memory; [`Self::local_bytes`]
+    /// gives the size.
     #[must_use]
     pub fn with_local(self, base: u64) -> Self {
         Self { local: base, ..self }
     }
 
-    /// Returns the image with its first instruction at `code` in device memory, which is the start of a cache
-    /// line.
+    /// Returns the image with its first instruction at address `code` of device memory, which is the start of
+    /// a cache line.
     #[must_use]
     pub fn with_code(self, code: u64) -> Self {
         Self { code, ..self }
@@ -181,7 +183,7 @@ impl KernelImage {
         self.code
     }
 
-    /// Returns the image with another parameter block of the same size.
+    /// Returns the image with other kernel parameters of the same total size.
     ///
     /// # Panics
     /// If the sizes differ.
@@ -192,14 +194,14 @@ impl KernelImage {
         Self { program, params, map, tid, source: self.source.clone(), ..*self }
     }
 
-    /// Returns the size of the local memory of `warps` 32-lane warp slots in bytes.
+    /// Returns the total size in bytes of the local memory of `warps` warp slots of 32 lanes each.
     #[must_use]
     pub fn local_bytes(&self, warps: u32) -> u64 {
         u64::from(warps) * LANES as u64 * u64::from(self.program.local_bytes)
     }
 
-    /// Returns the address at which the local memory of a 32-lane warp slot begins; slots are numbered over
-    /// all SMs.
+    /// Returns the address at which the local memory of warp slot `slot` begins. Slots have 32 lanes and are
+    /// numbered over all SMs.
     pub(in crate::sm) fn local_of(&self, slot: u32) -> u64 {
         self.local + self.local_bytes(slot)
     }
@@ -209,7 +211,7 @@ impl KernelImage {
         self.source.as_ref()
     }
 
-    /// Returns the program of the kernel; that of a traced kernel is empty.
+    /// Returns the program of the kernel, which is empty for a traced kernel.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
@@ -227,8 +229,8 @@ impl KernelImage {
         (hash ^ hash >> 16) as u16
     }
 
-    /// Returns the number of instructions with separate statistics: all instructions of a program, but none
-    /// of a trace, whose code arrives with its CTAs.
+    /// Returns the number of instructions with separate statistics. These are all instructions of a program.
+    /// A trace has none, because its instructions become known only with its CTAs.
     #[must_use]
     pub fn counted_instructions(&self) -> usize {
         if self.source.is_some() { 0 } else { self.program.insts.len() }
@@ -263,25 +265,27 @@ impl KernelImage {
         self.threads().div_ceil(lanes)
     }
 
-    /// Returns the static and dynamic shared memory that a CTA uses, in bytes.
+    /// Returns the size of the static and dynamic shared memory that a CTA uses, in bytes.
     #[must_use]
     pub fn shared_bytes(&self) -> u32 {
         self.program.shared_bytes.saturating_add(self.dynamic_shared)
     }
 
-    /// Returns the shared memory that is allocated for a CTA: its use rounded up to the allocation
-    /// granularity, in bytes.
+    /// Returns the size of the shared memory that is allocated for a CTA, in bytes. This is the size that it
+    /// uses, rounded up to the allocation granularity.
     #[must_use]
     pub fn shared_footprint(&self) -> u64 {
         u64::from(self.shared_bytes()).next_multiple_of(u64::from(SHARED_GRANULE))
     }
 
-    /// Reads `bytes` bytes of the parameter block at offset `at`, at most 8, zero extended.
+    /// Reads `bytes` bytes (at most 8) of the kernel parameters at byte offset `at`, zero extended to 64
+    /// bits.
     pub(in crate::sm) fn param(&self, at: usize, bytes: u32) -> u64 {
         self.params[at..][..bytes as usize].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
     }
 
-    /// Returns the lanes of warp `index` of a CTA that have a thread, with `lanes` lanes per warp.
+    /// Returns the mask of the lanes of warp `index` of a CTA that have a thread; each warp has `lanes`
+    /// lanes.
     pub(in crate::sm) fn lanes_of(&self, index: u32, lanes: u32) -> u64 {
         let threads = self.threads() - index * lanes;
         u64::MAX >> (u64::BITS - threads.min(lanes))

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-/// Buffer in device memory.
+/// Buffer in device memory: a range of addresses with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedRange {
     /// Name of the buffer in messages.
@@ -30,7 +30,7 @@ impl fmt::Display for NamedRange {
     }
 }
 
-/// Reason for which ranges do not form a map.
+/// Reason for which address ranges do not form an address map.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MapError {
     /// A range is empty or extends beyond the 64-bit address space.
@@ -53,7 +53,7 @@ pub enum MapError {
     },
 }
 
-/// Mapped ranges, sorted by address.
+/// Address map of a kernel: its mapped ranges, sorted by address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressMap {
     ranges: Vec<NamedRange>,
@@ -62,7 +62,7 @@ pub struct AddressMap {
 }
 
 impl AddressMap {
-    /// Creates a map of the given ranges, in any order.
+    /// Creates an address map of the given ranges, which may be in any order.
     ///
     /// # Errors
     /// If a range is empty or too large, or two ranges overlap.
@@ -79,7 +79,7 @@ impl AddressMap {
         Ok(Self { ranges, read_only: Vec::new() })
     }
 
-    /// Returns the map with byte ranges that kernels may only read, such as constants.
+    /// Returns the map with `read_only` as the byte ranges that kernels may only read, such as constants.
     #[must_use]
     pub fn with_read_only(self, read_only: Vec<Range<u64>>) -> Self {
         Self { read_only, ..self }
@@ -100,26 +100,27 @@ impl AddressMap {
         self.read_only.is_empty()
     }
 
-    /// Returns the ranges in ascending order.
+    /// Returns the mapped ranges in ascending order of their addresses.
     #[must_use]
     pub fn ranges(&self) -> &[NamedRange] {
         &self.ranges
     }
 
-    /// Returns the range that contains `address`.
+    /// Returns the mapped range that contains `address`; `None` if there is none.
     #[must_use]
     pub fn range_of(&self, address: u64) -> Option<&NamedRange> {
         let above = self.ranges.partition_point(|range| range.start <= address);
         self.ranges[..above].last().filter(|range| address < range.end())
     }
 
-    /// True if `bytes` bytes from `address` lie in one range.
+    /// True if the `bytes` bytes from `address` on lie in one mapped range.
     #[must_use]
     pub fn holds(&self, address: u64, bytes: u32) -> bool {
         self.range_of(address).is_some_and(|range| u64::from(bytes) <= range.end() - address)
     }
 
-    /// Returns the range with the smallest distance to `address`; the lower one of two with equal distance.
+    /// Returns the mapped range closest to `address`; if two ranges are equally close, the one with the lower
+    /// address.
     #[must_use]
     pub fn nearest(&self, address: u64) -> Option<&NamedRange> {
         self.ranges.iter().min_by_key(|range| {
@@ -148,7 +149,8 @@ mod tests {
         let map = AddressMap::new(vec![range("a", 0x1000, 16), range("b", 0x2000, 16)]).unwrap();
         let name = |address| map.nearest(address).unwrap().name.as_str();
         assert_eq!([name(0), name(0x1010), name(0x1f00), name(0x9000)], ["a", "a", "b", "b"]);
-        // Between two ranges with a gap of three bytes, the middle byte is equally far from both.
+        // The ranges are three bytes apart. The middle byte is equally far from both, so the lower range is
+        // the nearest.
         let close = AddressMap::new(vec![range("a", 0x1000, 16), range("b", 0x1013, 16)]).unwrap();
         let name = |address| close.nearest(address).unwrap().name.as_str();
         assert_eq!([name(0x1010), name(0x1011), name(0x1012)], ["a", "a", "b"]);

@@ -1,5 +1,6 @@
 //! # Host side of the core
-//! Defines the kernels that the host loads into a core, and the faults and snapshots that it reads back.
+//! Defines the kernels that the simulator (host code) loads into a core, and the faults and snapshots that it
+//! reads back.
 //!
 //! | file       | holds                                                    |
 //! |------------|----------------------------------------------------------|

@@ -19,7 +19,7 @@ pub struct WarpState {
 }
 
 impl WarpState {
-    /// Returns the next instruction of the warp.
+    /// Returns the index of the next instruction of the warp.
     #[must_use]
     pub fn pc(&self) -> u32 {
         self.stack[0].pc
@@ -39,7 +39,7 @@ impl SmCore {
         self.barriers.waiting()
     }
 
-    /// Returns the next instruction of a warp.
+    /// Returns the index of the next instruction of a warp.
     #[must_use]
     pub fn pc(&self, warp: u8) -> u32 {
         self.stacks.pc(warp)
@@ -53,8 +53,8 @@ impl SmCore {
         matches!(inst.map(|inst| inst.op), Some(Op::Branch { target, .. }) if target == pc)
     }
 
-    /// Returns the state of a warp, or `None` while a register write is pending. Also `None` for a traced
-    /// kernel, which has no registers and cannot loop forever: a trace ends.
+    /// Returns the state of a warp; `None` while a register write is pending. Also `None` for a traced
+    /// kernel, which has no registers and cannot loop forever, because a trace ends.
     #[must_use]
     pub fn warp_state(&self, warp: u8) -> Option<WarpState> {
         let loaded = self.loaded.as_ref()?;

@@ -24,7 +24,7 @@ use crate::sm::front::issue::{HalfOrder, Issue, IssueProgress};
 use crate::sm::host::fault::AccessFault;
 use crate::sm::{KernelImage, SmCore};
 
-/// Lanes of a generic access that one issue serves: those in one address space.
+/// Lanes of a generic access that one issue serves: those whose addresses lie in one address space.
 struct ResolvedAccess {
     issue: Issue,
     /// Access converted to the address space of the served lanes.
@@ -34,8 +34,8 @@ struct ResolvedAccess {
 }
 
 impl ResolvedAccess {
-    /// Resolves the lanes in the same space as the lowest lane of `issue`. An error names the lane, its
-    /// address and the fault.
+    /// Selects the lanes whose addresses lie in the same address space as that of the lowest lane of `issue`,
+    /// and resolves their addresses. An error names the lane, its address and the fault.
     #[inline(never)]
     fn new(issue: &Issue, op: &Op, mem: &MemOp, base: Base<'_>) -> Result<Self, (u8, u64, AccessFault)> {
         let mut address = [0; LANES];
@@ -60,7 +60,8 @@ impl ResolvedAccess {
 }
 
 impl SmCore {
-    /// Executes a load, store or atomic. An access to device memory only starts here, in the address unit.
+    /// Executes a load, store or atomic. An access to device memory does not complete here, but enters the
+    /// address unit.
     #[inline(never)]
     pub(in crate::sm) fn access(
         &mut self,
@@ -146,8 +147,8 @@ impl SmCore {
         if generic { self.serve(warp, whole, mask) } else { IssueProgress::All }
     }
 
-    /// Records that the lanes `mask` of `whole` have been served. Returns `All` if no lane of `whole`
-    /// remains, else `Part`.
+    /// Records that an instruction with the lanes `whole` has been served in the lanes `mask`. Returns `All`
+    /// if no lane of `whole` remains to be served, else `Part`.
     pub(in crate::sm) fn serve(&mut self, warp: u8, whole: u32, mask: u32) -> IssueProgress {
         let served = self.warps.get(warp).served | mask;
         let is_last = whole & !served == 0;
@@ -168,8 +169,8 @@ impl SmCore {
         self.address_unit.move_to_local(image.local_of(slot), bytes)
     }
 
-    /// Executes an atomic. In shared memory it executes at once, lane after lane; in device memory, through
-    /// the address unit.
+    /// Executes an atomic. In shared memory, it executes at once, lane after lane. In device memory, it is
+    /// sent through the address unit.
     #[inline(never)]
     fn atomic(
         &mut self,
@@ -284,8 +285,8 @@ impl SmCore {
     }
 }
 
-/// Checks that an access is legal. The addresses differ only in the bits `differing`. An error names the
-/// lane, its address and the fault.
+/// Checks that an access is legal. The addresses of the lanes differ only in the address bits `differing`. An
+/// error names the lane, its address and the fault.
 #[inline(always)]
 pub(in crate::sm) fn check_access(
     image: &KernelImage,
@@ -317,8 +318,8 @@ fn check_writable(
     (0..LANES).find(is_constant).map_or(Ok(()), |lane| Err((lane as u8, address[lane], wrong)))
 }
 
-/// Fills the result words of a load, element by element; `value` returns the bytes of a lane at an offset
-/// from its address.
+/// Fills the result words of a load, element by element. `value` returns the bytes of a lane at a byte offset
+/// from the lane's address.
 #[inline]
 fn load_words(inst: &Inst, mem: &MemOp, mask: u32, words: &mut Words, value: impl Fn(usize, u32) -> u64) {
     let mut word = 0;

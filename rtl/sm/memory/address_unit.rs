@@ -5,9 +5,9 @@
 //! of 16 bytes per lane is sent as one access, since the banks serve a quarter of the warp at a time. The
 //! reply to such a load has two beats.
 //!
-//! The unit holds one instruction, which leaves with its last beat. A reply carries the number of its beat,
-//! so that several beats can be in flight. Only texture fetches send each beat after the reply to the
-//! previous one. The core keeps just one row of state per fetch until its texels arrive (`texture.rs`).
+//! One instruction at a time occupies the unit, until its last beat is sent. A reply carries the number of
+//! its beat, so that several beats can be in flight. Only texture fetches send each beat after the reply to
+//! the previous one. The core stores just one row of state per fetch until its texels arrive (`texture.rs`).
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -33,10 +33,10 @@ use crate::sm::front::issue::Issue;
 pub(in crate::sm) const BEAT_BYTES: u8 = 8;
 /// Distance in memory between consecutive words of a lane's local memory in bytes.
 const LOCAL_STRIDE: u64 = LOCAL_WORD * LANES as u64;
-/// Store data: four words per lane.
+/// Store data of an instruction: four 32-bit words per lane.
 pub(in crate::sm) type StoreData = [[u32; LANES]; 4];
 
-/// Address unit with the instruction that it holds.
+/// Address unit, with the memory instruction that currently occupies it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct AddressUnit {
     /// True if a load of 16 bytes per lane is sent as one access.
@@ -52,7 +52,7 @@ pub(in crate::sm) struct AddressUnit {
     half: u8,
     pc: u32,
     mask: u32,
-    /// log2 of the bytes per lane in an access.
+    /// Base-2 logarithm of the number of bytes per lane in one access to the LSU.
     size_log2: u8,
     /// Index of the next beat; the instruction has `beats` of them. An access of 16 bytes per lane counts as
     /// two.
@@ -65,7 +65,7 @@ pub(in crate::sm) struct AddressUnit {
     data: StoreData,
 }
 
-/// Bytes of each lane's access that one beat moves.
+/// Range of bytes that one beat carries, within the access of each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sm) struct Part {
     /// Offset of the beat's first byte in the access of a lane, in bytes.
@@ -75,7 +75,7 @@ pub(in crate::sm) struct Part {
 }
 
 impl Part {
-    /// Returns the bytes that a reply carries.
+    /// Returns the range of bytes that a reply carries, within the access of each lane.
     pub fn of(reply: &WarpReply) -> Self {
         let bytes = 1 << reply.size_log2;
         Self { offset: u32::from(reply.beat) * bytes, bytes }
@@ -109,7 +109,7 @@ impl AddressUnit {
         self.is_wide = true;
     }
 
-    /// True while the unit holds an instruction, so that no other can enter.
+    /// True while an instruction occupies the unit, so that no other instruction can enter.
     pub fn is_busy(&self) -> bool {
         self.valid
     }
@@ -119,14 +119,14 @@ impl AddressUnit {
         self.valid && !self.waiting
     }
 
-    /// Computes the addresses of an instruction that may enter the unit, which must be empty. Returns the
-    /// bits in which the addresses differ.
+    /// Computes the lane addresses of an instruction that may enter the unit, which must be empty. Returns
+    /// the mask of the address bits in which the lanes differ.
     #[inline(always)]
     pub fn form(&mut self, mem: &MemOp, base: Base<'_>) -> u64 {
         base.addresses(mem, &mut self.address)
     }
 
-    /// Returns the addresses of all lanes.
+    /// Returns the addresses of all lanes of the instruction in the unit.
     #[inline(always)]
     pub fn addresses(&self) -> &[u64; LANES] {
         &self.address
@@ -179,7 +179,8 @@ impl AddressUnit {
         self.beats.value()
     }
 
-    /// Converts the load just accepted to a load of constants, which begin at `base`.
+    /// Converts the load just accepted to a load of constants, which begin at address `base` of device
+    /// memory.
     pub fn move_to_constants(&mut self, base: u64) {
         self.space = MemorySpace::Const;
         self.size_log2 = self.size_log2.min(BEAT_BYTES.ilog2() as u8);
@@ -201,7 +202,8 @@ impl AddressUnit {
         self.beats.value()
     }
 
-    /// Sets the state common to all instructions: `bytes` bytes per lane, in beats of at most `most` bytes.
+    /// Sets the state that all kinds of instructions need. The instruction accesses `bytes` bytes per lane,
+    /// in beats of at most `most` bytes per lane.
     #[inline(always)]
     fn begin(&mut self, (warp, half, pc, mask): (u8, u8, u32, u32), bytes: u8, most: u8) {
         self.valid = true;
@@ -223,7 +225,7 @@ impl AddressUnit {
     }
 
     /// Sends the next beat, if there is one and the LSU has room. Returns true if the LSU is full. The beat
-    /// carries the number of `resident` warps.
+    /// carries `resident`, the number of running warps.
     pub fn send(&mut self, resident: u8, mem: &mut Tx<'_, WarpAccess>, at: &mut impl AnyEdge) -> bool {
         if !self.can_send() {
             return false;
@@ -290,8 +292,8 @@ impl AddressUnit {
         }
     }
 
-    /// Records the reply to a beat of a texture fetch. Returns true if the fetch has further beats, so that
-    /// the next one may be sent.
+    /// Records the reply to a beat of a texture fetch. Returns true if the fetch has further beats, of which
+    /// the next one may then be sent.
     pub fn on_reply(&mut self, warp: u8, pc: u32) -> bool {
         let answered = self.waiting && self.warp == warp && self.pc == pc;
         self.waiting &= !answered;
@@ -346,7 +348,7 @@ impl AddressUnit {
     }
 }
 
-/// Returns the fields of an issue that the unit keeps: warp, half, pc and active lanes.
+/// Returns the fields of an issue that the address unit stores: warp, half, pc and mask of the active lanes.
 fn of(&Issue { warp, half, pc, mask, .. }: &Issue) -> (u8, u8, u32, u32) {
     (warp, half, pc, mask)
 }
@@ -385,7 +387,7 @@ fn narrow(src: &Operand, ty: Type, read: &Operands<'_>) -> Row {
     read.word(src.low, &mut None).map(|value| value & mask)
 }
 
-/// Returns a loaded value extended to 64 bits by the signedness of `ty`.
+/// Returns a loaded value extended to 64 bits: with its sign if `ty` is a signed type, else with zeros.
 pub(in crate::sm) fn extend(value: u64, ty: Type) -> u64 {
     let unused = 64 - ty.bits();
     if ty.is_signed() { ((value << unused) as i64 >> unused) as u64 } else { value << unused >> unused }

@@ -7,8 +7,8 @@ use crate::l1::access::LANES;
 use crate::sm::KernelImage;
 use crate::sm::host::fault::{AccessFault, Fault, FaultKind};
 
-/// Returns start and end of the byte range that an access at `address` may touch. In device memory, this is
-/// the buffer that contains `address`; an empty range if there is none.
+/// Returns start and end of the byte range in which an access at `address` must lie. In device memory, this
+/// is the buffer that contains `address`; an empty range if there is none.
 #[inline]
 fn bounds(image: &KernelImage, space: Space, address: u64) -> (u64, u64) {
     match space {
@@ -22,15 +22,15 @@ fn bounds(image: &KernelImage, space: Space, address: u64) -> (u64, u64) {
     }
 }
 
-/// Fast check: true if an access of all lanes is certainly legal, false for all illegal and few legal
-/// accesses. Tests the smallest aligned power-of-two block that contains all addresses: they include `first`
-/// and differ only in the bits `differing`. That block rarely extends beyond a buffer unless an address does.
+/// Fast check: true only if an access of all lanes is legal, but also false for few legal accesses. Tests the
+/// smallest aligned power-of-two address range that contains all addresses. The addresses include `first` and
+/// differ only in the bits `differing`. That range rarely extends beyond a buffer unless an address does.
 #[inline]
 pub(in crate::sm) fn is_plain(image: &KernelImage, space: Space, bytes: u8, first: u64, differing: u64) -> bool {
     let block = u64::MAX.checked_shr(differing.leading_zeros()).unwrap_or(0);
     let within = u64::from(bytes) - 1;
     let (start, end) = bounds(image, space, first);
-    // Lowest byte that a lane can touch, and the rest of the buffer from there on.
+    // Offset of the lowest byte that a lane may touch, and size of the buffer from that byte on.
     let lowest = (first & !block).wrapping_sub(start);
     let room = (end - start).saturating_sub(lowest);
     block.checked_add(within).is_some_and(|reach| reach < room) && (first | differing) & within == 0
@@ -45,7 +45,8 @@ pub(in crate::sm) fn check(
     mask: u32,
 ) -> Result<(), (u8, AccessFault)> {
     let bytes = mem.bytes();
-    // Fast path: nearly always all lanes lie in the buffer of the first one.
+    // Fast path: nearly always, the addresses of all lanes lie in the buffer that contains the address of the
+    // first lane.
     let (start, end) = bounds(image, mem.space, address[mask.trailing_zeros() as usize % LANES]);
     let room = (end - start).saturating_sub(u64::from(bytes) - 1);
     let within = u64::from(bytes - 1);

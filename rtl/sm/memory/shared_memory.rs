@@ -19,7 +19,7 @@ use crate::kernel::{
 use crate::l1::access::LANES;
 use crate::sm::SharedConfig;
 
-/// Maximum number of words that one access touches: 16 bytes per lane.
+/// Maximum number of 4-byte words that one access touches: four per lane.
 const MAX_WORDS: usize = LANES * 4;
 /// Size of a row of 32 banks in bytes.
 const ROW_BYTES: u64 = 128;
@@ -63,9 +63,9 @@ impl SharedMemory {
         let is_simple = bytes == 4 && self.spec.columns == 32;
         let free = match differing {
             _ if !is_simple || mask == 0 => None,
-            // All lanes access one word.
+            // All lanes access the same word.
             ..4 => Some(1),
-            // All lanes access one row, in which no two words share a bank.
+            // All lanes access the same row of banks, so no two of their words lie in one bank.
             4..ROW_BYTES => Some(words_of_row(address, mask)),
             _ => conflict_free_words(address, mask),
         };
@@ -114,7 +114,8 @@ impl SharedMemory {
             *words = [self.load(first + address[0] as u32, 4) as u32; LANES];
             return;
         }
-        // Mask of the offset within the smallest aligned power of two that holds all addresses.
+        // Mask of the address offset within the smallest aligned power-of-two range that contains all
+        // addresses.
         let block = u64::MAX.checked_shr(differing.leading_zeros()).unwrap_or(0) as u32;
         let lowest = first + (address[0] as u32 & !block);
         let from = &self.bytes[lowest as usize..];
@@ -134,7 +135,7 @@ impl SharedMemory {
         }
     }
 
-    /// Stores the low `bytes` bytes of `value`, at most 4.
+    /// Stores the low `bytes` bytes of `value` at `address`; `bytes` is at most 4.
     #[inline]
     pub fn store(&mut self, address: u32, bytes: u32, value: u32) {
         let range = address as usize..(address + bytes) as usize;
@@ -151,7 +152,7 @@ impl SharedMemory {
     }
 
     pub fn describe(&self, to: &mut dyn Describe) {
-        // The bytes are described as cells of the array.
+        // The bytes are described as the words of the array `banks`.
         let Self { spec, bytes: _, digest: _, accesses: _ } = self;
         to.array("banks", self);
         to.logic("same_word", Logic::Comparator { width: 16, count: spec.columns * (LANES as u32 - 1) });
@@ -185,7 +186,8 @@ impl ArrayView for SharedMemory {
     }
 }
 
-/// Returns the number of distinct words of 4-byte accesses to one row of 32 banks.
+/// Returns the number of distinct words that the lanes of `mask` access, if all addresses lie in one row of
+/// 32 banks.
 fn words_of_row(address: &[u64; LANES], mask: u32) -> u64 {
     let mut words = 0u32;
     for (lane, address) in address.iter().enumerate() {
@@ -194,8 +196,8 @@ fn words_of_row(address: &[u64; LANES], mask: u32) -> u64 {
     words.count_ones().into()
 }
 
-/// Returns the number of distinct words of 4-byte accesses, or `None` if two of them lie in one of the 32
-/// banks.
+/// Returns the number of distinct words that the lanes of `mask` access, with 4 bytes per lane. Returns
+/// `None` if two of these words lie in one of the 32 banks.
 fn conflict_free_words(address: &[u64; LANES], mask: u32) -> Option<u64> {
     let mut words = [u32::MAX; 32];
     let mut lanes = mask;
@@ -208,14 +210,16 @@ fn conflict_free_words(address: &[u64; LANES], mask: u32) -> Option<u64> {
         *bank = word;
         asked |= 1 << (word % 32);
     }
-    // In a bank with two distinct words, `*bank` changes more than once.
+    // If two distinct words lie in one bank, the entry `*bank` changes more than once.
     (changes == asked.count_ones()).then(|| changes.into())
 }
 
-/// Returns the maximum number of distinct words in one bank, and the total over all banks.
+/// Returns the maximum number of distinct words in one bank, which is the number of cycles, and the number of
+/// distinct words in all banks.
 fn conflicts(address: &[u64; LANES], mask: u32, bytes: u32, banks: u32) -> (u16, u64) {
     const END: u8 = u8::MAX;
-    // One list of distinct words per bank, chained through `next`.
+    // The distinct words of each bank form a linked list, whose first word is in `first` and whose links are
+    // in `next`.
     let mut first = [END; 32];
     let mut next = [END; MAX_WORDS];
     let mut words = [0u32; MAX_WORDS];
@@ -296,7 +300,8 @@ mod tests {
         SharedMemory::new("sm0", &SharedConfig { bytes: 4096, banks: 32, latency: 3, carve_outs: Vec::new() })
     }
 
-    /// Returns accesses whose lanes span one word, one row, two rows or every row, each with several masks.
+    /// Returns test accesses whose lanes span one word, one row, two rows or every row, each with several
+    /// lane masks.
     fn addresses() -> impl Iterator<Item = ([u64; LANES], u64, u32)> {
         let spans = [1u64, 2, 8, 32, 33, 64, 1024];
         let masks = [u32::MAX, 1, 0x8000_0001, 0x0f0f_3c00];
@@ -327,7 +332,8 @@ mod tests {
         for word in 0..1024u32 {
             shared.store(4 * word, 4, word.wrapping_mul(0x9e37_79b9));
         }
-        // The memory of a CTA may begin anywhere, even with less than a row before the end of the scratchpad.
+        // The shared memory of a CTA may begin anywhere, even less than a row before the end of the
+        // scratchpad.
         for first in [0, 4, 132, 4096 - 64] {
             for (address, _, _) in addresses() {
                 let address = address.map(|lane| lane % (4096 - u64::from(first)));

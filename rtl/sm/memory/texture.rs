@@ -1,14 +1,14 @@
 //! # Texture fetches
 //! Computes texel addresses from texture coordinates, one per lane, and converts the returned texels to
-//! components. There is no filtering: a fetch returns the one texel whose cell contains the point.
+//! components. There is no filtering: a fetch returns the one texel whose area contains the point.
 //!
-//! A reply carries only warp and pc. The texture that the handle selected, and the lanes outside the texture,
-//! which read zero, are known only at issue. Both are kept in a table next to the register file, in the row
+//! A reply carries only warp and pc. The texture that the handle selects is known only at issue, and so are
+//! the lanes outside the texture, which read zero. A table next to the register file stores both, in the row
 //! of the first result register. The row is unique, because no two instructions in flight write the same
 //! register.
 //!
-//! Lanes with different texture handles are served one handle after the other, like generic addresses in
-//! different spaces.
+//! Lanes with different texture handles are served one handle after the other. Generic addresses in different
+//! address spaces are served in the same way.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -74,7 +74,8 @@ impl Fetches {
 }
 
 impl SmCore {
-    /// Issues a texture fetch for the lanes with the same handle as the lowest remaining lane.
+    /// Issues a texture fetch for the lanes that have the same texture handle as the lowest lane not yet
+    /// served.
     pub(in crate::sm) fn fetch_texels(
         &mut self,
         loaded: &Loaded,
@@ -117,8 +118,8 @@ impl SmCore {
         if let Some((lane, wrong)) = illegal_lane {
             return self.stop(loaded, issue, decoded, lane as u8, illegal(&inst.op, address[lane], bytes, wrong));
         }
-        // Each fetch reserves the destination registers itself, so that the fetch for the next handle or half
-        // waits for it.
+        // Each fetch reserves the destination registers itself. The fetch for the next texture handle, or for
+        // the other half of the warp, therefore waits for this one.
         let issue = &Issue { turn: HalfOrder::Only, mask, ..*issue };
         let inside = mask & !outside;
         if inside == 0 {
@@ -141,7 +142,7 @@ impl SmCore {
         self.serve(warp, whole, mask)
     }
 
-    /// Writes the components that one beat of a fetch returns.
+    /// Writes the texel components that one beat of a texture fetch returns to their registers.
     #[inline(never)]
     pub(in crate::sm) fn write_texels(
         &mut self,
@@ -166,7 +167,7 @@ impl SmCore {
             }
         });
         for ((channel, dst), component) in (0..).zip(&decoded.inst.dsts).zip(&components) {
-            // Components that the texture lacks are written with the first beat.
+            // Components that the texture format lacks are written with the first beat.
             let place = if channel < texture.channels { channel * texture.ty.bytes() } else { 0 };
             let here = (part.offset..part.offset + part.bytes).contains(&place);
             if let (Dst::Reg(reg), true) = (dst, here) {

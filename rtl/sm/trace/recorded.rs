@@ -2,10 +2,10 @@
 //! instructions.
 //!
 //! The class of a SASS instruction selects its pipe. Its latency is that of the PTX instruction of the same
-//! kind, or that of the recorded architecture. A matrix product goes to the tensor pipe and occupies it
-//! according to its number of multiplications. If the machine lacks a unit, instructions go where GPUs
-//! without that unit execute them: matrix products go to the SP pipe. Texture and surface accesses, for which
-//! a trace has no addresses, go to the SFU pipe.
+//! kind, or that of the recorded architecture. A matrix product uses the tensor pipe and occupies it for a
+//! time that depends on its number of multiplications. Without a tensor pipe, matrix products use the SP
+//! pipe, as on GPUs that lack one. Texture and surface accesses, for which a trace has no addresses, use the
+//! SFU pipe.
 
 use std::sync::Arc;
 
@@ -26,10 +26,11 @@ const MAX_REGISTERS: u32 = 255;
 /// Pseudo-predicate that represents outstanding asynchronous copies. No instruction writes it, and an
 /// instruction that waits for copies reads it.
 pub(in crate::sm) const COPIES: RegMask = RegMask { words: [0; 4], preds: 1 << 31 };
-/// Index of the predicate that represents uniform predicate 0; lower indices are the predicates of the lanes.
+/// Index of the predicate that represents uniform predicate 0; lower indices represent the per-lane
+/// predicates.
 const UNIFORM_PREDICATES: u16 = 8;
-/// Index of the word that represents uniform register 0. Few kernels have so many vector registers. In those
-/// that do, an instruction may wait for a write to an unrelated register.
+/// Index of the register that represents uniform register 0. In the few kernels that have so many vector
+/// registers, an instruction may wait for a write to an unrelated register.
 const UNIFORM_WORDS: u16 = 192;
 
 /// Role of an instruction in asynchronous copies.
@@ -43,8 +44,8 @@ pub(in crate::sm) enum Role {
     EndGroup,
     /// Waits until at most the given number of groups have copies in flight (`DEPBAR`).
     Wait(u32),
-    /// Copy of a whole block, for which the model moves no data; the value is an index in
-    /// [`isa::recorded::opcode::BLOCK_COPIES`].
+    /// Bulk copy of a whole block of data, for which the model moves no data; the value is the index of its
+    /// opcode in [`isa::recorded::opcode::BLOCK_COPIES`].
     BlockCopy(u8),
 }
 
@@ -55,16 +56,16 @@ pub(in crate::sm) struct TracedInstruction {
     pub pc: u32,
     /// Source line of the instruction; 0 if not recorded.
     pub line: u32,
-    /// Lanes whose addresses the access uses.
+    /// Mask of the lanes whose addresses the memory access uses.
     pub lanes: u32,
     pub role: Role,
 }
 
-/// Traced kernel: its source of CTAs and the instructions known so far.
+/// Traced kernel: the source of its CTAs, and its instructions known so far.
 #[derive(Clone, Debug)]
 pub(in crate::sm) struct TracedKernel {
     pub source: Arc<dyn CtaSource>,
-    /// Properties of each instruction, parallel to the decode table.
+    /// Properties of each instruction known so far, in the order of the decode table.
     pub places: Vec<TracedInstruction>,
     /// Number of register words that the instructions known so far use.
     pub words: u16,
@@ -141,8 +142,8 @@ impl Loaded {
     }
 }
 
-/// Replaces latency and interval of an arithmetic instruction, if `timing` is given. The new interval covers
-/// all lanes, however many the pipe processes per cycle.
+/// Replaces latency and initiation interval of an arithmetic instruction, if `timing` is given. The new
+/// interval covers all lanes, however many the pipe processes per cycle.
 fn retime(row: &mut DecodedInst, timing: Option<Timing>, config: &SmConfig) {
     let computes = matches!(row.pipe, Pipe::Sp | Pipe::Int | Pipe::Sfu | Pipe::Dp | Pipe::Tensor);
     if let (true, Some(Timing { latency, interval })) = (computes, timing) {
@@ -151,7 +152,7 @@ fn retime(row: &mut DecodedInst, timing: Option<Timing>, config: &SmConfig) {
     }
 }
 
-/// Returns one more than the index of the last word in a set; 0 for an empty set.
+/// Returns one more than the highest register index in a set; 0 for an empty set.
 fn words(set: &RegMask) -> u16 {
     let ends =
         (0..).zip(set.words).map(|(at, word)| if word == 0 { 0 } else { 64 * (at + 1) - word.leading_zeros() as u16 });
@@ -179,7 +180,7 @@ fn instruction(operation: &Operation, opcode: &Opcode, has_tensor: bool) -> Inst
     for &register in operation.sources() {
         insert(&mut inst.reads, register, 1);
     }
-    // A load of several words names only the first of its registers.
+    // In a trace, a load of several words names only the first of its destination registers.
     let width = match (opcode.class, operation.dests()) {
         (Class::Load(_) | Class::Atomic(_), [_]) => opcode.result_words(),
         _ => 1,
@@ -193,7 +194,8 @@ fn instruction(operation: &Operation, opcode: &Opcode, has_tensor: bool) -> Inst
     inst
 }
 
-/// Adds `words` consecutive registers to a set, except the last register of each file, which is a constant.
+/// Adds `words` consecutive registers to a set. Omits the last register of each register file, which is a
+/// constant.
 fn insert(set: &mut RegMask, Register { file, number }: Register, words: u16) {
     let number = u16::from(number);
     match file {
@@ -210,8 +212,8 @@ fn insert_word(set: &mut RegMask, word: u16) {
     set.words[usize::from(word / 64)] |= 1 << (word % 64);
 }
 
-/// Returns the PTX operation with the timing of a traced instruction. Loads of constants with unknown
-/// addresses are treated as loads of parameters.
+/// Returns the PTX operation that has the timing of a traced instruction. A load of constants with unknown
+/// addresses is treated as a load of parameters.
 fn meaning(opcode: &Opcode, has_addresses: bool) -> Op {
     let name = opcode.name();
     let alu = |f, ty| Op::Alu(AluOp::new(f, ty));
@@ -225,8 +227,8 @@ fn meaning(opcode: &Opcode, has_addresses: bool) -> Op {
         Class::Load(TraceSpace::Constant) if has_addresses => Op::Load(access(opcode, Space::Const)),
         Class::Load(space) => Op::Load(access(opcode, space_of(space))),
         Class::Store(space) => Op::Store(access(opcode, space_of(space))),
-        // Any atomic becomes an exchange that writes a word derived from the address, so that the contents of
-        // memory still match their addresses.
+        // Any atomic becomes an exchange that writes a word derived from the address. Memory then still
+        // contains only words that match their addresses.
         Class::Atomic(space) => Op::Atomic(AtomicFn::Exchange, access(opcode, space_of(space))),
         Class::AsyncCopy => Op::Load(access(opcode, Space::Global)),
         Class::Barrier => Op::Barrier { id: 0 },
@@ -237,7 +239,7 @@ fn meaning(opcode: &Opcode, has_addresses: bool) -> Op {
     }
 }
 
-/// Returns the function of an arithmetic opcode, given its name without the type letter.
+/// Returns the function of an arithmetic opcode, given its name without the letter for the data type.
 fn function(name: &str) -> AluFn {
     match name {
         _ if name.starts_with("FMA") || name.starts_with("MAD") => AluFn::Mad,

@@ -30,12 +30,12 @@ use crate::sm::memory::shared_memory::BankUse;
 use crate::sm::warp::barrier::Arrival;
 use crate::sm::warp::warps::Warps;
 
-/// Maximum distance in bytes to the next instruction without a jump. Instructions take 8 or 16 bytes;
-/// scheduling control words lie between 8-byte instructions.
+/// Maximum distance in bytes from an instruction to the next one, unless the instruction jumps. Instructions
+/// take 8 or 16 bytes; scheduling control words lie between 8-byte instructions.
 const SEQUENTIAL_BYTES: u32 = 16;
 
 impl SmCore {
-    /// Starts the warps of CTA `number` of the grid in a slot.
+    /// Starts the warps of CTA `number` of the grid in a CTA slot.
     #[inline(never)]
     pub(in crate::sm) fn start_recorded(&mut self, loaded: &mut Loaded, number: u32, slot: u8) {
         let Some(recorded) = &loaded.recorded else { return };
@@ -56,7 +56,7 @@ impl SmCore {
         }
     }
 
-    /// Restores the CTA of a slot from its source, after loading a checkpoint.
+    /// Restores the CTA of a CTA slot from its source, after loading a checkpoint.
     pub(crate) fn restore_recorded(&mut self, number: u32, slot: u8) {
         let Some(mut loaded) = self.loaded.take() else { return };
         if let Some(recorded) = &loaded.recorded {
@@ -70,8 +70,8 @@ impl SmCore {
         self.loaded = Some(loaded);
     }
 
-    /// Sets the next instruction of a warp, described by `place`. If the instruction must wait for copies,
-    /// reserves the pseudo-register of copies.
+    /// Sets the next instruction of a warp, whose properties are `place`. If the instruction must wait for
+    /// asynchronous copies, reserves the pseudo-predicate that represents them.
     #[inline(always)]
     fn set_next(&mut self, warp: u8, Next { operation, mask }: Next, place: &TracedInstruction) {
         self.stacks.set(warp, operation, mask.into());
@@ -82,7 +82,7 @@ impl SmCore {
         }
     }
 
-    /// Performs what the core does at the issue of a traced instruction, and advances its warp.
+    /// Executes a traced instruction at its issue, and advances its warp.
     #[inline(never)]
     pub(in crate::sm) fn dispatch_recorded(
         &mut self,
@@ -128,7 +128,8 @@ impl SmCore {
         self.step(loaded, warp, operation, mask);
     }
 
-    /// Advances a warp to its next step, or ends it. The lanes `mask` executed the previous step.
+    /// Advances a warp to its next recorded step, or ends the warp. `mask` has the lanes that executed the
+    /// last step.
     #[inline(always)]
     fn step(&mut self, loaded: &Loaded, warp: u8, operation: u32, mask: u32) {
         let Some(recorded) = &loaded.recorded else { return };
@@ -152,7 +153,8 @@ impl SmCore {
         }
     }
 
-    /// Allocates an operand collector for the access in the address unit; does nothing if the unit is idle.
+    /// Allocates an operand collector for the access that has entered the address unit; does nothing if none
+    /// has entered.
     fn collect_recorded(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &DecodedInst) {
         if self.address_unit.is_busy() {
             self.start(at, issue, (Pipe::Global, 1), decoded);
@@ -174,7 +176,7 @@ impl SmCore {
         self.address_unit.form(mem, Base::Lanes(&address));
         let beats = self.address_unit.start(issue, mem, decoded.bytes, data);
         if mem.space == Space::Const {
-            // A trace gives the addresses of constants in device memory.
+            // A trace gives the device memory addresses of constants, so the base address is 0.
             self.address_unit.move_to_constants(0);
         }
         if is_store {
@@ -187,7 +189,7 @@ impl SmCore {
         }
     }
 
-    /// Starts an atomic in the address unit. The operand is the word that a store to the same address would
+    /// Starts an atomic in the address unit. Its operand is the word that a store to the same address would
     /// write.
     #[inline(never)]
     fn change_recorded(&mut self, issue: &Issue, decoded: &DecodedInst, f: AtomicFn, mem: &MemOp) {
@@ -216,7 +218,7 @@ impl SmCore {
     #[inline(always)]
     fn aligned_addresses(&self, warp: u8, bytes: u8, address: &mut [u64; LANES]) -> bool {
         let is_known = self.streams.addresses(warp, address);
-        // Hardware sends only aligned accesses.
+        // Hardware sends only aligned accesses to memory.
         let aligned = !(u64::from(bytes) - 1);
         address.iter_mut().for_each(|address| *address &= aligned);
         is_known
@@ -230,7 +232,8 @@ impl SmCore {
         (number ^ number >> 8) as u8
     }
 
-    /// Executes an access to shared memory: occupies its banks for the addresses of the lanes `mask`.
+    /// Executes an access to shared memory: occupies the banks that the addresses of the lanes in `mask`
+    /// select.
     #[inline(never)]
     fn share_recorded(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &DecodedInst, mem: &MemOp, mask: u32) {
         let warp = issue.warp;
@@ -244,7 +247,7 @@ impl SmCore {
             Op::Store(_) => self.shared.cycles(BankUse::Store, (&address, differing), mask, mem.bytes()),
             _ => self.shared.cycles(BankUse::Load, (&address, differing), mask, mem.bytes()),
         };
-        // An access takes one cycle even if none of its addresses is used.
+        // An access takes at least one cycle, even if no lane uses its address.
         let cycles = cycles.max(1);
         self.counters.shared_conflicts += u64::from(cycles - 1);
         let start = self.start(at, issue, (Pipe::Shared, cycles), decoded);
@@ -261,8 +264,8 @@ impl SmCore {
         }
     }
 
-    /// Processes the reply to a load, or to an atomic that returns the old value. Checks that the data belong
-    /// to the requested addresses.
+    /// Processes the reply to a load, or to an atomic that returns the old value. Checks that the reply
+    /// carries the data of the requested addresses.
     #[inline(never)]
     pub(in crate::sm) fn take_recorded(&mut self, loaded: &Loaded, wb: &mut Rx<'_, WarpReply>, at: &mut impl AnyEdge) {
         let Some(reply) = wb.peek(at) else { return wb.drop_head(at) };

@@ -14,14 +14,14 @@ use serde::{Deserialize, Serialize};
 use crate::l1::access::LANES;
 use crate::sm::MAX_WARPS;
 
-/// Initial capacity of the list of loads in flight of a warp.
+/// Initial capacity of each warp's list of loads in flight.
 const USUAL_LOADS: usize = 16;
 
 /// Source of the CTAs of a traced kernel.
 pub trait CtaSource: fmt::Debug + Send + Sync {
     /// Returns CTA `number` of the grid; called once per CTA. CTAs that start in the same cycle may be
     /// requested in any order. Calls `learn` with all instructions known so far, including those of this CTA.
-    /// Returns `None` if the trace lacks the CTA; the source keeps the reason.
+    /// Returns `None` if the trace lacks the CTA; the source then records the reason.
     fn take(&self, number: u32, learn: &mut dyn FnMut(&Code)) -> Option<Arc<Cta>>;
 }
 
@@ -30,18 +30,18 @@ pub trait CtaSource: fmt::Debug + Send + Sync {
 pub(in crate::sm) struct Next {
     /// Index of the instruction in the code of the kernel.
     pub operation: u32,
-    /// Lanes that execute the instruction.
+    /// Mask of the lanes that execute the instruction.
     pub mask: u32,
 }
 
-/// Load in flight of one warp, with its recorded step.
+/// Load in flight of one warp, with the number of the recorded step that issued it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Load {
     step: u32,
     operation: u32,
-    /// Number of beats with a reply.
+    /// Number of beats of the load whose reply has arrived.
     beats: u8,
-    /// Copy group of an asynchronous copy; `None` for other loads.
+    /// Number of the copy group to which an asynchronous copy belongs; `None` for other loads.
     group: Option<u32>,
 }
 
@@ -53,13 +53,13 @@ struct Stream {
     cta: Option<Arc<Cta>>,
     /// Index of the warp among the recorded warps of the CTA.
     place: usize,
-    /// Index of the next step.
+    /// Index of the next recorded step.
     step: u32,
     loads: Vec<Load>,
-    /// Number of copy groups that the warp has committed.
+    /// Number of groups of asynchronous copies that the warp has committed.
     groups: u32,
-    /// Number of the first copy group that the warp does not wait for: it waits for all groups with lower
-    /// numbers. `None` if the warp does not wait.
+    /// The warp waits for all groups of asynchronous copies with a number below this one; `None` if it does
+    /// not wait.
     awaited: Option<u32>,
 }
 
@@ -77,13 +77,13 @@ impl Stream {
         self.at(self.step).map(|(_, &Step { operation, mask, .. })| Next { operation, mask })
     }
 
-    /// True if a copy of an awaited group is in flight.
+    /// True if an asynchronous copy of a group for which the warp waits is in flight.
     fn waits(&self) -> bool {
         self.awaited.is_some_and(|last| self.loads.iter().any(|load| load.group.is_some_and(|group| group < last)))
     }
 }
 
-/// Streams of all warp slots.
+/// Recorded steps of the warps in all warp slots, with the position of each warp in its steps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Streams {
     streams: Box<[Stream]>,
@@ -106,8 +106,8 @@ impl Streams {
         &mut self.streams[usize::from(warp) % MAX_WARPS]
     }
 
-    /// Starts warp `index` of a CTA in a slot. Returns the first instruction of the warp, or `None` if the
-    /// trace has no such warp.
+    /// Starts warp `index` of a CTA in warp slot `warp`. Returns the first instruction of the warp, or `None`
+    /// if the trace has no such warp.
     pub fn start(&mut self, warp: u8, cta: &Arc<Cta>, index: u8) -> Option<Next> {
         let place = cta.warps.iter().position(|warp| warp.id == u32::from(index))?;
         let stream = self.get(warp);
@@ -117,7 +117,8 @@ impl Streams {
         stream.next()
     }
 
-    /// Restores the CTA of a slot after loading a checkpoint, if the slot holds warp `index` of that CTA.
+    /// Restores the CTA of warp slot `warp` after loading a checkpoint, if the slot ran warp `index` of that
+    /// CTA.
     pub fn restore(&mut self, warp: u8, cta: &Arc<Cta>, index: u8) {
         let stream = self.get(warp);
         if cta.warps.get(stream.place).is_some_and(|warp| warp.id == u32::from(index)) {
@@ -125,7 +126,7 @@ impl Streams {
         }
     }
 
-    /// Releases the recorded CTA of the given warp slots.
+    /// Releases the recorded CTA of the warp slots in the mask `warps`.
     pub fn end(&mut self, mut warps: u64) {
         while warps != 0 {
             self.get(warps.trailing_zeros() as u8).cta = None;
@@ -133,45 +134,47 @@ impl Streams {
         }
     }
 
-    /// Advances a warp to its next step and returns the instruction, or `None` at the end of the stream.
+    /// Advances a warp to its next recorded step and returns the instruction, or `None` after the last step.
     pub fn advance(&mut self, warp: u8) -> Option<Next> {
         let stream = self.get(warp);
         stream.step += 1;
         stream.next()
     }
 
-    /// True if the stream has a step after the next one.
+    /// True if the warp has a recorded step after the next one.
     pub fn has_second(&self, warp: u8) -> bool {
         self.second(warp).is_some()
     }
 
-    /// Returns the instruction of the step after the next one.
+    /// Returns the instruction of the recorded step after the next one; `None` if there is no such step.
     pub fn second(&self, warp: u8) -> Option<u32> {
         let stream = &self.streams[usize::from(warp) % MAX_WARPS];
         stream.at(stream.step + 1).map(|(_, step)| step.operation)
     }
 
-    /// Reads the lane addresses of the next step; returns false if the trace has no addresses for it.
+    /// Reads the lane addresses of the next recorded step. Returns false if the trace has no addresses for
+    /// the step.
     pub fn addresses(&self, warp: u8, addresses: &mut [u64; LANES]) -> bool {
         let stream = &self.streams[usize::from(warp) % MAX_WARPS];
         stream.at(stream.step).is_some_and(|(warp, step)| warp.unpack(step, addresses))
     }
 
-    /// Returns the index of the next step, and the index of the warp among the recorded warps of its CTA.
+    /// Returns the index of the next recorded step, and the index of the warp among the recorded warps of its
+    /// CTA.
     pub fn position(&self, warp: u8) -> (u32, usize) {
         let stream = &self.streams[usize::from(warp) % MAX_WARPS];
         (stream.step, stream.place)
     }
 
-    /// Records that the load of the next step is in flight.
+    /// Records that the load of the next recorded step is in flight.
     pub fn loads(&mut self, warp: u8, operation: u32, is_copy: bool) {
         let stream = self.get(warp);
         let group = is_copy.then_some(stream.groups);
         stream.loads.push(Load { step: stream.step, operation, beats: 0, group });
     }
 
-    /// Records a reply to a load of `beats` beats; returns true if it completes the load. Returns `None` if
-    /// no load of this instruction in flight has addresses that `fits` accepts.
+    /// Records a reply to a load that has `beats` beats. Returns true if the reply completes the load.
+    /// Returns `None` if no load of this instruction in flight has addresses that `fits` accepts.
     pub fn on_reply(
         &mut self,
         warp: u8,
@@ -202,8 +205,8 @@ impl Streams {
         self.get(warp).groups += 1;
     }
 
-    /// Starts a wait until at most `allowed` groups have copies in flight. Returns true if the warp must
-    /// wait.
+    /// Starts a wait for all committed groups of asynchronous copies except the last `allowed` ones. Returns
+    /// true if the warp must wait.
     pub fn await_groups(&mut self, warp: u8, allowed: u32) -> bool {
         let stream = self.get(warp);
         stream.awaited = Some(stream.groups.saturating_sub(allowed));
@@ -213,7 +216,8 @@ impl Streams {
         stream.awaited.is_some()
     }
 
-    /// True if the awaited copy groups have completed; ends the wait, so that only one call returns true.
+    /// True if the copy groups for which the warp waits have completed. Then ends the wait, so that only one
+    /// call returns true.
     pub fn poll_groups(&mut self, warp: u8) -> bool {
         let stream = self.get(warp);
         let came = stream.awaited.is_some() && !stream.waits();

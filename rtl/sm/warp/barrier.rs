@@ -4,9 +4,9 @@
 //! of threads given by the instruction has arrived. A warp counts as 32 threads whatever its active lanes. A
 //! warp of 64 lanes counts 32 threads for each half with active lanes. A warp that exits can open a barrier.
 //!
-//! A warp can also arrive without waiting (`bar.arrive`): it counts, but the barrier opens only for warps
-//! that wait. An arrival without waiting counts until the barrier opens or the CTA of the warp ends. A
-//! reduction counts the threads in which a predicate held. The result is stored for each warp that waited,
+//! A warp can also arrive without waiting (`bar.arrive`). Its arrival counts, but the barrier opens only if
+//! other warps wait. An arrival without waiting counts until the barrier opens or the CTA of the warp ends. A
+//! reduction counts the threads in which a predicate is true. The result is stored for each warp that waited,
 //! until that warp reads it.
 //!
 //! Part of `rtl/sm/core.rs`.
@@ -25,7 +25,7 @@ use crate::sm::MAX_WARPS;
 pub(in crate::sm) const IDS: usize = 16;
 /// Number of threads that an arriving warp of 32 lanes counts for, whatever its active lanes.
 const WARP_THREADS: u32 = 32;
-/// Number of threads at a barrier.
+/// Number of threads that arrive at a barrier or that it expects.
 pub(in crate::sm) type Threads = u12;
 /// Maximum number of threads that a barrier can expect. A larger number in an instruction is clamped to this
 /// maximum. No CTA has that many threads, so the barrier correctly never opens.
@@ -41,7 +41,7 @@ pub(in crate::sm) struct Arrival {
     pub expected: u32,
     /// Number of threads that take part in the reduction.
     pub threads: u32,
-    /// Number of threads in which the predicate holds.
+    /// Number of threads in which the predicate is true.
     pub held: u32,
 }
 
@@ -63,8 +63,8 @@ struct Round {
     /// Number of threads whose arrival opens the barrier, as given by the waiting warps; 0: all threads of
     /// the CTA that have not exited.
     expected: Threads,
-    /// Reduction over the waiting warps: number of threads, and number (`held`) of those in which the
-    /// predicate held.
+    /// Reduction over the waiting warps: number of their threads, and (in `held`) number of those threads in
+    /// which the predicate was true.
     threads: Threads,
     held: Threads,
 }
@@ -72,9 +72,9 @@ struct Round {
 /// Result of a barrier reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::sm) struct Reduction {
-    /// Number of threads that took part.
+    /// Number of threads that took part in the reduction.
     pub threads: Threads,
-    /// Number of threads in which the predicate held.
+    /// Number of threads in which the predicate was true.
     pub held: Threads,
 }
 
@@ -104,8 +104,8 @@ impl Barriers {
         self.waiting
     }
 
-    /// Records that `warp` arrives and waits. `live` are the warps of its CTA that have not exited, including
-    /// `warp`.
+    /// Records that `warp` arrives at a barrier and waits. `live` is the mask of the warps of its CTA that
+    /// have not exited, including `warp`.
     pub fn arrive(&mut self, slot: u8, id: u8, warp: u8, live: u64, arrival: Arrival) {
         let round = &mut self.rounds[usize::from(slot)][usize::from(id)];
         round.waiting |= 1 << warp;
@@ -117,7 +117,7 @@ impl Barriers {
         self.open(slot, live);
     }
 
-    /// Records that a warp arrives without waiting (`bar.arrive`).
+    /// Records that a warp arrives at a barrier without waiting (`bar.arrive`).
     pub fn arrive_without_waiting(&mut self, slot: u8, id: u8, live: u64, arrival: Arrival) {
         self.rounds[usize::from(slot)][usize::from(id)].arrive(arrival.warps);
         self.open(slot, live);
@@ -128,7 +128,8 @@ impl Barriers {
         self.reductions[usize::from(warp) % MAX_WARPS]
     }
 
-    /// Opens each complete barrier of a CTA: the warps that wait at it may issue again.
+    /// Opens each barrier of a CTA at which all expected warps or threads have arrived. The warps that wait
+    /// there may then issue again.
     pub fn open(&mut self, slot: u8, live: u64) {
         if self.waiting == 0 {
             return;
@@ -174,8 +175,8 @@ impl Barriers {
 }
 
 impl Round {
-    /// Adds arriving warps, saturating at the most warps that a CTA can have. More can arrive only if no warp
-    /// ever waits at the barrier.
+    /// Adds arriving warps to the count, which saturates at the maximum number of warps in a CTA. More warps
+    /// can arrive only if no warp ever waits at the barrier.
     fn arrive(&mut self, warps: u8) {
         self.arrived = (self.arrived + u7::new(warps)).min(u7::new(MAX_WARPS as u8));
     }
@@ -265,7 +266,8 @@ mod tests {
         assert_eq!(barriers.waiting(), 0b1000);
         barriers.arrive(0, 5, 2, 0b1111, expects(128));
         assert_eq!(barriers.waiting(), 0);
-        // After opening, the barrier has no arrivals.
+        // Opening has reset the arrivals, so the 32 threads of one warp do not open the barrier for 64
+        // threads.
         barriers.arrive(0, 5, 2, 0b1111, expects(64));
         assert_eq!(barriers.waiting(), 0b100);
     }

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::sm::{CtaDone, CtaLaunch};
 
-/// Resources of one CTA slot.
+/// Resources that each CTA slot owns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::sm) struct Share {
-    /// Number of warp slots.
+    /// Number of warp slots per CTA slot.
     pub warps: u8,
-    /// Register rows of one warp, or of each 32-lane half of a warp.
+    /// Number of register rows of one warp, or of each 32-lane half of a warp.
     pub rows: u16,
-    /// Size of the shared memory in bytes.
+    /// Size of the shared memory per CTA slot in bytes.
     pub shared: u32,
 }
 
@@ -27,10 +27,10 @@ struct Cta {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct CtaSlots {
     ctas: Box<[Cta]>,
-    /// Mask of the slots that the loaded kernel can use.
+    /// Mask of the CTA slots that the loaded kernel can use.
     usable: u32,
     used: u32,
-    /// Mask of the slots whose CTA has ended and must be reported to the dispatcher.
+    /// Mask of the CTA slots whose CTA has ended and must be reported to the dispatcher.
     finished: u32,
     share: Share,
 }
@@ -47,7 +47,7 @@ impl CtaSlots {
         self.share = share;
     }
 
-    /// Allocates the lowest free slot for a CTA; `None` if all usable slots are taken.
+    /// Allocates the free CTA slot with the lowest number; `None` if all usable slots are in use.
     pub fn take(&mut self, launch: &CtaLaunch) -> Option<u8> {
         let free = self.usable & !self.used;
         if free == 0 {
@@ -59,7 +59,7 @@ impl CtaSlots {
         Some(slot)
     }
 
-    /// Returns the slots in use, each with the linear index of its CTA.
+    /// Returns the CTA slots in use, each with the linear index of its CTA.
     pub fn used_slots(&self) -> impl Iterator<Item = (u8, u32)> {
         (0..).zip(&self.ctas).filter(|(slot, _)| self.used >> slot & 1 != 0).map(|(slot, cta)| (slot, cta.number))
     }
@@ -79,12 +79,12 @@ impl CtaSlots {
         (u64::MAX >> (64 - self.share.warps)) << self.first_warp(slot)
     }
 
-    /// Returns the byte address in shared memory at which a CTA slot begins.
+    /// Returns the byte address in shared memory at which the share of a CTA slot begins.
     pub fn shared_base(&self, slot: u8) -> u32 {
         u32::from(slot) * self.share.shared
     }
 
-    /// Returns the position of a CTA in its grid: x, y, z.
+    /// Returns the position in its grid of the CTA in a slot: x, y, z.
     pub fn position(&self, slot: u8) -> [u32; 3] {
         self.ctas[usize::from(slot)].at
     }
@@ -94,12 +94,12 @@ impl CtaSlots {
         self.finished |= 1 << slot;
     }
 
-    /// Returns the mask of the slots whose CTA has ended and must be reported.
+    /// Returns the mask of the CTA slots whose CTA has ended and must be reported to the dispatcher.
     pub fn finished_ctas(&self) -> u32 {
         self.finished
     }
 
-    /// Frees the lowest finished slot and returns its completion message.
+    /// Frees the CTA slot with the lowest number whose CTA has ended, and returns the completion message.
     pub fn report(&mut self) -> CtaDone {
         let slot = self.finished.trailing_zeros();
         self.finished &= !(1 << slot);

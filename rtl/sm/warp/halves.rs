@@ -31,8 +31,8 @@ pub(in crate::sm) struct Halves {
     num_warps: u32,
     /// Mask of the warps whose lower half has issued and whose upper half has not.
     begun: u64,
-    /// For each warp, destination registers of loads that complete when one more half returns: the other half
-    /// has returned or was not issued.
+    /// For each warp, destination registers of loads that still wait for the reply of exactly one half. The
+    /// reply of the other half has arrived, or that half was not issued.
     came: Box<[RegMask]>,
 }
 
@@ -40,7 +40,7 @@ pub(in crate::sm) struct Halves {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sm) struct Half {
     pub number: u8,
-    /// Lanes of the half in which the instruction acts.
+    /// Mask of the lanes in which the instruction acts, among the 32 lanes of the half.
     pub mask: u32,
     pub turn: HalfOrder,
 }
@@ -57,7 +57,8 @@ impl Halves {
         !self.came.is_empty()
     }
 
-    /// Returns the half that issues next for an instruction that acts in `lanes` of the warp.
+    /// Returns the half that issues next, for an instruction that acts in the lanes `lanes` of the whole
+    /// warp.
     pub fn next(&self, warp: u8, lanes: u64) -> Half {
         let begun = self.begun >> warp & 1 != 0;
         let (lower, upper) = (lanes as u32, (lanes >> LANES) as u32);
@@ -69,8 +70,8 @@ impl Halves {
         }
     }
 
-    /// Records the issue of a half. After the first of two halves, the warp next issues the upper half of the
-    /// same instruction.
+    /// Records that one half has issued an instruction. If this was the first of two halves, the warp next
+    /// issues the same instruction for its upper half.
     pub fn on_issue(&mut self, warp: u8, turn: HalfOrder) {
         let bit = 1 << warp;
         self.begun = if turn == HalfOrder::First { self.begun | bit } else { self.begun & !bit };
@@ -84,8 +85,8 @@ impl Halves {
         }
     }
 
-    /// Records that one half of a load has returned. Returns true if the load is complete: the other half
-    /// returned before or was not issued.
+    /// Records that the reply to one half of a load has arrived. Returns true if the load is complete: the
+    /// other half was answered before, or was not issued.
     pub fn complete(&mut self, warp: u8, writes: &RegMask) -> bool {
         let Some(came) = self.came.get_mut(usize::from(warp)) else { return true };
         let complete = writes.is_empty() || came.intersects(writes);
@@ -116,8 +117,8 @@ impl Halves {
 }
 
 impl SmCore {
-    /// Keeps an instruction at the head of its warp after the lower half has issued, so that the upper half
-    /// can issue.
+    /// Keeps an instruction at the head of its warp's buffer after its issue for the lower half. It can then
+    /// issue for the upper half.
     #[inline(never)]
     pub(in crate::sm) fn dispatch_other(&mut self, Issue { scheduler, warp, turn, .. }: Issue, decoded: &DecodedInst) {
         self.halves.on_issue(warp, turn);
@@ -125,8 +126,8 @@ impl SmCore {
         self.scoreboard.show(warp, &decoded.uses);
     }
 
-    /// Reserves the destination registers of an instruction without device-memory access, when its last half
-    /// issues.
+    /// Reserves the destination registers of an instruction that does not access device memory. Does so when
+    /// the last half of the warp issues.
     #[inline(always)]
     pub(in crate::sm) fn reserve(&mut self, issue: &Issue, writes: &RegMask) {
         if issue.turn != HalfOrder::First {
@@ -134,8 +135,8 @@ impl SmCore {
         }
     }
 
-    /// Reserves the destination registers of a load from device memory or an atomic, when its last half
-    /// issues.
+    /// Reserves the destination registers of a load from device memory or of an atomic. Does so when the last
+    /// half of the warp issues.
     #[inline(always)]
     pub(in crate::sm) fn reserve_load(&mut self, issue: &Issue, writes: &RegMask) {
         self.halves.load(issue.warp, writes, issue.turn == HalfOrder::Only);

@@ -3,14 +3,14 @@
 //! post-dominators. A divergent branch splits the top entry into the two paths. Each path runs until it
 //! reaches the immediate post-dominator of the branch, where an entry below, with all lanes, continues.
 //!
-//! The top entry is held in flip-flops, the entries below it in a memory with one row per warp. An exited
-//! lane leaves all entries at once: its `alive` bit masks every entry read from the memory, and entries
-//! without lanes are skipped.
+//! The top entry is stored in flip-flops, and the entries below it in a memory with one row per warp. A lane
+//! that exits disappears from all entries at once: its `alive` bit masks every entry read from the memory,
+//! and entries without lanes are skipped.
 //!
-//! A branch that reconverges where its own path does reuses the entry, so that a loop which lanes leave one
-//! by one needs only two entries. Every divergence takes lanes from the top and adds at most two entries, and
-//! 32 lanes can split 31 times. Hence 63 entries suffice for any program, and 127 with 64 lanes. GPGPU-Sim's
-//! 33 entries suffice while branches nest no deeper than 16.
+//! A branch reuses the top entry if it has the same reconvergence point as that entry. A loop that lanes
+//! leave one by one therefore needs only two entries. Every divergence takes lanes from the top entry and
+//! adds at most two entries, and 32 lanes can split 31 times. Hence 63 entries suffice for any program, and
+//! 127 with 64 lanes. GPGPU-Sim's 33 entries suffice if branches nest no deeper than 16.
 //!
 //! In each cycle, a scheduler performs at most one of `advance`, `branch` and `exit`, on one of its own
 //! warps. `start` applies only to warps that do not run.
@@ -26,15 +26,16 @@ use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, F
 use crate::sm::MAX_WARPS;
 use isa::program::NO_PC;
 
-/// Entry of a SIMT stack; the payload shape is the number of lanes per warp.
+/// Entry of a SIMT stack. The payload shape, which sets the width of `mask`, is the number of lanes per warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub struct StackEntry {
-    /// Next instruction of the entry's lanes.
+    /// Index of the next instruction of the entry's lanes.
     pub pc: u32,
-    /// Reconvergence point: the entry is popped when its lanes reach this instruction.
+    /// Reconvergence point: index of the instruction at which the entry is popped, before its lanes execute
+    /// it.
     pub rpc: u32,
-    /// Active lanes of the entry.
+    /// Mask of the active lanes of the entry.
     #[payload(width = *shape)]
     pub mask: u64,
 }
@@ -42,9 +43,9 @@ pub struct StackEntry {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Stack {
     top: StackEntry,
-    /// Number of entries below the top.
+    /// Number of entries below the top entry of the stack.
     below: u8,
-    /// Lanes of the warp that have not exited.
+    /// Mask of the lanes of the warp that have not exited.
     alive: u64,
 }
 
@@ -74,7 +75,7 @@ impl SimtStacks {
         Self { lanes, stacks: [Stack::default(); MAX_WARPS], memory: Array::new(spec, lanes) }
     }
 
-    /// Starts a warp at pc 0 with the lanes `mask`.
+    /// Starts a warp at instruction 0 with the lanes of `mask`.
     pub fn start(&mut self, warp: u8, mask: u64) {
         let top = StackEntry { pc: 0, rpc: NO_PC, mask };
         self.stacks[usize::from(warp) % MAX_WARPS] = Stack { top, below: 0, alive: mask };
@@ -86,32 +87,32 @@ impl SimtStacks {
         (top.pc, top.mask) = (pc, mask);
     }
 
-    /// Returns the next instruction of the warp.
+    /// Returns the index of the next instruction of the warp.
     #[must_use]
     pub fn pc(&self, warp: u8) -> u32 {
         self.stacks[usize::from(warp) % MAX_WARPS].top.pc
     }
 
-    /// Returns the active lanes: those that execute the next instruction.
+    /// Returns the mask of the active lanes, which execute the next instruction.
     #[must_use]
     pub fn active(&self, warp: u8) -> u64 {
         self.stacks[usize::from(warp) % MAX_WARPS].top.mask
     }
 
-    /// Returns the lanes that have not exited.
+    /// Returns the mask of the lanes that have not exited.
     #[must_use]
     pub fn alive(&self, warp: u8) -> u64 {
         self.stacks[usize::from(warp) % MAX_WARPS].alive
     }
 
-    /// Returns the lanes that have not exited and all entries, top first. For reports only: the read occupies
-    /// no memory port.
+    /// Returns the mask of the lanes that have not exited, and all stack entries, top first. For reports
+    /// only: the read occupies no memory port.
     #[must_use]
     pub fn entries(&self, warp: u8) -> (u64, Vec<StackEntry>) {
         (self.alive(warp), self.all(warp).collect())
     }
 
-    /// Returns all entries of a warp, top first.
+    /// Returns all stack entries of a warp, top first.
     pub(in crate::sm) fn all(&self, warp: u8) -> impl Iterator<Item = StackEntry> {
         let Stack { top, below, .. } = self.stacks[usize::from(warp) % MAX_WARPS];
         let below = &self.memory.row(warp.into())[..usize::from(below)];
@@ -127,8 +128,8 @@ impl SimtStacks {
         self.jump(at, warp, next);
     }
 
-    /// Executes a branch to `target`, taken by the active lanes in `taken`; the paths reconverge at
-    /// `reconverge`.
+    /// Executes a branch to `target`. `taken` is the mask of the active lanes that take the branch. The two
+    /// paths reconverge at `reconverge`.
     ///
     /// # Panics
     /// If the stack is full.
@@ -156,8 +157,8 @@ impl SimtStacks {
         };
     }
 
-    /// Ends the active lanes in `mask`; the remaining lanes advance. Returns true if the warp has no lanes
-    /// left.
+    /// Ends the active lanes in `mask`. Lanes of the top entry that remain advance to the next instruction.
+    /// Returns true if the warp has no lanes left.
     pub fn exit(&mut self, at: &impl AnyEdge, warp: u8, mask: u64) -> bool {
         let stack = &mut self.stacks[usize::from(warp) % MAX_WARPS];
         stack.alive &= !mask;
@@ -195,7 +196,7 @@ impl SimtStacks {
         stack.below += 1;
     }
 
-    /// Pops the top entry, and every entry below it that has no live lanes or has reached its reconvergence
+    /// Pops the top entry, and then every entry that has no live lanes or has reached its reconvergence
     /// point.
     #[inline(never)]
     fn pop(&mut self, at: &impl AnyEdge, warp: u8) {
@@ -213,7 +214,7 @@ impl SimtStacks {
         panic!("cycle {}, {}: warp {warp} lost its lanes", at.cycle(), self.memory.spec().path);
     }
 
-    /// Starts to keep digests of the memory contents.
+    /// Starts to maintain a digest (hash) of the memory contents.
     pub fn record(&mut self) {
         self.memory.record();
     }
@@ -236,12 +237,13 @@ impl SimtStacks {
         for _ in 0..spec.reads {
             to.logic("top", Logic::Mux { ways: warps, width: entry + *lanes + spec.columns.ilog2() + 1 });
             to.logic("next_pc", Logic::Counter { width: 32 });
-            // Comparators that test whether the branch reconverges where its own path does, whether each path
-            // has instructions, and whether the entry has reached its reconvergence point.
+            // Comparators for three tests. Does the branch have the same reconvergence point as its own
+            // entry? Does each path have instructions before that point? Has the entry reached its
+            // reconvergence point?
             to.logic("reconverged", Logic::Comparator { width: 32, count: 5 });
             to.logic("lanes_left", Logic::Gates { count: 6 * *lanes });
-            // Logic that tests for each entry below the top whether it has live lanes and whether it has
-            // instructions left.
+            // Logic that tests, for each entry below the top, whether it has live lanes and whether it has
+            // instructions left before its reconvergence point.
             to.logic("has_lanes", Logic::Gates { count: 2 * *lanes * spec.columns });
             to.logic("has_ended", Logic::Comparator { width: 32, count: spec.columns });
             to.logic("below_top", Logic::Less { width: spec.columns.ilog2() + 1, count: spec.columns });
@@ -261,7 +263,8 @@ mod tests {
 
     const W: u8 = 0;
 
-    /// Runs `script` on one warp of 32 lanes, each step at its own clock edge.
+    /// Runs `script` on the SIMT stack of one warp of 32 lanes; each step of the script has its own clock
+    /// edge.
     fn run(mask: u64, script: &mut dyn FnMut(&mut SimtStacks, &mut dyn FnMut() -> u64)) -> SimtStacks {
         run_wide(32, mask, script)
     }
@@ -348,7 +351,8 @@ mod tests {
 
     #[test]
     fn splitting_lane_by_lane_in_nested_branches_stays_within_the_depth() {
-        // Each branch splits off the lowest remaining lane and has its own reconvergence point.
+        // Each branch splits off the lowest remaining lane and has a reconvergence point of its own, so it
+        // adds two entries.
         for lanes in [32, 64] {
             let all = u64::MAX >> (64 - lanes);
             run_wide(lanes, all, &mut |s, cycle| {

@@ -12,7 +12,8 @@ use crate::sm::MAX_WARPS;
 pub(in crate::sm) struct Warp {
     /// CTA slot that the warp belongs to.
     pub cta: u8,
-    /// Index in the CTA of the warp, or of the lower half of a 64-lane warp, counted in 32-lane warps.
+    /// Index of the warp within its CTA, counted in 32-lane warps; for a 64-lane warp, the index of its lower
+    /// half.
     pub index: u8,
     /// First register row of the warp.
     pub rows: u16,
@@ -20,7 +21,7 @@ pub(in crate::sm) struct Warp {
     loads: u16,
     /// Number of store beats without an acknowledgment, plus atomics without a reply.
     stores: u16,
-    /// Lanes that have been served, for an instruction that issues once for each group of its lanes.
+    /// Mask of the lanes served so far, for an instruction that issues once for each group of its lanes.
     pub served: u32,
 }
 
@@ -76,7 +77,8 @@ impl Warps {
         self.live |= 1 << warp;
     }
 
-    /// Sets the lanes already served of an instruction that issues several times.
+    /// Sets the mask of the lanes already served, for an instruction that issues once for each group of its
+    /// lanes.
     pub fn serve(&mut self, warp: u8, lanes: u32) {
         self.slots[usize::from(warp) % MAX_WARPS].served = lanes;
     }

@@ -5,10 +5,10 @@
 //!
 //! | port    | dir | payload | contract                                                             |
 //! |---------|-----|---------|----------------------------------------------------------------------|
-//! | `lost`  | in  | warp    | the L1D missed a line that this warp had lost                        |
+//! | `lost`  | in  | warp    | the L1D missed a line that this warp had fetched before and lost to an eviction |
 //! | `start` | in  | warp    | the warp begins; its counts are cleared                              |
-//! | `issued`| in  | warp    | one instruction, or one pass of an instruction that takes several    |
-//! | `admit` | out | warps   | warps that may load in the next cycle, and the cycle until which this holds |
+//! | `issued`| in  | warp    | one instruction, or one of the passes of an instruction that takes several passes |
+//! | `admit` | out | warps   | warps that may load in the next cycle, and the cycle until which this set is valid |
 //!
 //! In one cycle, in this order:
 //! 1. `lost`, at most once.
@@ -54,7 +54,7 @@ type Score = u18;
 struct Share {
     hits: u32,
     instructions: u32,
-    /// Cycle in which the score is back at the base.
+    /// Cycle in which the score, which falls by one per cycle, is back at the base score.
     rests: u64,
 }
 
@@ -62,25 +62,26 @@ struct Share {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct AdmittedWarps {
     warps: u64,
-    /// First cycle in which the set of warps may change without an event, a warp start or a warp end.
+    /// First cycle in which the set may change although no warp loses locality, starts or ends; `None` if
+    /// there is none.
     until: Option<u64>,
 }
 
-/// Scores of all warps of a core.
+/// CCWS scores of all warps of a core.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Scores {
     config: CcwsConfig,
     num_warps: u32,
     #[serde(with = "BigArray")]
     shares: [Share; MAX_WARPS],
-    /// Last result of [`Self::admitted_warps`] with the warps that it was computed for. Follows from the
-    /// scores; cached for the speed of the host.
+    /// Last result of [`Self::admitted_warps`], and the mask of running warps for which it was computed. It
+    /// follows from the scores and is cached for simulation speed.
     found: Option<(u64, AdmittedWarps)>,
     events: u64,
 }
 
 impl Scores {
-    /// Returns scores with all warps at the base.
+    /// Returns the scores of a core in which every warp has the base score.
     #[must_use]
     pub fn new(config: &CcwsConfig, num_warps: u32) -> Self {
         Self { config: config.clone(), num_warps, shares: [Share::default(); MAX_WARPS], found: None, events: 0 }
@@ -96,13 +97,14 @@ impl Scores {
         self.base() + self.shares[usize::from(warp)].rests.saturating_sub(cycle)
     }
 
-    /// Counts an instruction that a warp issued, or one pass of an instruction that takes several.
+    /// Counts an instruction that a warp issued, or one of the passes of an instruction that takes several
+    /// passes.
     pub fn on_issue(&mut self, warp: u8) {
         self.shares[usize::from(warp)].instructions += 1;
     }
 
-    /// Counts a miss of a warp to a line that it had lost, which the core receives in `cycle`, and raises the
-    /// score of the warp.
+    /// Counts a miss to a line that the warp had fetched before and lost to an eviction, and raises the score
+    /// of the warp. The core receives the miss in `cycle`; `live` is the mask of the running warps.
     pub fn on_lost_locality(&mut self, warp: u8, cycle: u64, live: u64) {
         self.events += 1;
         self.shares[usize::from(warp)].hits += 1;
@@ -112,14 +114,14 @@ impl Scores {
         let instructions: u64 = running().map(|share| u64::from(share.instructions)).sum();
         let cutoff = u64::from(live.count_ones()) * self.base();
         let boost = hits * u64::from(self.config.k) * cutoff / instructions.max(1);
-        // The maximum score is the boost itself, which the previous score plus the boost always reaches. The
-        // score therefore becomes the maximum.
+        // The event adds `boost` to the score, but the maximum score is `boost` too. The score therefore
+        // always becomes `boost`.
         let score = boost.min(Score::MAX.into()).max(self.base());
         self.shares[usize::from(warp)].rests = cycle + score - self.base();
         self.found = None;
     }
 
-    /// Returns the running warps that may load in `cycle`.
+    /// Returns the mask of the running warps that may load in `cycle`.
     pub fn admitted_warps(&mut self, cycle: u64, live: u64) -> u64 {
         match self.found {
             Some((of, found)) if of == live && found.until.is_none_or(|until| cycle < until) => found.warps,
@@ -131,8 +133,8 @@ impl Scores {
         }
     }
 
-    /// Returns the first cycle in which the last result of [`Self::admitted_warps`] may change, if there is
-    /// one.
+    /// Returns the first cycle in which the last result of [`Self::admitted_warps`] may change; `None` if
+    /// there is no such cycle.
     #[must_use]
     pub fn until(&self) -> Option<u64> {
         self.found.and_then(|(_, found)| found.until)
@@ -160,10 +162,12 @@ impl Scores {
             falling += u64::from(score > base);
             warps |= 1 << warp;
         }
-        // Scores above the base keep their order until the first is back at the base. Before that, more warps
-        // fit once the sum of the admitted scores has fallen below the cutoff.
+        // All scores above the base fall at the same rate, so their order stays the same until one of them is
+        // back at the base. More warps may be admitted earlier, when the sum of the admitted scores falls
+        // below the cutoff.
         let first_back = ranked.iter().map(|(score, _)| score - base).filter(|&above| above > 0).min();
-        // The highest score is always admitted: if any score is above the base, an admitted one decreases.
+        // `falling` is not 0 here: if any score is above the base, so is the highest one, which is always
+        // admitted.
         let until = first_back.map(|back| cycle + back.min((sum - cutoff) / falling + 1));
         AdmittedWarps { warps, until }
     }
@@ -191,7 +195,8 @@ impl Hooks for Scores {
         IssueLimit::Load(self.admitted_warps(seen.cycle + 1, seen.live))
     }
 
-    /// The set of warps for a cycle is computed at the end of the cycle before it.
+    /// Returns the cycle before the one in which the set of admitted warps may change. The set is computed at
+    /// the end of the previous cycle.
     fn due(&self) -> Option<u64> {
         self.until().map(|cycle| cycle - 1)
     }
@@ -203,8 +208,8 @@ impl Hooks for Scores {
                 to.parts("warp", warp, |to| {
                     to.bits("hits", *hits);
                     to.bits("instructions", *instructions);
-                    // In hardware, a score is a counter that decreases each cycle; the host stores the cycle
-                    // at which it reaches the base.
+                    // In hardware, a score is a counter that decreases each cycle. The simulator (host code)
+                    // stores the cycle in which the counter reaches the base score.
                     to.bits("score", Score::masked_new(*rests));
                 });
             }
@@ -217,7 +222,7 @@ impl Hooks for Scores {
 fn describe_logic(warps: u32, config: &CcwsConfig, to: &mut dyn Describe) {
     let width = |most: u32| u32::BITS - most.leading_zeros();
     let (score, count) = (bits_of::<Score>(), width(warps));
-    // Widths of the sums over all warps, and of the factor that multiplies the hits.
+    // Widths in bits of the sums over all warps, and of the factor by which the hits are multiplied.
     let all = u32::BITS + count;
     let weight = width(config.k * config.base_score * warps);
     for _ in 0..warps {
@@ -232,13 +237,13 @@ fn describe_logic(warps: u32, config: &CcwsConfig, to: &mut dyn Describe) {
     to.logic("running", Logic::Population { inputs: 2 * warps });
     to.logic("weight", Logic::ConstantMultiplier { width: count, factor: config.k * config.base_score });
     to.logic("dividend", Logic::Multiplier { width: all, by: weight });
-    // One row of the divider per bit of a score.
+    // The divider has one row per bit of a score.
     for _ in 0..score {
         to.logic("divide", Logic::Adder { width: all });
         to.logic("divide", Logic::Mux { ways: 2, width: all });
     }
     to.logic("worth", Logic::Less { width: all + weight - score, count: 1 });
-    // Comparison of all pairs of warps, and the sum of the scores before each warp.
+    // Comparators of the scores of all pairs of warps, and adders for the sum of the scores before each warp.
     to.logic("rank", Logic::Less { width: score, count: warps * (warps - 1) / 2 });
     for _ in 0..warps {
         to.logic("before", Logic::Gates { count: (warps - 1) * (score + 1) });
@@ -252,7 +257,7 @@ fn describe_logic(warps: u32, config: &CcwsConfig, to: &mut dyn Describe) {
 mod tests {
     use super::*;
 
-    /// Returns the scores of 24 warps after 1000 issued instructions and `lost` minus one lost-locality
+    /// Returns the scores of 24 warps that have issued 1000 instructions and counted `lost - 1` lost-locality
     /// events.
     fn scores(lost: u32) -> Scores {
         let mut scores = Scores::new(&CcwsConfig::KHAIRY2015, 24);
@@ -268,8 +273,8 @@ mod tests {
         for (lost, worth) in [(10, 192), (50, 960)] {
             let mut scores = scores(lost);
             scores.on_lost_locality(7, 40, ALL);
-            // From the base, the increased score exceeds the maximum, so the event sets the score to the
-            // maximum.
+            // The warp has the base score. Its score plus the boost exceeds the maximum, so the event sets it
+            // to the maximum.
             assert_eq!(scores.score(7, 40), worth);
             assert_eq!(scores.score(7, 41), worth - 1);
         }
@@ -294,7 +299,8 @@ mod tests {
     fn the_share_of_a_warp_that_has_ended_does_not_count() {
         let mut scores = scores(10);
         scores.on_lost_locality(7, 40, ALL & !(1 << 5));
-        // One hit over 23 warps: 8 * 2300 / 1000.
+        // One hit over the 23 running warps is worth 8 * 2300 / 1000 = 18, so the score stays at the base of
+        // 100.
         assert_eq!(scores.score(7, 40), 100);
         scores.on_lost_locality(7, 40, ALL);
         assert_eq!(scores.score(7, 40), 8 * 2400 * 11 / 1000);
@@ -310,8 +316,8 @@ mod tests {
     #[test]
     fn the_warp_that_crosses_the_cutoff_is_admitted_and_those_after_it_are_not() {
         let mut scores = Scores::new(&CcwsConfig::KHAIRY2015, 4);
-        // The scores are 260 and three times 100; the cutoff is 400. A second warp stays below it, and a
-        // third crosses it.
+        // One warp has a score of 260 and three have 100; the cutoff is 400. The sum is 360 with a second
+        // warp, and reaches the cutoff with a third.
         scores.shares[2].rests = 160;
         assert_eq!((scores.admitted_warps(0, 0b1111), scores.until()), (0b0111, Some(61)));
         // In cycle 61, the three admitted scores sum to 399, so a fourth warp is admitted.

@@ -4,7 +4,7 @@
 //!
 //! | port     | dir | payload             | contract                                                |
 //! |----------|-----|---------------------|---------------------------------------------------------|
-//! | `on_miss`  | in | way, old line, miss | an accepted miss; returns whether its warp had lost the line |
+//! | `on_miss`  | in | way, old line, miss | an accepted miss; returns true if its warp had fetched the line before and lost it |
 //! | `on_store` | in | line                | a global store; removes the line from the tags of all warps |
 //!
 //! A miss first inserts the evicted line into the victim tags of the warp that fetched it. Then the victim
@@ -24,14 +24,14 @@ use super::CcwsConfig;
 use crate::kernel::{Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage};
 use crate::throttle::{L1Place, Losses};
 
-/// Victim tag: an evicted line that a warp fetched.
+/// Victim tag: the address of an evicted line, and its position in the LRU order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = VictimShape)]
 struct VictimTag {
     valid: bool,
     #[payload(width = shape.line_bits)]
     line: u64,
-    /// LRU rank in its set; 0 is the most recently used.
+    /// Position of the tag in the LRU order of its set; 0 is the most recently used.
     #[payload(only(shape.lru_bits > 0), width = shape.lru_bits)]
     lru: u8,
 }
@@ -42,25 +42,25 @@ struct VictimShape {
     lru_bits: u32,
 }
 
-/// Warp that fetched a line; the payload shape is the width of the warp number in bits.
+/// Number of the warp that fetched a line. The payload shape is the width of this number in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Owner(#[payload(name = "warp", width = *shape)] u8);
 
-/// Victim tags of all warps.
+/// Victim tags of all warps of an SM.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Victims {
-    /// Number of sets per warp.
+    /// Number of sets of victim tags per warp.
     sets: u32,
     line_bits: u32,
-    /// Tags, one row per set of each warp.
+    /// Victim tags, one row per set of each warp.
     tags: Array<VictimTag>,
     /// Warp that fetched each line of the L1D, by set and way.
     owners: Array<Owner>,
 }
 
 impl Victims {
-    /// Returns empty victim tags for an L1D.
+    /// Returns empty victim tags for the L1D at `place`.
     #[must_use]
     pub fn new(config: &CcwsConfig, place: &L1Place<'_>) -> Self {
         let &CcwsConfig { victims, victim_ways, .. } = config;
@@ -79,8 +79,8 @@ impl Victims {
         let mut all = Self {
             sets: victim_sets,
             line_bits,
-            // Two writes: the evicted line goes to the row of its owner, and a hit updates the row of the
-            // requesting warp.
+            // There are two write ports. The evicted line is written to a row of its owner, and a hit updates
+            // a row of the requesting warp.
             tags: Array::new(spec("tags", Storage::Cam, warps * victim_sets, victim_ways, 1, 2), shape),
             owners: Array::new(
                 spec("owners", Storage::Sram, sets, ways, 1, 1),
@@ -118,7 +118,8 @@ impl Losses for Victims {
         let first = (line % u64::from(sets)) as u32;
         for row in (first..self.tags.spec().rows).step_by(sets as usize) {
             if let Some(found) = position(self.tags.row(row), line) {
-                // The match line of each row clears its cell directly, so no write port is used.
+                // In hardware, the match line of a tag clears its valid bit directly, so no write port is
+                // used.
                 let columns = self.tags.spec().columns;
                 self.tags.change(at, (row * columns) as usize + found, |tag| tag.valid = false);
             }
@@ -141,15 +142,15 @@ impl Losses for Victims {
             to.array("tags", tags);
             to.array("owners", owners);
             let (cells, cell) = (tags.spec().columns, tags.cell_bits());
-            // The evicted line and the missed line are searched in parallel; the evicted line may displace
-            // the tag of the missed one.
+            // The tags are searched for the evicted line and for the missed line in parallel. The evicted
+            // line may replace the tag of the missed line.
             to.logic("lost", Logic::Comparator { width: *line_bits, count: cells });
             to.logic("free", Logic::PriorityEncoder { inputs: cells });
             to.logic("noted", Logic::Mux { ways: 2, width: cells * (line_bits + 1) });
             to.logic("sought", Logic::Mux { ways: 2, width: cells * cell });
             let rank = cell - line_bits - 1;
             to.logic("oldest", Logic::Comparator { width: rank, count: cells });
-            // Both lines become the most recently used of their rows.
+            // Both lines, the evicted and the missed one, become the most recently used tags of their rows.
             for _ in 0..2 {
                 to.logic("rank", Logic::Mux { ways: cells, width: rank });
                 to.logic("older", Logic::Less { width: rank, count: cells });
@@ -164,7 +165,8 @@ fn position(row: &[VictimTag], line: u64) -> Option<usize> {
     row.iter().position(|tag| tag.valid && tag.line == line)
 }
 
-/// Inserts a line into a set: reuses its tag if present, else a free tag, else the least recently used one.
+/// Inserts a line into a set of victim tags: reuses its tag if present, else a free tag, else the least
+/// recently used tag.
 fn note(row: &mut [VictimTag], line: u64) {
     let last = row.len() as u8 - 1;
     let free = || row.iter().position(|tag| !tag.valid);

@@ -65,28 +65,29 @@ struct Search {
     got: u128,
     misses: AllMisses,
     instructions: AllInstructions,
-    /// True if any core whose own counts can start the sampling exceeded the threshold.
+    /// True if a core whose own counts can start the sampling has exceeded the miss threshold in this period.
     hot: bool,
     /// Number of consecutive thrashing periods.
     streak: Periods,
-    /// Highest limit tried in earlier rounds; in phase `Fixed`, the limit that was found.
+    /// Highest limit tried in earlier rounds, or 0 in the first round; in phase `Fixed`, the limit that was
+    /// found.
     base: Limit,
     /// Highest instruction count in a sample, and the limit with which it was reached.
     best: Option<(Instructions, Limit)>,
 }
 
-/// Coordinator of all cores.
+/// DWT-CS coordinator: finds the limit on warps for all cores.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Coordinator {
     path: String,
     config: DwtConfig,
     num_cores: u32,
-    /// Number of warps per scheduler; this limit throttles no warp.
+    /// Number of warps that each scheduler has. A limit of this value throttles no warp.
     most: Limit,
     key: u16,
     search: Search,
     memo: Memo,
-    /// Number of samples taken so far.
+    /// Statistic: number of samples started so far.
     rounds: u64,
 }
 
@@ -110,8 +111,8 @@ impl Coordinator {
         }
     }
 
-    /// Returns the limit that core `core`, counted from 0, tries in a round that follows a winner `base` (0
-    /// for the first round).
+    /// Returns the limit that core `core`, counted from 0, tries in a round. `base` is the limit that won the
+    /// round before, or 0 for the first round.
     fn limit_in(&self, core: u32, base: Limit) -> Limit {
         let (number, base) = (core + 1, u32::from(base));
         let above = base + number;
@@ -124,7 +125,8 @@ impl Coordinator {
         Limit::from_u32(limit)
     }
 
-    /// Returns the highest limit tried in the round that follows a winner `base`.
+    /// Returns the highest limit that any core tries in a round. `base` is the limit that won the round
+    /// before, or 0 for the first round.
     fn highest_in(&self, base: Limit) -> Limit {
         (0..self.num_cores).map(|core| self.limit_in(core, base)).max().unwrap_or(self.most)
     }
@@ -154,8 +156,8 @@ impl Coordinator {
         }
     }
 
-    /// Ends a round after the reports of all cores; returns the kind of the orders to send, if any. The
-    /// limits in the orders follow from `base`.
+    /// Evaluates a period or a sample after all cores have reported. Returns the kind of the orders to send;
+    /// `None` if the search goes on without orders. The limits in the orders follow from `base`.
     fn decide(&mut self) -> Option<OrderKind> {
         let Search { phase, misses, instructions, hot, best, base, .. } = self.search;
         let search = &mut self.search;
@@ -277,12 +279,12 @@ impl Block for Coordinator {
                 to.logic("misses", Logic::Adder { width: bits_of::<AllMisses>() });
                 to.logic("instructions", Logic::Adder { width: bits_of::<AllInstructions>() });
                 to.logic("counts", Logic::Gates { count: bits_of::<Misses>() + instructions });
-                // Selects the best count so far; of equal counts, the one with the lower limit.
+                // Logic that keeps the best count so far; of equal counts, the one with the lower limit.
                 to.logic("better", Logic::Less { width: instructions, count: 1 });
                 to.logic("equal", Logic::Comparator { width: instructions, count: 1 });
                 to.logic("lower", Logic::Less { width: bits_of::<Limit>(), count: 1 });
                 to.logic("best", Logic::Mux { ways: 2, width: instructions + bits_of::<Limit>() });
-                // Limits that the core tries in this round and in the next.
+                // Logic that computes the limits that the core tries in this round and in the next one.
                 for _ in 0..2 {
                     to.logic("limit", Logic::Adder { width: bits_of::<Limit>() });
                     to.logic("most", Logic::Less { width: bits_of::<Limit>(), count: 1 });
@@ -292,7 +294,7 @@ impl Block for Coordinator {
             });
         }
         config.describe_is_above(bits_of::<AllMisses>(), bits_of::<AllInstructions>(), to);
-        // The sums are cleared at the end of a round and for a new kernel.
+        // Gates that clear the sums at the end of a round and for a new kernel.
         to.logic("anew", Logic::Gates { count: 2 * (bits_of::<AllMisses>() + bits_of::<AllInstructions>()) });
     }
 }

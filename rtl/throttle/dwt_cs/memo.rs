@@ -14,11 +14,11 @@ struct Entry {
     limit: Limit,
 }
 
-/// Table of kernels and their limits.
+/// Table of kernels and the limits found for them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Memo {
     entries: Box<[Entry]>,
-    /// Number of the entry to be written next.
+    /// Index of the entry that is replaced next.
     next: u6,
 }
 

@@ -49,7 +49,7 @@ pub enum Phase {
     Fixed,
 }
 
-/// End of the current period.
+/// Timer that determines the end of the current period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Timer {
     /// No kernel runs; the first period of the next kernel lasts the given number of cycles.
@@ -62,19 +62,19 @@ enum Timer {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Monitor {
     config: DwtConfig,
-    /// Number of warps per scheduler; this limit throttles no warp.
+    /// Number of warps that each scheduler has. A limit of this value throttles no warp.
     most: Limit,
     phase: Phase,
     limit: Limit,
     timer: Timer,
     misses: Misses,
     instructions: Instructions,
-    /// Number of thread instructions issued by the core up to the last count. Not a register: in hardware,
-    /// the counter adds the instructions of each cycle.
+    /// Total of thread instructions issued by the core when `instructions` was last updated. Not a register:
+    /// the hardware adds the instructions of each cycle directly.
     counted: u64,
     /// Number of completed periods of the sample.
     sampled: Periods,
-    /// Key of the kernel that was loaded last.
+    /// Key of the kernel that was loaded last: a hash of the kernel name.
     key: u16,
 }
 
@@ -97,7 +97,7 @@ impl Monitor {
         }
     }
 
-    /// Returns the phase of the search.
+    /// Returns the phase of the core in the search for its limit.
     #[must_use]
     pub fn phase(&self) -> Phase {
         self.phase
@@ -119,10 +119,11 @@ impl Monitor {
         let is_above = self.config.is_above(misses.into(), instructions.into());
         let may_close = match self.phase {
             Phase::Monitor => !is_above,
-            // The result of a sample must not depend on whether the L1D is closed, so the L1D stays open.
+            // The L1D stays open (not bypassed), so that the result of a sample does not depend on whether it
+            // was closed.
             Phase::Sample | Phase::Wait => false,
-            // With a lower limit, misses are due to thrashing. Misses that remain when all warps may issue
-            // are due to streaming.
+            // If the limit that was found throttles warps, misses are due to thrashing. If it lets all warps
+            // issue, they are due to streaming, and the L1D may be bypassed.
             Phase::Fixed => self.limit == self.most,
         };
         self.misses = Misses::default();
@@ -150,7 +151,7 @@ impl Monitor {
     }
 
     /// Counts the thread instructions issued up to the end of this cycle; `all` is the total that the core
-    /// has issued. Instructions are counted only until the limit is found.
+    /// has issued. Instructions are counted only while the core monitors or takes a sample.
     pub fn count_to(&mut self, all: u64) {
         if matches!(self.phase, Phase::Monitor | Phase::Sample) {
             self.instructions += Instructions::from_u64(all - self.counted);
@@ -225,7 +226,8 @@ impl Hooks for Monitor {
         to.part("dwt", |to| {
             to.state("phase", *phase);
             to.bits("limit", *limit);
-            // In hardware, the timer counts down; the host stores the cycle in which it ends.
+            // In hardware, the timer counts down. The simulator (host code) stores the cycle in which the
+            // period ends.
             let (runs, end) = match timer {
                 Timer::Stopped(left) => (false, u64::from(*left)),
                 Timer::Ends(end) => (true, *end),
@@ -240,7 +242,7 @@ impl Hooks for Monitor {
             to.logic("timer", Logic::Counter { width: bits_of::<Time>() });
             to.logic("missed", Logic::Counter { width: bits_of::<Misses>() });
             to.logic("issued", Logic::Adder { width: bits_of::<Instructions>() });
-            // The counts are cleared at the end of a period, by an order and by a new kernel.
+            // Gates that clear the counts at the end of a period, by an order and by a new kernel.
             let counts = bits_of::<Time>() + bits_of::<Misses>() + bits_of::<Instructions>();
             to.logic("anew", Logic::Gates { count: 3 * counts });
         });

@@ -1,15 +1,15 @@
-//! Exhaustive search over all subsets of loads.
+//! Exhaustive search over all subsets of loads for the subset that saves the most L2 traffic.
 
 use super::{Choice, by_parts};
 use crate::graph::Graph;
 
-/// Maximum number of loads in a connected component for an exhaustive search: 16 million subsets take a
-/// second.
+/// Maximum number of loads in a connected component for which all subsets are tried. Trying 16 million
+/// subsets takes about a second.
 pub const MAX_EXHAUSTIVE_LOADS: usize = 24;
 
-/// Returns the best of all subsets, or `None` if a connected component of the graph has more than
-/// [`MAX_EXHAUSTIVE_LOADS`] loads. Of equal subsets the smallest wins, then the one with the lowest bit mask,
-/// in which bit 0 is load 0.
+/// Returns the subset of loads that saves the most traffic. Returns `None` if a connected component of the
+/// graph has more than [`MAX_EXHAUSTIVE_LOADS`] loads. If several subsets save equally much, the one with the
+/// fewest loads is returned. Among those, the lowest bit mask wins, where bit 0 stands for load 0.
 #[must_use]
 pub fn exhaustive(graph: &Graph) -> Option<Choice> {
     let try_all = |part: &Graph| {
@@ -24,12 +24,12 @@ pub fn exhaustive(graph: &Graph) -> Option<Choice> {
     by_parts(graph, try_all).ok()
 }
 
-/// Depth-first search. It tries each node, from the highest down, first bypassed and then cached, so that
-/// masks ascend.
+/// Depth-first search over the subsets of loads. Starting with the highest node, it tries each node first as
+/// bypassed and then as cached. Subsets are therefore visited in ascending order of their bit masks.
 struct Search<'a> {
     graph: &'a Graph,
     chosen: Vec<usize>,
-    /// Value, number of loads and bit mask of the best subset found so far.
+    /// Bytes saved by the best subset found so far, its number of loads, and its bit mask.
     best: (f64, usize, u32),
 }
 

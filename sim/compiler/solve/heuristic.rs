@@ -5,24 +5,25 @@ use serde::Serialize;
 use super::Choice;
 use crate::graph::Graph;
 
-/// One iteration of the heuristic: the node taken, and the weights that decided between caching and bypassing
-/// it.
+/// One iteration of the heuristic: the node considered, and the weights that decided whether to cache or
+/// bypass this node.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Step {
-    /// Index of the node.
+    /// Index of the node considered in this iteration.
     pub node: usize,
-    /// Sum of the edges to nodes that are cached or still undecided.
+    /// Sum of the weights of the node's edges to nodes that are cached or still undecided.
     pub others: f64,
-    /// Sum of `others` and the weight of the node itself: the node is cached if this is positive.
+    /// Sum of `others` and the weight of the node itself. The node is cached if this sum is positive.
     pub total: f64,
 }
 
-/// Repeatedly takes the node with the smallest sum of edges and decides whether to cache it, until no node is
-/// left. Of nodes with equal sums the last one is taken. Returns the choice and the steps in order.
+/// Decides for each node whether to cache it. Each iteration considers the undecided node with the smallest
+/// sum of edge weights; of several such nodes, the last one. Returns the choice and the iterations in order.
 #[must_use]
 pub fn heuristic(graph: &Graph) -> (Choice, Vec<Step>) {
     let count = graph.len();
-    // A bypassed node leaves the graph. The edges to a cached node still count for the undecided nodes.
+    // False for a bypassed node: its edges no longer count. The edges from undecided nodes to a cached node
+    // still count.
     let mut is_there = vec![true; count];
     let mut left: Vec<usize> = (0..count).collect();
     let mut steps = Vec::with_capacity(count);
@@ -36,7 +37,7 @@ pub fn heuristic(graph: &Graph) -> (Choice, Vec<Step>) {
     (Choice::new(graph, is_there), steps)
 }
 
-/// Returns the index and value of the last minimum.
+/// Returns the index and value of the minimum; of several equal minima, the last one.
 fn last_least(values: impl Iterator<Item = f64>) -> Option<(usize, f64)> {
     values.enumerate().reduce(|best, next| if next.1 <= best.1 { next } else { best })
 }

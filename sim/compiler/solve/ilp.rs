@@ -1,4 +1,4 @@
-//! Integer programming, as in xie2013 section 5.2.
+//! Selection of the loads to cache by integer linear programming, as in xie2013 section 5.2.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ use crate::graph::Graph;
 /// Maximum number of branch-and-bound nodes before the search gives up. A node limit, unlike a time limit,
 /// makes every run give the same answer.
 const MAX_NODES: u64 = 20_000;
-/// Maximum number of loads in a connected component, after [`settle`], for which the search starts: beyond it
-/// the relaxation alone takes minutes.
+/// Maximum number of undecided loads in a connected component, after [`settle`], for which the search starts.
+/// With more loads, the linear relaxation alone takes minutes.
 const MAX_LOADS: usize = 64;
 
-/// Reason why integer programming gave no proven optimum.
+/// Reason why integer programming found no proven optimum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IlpError {
     /// A connected component has more loads than the solver accepts; holds their number.
@@ -41,15 +41,16 @@ impl fmt::Display for IlpError {
 
 impl std::error::Error for IlpError {}
 
-/// Returns an optimum of the graph by integer programming; the solver picks one of several optima.
+/// Returns a subset of loads that saves the most traffic, found by integer programming. If several subsets
+/// are optimal, the solver picks one of them.
 ///
 /// # Errors
-/// If a component is too large, if the search gives up, or if the solver fails.
+/// If a connected component is too large, if the search gives up, or if the solver fails.
 pub fn ilp(graph: &Graph) -> Result<Choice, IlpError> {
     by_parts(graph, |part| {
         let (mut cached, open) = settle(part);
         let rest = remaining(part, &cached, &open);
-        // Without the settled nodes, the remaining graph may fall apart into several components.
+        // Without the decided nodes, the remaining graph may split into several connected components.
         for (&node, decision) in open.iter().zip(by_parts(&rest, program)?.cached) {
             cached[node] = decision;
         }
@@ -57,9 +58,9 @@ pub fn ilp(graph: &Graph) -> Result<Choice, IlpError> {
     })
 }
 
-/// Decides the loads that need no search, and returns the decisions and the undecided loads. A load is cached
-/// if caching it pays off whatever is decided for the other loads, and bypassed if caching it never pays off.
-/// At least one optimum agrees with all decisions.
+/// Decides the loads that need no search. Returns the decision for each load, and the loads that remain
+/// undecided. A load is cached if caching it saves traffic whatever is decided for the other loads. It is
+/// bypassed if caching it can never save traffic. At least one optimum agrees with all these decisions.
 fn settle(graph: &Graph) -> (Vec<bool>, Vec<usize>) {
     let mut cached = vec![false; graph.len()];
     let mut open: Vec<usize> = (0..graph.len()).collect();
@@ -79,8 +80,8 @@ fn settle(graph: &Graph) -> (Vec<bool>, Vec<usize>) {
     }
 }
 
-/// Returns the graph of the undecided nodes; the edges to nodes settled as cached are added to the node
-/// weights.
+/// Returns the graph of the undecided nodes. Their edges to nodes that are already decided as cached are
+/// added to their node weights.
 fn remaining(graph: &Graph, cached: &[bool], open: &[usize]) -> Graph {
     let sure: Vec<usize> = (0..graph.len()).filter(|&node| cached[node]).collect();
     let weight = |&node: &usize| graph.node(node) + graph.edges_to(node, sure.iter().copied());
@@ -88,16 +89,16 @@ fn remaining(graph: &Graph, cached: &[bool], open: &[usize]) -> Graph {
     Graph::new(open.iter().map(weight).collect(), edges)
 }
 
-/// Solves the program of xie2013 section 5.2. Variable N is 1 if a load is cached, and M is 1 if both loads
-/// of a pair are.
+/// Solves the integer program of xie2013 section 5.2. In the paper's notation, variable N is 1 if a load is
+/// cached. Variable M is 1 if both loads of a pair are cached.
 fn program(graph: &Graph) -> Result<Vec<bool>, IlpError> {
     if graph.len() > MAX_LOADS {
         return Err(IlpError::TooLarge(graph.len()));
     }
     let pairs = || Triangle::<f64>::pairs(graph.len()).filter(|&(i, j)| graph.edge(i, j) != 0.0);
     let weights = (0..graph.len()).map(|i| graph.node(i)).chain(pairs().map(|(i, j)| graph.edge(i, j)));
-    // Weights are normalized, since weights of millions of bytes exceed the range in which the solver keeps
-    // its precision.
+    // Weights are divided by the largest one. The solver would lose precision with weights of millions of
+    // bytes.
     let largest = weights.fold(0.0, |largest: f64, weight| largest.max(weight.abs()));
     if largest == 0.0 {
         return Ok(vec![false; graph.len()]);

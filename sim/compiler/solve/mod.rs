@@ -53,7 +53,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// Decision for each load of a graph.
+/// Decision for each load of a graph whether to cache it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     /// For each load, true if it is cached.
@@ -63,7 +63,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Creates a choice and computes its value.
+    /// Creates a choice from the given decisions, and computes the bytes that it saves.
     #[must_use]
     pub fn new(graph: &Graph, cached: Vec<bool>) -> Self {
         let value = graph.value(&cached);
@@ -71,7 +71,7 @@ impl Choice {
     }
 }
 
-/// Solves each connected component of a graph on its own and merges the decisions.
+/// Solves each connected component of a graph separately and merges the decisions.
 fn by_parts<E>(graph: &Graph, solve: impl Fn(&Graph) -> Result<Vec<bool>, E>) -> Result<Choice, E> {
     let mut cached = vec![false; graph.len()];
     for nodes in graph.parts() {

@@ -11,20 +11,20 @@ use proptest::test_runner::{RngAlgorithm, TestRng};
 use super::*;
 use crate::Triangle;
 
-/// Creates a graph of node weights and edges `(i, j, weight)`, with nodes counted from 1 as in the paper.
+/// Creates a graph from node weights and edges `(i, j, weight)`. Nodes are counted from 1 as in xie2013.
 fn graph(nodes: &[f64], edges: &[(usize, usize, f64)]) -> Graph {
     let mut table = Triangle::new(nodes.len(), |_| 0.0);
     edges.iter().for_each(|&(i, j, weight)| table.set(i - 1, j - 1, weight));
     Graph::new(nodes.into(), table)
 }
 
-/// Graph of xie2013 figure 4. The paper states some weights; the other weights are chosen to give the order
-/// that it describes.
+/// Graph of xie2013 figure 4. The paper states some of the weights. The others are chosen so that the
+/// heuristic considers the nodes in the order that the paper describes.
 fn figure_4() -> Graph {
     graph(&[3.0, 2.0, 1.0, 4.0], &[(1, 2, 6.0), (1, 3, -5.0), (1, 4, -2.0), (2, 3, -5.0), (2, 4, 1.0), (3, 4, -4.0)])
 }
 
-/// Source of random integer weights from -bound to bound.
+/// Generator of random integer weights between `-bound` and `bound`.
 struct Weights(TestRng);
 
 impl Weights {
@@ -78,7 +78,7 @@ fn a_load_that_saves_nothing_is_bypassed() {
 
 #[test]
 fn of_equal_subsets_the_smallest_is_taken() {
-    // {1}, {2} and {1, 2} are all worth 3: the single load with the lower number wins.
+    // Caching {1}, {2} or {1, 2} saves 3 bytes each: the single load with the lower number is chosen.
     let graph = graph(&[3.0, 3.0], &[(1, 2, -3.0)]);
     assert_eq!(exhaustive(&graph).unwrap().cached, [true, false]);
 }

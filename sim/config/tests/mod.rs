@@ -1,4 +1,5 @@
-//! Tests of the resolution: order of application, rejected inputs, and printed output.
+//! Tests of the resolution of configurations: order in which values are applied, rejected inputs, and printed
+//! output.
 
 mod refused;
 
@@ -13,13 +14,13 @@ use rtl::sm::{InstructionCacheConfig, InstructionStore};
 
 use super::{About, ConfigError, Request, ResolvedMachine, Slot, designs, machines};
 
-/// Resolves a configuration of the machine `fermi`.
+/// Resolves a configuration that is based on the machine `fermi`.
 fn fermi(designs: &[&str], sets: &[&str]) -> Result<ResolvedMachine, ConfigError> {
     let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
     ResolvedMachine::new(&Request { machine: "fermi".to_owned(), designs: owned(designs), sets: owned(sets) })
 }
 
-/// Resolves a configuration of a machine file with this text.
+/// Resolves a configuration whose machine file contains the given text.
 fn machine_file(text: &str) -> Result<ResolvedMachine, ConfigError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");
@@ -27,7 +28,7 @@ fn machine_file(text: &str) -> Result<ResolvedMachine, ConfigError> {
     ResolvedMachine::new(&Request { machine: path.display().to_string(), ..Request::default() })
 }
 
-/// Returns the printed line of a field.
+/// Returns the line that is printed for a field.
 fn line<'t>(text: &'t str, key: &str) -> &'t str {
     text.lines().find(|line| line.split(" = ").next() == Some(key)).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Every kind of invalid configuration, with the exact message.
+//! Every kind of invalid configuration, with the exact error message.
 
 use super::{fermi, machine_file};
 use crate::config::{ConfigError, Request, ResolvedMachine};
@@ -7,13 +7,14 @@ fn expect_errors(designs: &[&str], sets: &[&str]) -> Vec<String> {
     fermi(designs, sets).unwrap_err().lines()
 }
 
-/// Returns the error lines for a machine file, without its folder.
+/// Returns the error messages for a machine file with the given text, one per line, without the folder of the
+/// file.
 fn machine_refused(text: &str) -> Vec<String> {
     let lines = machine_file(text).unwrap_err().lines();
     lines.into_iter().map(|line| line[line.find("mine.toml").unwrap_or(0)..].to_owned()).collect()
 }
 
-/// Returns the error lines for a design file.
+/// Returns the error messages for a design file with the given text, one per line.
 fn design_refused(text: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml").display().to_string();
@@ -303,7 +304,7 @@ fn a_field_out_of_its_range_breaks_no_other_field() {
     }
 }
 
-/// Collects the dotted paths of all integers.
+/// Collects the dotted paths of all integers in a table.
 fn integers(group: &str, table: &toml::Table, paths: &mut Vec<String>) {
     for (key, value) in table {
         let path = if group.is_empty() { key.clone() } else { format!("{group}.{key}") };
@@ -791,7 +792,7 @@ fn a_prefetcher_is_refused_where_a_scheme_would_not_know_its_lines() {
         let lines = refused_on("fermi", &["l1.prefetch.kind=stride", &format!("l1.bypass.kind={kind}")]);
         assert_eq!(lines, [""; 0], "{kind}");
     }
-    // Without a prefetcher, its limits are not used.
+    // A queue of length 0 is accepted: the prefetch limits have no effect without a prefetcher.
     assert_eq!(refused_on("fermi", &["l1.mshr_entries=1", "l1.prefetch_limits.queue=0"]), [""; 0]);
 }
 
@@ -830,7 +831,8 @@ fn a_victim_cache_is_refused_where_a_scheme_would_not_know_its_lines() {
     }
 }
 
-/// Each violation is reported at the field that was given, since that field is at fault.
+/// Changes one DRAM timing parameter so that it contradicts others. The violation must be reported at the
+/// changed parameter, since that one is at fault.
 #[test]
 fn dram_distances_that_contradict_one_another_are_refused_at_the_one_that_is_given() {
     for (set, message) in [
@@ -870,8 +872,8 @@ fn dram_distances_that_contradict_one_another_are_refused_at_the_one_that_is_giv
             "{set}: {lines:#?}"
         );
     }
-    // These settings are accepted: sums of distances that were rounded separately, and values that contradict
-    // no other distance.
+    // These timing parameters are accepted. Either they differ from a sum only because each was rounded to
+    // cycles separately, or they contradict no other parameter.
     for sets in [&["rc=39"][..], &["faw=21"], &["rrd_s=2"], &["ras=29"], &["rc=60", "rfc=80"], &["wr=20", "cl=18"]] {
         let sets: Vec<_> = sets.iter().map(|set| format!("dram.timing.{set}")).collect();
         assert_eq!(refused_on("fermi", &sets.iter().map(String::as_str).collect::<Vec<_>>()), [""; 0], "{sets:?}");
@@ -926,7 +928,7 @@ fn decoupled_tags_are_no_fewer_than_the_ways_that_they_belong_to() {
         [format!("--set:1:9: l1.ways is 16, expected 8 or less with decoupled.tag_ways = 8: {why}")]
     );
     assert!(of(&["ways-16", "decoupled"], &[])[0].contains("l1.ways is 16, expected 8 or less"));
-    // The setting has no effect in a cache with one tag per line.
+    // An illegal number of tag ways is accepted: it has no effect in a cache with one tag per line.
     assert!(fermi(&[], &["l1.decoupled.tag_ways=3"]).is_ok());
     assert!(fermi(&["decoupled"], &["l1.decoupled.tag_ways=4"]).is_ok());
 }
@@ -948,7 +950,8 @@ fn fewer_ways_than_shared_memory_may_take_are_refused_at_the_ways() {
     }
 }
 
-/// Rules are checked for all built-in machines and designs, so that existing combinations stay valid.
+/// Resolves each built-in machine with the decoupled designs, so that a new rule cannot make an existing
+/// combination invalid.
 #[test]
 fn every_machine_takes_the_decoupled_designs() {
     for machine in crate::config::machines() {

@@ -1,4 +1,4 @@
-//! Initial contents of buffers, and reading and writing of `.npy` files.
+//! Tests of the initial contents of buffers, and of reading and writing `.npy` files.
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,8 @@ fn random_data_depend_on_the_seed_alone() {
     };
     assert_eq!(draw(1), draw(1));
     assert_ne!(draw(1), draw(2));
-    // Fixed values, so that results stay comparable between versions.
+    // The generated values must never change, so that results remain comparable between versions of the
+    // program.
     let first: Vec<_> = (0..3).map(|idx| draw(1).show(idx)).collect();
     assert_eq!(first, ["0.13312314", "0.49156353", "0.9420055"]);
 }
@@ -49,7 +50,8 @@ fn random_data_fill_their_range_evenly() {
     let array = initial(&folder, "u8", 1 << 16, init);
     let mut counts = [0; 256];
     array.bytes().iter().for_each(|&b| counts[usize::from(b)] += 1);
-    // Each value occurs 256 times on average, with a standard deviation of 16.
+    // Checks uniformity: each value is expected 256 times, with a standard deviation of 16. The bounds are
+    // five standard deviations away.
     assert!(counts.iter().all(|count| (176..336).contains(count)));
 }
 

@@ -1,4 +1,4 @@
-//! Every rule that a launch file can break, with the exact message.
+//! Tests that break each rule of a launch file, with the exact error message.
 
 use std::fs;
 use std::path::Path;
@@ -12,12 +12,13 @@ use proptest::prelude::*;
 use super::super::{KernelShape, LaunchFile, ParameterShape, write_npy};
 use super::{Folder, LAUNCH, launch_with, with_launch};
 
-/// Returns the problems of a launch file with this buffer and nothing else wrong.
+/// Returns the problems of a launch file that is valid except perhaps for its only buffer, described by
+/// `rest`.
 fn buffer_problems(folder: &Folder, rest: &str) -> Vec<String> {
     folder.problems(&with_launch(&format!("[[buffer]]\nname = \"a\"\n{rest}\n")))
 }
 
-/// Returns the problems of a launch file with a buffer `c` of four f32 and this output.
+/// Returns the problems of a launch file with a buffer `c` of four `f32` and an output described by `rest`.
 fn output_problems(folder: &Folder, rest: &str) -> Vec<String> {
     let buffer = "[[buffer]]\nname = \"c\"\ntype = \"f32\"\nelements = 4\n";
     let output = format!("[[output]]\nbuffer = \"c\"\n{rest}\n");
@@ -430,7 +431,8 @@ fn parameter(name: &str, ty: Type, bytes: usize) -> ParameterShape {
     ParameterShape { name: name.to_owned(), ty, bytes }
 }
 
-/// Returns the problems of a launch of `name` with these arguments on a kernel `k(u64, u32, f32)`.
+/// Returns the problems of launching a kernel by `name` with arguments `args`, when the PTX file contains
+/// only the kernel `k(u64, u32, f32)`.
 fn kernel_problems(name: &str, args: &str) -> Vec<String> {
     let kernels = [KernelShape {
         name: "k".to_owned(),
@@ -490,7 +492,8 @@ fn every_argument_of_the_wrong_type_names_its_parameter() {
     );
 }
 
-/// Returns the message for an argument on a kernel with one parameter; `None` if the argument is accepted.
+/// Returns the error message for passing `argument` to a kernel with one parameter, or `None` if the argument
+/// is accepted.
 fn refusal(ty: Type, bytes: usize, argument: &str) -> Option<String> {
     let shape = KernelShape {
         name: "k".to_owned(),
@@ -512,8 +515,8 @@ fn refusal(ty: Type, bytes: usize, argument: &str) -> Option<String> {
     Some(expected.to_owned())
 }
 
-/// Tries every parameter type with every form of a value. The sizes must agree, and so must the kinds if the
-/// type has one.
+/// Tries every parameter type with every form of a value. A value must be accepted exactly if its size equals
+/// that of the parameter and its kind, integer or real, agrees. Untyped parameters accept both kinds.
 #[test]
 fn a_scalar_goes_into_each_parameter_of_its_size_and_kind() {
     use Type::{B8, B16, B32, B64, F16, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
@@ -611,8 +614,8 @@ fn values_of_arguments_are_in_the_range_of_their_type() {
     );
 }
 
-/// Returns the problems of a file with this step on line 5, followed by a step with a launch. Buffers `a` and
-/// `b` have 16 `f32`, `i` has 16 `i32`, and `n` has 8 structs.
+/// Returns the problems of a launch file whose line 5 is `step`, followed by another step with a launch.
+/// Buffers `a` and `b` have 16 `f32`, `i` has 16 `i32`, and `n` has 8 structs.
 fn step_problems(step: &str) -> Vec<String> {
     let text = format!(
         r#"ptx = "k.ptx"
@@ -630,7 +633,8 @@ args = []
     Folder::new().problems(&text)
 }
 
-/// Returns the only problem of a launch with this argument in a step with this `iteration`.
+/// Returns the only problem of a launch file with a step whose launch has the given argument and whose key
+/// `iteration` has the given value.
 fn argument_problem(iteration: &str, argument: &str) -> String {
     let launch = format!("{{ kernel = \"k\", grid = [1], block = [1], args = [{argument}] }}");
     let iteration = if iteration.is_empty() { String::new() } else { format!("iteration = {iteration}") };
@@ -885,7 +889,7 @@ fn outputs_are_elements_that_are_there_once() {
     );
 }
 
-/// Resolves a kernel name against a PTX file with these kernels.
+/// Finds the kernel that a launch file names, in a PTX file with the given kernels.
 fn resolve_name(name: &str, kernels: &[&str]) -> Result<String, String> {
     let folder = Folder::new();
     let mut file = folder.read(&launch_with("kernel = \"k\"", &format!("kernel = \"{name}\""))).unwrap();
@@ -938,7 +942,8 @@ fn a_name_that_no_kernel_or_several_have_is_refused_with_those_there_are() {
     assert_eq!(refused("sum<int>").split(" (").count(), 2);
 }
 
-/// File with every key, whose pieces the test below swaps and damages.
+/// Pieces of launch files that together contain every key. The test below combines and damages them at
+/// random.
 const PIECES: &[&str] = &[
     "[[buffer]]\n",
     "name = ",

@@ -1,5 +1,5 @@
-//! The launch files in `kernels/`: each must read without a problem and match its PTX, and its reference must
-//! match its data.
+//! Tests of the launch files in `kernels/`. Each must be valid and match its PTX file, and its reference
+//! function must match its data.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,8 @@ fn launch_files() -> Vec<PathBuf> {
     files
 }
 
-/// Returns kernels and their scalar parameters, from the declarations alone: one `.param` per line.
+/// Returns the kernels of a PTX file with their scalar parameters. Reads only the declarations, which have
+/// one `.param` per line.
 fn kernels_of(ptx: &Path) -> Vec<KernelShape> {
     let mut kernels: Vec<KernelShape> = Vec::new();
     for line in fs::read_to_string(ptx).unwrap().lines() {
@@ -76,7 +77,8 @@ fn every_launch_file_suits_its_kernel_and_its_reference() {
             let checked = file.check_kernels(48 << 10, |_| &kernels);
             checked.unwrap_or_else(|e| panic!("{:#?}", e.lines()));
         }
-        // The small files cover every reference; the large ones would take seconds each.
+        // Expected results are computed only for the small launch files. They cover every reference function,
+        // and a large file would take seconds.
         if path.to_str().is_some_and(|path| path.ends_with("small.toml")) {
             let expected = file.compute_expected(&file.initial());
             let expected = expected.unwrap_or_else(|e| panic!("{:#?}", e.lines()));

@@ -1,10 +1,10 @@
-//! Testpoints of the launch-file reader, by file:
+//! Tests of the launch-file reader, by file:
 //!
-//! - `model`: meaning of a correct file.
+//! - `model`: meaning of a valid file.
 //! - `data`: memory contents that a file describes.
 //! - `errors`: every rule that a file can break.
-//! - `variables`: variables and textures.
-//! - `kernels`: the files of the project's own kernels.
+//! - `variables`: PTX variables and textures.
+//! - `kernels`: the launch files of the project's own kernels.
 
 mod data;
 mod errors;
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use super::{LaunchError, LaunchFile};
 
-/// Folder with a launch file `run.toml` and an empty `k.ptx`.
+/// Temporary folder with a launch file `run.toml` and an empty PTX file `k.ptx`.
 struct Folder(TempDir);
 
 impl Folder {
@@ -50,7 +50,7 @@ impl Folder {
     }
 }
 
-/// Valid launch.
+/// Text of a valid launch file, which contains one launch.
 const LAUNCH: &str = r#"
 [[step]]
 [[step.launch]]
@@ -61,12 +61,12 @@ block = [32]
 args = []
 "#;
 
-/// Prepends more text to [`LAUNCH`].
+/// Returns a launch file that consists of `before` followed by [`LAUNCH`].
 fn with_launch(before: &str) -> String {
     format!("{before}{LAUNCH}")
 }
 
-/// Replaces one line of [`LAUNCH`].
+/// Returns [`LAUNCH`] with one line replaced.
 fn launch_with(line: &str, replacement: &str) -> String {
     assert!(LAUNCH.contains(line), "{line}");
     LAUNCH.replace(line, replacement)

@@ -1,4 +1,4 @@
-//! Meaning of correct files.
+//! Tests of the meaning of valid launch files.
 
 use std::ops::Range;
 
@@ -127,7 +127,7 @@ fn a_reference_without_a_tolerance_brings_its_own_rule() {
     assert_eq!(expected[0].as_ref().unwrap().rule, Rule::Exact);
 }
 
-/// Reads a launch file with buffers `a` and `b` of 16 `f32`, an array `n` of 8 structs, and this step.
+/// Reads a launch file with the given step. Buffers `a` and `b` have 16 `f32` each, and `n` has 8 structs.
 fn step(step: &str) -> LaunchFile {
     let text = format!(
         r#"
@@ -147,7 +147,8 @@ buffer = [
 
 const K: &str = "kernel = \"k\"\ngrid = [1]\nblock = [1]\n";
 
-/// Returns the value of the only argument, or the offset of its address, in the first three iterations.
+/// Returns the value of the launch's only argument in the first three iterations. For an address, returns its
+/// offset in the buffer.
 fn values(file: &LaunchFile) -> Vec<i128> {
     let sequence = match &launches(file)[0].args[0] {
         Argument::Buffer { offset, .. } => offset,

@@ -1,10 +1,10 @@
-//! Buffers that represent variables of a PTX file, and buffers that are textures.
+//! Tests of buffers that represent PTX variables, and of buffers that are textures.
 
 use super::super::Buffer;
 use super::super::model::{AddressMode, Init, TextureShape};
 use super::{Folder, with_launch};
 
-/// Returns the only buffer of a launch file with this text.
+/// Returns the only buffer of a launch file, whose table contains the text `rest`.
 fn buffer(rest: &str) -> Buffer {
     let text = with_launch(&format!("[[buffer]]\nname = \"a\"\n{rest}\n"));
     Folder::new().read(&text).unwrap().buffers.remove(0)

@@ -1,4 +1,4 @@
-//! The readers on the complete `fermi` machine.
+//! Tests of the readers on the complete `fermi` machine.
 
 use std::collections::BTreeSet;
 use std::io::Cursor;
@@ -69,15 +69,15 @@ fn scopes_that_no_glob_leads_to_are_left_out_and_no_others() {
     }
 }
 
-/// Creates a machine with designs whose components have views of their own.
+/// Creates the machine `name` with the given designs and `--set` options.
 fn machine(name: &str, designs: &[&str], sets: &[&str]) -> Machine {
     let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
     let request = Request { machine: name.to_owned(), designs: owned(designs), sets: owned(sets) };
     Machine::new(&ResolvedMachine::new(&request).unwrap().config)
 }
 
-/// The clock of the networks is called `xbar_clk` for every kind of network. The name must not select the
-/// view of crossbars.
+/// Checks that a mesh has no view for crossbars, and vice versa. The clock of both networks is called
+/// `xbar_clk`; this name must not select the view for crossbars.
 #[test]
 fn a_network_has_no_view_of_the_other_kind() {
     let globs = ["**".parse().unwrap()];

@@ -1,4 +1,4 @@
-//! Waveform of an LSU, its view, and its queues.
+//! Tests of the waveform of a load-store unit, of its view for GTKWave, and of its queues.
 
 use std::collections::VecDeque;
 use std::io::Cursor;
@@ -22,17 +22,18 @@ use crate::readers::{ChangedBlocks, QueueHead, WaveSpec, Waveform, queues};
 const LSU: BlockId = BlockId { domain: 0, slot: 0 };
 const HOST: BlockId = BlockId { domain: 0, slot: 1 };
 const ENTRIES: &[&str] = &["slot", "row", "entry"];
-/// Memory latency in cycles.
+/// Latency of the simulated memory in cycles.
 const MEMORY: u64 = 20;
 
-/// LSU with a host that plays both the core, which sends pseudo-random accesses, and the memory.
+/// Load-store unit in a test bench. The test plays the role of the core, which sends pseudo-random accesses,
+/// and of the memory.
 struct Bench {
     lsu: Lsu,
     core_req: Chan<WarpAccess>,
     core_rsp: Chan<WarpReply>,
     mem_req: Chan<Request>,
     mem_rsp: Chan<Reply>,
-    /// Replies with the cycle in which each is sent.
+    /// Replies of the memory, each with the cycle in which it is sent.
     memory: VecDeque<(u64, Reply)>,
     random: u64,
     sent: u8,
@@ -183,7 +184,8 @@ fn the_view_of_the_l1_names_signals_that_exist() {
     assert_eq!(applied.missing, Vec::<String>::new());
 }
 
-/// The run ends before the first reply of the memory, so accesses have accumulated in the LSU's queues.
+/// The run ends before the memory sends its first reply, so that accesses are waiting in the queues of the
+/// load-store unit.
 #[test]
 fn every_queue_that_holds_something_is_listed_with_its_oldest_entry() {
     let clocks = Clocks::new(&[700_000]).unwrap();
@@ -202,7 +204,7 @@ fn every_queue_that_holds_something_is_listed_with_its_oldest_entry() {
     }
     let line = u64::from_str_radix(&values["machine.sm0.l1.queue.slot[0].line"], 2).unwrap();
     assert!(found[0].oldest.contains(&format!(" line={line:#x} lanes=")), "{:?}", found[0]);
-    // Only the first of the lane addresses is shown, and no data.
+    // Of the addresses of all lanes only the first is shown, and data are not shown.
     assert_eq!(found[1].oldest.matches("address=").count(), 1, "{:?}", found[1]);
     assert!(!found[1].oldest.contains("data"), "{:?}", found[1]);
 }

@@ -1,5 +1,5 @@
-//! Machine with two clocks: two cores that occasionally send words over long links to a bank, which stores
-//! them.
+//! Test machine with two clocks. Two cores occasionally send words over long links to a bank, which stores
+//! the words.
 
 use std::cell::Cell;
 
@@ -19,7 +19,7 @@ struct Word {
 }
 
 impl Payload for Word {
-    /// Width of the data in bits.
+    /// The shape of a word is the width of its data in bits.
     type Shape = u32;
     fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
         let Self { data, mask } = self;
@@ -44,7 +44,7 @@ impl Encoding for Phase {
     }
 }
 
-/// Block that sends pseudo-random words after pseudo-random pauses.
+/// Hardware block that sends pseudo-random words, with pseudo-random pauses between them.
 struct Core {
     random: u64,
     due: u64,
@@ -78,16 +78,16 @@ impl Block for Core {
     }
 }
 
-/// Block that stores the words, with one column per core.
+/// Hardware block that stores the received words in a memory with one column per core.
 struct Bank {
     words: Array<Word>,
     count: u8,
     last: [u64; 2],
     latest: [u64; 3],
     width: u32,
-    /// Number of times the component `slot` was described.
+    /// Number of times that the component `slot` has been described.
     parts_described: Cell<u32>,
-    /// True to inject a design bug: an idle bank describes fewer items.
+    /// True to inject a bug into the model: the bank describes fewer items when it is idle.
     forgetful: bool,
 }
 
@@ -134,14 +134,14 @@ pub(super) struct Machine {
     cores: [Core; 2],
     links: [Chan<Word>; 2],
     bank: Bank,
-    /// Number of times each block was described: the cores, then the bank.
+    /// Number of times that each hardware block has been described: first the two cores, then the bank.
     described: [Cell<u32>; 3],
 }
 
 const BANK: BlockId = BlockId { domain: 1, slot: 0 };
 
 impl Machine {
-    /// Creates a machine with `width` bits per word.
+    /// Creates a test machine whose words have `width` bits.
     pub(super) fn new(width: u32) -> Self {
         let core = |random| Core { random, due: 0, sent: 0, phase: Phase::Rest };
         let link = |slot| {

@@ -1,6 +1,6 @@
-//! Testpoints of the readers. A dump read back by wellen contains the values that another reader saw, in
-//! every evaluation mode. Further files: window, scope and entries (`wave`); text and counts (`text`); the
-//! LSU with its view (`lsu`); the whole machine (`fermi`).
+//! Tests of the readers. A waveform dump is read back with the library wellen and must contain the values
+//! that another reader saw, in every evaluation mode. Further files: window, scope and entries (`wave`); text
+//! and counts (`text`); the load-store unit with its view (`lsu`); the whole machine (`fermi`).
 
 mod fermi;
 mod lsu;
@@ -15,11 +15,11 @@ use rtl::kernel::{ArrayView, Blocks, Describe, Field, Fields, Logic};
 
 use super::scopes::block_ids;
 
-/// Binary digits of every value without leading zeros, by path.
+/// Value of every signal, by path: its binary digits without leading zeros.
 type Values = BTreeMap<String, String>;
 
-/// Returns the values that the blocks currently describe. Scopes with a name in `entries` get a bracketed
-/// index.
+/// Returns the values that the hardware blocks currently describe. In the paths, scopes whose names are
+/// listed in `entries` get an index in brackets.
 fn look_at(blocks: &impl Blocks, entries: &'static [&'static str]) -> Values {
     let mut all = Values::new();
     for block in block_ids(blocks) {
@@ -102,7 +102,7 @@ impl Describe for ValueReader {
     fn logic(&mut self, _: &'static str, _: Logic) {}
 }
 
-/// Dump as read by wellen: the changes of every signal, by path.
+/// Waveform dump as read by the library wellen: the changes of every signal, by path.
 struct ReadBack {
     times: Vec<u64>,
     changes: BTreeMap<String, Vec<(u64, String)>>,
@@ -114,7 +114,7 @@ impl ReadBack {
         let times = wave.time_table().to_vec();
         let hierarchy = wave.hierarchy();
         let path = |var: wellen::VarRef| {
-            // wellen represents a table as a scope and its index as a name.
+            // wellen returns `table.[5]` as the path of a table entry, which is changed to `table[5]`.
             (hierarchy[var].full_name(hierarchy).replace(".[", "["), hierarchy[var].signal_ref())
         };
         let vars: Vec<_> = hierarchy.all_vars().map(path).collect();
@@ -122,7 +122,8 @@ impl ReadBack {
         let changes = vars.into_iter().map(|(path, signal)| {
             let changes = wave.get_signal(signal).unwrap().iter_changes();
             let list = changes.map(|(at, value)| (times[at as usize], significant(&value.to_bit_string().unwrap())));
-            // If an FST starts late, its signals are unknown from time 0 to the start.
+            // Unknown values are dropped: if an FST starts late, its signals are unknown from time 0 to the
+            // start.
             (path, list.filter(|(_, value)| !value.contains('x')).collect::<Vec<_>>())
         });
         let changes: BTreeMap<_, _> = changes.collect();
@@ -131,12 +132,13 @@ impl ReadBack {
         Self { changes, times }
     }
 
-    /// Iterates over the signals except those at the root, which the dump adds.
+    /// Iterates over all signals except those at the root, which belong to the dump and not to a hardware
+    /// block.
     fn blocks(&self) -> impl Iterator<Item = (&String, &Vec<(u64, String)>)> {
         self.changes.iter().filter(|(path, _)| path.matches('.').count() > 1)
     }
 
-    /// Returns the value of every signal of a block at a time.
+    /// Returns the value at a time of every signal that belongs to a hardware block.
     fn at(&self, time: u64) -> Values {
         let last = |changes: &[(u64, String)]| {
             let before = changes.partition_point(|(at, _)| *at <= time);

@@ -1,4 +1,4 @@
-//! Text dumps and structure counts of the small test machine.
+//! Tests of text dumps and structure counts on the small test machine.
 
 use rtl::kernel::{ArrayView, Blocks, Clocks, Describe, Field, Fields, Logic, Mode, Simulator};
 use serde_json::json;
@@ -53,7 +53,7 @@ fn an_unknown_scope_is_answered_with_the_nearest() {
     assert_eq!(error.to_string(), "there is no scope `sm0.cor`; the nearest is `machine.sm0.core`");
 }
 
-/// Reader that sums up all storage, independent of scopes.
+/// Reader that adds up the bits of all storage, whatever its scope.
 #[derive(Default)]
 struct Sum(u64);
 
@@ -93,8 +93,8 @@ fn the_total_is_the_sum_over_all_blocks() {
 #[test]
 fn a_wider_field_is_counted_wherever_it_is_stored() {
     let (narrow, wide) = (Counts::of(&Machine::new(8)), Counts::of(&Machine::new(9)));
-    // One more bit per word makes three things wider: eight cells of a memory, two slots of four registers,
-    // and two channels with a depth of three.
+    // One more bit per word widens eight memory elements, two slots of four registers each, and two channels
+    // of three beats each.
     assert_eq!(wide.bits - narrow.bits, 8 + 8 + 6);
 }
 

@@ -1,4 +1,4 @@
-//! Dumps of the small test machine, read back.
+//! Tests of waveform dumps of the small test machine, which are read back after they were written.
 
 use std::collections::BTreeSet;
 use std::io::Cursor;
@@ -17,7 +17,7 @@ fn globs(texts: &[&str]) -> Vec<Glob> {
     texts.iter().map(|text| text.parse().unwrap()).collect()
 }
 
-/// Run of the small test machine with a waveform.
+/// Options of a run of the small test machine that writes a waveform.
 struct Run {
     globs: Vec<Glob>,
     window: Window,
@@ -26,7 +26,7 @@ struct Run {
     last: Option<u64>,
     after: Option<u64>,
     limit: Option<u64>,
-    /// Step after which a check of `bank2` fails.
+    /// Simulation step after which a check of `bank2` is made to fail; `None` for no failure.
     fails: Option<u64>,
     clocks: Clocks,
     mode: Mode,
@@ -50,7 +50,8 @@ impl Run {
         }
     }
 
-    /// Runs 700 steps. Returns the dump, and the values that another reader saw at some of its times.
+    /// Simulates 700 steps. Returns the waveform dump, and the values that another reader saw at some of the
+    /// times.
     fn dump(&mut self) -> (Vec<u8>, Vec<(u64, Values)>) {
         let Self { globs, window, format, trigger, last, after, limit, fails, clocks, mode, machine } = self;
         let (window, format, trigger, last, after, limit) = (*window, *format, *trigger, *last, *after, *limit);
@@ -120,8 +121,8 @@ fn the_cycles_before_a_trigger_come_first_if_they_were_remembered() {
     let read = ReadBack::of(&dump);
     let sent = &read.changes["machine.sm1.core.stat.sent"];
     let (met, _) = sent.iter().find(|(_, count)| count == "10100").unwrap();
-    // The dump begins thirty cycles of the 700 MHz clock before the trigger, or earlier if the machine slept
-    // before them.
+    // The dump must begin thirty cycles of the 700 MHz clock before the trigger. It may begin earlier if no
+    // hardware block was evaluated before them.
     let before = met - read.times[0];
     assert!((42_857..60_000).contains(&before), "{before} ps before the trigger");
     for (time, values) in seen.into_iter().filter(|(time, _)| *time >= read.times[0]) {
@@ -143,7 +144,7 @@ fn a_dump_goes_on_for_the_cycles_behind_its_trigger_that_were_asked_for_and_ends
             assert_eq!(read.times[0], whole.times[0], "{trigger}");
             let met = match fails {
                 None => whole.changes["machine.sm1.core.stat.sent"].iter().find(|(_, sent)| sent == "10100").unwrap().0,
-                // Without cycles in memory, the dump starts at the failure.
+                // If no cycles are kept in memory, the dump starts at the failure.
                 Some(_) if last.is_none() => whole.times[0],
                 Some(_) => continue,
             };
@@ -224,7 +225,8 @@ fn a_dump_that_reaches_its_limit_ends_and_can_be_read() {
 #[test]
 fn a_beat_shows_while_it_is_on_its_way() {
     let read = ReadBack::of(&Run::of(&["bank2.in0"]).dump().0);
-    // The beat is sent at tick 0; the bank's first edge at or after tick 370 takes it.
+    // The link must be full: the beat is sent at tick 0, and the bank takes it at its first edge at or after
+    // tick 370.
     let valid = &read.changes["machine.bank2.in0.valid"];
     assert_eq!(valid[0], (0, "1".to_owned()));
     let level = &read.changes["machine.bank2.in0.level"];
@@ -235,7 +237,8 @@ fn a_beat_shows_while_it_is_on_its_way() {
 fn the_cycle_and_an_edge_of_each_clock_stand_at_every_change_and_nowhere_else() {
     let cycle_at = |time: u64| time * 7 / 10_000;
     for format in [Format::Vcd, Format::Fst] {
-        // Half of this machine is asleep most of the time, and one of the selected signals changes rarely.
+        // Most of the time, half of the hardware blocks in this machine are not evaluated, and one of the
+        // selected signals changes rarely.
         for (globs, trigger, last) in [
             (&["**"][..], None, None),
             (&["sm1.core.phase"], None, None),
@@ -247,12 +250,13 @@ fn the_cycle_and_an_edge_of_each_clock_stand_at_every_change_and_nowhere_else() 
             let read = ReadBack::of(&run.dump().0);
             let times: BTreeSet<u64> = read.blocks().flat_map(|(_, changes)| changes).map(|(time, _)| *time).collect();
             let moments = |path: &str| -> Vec<u64> { read.changes[path].iter().map(|(time, _)| *time).collect() };
-            // A dump with cycles from memory starts with the values of the last change before these cycles.
+            // The first entry is skipped if cycles were kept in memory: it holds the values of the last
+            // change before these cycles.
             for (time, cycle) in &read.changes["machine.cycle"][usize::from(last.is_some())..] {
-                // The time of a clock edge may have been rounded down.
+                // One picosecond is added because the time of a clock edge may have been rounded down.
                 assert_eq!(u64::from_str_radix(&format!("0{cycle}"), 2).unwrap(), cycle_at(time + 1), "{time} ps");
             }
-            // A clock edge is at a multiple of the clock's period, within one picosecond.
+            // True if `time` in ps is a multiple of the clock period, within one picosecond.
             let is_edge = |time: u64, megahertz: u64| {
                 (time * megahertz + 500_000) % 1_000_000 <= 500_000 + megahertz
                     && (time * megahertz + 500_000) % 1_000_000 >= 500_000 - megahertz
@@ -260,7 +264,8 @@ fn the_cycle_and_an_edge_of_each_clock_stand_at_every_change_and_nowhere_else() 
             for (path, megahertz) in [("machine.clk0", 700), ("machine.clk1", 924)] {
                 let expected: Vec<u64> = times.iter().copied().filter(|&time| is_edge(time, megahertz)).collect();
                 let edges = moments(path);
-                // The dump contains all values at its first time, even without a clock edge.
+                // The first change is skipped: the dump contains all values at its first time, even without a
+                // clock edge.
                 assert_eq!(
                     &edges[1..],
                     expected.iter().copied().filter(|&time| time > edges[0]).collect::<Vec<_>>(),
@@ -312,7 +317,7 @@ fn only_the_cycles_of_the_window_are_written() {
     run.window = Window::new(Some(50), Some(99)).unwrap();
     let (dump, seen) = run.dump();
     let read = ReadBack::of(&dump);
-    // Cycle n of the 700 MHz clock starts at n / 0.7 ns.
+    // The dump must lie between cycles 50 and 100; cycle n of the 700 MHz clock starts at n / 0.7 ns.
     assert!(*read.times.first().unwrap() >= 71_429 && *read.times.last().unwrap() < 142_857, "{:?}", read.times);
     let inside = |time: u64| (read.times[0]..142_857).contains(&time);
     let (time, values) = seen.into_iter().find(|(time, _)| inside(*time)).unwrap();
@@ -363,7 +368,8 @@ fn a_save_file_opens_on_the_cycles_around_the_first_marker() {
     let folder = tempfile::tempdir().unwrap();
     let (mut machine, clocks) = (Machine::new(8), clocks());
     for (trigger, whole) in [(None, true), (Some("cycle >= 150"), false)] {
-        // The cycles kept in memory start before the displayed interval.
+        // 130 cycles are kept in memory, so that the dump starts before the interval that the save file
+        // displays.
         let spec = WaveSpec { trigger, last: trigger.map(|_| 130), ..WaveSpec::of(&clocks, 0) };
         let path = folder.path().join("run.vcd");
         let mut wave = Waveform::create(&path, &machine, spec).unwrap();

@@ -1,4 +1,5 @@
-//! Tests an excessive allocation in a separate process, because memory is measured for the whole process.
+//! Tests the check for excessive memory use. The test runs in a separate process, because memory is measured
+//! for the whole process.
 
 use std::path::Path;
 use std::time::Duration;
@@ -24,7 +25,8 @@ fn memory_without_bound_is_found_and_its_mutant_too() {
     let soak = Soak::of_input(&HEAVY);
     let failed = soak.run(Path::new(""), 1.., Limits::default(), &mut |_| {}).unwrap_err();
     assert!(failed.wrong.starts_with("raised the memory of this process to "), "{}", failed.wrong);
-    // The reader takes about a second for each input that allocates this much.
+    // The time limit is long, because the reader takes about a second for each input that allocates this much
+    // memory.
     let found = failed.shrunk(Duration::from_secs(10)).unwrap();
     assert!(found.bytes.windows(2).any(|two| two == b"ss"), "{found:?}");
 }

@@ -1,5 +1,6 @@
-//! libFuzzer target for every reader of external input in the simulator. The environment variable `READER`
-//! selects a reader; the list of readers is shared with the soak tests. Start it with `./run`.
+//! libFuzzer target for every function of the simulator that reads external input. The environment variable
+//! `READER` selects the function to fuzz. The soak tests (long random tests) use the same list of functions.
+//! Start the fuzzer with `./run`.
 
 #![no_main]
 
@@ -10,7 +11,8 @@ use libfuzzer_sys::fuzz_target;
 use soak::input::Input;
 use warpsieve::kernels::kernels_folder;
 
-/// Reader under test, with the file names that select how it parses the bytes.
+/// Reader function under test, and the file names with which it is called. The extension of a name selects
+/// the file format.
 struct Target {
     input: &'static Input,
     names: Vec<PathBuf>,
@@ -21,7 +23,7 @@ static TARGET: LazyLock<Target> = LazyLock::new(|| {
     let names: Vec<_> = inputs.iter().map(|input| input.name).collect();
     let wanted = std::env::var("READER").unwrap_or_default();
     let Some(input) = inputs.iter().find(|input| input.name == wanted) else {
-        // `./run` parses this list.
+        // The script `./run` parses this list of readers.
         println!("{}", names.join("\n"));
         std::process::exit(2);
     };
@@ -34,7 +36,8 @@ static TARGET: LazyLock<Target> = LazyLock::new(|| {
         }
         std::process::exit(0);
     }
-    // A reader may choose the format by the file extension, so the target tests one name per extension.
+    // A reader may select the file format by the file extension, so the fuzz target tests one file name per
+    // extension.
     let mut names: Vec<PathBuf> = Vec::new();
     for sample in samples.iter() {
         if names.iter().all(|name| name.extension() != sample.path.extension()) {

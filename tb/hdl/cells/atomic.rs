@@ -1,4 +1,6 @@
-//! # Lockstep of the atomic unit
+//! # Lockstep test of the atomic unit
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                            | where       |
 //! |----------------------------------------------------------------------|-------------|
@@ -40,7 +42,7 @@ block! {
     ]
 }
 
-/// Each function with its PTX types, except for floating-point types.
+/// Atomic functions, each with the PTX operand types that it supports, except for floating-point types.
 const FUNCTIONS: [(AtomicFn, &[Type]); 10] = [
     (AtomicFn::Add, &[Type::U32, Type::S32, Type::U64]),
     (AtomicFn::Min, INTEGERS),
@@ -72,7 +74,8 @@ impl Unit {
         Self { line_bytes, random }
     }
 
-    /// Draws a line of words with few distinct values, so that equal and consecutive values are common.
+    /// Generates a random cache line whose words have few distinct values, so that equal and consecutive
+    /// values are common.
     fn line(&mut self) -> [u8; LINE_BYTES] {
         let mut line = [0; LINE_BYTES];
         for word in line[..self.line_bytes as usize].chunks_exact_mut(4) {

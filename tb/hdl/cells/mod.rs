@@ -1,3 +1,3 @@
-//! Lockstep benches of small units that several blocks use.
+//! Lockstep testbenches of small units that several hardware blocks contain.
 
 automod::dir!("cells");

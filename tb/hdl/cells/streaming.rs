@@ -1,8 +1,10 @@
-//! # Lockstep of the streaming monitor
+//! # Lockstep test of the streaming monitor
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                                | where                       |
 //! |--------------------------------------------------------------------------|-----------------------------|
-//! | periods timed by the monitor itself, and periods ended from outside      | size drawn                  |
+//! | periods timed by the monitor itself, and periods ended from outside      | random size                 |
 //! | miss rates above, at and below the bound; too few accesses               | `above`, a low minimum      |
 //! | saturated counters                                                       | periods that last very long |
 //! | an access in the cycle in which a period ends counts for the next period | `cycle`                     |
@@ -38,7 +40,8 @@ struct Unit {
     own_periods: bool,
     dut: Streaming,
     golden: twin::Streaming,
-    /// Weighted distance of the miss count from the bound. Half of the accesses move it toward zero.
+    /// Number of misses minus the number at which the cache would close, in weighted units. Half of the
+    /// generated accesses move it toward zero.
     above: i64,
     moods: TrafficModes<2>,
     random: Random,
@@ -78,7 +81,7 @@ impl Bench for Unit {
 
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
         let [accesses, misses] = self.moods.next(&mut self.random);
-        // Some periods are long enough to saturate the counters.
+        // Some monitoring periods are so long that the counters saturate.
         let is_long = (3_000..19_800).contains(&(at.cycle % 40_000));
         let ends = !is_long && self.random.below(20) == 0;
         let may_close = self.random.percent(80);
@@ -117,8 +120,8 @@ impl Bench for Unit {
         self.dut.describe(to);
     }
 
-    /// The simulator stores the cycle in which the timer ends, while the module counts down. The timer is
-    /// therefore not compared.
+    /// Names the registers that are not compared. The simulator stores the cycle in which the timer expires,
+    /// while the SystemVerilog module counts down.
     fn other_form(&self) -> &'static [&'static str] {
         &["timer"]
     }

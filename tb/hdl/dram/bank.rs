@@ -1,4 +1,6 @@
-//! # Lockstep of a DRAM bank
+//! # Lockstep test of a DRAM bank
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                         | where              |
 //! |-------------------------------------------------------------------|--------------------|
@@ -46,7 +48,8 @@ struct Unit {
     random: Random,
 }
 
-/// Returns the timing of `fermi`'s GDDR5, or one with short distances.
+/// Returns the timing of the GDDR5 memory of the machine `fermi`, or a timing with short random distances,
+/// depending on `size`.
 pub(super) fn timing(size: Size, random: &mut Random) -> DramTiming {
     let gddr5 = fermi().timing;
     match size {

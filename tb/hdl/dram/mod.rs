@@ -1,3 +1,3 @@
-//! Lockstep benches of the components of a DRAM channel.
+//! Lockstep testbenches of the components of a DRAM channel.
 
 automod::dir!("dram");

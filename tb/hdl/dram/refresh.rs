@@ -1,4 +1,6 @@
-//! # Lockstep of the refresh of a DRAM channel
+//! # Lockstep test of the refresh of a DRAM channel
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                                                     | where |
 //! |-----------------------------------------------------------------------------------------------|-----|
@@ -81,7 +83,7 @@ impl Unit {
         }
     }
 
-    /// Accepts a request to one of few rows and bursts.
+    /// Adds a request to the queue. It goes to one of a few rows and bursts.
     fn accept(&mut self, at: &Edge<'_>) {
         let (random, config) = (&mut self.random, &self.config);
         let bank_and_row = random.below(u64::from(config.banks()) * 2);
@@ -90,7 +92,7 @@ impl Unit {
         self.queue.accept(at, &request, |bank| self.banks[bank].open());
     }
 
-    /// Opens the row of a request, if an ACT is legal.
+    /// Opens the row that the request in a queue slot needs, if an ACT is legal.
     fn open(&mut self, now: u64, slot: usize) {
         let place = self.queue.entry(slot).place;
         let index = usize::from(place.bank);
@@ -118,7 +120,7 @@ impl Unit {
     }
 }
 
-/// Draws a member of a bit set; `None` if it is empty.
+/// Randomly selects one of the bits set in a 64-bit mask. Returns `None` if no bit is set.
 fn any(set: u64, random: &mut Random) -> Option<usize> {
     let members: Vec<_> = (0..64).filter(|member| set >> member & 1 != 0).collect();
     (!members.is_empty()).then(|| members[random.below(members.len() as u64) as usize])
@@ -174,7 +176,8 @@ impl Bench for Unit {
         let step = step.filter(|_| looks);
         ports.output_if("step_is_ref", 1, step.map(|kind| kind == CommandKind::Ref));
 
-        // Serves a row hit; before a refresh, only one of those that must still be served.
+        // Serves a row hit. While a refresh is due, only the row hits that must be served before the refresh
+        // are candidates.
         let may_go = if stops { self.dut.last() } else { self.queue.hits() & !self.queue.blocked_slots() };
         let served = any(may_go, &mut self.random).filter(|_| self.random.percent(serves / 2));
         ports.input("served_valid", 1, served.is_some());
@@ -200,7 +203,8 @@ impl Bench for Unit {
         self.dut.describe(self.config.queue_entries, self.config.banks(), to);
     }
 
-    /// The due cycle is a multiple of the interval, so its lowest bits are constant.
+    /// Returns the number of constant register bits. The next refresh is always due at a multiple of the
+    /// refresh interval, so the lowest bits of that cycle number are constant.
     fn constant_bits(&self) -> u64 {
         self.config.timing.refi.trailing_zeros().into()
     }

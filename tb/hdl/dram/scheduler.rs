@@ -1,4 +1,6 @@
-//! # Lockstep of the command arbitration of a DRAM channel
+//! # Lockstep test of the command arbitration of a DRAM channel
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                             | where                   |
 //! |-----------------------------------------------------------------------|-------------------------|
@@ -52,7 +54,8 @@ struct Unit {
     queue: Queue,
     banks: [Bank; 64],
     timing: Timing,
-    /// Occupied slots in the order of acceptance, the oldest first.
+    /// Occupied slots of the request queue in the order in which their requests were accepted, from oldest to
+    /// newest.
     accepted: Vec<usize>,
     moods: TrafficModes<4>,
     random: Random,
@@ -83,7 +86,8 @@ impl Unit {
         }
     }
 
-    /// Accepts a request to one of few bursts, so that requests often share rows and bursts.
+    /// Adds a request to the queue. It goes to one of a few bursts, so that requests often share rows and
+    /// bursts.
     fn accept(&mut self, at: &Edge<'_>) {
         let (random, config) = (&mut self.random, &self.config);
         let columns = u64::from(config.columns);
@@ -126,7 +130,7 @@ impl Unit {
     }
 }
 
-/// Packs values of `width` bits, the first in the lowest bits.
+/// Concatenates values of `width` bits each into a byte string. The first value is in the lowest bits.
 fn pack(values: impl Iterator<Item = u64>, width: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (place, value) in values.enumerate() {

@@ -1,4 +1,6 @@
-//! # Lockstep of the timing distances between DRAM banks
+//! # Lockstep test of the timing distances between DRAM banks
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                         | where              |
 //! |-------------------------------------------------------------------|--------------------|
@@ -47,7 +49,7 @@ block! {
     ]
 }
 
-/// History of commands, the latest last: cycle and bank.
+/// History of the DRAM commands sent, from oldest to newest, each as its cycle and its bank.
 #[derive(Default)]
 struct History {
     acts: Vec<(u64, u32)>,
@@ -67,13 +69,14 @@ struct Unit {
     random: Random,
 }
 
-/// Returns the DRAM configuration of the machine `fermi`.
+/// Returns the DRAM configuration of the machine preset `fermi`.
 pub(super) fn fermi() -> DramConfig {
     let request = Request { machine: "fermi".to_owned(), ..Request::default() };
     ResolvedMachine::new(&request).expect("a machine that is built in").config.dram
 }
 
-/// Returns `fermi`'s channel with the given banks and timing, and without a hit cap.
+/// Returns the DRAM configuration of `fermi` with the given bank groups, banks per group and timing, and
+/// without a limit on overtaking row hits.
 pub(super) fn config(bank_groups: u32, banks_per_group: u32, timing: DramTiming) -> DramConfig {
     DramConfig {
         policy: FrFcfs { hit_cap: 0 }.into(),
@@ -99,7 +102,8 @@ impl Unit {
         Self { groups, banks_per_group, timing, dut, sent, moods: TrafficModes::default(), random }
     }
 
-    /// True if the column commands so far allow a RD or WR in this cycle.
+    /// True if the RD and WR commands sent so far allow a RD (or, if `write` is set, a WR) to `bank` in cycle
+    /// `now`.
     fn column_fits(&self, write: bool, now: u64, bank: u32) -> bool {
         let t = &self.timing;
         let fits = |before: &[(u64, u32)], far: u32, near: u32| {
@@ -117,7 +121,7 @@ impl Unit {
         }
     }
 
-    /// True if the ACT commands so far allow an ACT in this cycle.
+    /// True if the ACT commands sent so far allow an ACT to `bank` in cycle `now`.
     fn act_fits(&self, now: u64, bank: u32) -> bool {
         let (t, acts) = (&self.timing, &self.sent.acts);
         let in_group = |(_, other): &&(u64, u32)| other / self.banks_per_group == bank / self.banks_per_group;
@@ -155,7 +159,8 @@ impl Bench for Unit {
 
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
         let [rows, columns, others, reads] = self.moods.next(&mut self.random);
-        // At the beginning, ACTs fill the activate windows as fast as possible.
+        // In the first 100 cycles, the test sends ACTs as fast as possible, so that the activate windows fill
+        // up.
         let (rows, others) = if at.cycle < 100 { (100, 0) } else { (rows, others) };
         let (now, banks) = (at.cycle, u64::from(self.groups * self.banks_per_group));
         let [row_bank, col_bank] = [(); 2].map(|()| self.random.below(banks) as u32);
@@ -233,8 +238,8 @@ impl Bench for Unit {
     }
 }
 
-/// Adapter that describes the registers of the channel and of the groups as two components, since they share
-/// names.
+/// Visitor adapter that lists the registers of the channel and those of the bank groups as two components,
+/// because they have the same names.
 struct SplitDescription<'a> {
     to: &'a mut dyn Describe,
     depth: u32,

@@ -1,9 +1,11 @@
-//! # Lockstep of the index modulo a polynomial
+//! # Lockstep test of the index modulo a polynomial
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
-//! | testpoint                                                                      | where      |
-//! |--------------------------------------------------------------------------------|------------|
-//! | module and `rtl` compute the same matrix, and both equal a polynomial division | `cycle`    |
-//! | every degree, all address widths, both orders of the index bits                | size drawn |
+//! | testpoint                                                                      | where       |
+//! |--------------------------------------------------------------------------------|-------------|
+//! | module and `rtl` compute the same matrix, and both equal a polynomial division | `cycle`     |
+//! | every degree, all address widths, both orders of the index bits                | random size |
 
 use golden::index::SetIndex;
 use rtl::index::i_poly::IPoly;
@@ -37,7 +39,8 @@ block! {
 proof! {
     || (1..=12).rev().map(|bits| {
         let polynomial = polynomial_for(1 << bits).unwrap_or_default();
-        // The top address bits are left out, and every other index is bit-reversed.
+        // The index ignores the top address bits. The bit order of the index is reversed if the number of
+        // index bits is odd.
         format!("INDEX_BITS={bits} POLYNOMIAL={polynomial} ADDR_BITS={} REVERSED={}", 19 + bits, bits % 2)
     }).collect(),
     12 in tests,
@@ -95,8 +98,8 @@ impl Bench for Unit {
         assert_eq!(index as usize, golden.set_of_line(*line), "line {line:#x}");
         ports.input("line", *line_bits, *line);
         ports.output("index", unit.bits(), index);
-        // The step visits all lines. If there are too many for the run, it still changes every address bit
-        // early.
+        // The increment is odd, so that the sequence visits all line addresses. In a run too short to visit
+        // them all, it still changes every address bit early.
         *line = (*line + 0x9e3_7795) & ((1 << *line_bits) - 1);
     }
 

@@ -1,3 +1,3 @@
-//! Lockstep benches of the set index functions.
+//! Lockstep testbenches of the functions that compute a cache's set index.
 
 automod::dir!("index");

@@ -1,9 +1,11 @@
-//! # Lockstep of the XOR index unit
+//! # Lockstep test of the XOR index unit
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                          | where                 |
 //! |----------------------------------------------------|-----------------------|
 //! | every line address of a small unit                 | all lines in sequence |
-//! | each function: low bits, Fermi's hash, polynomials | size drawn            |
+//! | each function: low bits, Fermi's hash, polynomials | random size           |
 //! | `rtl` and the golden function agree on every line  | `cycle`               |
 
 use golden::index::SetIndex;
@@ -85,8 +87,8 @@ impl Bench for Unit {
         assert_eq!(index as usize, golden.set_of_line(*line), "line {line:#x}");
         ports.input("line", *line_bits, *line);
         ports.output("index", unit.bits(), u64::from(index));
-        // The step visits all lines. If there are too many for the run, it still changes every address bit
-        // early.
+        // The increment is odd, so that the sequence visits all line addresses. In a run too short to visit
+        // them all, it still changes every address bit early.
         *line = (*line + 0x9e3_7795) & ((1 << *line_bits) - 1);
     }
 

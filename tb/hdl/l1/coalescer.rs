@@ -1,4 +1,6 @@
-//! # Lockstep of the coalescer
+//! # Lockstep test of the coalescer
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                                    | where     |
 //! |------------------------------------------------------------------------------|-----------|
@@ -44,7 +46,7 @@ struct Unit {
     by_sector: bool,
     dut: Coalescer,
     taken: WarpAccess,
-    /// Requests of the current instruction that have not been emitted yet.
+    /// Requests of the current instruction that the coalescer has not emitted yet.
     due: VecDeque<StoreRequest>,
     moods: TrafficModes<4>,
     random: Random,
@@ -62,8 +64,8 @@ impl Unit {
         Self { line_log2, by_sector, dut, taken, due, moods: TrafficModes::default(), random }
     }
 
-    /// Draws an instruction. `close` percent of the instructions share few lines, and `narrow` percent access
-    /// few words.
+    /// Generates a random warp memory instruction. In `close` percent of the cases, its lanes share few
+    /// lines, and in `narrow` percent they access few words.
     fn access(&mut self, [close, narrow]: [u64; 2]) -> WarpAccess {
         let random = &mut self.random;
         let (kind, space) = [
@@ -107,7 +109,8 @@ impl Unit {
         }
     }
 
-    /// Returns the golden twin's requests for an instruction, in the order of their lowest lanes.
+    /// Returns the golden model's line requests for an instruction. Each request is ordered by the lowest
+    /// lane that it serves.
     fn golden(&self, access: &WarpAccess) -> VecDeque<StoreRequest> {
         let line_bytes = 1 << self.line_log2;
         let width = 1 << access.size_log2;
@@ -134,7 +137,8 @@ impl Unit {
     fn emit(&mut self, ports: &mut Ports, ready: bool) {
         let line_bytes = 1usize << self.line_log2;
         let valid = self.dut.is_busy();
-        // Request offered in this cycle. If it is not accepted, a copy of the device emits it.
+        // Request that the coalescer offers in this cycle. If the receiver does not accept it, a copy of the
+        // Rust model computes the request.
         let request = valid.then(|| {
             let mut request = LineAccess::default();
             if ready {
@@ -209,7 +213,7 @@ impl Unit {
     }
 }
 
-/// Packs numbers, the first in the lowest bits.
+/// Byte string into which numbers are packed, with the first number in the lowest bits.
 #[derive(Default)]
 struct BitPacker {
     bytes: Vec<u8>,

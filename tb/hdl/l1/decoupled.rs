@@ -1,5 +1,7 @@
-//! # Lockstep of the decoupled tag store
-//! Fills, mode switches and accesses occur in the same cycle, on the same set and on different sets.
+//! # Lockstep test of the decoupled tag store
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. Fills, mode switches and accesses occur in the same cycle, on the same set and on different sets.
+//! The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                  | where                           |
 //! |------------------------------------------------------------|---------------------------------|
@@ -59,7 +61,7 @@ struct Unit {
     tag_bits: u32,
     dut: Decoupled,
     golden: Filter,
-    /// Status of the lines that hold a data way, for the golden filter.
+    /// Status of each line that holds a data way, as the golden model of the filter needs it.
     standing: BTreeMap<u64, Standing>,
     reserved: Vec<Reservation>,
     tags: Vec<u64>,
@@ -70,7 +72,8 @@ struct Unit {
 impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
         let (sets, ways, tag_ways, threshold, twice, tag_bits): (u32, u32, u32, u32, bool, u32) = match size {
-            // With fewer tags than data ways, a line may have to be evicted although a data way is free.
+            // With fewer tags than data ways, a line may have to be evicted for its tag although a data way
+            // is free.
             Size::Small => (2, 4, 3, 2, true, 4),
             Size::Fermi => (32, 4, 8, 2, false, 20),
             Size::Synthesised => (1, 4, 8, 2, false, 20),
@@ -155,7 +158,7 @@ impl Unit {
             _ => 3,
         };
         let go = self.random.percent(90);
-        // Draws either the same line for a while, so that its reuse counter saturates, or any line.
+        // Selects either the same line for a while, so that its reuse counter saturates, or any random line.
         let (mut set, mut tag) = (0, self.tags[0]);
         if !self.random.percent(hot) {
             let any = self.random.below(self.sets.into()) as u32;

@@ -1,10 +1,12 @@
-//! # Lockstep of SM dueling
+//! # Lockstep test of SM dueling
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                            | where                |
 //! |----------------------------------------------------------------------|----------------------|
 //! | miss rates on both sides of the margin, under both definitions of it | modes of the leaders |
 //! | intervals without enough accesses                                    | traffic modes        |
-//! | a decision that includes the leaders is final                        | size drawn           |
+//! | a decision that includes the leaders is final                        | random size          |
 //! | an access in the cycle of a decision counts for the next interval    | `cycle`              |
 //! | the golden duel has the same modes                                   | `cycle`              |
 
@@ -43,7 +45,8 @@ struct Unit {
     golden: twin::Duel,
     seen: Vec<Chan<LoadReport>>,
     mode: Vec<Chan<Mode>>,
-    /// Accesses of the leaders in flight to the block: `Some(true)` for a miss.
+    /// Load reports in flight from the two leader SMs to the dueling block: `None` if there is none, else
+    /// `Some(true)` for a miss.
     coming: [Option<bool>; LEADERS],
     wake: Wake,
     moods: TrafficModes<4>,
@@ -109,7 +112,7 @@ impl Bench for Unit {
 
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
         let Self { dut, golden, seen, mode, coming, wake, moods, random, .. } = self;
-        // The block receives the messages of the previous cycle.
+        // The dueling block receives the load reports that the SMs sent in the previous cycle.
         let bit = |of: fn(bool) -> bool| {
             let bits = coming.iter().enumerate().filter(|(_, seen)| seen.is_some_and(of));
             bits.fold(0u32, |bits, (leader, _)| bits | 1 << leader)
@@ -130,7 +133,7 @@ impl Bench for Unit {
                 link.tx().push(&mut Edge::new(at.tick, at.cycle, wake), LoadReport { missed });
             }
         }
-        // The SMs receive the modes one cycle later.
+        // The SMs receive the new modes one cycle after the dueling block sends them.
         let (mut valid, mut original) = (0u64, None);
         let next = &mut Edge::new(at.tick + 1, at.cycle + 1, wake);
         for (sm, link) in mode.iter_mut().enumerate() {
@@ -150,8 +153,8 @@ impl Bench for Unit {
         self.dut.describe(to);
     }
 
-    /// The simulator stores the cycle in which the timer ends, while the module counts down. The timer is
-    /// therefore not compared.
+    /// Names the registers that are not compared. The simulator stores the cycle in which the timer expires,
+    /// while the SystemVerilog module counts down.
     fn other_form(&self) -> &'static [&'static str] {
         &["ends"]
     }

@@ -1,12 +1,13 @@
-//! Driver of the fill port of a tag store.
+//! Random stimulus for the fill port of an L1 tag store.
 
 use crate::{Ports, Random};
 
-/// Set, way and line of a reservation that waits for its fill.
+/// Set, way and line address of a reserved way that waits for its fill.
 pub(super) type Reservation = (u32, u32, u64);
 
-/// Drives the port in `often` percent of the cycles with a reserved line. `fill` performs the fill on the
-/// device, and returns true if the line is kept. Returns the reservation filled, and the result of `fill`.
+/// Drives the fill port. While ways are reserved, a random one is filled in `often` percent of the cycles.
+/// The function `fill` performs the fill in the Rust model, and returns true if the line stays valid. Returns
+/// the filled reservation and the result of `fill`, or `None` without a fill.
 pub(super) fn drive(
     ports: &mut Ports,
     (set_bits, way_bits): (u32, u32),

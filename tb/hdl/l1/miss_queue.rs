@@ -1,4 +1,6 @@
-//! # Lockstep of the miss queue
+//! # Lockstep test of the miss queue
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                                        | where   |
 //! |----------------------------------------------------------------------------------|---------|
@@ -88,7 +90,8 @@ impl Unit {
         }
     }
 
-    /// Converts an entry to the module's word, with the least significant byte first.
+    /// Converts a miss-queue entry to the bits that the SystemVerilog module stores for it. Returns their
+    /// number and the bytes, least significant byte first.
     fn word(&self, entry: &MissEntry) -> (u32, Vec<u8>) {
         let mut bits = Bits::default();
         entry.fields(&self.shape, &mut bits);
@@ -100,7 +103,7 @@ impl Unit {
     }
 }
 
-/// Collects the bits of all fields, from the highest bit of the first field down.
+/// Bits of all fields of an entry. They begin with the most significant bit of the first field.
 #[derive(Default)]
 struct Bits(Vec<bool>);
 

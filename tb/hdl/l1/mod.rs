@@ -1,4 +1,4 @@
-//! Lockstep benches of the components of the LSU and its caches.
+//! Lockstep testbenches of the components of the load-store unit (LSU) and its caches.
 
 automod::dir!("l1");
 

@@ -1,6 +1,7 @@
-//! # Lockstep of the MSHR
-//! Fills, recalls, replays and accesses occur in the same cycle, in every combination, with more lines than
-//! entries.
+//! # Lockstep test of the MSHR
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. Fills, recalls, replays and accesses occur in the same cycle, in every combination, with more lines
+//! than entries. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                         | where                                     |
 //! |-------------------------------------------------------------------|-------------------------------------------|
@@ -73,9 +74,9 @@ struct Unit {
     recalls: bool,
     dut: Mshr,
     golden: twin::Mshr<u32>,
-    /// Set and way of every tracked line, and the last set and way of each line that is no longer tracked.
+    /// Location (set and way) of every tracked line. For a line that is no longer tracked, its last location.
     places: BTreeMap<u64, u32>,
-    /// Accepted loads, indexed by their number in the golden map.
+    /// Accepted loads, indexed by the number under which the golden model knows them.
     waiters: Vec<Waiter>,
     lines: Vec<u64>,
     moods: TrafficModes<3>,
@@ -92,8 +93,8 @@ impl Unit {
         let mut lines: Vec<_> = (0..=entries).map(|_| random.below(1 << LINE_BITS)).collect();
         lines.extend_from_within(..);
         lines[..=entries as usize].iter_mut().for_each(|line| *line ^= 1 << random.below(LINE_BITS.into()));
-        // There are twice as many set-way locations as entries, since each line in flight occupies one and
-        // the test needs a free one.
+        // There are at least twice as many locations (sets and ways) as MSHR entries. Each line in flight
+        // occupies one location, and the test needs a free one.
         let place_bits = (2 * entries).next_power_of_two().ilog2().max(7);
         let shape = MshrShape { line_bits: LINE_BITS, set_way_bits: place_bits, sectors: 1 };
         Self {
@@ -115,7 +116,7 @@ impl Unit {
         self.lines[self.random.below(self.lines.len() as u64) as usize]
     }
 
-    /// Returns a random line in flight, if there is one.
+    /// Returns a random line in flight, or `None` if no line is in flight.
     fn pending(&mut self) -> Option<u64> {
         let count = self.golden.pending_lines().count() as u64;
         self.golden.pending_lines().nth(self.random.below(count.max(1)) as usize)
@@ -157,8 +158,8 @@ impl Unit {
         let ready = self.random.percent(often);
         ports.input("pop_ready", 1, ready);
         ports.output("pop_valid", 1, self.dut.has_ready());
-        // The twin's head is the expected waiter at the port. If it is popped, block and twin must return the
-        // same one.
+        // The golden model predicts the waiter that the MSHR offers at its `pop` port. If that waiter is
+        // popped, the Rust model and the golden model must return the same one.
         let offered =
             self.golden.head().map(|Replay { line, waiter, last }| (line, self.waiters[waiter as usize], last));
         let place = offered.map(|(line, ..)| self.places[&line]);
@@ -231,7 +232,8 @@ impl Unit {
         self.golden.alloc(line, Sectors::WHOLE, number);
     }
 
-    /// Draws a location that no line in flight will fill. Waiters of an arrived line may still read it.
+    /// Returns a random location (set and way) that no line in flight will fill. Loads that wait for a line
+    /// already filled may still have to read that location.
     fn free_place(&mut self) -> u32 {
         loop {
             let place = self.random.below((2 * self.entries).into()) as u32;

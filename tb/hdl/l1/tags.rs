@@ -1,5 +1,7 @@
-//! # Lockstep of the tag store
-//! Fills and accesses occur in the same cycle, on the same set and on different sets, under each policy.
+//! # Lockstep test of the tag store
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. Fills and accesses occur in the same cycle, on the same set and on different sets, under each
+//! policy. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                | where            |
 //! |----------------------------------------------------------|------------------|
@@ -51,7 +53,7 @@ struct Unit {
     policy: u32,
     dut: Tags,
     golden: Box<dyn twin::Replacement>,
-    /// Lines of each set that are present or in flight, the least recently used first.
+    /// Lines of each set that are present or in flight, from least to most recently used.
     uses: Vec<Vec<u64>>,
     reserved: Vec<Reservation>,
     tags: Vec<u64>,
@@ -119,7 +121,7 @@ impl Unit {
         self.golden.on_invalidate(line);
     }
 
-    /// Makes a line the most recently used one of its set.
+    /// Makes a line the most recently used line of its set.
     fn renew(&mut self, set: u32, line: u64) {
         self.uses[set as usize].retain(|other| *other != line);
         self.uses[set as usize].push(line);

@@ -1,4 +1,6 @@
-//! # Lockstep of the atomic buffer of an L2 bank
+//! # Lockstep test of the atomic buffer of an L2 bank
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                                     | where                   |
 //! |-------------------------------------------------------------------------------|-------------------------|
@@ -50,13 +52,13 @@ struct Unit {
     memory: Array<LineData>,
     replies: Fifo<Reply>,
     stats: L2Stats,
-    /// Set and way of the buffered line.
+    /// Set and way of the line in the atomic buffer, if there is one.
     held: Option<LinePlace>,
     moods: TrafficModes<4>,
     random: Random,
 }
 
-/// Operations on a line, as encoded at the input `op`.
+/// Codes of the buffer operations at the input `op`.
 const ACCESS: u32 = 1;
 const LEAVE: u32 = 2;
 const TAKE_BACK: u32 = 3;
@@ -100,7 +102,7 @@ impl Unit {
         }
     }
 
-    /// Returns the location of the buffered line, or a random one.
+    /// Randomly returns either the location of the buffered line or a random location.
     fn place(&mut self) -> LinePlace {
         let place =
             (self.random.below(self.shape.sets.into()) as u32, self.random.below(self.shape.ways.into()) as u32);

@@ -1,6 +1,7 @@
-//! # Lockstep of the Fetch and Replacement Cache
-//! Acknowledgments, accesses, swaps, bursts to memory and recalls occur in the same cycle, in every
-//! combination that the bank uses.
+//! # Lockstep test of the Fetch and Replacement Cache
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. Acknowledgments, accesses, swaps, bursts to memory and recalls occur in the same cycle, in every
+//! combination that the bank uses. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                                                                     | where |
 //! |---------------------------------------------------------------------------------------------------------------|-----|
@@ -65,15 +66,15 @@ proof! {
     ]
 }
 
-/// Line, as the bank's set and the tag.
+/// Cache line, identified by its set index in the bank and its tag.
 type Block = (u32, u64);
 
 struct Unit {
     shape: FrcShape,
     dut: Frc,
-    /// Entry of every line in the FRC.
+    /// FRC entry of each line that is in the FRC.
     held: BTreeMap<Block, u32>,
-    /// Entry whose swap is in progress.
+    /// FRC entry whose swap with the bank is in progress.
     taken: Option<u32>,
     moods: TrafficModes<6>,
     random: Random,
@@ -134,7 +135,7 @@ impl Unit {
         self.shape.sets * self.shape.ways
     }
 
-    /// Returns a random entry that satisfies the condition, if there is one.
+    /// Returns a random FRC entry for which `is_so` is true, or `None` if there is none.
     fn any(&mut self, is_so: impl Fn(&FrcEntry) -> bool) -> Option<u32> {
         let found: Vec<_> = (0..self.entries()).filter(|&entry| is_so(self.dut.entry(entry))).collect();
         (!found.is_empty()).then(|| found[self.random.below(found.len() as u64) as usize])
@@ -156,7 +157,8 @@ impl Unit {
         self.dut.data.row(row)[column as usize].clone()
     }
 
-    /// Performs the next step of an old line's eviction, once the previous step is complete.
+    /// Performs the next step of the eviction of an entry's old line, provided that the previous step is
+    /// complete.
     fn step_out(&mut self, at: &Edge<'_>, entry: u32) {
         let &FrcEntry { set, tag, leaving, .. } = self.dut.entry(entry);
         if leaving.is_shared() {
@@ -180,7 +182,7 @@ impl Unit {
         }
     }
 
-    /// Draws a line and searches for it.
+    /// Searches the FRC for a random line, and returns that line.
     fn find(&mut self, ports: &mut Ports) -> Block {
         let FrcShape { bank_sets, tag_bits, ways, .. } = self.shape;
         let here = (self.random.below(self.held.len().max(1) as u64) as usize, self.random.percent(50));
@@ -209,7 +211,7 @@ impl Unit {
         let id = self.random.below(1 << 32) as u32;
         let (mut op, mut copies, mut who) = (0u32, false, 0);
         if !self.random.percent(often) {
-            // There is no access in this cycle.
+            // The bank makes no access to the FRC in this cycle.
         } else if let Some(entry) = waiter {
             (op, copies, who) = (2 * u32::from(self.random.percent(50)), self.random.percent(50), entry);
         } else if let Some(entry) = found {
@@ -241,7 +243,7 @@ impl Unit {
         }
     }
 
-    /// Writes bytes of a line that is in flight or waits for its swap, and reads a line.
+    /// Writes bytes of a line that is in flight or waits for its swap. Also reads a line.
     fn put(&mut self, at: &Edge<'_>, ports: &mut Ports, often: u64) {
         let (line_bytes, entries) = (self.shape.line_bytes, self.entries());
         let get = self.random.below(entries.into()) as u32;

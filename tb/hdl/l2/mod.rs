@@ -1,3 +1,3 @@
-//! Lockstep benches of the components of the L2 bank.
+//! Lockstep testbenches of the components of the L2 bank.
 
 automod::dir!("l2");

@@ -1,3 +1,3 @@
-//! Lockstep benches of the components of an SM core.
+//! Lockstep testbenches of the components of an SM core.
 
 automod::dir!("sm");

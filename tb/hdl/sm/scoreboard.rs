@@ -1,4 +1,6 @@
-//! # Lockstep of the scoreboard
+//! # Lockstep test of the scoreboard
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                                   | where              |
 //! |-----------------------------------------------------------------------------|--------------------|
@@ -36,15 +38,17 @@ block! {
 struct Unit {
     warps: u32,
     dut: Scoreboard,
-    /// Registers that the head of each warp uses, and those of them that it writes.
+    /// Registers that the head instruction of each warp's buffer reads or writes, and the registers that it
+    /// writes.
     heads: Vec<Option<(RegMask, RegMask)>>,
-    /// Pending writes: warp, registers, and true for writes from device memory.
+    /// Pending register writes, each as warp, registers, and a flag that is true if the values come from
+    /// device memory.
     writes: Vec<(u8, RegMask, bool)>,
     moods: TrafficModes<3>,
     random: Random,
 }
 
-/// Packs a register mask into bytes, data registers before predicates.
+/// Packs a register mask into bytes, with the bits of the data registers before those of the predicates.
 fn bytes(mask: &RegMask) -> Vec<u8> {
     let words = mask.words.iter().flat_map(|word| word.to_le_bytes());
     words.chain(mask.preds.to_le_bytes()).collect()
@@ -68,7 +72,8 @@ impl Unit {
         Self { warps, dut, heads, writes: Vec::new(), moods: TrafficModes::default(), random }
     }
 
-    /// Draws one to three registers from a small set, in all words of a mask.
+    /// Randomly selects one to three registers of a small set whose registers are spread over all words of
+    /// the mask.
     fn registers(&mut self) -> RegMask {
         let mut mask = RegMask::default();
         for _ in 0..1 + self.random.below(3) {
@@ -80,8 +85,8 @@ impl Unit {
         mask
     }
 
-    /// Returns two flags about the registers that the head of a warp uses: true if a write is pending, and
-    /// true if a write from device memory is pending.
+    /// Returns two flags about the registers that a warp's head instruction uses. The first is true if a
+    /// write of one of them is pending, the second if such a write from device memory is pending.
     fn compute_expected(&self, warp: u8) -> (bool, bool) {
         let Some((uses, _)) = &self.heads[usize::from(warp)] else { return (false, false) };
         let meets = |(of, set, _): &&(u8, RegMask, bool)| *of == warp && set.intersects(uses);
@@ -113,7 +118,7 @@ impl Bench for Unit {
         ports.output("wait_for_memory", self.warps, self.dut.hazard_memory());
         ports.output("is_clear", self.warps, mask(&|warp| self.dut.is_clear(warp)));
 
-        // An issue removes the head of the warp.
+        // When a warp issues its head instruction, that instruction leaves the warp's instruction buffer.
         let warp = self.random.below(self.warps.into()) as u8;
         let may_issue = self.dut.hazard() >> warp & 1 == 0 && self.random.percent(issues);
         let issued = self.heads[usize::from(warp)].take_if(|_| may_issue);
@@ -123,7 +128,8 @@ impl Bench for Unit {
         ports.input("reserve_warp", warp_bits, warp);
         ports.wide_input("reserve_writes", 288, &bytes(&writes));
         ports.input("reserve_memory", 1, memory);
-        // Draws a new head, often for the warp that has just issued, possibly before a result arrives.
+        // Gives a warp a random new head instruction. Often this is the warp that has just issued. The new
+        // head may come before a result arrives.
         let shown =
             if issued.is_some() && self.random.percent(50) { warp } else { self.random.below(self.warps.into()) as u8 };
         let may_show = self.heads[usize::from(shown)].is_none() && self.random.percent(shows);
@@ -149,7 +155,8 @@ impl Bench for Unit {
         let part = self.registers();
         let part = is_in(&set, &part);
         let written = if part.is_empty() { set } else { part };
-        // Without a head the uses have no effect, so they are random.
+        // If the warp has no head instruction, the input `release_uses` has no effect. It is therefore
+        // random.
         let head_uses = self.heads[usize::from(of)].map_or(reads, |(uses, _)| uses);
         ports.input("release_valid", 1, came.is_some());
         ports.input("release_warp", warp_bits, of);

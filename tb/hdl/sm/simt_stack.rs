@@ -1,5 +1,7 @@
-//! # Lockstep of the SIMT stack
-//! Branches go to random targets and reconverge anywhere or never, which is more than any program needs.
+//! # Lockstep test of the SIMT stack
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. Branches go to random targets and reconverge anywhere or never, which is more than any program
+//! needs. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                                      | where            |
 //! |--------------------------------------------------------------------------------|------------------|
@@ -50,7 +52,7 @@ impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
         let (warps, lanes) = match size {
             Size::Small => (2, 4),
-            // In the machine, a memory holds the entries of the 48 warps, one row per warp.
+            // In the machine `fermi`, an SRAM holds the stack entries of the 48 warps, with one row per warp.
             Size::Fermi => (2, 32),
             Size::Synthesised => (1, 32),
             Size::Any => (1 + random.below(3) as u32, 2 + random.below(15) as u32),
@@ -59,7 +61,7 @@ impl Unit {
         Self { warps, lanes, dut, moods: TrafficModes::default(), random }
     }
 
-    /// Draws a subset of a lane mask.
+    /// Returns a random subset of the lane mask `of`.
     fn some(&mut self, of: u64) -> u64 {
         match self.random.below(4) {
             0 => of,
@@ -89,7 +91,8 @@ impl Bench for Unit {
             chance if chance < branches => 2,
             _ => 1,
         };
-        // There are few instructions, so that paths meet. A path beyond the last one jumps back.
+        // The program has few instructions, so that paths often meet. A path that runs past the last
+        // instruction jumps back to the first.
         let target = if pc > 9 { 0 } else { self.random.below(8) as u32 };
         let op = if op == 1 && pc > 9 { 2 } else { op };
         let lanes = if op == 2 && pc > 9 { active } else { self.some(active) };

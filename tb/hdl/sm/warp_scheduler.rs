@@ -1,8 +1,10 @@
-//! # Lockstep of a warp scheduler
+//! # Lockstep test of a warp scheduler
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                                | where                         |
 //! |--------------------------------------------------------------------------|-------------------------------|
-//! | greedy-then-oldest; loose round robin                                    | size drawn                    |
+//! | greedy-then-oldest; loose round robin                                    | random size                   |
 //! | the warp issued last stalls, becomes ready again, or has been replaced   | slots that are launched again |
 //! | several warps launch in one cycle, as those of a CTA                     | `launch`                      |
 //! | an issue and a launch in one cycle                                       | `cycle`                       |
@@ -37,9 +39,9 @@ struct Unit {
     policy: SchedulerPolicy,
     ages: Ages,
     dut: Scheduler,
-    /// Running warps in launch order, the oldest first.
+    /// Running warps in launch order, from oldest to newest.
     running: Vec<u8>,
-    /// Slot of the warp issued last, and true if that warp still occupies the slot.
+    /// Slot of the warp that issued last, and a flag that is true if that warp still occupies the slot.
     last: (u8, bool),
     moods: TrafficModes<4>,
     random: Random,
@@ -91,8 +93,8 @@ impl Bench for Unit {
             self.dut.on_issue(warp);
             self.last = (warp, true);
         }
-        // The scheduler receives no signal when a warp ends. The slot may be launched again in this cycle,
-        // unless its warp has just issued.
+        // The scheduler receives no signal when a warp ends. A new warp may be launched in the slot in this
+        // cycle, unless the warp in it has just issued.
         let issued = pick.filter(|_| issues);
         let (random, running) = (&mut self.random, &mut self.running);
         running.retain(|warp| Some(*warp) == issued || !random.percent(ends / 3));
@@ -108,7 +110,8 @@ impl Bench for Unit {
         }
     }
 
-    /// The diagonal of the age matrix is constant, since no warp is older than itself.
+    /// Returns the number of constant register bits. The diagonal of the age matrix is constant, since no
+    /// warp is older than itself.
     fn constant_bits(&self) -> u64 {
         self.warps.into()
     }

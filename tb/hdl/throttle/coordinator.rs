@@ -1,4 +1,6 @@
-//! # Lockstep of the DWT-CS coordinator
+//! # Lockstep test of the DWT-CS coordinator
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                                     | where            |
 //! |-------------------------------------------------------------------------------|------------------|
@@ -54,14 +56,15 @@ struct Unit {
     config: DwtConfig,
     dut: Coordinator,
     golden: twin::Sampling,
-    /// Reports received in the current round. `sampling` is true in a sampling round.
+    /// Reports that the coordinator has received in the current round, by core. The field `sampling` is true
+    /// in a sampling round.
     round: Vec<Option<Report>>,
     sampling: bool,
     is_fixed: bool,
-    /// Links to the coordinator and back, by core.
+    /// Links from the cores to the coordinator (`reports`) and back (`orders`), by core.
     reports: Vec<Chan<Report>>,
     orders: Vec<Chan<Order>>,
-    /// Reports in flight to the coordinator, by core.
+    /// Reports in flight from each core to the coordinator.
     coming: Vec<Option<Report>>,
     key: u16,
     wake: Wake,
@@ -120,7 +123,8 @@ impl Unit {
         }
     }
 
-    /// Draws the counts of a core: few distinct values, so that cores tie, and misses close to the bound.
+    /// Generates random counts of instructions and misses for a core. They have few distinct values, so that
+    /// cores tie. Many miss counts are close to the bound.
     fn counts(&mut self) -> (u32, u32) {
         let instructions = match self.random.below(5) {
             0 => 0,
@@ -132,7 +136,8 @@ impl Unit {
         (misses.saturating_sub(1) as u32, instructions)
     }
 
-    /// Returns the golden search's order, once all cores have reported.
+    /// Returns the order that the golden model of the search gives. Returns `None` while some core has not
+    /// reported.
     fn compute_expected(&mut self) -> Option<(bool, Vec<usize>)> {
         if self.round.iter().any(Option::is_none) {
             return None;
@@ -156,7 +161,7 @@ impl Unit {
     }
 }
 
-/// Packs numbers of `width` bits, the first in the lowest bits.
+/// Concatenates numbers of `width` bits each into a byte string. The first number is in the lowest bits.
 fn pack(values: impl Iterator<Item = u32>, width: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (place, value) in values.enumerate() {
@@ -185,7 +190,7 @@ impl Bench for Unit {
     }
 
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
-        // The coordinator receives the reports of the previous cycle.
+        // The coordinator receives the reports that the cores sent in the previous cycle.
         let coming = std::mem::replace(&mut self.coming, vec![None; self.cores as usize]);
         let bits = |is_so: fn(&Report) -> bool| {
             let so = coming.iter().enumerate().filter(|(_, report)| report.as_ref().is_some_and(is_so));
@@ -222,8 +227,8 @@ impl Bench for Unit {
             }
             self.key = key;
         }
-        // Draws reports for the next cycle. A report comes from a core that has not reported in this round,
-        // or is a late report of another kind.
+        // Generates random reports for the next cycle. A report comes either from a core that has not
+        // reported in this round, or it is a late report of the other kind.
         for core in 0..self.cores as usize {
             let is_late = self.random.below(2000) < late;
             let may = !self.is_fixed && (self.round[core].is_none() || is_late) && !loads;
@@ -236,7 +241,7 @@ impl Bench for Unit {
                 self.reports[core].tx().push(&mut Edge::new(at.tick, at.cycle, &mut self.wake), report);
             }
         }
-        // The cores receive the orders one cycle later.
+        // The cores receive the orders one cycle after the coordinator sends them.
         let next = &mut Edge::new(at.tick + 1, at.cycle + 1, &mut self.wake);
         let mut orders = Vec::new();
         for link in &mut self.orders {
@@ -257,7 +262,8 @@ impl Bench for Unit {
         ports.wide_output("order_limits", self.cores * 7, limits.as_deref());
     }
 
-    /// With the `Sum` trigger, the flag for a single core above the bound never changes.
+    /// Returns the number of constant register bits. With the `Sum` trigger, the flag for a single core above
+    /// the bound never changes.
     fn constant_bits(&self) -> u64 {
         u64::from(self.config.trigger == Trigger::Sum)
     }

@@ -1,4 +1,4 @@
-//! Lockstep benches of the schemes that throttle warps.
+//! Lockstep testbenches of the schemes that throttle warps.
 
 automod::dir!("throttle");
 

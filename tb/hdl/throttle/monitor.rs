@@ -1,4 +1,6 @@
-//! # Lockstep of the DWT-CS monitor of a core
+//! # Lockstep test of the DWT-CS monitor of a core
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                                              | where |
 //! |----------------------------------------------------------------------------------------|-----|
@@ -6,7 +8,7 @@
 //! | samples of several periods, interrupted by the next order                              | short periods |
 //! | miss rates above, at and below the bound                                               | `missed` |
 //! | kernels that end within a period or at its end, followed by the same kernel or another | `stops`, `load` |
-//! | a timer that stops between launches                                                    | size drawn, `Persist::Kernel` |
+//! | a timer that stops between launches                                                    | random size, `Persist::Kernel` |
 
 use rtl::kernel::{Describe, Edge};
 use rtl::throttle::dwt_cs::monitor::Monitor;
@@ -43,7 +45,7 @@ struct Unit {
     most: u8,
     dut: Monitor,
     runs: bool,
-    /// Number of thread instructions so far.
+    /// Number of thread instructions issued so far.
     issued: u64,
     moods: TrafficModes<3>,
     random: Random,
@@ -81,7 +83,7 @@ impl Bench for Unit {
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
         let Self { dut, moods, random, .. } = self;
         let [misses, issues, orders] = moods.next(random);
-        // A kernel is loaded in a cycle in which no kernel runs, and begins in a later cycle.
+        // A kernel is loaded in a cycle in which no kernel runs. It begins in a later cycle.
         let loads = !self.runs && random.percent(30);
         let key = random.below(2) as u16;
         if loads {
@@ -134,8 +136,8 @@ impl Bench for Unit {
         self.dut.describe(to);
     }
 
-    /// The simulator stores the cycle in which the timer ends, while the module counts down. The timer is
-    /// therefore not compared.
+    /// Names the registers that are not compared. The simulator stores the cycle in which the timer expires,
+    /// while the SystemVerilog module counts down.
     fn other_form(&self) -> &'static [&'static str] {
         &["timer"]
     }

@@ -1,3 +1,3 @@
-//! Lockstep benches of the components of the sharing tracker.
+//! Lockstep testbenches of the components of the sharing tracker.
 
 automod::dir!("tracker");

@@ -1,4 +1,6 @@
-//! # Lockstep of the table of a sharing tracker
+//! # Lockstep test of the table of a sharing tracker
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                                 | where |
 //! |---------------------------------------------------------------------------|-----|
@@ -75,8 +77,8 @@ impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
         let (sets, ways, sms, list): (u32, u32, u32, SharerList) = match size {
             Size::Small => (2, 3, 3, SharerList::All),
-            // Has a quarter of the 128 sets per bank in anssari2012 Table 4.1, which is sufficient for the
-            // test.
+            // The table has 32 sets, a quarter of the 128 sets per bank in anssari2012 Table 4.1, which is
+            // sufficient for the test.
             Size::Fermi => (32, 8, 16, SharerList::All),
             Size::Synthesised => (1, 8, 16, SharerList::All),
             Size::Any => {
@@ -135,7 +137,7 @@ impl Bench for Unit {
             _ => 1 + self.random.below(2) as u32,
         };
         let sm_bits = self.sms.next_power_of_two().ilog2();
-        // The module shows the supplier in every cycle, even without a request.
+        // The SystemVerilog module outputs the supplier in every cycle, even without a request.
         let expected = self.dut.clone().supplier(at, line, sm);
         ports.input("op", 3, op);
         ports.input("line", self.line_bits, line);

@@ -1,5 +1,7 @@
-//! # Lockstep of the transfer table of a sharing tracker
-//! The table holds the loads that the tracker has forwarded to other L1s or to the L2.
+//! # Lockstep test of the transfer table of a sharing tracker
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table holds the loads that the tracker has forwarded to other L1s or to the L2. The table names
+//! each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                               | where                        |
 //! |-------------------------------------------------------------------------|------------------------------|
@@ -69,7 +71,7 @@ impl Unit {
         Self { rows, sms, shape, dut: Transfers::new(rows), moods: TrafficModes::default(), random }
     }
 
-    /// Draws one of few lines, which differ in one bit.
+    /// Randomly selects one of three line addresses, which differ in a single bit or in two.
     fn line(&mut self) -> u64 {
         [1, 1 << (LINE_BITS - 1), 1 << (LINE_BITS - 1) | 1][self.random.below(3) as usize]
     }

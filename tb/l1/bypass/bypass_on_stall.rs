@@ -1,5 +1,6 @@
-//! # Testbench of MRPB's bypass
-//! Checks the outcome of each access to a single set of two ways. The golden twin runs in lockstep.
+//! # Testbench of MRPB's bypass on stall
+//! Checks the outcome of each access to an L1D with a single set of two ways, in lockstep with the golden
+//! model.
 //!
 //! | testpoint                                                                                  | test |
 //! |--------------------------------------------------------------------------------------------|-----|

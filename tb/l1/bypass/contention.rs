@@ -1,6 +1,7 @@
 //! # Testbench of the contention test
-//! Checks which instructions count as contending for their L1D (anssari2012 section 3.3). The reference is
-//! the rule of golden/hybrid, applied to the lines of the golden coalescer.
+//! Checks which load instructions contend for their L1D, that is, touch too many lines for a warp's share of
+//! it (anssari2012 section 3.3). The reference is the rule of `golden/hybrid`, applied to the lines that the
+//! golden coalescer finds.
 //!
 //! | testpoint                                                                           | test                     |
 //! |-------------------------------------------------------------------------------------|--------------------------|
@@ -27,10 +28,10 @@ use crate::l1::rig::{l1, line_bits};
 use crate::l1::scoreboard::golden_lines;
 
 const INSTRUCTIONS: usize = 100_000;
-/// Number of instructions per drawn cache.
+/// Number of instructions that are tested on each randomly generated cache.
 const RUN: usize = 100;
 
-/// Draws an instruction whose lanes touch few or many lines, close together or far apart.
+/// Generates a random instruction whose lanes touch few or many lines, close together or far apart.
 fn instruction(random: &mut Random, line_bytes: u32) -> WarpAccess {
     let (kind, space) = match random.below(20) {
         0 => (AccessKind::Store, MemorySpace::Global),
@@ -74,7 +75,8 @@ fn instruction(random: &mut Random, line_bytes: u32) -> WarpAccess {
 #[test]
 fn a_hundred_thousand_random_instructions_contend_as_the_golden_rule_says() {
     let mut random = Random::new(2012);
-    // Numbers of instructions at the limit, one line below it, and exempt from the test.
+    // Numbers of instructions that touch exactly the limit of lines, one line less, and that are exempt from
+    // the contention test.
     let (mut at, mut below, mut others) = (0, 0, 0);
     for _ in 0..INSTRUCTIONS / RUN {
         let line_bytes = [64, 128][random.below(2) as usize];
@@ -117,7 +119,7 @@ fn a_coalescer_that_does_not_judge_has_nothing_contend() {
 #[test]
 fn a_load_that_contends_waits_for_a_line_on_its_way_and_goes_past_if_that_does_not_stay() {
     let l1 = L1Config { bypass: Contentious {}.into(), mshr_merges: 1, ..l1() };
-    // Each of two resident warps has a share of one line, so any load contends.
+    // With two resident warps, each warp's share of the cache is one line, so every load contends.
     let script = [(16, Load(1)), (17, Spread(1, 1, 2)), (20, Answer(1, 0))];
     let refused = "1:MSHR_MERGE[..M.]";
     assert_eq!(outcomes(&l1, &script), ["1:miss", refused, refused, refused, "1:hit"]);

@@ -1,5 +1,6 @@
-//! # Testbench of PDP
-//! Checks the outcome of each access to a single set of two ways. The golden twin runs in lockstep.
+//! # Testbench of PDP (protecting distances)
+//! Checks the outcome of each access to an L1D with a single set of two ways, in lockstep with the golden
+//! model.
 //!
 //! | testpoint                                                                  | test                  |
 //! |----------------------------------------------------------------------------|-----------------------|
@@ -42,15 +43,15 @@ fn a_local_load_takes_the_place_of_a_protected_line() {
 
 #[test]
 fn what_is_no_access_to_a_set_does_not_age_it() {
-    // After the loads of lines 1 and 2, line 1 stays protected through one more access to the set. Stores do
-    // not count.
+    // After the loads of lines 1 and 2, line 1 stays protected for one more access to the set. Stores do not
+    // count as accesses.
     let stores = [(Store(8, 0), true), (Store(8, 0), true), (Store(8, 0), true)];
     let loads = [(Load(1), true), (Load(2), true)];
     let script = slowly(&[&loads[..], &stores, &[(Load(3), true)]].concat());
     let seen = outcomes(&protecting(3), &script);
     assert_eq!(seen.last().map(String::as_str), Some("3:bypass"), "{seen:?}");
-    // Cycles in which a load is refused do not count either: the MSHR entry of line 1 holds two loads, and
-    // the third waits.
+    // Refused loads do not count as accesses either. The MSHR entry of line 1 has room for two loads, so the
+    // third load is refused for some cycles.
     let script = [(16, Load(1)), (17, Load(1)), (18, Load(1)), (40, Answer(1, 0))];
     let after = [(60, Load(2)), (70, Answer(2, 0)), (80, Load(3)), (90, Answer(3, 0))];
     let seen = outcomes(&protecting(3), &[&script[..], &after].concat());

@@ -1,12 +1,12 @@
-//! # Golden twin of the scheme, for `--check`
-//! Derived from the idea of the scheme and independent of the hardware: the twin keeps a list of all misses
-//! and searches it from the end.
+//! # Golden model of the scheme, for `--check`
+//! Derived from the idea of the scheme and independent of the hardware model. It keeps a list of all misses
+//! and searches the list from its end.
 
 use golden::l1::bypass::{Bypass, CacheInfo, Contents, Path, Scheme};
 use golden::l1::event::{Load, Space};
 use serde::Deserialize;
 
-/// Configuration keys of the scheme, the same as those of the hardware.
+/// Configuration keys of the scheme, the same as those of the hardware model.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     every: usize,
@@ -19,11 +19,11 @@ impl Scheme for Keys {
     }
 }
 
-/// Golden twin of the scheme.
+/// Golden model of the scheme.
 #[derive(Debug)]
 struct Misses {
     every: usize,
-    /// For each miss, oldest first: true if it filled its line, false if it bypassed the L1.
+    /// For each miss, oldest first: true if the L1 allocated the line, false if the load bypassed the L1.
     came_in: Vec<bool>,
 }
 

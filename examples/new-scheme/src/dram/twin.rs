@@ -1,11 +1,11 @@
-//! # Golden twin of the scheme, for `dram --check`
-//! Derived from the idea of the scheme and independent of the hardware: the priority of a request is a list
-//! of criteria, the most important first.
+//! # Golden model of the scheme, for `dram --check`
+//! Derived from the idea of the scheme and independent of the hardware model. The priority of a request is a
+//! list of criteria, the most important one first.
 
 use golden::dram::policy::{ChannelInfo, Policy, Scheme, Waiting};
 use serde::Deserialize;
 
-/// Configuration keys of the scheme, the same as those of the hardware.
+/// Configuration keys of the scheme, the same as those of the hardware model.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     hits_first: bool,

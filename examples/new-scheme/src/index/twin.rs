@@ -1,11 +1,11 @@
-//! # Golden twin of the scheme, for `--check`
-//! Derived from the idea of the scheme and independent of the hardware: the twin divides the line number into
-//! digits to the base of the number of sets, and adds the digits without carry.
+//! # Golden model of the scheme, for `--check`
+//! Derived from the idea of the scheme and independent of the hardware model. It divides the line number into
+//! digits whose base is the number of sets, and combines the digits by XOR.
 
 use golden::index::{By, Function, IndexScheme};
 use serde::Deserialize;
 
-/// Configuration keys of the scheme, the same as those of the hardware.
+/// Configuration keys of the scheme, the same as those of the hardware model.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     folds: u64,
@@ -18,7 +18,7 @@ impl IndexScheme for Keys {
     }
 }
 
-/// Returns the set of a line with `bits` index bits.
+/// Returns the set index, of `bits` bits, for the line with number `line`.
 fn set(line: u64, bits: u32, folds: u64) -> usize {
     let sets = 1 << bits;
     let (mut set, mut rest) = (0, line);

@@ -1,11 +1,11 @@
-//! # Golden twin of the scheme, for `--check`
-//! Derived from the idea of the scheme and independent of the hardware: the twin returns, without a clock,
-//! the line that each load prefetches.
+//! # Golden model of the scheme, for `--check`
+//! Derived from the idea of the scheme and independent of the hardware model. It has no clock, and returns
+//! for each load the line to prefetch.
 
 use golden::l1::prefetch::{CacheInfo, Prefetcher, Scheme, Seen};
 use serde::Deserialize;
 
-/// Configuration keys of the scheme, the same as those of the hardware.
+/// Configuration keys of the scheme, the same as those of the hardware model.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     ahead: i64,

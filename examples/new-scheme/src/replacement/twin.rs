@@ -1,13 +1,14 @@
-//! # Golden twin of the scheme, for `--check`
-//! Derived from the idea of the scheme and independent of the hardware: each line has the time of its last
-//! use. A line that is inserted as the least recently used line has a time before all others.
+//! # Golden model of the scheme, for `--check`
+//! Derived from the idea of the scheme and independent of the hardware model. Each line has the time of its
+//! last use. A line that is inserted in the least recently used position gets a time earlier than that of all
+//! other lines.
 
 use std::collections::BTreeMap;
 
 use golden::replacement::{InsertedLine, Replacement, Scheme};
 use serde::Deserialize;
 
-/// Configuration keys of the scheme, the same as those of the hardware.
+/// Configuration keys of the scheme, the same as those of the hardware model.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     every: u64,
@@ -20,13 +21,13 @@ impl Scheme for Keys {
     }
 }
 
-/// Golden twin of the scheme.
+/// Golden model of the scheme.
 #[derive(Debug, Default)]
 struct Uses {
     every: u64,
-    /// Number of lines inserted.
+    /// Number of lines that have been inserted in the cache.
     inserted: u64,
-    /// Number of uses and insertions of all lines so far, which is the current time.
+    /// Current time: the number of uses and insertions of lines so far.
     now: i64,
     last: BTreeMap<u64, i64>,
 }

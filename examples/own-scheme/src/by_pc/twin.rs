@@ -1,5 +1,5 @@
-//! # Golden twin of the bypass by load instruction
-//! Keeps a map from the hash of each instruction to its surplus of misses.
+//! # Golden model of the L1 bypass by load instruction
+//! Maps the hash of each load instruction to its number of misses minus its number of hits.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::hash_by_division;
 
-/// Configuration keys of the scheme, the same as those of the hardware.
+/// Configuration keys of the scheme, the same as those of the hardware model.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     bits: u32,
@@ -22,14 +22,15 @@ impl Scheme for Keys {
     }
 }
 
-/// Golden twin of the scheme.
+/// Golden model of the scheme.
 #[derive(Debug)]
 struct Instructions {
     bits: u32,
-    /// Misses minus hits of the instructions with each hash, limited to the range from 0 to 3.
+    /// For each hash value, the misses minus the hits of all load instructions with this hash, limited to 0
+    /// to 3.
     surplus: BTreeMap<u32, u32>,
-    /// Number of loads that bypassed since the last load with the maximum surplus that missed and did not
-    /// bypass.
+    /// Number of loads that have bypassed the L1 since the last sample. A sample is a load that misses
+    /// without a bypass, although its surplus of misses is at the maximum.
     since_sample: u32,
 }
 

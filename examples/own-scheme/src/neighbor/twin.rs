@@ -1,6 +1,6 @@
-//! # Golden twin of the prefetching of neighbors
-//! Keeps a map from the hash of each instruction to its last line, and to its loads of neighbors minus its
-//! loads of other lines.
+//! # Golden model of the prefetcher of neighboring lines
+//! Maps the hash of each load instruction to its last line and to a surplus: its loads of neighboring lines
+//! minus its loads of other lines.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::hash_by_division;
 
-/// Configuration keys of the scheme, the same as those of the hardware.
+/// Configuration keys of the scheme, the same as those of the hardware model.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     bits: u32,
@@ -22,16 +22,16 @@ impl Scheme for Keys {
     }
 }
 
-/// Golden twin of the scheme.
+/// Golden model of the scheme.
 #[derive(Debug)]
 struct Instructions {
     bits: u32,
-    /// For each hash: the last line, and the loads of neighbors minus the loads of other lines, limited to
-    /// the range from 0 to 3.
+    /// For each hash of a load instruction: the line that it loaded last, and its loads of neighbors minus
+    /// its loads of other lines, limited to 0 to 3.
     known: BTreeMap<u32, (i64, i64)>,
 }
 
-/// Returns the neighbor of a line: the other line of its aligned pair.
+/// Returns the neighbor of a line: the other line of the aligned pair to which the line belongs.
 fn neighbor(line: i64) -> i64 {
     if line % 2 == 0 { line + 1 } else { line - 1 }
 }

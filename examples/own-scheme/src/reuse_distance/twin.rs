@@ -1,6 +1,6 @@
-//! # Golden twin of the replacement by reuse distances
-//! Numbers the accesses of each set. Each line records the number of its last access and, if one is expected,
-//! of its next access. Unlike the hardware, the twin has no counters that count down.
+//! # Golden model of the replacement policy by reuse distances
+//! Numbers the accesses to each set. Each line records the number of its last access and, if a next access is
+//! expected, the number of that access. Unlike the hardware model, it has no counters that count down.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,10 +11,10 @@ use serde::Deserialize;
 
 use crate::hash_by_division;
 
-/// Maximum distance that is distinguished from longer distances.
+/// Maximum reuse distance, in accesses to the set; longer distances count as equal to it.
 const FAR: u64 = 15;
 
-/// Configuration keys of the scheme, the same as those of the hardware.
+/// Configuration keys of the scheme, the same as those of the hardware model.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     bits: u32,
@@ -36,15 +36,16 @@ struct LineRecord {
     used: bool,
 }
 
-/// Golden twin of the scheme.
+/// Golden model of the scheme.
 #[derive(Debug, Default)]
 struct Due {
     bits: u32,
-    /// Number of accesses to each set.
+    /// Number of accesses to each set so far.
     accesses: BTreeMap<usize, u64>,
     lines: BTreeMap<u64, LineRecord>,
     places: WayMap,
-    /// Expected reuse distance of each instruction's lines.
+    /// Predicted reuse distance of the lines that each instruction fetches, indexed by the hash of the
+    /// instruction.
     expected: BTreeMap<u32, u64>,
 }
 
@@ -53,7 +54,7 @@ impl Due {
         self.accesses.get(&set).copied().unwrap_or(0)
     }
 
-    /// Returns the number of a new access to a set.
+    /// Counts a new access to a set and returns its number.
     fn next(&mut self, set: usize) -> u64 {
         let count = self.accesses.entry(set).or_default();
         *count += 1;
@@ -70,8 +71,8 @@ impl Due {
         (distance < FAR).then_some(now + distance)
     }
 
-    /// Returns the number of accesses until a line is due. Overdue lines, and lines without an expected use,
-    /// count as `FAR`.
+    /// Returns the number of accesses to the set until the predicted next use of a line. Returns `FAR` if
+    /// this use is overdue, or if no use is expected.
     fn left(&self, known: &LineRecord) -> u64 {
         known.due.and_then(|due| due.checked_sub(self.now(known.set))).unwrap_or(FAR)
     }

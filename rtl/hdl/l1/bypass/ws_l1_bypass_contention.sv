@@ -50,7 +50,8 @@ module ws_l1_bypass_contention #(
       first[i] = mask_i[i] && !is_repeated;
     end
 
-  // Largest number of warps with which this number of lines is no contention.
+  // Largest number of resident warps with which an instruction that touches this number of lines does not
+  // contend.
   logic [W_BITS-1:0] warps, most;
   always_comb begin
     touched_o = '0;

@@ -20,7 +20,8 @@ module ws_index_i_poly_proof #(
       .POLYNOMIAL(POLYNOMIAL), .REVERSED(REVERSED)
   ) dut (.*);
 
-  // Bits of the address from ADDR_BITS on are ignored.
+  // Number of upper line-address bits that the index ignores: the bits of the byte address from bit ADDR_BITS
+  // on.
   localparam int OVER = OFFSET_BITS + LINE_BITS > ADDR_BITS ? OFFSET_BITS + LINE_BITS - ADDR_BITS : 0;
   logic [LINE_BITS-1:0]  left;
   logic [INDEX_BITS-1:0] remainder;

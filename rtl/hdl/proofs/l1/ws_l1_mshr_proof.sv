@@ -67,10 +67,10 @@ module ws_l1_mshr_proof #(
   wire is_filled = state == FILLED || state == PENDING && fills && fill_line_i == line;
   wire leaves = pops && pop_slot_o[0];
 
-  // Lines in flight, and the places that they will fill.
+  // Places (set and way) that lines in flight will fill, and the place of each line.
   logic [(1<<PLACE_BITS)-1:0] taken;
   logic [PLACE_BITS-1:0]      place_of [1<<LINE_BITS];
-  // Number of entries in use, counted at the ports.
+  // Number of MSHR entries in use, as allocations minus freed entries seen at the ports.
   logic [$clog2(ENTRIES+2)-1:0] in_use;
 
   always_ff @(posedge clk_i)

@@ -63,7 +63,7 @@ module ws_l2_frc_proof #(
   logic [31:0]         out_id_o;
   logic [SM_BITS-1:0]  recall_sm_o;
 
-  // Bank, and the entry whose swap was taken.
+  // State of the L2 bank (one set), and the FRC entry whose swap the bank has taken but not performed.
   logic                b_here    [BANK_WAYS], b_dirty [BANK_WAYS];
   logic [TAG_BITS-1:0] b_tag     [BANK_WAYS];
   logic [L1S-1:0]      b_sharers [BANK_WAYS];
@@ -89,8 +89,8 @@ module ws_l2_frc_proof #(
       .find_set_i(1'b0), .acc_bound_i(1'b0), .acc_way_i('0), .acc_id_i('0), .put_mask_i(1'b1), .*
   );
 
-  // Old lines that are being evicted, as seen by the bank: remaining work after the acknowledgment (`_1`) and
-  // after the swap (`_5`).
+  // Eviction work that the bank still expects for the old line of each entry. Suffix `_1` is its state after
+  // the acknowledgment of this cycle, and suffix `_5` after the swap.
   logic [WAYS-1:0]     leaving, leaving_1, leaving_5, owed, owed_5, is_last;
   logic [L1S-1:0]      untold  [WAYS], untold_5 [WAYS];
   logic [N_BITS-1:0]   unacked [WAYS], unacked_1 [WAYS], unacked_5 [WAYS];
@@ -114,7 +114,8 @@ module ws_l2_frc_proof #(
       is_last[e] = leaving_5[e] && owed_5[e] && untold_5[e] == '0 && unacked_5[e] == '0;
     end
 
-  // Tracked line: whether it is anywhere, the value of its byte, and the L1s with a copy.
+  // Tracked line: whether the FRC or the bank holds it, the value of its tracked byte, and the L1s with a
+  // copy.
   logic           here, is_known, is_modified;
   logic [7:0]     byte_;
   logic [L1S-1:0] copies;

@@ -41,7 +41,8 @@ module ws_tracker_sharer_table_proof #(
 
   (* anyconst *) logic [LINE_BITS-1:0] FOLLOWED;
 
-  // Tracked line: copies in L1s, and its loads in flight.
+  // State of the tracked line: the L1s with a copy, the L1s with a load in flight, and which of these are
+  // stale.
   logic [SMS-1:0] copy, copy_stale, asked, asked_stale, has_row;
 
   wire is_followed = line_i == FOLLOWED;

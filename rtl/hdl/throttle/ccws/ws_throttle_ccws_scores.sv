@@ -4,7 +4,8 @@
 // of these warps rise, and warps whose scores no longer fit below a cutoff may not load. The scheme is Rogers
 // et al.'s cache-conscious wavefront scheduling (CCWS).
 //
-// In one cycle, in this order; each port sees the results of those before it:
+// The ports act in the order of their numbers within one cycle, and each port sees the results of the ports
+// before it:
 //
 // | port         | contract                                                                                                      |
 // |--------------|---------------------------------------------------------------------------------------------------------------|
@@ -53,7 +54,8 @@ module ws_throttle_ccws_scores #(
 `endif
 
   localparam int COUNT = $clog2(WARPS + 1), SUM = 32 + COUNT, TOTAL = 18 + COUNT;
-  // Width of the factor by which hits are multiplied, for all warps; and width of the dividend.
+  // Width in bits of the factor K * cutoff by which hits are multiplied, and width of the product, which is
+  // the dividend.
   localparam int WEIGHT = $clog2(K * BASE * WARPS + 1), WORTH = SUM + WEIGHT;
 
   logic [17:0] score_3 [WARPS];
@@ -62,7 +64,7 @@ module ws_throttle_ccws_scores #(
     logic [31:0] instructions_q [WARPS];
     logic [17:0] score_q        [WARPS];
 
-    // 1: score that an event gives.
+    // Step 1, port `lost`: computes the score that a warp gets when it misses a line that it had lost.
     logic [SUM-1:0]   all_hits, all_instructions, divisor;
     logic [COUNT-1:0] running;
     logic [WARPS-1:0] loses;
@@ -96,7 +98,8 @@ module ws_throttle_ccws_scores #(
       if (worth < 18'(BASE)) worth = 18'(BASE);
     end
 
-    // 2 and 3: counts, and the scores of the next cycle.
+    // Steps 2 and 3, ports `starts_i` and `issued_i`: update the counts of each warp, and its score for the
+    // next cycle.
     for (genvar w = 0; w < WARPS; w++) begin : g_warp
       wire [17:0] score_2 = starts_i[w] ? 18'(BASE) : loses[w] ? worth : score_q[w];
       assign score_3[w] = score_2 == 18'(BASE) ? score_2 : score_2 - 1'b1;
@@ -114,7 +117,7 @@ module ws_throttle_ccws_scores #(
     end
   end
 
-  // 4: warps whose scores fit.
+  // Step 4, port `live_i`: admits the warps whose scores fit below the cutoff.
   logic [WARPS*WARPS-1:0] ahead;
   logic [TOTAL-1:0]       sum, cutoff;
   always_comb begin

@@ -12,12 +12,13 @@
 // | `clear_i` | a kernel has ended: removes all tags                                                                                                                                                      |
 //
 // A miss first inserts the evicted line into the tags of the warp that fetched it. A line that is already
-// there keeps its cell. Otherwise it takes the lowest free cell of its set, else the least recently used one.
+// there keeps its entry. Otherwise it takes the lowest free entry of its set, else the least recently used
+// one.
 // Then the miss searches the tags of its own warp for its line, including the tag just inserted. A tag that
 // is found stays, and becomes the most recently used. `lost_o` is valid with `missed_valid_i`.
 // Latency: none.
-// The set index of a tag is the low bits of the line. A row of `tags_q` is a set of a warp, with one cell
-// {valid, line, lru} per tag, cell 0 in the lowest bits; `lru` is its rank, with 0 for the most recently
+// The set index of a tag is the low bits of the line. A row of `tags_q` is a set of a warp, with one entry
+// {valid, line, lru} per tag, entry 0 in the lowest bits; `lru` is its rank, with 0 for the most recently
 // used. A row of `owners_q` has, for each way of a set of the L1D, the warp that fetched its line.
 module ws_throttle_ccws_victims #(
     parameter int SETS = 32,
@@ -71,12 +72,13 @@ module ws_throttle_ccws_victims #(
     row_of = R_BITS'(32'(of) * VICTIM_SETS + 32'(at) % VICTIM_SETS);
   endfunction
 
-  // Returns one bit per cell; the bit of the cell that has the line is set.
+  // Returns one bit per tag of a row: 1 for the tag of the line `of`, if there is one.
   function automatic [VICTIM_WAYS-1:0] holder(input [ROW-1:0] row, input [LINE_BITS-1:0] of);
     for (int c = 0; c < VICTIM_WAYS; c++) holder[c] = row[c*CELL+LRU+:LINE_BITS+1] == {1'b1, of};
   endfunction
 
-  // Returns the row after a use of the selected cell: cells used more recently move back by one rank.
+  // Returns the row after a use of the selected tag, which gets rank 0. Tags that were used more recently
+  // move back by one rank.
   function automatic [ROW-1:0] used(input [ROW-1:0] row, input [VICTIM_WAYS-1:0] cell_oh);
     logic [LRU-1:0] rank;
     rank = '0;
@@ -87,7 +89,7 @@ module ws_throttle_ccws_victims #(
       else if (row[c*CELL+:LRU] < rank) used[c*CELL+:LRU] = row[c*CELL+:LRU] + 1'b1;
   endfunction
 
-  // 1: the evicted line.
+  // Step 1: inserts the evicted line into the victim tags of the warp that fetched it.
   wire              notes = missed_valid_i && old_valid_i;
   wire [O_BITS-1:0] owner = owners_q[set_index_i][32'(way_i)*O_BITS+:O_BITS];
   wire [R_BITS-1:0] old_row = row_of(owner, old_i);
@@ -106,7 +108,8 @@ module ws_throttle_ccws_victims #(
     for (int c = 0; c < VICTIM_WAYS; c++) if (place[c]) noted[c*CELL+LRU+:LINE_BITS+1] = {1'b1, old_i};
   end
 
-  // 2: the missed line, which is searched in every row. The inserted tag replaces the line that its cell had.
+  // Step 2: searches for the missed line in the tags of the warp that missed. The comparison ignores the
+  // entry that step 1 overwrites.
   logic [VICTIM_WAYS-1:0] holds [ROWS];
   wire [R_BITS-1:0]      own_row = row_of(warp_i, line_i);
   wire                   is_noted = notes && own_row == old_row;

@@ -6,9 +6,9 @@
 //! Atomics are always performed in the bank, so they fetch their line as usual. Lines that are present are
 //! served from the bank, because they may be newer than memory.
 //!
-//! Order: a write or an atomic to a line in the bypass buffer waits until the line is dropped. All other
-//! order follows from two rules: queues to memory keep lookup order, and the DRAM controller keeps the order
-//! of accesses to one address.
+//! Order: a write or an atomic to a line in the bypass buffer waits until the line is dropped. The order of
+//! all other accesses follows from two rules: queues to memory keep lookup order, and the DRAM controller
+//! keeps the order of accesses to one address.
 //!
 //! The bypass policy counts only reads, as in the L1D. A read whose tag is found, with or without data, does
 //! not count as a miss.
@@ -24,7 +24,7 @@ use crate::cells::line::LineData;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Storage};
 use crate::noc::packet::RequestKind;
 
-/// Bypass policy of a bank, and the buffer for lines that bypass the bank.
+/// Bypass policy of an L2 bank, and the buffer for the lines of misses that bypass the bank.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct BypassBuffer {
     pub(super) scheme: Box<dyn Hooks>,
@@ -32,7 +32,7 @@ pub(super) struct BypassBuffer {
 }
 
 impl BypassBuffer {
-    /// Returns an empty buffer of `entries` lines for a bypass policy.
+    /// Returns an empty bypass buffer with room for `entries` lines.
     pub(super) fn new(path: &str, scheme: Box<dyn Hooks>, entries: u32, line_bytes: u32) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.passing"),
@@ -53,8 +53,8 @@ impl BypassBuffer {
     }
 }
 
-/// Returns the storage of the line of an MSHR entry: way numbers beyond those of the set denote lines of the
-/// bypass buffer.
+/// Returns the storage location of the line that an MSHR entry fetches. A way number at or above the number
+/// of ways of a set denotes a line of the bypass buffer.
 #[inline(always)]
 pub(super) fn spot_of(passing: &mut Option<Box<BypassBuffer>>, ways: u32, (set, way): LinePlace) -> Spot<'_> {
     match passing {
@@ -64,8 +64,8 @@ pub(super) fn spot_of(passing: &mut Option<Box<BypassBuffer>>, ways: u32, (set, 
 }
 
 impl Overlapped {
-    /// Serves the oldest request, whose tag match is done, if it bypasses the bank. Returns false if it does
-    /// not bypass.
+    /// Serves the oldest request if it bypasses the bank; its tag match must be complete. Returns false if
+    /// the request does not bypass the bank.
     #[inline(never)]
     pub(super) fn serve_bypass(&mut self, at: &impl AnyEdge, matched: Match) -> Result<bool, Stall> {
         let Match { set, way, .. } = matched;
@@ -77,7 +77,8 @@ impl Overlapped {
         let request = oldest(&core.looking);
         let kind = request.kind;
         if let Some(entry) = core.mshr.find(request.line) {
-            // A write or an atomic must wait until all reads of the line are served.
+            // A write or an atomic must wait until all earlier reads of the line in the bypass buffer are
+            // served.
             if kind != RequestKind::Read || !core.mshr.has_room(entry) {
                 return Err(Stall::MshrMerge);
             }
@@ -94,7 +95,7 @@ impl Overlapped {
         Ok(true)
     }
 
-    /// Fetches the line of the oldest request into the bypass buffer.
+    /// Serves the oldest request, a read that bypasses the bank: fetches its line into the bypass buffer.
     fn bypass_read(&mut self, at: &impl AnyEdge, matched: Match) -> Result<(), Stall> {
         let Match { local, set, way, .. } = matched;
         let core = &self.core;
@@ -110,8 +111,8 @@ impl Overlapped {
         Ok(())
     }
 
-    /// Allocates a tag-only entry for the line of the oldest request, in the way `place`; none if `place` is
-    /// `None`.
+    /// Allocates a tag-only entry for the line of the oldest request in way `place`. Does nothing if `place`
+    /// is `None`.
     fn keep_tag(&mut self, at: &impl AnyEdge, Match { local, set, tag, .. }: Match, place: Option<u32>) {
         let Some(way) = place else { return };
         let old = self.core.tags.row(set)[way as usize];
@@ -123,7 +124,8 @@ impl Overlapped {
         self.core.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::TagOnly });
     }
 
-    /// Sends the write of the oldest request to memory without allocating its line.
+    /// Serves the oldest request, a write that bypasses the bank: sends it to memory without allocating its
+    /// line.
     fn bypass_write(&mut self, Match { local, .. }: Match) -> Result<(), Stall> {
         self.memory.room_for_write_back()?;
         let request = oldest(&self.core.looking);

@@ -1,4 +1,4 @@
-//! Parameters of the overlapped flow.
+//! Parameters of the overlapped miss flow of an L2 bank.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub enum WriteMiss {
     ByteMask,
 }
 
-/// Unit in which misses fetch from memory.
+/// Amount of data that a miss fetches from memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FetchUnit {
@@ -31,7 +31,8 @@ pub enum FetchUnit {
     SectorPairs,
 }
 
-/// Overlapped flow: the victim moves to a writeback queue at once, while the new line is fetched.
+/// Parameters of the overlapped miss flow: the victim moves to a writeback queue at once, while the new line
+/// is fetched.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OverlappedConfig {
@@ -53,17 +54,17 @@ impl Default for OverlappedConfig {
 }
 
 impl OverlappedConfig {
-    /// True if a mask records which bytes of each line are present.
+    /// True if a mask records for each line which of its bytes are present.
     pub(super) fn has_byte_masks(&self) -> bool {
         self.write_miss == WriteMiss::ByteMask
     }
 
-    /// True if lines are fetched by sectors.
+    /// True if a miss fetches sectors instead of whole lines.
     pub(super) fn is_by_sector(&self) -> bool {
         self.fetch != FetchUnit::Line
     }
 
-    /// Checks all parameters.
+    /// Checks all parameters of the flow.
     pub(in super::super::super) fn validate(&self, rules: &mut Rules) {
         let Self { miss_queue, write_back_queue, write_miss: _, fetch: _ } = *self;
         rules.range("miss_queue", miss_queue.into(), 1..=64, "a miss needs a queue entry");

@@ -1,9 +1,9 @@
 //! Requests of the overlapped flow to memory: fetches, writebacks, and their common order.
 //!
 //! No stale data: the line of a fetch may have been evicted shortly before, with its writeback still in
-//! flight. Fetches and writebacks leave in lookup order, so the writeback precedes the fetch in `dram_req`.
-//! The DRAM controller keeps the order of accesses to one address. The fetch therefore reads what the
-//! writeback wrote, and no search of the writeback queue is needed.
+//! flight. Fetches and writebacks are sent in lookup order, so the writeback precedes the fetch on the
+//! `dram_req` port. The DRAM controller keeps the order of accesses to one address. The fetch therefore reads
+//! what the writeback wrote, and no search of the writeback queue is needed.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,52 +20,52 @@ use crate::cells::line::LineData;
 use crate::dram::message::{BURST_BYTES, DramRequest};
 use crate::kernel::{AnyEdge, Describe, DescribeExt, Fields, FieldsExt, Payload, TxBank};
 
-/// Minimum width of the number of an MSHR entry in bits; wider if there are more entries.
+/// Minimum width in bits of an MSHR entry's number; the number is wider if there are more entries.
 const MIN_ENTRY_BITS: u32 = 6;
 
-/// Fetch of a line, or of some bursts of it.
+/// Queued fetch of a line, or of some bursts of a line.
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = MemoryShape)]
 struct Fetch {
     /// Number of the first burst of the line.
     #[payload(width = shape.burst_bits)]
     burst: u64,
-    /// Sequence number of the request that missed.
+    /// Sequence number of the request that caused the fetch.
     id: u32,
-    /// MSHR entry of the line.
+    /// Number of the MSHR entry for the line.
     #[payload(width = shape.entry_bits)]
     entry: u16,
-    /// Bursts to fetch.
+    /// Bursts of the line to fetch, one bit per burst.
     #[payload(only(let Some(count) = shape.by_burst), width = count)]
     bursts: Bursts,
-    /// Cycle of the lookup that missed; statistics only, no hardware.
+    /// Cycle of the lookup that missed; for statistics only, not modeled as hardware.
     #[payload(skip)]
     missed: u64,
 }
 
-/// Widths of queued fetches and writebacks.
+/// Field widths of queued fetches and writebacks.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct MemoryShape {
     /// Width of a burst address in bits.
     burst_bits: u32,
     entry_bits: u32,
     line_bytes: u32,
-    /// Number of bursts per line, if bursts are requested individually.
+    /// Number of bursts per line, if a fetch can request individual bursts; otherwise `None`.
     by_burst: Option<u32>,
-    /// True if lines may be written to memory partially, under a byte mask.
+    /// True if a line can be written to memory partially, under a byte mask.
     masked: bool,
 }
 
-/// Writeback of a dirty line that was evicted, or a write that bypasses the bank.
+/// Queued writeback of an evicted dirty line, or queued write that bypasses the bank.
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
 struct WriteBack {
     /// Number of the first burst of the line.
     burst: u64,
     /// Sequence number of the request that caused the writeback.
     id: u32,
-    /// Mask of the bytes to write: all bytes, unless lines are written partially.
+    /// Mask of the bytes to write to memory; it selects all bytes unless lines can be written partially.
     mask: u128,
-    /// Bursts to write.
+    /// Bursts of the line to write, one bit per burst.
     bursts: Bursts,
     line: LineData,
 }
@@ -86,27 +86,27 @@ impl Payload for WriteBack {
     }
 }
 
-/// Kind of the next queued transfer to memory: a writeback or a fetch.
+/// Kind of a queued transfer to memory: true for a writeback, false for a fetch.
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 struct Turn {
     write_back: bool,
 }
 
-/// Queues of fetches and writebacks.
+/// Queues of fetches from memory and writebacks to memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ToMemory {
     fetches: Fifo<Fetch>,
     write_backs: Fifo<WriteBack>,
-    /// Common order of the entries of both queues.
+    /// Order of all queued transfers: for each one, whether it is a fetch or a writeback.
     turns: Fifo<Turn>,
     pieces: BurstMap,
-    /// Position in the line of the next burst that the oldest transfer must send.
+    /// Position in the line from which the oldest transfer still has bursts to send, in bursts.
     sent: u32,
 }
 
 impl ToMemory {
-    /// Returns empty queues for a bank with `entries` MSHR entries. `masked` is true if lines can be written
-    /// partially.
+    /// Returns empty queues of fetches and writebacks, for a bank with `entries` MSHR entries. `masked` is
+    /// true if lines can be written to memory partially.
     pub fn new(flow: &OverlappedConfig, place: &BankPlace, pieces: BurstMap, entries: u32, masked: bool) -> Self {
         let shape = MemoryShape {
             burst_bits: place.local_bits() + pieces.bursts().ilog2(),
@@ -124,7 +124,7 @@ impl ToMemory {
         }
     }
 
-    /// True if no fetch or writeback is queued.
+    /// True if no fetch and no writeback is queued.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.turns.is_empty()
@@ -140,7 +140,8 @@ impl ToMemory {
         if self.write_backs.has_room() { Ok(()) } else { Err(Stall::WriteBackQueue) }
     }
 
-    /// Enqueues a fetch of bursts of a line for an MSHR entry; request `id` missed in cycle `missed`.
+    /// Enqueues a fetch of some bursts of a line for an MSHR entry. The fetch is caused by request `id`,
+    /// which missed in cycle `missed`.
     #[inline(always)]
     pub fn fetch(&mut self, local: u64, id: u32, (entry, bursts): (u32, Bursts), missed: u64) {
         let burst = local * u64::from(self.pieces.bursts());
@@ -148,8 +149,8 @@ impl ToMemory {
         self.turns.push(Turn { write_back: false });
     }
 
-    /// Enqueues a write of the masked bytes of a line, caused by request `by`. With sector fetches, only
-    /// bursts that contain masked bytes are written.
+    /// Enqueues a write to memory of the bytes of a line that `bytes_written` selects; request `by` caused
+    /// the write. With sector fetches, only bursts that contain such bytes are written.
     #[inline(always)]
     pub fn write_back(&mut self, local: u64, by: u32, bytes_written: u128, bytes: &[u8; LINE_BYTES]) {
         let first = local * u64::from(self.pieces.bursts());
@@ -164,15 +165,16 @@ impl ToMemory {
         self.turns.push(Turn { write_back: true });
     }
 
-    /// Returns the bytes and the mask of the youngest queued writeback of a line, if there is one.
+    /// Returns the bytes and the byte mask of the youngest queued writeback of a line; `None` if there is no
+    /// such writeback.
     pub fn queued_writeback(&self, local: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
         let burst = local * u64::from(self.pieces.bursts());
         let youngest = self.write_backs.iter().rev().find(|leaving| leaving.burst == burst);
         youngest.map(|leaving| (&leaving.line.0, leaving.mask))
     }
 
-    /// Records that the oldest transfer has sent its bursts up to position `sent` of the line. Returns true
-    /// if no burst is left.
+    /// Records that the oldest transfer has sent its burst at position `sent` of the line. Removes the
+    /// transfer from its queue and returns true if no burst is left.
     #[inline(always)]
     fn on_burst_sent(&mut self, write_back: bool, bursts: Bursts, sent: u32) -> bool {
         self.sent = sent + 1;
@@ -189,7 +191,7 @@ impl ToMemory {
         is_done
     }
 
-    /// Adds the registers to the hardware description.
+    /// Adds the registers of the queues to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { fetches, write_backs, turns, pieces, sent } = self;
         to.part("fetches", |to| fetches.describe(to));
@@ -200,8 +202,8 @@ impl ToMemory {
 }
 
 impl Overlapped {
-    /// Sends one burst of the oldest fetch or writeback. Returns true if a full channel blocks the next
-    /// burst.
+    /// Sends one burst of the oldest fetch or writeback to memory. Returns true if the channel for the next
+    /// burst is full.
     #[inline(always)]
     pub(super) fn send_to_memory(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
         let Self { core, memory, .. } = self;
@@ -238,7 +240,7 @@ impl Overlapped {
         let is_full = dram_req.is_full();
         let is_done = memory.on_burst_sent(write_back, bursts, sent);
         core.stats.writebacks += u64::from(is_done && write_back);
-        // The next transfer may use another channel.
+        // The next transfer may use another DRAM channel, which may have room.
         is_full && (!is_done || core.place.channels.num_partitions == 1)
     }
 }

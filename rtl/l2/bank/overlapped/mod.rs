@@ -1,19 +1,20 @@
-//! The overlapped flow of a bank, as in Fermi's L2: writeback of the victim and fetch of the new line
-//! overlap. The victim moves to the writeback queue at once, and the new line is fetched into its way.
+//! The overlapped flow of an L2 bank, as in Fermi's L2: writeback of the victim and fetch of the new line
+//! overlap. The victim moves to the writeback queue at once, and the new line is fetched into the victim's
+//! way.
 //!
 //! In one cycle, in this order:
 //! 1. A reply is sent.
 //! 2. A burst is sent to memory.
-//! 3. One access is served: a waiter of a complete line, else the oldest request whose lookup is over.
+//! 3. One access is served: a waiter of a complete line, else the oldest request whose lookup is complete.
 //! 4. A burst from memory is written into its way.
 //! 5. A request begins its lookup.
 //!
 //! Waiters have priority because serving them frees resources that a lookup may need. A stalled request
-//! blocks the requests behind it: the bank is the point of coherence, and requests of one SM must keep their
+//! stalls the requests behind it: the bank is the point of coherence, and requests of one SM must keep their
 //! order.
 //!
 //! Writes of a whole line need no fetch, unless `write_miss` requires one. With byte masks, no write needs a
-//! fetch (`partial`). A line may be partially present, by sectors (`sectors`). Misses that bypass the bank
+//! fetch (`partial`). Sectors of a line can be present individually (`sectors`). Misses that bypass the bank
 //! are handled in `bypass_buffer`. `memory` explains why no fetch reads stale data from memory.
 //!
 //! No deadlock: every burst from memory has a reserved way. A lookup stalls for a way, an MSHR entry or a
@@ -45,38 +46,38 @@ pub use config::{FetchUnit, OverlappedConfig, WriteMiss};
 use memory::ToMemory;
 use sectors::BurstMap;
 
-/// Result of a tag match.
+/// Result of comparing the line of a request with the tags of its set.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Match {
-    /// Line number within the bank.
+    /// Number of the line within the bank.
     local: u64,
     set: u32,
     tag: u64,
-    /// Way whose tag matches: its line is present, in flight or tag-only. `None` if no tag matches.
+    /// Way whose tag matches, whether its line is present, in flight or tag-only. `None` if no tag matches.
     way: Option<u32>,
 }
 
-/// Bank with the overlapped flow.
+/// L2 bank with the overlapped miss flow.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Overlapped {
     pub core: Core,
     write_miss: WriteMiss,
-    /// Tag match of the oldest request, once the match is done. Only lookups change this result, so a stalled
-    /// request need not be matched again.
+    /// Result of the tag match of the oldest request, once that match is complete. Only lookups change the
+    /// tags, so a stalled request need not be matched again.
     matched: Option<Match>,
-    /// Present bytes of partially present lines, if the flow supports them.
+    /// Record of the bytes that each line holds; `None` if lines are never partially present.
     masks: Option<Box<Array<PresentBytes>>>,
     pieces: BurstMap,
     memory: ToMemory,
-    /// Stall reason of the last lookup of the oldest request. Serving a waiter in the same cycle does not
-    /// count as a lookup.
+    /// Reason why the last lookup of the oldest request stalled. A cycle in which a waiter is served instead
+    /// counts as no lookup.
     lacking: Option<Stall>,
-    /// Bypass policy and bypass buffer, if misses can bypass the bank.
+    /// Bypass policy and bypass buffer; `None` if no miss bypasses the bank.
     passing: Option<Box<BypassBuffer>>,
 }
 
 impl Overlapped {
-    /// Returns an empty bank.
+    /// Returns a bank with the overlapped flow, without lines and requests.
     pub fn new(path: &str, config: &L2Config, flow: &OverlappedConfig, place: BankPlace) -> Self {
         assert!(place.coherent_l1s == 0, "{path}: L1 copies are recalled only in the transient flow");
         let L2Config { mshr_entries, ref bypass, .. } = *config;
@@ -89,12 +90,12 @@ impl Overlapped {
             tags: (1, 1),
             order: (1, 1),
             data: (1, config.data_ports),
-            // With sector fetches, a partially present line needs no state of its own.
+            // With sector fetches, a partially present line needs no separate line state.
             wide_tags: bypass.keeps_tags() || is_masked && !by_sector,
             by_sector,
             ways_beside: if passing.is_some() { mshr_entries } else { 0 },
         };
-        // Two reads per cycle: one by the lookup or a waiter, and one by an arriving burst.
+        // Two reads of the masks per cycle: one by the lookup or a waiter, and one by an arriving burst.
         let spec = || memory_spec(path, config, "masks", config.ways, (2, 1));
         let held = PresentBytesShape { line_bytes: place.line_bytes, by_burst: by_sector.then(|| place.bursts()) };
         Self {
@@ -109,14 +110,14 @@ impl Overlapped {
         }
     }
 
-    /// Evaluates one cycle.
+    /// Evaluates one clock cycle of the bank. Returns when the bank must be evaluated next.
     #[inline]
     pub fn eval(&mut self, mut io: L2Io<'_>, at: &mut impl AnyEdge) -> Sleep {
         self.core.charge(at);
         // Steps that free resources precede steps that need them.
         let reply_stuck = self.core.reply(&mut io.rsp, at);
         let memory_stuck = self.send_to_memory(&mut io.dram_req, at);
-        // Waiters for an arriving burst are served in the next cycle at the earliest.
+        // A waiter is served in the cycle after the last burst for it has arrived, or later.
         let mut arriving = self.core.arriving(&mut io.dram_rsp, at);
         let can_write = self.core.can_write(arriving.is_some());
         let replayed = self.replay(at, can_write);
@@ -127,8 +128,8 @@ impl Overlapped {
         }
         self.core.accept(&mut io.req, at);
 
-        // A pop from the full channel wakes the bank. A stalled request can advance only after such a pop,
-        // after data arrive, or after another event that keeps the bank awake.
+        // If a full channel blocks the bank, the next pop from that channel wakes it. A stalled request can
+        // advance only after such a pop, after data arrive, or after another event that keeps the bank awake.
         let more = self.core.can_reply(reply_stuck)
             || !memory_stuck && !self.memory.is_empty()
             || self.core.mshr.is_ready() && replayed != Err(Stall::ReplyQueue)
@@ -138,13 +139,14 @@ impl Overlapped {
         match self.core.looking.front() {
             _ if more => Sleep::Next,
             Some(oldest) if looked.is_ok() => Sleep::At(oldest.due),
-            // The bypass policy may change its decision for a stalled request in a known cycle.
+            // For a stalled request, the bypass policy may decide differently in a known later cycle.
             Some(_) => self.passing.as_ref().and_then(|p| p.scheme.next_choice()).map_or(Sleep::UntilEvent, Sleep::At),
             None => Sleep::UntilEvent,
         }
     }
 
-    /// Writes an arriving burst into the way reserved for its line, or into the bypass buffer.
+    /// Writes an arriving burst into the way reserved for its line, or into the bypass buffer if the miss
+    /// bypassed the bank.
     #[inline(always)]
     fn fill(&mut self, dram_rsp: &mut Rx<'_, DramReply>, at: &mut impl AnyEdge) {
         let Some(arrived) = dram_rsp.peek(at) else { return };
@@ -164,26 +166,27 @@ impl Overlapped {
         dram_rsp.drop_head(at);
     }
 
-    /// Returns the bytes of a line in the writeback queue, and the mask of the bytes that will be written to
-    /// memory.
+    /// Returns the bytes of a line in the writeback queue, and the mask of those to be written to memory;
+    /// `None` if the line is not queued.
     pub fn queued_writeback(&self, local: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
         self.memory.queued_writeback(local)
     }
 
-    /// True if no request, line, reply or writeback is in flight.
+    /// True if no request, line, reply or writeback is in flight in the bank.
     pub fn is_idle(&self) -> bool {
         self.core.is_idle() && self.memory.is_empty()
     }
 
-    /// Starts to keep digests of the memories.
+    /// Starts to maintain digests (hashes) of the memories that only this flow has.
     pub fn record(&mut self) {
         self.masks.iter_mut().for_each(|masks| masks.record());
         self.passing.iter_mut().for_each(|passing| passing.lines.record());
     }
 
-    /// Adds the registers, memories and logic to the hardware description.
+    /// Adds the registers, memories and logic of the bank to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
-        // `matched` and `lacking` are not registers: hardware repeats the lookup in every cycle.
+        // `matched` and `lacking` are not registers: they let the model skip lookups that hardware repeats in
+        // every cycle.
         let Self { core, write_miss: _, matched: _, masks, pieces: _, memory, lacking: _, passing } = self;
         core.describe(to, |to| {
             if let Some(masks) = masks {
@@ -197,7 +200,7 @@ impl Overlapped {
     }
 }
 
-/// Returns the oldest request in the lookup pipeline, which must not be empty.
+/// Returns the oldest request in the lookup pipeline; the pipeline must not be empty.
 fn oldest(looking: &Fifo<LookupEntry>) -> &Request {
     match looking.front() {
         Some(looking) => &looking.request,

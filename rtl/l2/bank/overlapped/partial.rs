@@ -1,8 +1,7 @@
-//! Partially present lines: with byte masks, a bank serves write misses without a fetch. `sectors` extends
-//! this to fetches of single sectors.
+//! Partially present lines: with byte masks, an L2 bank serves write misses without a fetch. `sectors`
+//! extends this to fetches of single sectors.
 //!
 //! A write miss allocates a way, and the mask of the line marks the written bytes: they are present, and
-//! newer than memory. Further writes add bytes until the line is complete. A read is served if all its
 //! newer than memory. Further writes add bytes until the line is complete. A read is served if all its
 //! sectors are present. For any other read, and for an atomic, the line is fetched into its way. Arriving
 //! bytes do not overwrite bytes under the mask; after the fetch, the line is an ordinary dirty line. A
@@ -20,7 +19,8 @@ use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, SECTORS};
 use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
 
-/// Writes arriving bytes into a line, except over newer bytes.
+/// Writes arriving bytes into a line, except for bytes that are newer in the line, which the mask `newer`
+/// selects.
 #[inline(never)]
 pub(super) fn fill(line: &mut LineData, newer: u128, first: usize, bytes: &[u8]) {
     let mut arrived = [0; LINE_BYTES];
@@ -28,7 +28,8 @@ pub(super) fn fill(line: &mut LineData, newer: u128, first: usize, bytes: &[u8])
     line.merge(((1 << bytes.len()) - 1) << first & !newer, &arrived);
 }
 
-/// Returns the bytes that must be present for a request to be served at once: none for a write.
+/// Returns a mask of the bytes that must be present so that a request can be served without a fetch; a write
+/// needs none.
 pub(super) fn required_bytes(request: &Request) -> u128 {
     if request.kind == RequestKind::Write {
         return 0;
@@ -38,7 +39,8 @@ pub(super) fn required_bytes(request: &Request) -> u128 {
 }
 
 impl Overlapped {
-    /// Returns the bytes of a partially present line that are newer than memory and must be kept.
+    /// Returns a mask of the bytes of a partially present line that are newer than memory, which a fill must
+    /// not overwrite.
     #[inline(always)]
     pub(super) fn newer(&self, at: &impl AnyEdge, (set, way): LinePlace) -> u128 {
         match &self.masks {
@@ -47,7 +49,7 @@ impl Overlapped {
         }
     }
 
-    /// Returns the bytes of the line in a way that are present.
+    /// Returns a mask of the bytes that are present in a line, given its set and way.
     pub(in super::super) fn bytes_here(&self, (set, way): LinePlace) -> u128 {
         let held = self.masks.as_ref().map(|masks| masks.row(set)[way as usize]);
         match held {
@@ -57,7 +59,8 @@ impl Overlapped {
         }
     }
 
-    /// Serves the oldest request, whose line is partially present. Fetches the line if bytes are missing.
+    /// Serves the oldest request, whose line is partially present. If bytes are missing, fetches the line
+    /// instead.
     #[inline(never)]
     pub(super) fn serve_partial(
         &mut self,
@@ -80,7 +83,8 @@ impl Overlapped {
         Ok(())
     }
 
-    /// Adds bytes to the mask of a partial line. The line becomes `Modified` when all its bytes are present.
+    /// Stores the mask `held` of present bytes for a partial line. If it covers the whole line, the line
+    /// becomes `Modified` instead.
     fn add_bytes(&mut self, at: &impl AnyEdge, (set, way): LinePlace, held: u128) {
         if held == u128::MAX >> (LINE_BYTES as u32 - self.core.place.line_bytes) {
             self.core.tags.update(at, set, way, |cell| cell.state = LineState::Modified);

@@ -39,19 +39,19 @@ use super::{BankPlace, FetchUnit, Match, Overlapped, oldest};
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES};
 use crate::kernel::AnyEdge;
 
-/// Mapping between the bytes and the bursts of a line.
+/// Mapping between the bytes of a line and its DRAM bursts.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct BurstMap {
     pub by_sector: bool,
     bursts: u32,
     burst_bytes: u32,
-    /// Number of bursts in an aligned group. If one burst of a group is fetched, all missing bursts of the
-    /// group are fetched.
+    /// Number of bursts in an aligned group. A fetch of one burst of a group also fetches the group's other
+    /// missing bursts.
     together: u32,
 }
 
 impl BurstMap {
-    /// Returns the mapping for the lines of a bank.
+    /// Returns the mapping between bytes and bursts for the lines of a bank.
     pub fn new(place: &BankPlace, unit: FetchUnit) -> Self {
         let (bursts, burst_bytes) = (place.bursts(), place.burst_bytes);
         let pair = (2 * SECTOR_BYTES / burst_bytes).clamp(1, bursts);
@@ -59,12 +59,12 @@ impl BurstMap {
         Self { by_sector: unit != FetchUnit::Line, bursts, burst_bytes, together }
     }
 
-    /// Returns the number of bursts per line.
+    /// Returns the number of DRAM bursts per line.
     pub fn bursts(&self) -> u32 {
         self.bursts
     }
 
-    /// Returns the bursts that contain any of the given bytes.
+    /// Returns a mask of the bursts that contain any of the bytes that `bytes` selects.
     fn with(&self, bytes: u128) -> Bursts {
         let touched = (0..self.bursts).filter(|n| self.bytes_of(*n) & bytes != 0);
         touched.fold(0, |bursts, n| bursts | 1 << n)
@@ -74,7 +74,8 @@ impl BurstMap {
         u128::MAX >> (LINE_BYTES as u32 - self.burst_bytes) << (burst * self.burst_bytes)
     }
 
-    /// Returns the bursts to fetch for the bytes `needed`, of which the bytes `here` are present.
+    /// Returns a mask of the bursts to fetch for an access to the bytes `needed`, if the bytes `here` are
+    /// present.
     fn to_fetch(self, needed: u128, here: u128) -> Bursts {
         let bursts = self.with(needed & !here);
         if self.together == 1 || bursts == 0 {
@@ -86,12 +87,13 @@ impl BurstMap {
         widened & self.with(!here)
     }
 
-    /// Returns the bursts to write back for the given bytes: all bursts, unless lines are fetched by sectors.
+    /// Returns a mask of the bursts to write back. These are the bursts that contain bytes of the mask
+    /// `bytes`, or all bursts if lines are fetched as a whole.
     pub fn writeback_bursts(&self, bytes: u128) -> Bursts {
         if self.by_sector { self.with(bytes) } else { ((1 << self.bursts) - 1) as Bursts }
     }
 
-    /// Returns the mask of the bytes that are present: bytes of delivered bursts, and bytes newer than
+    /// Returns a mask of the present bytes of a line: the bytes of delivered bursts, and the bytes newer than
     /// memory.
     pub fn here(&self, held: PresentBytes) -> u128 {
         let brought = (0..self.bursts).filter(|n| held.brought >> n & 1 != 0);
@@ -100,19 +102,20 @@ impl BurstMap {
 }
 
 impl Overlapped {
-    /// Returns the bursts that the oldest request would need if no byte of its line were present.
+    /// Returns a mask of the bursts that the oldest request would need if no byte of its line were present.
     #[inline(always)]
     pub(super) fn needs(&self) -> Bursts {
         if self.core.by_sector { self.missing_bursts(0) } else { self.core.whole }
     }
 
-    /// Returns the bursts that the oldest request needs in addition to the bytes that are present.
+    /// Returns a mask of the bursts to fetch for the oldest request, if the bytes `here` of its line are
+    /// present.
     fn missing_bursts(&self, here: u128) -> Bursts {
         self.pieces.to_fetch(required_bytes(oldest(&self.core.looking)), here)
     }
 
-    /// Returns the record of present bytes of the line in a way. The result is empty for a line in the bypass
-    /// buffer.
+    /// Returns the record of the present bytes of a line, given its set and way. The record is empty for a
+    /// line in the bypass buffer.
     fn present_bytes(&self, at: &impl AnyEdge, (set, way): LinePlace) -> PresentBytes {
         match &self.masks {
             Some(masks) if way < self.core.config.ways => *masks.read_cell(at, set, way),
@@ -120,7 +123,8 @@ impl Overlapped {
         }
     }
 
-    /// Serves the oldest request, whose line has a way and no bursts in flight. Fetches missing bursts.
+    /// Serves the oldest request, whose line has a way and no bursts in flight. If the request needs missing
+    /// bursts, fetches them instead.
     #[inline(never)]
     pub(super) fn serve_by_sector(
         &mut self,
@@ -144,7 +148,8 @@ impl Overlapped {
         Ok(())
     }
 
-    /// Fetches missing bursts of a line that already has a way, for the oldest request.
+    /// Fetches missing bursts of a line that already has a way; the oldest request waits for them in a new
+    /// MSHR entry.
     pub(super) fn fetch_missing_bursts(
         &mut self,
         at: &impl AnyEdge,
@@ -165,7 +170,7 @@ impl Overlapped {
         Ok(())
     }
 
-    /// Merges the oldest request into the MSHR entry of its line, and fetches the bursts that it needs and
+    /// Merges the oldest request into the MSHR entry of its line. Also fetches the bursts that it needs and
     /// that were not requested before.
     #[inline(always)]
     pub(super) fn join(&mut self, at: &impl AnyEdge, entry: u32, local: u64) -> Result<(), Stall> {
@@ -191,8 +196,8 @@ impl Overlapped {
         Ok(())
     }
 
-    /// Updates the record of present bytes after a waiter was served. `written` is the mask of the bytes that
-    /// the waiter wrote. The last waiter also ends the fetch of the line.
+    /// Updates the record of present bytes of a line after a waiter was served. `written` is the mask of the
+    /// bytes that the waiter wrote. After the last waiter, also ends the fetch of the line.
     #[inline(never)]
     pub(super) fn on_waiter_served(
         &mut self,

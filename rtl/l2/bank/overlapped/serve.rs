@@ -1,5 +1,5 @@
 //! Serves one access per cycle in the overlapped flow: a waiter of a complete line, or the oldest request
-//! whose lookup is over.
+//! whose lookup is complete.
 
 use super::super::super::line::{Bursts, LineState, PresentBytes, Tag};
 use super::super::super::lookup_pipeline::LookupEntry;
@@ -13,7 +13,7 @@ use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
 
 impl Overlapped {
-    /// Serves the next waiter of a complete line. Returns true if a waiter was served.
+    /// Serves the next waiter of a line whose data have arrived. Returns true if a waiter was served.
     pub(super) fn replay(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let Self { core, passing, .. } = self;
         if !core.mshr.is_ready() {
@@ -37,8 +37,8 @@ impl Overlapped {
         Ok(true)
     }
 
-    /// Looks up the oldest request, unless a waiter was served in this cycle or the cached stall reason still
-    /// applies.
+    /// Looks up the oldest request. Skips the lookup if a waiter was served in this cycle, or if the last
+    /// stall reason still applies. Returns true if the request was served or deferred.
     #[inline(always)]
     pub(super) fn look_up_oldest(
         &mut self,
@@ -50,8 +50,8 @@ impl Overlapped {
             if self.core.looking.front().is_none_or(|oldest| oldest.due > at.cycle()) {
                 return Ok(false);
             }
-            // Serving a waiter can change which resource is missing first, so a cached stall for `ReplyQueue`
-            // is discarded.
+            // Serving a waiter can change which resource the oldest request lacks first, so a stored stall
+            // for `ReplyQueue` is discarded.
             self.lacking = self.lacking.filter(|&reason| reason != Stall::ReplyQueue);
             return Err(Stall::Port);
         }
@@ -65,8 +65,8 @@ impl Overlapped {
         }
     }
 
-    /// Looks up and serves the oldest request. Returns false if its lookup is not complete. Fails with the
-    /// stall reason.
+    /// Looks up and serves the oldest request. Returns false if its lookup is not complete yet. Returns the
+    /// stall reason as an error.
     fn look_up(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let Some(LookupEntry { due, request }) = self.core.looking.front() else { return Ok(false) };
         if *due > at.cycle() {
@@ -91,7 +91,7 @@ impl Overlapped {
         Ok(true)
     }
 
-    /// Serves the oldest request, or defers it until its line arrives.
+    /// Serves the oldest request, or defers it until the data of its line arrive.
     #[inline(always)]
     fn serve(&mut self, at: &impl AnyEdge, line: u64, matched: Match, can_write: bool) -> Result<(), Stall> {
         let set = matched.set;
@@ -107,7 +107,8 @@ impl Overlapped {
         Ok(())
     }
 
-    /// Matches the line of the oldest request against the tags, or returns the cached match.
+    /// Compares the line of the oldest request with the tags, or returns the stored result of an earlier
+    /// comparison.
     fn match_tags(&mut self, at: &impl AnyEdge, line: u64) -> Match {
         if let Some(matched) = self.matched {
             return matched;
@@ -115,7 +116,8 @@ impl Overlapped {
         let local = self.core.local(line);
         let (set, tag) = self.core.split(local);
         let row = self.core.tags.read(at, set);
-        // Ways fill in rising order and are never emptied, so a valid match precedes any empty way.
+        // Ways are filled in ascending order and never become empty again. A valid match therefore precedes
+        // any empty way.
         let way = position_of(row, tag);
         let way = way.filter(|&way| row[way].state != LineState::Invalid).map(|way| way as u32);
         let matched = Match { local, set, tag, way };
@@ -123,26 +125,28 @@ impl Overlapped {
         matched
     }
 
-    /// True if the oldest request, stalled for `reason`, need not be looked up again: the resource is still
-    /// missing, and only a lookup could change anything else that affects the request.
+    /// True if the oldest request, which stalled for `reason`, need not be looked up again. This is the case
+    /// if the resource is still missing, and only another lookup could change anything else that matters to
+    /// the request.
     fn is_still_stalled(&self, reason: Stall, can_write: bool) -> bool {
         let lines = &self.core.lines;
         match reason {
             Stall::ReplyQueue => !lines.replies.has_room(),
-            // A hit checks for room for the reply before it checks the port. With an atomic buffer, a
-            // repeated lookup may find that the access no longer needs a port.
+            // A hit checks the reply queue for room before it checks the data port. With an atomic buffer, a
+            // repeated lookup may find that the access no longer needs the port.
             Stall::Port => !can_write && lines.replies.has_room() && lines.atomic_buffer.is_none(),
-            // With sector fetches, an access before this one may have written the missing bytes.
+            // With sector fetches, an access served since then may have written the missing bytes, so that no
+            // fetch is needed.
             Stall::MissQueue => !self.core.by_sector && self.memory.room_for_fetch().is_err(),
             Stall::MshrEntry => self.core.mshr.free().is_none(),
-            // Fills and replays can resolve these stalls, so the lookup is repeated.
+            // Arriving data and served waiters can end these stalls, so the lookup is repeated.
             Stall::LineAlloc | Stall::MshrMerge | Stall::WriteBackQueue | Stall::PendingQueue | Stall::AtomicBuffer => {
                 false
             }
         }
     }
 
-    /// Merges the oldest request with the in-flight fetch of its line.
+    /// Merges the oldest request with the fetch of its line that is in flight.
     fn wait(&mut self, at: &impl AnyEdge, line: u64, local: u64) -> Result<(), Stall> {
         let core = &self.core;
         let Some(entry) = core.mshr.find(line) else { core.breach(at, "a reserved line without an MSHR entry") };
@@ -153,7 +157,7 @@ impl Overlapped {
         self.join(at, entry, local)
     }
 
-    /// Serves a hit.
+    /// Serves the oldest request, whose line hits in the given set and way.
     pub(super) fn hit(
         &mut self,
         at: &impl AnyEdge,
@@ -175,8 +179,8 @@ impl Overlapped {
         Ok(())
     }
 
-    /// Serves a miss: evicts a victim and fetches the line, unless the bytes of a write make the fetch
-    /// unnecessary.
+    /// Serves the oldest request, which misses. Evicts a victim and fetches the line, unless the request is a
+    /// write that needs no fetch.
     fn miss(&mut self, at: &impl AnyEdge, matched: Match, can_write: bool) -> Result<(), Stall> {
         let Match { local, set, tag, way: known } = matched;
         let core = &self.core;
@@ -218,8 +222,7 @@ impl Overlapped {
         Ok(())
     }
 
-    /// Returns the state of the new line if the bytes that a request writes make a fetch unnecessary;
-    /// otherwise `None`.
+    /// Returns the state of the new line if `request` is a write that needs no fetch; otherwise `None`.
     #[inline(always)]
     fn state_without_fetch(&self, request: &Request) -> Option<LineState> {
         if request.kind != RequestKind::Write {
@@ -233,7 +236,7 @@ impl Overlapped {
         self.masks.is_some().then_some(in_part)
     }
 
-    /// Records the bytes of a newly allocated line that are newer than memory.
+    /// Records which bytes of a newly allocated line are newer than memory.
     #[inline(always)]
     fn keep_mask(&mut self, at: &impl AnyEdge, (set, way): LinePlace, state: LineState) {
         if let Some(masks) = &mut self.masks {
@@ -243,7 +246,8 @@ impl Overlapped {
         }
     }
 
-    /// Allocates an MSHR entry for the oldest request, and fetches bursts of its line into `place`.
+    /// Allocates an MSHR entry for the oldest request, and enqueues the fetch of bursts of its line into
+    /// `place`.
     pub(super) fn fetch(&mut self, at: &impl AnyEdge, local: u64, place: LinePlace, what: (u32, Bursts), id: u32) {
         let core = &mut self.core;
         core.mshr.allocate(at, what, place, oldest(&core.looking));
@@ -251,7 +255,7 @@ impl Overlapped {
         core.stats.fetches += 1;
     }
 
-    /// Evicts the line of a way. If the line has bytes newer than memory, it moves to the writeback queue.
+    /// Evicts the line in a way. If the line has bytes newer than memory, moves them to the writeback queue.
     #[inline(always)]
     pub(super) fn evict(&mut self, at: &impl AnyEdge, (set, way): LinePlace, victim: Tag, id: u32) {
         let in_part = victim.state == LineState::Partial;

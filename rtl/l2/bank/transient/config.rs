@@ -1,4 +1,4 @@
-//! Parameters of the transient flow.
+//! Parameters of the transient miss flow of an L2 bank.
 
 use serde::{Deserialize, Serialize};
 
@@ -46,17 +46,17 @@ impl Default for FrcConfig {
     }
 }
 
-/// Maximum number of ways of the FRC (candel2018 section 5.2).
+/// Maximum number of ways of the FRC, a small cache that receives fetched lines (candel2018 section 5.2).
 const FRC_WAYS: u32 = 8;
 
 impl FrcConfig {
-    /// Returns the number of ways per set.
+    /// Returns the number of ways per set of the FRC.
     #[must_use]
     pub fn ways(&self) -> u32 {
         self.entries.min(FRC_WAYS)
     }
 
-    /// Returns the number of sets; at least one, so that every line has a set number.
+    /// Returns the number of sets of the FRC; at least one, so that every line has a set number.
     #[must_use]
     pub fn sets(&self) -> u32 {
         (self.entries / FRC_WAYS).max(1)
@@ -79,8 +79,8 @@ impl FrcConfig {
     }
 }
 
-/// Transient flow: the victim is evicted from its way before the fetch starts. No other line can use the way
-/// until the new line has arrived (candel2018 section 3).
+/// Parameters of the transient miss flow: the victim is evicted from its way before the fetch starts. No
+/// other line can use the way until the new line has arrived (candel2018 section 3).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TransientConfig {
@@ -107,7 +107,7 @@ impl Default for TransientConfig {
 }
 
 impl TransientConfig {
-    /// Checks all parameters, for a bank with `sets` sets.
+    /// Checks all parameters of the flow for a bank with `sets` sets.
     pub(in super::super::super) fn validate(&self, sets: u32, rules: &mut Rules) {
         let Self { pending_queue, serve_transient: _, acknowledged: _, coherence: _, frc } = self;
         rules.range("pending_queue", u64::from(*pending_queue), 1..=512, "one line comparator per entry");

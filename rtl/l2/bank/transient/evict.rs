@@ -1,5 +1,5 @@
-//! Steps of an eviction in the transient flow: recalls from L1s, then the writeback, then the release. The
-//! steps are the same for a way and for an FRC entry.
+//! Steps of an eviction in the transient flow: recall of the line from L1s, then writeback, then release. The
+//! steps are the same for a way of a set and for an entry of the Fetch and Replacement Cache (FRC).
 
 use super::super::super::coherence::{Invalidate, RecallIo};
 use super::super::super::line::{LineState, Sharers, Tag};
@@ -11,7 +11,8 @@ use crate::dram::message::{BURST_BYTES, DramRequest};
 use crate::kernel::{AnyEdge, Array, TxBank};
 use crate::noc::interleave::Interleave;
 
-/// Records the L1s with copies of a new line in a way. Returns the L1s with copies of the old line.
+/// Replaces the mask of the L1s that have a copy of the line in a way by `new`. Returns the mask for the old
+/// line.
 pub(super) fn replace(sharers: &mut Array<Sharers>, at: &impl AnyEdge, (set, way): LinePlace, new: u128) -> u128 {
     let Sharers(old) = *sharers.read_cell(at, set, way);
     sharers.write(at, set, way, Sharers(new));
@@ -19,7 +20,8 @@ pub(super) fn replace(sharers: &mut Array<Sharers>, at: &impl AnyEdge, (set, way
 }
 
 impl Transient {
-    /// Starts the eviction of the victim in the way reserved for an MSHR entry. An empty way has no victim.
+    /// Starts the eviction of the victim in the way that is reserved for an MSHR entry. If the way is empty,
+    /// there is no victim, and the fetch starts at once.
     pub(super) fn start_eviction(&mut self, at: &impl AnyEdge, entry: u32, id: u32, missed: u64) {
         let MshrEntry { set, way, .. } = self.core.mshr.entry(entry);
         let state = self.core.tags.row(set)[way as usize].state;
@@ -37,7 +39,7 @@ impl Transient {
         self.step_out(at, entry);
     }
 
-    /// Starts the next step of eviction `who`, whose previous step is complete.
+    /// Starts the next step of the eviction with number `who`, after its previous step is complete.
     pub(super) fn step_out(&mut self, at: &impl AnyEdge, who: u32) {
         let leaving = *self.eviction(who);
         if leaving.is_shared() {
@@ -62,7 +64,8 @@ impl Transient {
             }
         });
         if is_gone {
-            // A fetch of the line just evicted follows the write of this line in the same channel.
+            // If the line being fetched is the one just evicted, the fetch follows the writeback in the queue
+            // of the same channel.
             let Eviction { id, missed, reserved, .. } = leaving;
             self.core.stats.delays.eviction += at.cycle() - reserved;
             self.enqueue_job(Job { write: false, who: who as u16, id, missed });
@@ -70,7 +73,8 @@ impl Transient {
         }
     }
 
-    /// Starts the next step of the eviction of an FRC entry. Releases the entry if the eviction is complete.
+    /// Starts the next step of the eviction of the old line in an FRC entry. Releases the entry if the
+    /// eviction is complete.
     fn step_out_of_frc(&mut self, at: &impl AnyEdge, entry: u32, is_gone: bool) {
         let Some(frc) = &mut self.frc else { self.core.breach(at, "a line leaves an FRC that does not exist") };
         let set = frc.entry(entry).set;
@@ -82,14 +86,14 @@ impl Transient {
         }
     }
 
-    /// Sends one recall of an evicted line to an L1. Returns true if a full channel blocks it.
+    /// Sends one recall of an evicted line to an L1. Returns true if a full channel prevents this.
     pub(super) fn recall(&mut self, recall: &mut Option<RecallIo<'_>>, at: &mut impl AnyEdge) -> bool {
         let Some(who) = self.evictions.recalling() else { return false };
         let Some(recall) = recall else { self.core.breach(at, "a copy to recall without a link to its L1") };
         if !recall.inv.is_ready(at) {
             return true;
         }
-        // L1 lines may be longer than those of the bank; the recall names the L1 line that contains the
+        // L1 lines may be longer than lines of the bank; the recall names the L1 line that contains the
         // evicted line.
         let line = self.core.place.interleave.unit(self.core.place.partition, self.eviction_line(who));
         let line = line >> self.core.place.parts_log2();
@@ -104,7 +108,7 @@ impl Transient {
         false
     }
 
-    /// Accepts the acknowledgment of a recall.
+    /// Accepts an L1's acknowledgment of a recall. After the last one, starts the next step of the eviction.
     pub(super) fn take_ack(&mut self, recall: &mut Option<RecallIo<'_>>, at: &mut impl AnyEdge) {
         let Some(recall) = recall else { return };
         let Some(ack) = recall.inv_ack.peek(at) else { return };
@@ -120,7 +124,7 @@ impl Transient {
         }
     }
 
-    /// Enqueues a write or a fetch for the channel of its line.
+    /// Enqueues a write or a fetch of a line for the DRAM channel that contains the line.
     pub(super) fn enqueue_job(&mut self, job: Job) {
         let channel = match self.core.place.channels {
             Interleave { num_partitions: 1, .. } => 0,
@@ -129,8 +133,8 @@ impl Transient {
         self.evictions.enqueue_job(channel as usize, job);
     }
 
-    /// Sends one burst to each channel. Returns true if a channel may have more to send and no full link
-    /// blocks it.
+    /// Sends one burst to each DRAM channel that has room. Returns true if more bursts can be sent in the
+    /// next cycle.
     pub(super) fn send_bursts(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
         let mut more = false;
         for channel in 0..dram_req.len() {
@@ -139,8 +143,8 @@ impl Transient {
         more
     }
 
-    /// Records that memory has the evicted line or has been notified of the eviction, and starts the next
-    /// step.
+    /// Records that memory has the evicted line, or has been notified of its eviction, and starts the next
+    /// step of the eviction.
     pub(super) fn finish_memory_step(&mut self, at: &impl AnyEdge, who: u32) {
         let leaving = self.eviction_mut(who);
         (leaving.dirty, leaving.unheard) = (false, false);
@@ -165,21 +169,21 @@ impl Transient {
         let (tag, byte_mask, data) = self.burst_of(at, job, sent);
         let acknowledged = write && self.acknowledged && sent + 1 == bursts;
         let tag = if acknowledged { who } else { tag };
-        // A write has no requesting SM: the L2 itself issues it.
+        // The requester of a write is the L2 itself (number 0), not an SM.
         let requester = if write { 0 } else { self.core.mshr.entry(who.into()).requester };
         dram_req.push(at, DramRequest { write, id, burst, tag, requester, acknowledged, byte_mask, data });
         let is_sent = self.evictions.on_burst_sent(channel, bursts);
         self.core.stats.writebacks += u64::from(is_sent && write);
         if is_sent && write && !acknowledged {
             self.finish_memory_step(at, u32::from(who));
-            // The end of this eviction may have enqueued a fetch for a channel that was already visited in
-            // this cycle.
+            // The end of this eviction may have enqueued a fetch for a channel that has already had its turn
+            // in this cycle.
             return true;
         }
         self.evictions.job(channel).is_some()
     }
 
-    /// Returns tag, byte mask and data of a burst of a job.
+    /// Returns tag, byte mask and data for burst number `sent` of a job (a writeback or a fetch).
     #[inline(always)]
     fn burst_of(&mut self, at: &impl AnyEdge, job: Job, sent: u32) -> (u16, u64, [u8; BURST_BYTES]) {
         let Job { write, who, missed, .. } = job;
@@ -201,13 +205,14 @@ impl Transient {
         (0, u64::MAX >> (BURST_BYTES - burst_bytes), part_of(bytes))
     }
 
-    /// Returns the line of a job, as a line number within the bank.
+    /// Returns the number within the bank of the line that a job transfers.
     fn line_of(&self, Job { write, who, .. }: Job) -> u64 {
         let who = u32::from(who);
         if write { self.eviction_line(who) } else { self.core.local(self.core.mshr.entry(who).line) }
     }
 
-    /// Returns the remaining steps of eviction `who`. A number beyond the MSHR entries denotes an FRC entry.
+    /// Returns the remaining steps of the eviction with number `who`. A number at or above the number of MSHR
+    /// entries denotes an FRC entry.
     fn eviction(&self, who: u32) -> &Eviction {
         match &self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => {
@@ -224,8 +229,8 @@ impl Transient {
         }
     }
 
-    /// Returns set and way of the line of eviction `who`. Way numbers beyond those of a set denote ways of
-    /// the FRC.
+    /// Returns set and way of the line that the eviction with number `who` removes. A way at or above the
+    /// number of ways of a set denotes a way of the FRC.
     fn eviction_place(&self, who: u32) -> LinePlace {
         match &self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => {
@@ -239,7 +244,7 @@ impl Transient {
         }
     }
 
-    /// Returns the bank-local line number of the line that eviction `who` removes.
+    /// Returns the number within the bank of the line that the eviction with number `who` removes.
     fn eviction_line(&self, who: u32) -> u64 {
         match &self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => {

@@ -10,8 +10,8 @@
 //! | `write`  | in  | eviction | number of an eviction whose line is dirty, or that memory acknowledges, with no copies in L1s left |
 //!
 //! Each DRAM channel has a separate job queue, so that no channel waits for another. Every queue has room for
-//! all possible jobs, so this block never stalls. The number of an eviction is the number of the MSHR entry
-//! whose line takes the way. Numbers beyond the MSHR entries denote FRC entries.
+//! all possible jobs, so this component never stalls. The number of an eviction is the number of the MSHR
+//! entry whose line takes the way. Numbers beyond the MSHR entries denote FRC entries.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/frc.rs`.
@@ -24,22 +24,23 @@ use super::super::super::mshr::bits_for;
 use crate::cells::fifo::Fifo;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Payload};
 
-/// Remaining steps of an eviction.
+/// Remaining steps of the eviction of one line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Eviction {
-    /// L1s to which a recall must still be sent, one bit per L1.
+    /// L1s to which a recall of the line must still be sent, one bit per L1.
     pub sharers: u128,
-    /// Number of recalls sent but not yet acknowledged.
+    /// Number of recalls that were sent and not yet acknowledged.
     pub inv_left: u8,
-    /// True if memory does not have the bytes of the line yet.
+    /// True if the line must still be written to memory.
     pub dirty: bool,
-    /// True if memory has not acknowledged the eviction yet; only if memory acknowledges evictions.
+    /// True if memory has not acknowledged the eviction yet. Used only if memory acknowledges evictions.
     pub unheard: bool,
     /// Sequence number of the request that caused the eviction.
     pub id: u32,
-    /// Cycle of the lookup of the request that waits for the way; statistics only, no hardware.
+    /// Cycle of the lookup of the request that waits for the way; for statistics only, not modeled as
+    /// hardware.
     pub missed: u64,
-    /// Cycle in which the way was reserved; statistics only, no hardware.
+    /// Cycle in which the way was reserved; for statistics only, not modeled as hardware.
     pub reserved: u64,
 }
 
@@ -56,8 +57,8 @@ impl Eviction {
         self.dirty || self.unheard
     }
 
-    /// Adds the registers to the hardware description. `l1s` is the number of L1s from which lines are
-    /// recalled, or 0.
+    /// Adds the registers of one eviction to the hardware description. `l1s` is the number of L1s from which
+    /// lines are recalled, or 0 if lines are not recalled.
     pub fn describe(&self, l1s: u32, acknowledged: bool, to: &mut dyn Describe) {
         let Self { sharers, inv_left, dirty, unheard, id, missed: _, reserved: _ } = self;
         if l1s > 0 {
@@ -72,30 +73,30 @@ impl Eviction {
     }
 }
 
-/// Number of an eviction. The payload shape is the width of this number.
+/// Number of an eviction, as an element of a queue. The payload shape is the width of this number in bits.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct EvictionNumber(#[payload(name = "leaver", width = *shape)] u16);
 
-/// Job for a DRAM channel: a fetch, a writeback or a notice of an eviction. The payload shape is the width of
-/// an eviction number.
+/// Job for a DRAM channel: a fetch, a writeback, or a notice that a line was evicted. The payload shape is
+/// the width of an eviction number in bits.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub(super) struct Job {
-    /// True to write the line of an eviction or to notify memory of it; false to fetch the line of an MSHR
-    /// entry.
+    /// True if the job writes the line of an eviction to memory or notifies memory of the eviction. False if
+    /// it fetches the line of an MSHR entry.
     pub write: bool,
-    /// Number of the eviction or of the MSHR entry.
+    /// Number of the eviction if `write` is true, otherwise number of the MSHR entry.
     #[payload(width = *shape)]
     pub who: u16,
     /// Sequence number of the request that caused the job.
     pub id: u32,
-    /// Cycle of the lookup that missed, for a fetch; statistics only, no hardware.
+    /// Cycle of the lookup that missed, for a fetch; for statistics only, not modeled as hardware.
     #[payload(skip)]
     pub missed: u64,
 }
 
-/// Jobs of one DRAM channel, in order.
+/// Queue of jobs for one DRAM channel, in order of execution.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Jobs {
     queue: Fifo<Job>,
@@ -111,14 +112,14 @@ impl Jobs {
     }
 }
 
-/// Registers of all evictions in progress.
+/// Registers of all evictions in progress in a bank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Evictions {
-    /// Eviction from the way reserved for each MSHR entry.
+    /// For each MSHR entry, the eviction from the way that is reserved for the entry's line.
     ways: Box<[Eviction]>,
-    /// Evictions that still have recalls to send, in order.
+    /// Queue of the evictions that still have recalls to send, oldest first.
     telling: Fifo<EvictionNumber>,
-    /// Job queue of each channel.
+    /// Job queue of each DRAM channel.
     jobs: Box<[Jobs]>,
     /// Number of bursts per line.
     bursts: u32,
@@ -128,7 +129,8 @@ pub(super) struct Evictions {
 }
 
 impl Evictions {
-    /// Returns the state of a bank without evictions, for the given numbers of MSHR and FRC entries.
+    /// Returns the registers of a bank in which no line is being evicted. The numbers of MSHR entries and of
+    /// FRC entries determine how many registers there are.
     pub fn new(mshr_entries: u32, frc_entries: u32, acknowledged: bool, place: &BankPlace) -> Self {
         let l1s = place.coherent_l1s;
         let leavers = mshr_entries + frc_entries;
@@ -145,12 +147,12 @@ impl Evictions {
         }
     }
 
-    /// Returns the eviction from the way reserved for an MSHR entry.
+    /// Returns the eviction from the way that is reserved for MSHR entry `entry`.
     pub fn way(&self, entry: u32) -> &Eviction {
         &self.ways[entry as usize]
     }
 
-    /// Returns the eviction from the way reserved for an MSHR entry, for modification.
+    /// Returns the eviction from the way that is reserved for MSHR entry `entry`, for modification.
     pub fn way_mut(&mut self, entry: u32) -> &mut Eviction {
         &mut self.ways[entry as usize]
     }
@@ -160,28 +162,30 @@ impl Evictions {
         self.telling.push(EvictionNumber(who as u16));
     }
 
-    /// Returns the eviction for which recalls are being sent.
+    /// Returns the number of the eviction for which recalls are being sent; `None` if there is none.
     pub fn recalling(&self) -> Option<u32> {
         self.telling.front().map(|&EvictionNumber(who)| u32::from(who))
     }
 
-    /// Removes the eviction whose recalls have all been sent.
+    /// Removes the oldest eviction from the recall queue, after all its recalls have been sent.
     pub fn finish_recalls(&mut self) {
         self.telling.drop_front();
     }
 
-    /// Enqueues a job for a channel.
+    /// Enqueues a job for DRAM channel `channel`.
     pub fn enqueue_job(&mut self, channel: usize, job: Job) {
         self.jobs[channel].queue.push(job);
     }
 
-    /// Returns the oldest job of a channel and the number of its bursts that were sent.
+    /// Returns the oldest job of a DRAM channel, and how many of its bursts have been sent; `None` if there
+    /// is no job.
     pub fn job(&self, channel: usize) -> Option<(Job, u32)> {
         let Jobs { queue, sent } = &self.jobs[channel];
         queue.front().map(|&job| (job, *sent))
     }
 
-    /// Counts a sent burst of the oldest job, which has `bursts` bursts. Returns true if it was the last one.
+    /// Counts one more burst of the oldest job as sent; the job has `bursts` bursts. After the last burst,
+    /// removes the job and returns true.
     pub fn on_burst_sent(&mut self, channel: usize, bursts: u32) -> bool {
         let Jobs { queue, sent } = &mut self.jobs[channel];
         *sent += 1;
@@ -193,12 +197,12 @@ impl Evictions {
         is_done
     }
 
-    /// True if no recall and no job is queued.
+    /// True if no recall is to be sent and no job is queued.
     pub fn is_idle(&self) -> bool {
         self.telling.is_empty() && self.jobs.iter().all(|jobs| jobs.queue.is_empty())
     }
 
-    /// Adds the registers to the hardware description.
+    /// Adds the registers of all evictions to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { ways, telling, jobs, bursts, l1s, acknowledged } = self;
         to.entries("way_of", ways.iter(), |leaving, to| leaving.describe(*l1s, *acknowledged, to));

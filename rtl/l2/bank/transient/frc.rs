@@ -50,20 +50,20 @@ use crate::kernel::{
     AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Encoding, FieldsExt, Logic, Payload, PortOrder, Storage,
 };
 
-/// State of an FRC entry.
+/// State of an entry of the Fetch and Replacement Cache (FRC).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
 #[width(3)]
 pub enum FrcState {
-    /// Empty.
+    /// The entry is empty.
     #[default]
     Free,
-    /// The new line is in flight from memory, or its waiters are being served.
+    /// The new line is being fetched from memory, or the requests that wait for it are being served.
     Fetch,
-    /// The new line waits to be swapped into its way.
+    /// The new line is complete and waits to be swapped into its way of the L2 bank.
     Filled,
-    /// The old line, swapped out of its way, is being recalled from L1s.
+    /// The old line, swapped out of its way of the L2 bank, is being recalled from L1s.
     VictInv,
-    /// The old line, swapped out of its way, is being written to memory.
+    /// The old line, swapped out of its way of the L2 bank, is being written to memory.
     VictWb,
 }
 
@@ -75,55 +75,55 @@ impl FrcState {
     }
 }
 
-/// FRC entry.
+/// Entry of the Fetch and Replacement Cache (FRC).
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct FrcEntry {
-    /// State of the entry.
+    /// State of the FRC entry.
     pub state: FrcState,
-    /// Set of the bank that the line belongs to.
+    /// Set of the L2 bank to which the line belongs.
     pub set: u32,
-    /// Tag of the line, as the tags of the bank hold it.
+    /// Tag of the line, in the same form as the tags of the L2 bank.
     pub tag: u64,
-    /// True if the line was written while it was fetched or while it waited for the swap.
+    /// True if the new line was written before its swap, so that it is newer than memory.
     pub wr_pend: bool,
-    /// Way for the line, if the way is selected at the miss; otherwise `None`.
+    /// Way of the L2 bank for the new line, if that way is selected at the miss; otherwise `None`.
     pub bound: Option<u8>,
-    /// Before the swap: the L1s with copies of the new line. After the swap: the remaining steps of the old
-    /// line's eviction.
+    /// Before the swap: the L1s that have copies of the new line. After the swap: the remaining steps of the
+    /// old line's eviction.
     pub leaving: Eviction,
 }
 
-/// Dimensions and widths of an FRC.
+/// Dimensions and field widths of an FRC (Fetch and Replacement Cache).
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct FrcShape {
-    /// Number of sets of the FRC.
+    /// Number of sets of the FRC; the L2 bank has at least as many.
     pub sets: u32,
     /// Number of ways of the FRC.
     pub ways: u32,
-    /// Number of sets of the bank.
+    /// Number of sets of the L2 bank.
     pub bank_sets: u32,
-    /// Number of ways of the bank.
+    /// Number of ways of the L2 bank.
     pub bank_ways: u32,
-    /// Width of a tag of the bank in bits.
+    /// Width in bits of a tag of the L2 bank.
     pub tag_bits: u32,
     /// Line size in bytes.
     pub line_bytes: u32,
-    /// Number of L1s that lines are recalled from.
+    /// Number of L1s from which evicted lines are recalled.
     pub l1s: u32,
     /// True if memory acknowledges every eviction.
     pub acknowledged: bool,
-    /// True if a line gets its way at the miss instead of at the swap.
+    /// True if the way for a new line is selected at the miss instead of at the swap.
     pub binds_early: bool,
-    /// Read and write ports of the data memory.
+    /// Number of read ports and of write ports of the data memory.
     pub ports: (u32, u32),
 }
 
-/// Number of an entry as a queue element. The payload shape is the width of this number.
+/// Number of an FRC entry, as an element of a queue. The payload shape is the width of this number in bits.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Slot(#[payload(name = "entry", width = *shape)] u16);
 
-/// Steps of a cycle that are checked to happen in this order.
+/// Steps of a cycle, in the order in which they must happen; the order is checked.
 const PORTS: &[&str] = &["access", "exchange"];
 
 const fn turn() -> PortOrder {
@@ -132,24 +132,24 @@ const fn turn() -> PortOrder {
 const ACCESS: usize = 0;
 const EXCHANGE: usize = 1;
 
-/// Fetch and Replacement Cache of one bank.
+/// Fetch and Replacement Cache (FRC) of one L2 bank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Frc {
     path: String,
     shape: FrcShape,
     entries: Box<[FrcEntry]>,
-    /// Number of entries that are not free.
+    /// Number of entries in use.
     used: u32,
-    /// Entries whose line waits for the swap, in the order in which they were filled.
+    /// Queue of the entries whose line waits for its swap, in the order in which the lines were filled.
     filled: Fifo<Slot>,
-    /// Data of the entries, one row per set.
+    /// Data of the entries; each row holds the entries of one FRC set.
     pub data: Array<LineData>,
     #[serde(skip, default = "turn")]
     turn: PortOrder,
 }
 
 impl Frc {
-    /// Returns an empty FRC.
+    /// Returns an FRC whose entries are all free.
     #[must_use]
     pub fn new(path: &str, shape: FrcShape) -> Self {
         let entries = shape.sets * shape.ways;
@@ -179,54 +179,56 @@ impl Frc {
         self.used == 0
     }
 
-    /// Returns the number of the entry in a way, given the set of the bank.
+    /// Returns the number of the FRC entry in way `way` of the FRC set that belongs to set `set` of the L2
+    /// bank.
     #[must_use]
     pub fn number(&self, set: u32, way: u32) -> u32 {
         self.row(set) * self.shape.ways + way
     }
 
-    /// Returns row and column of an entry in the data memory.
+    /// Returns the row and the column of an entry's data in the data memory.
     #[must_use]
     pub fn cell(&self, entry: u32) -> (u32, u32) {
         (entry / self.shape.ways, entry % self.shape.ways)
     }
 
-    /// Returns an entry.
+    /// Returns the entry with number `entry`.
     #[must_use]
     pub fn entry(&self, entry: u32) -> &FrcEntry {
         &self.entries[entry as usize]
     }
 
-    /// Returns the sharers and the remaining eviction steps of the line of an entry, for modification.
+    /// Returns the record of an entry's line for modification: the L1s with copies, and the remaining steps
+    /// of its eviction.
     pub fn eviction_mut(&mut self, entry: u32) -> &mut Eviction {
         &mut self.entries[entry as usize].leaving
     }
 
-    /// Returns two numbers: the entries of the FRC, and the ways of a set of the bank.
+    /// Returns two numbers: the entries of the FRC, and the ways per set of the L2 bank.
     #[must_use]
     pub fn sizes(&self) -> (u32, u32) {
         (self.entries.len() as u32, self.shape.bank_ways)
     }
 
-    /// True if two sets of the bank map to the same set of the FRC.
+    /// True if two sets of the L2 bank use the same set of the FRC.
     #[must_use]
     pub fn share(&self, set: u32, other: u32) -> bool {
         self.row(set) == self.row(other)
     }
 
-    /// Returns the way whose entry holds or fetches a line, if any.
+    /// Returns the way of the FRC entry that holds or fetches the line with this set and tag, if any.
     #[must_use]
     pub fn find(&self, set: u32, tag: u64) -> Option<u32> {
         self.way_where(set, |entry| entry.state != FrcState::Free && (entry.set, entry.tag) == (set, tag))
     }
 
-    /// Returns the lowest way whose entry is free, if any.
+    /// Returns the lowest FRC way whose entry is free for set `set` of the L2 bank, if any.
     #[must_use]
     pub fn free(&self, set: u32) -> Option<u32> {
         self.way_where(set, |entry| entry.state == FrcState::Free)
     }
 
-    /// Allocates an entry to fetch the line of a miss by request `id`.
+    /// Allocates a free entry for the line of a miss, which is then fetched; request `id` caused the miss.
     ///
     /// # Panics
     /// If the entry is in use, or the line is in the FRC already.
@@ -245,10 +247,11 @@ impl Frc {
         self.used += 1;
     }
 
-    /// Marks the line of an entry as complete, after its waiters were served, and queues it for a swap.
+    /// Marks the new line of an entry as complete, after the requests that waited for it were served, and
+    /// queues the entry for a swap.
     ///
     /// # Panics
-    /// If the entry is not fetching.
+    /// If the entry is not fetching a line.
     pub fn fill(&mut self, at: &impl AnyEdge, entry: u32, dirty: bool) {
         self.take(at, ACCESS);
         self.expect(at, entry, FrcState::Fetch, "filled");
@@ -257,30 +260,29 @@ impl Frc {
         self.filled.push(Slot(entry as u16));
     }
 
-    /// Records that a line was written while it waits to be swapped.
+    /// Records that the new line of an entry was written while the entry waits for its swap.
     ///
     /// # Panics
-    /// If the entry holds no such line.
+    /// If the entry does not wait for a swap.
     pub fn mark_written(&mut self, at: &impl AnyEdge, entry: u32) {
         self.take(at, ACCESS);
         self.expect(at, entry, FrcState::Filled, "written");
         self.entries[entry as usize].wr_pend = true;
     }
 
-    /// Returns the entry whose line has waited longest to be swapped.
+    /// Returns the entry whose new line has waited longest for its swap; `None` if no entry is waiting.
     #[must_use]
     pub fn to_swap(&self) -> Option<u32> {
         self.filled.front().map(|&Slot(entry)| u32::from(entry))
     }
 
-    /// Removes the entry that [`Self::to_swap`] returned from the queue, because the swap of the entry
-    /// starts.
+    /// Removes the entry that [`Self::to_swap`] returned from the queue, because its swap starts.
     pub fn take_swap(&mut self) {
         self.filled.drop_front();
     }
 
-    /// Moves the oldest waiting entry, for which no way is available, to the end of the queue, so that sets
-    /// do not wait for each other. Returns true if another entry is waiting.
+    /// Moves the oldest entry, for which no way of the L2 bank is available, to the end of the swap queue.
+    /// Entries of other sets then need not wait for it. Returns true if another entry is in the queue.
     pub fn pass_over(&mut self) -> bool {
         if self.filled.len() < 2 {
             return false;
@@ -291,8 +293,8 @@ impl Frc {
         true
     }
 
-    /// Swaps the line of an entry with the old line of a way; `old` is the tag of the old line. Returns the
-    /// entry before the swap.
+    /// Records in an entry that its new line has been swapped with the old line of a way; `old` is the old
+    /// line's tag. Returns the entry as it was before the swap.
     ///
     /// # Panics
     /// If the entry does not wait for a swap, or the old line is in the FRC already.
@@ -311,16 +313,16 @@ impl Frc {
         new
     }
 
-    /// Starts the writeback of the old line of an entry, once no L1 has a copy.
+    /// Starts the writeback of the old line in an entry, once no L1 has a copy of the line.
     ///
     /// # Panics
-    /// If the entry has no old line, or its old line is already being written.
+    /// If the entry has no old line, or the line is already being written.
     pub fn write_back(&mut self, at: &impl AnyEdge, entry: u32) {
         self.expect(at, entry, FrcState::VictInv, "written back");
         self.entries[entry as usize].state = FrcState::VictWb;
     }
 
-    /// Frees an entry after the eviction of its old line.
+    /// Frees an entry after its old line was evicted.
     ///
     /// # Panics
     /// If the entry has no old line, or the eviction of that line is not complete.
@@ -338,7 +340,7 @@ impl Frc {
         self.used -= 1;
     }
 
-    /// Adds the registers, memory and logic to the hardware description.
+    /// Adds the registers, memory and logic of the FRC to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { path: _, shape, entries, used: _, filled, data, turn: _ } = self;
         let count = |is_so: fn(FrcState) -> bool| entries.iter().filter(|entry| is_so(entry.state)).count() as u64;
@@ -351,7 +353,7 @@ impl Frc {
         let width = shape.tag_bits + (shape.bank_sets / shape.sets).ilog2();
         to.logic("frc_match", Logic::Comparator { width, count: shape.ways });
         to.logic("frc_free", Logic::PriorityEncoder { inputs: shape.ways });
-        // Multiplexers that read the entries being swapped, evicted and recalled, and logic that updates
+        // Multiplexers that select the entry being swapped, evicted or recalled, and logic that updates
         // entries.
         let places = entries.len() as u32;
         let swapped = shape.tag_bits + 1 + shape.l1s;
@@ -367,18 +369,18 @@ impl Frc {
             to.logic("inv_left", Logic::Counter { width: 2 * bits_for(shape.l1s + 1) });
         }
         to.logic("free", Logic::Gates { count: places * (shape.tag_bits + shape.l1s + 32) });
-        // Byte selection for a store that writes to a line.
+        // Logic that selects the bytes that a store writes to a line.
         to.logic("bytes", Logic::Gates { count: places * shape.line_bytes });
     }
 
-    /// Checks that a port is used once per cycle and in order.
+    /// Checks that each port is used at most once per cycle, and in the required order.
     #[inline(always)]
     fn take(&mut self, at: &impl AnyEdge, port: usize) {
         self.turn.at(at.tick());
         self.turn.take(port);
     }
 
-    /// Returns the set of the FRC that corresponds to a set of the bank.
+    /// Returns the FRC set that belongs to set `set` of the L2 bank.
     fn row(&self, set: u32) -> u32 {
         set & (self.shape.sets - 1)
     }
@@ -403,7 +405,8 @@ impl FrcEntry {
     fn describe(&self, shape: &FrcShape, to: &mut dyn Describe) {
         let Self { state, set, tag, wr_pend, bound, leaving } = self;
         to.state("state", *state);
-        // The low bits of the set are the row number, so only the upper bits are stored.
+        // The low bits of the bank's set number are the row number in the FRC, so only the upper bits are
+        // stored.
         let high_bits = (shape.bank_sets / shape.sets).ilog2();
         if high_bits > 0 {
             to.sized("set", u64::from(set / shape.sets), high_bits);

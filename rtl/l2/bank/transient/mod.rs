@@ -1,5 +1,5 @@
-//! The transient flow of a bank: a way is free for a new line only after the eviction of its victim
-//! (candel2018 section 3). A fetch into the FRC avoids this wait (section 4).
+//! The transient flow of an L2 bank: a way is free for a new line only after the eviction of its victim
+//! (candel2018 section 3). A fetch into the Fetch and Replacement Cache (FRC) avoids this wait (section 4).
 //!
 //! In one cycle, in this order:
 //! 1. An acknowledgment from an L1 is accepted.
@@ -15,7 +15,7 @@
 //!
 //! A lookup searches the in-flight lines, the FRC and the tags in parallel. A lookup that lacks a port, room
 //! for a reply or an MSHR entry stalls the lookups behind it. These resources become free without a lookup. A
-//! lookup that lacks a way moves its request to the pending queue and stalls nothing.
+//! lookup that lacks a way moves its request to the pending queue and stalls no other lookup.
 //!
 //! No deadlock: acknowledgments, bursts and eviction steps never wait for a lookup. A swap waits only for a
 //! way, and ways wait only for acknowledgments, bursts and eviction steps. Lookups from the pending queue
@@ -47,11 +47,12 @@ pub use frc::{Frc, FrcEntry, FrcShape, FrcState};
 use pending::Pending;
 use swap::Swap;
 
-/// Bank with the transient flow. Way numbers beyond those of a set denote ways of the FRC.
+/// L2 bank with the transient flow. Way numbers at or above the number of ways of a set denote ways of the
+/// FRC (Fetch and Replacement Cache).
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Transient {
     pub core: Core,
-    /// True if reads can hit a line in its way until its eviction is complete.
+    /// True if reads can hit a line in its way until the line's eviction is complete.
     serves_leaving: bool,
     /// True if an eviction completes only when memory has acknowledged it.
     acknowledged: bool,
@@ -59,26 +60,26 @@ pub(super) struct Transient {
     binds_early: bool,
     pending: Pending,
     evictions: Evictions,
-    /// L1s with copies of the lines in the ways, if the bank keeps L1s coherent.
+    /// L1s that have copies of the lines in the ways; `None` if the bank does not keep L1s coherent.
     sharers: Option<Array<Sharers>>,
     frc: Option<Frc>,
-    /// Swap in progress.
+    /// Swap of an FRC entry and a way that is in progress, if any.
     swap: Option<Swap>,
     /// FRC entry whose last swap attempt found no way, and the number of tag writes at that time. The search
-    /// is repeated only after the tags are written again, even if the bank is woken before.
+    /// for a way is repeated only after another tag write, even if the bank is woken before.
     blocked: Option<(u32, u64)>,
 }
 
-/// Returns the dimensions of the memories. Each step of an eviction reads a line and writes its state in
-/// parallel with the access of the cycle. A swap without latency has separate ports.
+/// Returns the dimensions of the bank's memories. Each step of an eviction reads a line and writes its state
+/// in parallel with the access of the cycle. A swap without latency needs additional ports.
 fn shape(config: &L2Config, place: &BankPlace, frc_ways: u32, swap: u32) -> CoreShape {
     let channels = place.channels.num_partitions;
     CoreShape {
-        // Tag reads: lookup, and choice of a swap. Tag writes: access, end of the recalls of a line, and end
-        // of a writeback per channel.
+        // Tag reads in one cycle: lookup, and choice of a swap. Tag writes in one cycle: access, end of the
+        // recalls of a line, and end of a writeback for each channel.
         tags: (2 + swap, 2 + channels + swap),
         order: (2 + swap, 1 + swap),
-        // Data reads: access, and one burst per channel.
+        // Data reads in one cycle: access, and one burst for each channel.
         data: (1 + channels + swap, config.data_ports + swap),
         wide_tags: true,
         ways_beside: frc_ways,
@@ -87,7 +88,7 @@ fn shape(config: &L2Config, place: &BankPlace, frc_ways: u32, swap: u32) -> Core
 }
 
 impl Transient {
-    /// Returns an empty bank.
+    /// Returns a bank with the transient flow, without lines and requests.
     pub fn new(path: &str, config: &L2Config, flow: &TransientConfig, place: BankPlace) -> Self {
         let L2Config { sets, ways, lookup_latency, mshr_entries, .. } = *config;
         let frc = &flow.frc;
@@ -124,7 +125,7 @@ impl Transient {
         }
     }
 
-    /// Evaluates one cycle.
+    /// Evaluates one clock cycle of the bank. Returns when the bank must be evaluated next.
     #[inline(never)]
     pub fn eval(&mut self, mut io: L2Io<'_>, at: &mut impl AnyEdge) -> Sleep {
         self.core.charge(at);
@@ -150,7 +151,8 @@ impl Transient {
             || self.core.can_accept() && io.req.has_beat(at)
             || self.pending.is_awake()
             || more_swaps
-            // The line of a stalled request may have moved or been evicted since the lookup.
+            // The line of a stalled request may have moved or been evicted since its lookup, so the lookup is
+            // repeated.
             || looked.is_err();
         if more {
             return Sleep::Next;
@@ -159,8 +161,8 @@ impl Transient {
         swap.into_iter().chain(self.next_look_up()).min().map_or(Sleep::UntilEvent, Sleep::At)
     }
 
-    /// Accepts a burst from memory and serves one access. Returns one result for the waiter and one for the
-    /// lookup.
+    /// Accepts a burst from memory and serves one access. Returns two results: whether a waiter of a complete
+    /// line was served, and whether a lookup was.
     #[inline(always)]
     fn access(
         &mut self,
@@ -184,12 +186,12 @@ impl Transient {
         (replayed, looked)
     }
 
-    /// Stalls the oldest request, if its lookup is complete, because another access occupies the port.
+    /// Returns a stall if a lookup is complete in this cycle, because another access occupies the data port.
     fn hold_up(&self, at: &impl AnyEdge) -> Result<bool, Stall> {
         if self.next_look_up().is_some_and(|due| due <= at.cycle()) { Err(Stall::Port) } else { Ok(false) }
     }
 
-    /// Writes an arriving burst into the way or FRC entry into which its line is fetched.
+    /// Writes an arriving burst into the way or FRC entry that is reserved for its line.
     #[inline(always)]
     fn fill(&mut self, dram_rsp: &mut Rx<'_, DramReply>, at: &mut impl AnyEdge) {
         let Some(arrived) = dram_rsp.peek(at) else { return };
@@ -201,13 +203,13 @@ impl Transient {
         dram_rsp.drop_head(at);
     }
 
-    /// Returns the cycle in which the next lookup completes.
+    /// Returns the cycle in which the next lookup completes; `None` if no lookup is in progress.
     fn next_look_up(&self) -> Option<u64> {
         let new = self.core.looking.front().map(|looking| looking.due);
         self.pending.next_due().into_iter().chain(new).min()
     }
 
-    /// True if no request, line, reply, eviction or swap is in flight.
+    /// True if no request, line, reply, eviction or swap is in flight in the bank.
     pub fn is_idle(&self) -> bool {
         self.core.is_idle()
             && self.pending.is_empty()
@@ -215,18 +217,18 @@ impl Transient {
             && self.frc.as_ref().is_none_or(Frc::is_empty)
     }
 
-    /// Starts to keep digests of the memories.
+    /// Starts to maintain digests (hashes) of the memories that only this flow has.
     pub fn record(&mut self) {
         self.sharers.iter_mut().for_each(Array::record);
         self.frc.iter_mut().for_each(|frc| frc.data.record());
     }
 
-    /// Starts to panic on reads of lines that were never written.
+    /// Starts to panic on reads of FRC entries that were never written.
     pub fn refuse_unwritten(&mut self) {
         self.frc.iter_mut().for_each(|frc| frc.data.refuse_unwritten());
     }
 
-    /// Adds the registers, memories and logic to the hardware description.
+    /// Adds the registers, memories and logic of the bank to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             core,
@@ -256,7 +258,8 @@ impl Transient {
     }
 }
 
-/// Returns the storage of a line: way numbers beyond those of a set denote ways of the FRC.
+/// Returns the storage location of a line. A way number at or above the number of ways of a set denotes a way
+/// of the FRC.
 #[inline(always)]
 fn spot_of(frc: &mut Option<Frc>, ways: u32, (set, way): LinePlace) -> Spot<'_> {
     match frc {

@@ -25,55 +25,55 @@ use super::super::super::lookup_pipeline::due_bits;
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, Payload, width_of};
 use crate::noc::packet::{PacketShape, Request};
 
-/// State of a pending request.
+/// State of a request in the pending queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
 #[width(2)]
 enum Step {
-    /// The request waits for a resource to become free.
+    /// The request waits for a resource (a way, an FRC entry or the end of an eviction) to become free.
     #[default]
     Waiting,
-    /// The request can repeat its lookup.
+    /// The request may repeat its lookup, because a resource became free.
     Awake,
-    /// The repeated lookup is in progress.
+    /// The request's repeated lookup is in progress.
     Looking,
 }
 
-/// Pending request, without its payload.
+/// Entry of the pending queue: a request without its payload.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Entry {
-    /// Index of the payload in `requests`.
+    /// Index of the request's payload in `requests`.
     slot: u16,
     line: u64,
     set: u32,
     step: Step,
-    /// Cycle in which the current lookup completes.
+    /// Cycle in which the repeated lookup completes.
     due: u64,
-    /// Cycle of the first lookup; statistics only, no hardware.
+    /// Cycle of the request's first lookup; for statistics only, not modeled as hardware.
     missed: u64,
 }
 
-/// Pending queue, oldest request first; younger entries move up when one is removed.
+/// Pending queue, oldest request first. When an entry is removed, younger entries move up.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Pending {
     entries: Vec<Entry>,
-    /// Payloads of the requests, which do not move: copying them would cost the host time.
+    /// Payloads of the requests, which do not move, because copying them would slow the simulator down.
     requests: Box<[Request]>,
-    /// Free indices of `requests`.
+    /// Indices of `requests` that are free.
     free: Vec<u16>,
-    /// Number of requests that can repeat their lookup; `looking` counts the requests whose lookup is in
-    /// progress.
+    /// Number of requests that may repeat their lookup. `looking` is the number of requests whose repeated
+    /// lookup is in progress.
     awake: u32,
     looking: u32,
     /// Latency of a lookup in cycles.
     latency: u32,
     set_bits: u32,
     shape: PacketShape,
-    /// Request that the waveform shows for free entries.
+    /// Request that waveforms show for free entries.
     empty: Request,
 }
 
 impl Pending {
-    /// Returns an empty queue for `depth` requests.
+    /// Returns an empty pending queue with room for `depth` requests.
     pub fn new(depth: u32, latency: u32, set_bits: u32, shape: PacketShape) -> Self {
         Self {
             entries: Vec::with_capacity(depth as usize),
@@ -93,29 +93,29 @@ impl Pending {
         self.entries.is_empty()
     }
 
-    /// True if the queue has a free entry.
+    /// True if the queue has room for another request.
     pub fn has_room(&self) -> bool {
         !self.free.is_empty()
     }
 
-    /// True if a request for this line is pending.
+    /// True if a request for line `line` is in the queue.
     pub fn holds_line(&self, line: u64) -> bool {
         self.entries.iter().any(|entry| entry.line == line)
     }
 
-    /// True if a request for this set is pending.
+    /// True if a request for a line of set `set` is in the queue.
     pub fn holds_set(&self, set: u32) -> bool {
         self.entries.iter().any(|entry| entry.set == set)
     }
 
-    /// Enqueues a request whose lookup in `cycle` did not succeed.
+    /// Enqueues a request that could not be served after its lookup in cycle `cycle`.
     pub fn push(&mut self, request: &Request, set: u32, cycle: u64) {
         let Some(slot) = self.free.pop() else { panic!("push to a full pending queue of {}", self.requests.len()) };
         self.requests[usize::from(slot)].clone_from(request);
         self.entries.push(Entry { slot, line: request.line, set, step: Step::Waiting, due: 0, missed: cycle });
     }
 
-    /// Wakes the oldest request of a set after a resource became free for the set.
+    /// Wakes the oldest request of set `set`, because a resource for the set became free.
     pub fn wake(&mut self, set: u32) {
         let oldest = self.entries.iter_mut().find(|entry| entry.set == set);
         if let Some(oldest) = oldest.filter(|oldest| oldest.step == Step::Waiting) {
@@ -124,7 +124,7 @@ impl Pending {
         }
     }
 
-    /// Wakes the oldest request of every set for which `meant` is true.
+    /// Wakes the oldest request of each set for which `meant` returns true.
     pub fn wake_where(&mut self, meant: impl Fn(u32) -> bool) {
         for place in 0..self.entries.len() {
             let Entry { set, step, .. } = self.entries[place];
@@ -135,12 +135,12 @@ impl Pending {
         }
     }
 
-    /// True if a request can repeat its lookup.
+    /// True if a request may repeat its lookup.
     pub fn is_awake(&self) -> bool {
         self.awake > 0
     }
 
-    /// Begins the lookup of the oldest awake request. Returns true if there is such a request.
+    /// Begins the repeated lookup of the oldest awake request. Returns false if no request is awake.
     pub fn start(&mut self, cycle: u64) -> bool {
         if self.awake == 0 {
             return false;
@@ -153,7 +153,7 @@ impl Pending {
         true
     }
 
-    /// Returns the cycle in which the next lookup completes.
+    /// Returns the cycle in which the next repeated lookup completes; `None` if none is in progress.
     pub fn next_due(&self) -> Option<u64> {
         if self.looking == 0 {
             return None;
@@ -162,8 +162,8 @@ impl Pending {
         looking.map(|entry| entry.due).min()
     }
 
-    /// Returns the queue position of a request whose lookup is complete. Among several, the one whose lookup
-    /// began first.
+    /// Returns the queue position of a request whose repeated lookup is complete in cycle `cycle`. If there
+    /// are several, returns the one whose lookup began first.
     pub fn due(&self, cycle: u64) -> Option<usize> {
         if self.looking == 0 {
             return None;
@@ -172,18 +172,18 @@ impl Pending {
         (0..self.entries.len()).filter(|&place| over(&self.entries[place])).min_by_key(|&place| self.entries[place].due)
     }
 
-    /// Returns the request at a queue position.
+    /// Returns the request at queue position `place`.
     pub fn request(&self, place: usize) -> &Request {
         &self.requests[usize::from(self.entries[place].slot)]
     }
 
-    /// Returns the cycle of the first lookup of the request at a queue position.
+    /// Returns the cycle of the first lookup of the request at queue position `place`.
     pub fn first_lookup_cycle(&self, place: usize) -> u64 {
         self.entries[place].missed
     }
 
-    /// Removes the request at a queue position, which was served after its lookup, and wakes the next one of
-    /// its set.
+    /// Removes the request at queue position `place`, which was served after its lookup, and wakes the next
+    /// request of its set.
     pub fn remove(&mut self, place: usize) {
         let Entry { slot, set, .. } = self.entries.remove(place);
         self.free.push(slot);
@@ -191,13 +191,14 @@ impl Pending {
         self.wake(set);
     }
 
-    /// Makes the request at a queue position wait again, because its lookup did not succeed.
+    /// Makes the request at queue position `place` wait again, because it could not be served after its
+    /// lookup.
     pub fn refuse(&mut self, place: usize) {
         self.entries[place].step = Step::Waiting;
         self.looking -= 1;
     }
 
-    /// Adds the registers and logic to the hardware description.
+    /// Adds the registers and logic of the queue to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { entries, requests, free: _, awake: _, looking: _, latency: _, set_bits, shape, empty } = self;
         let depth = requests.len() as u32;
@@ -235,7 +236,7 @@ mod tests {
         queue
     }
 
-    /// Returns the tickets of the requests that begin their lookups, in order.
+    /// Begins the lookups of all awake requests and returns their tickets, in that order.
     fn start_all(queue: &mut Pending) -> Vec<u64> {
         let mut tickets = Vec::new();
         while queue.start(50 + tickets.len() as u64) {

@@ -15,9 +15,9 @@ use crate::cells::fifo::Fifo;
 use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
 
-/// Location in which a lookup found a line.
+/// Location in which a lookup found the line of a request.
 enum LineLocation {
-    /// The line is in flight, in the given MSHR entry.
+    /// The line is in flight; it has the MSHR entry with the given number.
     Coming(u32),
     Here(LinePlace),
     Leaving(LinePlace),
@@ -25,7 +25,7 @@ enum LineLocation {
 }
 
 impl Transient {
-    /// Serves the next waiter of a complete line. Returns true if a waiter was served.
+    /// Serves the next waiter of a line whose data have arrived. Returns true if a waiter was served.
     pub(super) fn serve_waiter(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let Self { core, frc, .. } = self;
         if !core.mshr.is_ready() {
@@ -44,7 +44,8 @@ impl Transient {
         Ok(true)
     }
 
-    /// Makes a line available after its last waiter was served: sets its state in the tags or the FRC.
+    /// Makes a line available to lookups after its last waiter was served: sets its state in the tags or in
+    /// the FRC.
     fn finish_fill(&mut self, at: &impl AnyEdge, entry: MshrEntry) {
         let MshrEntry { set, way, dirty, .. } = entry;
         let ways = self.core.config.ways;
@@ -58,7 +59,7 @@ impl Transient {
     }
 
     /// Serves or defers a request whose lookup is complete; requests from the pending queue have priority.
-    /// Returns false if no lookup is complete. Fails with the stall reason.
+    /// Returns false if no lookup is complete. Returns the stall reason as an error.
     pub(super) fn serve_next(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let again = self.pending.due(at.cycle());
         if again.is_none() && self.core.looking.front().is_none_or(|looking| looking.due > at.cycle()) {
@@ -84,8 +85,8 @@ impl Transient {
         Ok(true)
     }
 
-    /// Serves the current request. Returns false if the request has to wait for a way, an FRC entry or the
-    /// end of an eviction.
+    /// Serves the current request. Returns false if the request must wait for a way, an FRC entry or the end
+    /// of an eviction.
     #[inline(always)]
     fn serve(
         &mut self,
@@ -104,13 +105,13 @@ impl Transient {
         }
     }
 
-    /// Returns the current request: the one at position `again` of the pending queue, else the oldest new
-    /// one.
+    /// Returns the request whose lookup is complete: the one at position `again` of the pending queue, or the
+    /// oldest new request if `again` is `None`.
     fn current_request(&self, again: Option<usize>) -> &Request {
         current_request(&self.core.looking, &self.pending, again)
     }
 
-    /// Moves the oldest new request to the pending queue, to wait for an event in its set.
+    /// Moves the oldest new request to the pending queue, where it waits for an event in its set.
     fn defer(&mut self, at: &impl AnyEdge, set: u32) -> Result<(), Stall> {
         if !self.pending.has_room() {
             return Err(Stall::PendingQueue);
@@ -121,7 +122,7 @@ impl Transient {
         Ok(())
     }
 
-    /// Searches the in-flight lines, the FRC and the tags for a line.
+    /// Searches the in-flight lines, the Fetch and Replacement Cache (FRC) and the tags for a line.
     fn find(&self, at: &impl AnyEdge, line: u64, (set, tag): (u32, u64)) -> LineLocation {
         let core = &self.core;
         let row = core.tags.read(at, set);
@@ -147,7 +148,7 @@ impl Transient {
         }
     }
 
-    /// Merges the current request with the in-flight fetch of its line.
+    /// Merges the current request with the fetch of its line that is in flight.
     fn join_waiters(&mut self, at: &impl AnyEdge, entry: u32, again: Option<usize>) -> Result<bool, Stall> {
         let Self { core, pending, .. } = self;
         if !core.mshr.has_room(entry) {
@@ -164,7 +165,7 @@ impl Transient {
         Ok(true)
     }
 
-    /// Serves a hit, in a way or in the FRC.
+    /// Serves the current request, whose line hits in a way or in the FRC.
     fn serve_here(
         &mut self,
         at: &impl AnyEdge,
@@ -190,8 +191,8 @@ impl Transient {
         Ok(true)
     }
 
-    /// Serves a request whose line is being evicted. A read hits until the eviction is complete. A write must
-    /// wait for the end of the eviction, because the bytes may already be in flight to memory.
+    /// Serves a request whose line is being evicted. A read can hit until the eviction is complete. A write
+    /// must wait for the end of the eviction, because the bytes may already be in flight to memory.
     fn serve_evicting(&mut self, at: &impl AnyEdge, place: LinePlace, again: Option<usize>) -> Result<bool, Stall> {
         let in_frc = place.1 >= self.core.config.ways;
         if self.current_request(again).kind.writes() || !in_frc && !self.serves_leaving {
@@ -203,7 +204,8 @@ impl Transient {
         Ok(true)
     }
 
-    /// Serves a miss: fetches the line into the FRC if possible, else evicts a victim first.
+    /// Serves a miss: fetches the line into the Fetch and Replacement Cache (FRC) if that has room. Otherwise
+    /// starts the eviction of a victim, which the fetch must wait for.
     fn serve_miss(
         &mut self,
         at: &impl AnyEdge,
@@ -238,7 +240,8 @@ impl Transient {
         Ok(true)
     }
 
-    /// Performs the current request on the line at `place` and returns the kind of the request.
+    /// Performs the access of the current request on the line at `place`, and returns the kind of the
+    /// request.
     fn perform(
         &mut self,
         at: &impl AnyEdge,
@@ -256,8 +259,9 @@ impl Transient {
         Ok(kind)
     }
 
-    /// Records that an L1 has a copy of the line that it read. If the line is being evicted, the copy is not
-    /// recorded: the FRC does not change the state of the coherence protocol (candel2018 section 4).
+    /// Records that the L1 of SM `sm` has a copy of the line that it read. If the line is being evicted, the
+    /// copy is not recorded: the FRC does not change the state of the coherence protocol (candel2018 section
+    /// 4).
     fn note_copy(&mut self, at: &impl AnyEdge, (set, way): LinePlace, kind: RequestKind, sm: u8) {
         let Self { core, sharers: Some(sharers), frc, .. } = self else { return };
         if kind != RequestKind::Read {
@@ -274,7 +278,8 @@ impl Transient {
     }
 }
 
-/// Returns the current request: the one at position `again` of the pending queue, else the oldest new one.
+/// Returns the request whose lookup is complete: the one at position `again` of the pending queue, or the
+/// oldest new request if `again` is `None`.
 fn current_request<'a>(looking: &'a Fifo<LookupEntry>, pending: &'a Pending, again: Option<usize>) -> &'a Request {
     match (again, looking.front()) {
         (Some(place), _) => pending.request(place),

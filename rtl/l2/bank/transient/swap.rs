@@ -1,5 +1,6 @@
-//! Swap between an FRC entry and a way: a fetched line moves to its way. The old line of the way moves to the
-//! FRC entry and is evicted from there (candel2018 section 4).
+//! Swap between an entry of the Fetch and Replacement Cache (FRC) and a way: a fetched line moves from the
+//! entry to its way. The old line of the way moves to the FRC entry and is evicted from there (candel2018
+//! section 4).
 //!
 //! A swap is chosen at the end of a cycle. It occupies the data memories in the following cycles, as given by
 //! its latency. The lines are exchanged at the end of the last of these cycles. A swap without latency
@@ -17,7 +18,7 @@ use super::evictions::Eviction;
 use super::frc::{Frc, FrcEntry};
 use crate::kernel::{AnyEdge, ArrayView, Describe, FieldsExt};
 
-/// Swap in progress.
+/// Swap in progress between an FRC entry and a way.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Swap {
     pub entry: u32,
@@ -27,7 +28,7 @@ pub(super) struct Swap {
 }
 
 impl Swap {
-    /// Adds the registers to the hardware description.
+    /// Adds the registers of the swap to the hardware description.
     pub fn describe(swap: Option<&Self>, frc: &Frc, to: &mut dyn Describe) {
         let Self { entry, way, at } = swap.copied().unwrap_or_default();
         let (entries, ways) = frc.sizes();
@@ -39,7 +40,8 @@ impl Swap {
 }
 
 impl Transient {
-    /// True if a swap occupies the data memories in this cycle. Completes the swap in the last such cycle.
+    /// True if a swap occupies the data memories in this cycle. In the last such cycle, also completes the
+    /// swap.
     pub(super) fn end_swap(&mut self, at: &impl AnyEdge) -> bool {
         let Some(swap) = self.swap else { return false };
         if at.cycle() >= swap.at {
@@ -49,9 +51,9 @@ impl Transient {
         true
     }
 
-    /// Chooses the next FRC entry to swap into the array, in the order of fills. Its line goes to the way
-    /// selected at the miss, or else to the least recently used way of the set, provided that the way's line
-    /// can be evicted. Returns true if another swap could follow.
+    /// Chooses the next FRC entry to swap into a way, in the order in which entries were filled. The new line
+    /// goes to the way selected at the miss, or else to the way that the replacement policy selects now. The
+    /// line in that way must be evictable. Returns true if another swap can be attempted in the next cycle.
     pub(super) fn choose_swap(&mut self, at: &impl AnyEdge) -> bool {
         let Self { core, frc: Some(frc), swap: None, swap_latency, blocked, .. } = self else { return false };
         let Some(entry) = frc.to_swap() else { return false };
@@ -67,8 +69,8 @@ impl Transient {
             Some(way) => Some(u32::from(way)).filter(|&way| may_go(core.tags.row(set)[way as usize].state)),
             None => core.victim(set),
         };
-        // No way is eligible because misses are refilling the ways. They need no FRC entry, so the swap can
-        // wait.
+        // No way can be used, because misses are refilling them. These misses need no FRC entry, so the swap
+        // can wait without a deadlock.
         let Some(way) = way else {
             *blocked = Some(seen);
             return frc.pass_over();
@@ -83,7 +85,7 @@ impl Transient {
         false
     }
 
-    /// Swaps the lines of an FRC entry and a way, and starts the eviction of the old line.
+    /// Exchanges the lines of an FRC entry and a way, and starts the eviction of the old line from the FRC.
     fn exchange(&mut self, at: &impl AnyEdge, swap: Swap) {
         let Self { core, frc: Some(frc), sharers, acknowledged, .. } = self else { return };
         let Swap { entry, way, .. } = swap;
@@ -110,7 +112,7 @@ impl Transient {
         self.step_out(at, self.core.config.mshr_entries + entry);
     }
 
-    /// Swaps the bytes of the two lines.
+    /// Exchanges the bytes of the line in the FRC entry and the line in the way.
     fn exchange_lines(&mut self, at: &impl AnyEdge, swap: Swap, (set, way): LinePlace, old: Tag) {
         let Self { core, frc: Some(frc), .. } = self else { return };
         let (row, column) = frc.cell(swap.entry);

@@ -1,4 +1,6 @@
-//! # Lockstep of the contention test
+//! # Lockstep test of the contention test
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                             | where                          |
 //! |-----------------------------------------------------------------------|--------------------------------|
@@ -53,7 +55,8 @@ impl Unit {
         Self { lanes, lines, dut: Contention::new(lines, LINE_BITS), random }
     }
 
-    /// Draws a mask with 1 to `count` bits set, where each number is equally likely.
+    /// Generates a random mask of `count` bits. The number of set bits is between 1 and `count`, each with
+    /// equal probability.
     fn bits(&mut self, count: u32) -> u64 {
         let ones = 1 + self.random.below(count.into()) as u32;
         let mut bits = 0u64;
@@ -76,7 +79,7 @@ impl Bench for Unit {
 
     fn cycle(&mut self, _at: &Edge<'_>, ports: &mut Ports) {
         let (mask, resident) = (self.bits(self.lanes), self.bits(WARPS));
-        // The other lines differ from the first one in one bit or a few.
+        // The addresses of the other lines differ from that of the first line in one bit or a few bits.
         let shared = 1 + self.random.below(32);
         let first = self.random.below(1 << LINE_BITS);
         let (mut packed, mut touched) = (vec![0u8; (self.lanes * LINE_BITS).div_ceil(8) as usize], BTreeSet::new());

@@ -1,3 +1,3 @@
-//! Lockstep benches of the schemes by which loads bypass a cache.
+//! Lockstep testbenches of the schemes by which loads bypass a cache.
 
 automod::dir!("l1/bypass");

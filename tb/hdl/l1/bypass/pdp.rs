@@ -1,4 +1,6 @@
-//! # Lockstep of the protecting distances
+//! # Lockstep test of the protecting distances
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                          | where     |
 //! |----------------------------------------------------|-----------|
@@ -69,7 +71,8 @@ impl Bench for Unit {
         let clear = self.random.below(500) == 0;
         let age = !clear && self.random.percent(accesses);
         let serves = self.random.percent(served);
-        // The golden twin has no ways, so each way holds a fixed line in this test.
+        // The golden model tracks lines without assigning them to ways. This test therefore always keeps the
+        // same line in a way.
         let line = |way: u32| u64::from(set * self.ways + way);
         let free = (0..self.ways).fold(0u64, |free, way| free | u64::from(self.dut.is_free(set, way)) << way);
         for way in 0..self.ways {

@@ -1,3 +1,3 @@
-//! Lockstep benches of the components of cache-conscious wavefront scheduling (CCWS).
+//! Lockstep testbenches of the components of cache-conscious wavefront scheduling (CCWS).
 
 automod::dir!("throttle/ccws");

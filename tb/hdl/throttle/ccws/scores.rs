@@ -1,4 +1,6 @@
-//! # Lockstep of the CCWS scores
+//! # Lockstep test of the CCWS scores
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                               | where                            |
 //! |-------------------------------------------------------------------------|----------------------------------|
@@ -51,7 +53,7 @@ struct Unit {
     warps: u32,
     dut: Scores,
     golden: twin::Scores,
-    /// Mask of the running warps.
+    /// Bit mask of the running warps.
     live: u64,
     moods: TrafficModes<3>,
     random: Random,
@@ -65,7 +67,8 @@ impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
         let khairy2015 = CcwsConfig::KHAIRY2015;
         let (warps, config) = match size {
-            // Events are worth less than the base, or so little more that scores fall back to it.
+            // A lost-locality event gives a score below the base score, or so little above it that the score
+            // soon falls back to the base.
             Size::Small => (3, CcwsConfig { base_score: 50, k: 40, ..khairy2015 }),
             Size::Fermi => (48, khairy2015),
             Size::Synthesised => (6, khairy2015),
@@ -85,13 +88,13 @@ impl Unit {
         }
     }
 
-    /// Draws a set of warps, each with a probability of `often` percent.
+    /// Returns a random set of warps. Each warp is in the set with a probability of `often` percent.
     fn some(&mut self, often: u64) -> u64 {
         (0..self.warps).fold(0, |set, warp| set | u64::from(self.random.percent(often)) << warp)
     }
 }
 
-/// Packs scores of 18 bits, the first in the lowest bits.
+/// Concatenates scores of 18 bits each into a byte string. The first score is in the lowest bits.
 fn pack(scores: impl Iterator<Item = u64>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (place, score) in scores.enumerate() {
@@ -129,7 +132,8 @@ impl Bench for Unit {
                 self.golden.on_lost_locality(warp);
             }
         }
-        // Some warps end while others begin. They issue often or hardly ever.
+        // Some warps end while other warps begin. Depending on the traffic mode, warps issue often or hardly
+        // ever.
         let ends = if self.random.below(8000) < begins { self.some(50) & self.live } else { 0 };
         let starts = if self.random.below(4000) < begins { self.some(50) & !self.live } else { 0 };
         let hardly = u64::from(self.random.below(30) == 0);
@@ -155,8 +159,9 @@ impl Bench for Unit {
         self.dut.describe(to);
     }
 
-    /// The simulator stores the cycle in which a score returns to the base, while the module counts down. The
-    /// registers are therefore not compared, only the scores at the output `now_scores`.
+    /// Names the registers that are not compared. The simulator stores the cycle in which a score returns to
+    /// its base value, while the module counts down. Instead, the scores are compared at the output
+    /// `now_scores`.
     fn other_form(&self) -> &'static [&'static str] {
         &["score"]
     }

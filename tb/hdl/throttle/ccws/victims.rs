@@ -1,4 +1,6 @@
-//! # Lockstep of the CCWS victim tags
+//! # Lockstep test of the CCWS victim tags
+//! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
+//! cycle. The table names each tested situation, and where this file generates it.
 //!
 //! | testpoint                                                               | where     |
 //! |-------------------------------------------------------------------------|-----------|
@@ -48,9 +50,9 @@ struct Unit {
     warps: u32,
     dut: Victims,
     golden: twin::Victims,
-    /// Lines of the L1D, by set and way.
+    /// Line in each way of the L1D, by set and way.
     lines: Vec<Vec<Option<u64>>>,
-    /// Lines that the test accesses.
+    /// Addresses of the lines that the test accesses.
     asked: Vec<u64>,
     moods: TrafficModes<2>,
     random: Random,
@@ -80,7 +82,7 @@ impl Unit {
             }
         };
         let place = L1Place { path: "l1", sets, ways, line_bits: LINE_BITS, warps };
-        // Some lines differ only in their highest bit.
+        // Half of the lines differ from another line only in the highest address bit.
         let asked = (0..=u64::from(sets * ways * 3)).flat_map(|line| [line, line | 1 << (LINE_BITS - 1)]).collect();
         Self {
             dut: Victims::new(&config, &place),
