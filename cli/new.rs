@@ -171,9 +171,10 @@ fn check_name(name: &str, slot: SchemeSlot) -> Result<&str, Report> {
         return refuse(&format!("the name of a design, expected another name: {}", design.path));
     }
     let is_example = ["new-scheme", "own-scheme"].contains(&name);
-    let is_crate = LOCK
-        .lines()
-        .any(|line| line == format!("name = \"{name}\"") || line == format!("name = \"{}\"", name.replace('-', "_")));
+    let packages = LOCK.lines().filter_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+    // Packages of warpsieve are used under the names of their libraries: `warpsieve-rtl` as `rtl`.
+    let mut crates = packages.flat_map(|package| [package, package.strip_prefix("warpsieve-").unwrap_or(package)]);
+    let is_crate = crates.any(|known| known == name || known == name.replace('-', "_"));
     if is_crate && !is_example || name == "none" || is_kind(name, slot) {
         return refuse("the name of another crate or kind, expected another name");
     }
@@ -241,13 +242,12 @@ impl Sources {
         }
     }
 
-    /// Returns the inline TOML table by which the manifest of the new crate refers to a package of
-    /// warpsieve's workspace.
+    /// Returns the keys by which a manifest locates a package of the workspace.
     fn dependency(&self, package: &str) -> String {
         match self {
-            Self::Folder(folder) => format!("{{ path = {} }}", toml::Value::from(format!("{folder}/{package}"))),
-            Self::Git(url) if COMMIT.is_empty() => format!("{{ git = \"{url}\" }}"),
-            Self::Git(url) => format!("{{ git = \"{url}\", rev = \"{COMMIT}\" }}"),
+            Self::Folder(folder) => format!("path = {}", toml::Value::from(format!("{folder}/{package}"))),
+            Self::Git(url) if COMMIT.is_empty() => format!("git = \"{url}\""),
+            Self::Git(url) => format!("git = \"{url}\", rev = \"{COMMIT}\""),
         }
     }
 }
@@ -353,7 +353,7 @@ fn write_all(part: &Path, name: &str, template: &Template, sources: &Sources) ->
         let mut text = template.rename(&text, name);
         if path.ends_with("Cargo.toml") {
             for package in ["cli", "golden", "rtl", "sim", "tb"] {
-                text = text.replace(&format!("{{ path = \"../../{package}\" }}"), &sources.dependency(package));
+                text = text.replace(&format!("path = \"../../{package}\""), &sources.dependency(package));
             }
             // The workspace table keeps Cargo from adding the new crate to another workspace whose folder
             // contains it.
@@ -438,7 +438,7 @@ mod tests {
         let profiles: toml::Table = profiles().parse().unwrap();
         let release = &profiles["profile"]["release"];
         assert_eq!(release["package"]["*"]["opt-level"], 0.into());
-        assert_eq!(release["package"]["golden"]["opt-level"], 2.into());
+        assert_eq!(release["package"]["warpsieve-golden"]["opt-level"], 2.into());
         assert_eq!(profiles["profile"]["dev"]["opt-level"], 3.into());
         assert!(profiles["profile"]["dev"].get("package").is_none());
     }

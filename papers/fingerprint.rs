@@ -2,8 +2,8 @@
 //! tests check it.
 //!
 //! The fingerprint covers all files of all crates that this crate depends on, including embedded data, but no
-//! tests or benchmarks. Any of these files may affect a result. The files of machines and designs belong to
-//! no crate. Instead, the key of each result contains the values of all configuration fields.
+//! tests or benchmarks. Any of these files may affect a result. The files of machines and designs are left
+//! out. Instead, the key of each result contains the values of all configuration fields.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,9 @@ use std::{fs, io};
 
 /// Files of the workspace that determine its crates, its build settings and the versions of dependencies.
 const OF_WORKSPACE: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
+
+/// Folder of the crate that embeds machines and designs.
+const OF_MACHINES: &str = "machines";
 
 /// Lists the files and the folders of crates that determine results, for the workspace in the folder `root`.
 ///
@@ -24,7 +27,7 @@ pub fn places(root: &Path) -> io::Result<Vec<PathBuf>> {
         let manifest = fs::read_to_string(folder.join("Cargo.toml"));
         let depends =
             |text: &str| ["papers.workspace", "warpsieve-cli.workspace"].iter().any(|name| text.contains(name));
-        if manifest.is_ok_and(|text| !depends(&text)) {
+        if !folder.ends_with(OF_MACHINES) && manifest.is_ok_and(|text| !depends(&text)) {
             places.push(folder);
         }
     }
@@ -94,6 +97,8 @@ mod tests {
         fs::create_dir(root.path().join("cli")).unwrap();
         fs::create_dir_all(root.path().join("area/fuzz")).unwrap();
         fs::write(root.path().join("cli/Cargo.toml"), "papers.workspace = true").unwrap();
+        fs::create_dir(root.path().join("machines")).unwrap();
+        fs::write(root.path().join("machines/Cargo.toml"), "[package]\n").unwrap();
         fs::write(root.path().join("area/fuzz/Cargo.toml"), "[package]\n[workspace]\n").unwrap();
         for file in files {
             let path = root.path().join(file);

@@ -50,7 +50,9 @@ fn stage(file: &str, binary: &Binary, test: &str) -> u8 {
     let (package, inside) = file.split_once('/').unwrap_or((file, ""));
     let folder = inside.split_once('/').map_or(inside.trim_end_matches(".rs"), |(folder, _)| folder);
     let is_of_folder = test.starts_with(&format!("{folder}::"));
-    match (binary.target.is_some(), binary.package.as_str()) {
+    // The package of `rtl/` is `warpsieve-rtl`.
+    let of = binary.package.strip_prefix("warpsieve-").unwrap_or(&binary.package);
+    match (binary.target.is_some(), of) {
         (false, of) if of == package || (of == "tb" && is_of_folder) => 0,
         (false, "tb" | "golden" | "rtl" | "isa" | "area" | "compiler" | "ptx" | "trace") => 1,
         (_, "tests") | (false, _) => 2,

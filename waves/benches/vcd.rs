@@ -2,7 +2,7 @@
 //! throughput, elements per second, stands for changes per second. The group `fst` measures the compressed
 //! format, including the compression of its sections.
 //!
-//! `cargo bench -p waves --bench vcd`
+//! `cargo bench -p warpsieve-waves --bench vcd`
 
 use std::hint::black_box;
 use std::io;

@@ -6,11 +6,12 @@ use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?);
-    for (list, folder) in [("machines", "machines"), ("designs", "machines/designs")] {
-        println!("cargo::rerun-if-changed=../{folder}");
-        let files = names(&Path::new("..").join(folder))?.iter().fold(String::new(), |mut files, name| {
-            let path = format!("{folder}/{name}.toml");
-            let text = format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?}))", format!("/../{path}"));
+    for (list, folder) in [("machines", "."), ("designs", "designs")] {
+        println!("cargo::rerun-if-changed={folder}");
+        let files = names(Path::new(folder))?.iter().fold(String::new(), |mut files, name| {
+            let file = format!("{folder}/{name}.toml");
+            let path = format!("machines/{}", file.trim_start_matches("./"));
+            let text = format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?}))", format!("/{file}"));
             writeln!(files, "Builtin {{ name: {name:?}, path: {path:?}, text: {text} }},").expect("strings grow");
             files
         });
@@ -26,8 +27,8 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
     let paths = paths.collect::<io::Result<Vec<_>>>()?;
     let files = paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
     let names = files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
-    // Hidden files are skipped: editors keep them next to open files.
-    let mut names: Vec<_> = names.filter(|name| !name.starts_with('.')).collect();
+    // Editors keep hidden files next to open ones. `Cargo.toml` describes this package.
+    let mut names: Vec<_> = names.filter(|name| !name.starts_with('.') && name != "Cargo").collect();
     names.sort_by_cached_key(|name| {
         let word = |word: &str| (word.parse().unwrap_or(u32::MAX), word.to_owned());
         name.split('-').map(word).collect::<Vec<_>>()

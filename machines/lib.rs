@@ -1,0 +1,19 @@
+//! Machines and designs built into the program, so that their names work from any folder. `build.rs` embeds
+//! every TOML file of this folder and of `designs`.
+
+/// Embedded file of `machines/` or `machines/designs/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Builtin {
+    /// Name of the machine or design on the command line.
+    pub name: &'static str,
+    /// Path of the file in the source tree, as shown in messages.
+    pub path: &'static str,
+    /// Contents of the file.
+    pub text: &'static str,
+}
+
+/// Built-in machines, sorted by name.
+pub const MACHINES: &[Builtin] = include!(concat!(env!("OUT_DIR"), "/machines.rs"));
+
+/// Built-in designs, sorted by name.
+pub const DESIGNS: &[Builtin] = include!(concat!(env!("OUT_DIR"), "/designs.rs"));
