@@ -60,6 +60,7 @@ pub struct FastEdge<'k>(Edge<'k>);
 impl<'k> FastEdge<'k> {
     /// Creates an edge without contract checks from `edge`.
     #[must_use]
+    #[inline(always)]
     pub fn new(edge: Edge<'k>) -> Self {
         Self(edge)
     }

@@ -350,25 +350,30 @@ impl Simulator {
     /// # Panics
     /// As [`Self::step`].
     pub fn step_before(&mut self, end: u64, blocks: &mut impl Blocks) -> Option<u64> {
-        let tick = if self.slowly { self.next_tick()? } else { self.wake.next_tick()? };
-        if tick >= end {
+        if self.slowly {
+            let tick = self.next_tick().filter(|tick| *tick < end)?;
+            self.tick = tick;
+            self.started = true;
+            self.step_slowly(blocks, tick);
+            return Some(tick);
+        }
+        let (tick, mut domains) = self.wake.next_edges();
+        if tick >= end || tick == u64::MAX {
             return None;
         }
         self.tick = tick;
         self.started = true;
-        if self.slowly {
-            self.step_slowly(blocks, tick);
-            return Some(tick);
-        }
-        for domain in 0..self.wake.num_domains() as u8 {
+        // No block schedules another one for the tick of its own edge, so these domains stay the only ones.
+        while domains != 0 {
+            let domain = domains.trailing_zeros() as u8;
+            domains &= domains - 1;
             let Some((cycle, taken)) = self.wake.begin(domain, tick) else { continue };
             self.taken[usize::from(domain)] = (tick, taken);
             let mut due = Due { domain, blocks: taken, again: BlockSet::EMPTY };
-            let mut at = Edge { tick, cycle, wake: &mut self.wake, actions: 0 };
-            if self.checked {
-                blocks.eval_due(&mut due, &mut at);
-            } else {
-                blocks.eval_due_fast(&mut due, &mut FastEdge::new(at));
+            let at = Edge { tick, cycle, wake: &mut self.wake, actions: 0 };
+            match self.checked {
+                true => blocks.eval_due(&mut due, &mut { at }),
+                false => blocks.eval_due_fast(&mut due, &mut FastEdge::new(at)),
             }
             self.wake.end(domain, tick, due.again);
         }

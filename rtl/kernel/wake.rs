@@ -7,6 +7,7 @@
 //! again. If a beat arrives beyond the wheel, because its link has a long delay, a separate list holds the
 //! wake-up.
 
+use std::cmp::Ordering;
 use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
@@ -434,8 +435,20 @@ impl Wake {
     /// Returns the earliest tick for which any hardware block is scheduled; `None` if there is none.
     #[must_use]
     pub fn next_tick(&self) -> Option<u64> {
-        let due = self.domains[..self.num_domains].iter().fold(u64::MAX, |due, domain| due.min(domain.next_at));
-        (due != u64::MAX).then_some(due)
+        let (tick, _) = self.next_edges();
+        (tick != u64::MAX).then_some(tick)
+    }
+
+    /// Returns the earliest tick for which any hardware block is scheduled, or `u64::MAX`, and the clock
+    /// domains with a block scheduled for it, one bit per domain.
+    #[inline(always)]
+    pub(super) fn next_edges(&self) -> (u64, u32) {
+        let edges = self.domains.iter().take(self.num_domains).map(|domain| domain.next_at).zip(0..);
+        edges.fold((u64::MAX, 0), |(first, domains), (tick, domain)| match tick.cmp(&first) {
+            Ordering::Less => (tick, 1 << domain),
+            Ordering::Equal => (first, domains | 1 << domain),
+            Ordering::Greater => (first, domains),
+        })
     }
 
     /// Returns clock domain and tick of the earliest edge for which any hardware block is scheduled, if it is
