@@ -53,9 +53,9 @@ fn cargo(root: &Path, tree: &Tree, arguments: &[&str]) -> Result<(bool, Vec<Valu
 /// # Errors
 /// Fails if other code does not compile either.
 pub fn find_refused(root: &Path, tree: &Tree) -> Result<BTreeSet<u32>, String> {
-    // The name of a package in a nested folder is not its path, so packages are named by their addresses.
-    let address = |folder: String| format!("file://{}", tree.folder.join(folder).display());
-    let packages: Vec<_> = tree.packages(root).into_iter().map(address).collect();
+    let folders = tree.packages(root);
+    let packages = folders.iter().map(|folder| package_name(&tree.folder.join(folder)));
+    let packages = packages.collect::<Result<Vec<_>, _>>()?;
     let mut arguments = vec!["check", "--quiet", "--keep-going", "--lib"];
     arguments.extend(packages.iter().flat_map(|package| ["--package", package.as_str()]));
     let (success, messages) = cargo(root, tree, &arguments)?;
@@ -72,6 +72,16 @@ pub fn find_refused(root: &Path, tree: &Tree) -> Result<BTreeSet<u32>, String> {
         true => Ok(refused),
         false => Err("cargo check fails, and says nothing of any mutant".to_owned()),
     }
+}
+
+/// Returns the name of the package in a folder, which the manifest gives.
+fn package_name(folder: &Path) -> Result<String, String> {
+    let path = folder.join("Cargo.toml");
+    let error = |reason: &dyn std::fmt::Display| format!("{}: {reason}", path.display());
+    let text = std::fs::read_to_string(&path).map_err(|e| error(&e))?;
+    let manifest: toml::Table = toml::from_str(&text).map_err(|e| error(&e))?;
+    let name = manifest.get("package").and_then(|package| package.get("name")?.as_str());
+    name.map(str::to_owned).ok_or_else(|| error(&"it has no name of a package"))
 }
 
 /// Returns the mutants at the locations of a compiler message: those at its primary location, or if there are
