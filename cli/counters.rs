@@ -22,7 +22,7 @@ const CLOCKS: [(&str, &str); 5] =
 struct Entry {
     key: String,
     meaning: &'static str,
-    /// Meaning of the enclosing key; `None` for a key at the top level.
+    /// Meaning of the key that encloses this key; `None` for a key at the top level.
     within: Option<&'static str>,
     /// Unit of the counter; `None` if the meaning already names the unit.
     unit: Option<String>,
@@ -38,8 +38,9 @@ pub(super) fn counters(arguments: &CountersArguments) -> Result<Exit, Report> {
     let name = name.strip_prefix('.').unwrap_or(name);
     let ends = |key: &str| key.strip_suffix(name).is_some_and(|before| before.ends_with('.'));
     let is_meant: [&dyn Fn(&str) -> bool; 3] =
-        // The second pattern excludes the keys of single units, since each unit has the same counters as the
-        // sum over all units.
+        // Three ways to match the given name, tried in order: a whole key, the end of a key that sums over
+        // all units, and the end of any key. The counters of single units come last, since they have the same
+        // names as the sums.
         [&|key| key == name, &|key| ends(key) && !key.starts_with(UNIT), &|key| ends(key)];
     let meant = is_meant.iter().map(|is_meant| keys.iter().filter(|(key, _)| is_meant(key)).collect::<Vec<_>>());
     let meant = meant.into_iter().find(|meant| !meant.is_empty()).unwrap_or_default();
@@ -54,8 +55,8 @@ pub(super) fn counters(arguments: &CountersArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// Returns every key of the statistics file, including the keys below a key that has the same structure as
-/// another key.
+/// Returns every key of the statistics file. The dictionary lists keys that several groups share only once;
+/// here they are listed for each group.
 fn keys() -> Vec<(String, &'static Counter)> {
     let mut keys = Vec::new();
     for counter in dictionary::counters() {
@@ -64,8 +65,9 @@ fn keys() -> Vec<(String, &'static Counter)> {
     keys
 }
 
-/// Adds a key. If the key has the same structure as another key (`like`), also adds all keys below that other
-/// key, with `key` as their prefix. A key below its own `like` key is not expanded, which ends the recursion.
+/// Adds a key to `keys`. If `like` names another key with the same structure, also adds all keys below that
+/// other key, with `key` in place of its name. Stops at a key that lies inside its own `like` key, since the
+/// recursion would not end.
 fn add(key: String, counter: &'static Counter, keys: &mut Vec<(String, &'static Counter)>) {
     let inside = if counter.is_list { format!("{key}[]") } else { key.clone() };
     let like = counter.like.as_deref().filter(|like| !counter.key.starts_with(like));

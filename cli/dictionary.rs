@@ -48,14 +48,15 @@ fn reasons<R: Reason>(unit: &'static str, group: &'static str) -> impl Iterator<
     named.map(move |(reason, meaning)| Stall { unit, reason, meaning, counted: format!("{group}.{reason}") })
 }
 
-/// Returns, for each stage that a load passes through, its name and its counter, in pipeline order.
+/// Returns the stages through which a load passes, in pipeline order. Each has its name and the counter that
+/// measures the time in it.
 pub fn stages() -> impl Iterator<Item = (&'static str, &'static Counter)> {
     let stage = |counter: &'static Counter| Some((counter.key.strip_prefix("stages.")?, counter));
     counters().iter().filter_map(stage).filter(|(name, _)| !name.contains('.'))
 }
 
-/// Returns the meaning of a key. If they exist, the key that lists its subkeys and its Nsight Compute metric
-/// follow.
+/// Returns a text on a key: its meaning, then the key whose subkeys it shares, and then its Nsight Compute
+/// metric. The last two are left out if they do not exist.
 #[must_use]
 pub fn sentence(counter: &Counter) -> String {
     let Counter { meaning, like, nsight, .. } = counter;

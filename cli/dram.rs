@@ -121,7 +121,7 @@ fn keep(file: File) -> Result<PathBuf, Report> {
     kept.and_then(AtomicFile::commit).into_diagnostic().wrap_err("the results cannot be written")
 }
 
-/// Run that a trace of requests drives, and its outputs.
+/// One run of the DRAM channels on a trace of requests, with its output files.
 struct Run<'a> {
     resolved: &'a ResolvedMachine,
     trace: &'a [TraceRequest],
@@ -151,9 +151,9 @@ impl Run<'_> {
             Event::Progress { cycle, taken } => {
                 let last = self.trace.last().map_or(0, |request| request.cycle);
                 let requests = self.trace.len() as u64;
-                // The run offers a request to the DRAM once the request's cycle has come and all earlier
-                // requests are accepted. Its progress is therefore the smaller of two fractions: cycles
-                // simulated, and requests accepted.
+                // A request is offered to the DRAM once its cycle has come and all earlier requests are
+                // accepted. The progress of the run is therefore the smaller of two fractions: of the trace's
+                // cycles, and of its requests.
                 let done = ratio(taken, requests).min(if cycle < last { ratio(cycle, last) } else { 1.0 });
                 bar.set_position((done * PROGRESS as f64) as u64);
                 let [taken, requests, cycle] = [taken, requests, cycle].map(format_thousands);

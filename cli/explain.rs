@@ -50,8 +50,8 @@ pub(super) fn explain(arguments: &ExplainArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// Returns the error for a command that names only one run. It asks for a second statistics file or, after a
-/// launch file, for a second machine.
+/// Returns the error for a command line that names only one run. If the argument is a statistics file, the
+/// error asks for a second one; if it is a launch file, it asks for a second machine.
 fn lacks_side(first: &Path) -> Report {
     let mut head = Vec::new();
     // A file that cannot be read is treated as a launch file, the usual first argument.

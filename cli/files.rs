@@ -36,12 +36,12 @@ impl Files {
         resolved.files.iter().for_each(|path| self.reads("the machine or design file", path));
     }
 
-    /// Adds a launch file and all files that it names, as inputs.
+    /// Adds a launch file, and all files that it names as inputs, to the list of the command's inputs.
     pub fn reads_launch(&mut self, launch: &LaunchFile) {
         launch.reads().for_each(|(what, path)| self.reads(what, path));
     }
 
-    /// Adds the output files that a launch file names, as outputs.
+    /// Adds the output files that a launch file names to the list of the command's outputs.
     pub fn writes_outputs(&mut self, launch: &LaunchFile) {
         launch.writes().for_each(|(buffer, path)| self.writes(&format!("output `{buffer}`"), Some(path)));
     }
@@ -58,12 +58,12 @@ impl Files {
         }
     }
 
-    /// Adds a waveform and the files that are written next to it, as outputs.
+    /// Adds a waveform and the files that are written next to it to the list of the command's outputs.
     pub fn writes_wave(&mut self, what: &str, path: &Path) {
         self.writes(what, Some(path));
         for path in view::companion_paths(path) {
             self.add(&format!("a companion file of {what}"), &path, true);
-            // Some of the paths next to the waveform are folders.
+            // A folder is allowed here, since some of the paths next to the waveform are folders.
             self.0.last_mut().into_iter().for_each(|entry| entry.is_file = false);
         }
     }
@@ -82,8 +82,8 @@ impl Files {
             self.0.iter().enumerate().filter(|(_, entry)| !entry.is_written).chain(earlier)
         };
         for (at, entry) in self.0.iter().enumerate().filter(|(_, entry)| entry.is_written) {
-            // This check comes first, since the comparison below would report only that the folder contains
-            // another file.
+            // A folder as an output is reported before other conflicts. The comparison below would say only
+            // that the folder contains another file.
             if entry.is_file && entry.path.is_dir() {
                 return Err(miette!(
                     "{} is {}, which is a folder, expected a file name",
@@ -101,8 +101,8 @@ impl Files {
 }
 
 impl Entry {
-    /// True if writing one of the two files would destroy the other file. Devices such as a terminal are
-    /// excluded: a device can be both read and written.
+    /// True if writing this file would destroy the other file. Devices such as a terminal are excluded, since
+    /// a device can be both read and written.
     fn clashes(&self, other: &Self) -> bool {
         self.identity.meets(&other.identity) && (other.is_written || !other.identity.is_device())
     }

@@ -42,7 +42,8 @@ fn list() -> Result<Exit, Report> {
             text.lines().count().to_string(),
             format_thousands(bits),
             noticed.to_string(),
-            // Long parameter values are left out, such as the matrix of a set index function.
+            // Long values of parameters, such as the matrix of a set index function, are left out of the
+            // table.
             parameters
                 .iter()
                 .filter(|(_, value)| value.len() < 20)

@@ -21,10 +21,11 @@ use super::{Exit, output};
 /// Base of the exit status after a signal. As in shells, the exit status is 128 plus the number of the signal
 /// that ended the process.
 pub(super) const STATUS_BASE: u8 = 128;
-/// Time within which a second signal counts as a repetition of the first. One key press may send it to both
-/// the process and its group.
+/// Time after a signal during which a second signal counts as the same one. A single key press may cause
+/// both: one sent to the process, and one sent to its process group.
 const AT_ONCE: Duration = Duration::from_millis(500);
-/// Time that work gets to complete its partial results. The process should end within a second of a signal.
+/// Time after a signal that running work gets to complete its partial results. The process should end within
+/// a second.
 const GRACE: Duration = Duration::from_millis(700);
 /// Time that is allowed for renaming files to their final names and for writing a checkpoint. If the
 /// checkpoint were lost, so would the interrupted run.
@@ -76,8 +77,8 @@ pub(super) fn signal_cell() -> Arc<AtomicUsize> {
     Arc::clone(ASKED.get_or_init(Arc::default))
 }
 
-/// Waits for the process to end by itself, and ends it when the time is up. Ends it at once if no running
-/// work checks for signals.
+/// Gives running work time to end the process by itself, and then ends the process. If no running work checks
+/// for signals, ends the process at once.
 fn end_late(signal: usize) {
     let begun = Instant::now();
     if IS_HEARD.load(Ordering::Relaxed) {
@@ -91,8 +92,8 @@ fn end_late(signal: usize) {
     end(signal)
 }
 
-/// Runs `work`, which does not check for signals, on another thread. If a signal arrives, the calling thread
-/// ends the process. Before that, it calls `tell` to report what is complete and what is missing.
+/// Runs `work` on another thread; `work` itself does not check for signals. If a signal arrives, the calling
+/// thread calls `tell`, which reports what is complete and what is missing. It then ends the process.
 pub(super) fn run_interruptible<T: Send>(work: impl FnOnce() -> T + Send, tell: impl FnOnce()) -> Result<T, Report> {
     let (asked, waiting) = (signal_cell(), thread::current());
     let done: io::Result<T> = thread::scope(|scope| {
@@ -115,8 +116,8 @@ pub(super) fn run_interruptible<T: Send>(work: impl FnOnce() -> T + Send, tell: 
     done.into_diagnostic().wrap_err("no thread can be started")
 }
 
-/// Returns the exit status of a command. If the work is complete, `then` computes the status. If the model
-/// violated one of its own rules, prints the error and returns the status of a failed check.
+/// Returns the exit status of a command. If the work is complete, `then` computes the status. If the work
+/// violated a rule of the model itself, prints the error and returns the status of a failed check.
 pub(super) fn finish<T, E>(
     caught: Result<Result<T, E>, String>,
     then: impl FnOnce(T) -> Result<Exit, Report>,

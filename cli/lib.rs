@@ -84,15 +84,15 @@ impl Exit {
     }
 }
 
-/// Runs the command that the arguments of this process give. `designs` are added to the built-in designs: a
-/// binary with user-defined schemes passes the designs that select them. A scheme is registered as soon as it
-/// is linked. `soaks` returns the soak tests (long random tests) of the hardware, `tb::soak::soaks`. The
-/// command adds the soak tests of its own file readers.
+/// Runs the command that the arguments of this process give. `designs` are added to the built-in designs. A
+/// binary with user-defined schemes passes the designs that select these schemes. `soaks` returns the soak
+/// tests (long random tests) of the hardware, which are in `tb::soak::soaks`. The command adds the soak tests
+/// of its own file readers.
 #[must_use]
 pub fn main_with(designs: &'static [Builtin], soaks: fn() -> Vec<Soak>) -> ExitCode {
     add_designs(designs);
-    // For `--help`, `--version` and invalid arguments, the process ends here, with the exit status of the
-    // table above.
+    // For `--help`, `--version` and invalid arguments, the argument parser ends the process, with exit status
+    // 0 or 2.
     let mut arguments = Arguments::try_parse().unwrap_or_else(|error| output::end_usage(&error));
     interrupt::outlive_file_limit();
     if arguments.command.simulates() {
@@ -117,7 +117,8 @@ pub fn main_with(designs: &'static [Builtin], soaks: fn() -> Vec<Soak>) -> ExitC
     }
 }
 
-/// Replaces each launch file that is given as a kernel name by the path of that kernel's launch file.
+/// Replaces kernel names such as `syrk/small` by the paths of launch files, where the command expects launch
+/// files.
 fn find_launches(command: &mut Command) -> Result<(), Report> {
     command.launches().into_iter().try_for_each(|launch| {
         *launch = launch_file(launch)?;

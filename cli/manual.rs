@@ -49,7 +49,7 @@ fn values_of_positions(command: &Command) -> String {
     lines.collect()
 }
 
-/// Names to offer in shell completions. Each group of argument ids is paired with the names that these
+/// Names that shell completions offer. Each entry has the ids of some arguments, and the names that these
 /// arguments accept.
 struct Names(Vec<(&'static [&'static str], Vec<String>)>);
 
@@ -69,8 +69,8 @@ impl Names {
         ])
     }
 
-    /// Returns the command line definition, in which every argument that accepts such names lists them as its
-    /// possible values.
+    /// Returns the command line definition with possible values. Every argument that accepts one of these
+    /// names gets all of them as its possible values.
     fn with_names(&self, command: Command) -> Command {
         let command = command.mut_args(|arg| match self.of(&arg) {
             Some(names) => arg.value_parser(PossibleValuesParser::new(names)),
@@ -105,8 +105,8 @@ impl Names {
     }
 }
 
-/// True if every shell reads the name as one word without quotes. Kernel names come from folder names, which
-/// may contain any character.
+/// True if every shell reads `name` as one word without quotes. A kernel name may not be such a word, since
+/// it comes from a folder name, which may contain any character.
 fn is_plain(name: &str) -> bool {
     name.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c)) && !name.starts_with(['-', '+'])
 }

@@ -148,7 +148,8 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// Returns the name, if it is valid for a package, a library, a kind of scheme and a design.
+/// Returns the name of the new crate, after a check that it is valid for a package, a library, a scheme and a
+/// design.
 fn check_name(name: &str, slot: SchemeSlot) -> Result<&str, Report> {
     let refuse = |why: &str| Err(miette!("the name is `{name}`, {why}"));
     let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
@@ -185,8 +186,8 @@ fn check_name(name: &str, slot: SchemeSlot) -> Result<&str, Report> {
 fn is_kind(name: &str, slot: SchemeSlot) -> bool {
     let sets = vec![format!("{}={{ kind = \"{name}\" }}", Template::of(slot).key())];
     let request = Request { machine: "fermi".to_owned(), sets, ..Request::default() };
-    // Only the error for an unknown kind matters here. Other errors show that the kind exists, but needs
-    // further keys or does not fit the machine.
+    // If no scheme is called `name`, the error lists the expected names. Any other error means that the
+    // scheme exists, but needs further keys or does not fit the machine.
     ResolvedMachine::new(&request).map_or_else(|error| !error.lines().concat().contains("expected one of"), |_| true)
 }
 
@@ -201,8 +202,8 @@ enum Sources {
 impl Sources {
     fn of(arguments: &NewArguments) -> Result<Self, Report> {
         if let Some(url) = &arguments.git {
-            // As the URL of a git repository, Cargo accepts neither a file path nor the short form of an SSH
-            // address.
+            // Cargo accepts neither a file path nor the short SSH form (`git@HOST:PATH`) as the URL of a git
+            // repository.
             let is_plain = url.split_once("://").is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty())
                 && !url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '"' || c == '\\');
             return match is_plain {
@@ -225,7 +226,8 @@ impl Sources {
         let here = std::env::current_dir().and_then(|here| here.canonicalize()).into_diagnostic();
         let here = here.wrap_err("the current folder cannot be found")?;
         let seen = match &arguments.path {
-            // The new crate is one folder below the current folder, so a relative path needs one more `..`.
+            // The user gives a path relative to the current folder. The new crate is one folder below it, so
+            // the path in its manifest needs one more `..`.
             Some(given) if given.is_absolute() => given.clone(),
             Some(given) => Path::new("..").join(given),
             None => relative(&here, &found).unwrap_or(found),
@@ -286,7 +288,7 @@ fn profiles() -> String {
 }
 
 impl Template {
-    /// Returns the example's scheme for a slot, which is a policy of the machine.
+    /// Returns the example's scheme for a slot, which is the policy of the machine that the scheme replaces.
     fn of(slot: SchemeSlot) -> &'static Self {
         let [first, others @ ..] = &TEMPLATES;
         others.iter().find(|template| template.slot == slot).unwrap_or(first)
@@ -297,7 +299,8 @@ impl Template {
         self.slot.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// Returns the library file of the example, without the schemes that replace other policies.
+    /// Returns the library file of the example with this scheme only. The schemes for other policies are
+    /// removed.
     fn library(&self) -> String {
         let mut kept = Vec::new();
         let mut lines = LIBRARY.lines();
@@ -307,8 +310,8 @@ impl Template {
                     kept.push("pub mod scheme;");
                 }
             } else if line.starts_with("    Builtin {") {
-                // In the example's source, a design takes one line, or several lines of which the last one is
-                // an indented brace.
+                // The source of a design in the example ends with `},`: at the end of its only line, or on a
+                // line of its own.
                 let is_end = |line: &str| line.trim_end().ends_with("},");
                 let mut design = vec![line];
                 while !design.last().is_some_and(|line| is_end(line)) {

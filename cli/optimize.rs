@@ -48,7 +48,7 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     )?
 }
 
-/// Opened output files of the command.
+/// Output files of the command, which are opened before the runs.
 struct Outputs {
     ptx: AtomicFile,
     report: Option<AtomicFile>,
@@ -67,8 +67,8 @@ fn optimize_launch(
     interrupt::finish(profiled, |profile| written(arguments, resolved, profile, outputs))
 }
 
-/// Kernels to optimize, and their profile from the source that the user selects. If that source is the
-/// clocked machine, the untimed profile comes third.
+/// Kernels to optimize, and the profile of their loads from the source that the user selects. If that source
+/// is the clocked machine, the third element is the profile without timing, for comparison.
 type Profile = (Subject, Vec<KernelMetrics>, Option<Vec<KernelMetrics>>);
 
 fn profile(

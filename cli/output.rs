@@ -14,8 +14,8 @@ use warpsieve::limit;
 pub(super) use warpsieve::text::{folded_within, format_thousands, host};
 use waves::atomic_file::AtomicFile;
 
-/// Prints a result to stdout, with all terminal control characters escaped. If the reader of a pipe closes it
-/// early, that is not an error.
+/// Prints a result to stdout, with all terminal control characters escaped. A reader that closes the pipe
+/// early causes no error.
 pub(super) fn print(text: &str) -> Result<(), Report> {
     let mut out = io::stdout().lock();
     match out.write_all(escape_hidden(text).as_bytes()).and_then(|()| out.flush()) {
@@ -31,7 +31,7 @@ pub(super) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Writes the contents of an opened file, renames the file to its final name, and returns its path.
+/// Writes `content` to an opened file, renames the file to its final name, and returns the path.
 pub(super) fn keep(mut file: AtomicFile, content: impl AsRef<[u8]>) -> Result<PathBuf, Report> {
     file.write_all(content.as_ref()).and_then(|()| file.commit()).into_diagnostic()
 }
@@ -101,8 +101,9 @@ pub(super) fn print_report(report: &Report) {
     complain_as_is(&limit::render(report.as_ref(), theme));
 }
 
-/// Returns the maximum width of text on stdout, in characters. On a terminal, it is `COLUMNS` or else the
-/// terminal's width. Elsewhere it is unlimited, since a program may read the text.
+/// Returns the maximum width of text on stdout, in characters. On a terminal, it is the environment variable
+/// `COLUMNS` or else the terminal's width. Elsewhere the width is unlimited, since a program may read the
+/// text.
 pub(super) fn width() -> usize {
     if !io::stdout().is_terminal() {
         return usize::MAX;
@@ -129,16 +130,16 @@ pub(super) fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
 
 /// Minimum width in characters of a wrapped column, except in the narrowest layout.
 const MIN_WRAPPED_WIDTH: usize = 20;
-/// Width in characters to which a column may shrink when it is wrapped more narrowly. If its longest word is
-/// shorter, that word sets the width.
+/// Minimum width in characters of a wrapped column in the narrowest layout. A column whose longest word is
+/// shorter may be as narrow as that word.
 const NARROWEST: usize = 10;
-/// Separator between the first and the last name of a range, such as `a..z`. Text may be wrapped after it.
+/// Separator in a range of names, such as `a..z`. A line may be wrapped after it.
 const RANGE: &str = "..";
 
 fn columns_within(most: usize, head: &[&str], rows: &[Vec<String>]) -> String {
     let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
-    // Tabs are left unchanged in the last column, which holds source lines. No column follows that they could
-    // misalign.
+    // The last column holds source lines, whose tabs are left unchanged. No column follows that the tabs
+    // could misalign.
     let shown = |(column, cell): (usize, &String)| match column + 1 == head.len() {
         true => escape_hidden(cell).replace('\n', "\\n"),
         false => visible_line(cell).into_owned(),

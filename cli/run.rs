@@ -86,7 +86,7 @@ pub(super) struct Subject<'a> {
     pub warnings: Vec<String>,
 }
 
-/// Where the statistics are written.
+/// Destination of the statistics.
 enum StatsTo {
     Stdout,
     File(AtomicFile),
@@ -140,7 +140,7 @@ fn report_results(
         let energy = energy.as_ref().filter(|_| arguments.energy);
         let width = output::width();
         let summary = Summary { launch: file, resolved, report: &report, energy, width }.to_string();
-        // If the statistics go to stdout, for a program to read, the summary goes to stderr.
+        // If the statistics go to stdout, where a program reads them, the summary goes to stderr.
         if is_taken { output::print_error(&summary) } else { output::print(&summary)? }
     }
     report.notes.iter().for_each(|note| output::print_error(note));
@@ -155,7 +155,7 @@ fn energy(arguments: &SimulationArguments, report: &RunReport) -> Result<Option<
     Ok(Some(Energy::of(&activity, technology, arguments.node, hop_mm)))
 }
 
-/// Adds the output files that the simulation options name.
+/// Adds the output files that the simulation options name to `files`, the list of the command's files.
 fn writes(arguments: &SimulationArguments, files: &mut Files) {
     let SimulationArguments { stats, report, wave, series, timeline, pipeline, checkpoint, resume, .. } = arguments;
     files.writes("`--stats`", stats.as_deref().filter(|path| !output::is_stdout(path)));
@@ -174,8 +174,8 @@ fn writes(arguments: &SimulationArguments, files: &mut Files) {
     }
 }
 
-/// Returns the checkpoint settings from the options. They contain digests of this program and of all files
-/// that the run reads.
+/// Returns the checkpoint settings that the options give. The settings contain digests (hashes) of this
+/// program and of all files that the run reads.
 fn checkpoints<'a, W: AsRef<str>>(
     arguments: &SimulationArguments,
     resolved: &ResolvedMachine,

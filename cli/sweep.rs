@@ -50,8 +50,8 @@ pub(super) fn sweep(arguments: &SweepArguments) -> Result<Exit, Report> {
 fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
     let SweepHereArguments { leave_out_refused, shard, jobs, cache, output, quiet, .. } = arguments;
     let mut files = Files::default();
-    // Only a subcommand such as `slurm` allows the sweep file to be missing, and this function runs no
-    // subcommand.
+    // The argument parser allows the sweep file to be missing only before a subcommand such as `slurm`. This
+    // function runs no subcommand, so the file is given.
     let path = arguments.file.as_deref().unwrap_or(Path::new(""));
     let (file, plan) = read(path, *leave_out_refused, &mut files)?;
     let outputs = Outputs::new(path, output, *quiet, &plan, files)?;
@@ -131,7 +131,7 @@ fn look_up<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>, leaves_out: bool) ->
     Ok(looked)
 }
 
-/// Outputs of a sweep: options, and what they select.
+/// Outputs of a sweep: the options that select them, and the opened files.
 struct Outputs<'a> {
     /// Path of the sweep file.
     file: &'a Path,

@@ -48,8 +48,8 @@ fn print_life(arguments: &FollowArguments) -> Result<Exit, Report> {
                 Ok(format_sightings(&sightings(wave, subject, *sm).into_diagnostic()?, subject, *core_mhz))
             }
             (None, request) => {
-                // The argument parser requires one subject to search for. If it is not a line, an instruction
-                // or a warp, it is a request.
+                // The argument parser requires one of four subjects: a line, an instruction, a warp or a
+                // request. The first three were handled above, so the subject is a request.
                 let request = request.unwrap_or_default();
                 Ok(table(&follow(wave, request, *sm).into_diagnostic()?, request, *core_mhz))
             }
@@ -72,8 +72,8 @@ fn length(from: u64, to: Option<u64>, core_mhz: u64) -> String {
     to.map_or_else(|| "end of dump".to_owned(), |to| cycles(to - from, core_mhz))
 }
 
-/// Returns a table of the places where a line, instruction or warp was seen, with times in core cycles. Each
-/// row is one interval at one port, queue or stage.
+/// Returns a table of the places where a line, instruction or warp was seen. Each row is an interval in core
+/// cycles at one port, queue or stage.
 fn format_sightings(sightings: &[Sighting], subject: Subject, core_mhz: u64) -> String {
     let row = |Sighting { path, from, to, besides }: &Sighting| {
         let said: Vec<String> = besides.iter().map(|(name, value)| format!("{name} {value}")).collect();

@@ -1,7 +1,8 @@
-//! Drives a single L2 bank through its ports. Three lines replace one another in it, with or without
-//! candel2018's FRC. The latencies are those of Figure 2 of that paper: a lookup takes 10 cycles, a recall
-//! from the L1s 80, and a fetch from memory 110. `cargo run --profile fast --example one_bank -- 2 frc.vcd`
-//! uses 2 FRC entries and writes a waveform; 0 means no FRC.
+//! Drives a single L2 bank through its ports. Three lines replace one another in it, with or without a Fetch
+//! and Replacement Cache (FRC, candel2018). The latencies are those of Figure 2 of that paper: a lookup takes
+//! 10 cycles, a recall from the L1s 80, and a fetch from memory 110. The command
+//! `cargo run --profile fast --example one_bank -- 2 frc.vcd` uses 2 FRC entries and writes a waveform; 0
+//! means no FRC.
 
 use std::collections::VecDeque;
 use std::path::Path;

@@ -65,8 +65,8 @@ impl PendingLoad {
         self.cell
     }
 
-    /// Returns the load of cell `cell + number` only, after the memory cell was split into smaller cells
-    /// while the load was in flight.
+    /// Returns the part of this load that reads cell `cell + number`. Used after a memory cell was split into
+    /// smaller cells while the load was in flight.
     pub fn part(self, number: u64) -> Self {
         Self { cell: self.cell + number, ..self }
     }
@@ -174,7 +174,7 @@ struct Own {
     under_way: VecDeque<(u64, u64)>,
     /// Index of the oldest version that the compute unit may still read, and the rule that excludes older
     /// ones.
-    /// `None` if only the version with which the kernel began is the limit.
+    /// `None` if the compute unit may read any version since the start of the kernel.
     since: Option<(usize, Rule)>,
 }
 

@@ -68,8 +68,8 @@ pub struct Launch<'a> {
     pub dynamic_shared: u32,
     /// Kernel parameters as bytes, `program.param_bytes` long.
     pub params: &'a [u8],
-    /// Maximum number of thread instructions, counted separately for each resident-CTA slot. A launch that
-    /// exceeds it is stopped as a runaway.
+    /// Maximum number of thread instructions of all CTAs that run one after another in the same resident-CTA
+    /// slot. A launch that exceeds it is stopped as a runaway.
     pub max_instructions: u64,
 }
 
@@ -131,13 +131,13 @@ pub enum FaultKind {
     /// A thread waits at the barrier with this number while another thread waits at a different barrier, so
     /// that neither barrier can open.
     Barrier(u8),
-    /// A barrier instruction has an illegal thread count, given here.
+    /// A barrier instruction has this illegal thread count.
     BarrierCount(u32),
-    /// A barrier instruction has a barrier number that is out of range, given here.
+    /// A barrier instruction has this barrier number, which is out of range.
     BarrierNumber(u32),
     /// A thread waits at a barrier for threads that never arrive.
     Waits,
-    /// The generic address given here lies in no state space.
+    /// A thread accesses this generic address, which lies in no state space.
     Generic(u64),
     /// A thread writes to read-only constants, at this address in device memory.
     ReadOnly(u64),

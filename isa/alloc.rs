@@ -56,8 +56,8 @@ struct Accesses {
     wide: bool,
 }
 
-/// Assigns physical registers to `program`, which must be in virtual form. A program that is already in
-/// physical form is returned unchanged.
+/// Assigns physical registers to a program in virtual form. Returns an unchanged copy of a program that is
+/// already in physical form.
 pub fn allocate(program: &Program) -> Result<Program, AllocError> {
     if program.form == Form::Physical {
         return Ok(program.clone());

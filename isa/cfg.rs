@@ -24,7 +24,7 @@ pub struct Cfg {
 /// last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// Pc of the first instruction.
+    /// Program counter (pc) of the first instruction of the basic block.
     pub start: u32,
     /// Pc of the first instruction after the basic block.
     pub end: u32,

@@ -440,8 +440,8 @@ pub fn multiplications_of(opcode: &str) -> u16 {
     INSTRUCTIONS.iter().find(|(name, _)| opcode.starts_with(name)).map_or(1024, |(_, count)| *count)
 }
 
-/// Returns the smallest SASS instruction with at least `multiplications` multiplications, or the largest if
-/// none has so many.
+/// Returns the name of the smallest SASS matrix instruction with at least `multiplications` multiplications.
+/// Returns the largest instruction if all have fewer.
 #[must_use]
 pub fn instruction_of(multiplications: u16) -> &'static str {
     let at = INSTRUCTIONS.iter().position(|(_, count)| *count >= multiplications);

@@ -413,7 +413,7 @@ pub enum Special {
 }
 
 impl Special {
-    /// Width of the value in bits.
+    /// Width of the special register's value in bits.
     pub const fn bits(self) -> u32 {
         match self {
             Special::Clock64 | Special::GridId => 64,

@@ -54,12 +54,12 @@ mod tests {
     fn ranks_correlate_as_their_orders_do() {
         assert_eq!(rank_correlation(&[[1.0, 10.0], [2.0, 30.0], [3.0, 99.0]]), 1.0);
         assert_eq!(rank_correlation(&[[1.0, 9.0], [2.0, 8.0], [7.0, 1.0]]), -1.0);
-        // In the second series, the two highest ranks are swapped. By Spearman's formula, the correlation of
-        // the four pairs is 1 - 6 x 2 / (4 x 15).
+        // The second series swaps its two highest ranks, so two rank differences are 1. By Spearman's
+        // formula, the correlation of the four pairs is 1 - 6 x 2 / (4 x 15) = 0.8.
         let changed = rank_correlation(&[[1.0, 1.0], [2.0, 2.0], [3.0, 4.0], [4.0, 3.0]]);
         assert!((changed - 0.8).abs() < 1e-12, "{changed}");
-        // The second values are not all different: their counterparts have the ranks 0, 1.5, 1.5, 3 and 0, 1,
-        // 2, 3.
+        // The first series contains the value 2 twice, so both get the mean rank 1.5: its ranks are 0, 1.5,
+        // 1.5, 3. The second series has the ranks 0, 1, 2, 3.
         let tied = rank_correlation(&[[1.0, 1.0], [2.0, 2.0], [2.0, 3.0], [3.0, 4.0]]);
         assert!((tied - 4.5 / (4.5f64 * 5.0).sqrt()).abs() < 1e-12, "{tied}");
     }

@@ -118,8 +118,8 @@ impl Series {
     }
 }
 
-/// Lengths of the drawing, in points. Constants whose names end in `EMS` are multiples of the font size
-/// instead.
+/// Margin around the chart. All lengths below are in points, except that a constant whose name ends in `EMS`
+/// is a multiple of the font size.
 const MARGIN: f64 = 4.0;
 /// Height of a line of text.
 const LINE_EMS: f64 = 1.4;
@@ -139,9 +139,9 @@ const NAME: f64 = 150.0;
 const FILLED: f64 = 0.8;
 /// Gap before the groups that hold means, as a multiple of the width of a group.
 const GAP: f64 = 0.6;
-/// Distance below which two lines are drawn as coincident lines.
+/// Vertical distance in points below which two lines count as coincident.
 const COINCIDENT: f64 = 1.2;
-/// Length of the dashes of coincident lines.
+/// Length in points of the dashes with which coincident lines are drawn.
 const DASH: f64 = 5.0;
 const GREY: RGBColor = RGBColor(217, 217, 217);
 
@@ -410,7 +410,8 @@ impl Chart {
         (if low < 0.0 { low - room } else { low }, high + room)
     }
 
-    /// Returns the ticks of the vertical axis, each with its position on the scale of the axis and its label.
+    /// Returns the ticks of the vertical axis. Each has its position on the axis (a logarithm if the axis is
+    /// logarithmic) and its label.
     fn ticks(&self, low: f64, high: f64) -> Vec<(f64, String)> {
         if !self.is_log {
             return linear_ticks(low, high, TICKS);
@@ -481,8 +482,8 @@ pub(crate) fn places(ticks: &[f64]) -> Option<usize> {
     (places > 2 || ticks.iter().any(|tick| tick.abs() >= 10.0)).then_some(places)
 }
 
-/// Formats a tick label. `of_all` is the number of decimal places of all labels; if it is `None`, the number
-/// depends on the size of the value.
+/// Formats a tick label. `of_all` is the number of decimal places that all labels share. If it is `None`, the
+/// number of decimal places depends on the size of the value.
 pub(crate) fn format_tick(value: f64, of_all: Option<usize>) -> String {
     let places = match (value.abs(), of_all) {
         (0.0, _) => 0,
@@ -523,7 +524,7 @@ mod tests {
     #[test]
     fn a_bar_is_drawn_for_each_known_number_and_hatched_from_the_second_series_on() {
         let svg = chart(Form::Bars).svg();
-        // Each series also has one box in the legend, in addition to the boxes of its bars.
+        // Each series has one box per known value and one more box in the legend.
         let boxes = |fill: &str| svg.matches(&format!("fill=\"{fill}\"")).count();
         assert_eq!((boxes("#0072B2"), boxes("#E69F00")), (3 + 1, 1 + 1), "{svg}");
         assert_eq!(svg.matches("fill=\"url(#hatch-").count(), 1 + 1, "{svg}");

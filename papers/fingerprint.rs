@@ -23,7 +23,7 @@ pub fn places(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut places: Vec<_> = OF_WORKSPACE.iter().map(|name| root.join(name)).collect();
     let folders = fs::read_dir(root)?.collect::<io::Result<Vec<_>>>()?;
     for folder in folders.iter().map(fs::DirEntry::path) {
-        // Crates that depend on this crate are left out: they cannot affect its results.
+        // Crates that depend on the crate `papers` are left out: they cannot affect its results.
         let manifest = fs::read_to_string(folder.join("Cargo.toml"));
         let depends =
             |text: &str| ["papers.workspace", "warpsieve-cli.workspace"].iter().any(|name| text.contains(name));

@@ -24,8 +24,8 @@ pub struct HeatMaps {
     pub are_ratios: bool,
 }
 
-/// Lengths of the drawing, in points. Constants whose names end in `EMS` are multiples of the font size
-/// instead.
+/// Margin around the maps. All lengths below are in points, except that a constant whose name ends in `EMS`
+/// is a multiple of the font size.
 const MARGIN: f64 = 4.0;
 const LINE_EMS: f64 = 1.4;
 const APART: f64 = 3.0;
@@ -159,8 +159,8 @@ impl HeatMaps {
             let (row, column) = (number / layout.columns, number % layout.columns);
             let left = MARGIN + layout.names + column as f64 * layout.map.0;
             let top = MARGIN + row as f64 * layout.map.1;
-            // Only the lowest of the maps that are drawn below each other has column names, which are the
-            // same for all of them.
+            // The maps of a picture share their column names. Only the lowest map of each column of maps
+            // shows these names.
             let is_lowest = number + layout.columns >= self.maps.len();
             self.map(&mut picture, &layout, (left, top), (column == 0, is_lowest), name);
             self.fields(&mut picture, &layout, (left, top + line), values, scale);

@@ -88,8 +88,9 @@ impl Effect {
     /// Effect on a change in percent, where up to 2 percentage points count as no effect.
     pub const PERCENT: Self = Self { neutral: 0.0, none: 2.0 };
 
-    /// Returns the number that our number must reach: it shows a third of the published effect, and at least
-    /// the minimum effect. Returns `None` if the published number shows no effect.
+    /// Returns the smallest effect that our number must show: a third of the published effect, but at least
+    /// the minimum effect. Returns it as a value of the metric, or `None` if the published number shows no
+    /// effect.
     #[must_use]
     pub fn least(self, published: f64) -> Option<f64> {
         let published = published - self.neutral;
@@ -113,7 +114,8 @@ impl Effect {
 const SAME: f64 = 1e-9;
 
 impl ComparisonRow {
-    /// Creates a comparison with a rule of its own, which the text `published` states.
+    /// Creates a comparison that no general rule decides. The caller gives the result `passed`, and the text
+    /// `published` states the rule.
     #[must_use]
     pub fn claim(class: Class, what: &str, ours: &str, published: &str, passed: bool) -> Self {
         let [what, ours, published] = [what, ours, published].map(str::to_owned);
@@ -229,8 +231,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// Returns the leave-one-out range of a mean: the lowest and the highest mean with one of the values left
-/// out. It shows how much a single value decides. Returns `None` if there are fewer than two values, or if
-/// one of these means is undefined.
+/// out. A wide range means that a single value decides the mean. Returns `None` if there are fewer than two
+/// values, or if one of these means is undefined.
 #[must_use]
 pub fn leave_one_out<T: Clone>(of: &[T], mean: impl Fn(&[T]) -> Option<f64>) -> Option<(f64, f64)> {
     let without = |at: usize| mean(&[&of[..at], &of[at + 1..]].concat());

@@ -157,8 +157,8 @@ impl Session {
         Ok(kernels.filter(|(path, _)| path.is_file()).map(|(path, kernel)| (kernel, path)).collect())
     }
 
-    /// Applies `work` to every element on several threads, and displays the progress. It serves for work
-    /// other than simulations.
+    /// Applies `work` to every element on several threads, and displays the progress. Used for work that is
+    /// not a simulation.
     fn map_parallel<T: Sync, U: Send>(
         &self,
         things: &[T],
@@ -176,7 +176,7 @@ impl Session {
     }
 }
 
-/// Something that has a row on a results page and a name in a paper, such as an application.
+/// Application or other item that has a name in a paper and a row on a results page.
 trait Named {
     fn name(&self) -> &'static str;
 }

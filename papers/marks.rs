@@ -24,8 +24,8 @@ const SHAPES: usize = 8;
 /// Lightness of a color below which the hatch lines on it are white.
 const IS_DARK: f64 = 0.5;
 
-/// Returns the color of a series. If there are more series than predefined colors, a color is computed that
-/// differs clearly from that of the series before.
+/// Returns the color of a series. Beyond the predefined colors, computes a color that differs clearly from
+/// that of the previous series.
 pub(crate) fn colour(number: usize) -> RGBColor {
     COLOURS.get(number).copied().unwrap_or_else(|| {
         let further = (number - COLOURS.len()) as f64;

@@ -35,7 +35,7 @@ pub struct RunMeasurement {
     pub report: RunReport,
     /// Area of the simulated machine in mm2.
     pub mm2: f64,
-    /// Energy of the run, by hardware block. The order is that of [`BlockEnergy::all`].
+    /// Energy of the run by hardware block, in the order in which [`BlockEnergy::all`] returns it.
     pub energy: Vec<BlockEnergy>,
 }
 

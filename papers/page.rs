@@ -204,8 +204,8 @@ fn rows_as_csv(rows: &[ComparisonRow]) -> Result<String, Report> {
     String::from_utf8(writer.into_inner().into_diagnostic()?).into_diagnostic()
 }
 
-/// Reads the comparisons of all figures of a paper from a results folder. They are either those of quick mode
-/// or those of the full problem sizes.
+/// Reads the comparisons of all figures of a paper from a results folder. If `is_quick` is true, reads those
+/// of quick mode (small problem sizes), otherwise those of the full problem sizes.
 ///
 /// # Errors
 /// If a file cannot be read.

@@ -40,7 +40,7 @@ pub struct RunResult {
     pub counters: Counters,
     /// True if the run finished and its results were checked and found correct.
     pub is_checked: bool,
-    /// Kernels for which a throttling scheme chose a limit on warps. Each has the limit in warps per
+    /// Kernels for which a throttling scheme chose a warp limit. Each has its name and the limit in warps per
     /// scheduler.
     pub warp_limits: Vec<(String, u8)>,
 }
@@ -178,7 +178,8 @@ impl Runner {
         })
     }
 
-    /// Runs one simulation point for each pair of a row and a column. Returns the results row by row.
+    /// Runs one simulation point for each combination of an element of `rows` and an element of `columns`.
+    /// Returns the results row by row.
     ///
     /// # Errors
     /// Same as [`Self::run_clocked`].

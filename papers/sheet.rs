@@ -81,8 +81,8 @@ impl Table {
         let of_column = |column: &Column| {
             let rows = column.values.iter().enumerate().filter(|(row, _)| is_of(*row));
             let values: Vec<f64> = rows.map(|(_, value)| *value).collect();
-            // With only two values, the leave-one-out range would be these two values themselves, so it is
-            // left out.
+            // Leaving out one of two values leaves the other, so the leave-one-out range would be these two
+            // values themselves. It is therefore given only for more than two values.
             let without_one = leave_one_out(&values, |of| Some(mean(of))).filter(|_| values.len() > 2);
             Mean { of_all: mean(&values), without_one }
         };

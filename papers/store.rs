@@ -34,7 +34,8 @@ pub struct Store {
 /// Hash of the contents of a workload and of every file that the workload reads.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// First part of the name of a result file: the folder and the stem of the name of the workload's file.
+    /// First part of the name of a result file: the name of the folder that contains the workload's file, and
+    /// the name of that file without its extension.
     name: String,
     text: String,
 }
@@ -74,8 +75,8 @@ impl Input {
         Self::of(path, [("launch".to_owned(), path.to_owned())].into_iter().chain(named))
     }
 
-    /// Hashes the contents of the files of a trace. The first file is the list of kernels, or the only kernel
-    /// if there is no list. All other files are kernels.
+    /// Hashes the contents of the files of a trace. The first file is the list of the trace's kernels, and
+    /// the others are the kernels. A trace without a list has one kernel, which is the first and only file.
     ///
     /// # Errors
     /// If one of them cannot be read.
@@ -140,7 +141,7 @@ impl Key {
     }
 }
 
-/// Collects the texts in a launch file that are the name of an existing file.
+/// Collects the texts in a launch file that name an existing file.
 fn files<'a>(value: &'a toml::Value, folder: &Path, named: &mut Vec<&'a str>) {
     match value {
         toml::Value::String(text) if folder.join(text).is_file() => named.push(text),

@@ -1,7 +1,7 @@
 //! # A scheme selected by a configuration
 //! In `{ kind = "pdp", distance = 16 }`, the kind selects the scheme and all other keys are its parameters.
-//! Any crate linked into the program can add schemes: it implements the trait of a slot under
-//! `#[typetag::serde(name = KIND)]`.
+//! Any crate linked into the program can add schemes. It implements the trait of the configuration key, such
+//! as `l1.bypass`, under `#[typetag::serde(name = KIND)]`.
 
 use std::fmt;
 use std::ops::Deref;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::kernel::name::Name;
 
-/// Name and size of the cache for which a scheme is instantiated.
+/// Name and size of the cache for which a scheme is created.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheGeometry<'a> {
     /// Name of the configuration group of the cache, such as `l1`.
@@ -24,7 +24,8 @@ pub struct CacheGeometry<'a> {
     pub ways: u32,
 }
 
-/// Scheme that a configuration selects; `S` is the trait that all selectable schemes implement.
+/// Scheme selected by a configuration; `S` is the trait that all schemes selectable at the same key
+/// implement.
 pub struct Choice<S: ?Sized>(Arc<S>);
 
 impl<S: ?Sized> Choice<S> {

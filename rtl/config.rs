@@ -10,13 +10,13 @@ use std::ops::RangeInclusive;
 pub struct Violation {
     /// Dotted path of the field, such as `l1.mshr.merges`.
     pub path: String,
-    /// Value of the field in the configuration.
+    /// Value that the configuration gives to the field.
     pub value: String,
     /// Description of the legal values of the field.
     pub legal: String,
-    /// Reason for the rule.
+    /// Reason why the rule exists.
     pub why: &'static str,
-    /// If the rule relates several fields: the other fields. The user may correct any one of the fields.
+    /// Other fields, if the rule relates several fields. The user may correct any one of the fields.
     pub others: Vec<Side>,
 }
 
@@ -25,7 +25,7 @@ pub struct Violation {
 pub struct Side {
     /// Dotted path of the field, such as `l1.sets`.
     pub path: String,
-    /// Value of the field in the configuration.
+    /// Value that the configuration gives to the field.
     pub value: String,
     /// Description of the values that are legal if the other fields of the rule keep their values.
     pub legal: String,
@@ -40,8 +40,8 @@ impl Side {
 }
 
 impl Violation {
-    /// Reports the violation at the field of the rule for which `rank` returns the highest value. Of fields
-    /// with equal values, the first is reported.
+    /// Returns the violation with the field to report selected: the field of the rule for which `rank`
+    /// returns the highest value. Among fields with equal values, the first is selected.
     #[must_use]
     pub fn blaming<R: Ord>(mut self, rank: impl Fn(&str) -> R) -> Self {
         let highest = self.others.iter().enumerate().rev().max_by_key(|(_, side)| rank(&side.path));
@@ -61,7 +61,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Collection of the rules that one configuration violates.
+/// List of the rules that a configuration violates, as found so far.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     prefix: Vec<&'static str>,
@@ -69,7 +69,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Calls `check` for the fields of a configuration group; their paths are prefixed with `name`.
+    /// Calls `check`, which checks the fields of the configuration group `name`. Their paths are prefixed
+    /// with `name`.
     pub fn group(&mut self, name: &'static str, check: impl FnOnce(&mut Self)) {
         self.prefix.push(name);
         check(self);
@@ -98,16 +99,16 @@ impl Rules {
         }
     }
 
-    /// Requires that `holds`, any other condition on one field, is true.
+    /// Requires that `holds` is true, which is any condition on one field.
     pub fn expect(&mut self, holds: bool, field: &str, value: impl fmt::Display, legal: &str, why: &'static str) {
         if !holds {
             self.add_violation(field, value.to_string(), legal.to_owned(), Vec::new(), why);
         }
     }
 
-    /// Requires that `holds`, a relation between several fields, is true. A violation is reported at the
-    /// first of `sides`, unless [`Violation::blaming`] selects another one, for example the field that was
-    /// set last.
+    /// Requires that `holds` is true, which is a relation between several fields. A violation is reported at
+    /// the first of `sides`, unless [`Violation::blaming`] selects another one, for example the field that
+    /// was set last.
     pub fn expect_relation(&mut self, holds: bool, sides: impl IntoIterator<Item = Side>, why: &'static str) {
         let mut sides = sides.into_iter();
         if let Some(Side { path, value, legal }) = sides.next().filter(|_| !holds) {
@@ -115,8 +116,9 @@ impl Rules {
         }
     }
 
-    /// Requires that `whole` is at least the sum of `parts`, each given as name, value and multiplicity.
-    /// Every part was rounded up separately, so the sum of `n` parts may exceed `whole` by `n - 1`.
+    /// Requires that `whole` is at least the sum of `parts`, each given as name, value and number of times
+    /// that it counts. Every part was rounded up separately. The sum of `n` parts may therefore exceed
+    /// `whole` by up to `n - 1`.
     pub fn at_least(&mut self, whole: (&str, u32), parts: &[(&str, u32, u32)], why: &'static str) {
         let sum: u64 = parts.iter().map(|&(_, part, times)| u64::from(part) * u64::from(times)).sum();
         let rounded: u64 = parts.iter().map(|&(_, _, times)| u64::from(times)).sum::<u64>().saturating_sub(1);
@@ -136,8 +138,9 @@ impl Rules {
         self.expect_relation(sum <= most, [first].into_iter().chain(parts.iter().filter_map(part)), why);
     }
 
-    /// Limits the size of a memory in bytes, the product of `fields` and `unit_bytes`, because the simulator
-    /// must allocate it. Reports nothing if one of the fields violates a rule of its own.
+    /// Limits the size of a memory, which the simulator must allocate, to `most` bytes. The size is the
+    /// product of `fields` and `unit_bytes`. Reports nothing if one of the fields already violates another
+    /// rule.
     pub fn bytes(&mut self, fields: &[(&str, u32)], unit_bytes: u64, most: u64, why: &'static str) {
         if fields.iter().any(|(name, _)| self.is_broken(name)) {
             return;
@@ -165,14 +168,15 @@ impl Rules {
         self.found.is_empty()
     }
 
-    /// Adds violations collected separately, whose paths are relative to the currently open group.
+    /// Adds the violations in `others`, which were collected separately. Their paths are relative to the
+    /// currently open group.
     pub fn merge(&mut self, others: Self) {
         for Violation { path, value, legal, why, others } in others.found {
             self.add_violation(&path, value, legal, others, why);
         }
     }
 
-    /// Returns all violations found.
+    /// Returns all violations of rules that were found.
     #[must_use]
     pub fn into_violations(self) -> Vec<Violation> {
         self.found
@@ -184,8 +188,8 @@ impl Rules {
         self.found.push(Violation { path, value, legal, why, others });
     }
 
-    /// Returns the full path of a field of the currently open group; each leading `super.` refers to the
-    /// enclosing group.
+    /// Returns the full path of a configuration field. `field` is relative to the currently open
+    /// configuration group, and each leading `super.` refers to the enclosing group.
     fn path(&self, mut field: &str) -> String {
         let mut groups = self.prefix.as_slice();
         while let (Some(further), [around @ .., _]) = (field.strip_prefix("super."), groups) {
@@ -270,7 +274,7 @@ mod tests {
         assert!(!holds(1, &[("a", u32::MAX, 8)]));
     }
 
-    /// Calls `check` and returns the path and the legal values of each field in the violations.
+    /// Runs `check`, and returns the path and the legal values of each field in the violations that it finds.
     fn legal(check: impl FnOnce(&mut Rules)) -> Vec<(String, String)> {
         let mut rules = Rules::default();
         check(&mut rules);
@@ -288,7 +292,8 @@ mod tests {
         assert!(memory(8, 4).is_empty());
         let too_large = |fits| format!("at most {fits}: the total size is 5120 bytes, and at most 4096 are legal");
         assert_eq!(memory(8, 5), [("sets".to_owned(), too_large(6)), ("ways".to_owned(), too_large(4))]);
-        // 64 sets with one way exceed the limit already, so no smaller number of ways is suggested.
+        // 64 sets with one way already exceed the limit, so only a smaller number of sets is suggested, and
+        // no smaller number of ways.
         assert_eq!(memory(64, 2).iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), ["sets"]);
     }
 
@@ -313,7 +318,8 @@ mod tests {
         let whole = of("rc", "31 or more with ras = 20, rp = 12");
         let ras = |most: u32, rc: u32| of("ras", &format!("{most} or less with rp = 12, rc = {rc}"));
         assert_eq!(sides(20), [whole.clone(), ras(9, 20), of("rp", "1 or less with ras = 20, rc = 20")]);
-        // `rp` would have to be 0, which is no legal value, so only `rc` and `ras` are suggested.
+        // Reducing `rp` is not suggested, because it would have to be 0 or less, which is not legal. So only
+        // `rc` and `ras` are suggested.
         assert_eq!(sides(19), [whole.clone(), ras(8, 19)]);
         assert_eq!(sides(11), [whole]);
     }

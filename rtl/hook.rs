@@ -1,7 +1,7 @@
 //! # Scheme hooks in progress
-//! Records which hook of a scheme each thread is executing. A scheme is user code and may be called several
-//! times per cycle. If it panics or never returns, the error report must name the scheme, the hook and the
-//! cycle. The wrapper around the hooks of a scheme records each call here.
+//! Records which hook of a scheme each thread is executing. A scheme is user code whose hooks may be called
+//! several times per cycle. If a hook panics or never returns, the error report must name the scheme, the
+//! hook and the cycle. The wrapper around the hooks of a scheme records each call here.
 //!
 //! A call costs two writes to thread-local memory. Only the first call of a hook allocates, takes a lock or
 //! searches. If the configuration selects no scheme, there is no wrapper and no cost.
@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::kernel::name::Name;
 
-/// Hook method of a selected scheme.
+/// Identification of a hook method of a selected scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hook {
     /// Configuration key that selects the scheme, such as `l1.bypass`.
     pub slot: &'static str,
     /// Kind of the scheme, as named in the configuration.
     pub scheme: Name,
-    /// Name of the hook method.
+    /// Name of the method.
     pub name: &'static str,
 }
 
@@ -28,22 +28,22 @@ pub struct Hook {
 pub struct HookCall {
     /// Hook that was called.
     pub hook: Hook,
-    /// Cycle of the most recent call on this thread that had a cycle as an argument.
+    /// Cycle of the most recent hook call on this thread that had the cycle as an argument.
     pub cycle: u64,
     /// Sequence number of the call within its thread.
     pub number: u64,
-    /// Number of the thread, among all threads that ever called a hook.
+    /// Number of the thread; threads are numbered in the order in which they first call a hook.
     pub thread: u64,
 }
 
-/// Number of a wrapper's first hook in the global list of hooks, where its other hooks follow. The number is
-/// 0 before the first call.
+/// Position of the first hook of a scheme's wrapper in the global list of hooks, counted from 1. The other
+/// hooks of the scheme follow it. The value is 0 before the first call.
 #[derive(Debug, Default)]
 pub struct Numbers(Cell<u64>);
 
-/// All hooks ever called, numbered from 1.
+/// List of all hooks ever called. A hook's number is its position in the list, counted from 1.
 static HOOKS: Mutex<Vec<Hook>> = Mutex::new(Vec::new());
-/// Threads that have called a hook; entries of finished threads are removed lazily.
+/// Threads that have called a hook; entries of finished threads are removed when a new thread is registered.
 static THREADS: Mutex<Vec<Weak<Thread>>> = Mutex::new(Vec::new());
 
 /// Hook call in progress on one thread, in a form that other threads may read.
@@ -107,8 +107,8 @@ impl Numbers {
     }
 }
 
-/// Returns the number of the first hook of a scheme in the global list; all wrappers of a scheme share these
-/// entries.
+/// Returns the position of the first hook of a scheme in the global list of hooks, counted from 1. Adds the
+/// hooks of the scheme to the list if they are missing; all wrappers of a scheme share the entries.
 #[cold]
 fn enter(slot: &'static str, scheme: Name, names: &[&'static str]) -> u64 {
     let mut hooks = lock(&HOOKS);
@@ -121,7 +121,8 @@ fn enter(slot: &'static str, scheme: Name, names: &[&'static str]) -> u64 {
     at as u64 + 1
 }
 
-/// Marks this thread as executing no hook, after the call has returned or its panic was caught.
+/// Records that this thread no longer executes a hook. Called after the hook has returned, or after its panic
+/// was caught and reported.
 pub fn forget() {
     THREAD.with(|thread| thread.call.store(0, Ordering::Relaxed));
 }

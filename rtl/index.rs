@@ -35,10 +35,11 @@ use crate::choice::Choice;
 use crate::config::Rules;
 use crate::kernel::{Describe, Logic};
 
-/// Maximum number of sets of a cache; it limits a column of the index matrix H to 12 bits.
+/// Maximum number of sets of a cache. It limits a column of the index matrix H, which has one bit per index
+/// bit, to 12 bits.
 const MAX_SETS: u32 = 4096;
 
-/// Dimensions of an index function.
+/// Dimensions of a cache that its set index function needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Number of index bits: the log2 of the number of sets.
@@ -88,8 +89,8 @@ impl IndexConfig {
     }
 }
 
-/// True if columns 0 to `bits` - 1 of the index matrix are linearly independent. Uses Gaussian elimination
-/// with one pivot per column.
+/// True if columns 0 to `bits` - 1 of the index matrix are linearly independent, so that the index function
+/// is one to one. Uses Gaussian elimination with one pivot per column.
 fn is_one_to_one(column: impl Fn(u32) -> u16, bits: u32) -> bool {
     let mut pivots: Vec<u16> = Vec::new();
     (0..bits).all(|k| {
@@ -99,7 +100,8 @@ fn is_one_to_one(column: impl Fn(u32) -> u16, bits: u32) -> bool {
     })
 }
 
-/// Index unit: the rows of the index matrix H, and the same function as lookup tables for fast simulation.
+/// Index unit of a cache: the rows of the index matrix H, and lookup tables of the same function for fast
+/// simulation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexUnit {
     /// Element `j` is row `j` of the index matrix: the line-address bits whose exclusive or is index bit `j`.
@@ -170,15 +172,15 @@ impl IndexUnit {
         self.rows.len() as u32
     }
 
-    /// Returns the line address of the line with tag `tag` in set `set`. The tag is its upper bits. Its low
-    /// bits follow from the inverse of the index function.
+    /// Returns the line address of the line with tag `tag` in set `set`. The tag holds the upper bits of the
+    /// address. Its low bits follow from the set and the inverse of the index function.
     #[inline]
     #[must_use]
     pub fn line(&self, tag: u64, set: u32) -> u64 {
         let upper = tag << self.bits();
         match self.linear {
             Some(_) => upper | u64::from(set),
-            // Linear over GF(2): index(upper | low) = index(upper) ^ index(low).
+            // The index function is linear over GF(2): index(upper | low) = index(upper) ^ index(low).
             None => upper | u64::from(self.low_bits_of(set ^ self.index(upper))),
         }
     }
@@ -196,8 +198,8 @@ impl IndexUnit {
 
     /// Adds one XOR tree for each index bit that is not a plain wire to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
-        // The lookup tables are the rows in another form, which is faster to simulate. In hardware, the
-        // inverse of the index function needs the same XOR trees.
+        // The lookup tables are not hardware: they hold the rows in a form that is faster to simulate. In
+        // hardware, the inverse of the index function needs the same XOR trees.
         let Self { rows, tables: _, low_bits: _, linear: _ } = self;
         for fan_in in rows.iter().map(|row| row.count_ones() as u32).filter(|&fan_in| fan_in > 1) {
             to.logic("index_bit", Logic::XorTree { fan_in });
@@ -205,9 +207,9 @@ impl IndexUnit {
     }
 }
 
-/// Returns the index contribution of every value of a line-address byte. Bit `i` of the byte flips the index
-/// bits in `columns[i]`. The contribution of a value is the contribution without its lowest 1 bit, XOR the
-/// column of that bit.
+/// Returns, for every value of one byte of the line address, its contribution to the index. Bit `i` of the
+/// byte flips the index bits in `columns[i]`. The contribution of a value is that of the value without its
+/// lowest 1 bit, XORed with the column of that bit.
 fn contributions(columns: &[u16]) -> BigArray<u16, 256> {
     let mut table = BigArray([0; 256]);
     for value in 1..table.len() {
@@ -239,7 +241,7 @@ mod tests {
         IndexUnit::new(&config, sets, line_bytes, line_bits)
     }
 
-    /// Computes index bit `j` of a line as hardware does, by parity.
+    /// Computes index bit `j` of a line as hardware does: as the parity of the selected address bits.
     fn parity(unit: &IndexUnit, j: usize, line: u64) -> u32 {
         unit.row(j).iter_ones().fold(0, |parity, k| parity ^ (line >> k & 1) as u32)
     }

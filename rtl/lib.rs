@@ -1,9 +1,9 @@
 //! The hardware model: clocked, bit-width-accurate hardware blocks of a GPU cache hierarchy.
 //!
 //! Every hardware block is a state machine. It reads only what its neighbors committed before the current
-//! clock edge, and drives them only through registered channels. The order in which blocks are evaluated
-//! therefore cannot change a result. [`kernel`] implements that contract; all other modules are hardware
-//! built on top of it, one block per file. The table lists them from the SMs to memory.
+//! clock edge, and drives them only through registered channels. The order in which hardware blocks are
+//! evaluated therefore cannot change a result. [`kernel`] implements that contract; all other modules are
+//! hardware built on top of it, one hardware block per file. The table lists them from the SMs to memory.
 //!
 //! | module      | holds                                                                  |
 //! |-------------|------------------------------------------------------------------------|
@@ -18,7 +18,7 @@
 //! | [`index`]   | set index functions as XOR trees                                       |
 //! | [`replacement`] | replacement policies of all set-associative stores                  |
 //! | [`kernel`]  | clocks, registers, arrays, channels, `describe`, the evaluation loop   |
-//! | [`machine`] | top level: wiring of all blocks, and the interface for host code       |
+//! | [`machine`] | top level: wiring of all hardware blocks, and the interface for the simulator (host code) |
 //! | [`recorded`]| synthetic memory values for traces, which record addresses only        |
 //! | [`hook`]    | calls of scheme hooks in progress, to report a hook that never returns |
 //! | [`config`]  | collection of the rules that a configuration violates                  |

@@ -10,7 +10,7 @@ pub const WORD_BYTES: u64 = 4;
 /// Tag of memory that was never stored to.
 pub const UNTOUCHED: u8 = 0;
 
-/// Returns the word at `address`, rounded down to a whole word, after a store with `tag`.
+/// Returns the 4-byte word that contains `address`, as memory holds it after a store with `tag`.
 #[inline(always)]
 #[must_use]
 pub fn word(address: u64, tag: u8) -> u32 {
@@ -18,8 +18,8 @@ pub fn word(address: u64, tag: u8) -> u32 {
     mix(number as u32, high(number)) | u32::from(tag)
 }
 
-/// Returns `N` consecutive words with the given tags. `address` must be a multiple of their total size, a
-/// power of two.
+/// Returns `N` consecutive words, one for each tag in `tags`. `address` must be a multiple of their total
+/// size, which must be a power of two.
 #[inline(always)]
 #[must_use]
 pub fn words<const N: usize>(address: u64, tags: &[u8; N]) -> [u32; N] {
@@ -28,14 +28,14 @@ pub fn words<const N: usize>(address: u64, tags: &[u8; N]) -> [u32; N] {
     std::array::from_fn(|index| mix(low | index as u32, high) | u32::from(tags[index]))
 }
 
-/// Returns the contribution of the upper half of a word number to the hash of the word number.
+/// Returns the contribution of the upper half of the word number `number` to its hash.
 #[inline(always)]
 fn high(number: u64) -> u32 {
     (number >> 16) as u32 & 0xffff_0000
 }
 
-/// Hashes a word number into the upper 24 bits. Uses only shifts and XORs, so that the compiler can vectorize
-/// it for several words.
+/// Hashes a word number into the upper 24 bits of the result. Uses only shifts and XORs, so that the compiler
+/// can vectorize it for several words.
 #[inline(always)]
 fn mix(low: u32, high: u32) -> u32 {
     let mut bits = low ^ high;
@@ -45,22 +45,24 @@ fn mix(low: u32, high: u32) -> u32 {
     bits & !0xff
 }
 
-/// True if a loaded word belongs to `address`, rounded down to a whole word, regardless of the tag stored
-/// there.
+/// True if the upper 24 bits of the loaded word `value` are those of the word that contains `address`. The
+/// tag in the low 8 bits is ignored.
 #[inline(always)]
 #[must_use]
 pub fn belongs(value: u32, address: u64) -> bool {
     (value ^ word(address, 0)) >> 8 == 0
 }
 
-/// Returns the bytes at `address`, at most four and within one word, in the low bits.
+/// Returns the bytes from `address` to the end of its 4-byte word, in the low bits. `tag` is the tag of the
+/// word.
 #[inline(always)]
 #[must_use]
 pub fn bytes(address: u64, tag: u8) -> u32 {
     word(address, tag) >> (8 * (address % WORD_BYTES))
 }
 
-/// True if `size` loaded bytes, at most four and within one word, belong to `address`.
+/// True if the loaded bytes `value` match those of the word at `address`, apart from its tag. `size` is the
+/// number of bytes, at most four and within one word.
 #[inline(always)]
 #[must_use]
 pub fn bytes_belong(value: u32, address: u64, size: u32) -> bool {

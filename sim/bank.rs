@@ -28,7 +28,7 @@ const PERIODS: [u32; 1] = [1];
 /// Capacity of a channel in beats: enough to send one beat in every cycle.
 const DEPTH: u32 = 4;
 
-/// Driver's ends of the bank's channels, which the driver may use for one cycle.
+/// Ends of the bank's channels that the driver function uses in one cycle.
 pub struct Ports<'a> {
     /// Requests from the SMs to the bank.
     pub req: Tx<'a, Request>,
@@ -215,8 +215,8 @@ impl BankAlone {
         Ok(())
     }
 
-    /// Returns the address of the bank's line `number`, in the form used by requests. All addresses that this
-    /// function never returns belong to other banks.
+    /// Returns the address of line `number` of this bank, in the form that requests use. All addresses that
+    /// belong to this bank have this form.
     #[must_use]
     pub fn line(&self, number: u64) -> u64 {
         self.lines.unit(self.partition, number)

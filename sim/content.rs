@@ -154,8 +154,8 @@ impl Content {
         content
     }
 
-    /// True if a file detected as a machine file or as a design file certainly is one. This is the case if it
-    /// has a key that the other of the two kinds does not allow. Always true for files of any other kind.
+    /// True if the detected kind of a file is certain. A machine file and a design file can look alike.
+    /// Either is certain only if it has a key that the other kind does not allow.
     fn is_certain(self, bytes: &[u8]) -> bool {
         let keys: &[&str] = match self {
             Self::Machine => &["based-on", "assumed"],
@@ -232,7 +232,8 @@ impl Content {
         Some(format!("this is {}, expected {}: {}", found.name(), self.name(), found.use_of()))
     }
 
-    /// True if a file detected as kind `found` is acceptable where kind `self` is expected.
+    /// True if a file is acceptable where kind `self` is expected, although its first bytes indicate kind
+    /// `found`.
     fn takes(self, found: Self) -> bool {
         let is_trace = |content| matches!(content, Self::Trace | Self::TraceList | Self::Packed);
         let is_json = |content| matches!(content, Self::Statistics | Self::Json);

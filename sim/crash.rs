@@ -33,7 +33,7 @@ static HELPER: Mutex<String> = Mutex::new(String::new());
 pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(install_hook);
-    // Calls may be nested: `outer` saves the panic message of the outer call.
+    // Calls of this function may be nested, so `outer` saves the panic message of the enclosing call.
     let outer = SEEN.replace(Some(String::new()));
     WATCHED.fetch_add(1, Ordering::Relaxed);
     let done = panic::catch_unwind(AssertUnwindSafe(work));
@@ -42,8 +42,8 @@ pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     done.map_err(|_| {
         hook::forget();
         if seen.is_empty() {
-            // The panic was raised by a helper thread and propagated to this thread, which has no message of
-            // its own.
+            // A helper thread panicked, and the panic was propagated to this thread. This thread itself has
+            // recorded no message.
             seen = std::mem::take(&mut *HELPER.lock().unwrap_or_else(PoisonError::into_inner));
         }
         let blamed = if seen.starts_with("scheme `") { "The scheme" } else { "The model" };
@@ -67,7 +67,7 @@ fn install_hook() {
     }));
 }
 
-/// Formats, for error messages, the hook of a cache scheme that was running.
+/// Formats, for error messages, the call of a scheme's function (hook) during which an error occurred.
 #[must_use]
 pub fn format_hook_call(HookCall { hook, cycle, .. }: &HookCall) -> String {
     format!("scheme `{}` of `{}` in its hook `{}`, cycle {cycle}", hook.scheme, hook.slot, hook.name)

@@ -42,7 +42,8 @@ const ENDING: &str = "toml";
 /// # Errors
 /// Fails if there is no such launch file; the message suggests the most similar name.
 pub fn launch_file(given: &Path) -> Result<PathBuf, Report> {
-    // The folder of a kernel stands for its main problem size. Devices and pipes are accepted like files.
+    // A kernel's folder stands for its main problem size. Devices and pipes are accepted in place of regular
+    // files.
     let in_folder = given.join(MAIN);
     if given.is_dir() && in_folder.is_file() {
         return Ok(in_folder);

@@ -14,9 +14,9 @@ use miette::{
 
 /// Maximum number of entries of a list that are printed.
 const SHOWN: usize = 20;
-/// Maximum numbers of bytes of a line that an excerpt shows before and after the reported position. Terminals
-/// are hardly wider. Moreover, the renderer draws a mark below the position, for which it supports only
-/// 16-bit widths.
+/// Maximum numbers of bytes of a line that an excerpt shows before and after the reported position. Few
+/// terminals are wider. The renderer also draws a mark below the position, and supports only 16-bit widths
+/// for it.
 const AHEAD: usize = 80;
 const BEHIND: usize = 160;
 /// Maximum number of lines in an excerpt that shows a multi-line value.
@@ -45,7 +45,8 @@ pub fn lines<T: fmt::Display>(list: &[T], what: &str) -> Vec<String> {
     shown.chain(more(list.len(), what)).collect()
 }
 
-/// Formats how many entries are omitted from a list with `entries` entries; `None` if none is omitted.
+/// Formats the number of entries that are omitted from a list with `entries` entries. Returns `None` if all
+/// are shown.
 fn more(entries: usize, what: &str) -> Option<String> {
     let left_out = entries.checked_sub(SHOWN).filter(|&left_out| left_out > 0)?;
     Some(format!("and {left_out} more {what}{}", if left_out == 1 { "" } else { "s" }))
@@ -80,8 +81,8 @@ impl LimitedReport {
         Self::within(report, None, MAX_CAUSES)
     }
 
-    /// Copies an error report with at most `causes` levels of causes. If the report has no source text, the
-    /// excerpt is taken from the source text of the outer report.
+    /// Copies an error report with at most `causes` levels of causes. If the report has no source text of its
+    /// own, the excerpt comes from `outer`, the source text of the enclosing report.
     fn within(report: &dyn Diagnostic, outer: Option<&dyn SourceCode>, causes: usize) -> Self {
         let source = report.source_code().or(outer);
         let label = report.labels().and_then(|mut labels| labels.next());
@@ -194,8 +195,8 @@ impl Diagnostic for LimitedReport {
 /// Excerpt of a source text: the lines around a reported position that are displayed.
 struct Excerpt {
     name: Option<String>,
-    /// Line of the reported position. The next fields hold its column and the first line of the excerpt. All
-    /// are counted from 0.
+    /// Line of the reported position. The next fields are the column of that position and the first line of
+    /// the excerpt. All three are counted from 0.
     line: usize,
     column: usize,
     first_line: usize,
@@ -239,8 +240,8 @@ impl Excerpt {
     }
 }
 
-/// Appends to `text` the section of a line that surrounds the marked range. Returns the marked range as a
-/// range of bytes in `text`.
+/// Appends to `text` a section of `line` around the range `mark`. Returns the position of the same range in
+/// `text`, in bytes.
 fn push_cut(text: &mut String, line: &str, mark: Range<usize>) -> Range<usize> {
     let is_short = line.len() <= AHEAD + BEHIND;
     let from = if is_short { 0 } else { line.floor_char_boundary(mark.start.saturating_sub(AHEAD)) };
@@ -261,8 +262,8 @@ fn push_cut(text: &mut String, line: &str, mark: Range<usize>) -> Range<usize> {
 }
 
 impl SourceCode for Excerpt {
-    /// Returns the whole excerpt. If no context lines are requested, it is said to start at the reported
-    /// position; otherwise at its first line.
+    /// Returns the whole excerpt, with the line and column at which it starts. If the caller requests no
+    /// context lines, these are the reported position; otherwise, they are the start of the excerpt.
     fn read_span<'a>(
         &'a self,
         _span: &SourceSpan,

@@ -46,7 +46,7 @@ impl AtomicFile {
     pub fn create(target: &Path) -> io::Result<AtomicFile> {
         let refuse = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {why}", target.display()));
         let there = fs::metadata(target).map(|there| there.file_type()).ok();
-        // Fails now rather than at the rename, after hours of simulation.
+        // Reports an unusable target now. The rename would fail only after hours of simulation.
         if there.is_some_and(|there| there.is_dir()) {
             return Err(refuse("is a directory, expected a file name"));
         }
@@ -197,8 +197,8 @@ pub fn discard_all() {
     }
 }
 
-/// Opens a temporary file that will later replace `replaces`: a new file, or one that another process left
-/// behind.
+/// Opens and locks the temporary file that will later replace the file `replaces`. It is a new file, or one
+/// that another process left behind.
 fn begin(replaces: &Path) -> io::Result<(File, PathBuf)> {
     let mut parts = parts();
     if parts.is_over {

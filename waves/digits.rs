@@ -1,8 +1,8 @@
 //! Conversion of binary numbers to text, eight digits at a time.
 
-/// Writes the top `count` bits of `top` as binary digits to `buffer`, starting at index `at`. Returns the
-/// index after the last digit. Digits are written in groups of eight; the caller overwrites those beyond
-/// `count`.
+/// Writes the `count` most significant bits of `top` as binary digits to `buffer`, starting at index `at`.
+/// Returns the index after the last of these digits. Digits are written in groups of eight, so the last group
+/// may extend beyond that index; the caller overwrites the excess digits.
 #[inline]
 pub(crate) fn put_digits(buffer: &mut [u8], at: usize, top: u64, count: u32) -> usize {
     let chunks = count.div_ceil(8) as usize;

@@ -92,7 +92,7 @@ impl<W: Write + Seek> FstWriter<W> {
     /// Fails if the output cannot be written, now or earlier.
     pub fn into_inner(mut self) -> io::Result<W> {
         self.check()?;
-        // A section needs at least one time other than 0.
+        // An FST section must contain at least one time other than 0.
         self.section.time(self.now.max(1));
         self.write_section()?;
         let Self { mut out, header, section, num_sections, first, .. } = self;
@@ -130,7 +130,7 @@ impl<W: Write + Seek> FstWriter<W> {
         Ok(())
     }
 
-    /// Returns the first output error again, if there was one, so that every later write reports it.
+    /// Returns an error if an earlier write failed, so that every later write reports the same error.
     fn check(&self) -> io::Result<()> {
         match &self.failed {
             Some((kind, text)) => Err(io::Error::new(*kind, text.clone())),
@@ -173,9 +173,9 @@ mod tests {
     /// Time of every change of a signal, with the new value as binary digits.
     type Changes = Vec<(u64, String)>;
 
-    /// Writes four signals at 200 times: one of one bit, a narrow one, a wide one and a constant one.
-    /// Sections have `section_bytes` bytes. Returns the changes that a reader finds, and the number of
-    /// sections.
+    /// Writes four signals at 200 times: one of one bit, a narrow one, a wide one and a constant one. A
+    /// section is written when its changes reach `section_bytes` bytes. Returns the changes that a reader
+    /// finds, and the number of sections.
     fn written_and_read(section_bytes: usize, first: u64) -> (Vec<Changes>, u64) {
         let mut build = TreeBuilder::new("machine");
         let ids = [("bit", 1), ("number", 7), ("wide", 70), ("still", 3)].map(|(name, width)| {

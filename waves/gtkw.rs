@@ -113,7 +113,8 @@ fn block(tree: &Tree, selection: &Selection, scope: ScopeId, depth: u32) -> Item
     Item::Group { title: about.name.clone(), open: depth < 2, items: signals.chain(blocks).collect() }
 }
 
-/// Path of a dump's save file: `x.gtkw` for `x.vcd`, or `x.VIEW.gtkw` for a view.
+/// Returns the path of a save file: for the dump `x.vcd`, `x.gtkw` with all signals, or `x.VIEW.gtkw` for a
+/// view.
 pub fn save_path(dump: &Path, view: Option<&str>) -> PathBuf {
     match view {
         Some(view) => dump.with_extension(format!("{view}.gtkw")),
@@ -150,7 +151,8 @@ impl SaveFile<'_> {
             fs::create_dir_all(first.parent().unwrap_or(Path::new(".")))?;
         }
         for (path, table) in filters {
-            // The returned path is spelled as the caller spelled it, not as an absolute path.
+            // Returns the path relative to the folder that the caller gave, not the absolute path that the
+            // save file contains.
             let path = filters_path(self.dump).join(path.file_name().unwrap_or_default());
             let mut file = AtomicFile::create(&path)?;
             file.write_all(table.as_bytes())?;
@@ -186,8 +188,8 @@ impl SaveFile<'_> {
         lines.add(format_args!("[size] {} {}", WINDOW.0, WINDOW.1));
         lines.add(format_args!("[pos] -1 -1"));
         // GTKWave truncates the time that it computes from the zoom to an integer, so half a unit is added.
-        // After the zoom, the line gives the primary marker and then markers A to Z. GTKWave lists the values
-        // at the primary marker next to the names.
+        // The line of the save file contains the zoom, the primary marker, and the markers A to Z. Next to
+        // the names, GTKWave lists the values at the primary marker.
         let frame = (to - from).saturating_add(1).saturating_mul(FRAME_PIXELS).div_ceil(WAVE_PIXELS);
         let zoom = -(frame as f64 + 0.5).log2();
         let primary = self.markers.first().map_or("-1".to_owned(), |marker| marker.time.to_string());
@@ -228,8 +230,8 @@ fn enums_of(tree: &Tree) -> Vec<EnumUse> {
     found
 }
 
-/// Returns the bit range that is part of the name of a one-bit signal. Only an array entry has such a range
-/// in the dump.
+/// Returns the bit range that the dump appends to the name of a one-bit signal: `[0]` for an array entry, and
+/// nothing for any other signal.
 fn bit_range(name: &str) -> &'static str {
     if is_entry(name) { "[0]" } else { "" }
 }
@@ -299,8 +301,8 @@ impl Lines<'_> {
         let label = label.map(one_line);
         let alias = label.as_ref().map(|label| format!("+{{{label}}} ")).unwrap_or_default();
         match (signal.width, signal.display) {
-            // GTKWave draws a one-bit signal as a level. To display the names of its states, the signal must
-            // be declared as a vector of one element.
+            // GTKWave draws a one-bit signal as a level. So that it displays the names of states instead, the
+            // save file declares the signal as a vector of one element.
             (1, Display::Enum(_)) => {
                 let name = label.as_ref().unwrap_or(&path);
                 self.add(format_args!("#{{{name}}} {path}{}", bit_range(&signal.name)));

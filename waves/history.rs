@@ -19,12 +19,13 @@ pub struct History {
     /// Values of all selected signals after the changes of the oldest time that is kept.
     oldest: Values,
     now: Values,
-    /// Each time that is kept, and the number of words that the changes at that time take in `changes`.
+    /// Each time that the history still contains, and the number of words in `changes` that the changes at
+    /// that time occupy.
     steps: VecDeque<(u64, usize)>,
     /// Changes in the order of time. Each consists of the signal's index in `ids`, followed by the words of
     /// its value. The changes of the oldest time are contained in `oldest` instead.
     changes: VecDeque<u64>,
-    /// Index in `ids` of every selected signal, indexed by signal id.
+    /// Position of each selected signal in `ids`. The vector is indexed by signal id.
     places: Vec<u32>,
     span: u64,
 }

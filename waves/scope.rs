@@ -165,7 +165,7 @@ impl<'a> MatchState<'a> {
 pub struct GlobMatches<'a>(Vec<MatchState<'a>>);
 
 impl<'a> GlobMatches<'a> {
-    /// Creates the state at the root. A glob may include or omit the root's name.
+    /// Creates the match state at the root of a tree. A glob may begin with the root's name or omit it.
     pub fn new(globs: &'a [Glob], root: &str) -> GlobMatches<'a> {
         GlobMatches(globs.iter().flat_map(|glob| [glob.start(), glob.start().down(root)]).collect())
     }
@@ -294,8 +294,8 @@ impl Selection {
 /// the glob match. Sorts the names inside them by similarity to the next component. Returns one path for each
 /// name.
 fn near(tree: &Tree, glob: &Glob) -> Vec<String> {
-    // A longer sequence of leading components matches no scope. Each name takes one component, and at most
-    // one `**` stands between two names.
+    // The number of leading components to try is limited: each name matches one component, and at most one
+    // `**` stands between two names. With more components, no scope can match.
     let deepest = tree.scope_ids().map(|scope| tree.scope_names(scope).len()).max().unwrap_or(0);
     for depth in (0..=glob.parts.len().min(2 * deepest + 1)).rev() {
         let (leading, later) = glob.parts.split_at(depth);

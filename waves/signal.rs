@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-/// Maximum width of a signal in bits: that of one data row of 512 bytes.
+/// Maximum width of a signal in bits. A data row of a cache has up to 512 bytes, which is 4096 bits.
 pub const MAX_WIDTH: u32 = 4096;
 
 /// Names of the codes 0, 1, 2, ... of an enumerated signal; an empty name marks an unused code.
@@ -272,7 +272,7 @@ impl TreeBuilder {
         }
     }
 
-    /// Panics if the name is not a legal one; returns the current scope.
+    /// Returns the current scope. Panics if the name of the new signal or scope breaks the rules for names.
     fn claim(&mut self, name: &str) -> ScopeId {
         let scope = *self.open.last().expect("the root is open until finish");
         assert!(is_name(name), "{}.{name}: {NAME_RULE}", self.tree.scope_path(scope));

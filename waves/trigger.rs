@@ -28,7 +28,7 @@ enum Comparison {
     AtLeast,
 }
 
-/// One comparison of a trigger. It holds if it holds for at least one of its signals.
+/// One comparison of a trigger. It holds if at least one of its signals satisfies it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Condition {
     comparison: Comparison,

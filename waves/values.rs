@@ -16,7 +16,7 @@ pub(crate) struct Values {
 
 #[derive(Debug, Clone, Copy)]
 struct Cell {
-    /// Index in `Values::words` of the first word of the signal's value.
+    /// Index in `Values::words` of the first (least significant) word of the signal's value.
     start: u32,
     /// Width of the signal in bits; 0 if it is not selected.
     width: u16,

@@ -27,10 +27,11 @@ pub use vcd::TimescaleUnit as TimeUnit;
 /// Size of the output buffer in bytes: large enough to make system calls rare, small enough to stay in the L2
 /// cache of the host CPU.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Buffer space in bytes for one change of a signal of at most 64 bits. It includes a time stamp, the letter
-/// `b`, 64 digits, and the identifier code. It also covers the excess bytes of writing whole words.
+/// Buffer space in bytes that is reserved for one change of a signal of at most 64 bits: for a time stamp,
+/// the letter `b`, 64 digits, and the identifier code. Bytes are written eight at a time, which needs a few
+/// more.
 const NARROW_BYTES: usize = 128;
-/// Buffer space for one change of the widest signal, in bytes.
+/// Buffer space in bytes that is reserved for one change of the widest signal.
 const WIDE_BYTES: usize = MAX_WIDTH as usize + NARROW_BYTES;
 
 /// Timescale of a dump: the duration of one time unit of [`Sink::time`].
@@ -47,7 +48,7 @@ impl Timescale {
         Timescale { count, unit }
     }
 
-    /// Returns the exponent of the duration, which is a power of ten in seconds.
+    /// Returns the exponent `e` if one time unit lasts 10^e seconds.
     pub(crate) fn exponent(self) -> i8 {
         let unit = match self.unit {
             TimeUnit::S => 0,
@@ -71,7 +72,7 @@ enum State {
     Known,
 }
 
-/// Data of one signal that a value change reads or writes, in 24 bytes.
+/// Data that the writer needs for a change of one signal, in 24 bytes.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     /// Last value of the signal. For a signal wider than 64 bits, the index of its first word in `wide`.
@@ -85,13 +86,14 @@ struct Slot {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Before the first call of [`Sink::time`].
+    /// [`Sink::time`] has not been called yet.
     Header,
-    /// At the first time, whose values are written between `$dumpvars` and its `$end`.
+    /// The current time is the first one. Its values are written between `$dumpvars` and the `$end` that
+    /// follows.
     Initial,
-    /// At a later time at which no value has changed yet. The time stamp is written with the first change.
+    /// No value has changed yet at the current time. The time stamp is written with the first change.
     Unstamped,
-    /// At a later time, after its time stamp has been written.
+    /// The time stamp of the current time has been written.
     Stamped,
 }
 
@@ -113,7 +115,7 @@ pub struct VcdWriter<W: Write> {
 }
 
 impl VcdWriter<AtomicFile> {
-    /// Starts a dump. The file appears under this name when the dump is finished.
+    /// Starts a dump. The file appears at `path` when the dump is finished.
     pub fn create(path: &Path, tree: &Tree, selection: &Selection, timescale: Timescale) -> io::Result<Self> {
         VcdWriter::new(AtomicFile::create(path)?, tree, selection, timescale)
     }
@@ -142,8 +144,8 @@ impl<W: Write> VcdWriter<W> {
             }
             let text = format!(" {code}\n");
             let mut tail = [0; 8];
-            // The identifier code has at most six characters. They distinguish 94^6 signals, more than a
-            // `SignalId` can number.
+            // An identifier code has at most six characters out of 94, enough for 94^6 signals. A `SignalId`
+            // cannot number that many.
             tail[..text.len()].copy_from_slice(text.as_bytes());
             slots[id.index()] =
                 Slot { last, tail, tail_len: text.len() as u8, width: width as u16, state: State::Unknown };

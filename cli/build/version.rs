@@ -14,8 +14,8 @@ pub fn tell() {
         .is_some_and(|top| fs::canonicalize(top).ok() == Some(root.clone()));
     let commit = is_own.then(|| git(&root, &["rev-parse", "--short=12", "HEAD"])).flatten();
     if is_own && let Some(folder) = git(&root, &["rev-parse", "--absolute-git-dir"]) {
-        // These files change with each commit and each change of branch, so the build script runs again. Git
-        // appends a line to `logs/HEAD` each time.
+        // Git changes `HEAD` or `logs/HEAD` with each commit and each change of branch. Cargo then runs this
+        // build script again.
         for file in ["HEAD", "logs/HEAD"].map(|file| Path::new(&folder).join(file)).iter().filter(|file| file.is_file())
         {
             println!("cargo::rerun-if-changed={}", file.display());

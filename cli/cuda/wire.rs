@@ -46,7 +46,8 @@ pub enum Request {
         /// Any address inside the allocation.
         address: u64,
     },
-    /// Asks for the size of the free and of all device memory. The reply is [`Reply::Memory`].
+    /// Asks for two sizes: of the free device memory, and of all device memory. The reply is
+    /// [`Reply::Memory`].
     Memory,
     /// Reads device memory. The raw bytes after the reply are the contents.
     Read {
@@ -144,7 +145,7 @@ pub enum Reply {
         /// Size of the range in bytes.
         bytes: u64,
     },
-    /// Sizes of the free and of all device memory: the reply to [`Request::Memory`].
+    /// Size of the free device memory, and size of all device memory: the reply to [`Request::Memory`].
     Memory {
         /// Number of bytes of device memory that are free.
         free: u64,

@@ -58,12 +58,12 @@ pub struct Cycles {
     pub speedup: Option<f64>,
 }
 
-/// Section of the comparison: changes of one kind. Rows that add up to a total are sorted by the size of
-/// their change, the largest first.
+/// Section of the comparison, with the changes of one kind of counter. If its rows add up to a total, they
+/// are sorted by the size of their change, the largest first.
 #[derive(Debug, Serialize)]
 pub struct Section {
     pub name: &'static str,
-    /// Text for the reader: what is counted, and the total to which the weights of the rows refer.
+    /// Explanation for the reader: what the rows count, and to which total the weights of the rows refer.
     pub about: &'static str,
     /// Column head above the names of the rows.
     pub row: &'static str,
@@ -83,7 +83,7 @@ pub struct Row {
     pub further: Vec<OtherValue>,
     /// Meaning of the row; for a load, its source line.
     pub note: Option<String>,
-    /// Reference value for the change of this row; `None` to use the reference value of the section.
+    /// Value to which the change of this row is relative; `None` to use the reference value of the section.
     #[serde(skip)]
     of: Option<f64>,
 }
@@ -93,7 +93,7 @@ pub struct OtherValue {
     pub name: &'static str,
     pub a: f64,
     pub b: f64,
-    /// Reference value for the change of this counter.
+    /// Value to which the change of this counter is relative.
     #[serde(skip)]
     of: f64,
 }
@@ -102,21 +102,21 @@ pub struct OtherValue {
 #[derive(Debug, Serialize)]
 pub struct Omitted {
     pub rows: usize,
-    /// Name of the reference value. A change is not listed if it is at most the fraction `least` of that
-    /// value.
+    /// Name of the value to which changes are relative. A change is not listed if it is at most the fraction
+    /// `least` of that value.
     pub of: &'static str,
     /// Sum of all rows that are not listed; `None` if the rows of the section do not add up to a total.
     pub sum: Option<Row>,
 }
 
-/// Reference value to which the changes of a section are relative.
+/// Reference value of a section. The changes of the section's rows are relative to this value.
 enum Scale {
-    /// For a section whose rows add up: `of` is the reference value, and `changed` the change of the total
-    /// from run A to run B.
+    /// Scale of a section whose rows add up to a total. `of` is the reference value of all rows, and
+    /// `changed` is the change of the total from run A to run B.
     Sum { of: f64, changed: f64 },
-    /// For a section whose rows overlap and therefore have no total: one reference value for all rows.
+    /// Scale of a section whose rows overlap and have no total. The field is the reference value of all rows.
     Of(f64),
-    /// For each row separately: the larger of its two values in run A and run B.
+    /// Each row has a reference value of its own: the larger of its values in run A and run B.
     Own,
 }
 
@@ -154,8 +154,9 @@ impl Row {
         Self { name, a, b, change: b - a, weight: None, further: Vec::new(), note: None, of: None }
     }
 
-    /// True if the row changed by more than the fraction `least` of the reference value `of`. Also true if
-    /// one of the row's other counters changed by more than that fraction of its own reference value.
+    /// True if the change of the row exceeds the fraction `least` of the reference value `of`. Also true if
+    /// another counter of the row changed by more than the fraction `least` of that counter's own reference
+    /// value.
     fn is_large(&self, least: f64, of: f64) -> bool {
         let is_large = |further: &OtherValue| (further.b - further.a).abs() > least * further.of;
         self.change.abs() > least * of || self.further.iter().any(is_large)
@@ -226,7 +227,7 @@ fn slots(a: &Side, b: &Side, least: f64) -> Section {
 fn refusals(a: &Side, b: &Side, least: f64) -> Section {
     let keys = a.numbers.keys().chain(b.numbers.keys().filter(|key| !a.numbers.contains_key(*key)));
     let rows = keys.filter(|key| is_refusal(key)).map(|key| {
-        // Upper bound of the number of reservation fails: every cache of the kind fails in every cycle.
+        // Upper bound of the number of reservation fails: each cache of this kind could fail once per cycle.
         let most = |side: &Side| {
             let units = side.units(key.split('.').next().unwrap_or("")) as u64;
             (units * side.statistics.cycles) as f64
@@ -249,8 +250,8 @@ fn refusals(a: &Side, b: &Side, least: f64) -> Section {
     )
 }
 
-/// Returns the changes of each load instruction: its requests to the L2, its latency, its accesses and its
-/// hits.
+/// Returns the changes of each load instruction. They are changes of its requests to the L2, its accesses,
+/// its hits and its latency.
 fn loads(a: &Side, b: &Side, sources: &Sources, least: f64) -> Section {
     let by_place = |side: &'_ Side| -> BTreeMap<(String, u32, u32), [f64; 5]> {
         let counts = |load: &Load| {
@@ -338,7 +339,8 @@ fn load_latencies(a: &Side, b: &Side, least: f64) -> Section {
     classes(["load latencies", about, "class", "the loads"], all(a), all(b), least)
 }
 
-/// Returns the changes of the average time that loads and their reads spent in each stage.
+/// Returns the changes of the average time in each stage, for loads and for the read requests that loads
+/// cause.
 fn stages(a: &Side, b: &Side, least: f64) -> Section {
     let rows = all_stages().map(|(name, counter)| {
         let [(a, stays), (b, others)] = [a, b].map(|side| {
@@ -380,8 +382,8 @@ fn classes(names: [&'static str; 4], a: Vec<f64>, b: Vec<f64>, least: f64) -> Se
     Section::new(names, least, &Scale::Of(all[0].max(all[1])), rows)
 }
 
-/// Returns the name of a latency class, such as `below 32`. `number` is the number of classes in the
-/// histogram.
+/// Returns the name of the latency class with index `class`, such as `below 32`. `number` is the number of
+/// classes in the histogram.
 pub fn class_name(class: usize, number: usize) -> String {
     let below = FIRST_LATENCY.checked_shl(class as u32).map_or("more".to_owned(), format_thousands);
     if class + 1 < number { format!("below {below}") } else { "longer".to_owned() }
@@ -402,8 +404,8 @@ fn energy(a: &Side, b: &Side, least: f64) -> Section {
     )
 }
 
-/// Returns the energy in uJ of each component. A component that contains others is given only the energy that
-/// the inner components do not account for.
+/// Returns the energy in uJ of each component. The energy of a component that contains others excludes the
+/// energy of these inner components.
 fn parts(energy: &[BlockEnergy]) -> BTreeMap<String, f64> {
     let uj = |part: &BlockEnergy| (part.dynamic_pj + part.leakage_pj) / PJ_PER_UJ;
     let blocks = energy.iter().filter(|part| !part.block.is_empty());
@@ -428,7 +430,8 @@ pub fn meaning(key: &str) -> Option<&'static str> {
     all_stalls().iter().find(|stall| is_counted(&stall.counted, key)).map(|stall| stall.meaning)
 }
 
-/// True if `key` is the key `counted`, or ends with it after a dot, as the key of a single cache does.
+/// True if `key` is the key `counted`, or ends with a dot and `counted`. The second form is the key of a
+/// single unit.
 fn is_counted(counted: &str, key: &str) -> bool {
     key.strip_suffix(counted).is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }
@@ -437,7 +440,7 @@ fn is_refusal(key: &str) -> bool {
     !key.starts_with("stalls.") && meaning(key).is_some()
 }
 
-/// True if the section of all other counters lists this key, since no other section does.
+/// True if no other section lists this key, so that it belongs into the section of all other counters.
 fn is_counter(key: &str) -> bool {
     let elsewhere = ["schema", "cycles", "schedulers", "issued", "core_mhz"].contains(&key)
         || ["stalls.", "stages.", "energy."].iter().any(|group| key.starts_with(group));

@@ -46,11 +46,11 @@ pub struct Statistics {
     pub core_mhz: f64,
     pub thread_instructions: u64,
     pub loads: Vec<Load>,
-    /// Time that loads and reads spent in each stage, by name of the stage. Empty if an older version wrote
-    /// the file.
+    /// Time that loads and read requests spent in each stage, by name of the stage. Empty if an older version
+    /// of warpsieve wrote the file.
     #[serde(default)]
     pub stages: BTreeMap<String, Stays>,
-    /// Kinds of caches that evicted nothing, by their key in the statistics.
+    /// Kinds of caches, such as `l1`, none of which evicted a line during the run.
     #[serde(default)]
     no_evictions: Vec<String>,
     pub dram: Dram,
@@ -62,7 +62,7 @@ pub struct Statistics {
 #[derive(Deserialize)]
 struct Units {
     sm: Vec<Sm>,
-    /// Units of all kinds except SMs, by name of the kind.
+    /// Units of the machine except SMs. The key is the kind of unit, such as `l2`.
     #[serde(flatten)]
     others: BTreeMap<String, Vec<IgnoredAny>>,
 }
@@ -74,10 +74,11 @@ struct Sm {
     warp_instructions: u64,
     /// Scheduler cycles of the SM in which an instruction was issued.
     issued: u64,
-    /// Scheduler cycles during launches in which this SM had no warp. 0 if an older version wrote the file.
+    /// Scheduler cycles during launches in which this SM had no warp. 0 if an older version of warpsieve
+    /// wrote the file.
     #[serde(default)]
     idle: u64,
-    /// Scheduler cycles without an issued instruction, by name of the stall reason.
+    /// Scheduler cycles of the SM in which no instruction was issued, by name of the stall reason.
     stalls: BTreeMap<String, Option<u64>>,
 }
 
@@ -233,7 +234,7 @@ impl Side {
         Ok(())
     }
 
-    /// Returns notes on what differs between two runs that can be compared.
+    /// Returns notes on differences between two runs of the same kernels, such as different machines.
     pub fn notes(&self, other: &Self) -> Vec<String> {
         let (mine, its) = (&self.statistics, &other.statistics);
         let mut notes = Vec::new();

@@ -6,12 +6,14 @@ use miette::{IntoDiagnostic, Report, WrapErr};
 use warpsieve::content::Content;
 use warpsieve::launch::LaunchFile;
 
-/// PTX texts. Each has the path of its file and, if known, the name of the one kernel for which it is used.
+/// PTX texts. Each has the path of its file. If it is used for only one kernel, it also has the name of that
+/// kernel.
 #[derive(Default)]
 pub struct Sources(Vec<(Option<String>, PathBuf, String)>);
 
 impl Sources {
-    /// Reads the PTX file `ptx`, which contains all kernels; returns an empty collection if it is `None`.
+    /// Reads the PTX file `ptx`, which is used for all kernels. Returns an empty collection if `ptx` is
+    /// `None`.
     ///
     /// # Errors
     /// Fails if the file cannot be read.

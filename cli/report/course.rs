@@ -13,8 +13,8 @@ fn part(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| 100.0 * ratio(part, whole))
 }
 
-/// Chart over time: title, unit of the vertical axis, smallest upper end of that axis, and function that
-/// computes the value of an interval.
+/// Chart over time. Its elements are the title, the unit of the vertical axis, the minimum for the upper end
+/// of that axis, and a function that returns the value in an interval.
 type TimelinePlot<'a> = (&'a str, &'a str, f64, Box<dyn Fn(&Interval) -> Option<f64> + 'a>);
 
 /// Returns the charts of values over the core cycles of the run.

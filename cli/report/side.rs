@@ -30,7 +30,7 @@ pub struct Run<'a> {
     pub sources: &'a Sources,
 }
 
-/// Bar charts of the report: title, unit, and key of the counter that is drawn.
+/// Bar charts of the report. Each has a title, a unit, and the key of the counter that it shows.
 const DRAWN: [(&str, &str, &str); 2] =
     [("Cycles", "cycles", "cycles"), ("Thread instructions per cycle", "IPC", "ipc")];
 
@@ -100,8 +100,8 @@ fn bars(plan: &Plan, results: &Results) -> Markup {
     }
 }
 
-/// Returns the sections that a report of this run alone has, followed by the comparison of the run with the
-/// baseline.
+/// Returns the part of the report about one run: the sections of a report of that run alone, and then its
+/// comparison with the baseline.
 fn body(plan: &Plan, results: &Results, run: &Run<'_>, runs: &[Run<'_>], at: &str) -> Result<Markup, Report> {
     let Run { id: (workload, variant), name, ref measured, sources } = *run;
     let Some(resolved) = &plan.variants[variant].resolved else { return Ok(html! {}) };

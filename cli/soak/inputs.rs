@@ -21,7 +21,7 @@ use super::super::sweep::file::SweepFile;
 use super::super::sweep::runs::Record;
 use super::progress_file::SoakProgress;
 
-/// Key under which the cached run of the samples is stored.
+/// Key under which the cached run is stored from which the sample files are made.
 const KEY: &str = "soak";
 /// Settings of the machine that produces the sample files. The machine is small, so that its statistics are
 /// small.
@@ -75,7 +75,7 @@ fn ran(kernels: &Path) -> Result<(ResolvedMachine, RunReport), String> {
     Ok((resolved, report.map_err(|error| error.to_string())?))
 }
 
-/// Statistics that are not damaged; damaged statistics are compared with them.
+/// Statistics of the run without damage. Statistics that the test has damaged are compared with them.
 static WHOLE: OnceLock<Side> = OnceLock::new();
 
 fn make_statistics(kernels: &Path) -> Result<Vec<Sample>, String> {
@@ -105,7 +105,7 @@ fn explain(side: &Side, whole: &Side) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Configuration and result of the cached run before it is damaged.
+/// Configuration and result of the cached run, before the test damages it.
 static KEPT: OnceLock<(ResolvedMachine, serde_json::Value)> = OnceLock::new();
 
 fn make_kept_run(kernels: &Path) -> Result<Vec<Sample>, String> {

@@ -59,7 +59,8 @@ impl Seeds {
 
     fn add_range(&mut self, range: RangeInclusive<u64>) {
         let (mut first, mut last) = range.into_inner();
-        // Ranges that overlap or adjoin the new range are merged with it.
+        // Existing ranges that overlap or adjoin the new range are removed, and the new range is extended to
+        // cover them.
         self.0.retain(|other| {
             let is_apart = other.start().checked_sub(1).is_some_and(|before| last < before)
                 || other.end().checked_add(1).is_some_and(|behind| behind < first);

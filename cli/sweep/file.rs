@@ -23,14 +23,15 @@ const MAX_CYCLES: i128 = 1_000_000_000_000_000;
 const MAX_RUNS: usize = 100_000;
 /// Maximum number of characters that are printed of the label of a rejected machine.
 const MAX_LABEL: usize = 120;
-/// Key for the name of one table in a `together` list. `together` lists settings that vary together.
+/// Key that gives a name to an element of a list in the sweep file, such as a launch file.
 const NAME: &str = "name";
 
 /// Contents of a sweep file.
 pub struct SweepFile {
     pub launches: Vec<NamedItem<PathBuf>>,
     pub traces: Vec<NamedItem<PathBuf>>,
-    /// Parameters of the machine, in this order: machine, designs, `together` lists, single settings.
+    /// Parameters of the machine, in the order: machine, designs, lists of settings that vary together
+    /// (`together`), and single settings.
     pub parameters: Vec<Parameter>,
     pub check: bool,
     pub max_cycles: Option<u64>,
@@ -48,15 +49,15 @@ pub struct NamedItem<T> {
 pub struct Parameter {
     pub name: String,
     pub choices: Vec<Choice>,
-    /// Index of the choice that the baseline of speedups has. `None` if the baseline of each run has the same
-    /// choice as the run itself.
+    /// Index of the choice that this parameter has in the baseline run of speedups. `None` if the baseline of
+    /// each run has the same choice as the run itself.
     pub baseline: Option<usize>,
 }
 
-/// Choice for a parameter: its value in tables, and the machine, designs or settings that the value stands
-/// for.
+/// One value that a sweep gives to a parameter: the text for tables, and the machine, designs or settings
+/// behind it.
 pub struct Choice {
-    /// Value that stands for this choice in tables.
+    /// Text or number that tables show for this choice.
     pub value: Value,
     pub machine: Option<String>,
     pub designs: Vec<String>,
@@ -136,8 +137,8 @@ impl SweepFile {
         Ok(Self { launches, traces, parameters, check, max_cycles, path: path.to_owned(), text })
     }
 
-    /// Returns one error for all machines that violate configuration rules. Each problem is reported once, at
-    /// the value in the sweep file that causes it.
+    /// Returns one error about all machines that violate configuration rules. Each violation is reported
+    /// once, at the value in the sweep file that causes it.
     pub fn refusal(&self, refused: &[(String, ConfigError)]) -> LaunchError {
         let mut problems = Problems::new(&self.path, &self.text);
         let mut known: Vec<(&Problem, Vec<&String>)> = Vec::new();
@@ -156,8 +157,8 @@ impl SweepFile {
             let [first, others @ ..] = labels.as_slice() else { continue };
             let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
             let (option, text) = problem.given();
-            // The search for the value that causes a problem is slow, so it is skipped for problems that will
-            // not be printed.
+            // Finding the value that causes a violation is slow. It is therefore left out for violations that
+            // will not be printed.
             let is_shown = problems.wants_help();
             let mut choices = self.choices().filter(|_| is_shown);
             let place = choices.find(|choice| choice.gives(option, text)).map(|choice| choice.place.span.clone());
@@ -197,8 +198,8 @@ fn list_elements<'a>(root: &Table<'a>, key: &str, what: &str, problems: &mut Pro
     elements
 }
 
-/// Returns the name, if any, and the content of an element of a list. The element is `"a"`, or `{ name = "b",
-/// key = "a" }`, where `key` stands for the parameter `key`.
+/// Returns the content of an element of a list, and its name if it has one. With the parameter `key` equal to
+/// `"file"`, an element is `"a"`, or `{ name = "b", file = "a" }`.
 fn read_name<'a>(node: Node<'a>, key: &str, problems: &mut Problems<'_>) -> Option<(Option<String>, Node<'a>)> {
     if !node.is_table() {
         return Some((None, node));
@@ -435,7 +436,7 @@ impl Choice {
 }
 
 impl Choice {
-    /// True if this choice includes the given command line option, such as `--set` with the given text.
+    /// True if this choice gives the value `text` to the command line option `option`, such as `--set`.
     fn gives(&self, option: &str, text: &str) -> bool {
         match option {
             "--machine" => self.machine.as_deref() == Some(text),

@@ -27,7 +27,8 @@ pub struct Plan {
     pub columns: Vec<Column>,
     pub workloads: Vec<Workload>,
     pub variants: Vec<Variant>,
-    /// Kind of results, as part of their key in the cache. It names all options that affect a result.
+    /// Text that identifies the kind of results, for their key in the cache. It names all options that affect
+    /// a result.
     pub kind: String,
 }
 
@@ -71,7 +72,8 @@ pub struct Run<'a> {
     pub resolved: Arc<ResolvedMachine>,
 }
 
-/// Returns the kind of results, as part of their key in the cache. It names all options that affect a result.
+/// Returns the text that identifies the kind of results, for their key in the cache. It names all options
+/// that affect a result.
 pub fn kind(check: bool, max_cycles: Option<u64>) -> String {
     let until = max_cycles.map(|last| format!("-until-{last}")).unwrap_or_default();
     format!("measured{}{until}", if check { "-check" } else { "" })
@@ -99,8 +101,8 @@ impl Workload {
 }
 
 impl Plan {
-    /// Builds the plan from a sweep file. A variant that a configuration rule rejects stays in the plan
-    /// without a configuration. The errors are returned, each with the label of its variant.
+    /// Builds the plan from a sweep file. A variant whose configuration breaks a rule stays in the plan
+    /// without a configuration. Returns the plan, and the error and label of each such variant.
     pub fn of(file: &SweepFile, files: &mut Files) -> Result<(Self, Vec<(String, ConfigError)>), Report> {
         let mut workloads = Vec::new();
         for NamedItem { name, of } in &file.launches {
@@ -203,7 +205,8 @@ fn widen_addresses(
     Ok(Arc::new(ResolvedMachine::new(&run::widen_addresses(variant.request.clone(), needed))?))
 }
 
-/// Returns the columns for the parameters. If several parameters set the same key, that key has one column.
+/// Returns the columns of the table that show parameters. A configuration key that several parameters set has
+/// only one column.
 fn columns(parameters: &[Parameter]) -> Vec<Column> {
     let mut columns = vec![Column { name: "launch".to_owned(), group: 0 }];
     for (at, parameter) in parameters.iter().enumerate() {

@@ -37,7 +37,7 @@ impl Plot {
             ));
         }
         let numeric = numeric(plan);
-        // The axes of a heat map can show words, but the axis of a line chart needs numbers.
+        // The axes of a heat map can show any values, but the axis of a line chart needs numbers.
         let (names, kind) = match over.len() {
             2 => (several(plan), "values"),
             _ => (numeric.iter().map(|(name, _)| name.as_str()).collect(), "numbers"),
@@ -72,7 +72,7 @@ impl Plot {
         let launch = [plan.columns[0].name.clone()];
         let axes = if self.over.is_empty() { &launch[..] } else { &self.over };
         let places: Vec<Vec<Value>> = axes.iter().map(|name| distinct(&rows, name)).collect();
-        // Names of the parameters that differ between runs at the same position on the axes.
+        // Names of the parameters that are on no axis but have several values. They distinguish the series.
         let is_axis =
             |group: usize| plan.columns.iter().any(|column| column.group == group && axes.contains(&column.name));
         let others = plan.columns.iter().filter(|column| !is_axis(column.group));
@@ -80,7 +80,8 @@ impl Plot {
         let others: Vec<_> = others.into_iter().filter(|name| distinct(&rows, name).len() > 1).collect();
         let (mut names, mut values) = (Vec::new(), HashMap::new());
         for ((_, variant), row) in &tidy.rows {
-            // In a plan of `compare`, machines have labels, but there are no parameters.
+            // A plan of `compare` has no parameter columns. Its series are named by the labels of the
+            // machines.
             let name = match plan.columns.len() {
                 1 => plan.variants[*variant].label.clone(),
                 _ => name_row(row, &others),
@@ -157,8 +158,8 @@ fn several(plan: &Plan) -> Vec<&str> {
     columns.map(|(_, column)| column.name.as_str()).collect()
 }
 
-/// Returns the numeric parameters with several values. The flag of a parameter is true if no other parameter
-/// varies together with it, so that it can be an axis by default.
+/// Returns the numeric parameters with several values. The flag next to a name is true if no other parameter
+/// varies together with this one. Only such a parameter can be an axis by default.
 fn numeric(plan: &Plan) -> Vec<(String, bool)> {
     let column =
         |at: usize| plan.variants.iter().filter(|variant| variant.resolved.is_some()).map(move |v| &v.values[at - 1]);
@@ -171,8 +172,8 @@ fn numeric(plan: &Plan) -> Vec<(String, bool)> {
     columns.map(|(_, column)| (column.name.clone(), is_axis(column.group))).collect()
 }
 
-/// Returns the first column of each group. A group is a set of parameters that vary together, and this column
-/// stands for all of them.
+/// Returns the name of the first column of each group. The parameters of a group vary together, so this
+/// column represents them all.
 fn firsts<'a>(columns: impl Iterator<Item = (usize, &'a String)>) -> Vec<&'a String> {
     let mut seen = Vec::new();
     let mut is_new = |group: usize| {
@@ -211,7 +212,7 @@ fn without_shared(names: &[String]) -> Vec<String> {
     left.into_iter().map(|name| name[..name.len() - end].to_owned()).collect()
 }
 
-/// Returns a name for a row of the table, composed of its values in the given columns.
+/// Returns a name for a row of the table, composed of the row's values in the columns `names`.
 fn name_row(row: &Map<String, Value>, names: &[&String]) -> String {
     let part = |name: &&String| {
         let value = row.get(*name).map(text_of).unwrap_or_default();

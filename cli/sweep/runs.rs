@@ -34,7 +34,7 @@ const SHOW_EVERY: Duration = Duration::from_secs(2);
 
 /// Result of a run of a sweep.
 pub struct Record {
-    /// Row for the table that is printed.
+    /// Row of the run in the printed table.
     pub row: Row,
     /// Values of the run for the CSV file, each with the name of its column, in column order.
     pub cells: Vec<(String, Value)>,
@@ -58,7 +58,7 @@ pub struct SweepOutcome {
     failed: BTreeMap<usize, RunFailure>,
 }
 
-/// Returns the jobs that belong to the given shard, which is one share of all jobs.
+/// Returns the jobs of a shard, which is one of several equal shares; without a shard, returns all jobs.
 pub fn share<'a>(jobs: Vec<Job<Run<'a>>>, shard: Option<Shard>) -> Vec<Job<Run<'a>>> {
     let is_ours = |number: usize| shard.is_none_or(|shard| number % shard.of == shard.number - 1);
     jobs.into_iter().enumerate().filter(|(number, _)| is_ours(*number)).map(|(_, job)| job).collect()
@@ -70,7 +70,7 @@ pub struct PreparedJobs<'a> {
     pub jobs: Vec<Job<Run<'a>>>,
     /// Results that were found in the cache.
     pub done: SweepOutcome,
-    /// For each job that cannot run because its machine rejects it, the reason.
+    /// Reasons why jobs cannot run, one for each job that its machine rejects.
     pub refused: Vec<String>,
 }
 
@@ -114,8 +114,8 @@ pub fn report_skipped(refused: &[String], leaves_out: bool) -> Result<(), Report
     Ok(())
 }
 
-/// Performs the runs that have no cached result, several of them in parallel. Calls `show` periodically to
-/// output the results that are complete. If the process is interrupted, it calls `show` one last time.
+/// Performs the runs that have no cached result, several of them in parallel. At intervals, calls `show`,
+/// which outputs the results that are complete. Also calls it once if the process is interrupted.
 ///
 /// # Errors
 /// Fails if a result cannot be written to the cache.
@@ -148,8 +148,8 @@ pub fn run(
             }
             Err(trouble) => drop(lock().failed.insert(number, trouble)),
         }
-        // If `show` is running in another thread, the result is output by a later call of `show`, which
-        // follows soon.
+        // If another thread is just executing `show`, this result is not output now, but by the next call of
+        // `show`.
         if let Ok(mut last) = shown.try_lock()
             && last.elapsed() >= SHOW_EVERY
         {

@@ -106,8 +106,8 @@ impl Row {
             count(self.l2_evictions),
             count(self.dram_bytes),
         ];
-        // The stall reasons are printed in the order of `StallReason::ALL`, not in the alphabetical order of
-        // the map.
+        // The map orders the stall reasons alphabetically. They are printed in the order of
+        // `StallReason::ALL`.
         let part = |reason: &StallReason| percent(self.schedulers.get(reason.name()).and_then(Value::as_f64));
         cells.extend(StallReason::ALL.iter().map(part));
         cells.push(self.check.to_owned());
@@ -211,8 +211,8 @@ fn key(head: &str) -> String {
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
 }
 
-/// Returns a table with the columns that fit into a width: the first columns, and the last one. A line below
-/// the table names the omitted columns.
+/// Returns a table that is at most `most` characters wide. It shows the last column and as many of the first
+/// columns as fit. A line below the table names the omitted columns.
 fn fit_columns(head: &[String], rows: &[Vec<String>], most: usize) -> String {
     let all = std::iter::once(head.to_vec()).chain(rows.iter().cloned()).collect::<Vec<_>>();
     let widths = output::widths(&all.iter().collect::<Vec<_>>());

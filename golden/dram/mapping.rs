@@ -33,8 +33,8 @@ pub enum Layout {
     /// Like `RowBankColumn`, except that the lowest bank bit lies above the lowest two column bits. GPGPU-Sim
     /// uses this layout for the GTX 480.
     Gtx480,
-    /// Like `RowBankColumn`, except that the lowest bank bit lies above the lowest three column bits. Accel-
-    /// Sim uses this layout for the QV100.
+    /// Like `RowBankColumn`, except that the lowest bank bit lies above the lowest three column bits. In
+    /// Accel-Sim, the QV100 has this layout.
     Qv100,
     /// Like `RowBankColumn`, except that the bank number is XORed with the low bits of the row number.
     PermutedBank,

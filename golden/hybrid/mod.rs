@@ -293,9 +293,9 @@ impl Hybrid {
         }
     }
 
-    /// Removes a line from the tracker that serves the compute unit which writes it. Other trackers keep the
-    /// line: compute units that they serve may read stale data. Only the writer must not, and the writer
-    /// queries no other tracker.
+    /// Removes a line from the tracker that serves the compute unit which writes the line. Other trackers
+    /// keep it, so compute units that they serve may read stale data. Only the writer itself must not read
+    /// stale data, and its loads query only its own tracker.
     fn untrack(&mut self, cu: usize, line: u64) {
         let Some((number, first)) = self.tracker_of(cu) else { return };
         self.counts.tracker_writes += 1;

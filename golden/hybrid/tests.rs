@@ -226,8 +226,8 @@ fn suppliers_take_turns_and_the_requester_is_none() {
         system.fill(cu, 9);
     }
     let sources: Vec<_> = (3..7).map(|cu| system.load(cu, 9, u128::MAX, false)).collect();
-    // When compute units 1 and 2 loaded the line, the L1s of compute units 0 and 1 supplied it. The round-
-    // robin selection therefore continues with the L1 of compute unit 2.
+    // When compute units 1 and 2 loaded the line, the L1s of compute units 0 and 1 supplied it. The search
+    // for the next supplier, in round robin, therefore continues with the L1 of compute unit 2.
     assert_eq!(sources, [Source::Remote(2), Source::Remote(0), Source::Remote(1), Source::Remote(2)]);
 }
 
@@ -286,8 +286,8 @@ fn a_store_fetches_the_sectors_that_it_writes_in_part() {
     assert_eq!(system.counts().dram_reads, 2, "it is there");
 }
 
-/// The L2 of these tests has 8 banks, each with 4 sets of 2 L2 lines. For every L1 line whose number is a
-/// multiple of 8, sector 0 maps to the same set.
+/// The L2 of these tests has 8 banks, each with 4 sets of 2 L2 lines. Sector 0 of every L1 line whose number
+/// is a multiple of 8 maps to the same set of the same bank.
 #[test]
 fn what_was_written_is_owed_to_dram_until_it_is_written_back() {
     let mut system = Hybrid::new(TABLE_4_1());

@@ -124,8 +124,8 @@ fn the_lanes_of_a_warp_agree_on_a_barrier() {
         let error = ran("", 8, &format!("{one}{barrier}")).unwrap_err();
         assert!(error.contains(&fault), "{error}\n{fault}");
     }
-    // Three threads: all of them use barrier 1. Different warps, as opposed to lanes of one warp, may use
-    // different barriers.
+    // The lanes of a warp must use the same barrier: here, all three threads use barrier 1. Different warps
+    // may use different barriers.
     assert_eq!(results("", 3, &format!("{one}barrier.sync %r2;")), [7; 3]);
     let each = "mov.u32 %r1, 7; shr.u32 %r2, %r0, 5; bar.sync %r2, 32;";
     assert_eq!(results("", 64, each), [7; 64]);

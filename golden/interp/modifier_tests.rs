@@ -160,8 +160,8 @@ impl Format {
     }
 }
 
-/// Runs an instruction once per set of inputs, each in its own thread. In its text, `{a}`, `{b}` and `{c}`
-/// stand for the operands, and `{d}` for the destination.
+/// Runs an instruction once per set of inputs, each time in another thread. In the text of the instruction,
+/// `{a}`, `{b}` and `{c}` stand for the operands, and `{d}` for the destination.
 fn run(instruction: &str, [from, to]: [&Format; 2], inputs: &[[u64; 3]]) -> Result<Vec<u64>, String> {
     let numbers: Vec<String> = inputs.iter().flatten().map(|x| format!("{x:#x}")).collect();
     let file = format!(".global .align 8 .b64 in[{}] = {{{}}};", numbers.len(), numbers.join(", "));
@@ -543,7 +543,7 @@ fn approximations_in_double_precision_read_and_write_the_upper_word_alone() {
         (infinity + 1, 0, 0),
         (F64.nan, nan, nan),
         (F64.nan | minus | 5, nan, nan),
-        // The exact first result, 2^-1023, is subnormal, so 0 is expected.
+        // The exact reciprocal, 2^-1023, is subnormal, so 0 is expected for it.
         (1023f64.exp2().to_bits(), 0, ((-511.5f64).exp2().to_bits() + (1 << 31)) >> 32 << 32),
         (1023f64.exp2().to_bits() | minus, minus, nan),
         (1.0f64.to_bits() | 0xffff_ffff, 1.0f64.to_bits(), 1.0f64.to_bits()),

@@ -30,8 +30,9 @@ enum Bytes {
 }
 
 impl Warp {
-    /// Returns the address that each lane accesses, or 0 for lanes that `mask` does not select. `ldmatrix`
-    /// needs addresses only from the lanes that stand for a matrix row; the other lanes repeat them.
+    /// Returns the address that each lane accesses, or 0 for lanes that `mask` does not select. For
+    /// `ldmatrix`, only the lanes that supply a matrix row have addresses of their own. All other lanes
+    /// repeat these addresses.
     #[inline]
     pub(super) fn addresses(&self, inst: &DecodedInst, mem: &MemOp, mask: u32) -> Longs {
         let base = self.registers.longs(inst.base);

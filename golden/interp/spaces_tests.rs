@@ -259,8 +259,8 @@ fn atomics_return_what_was_there_before() {
         atom.shared.add.u32 %r1, [s], 2; atom.max.u32 %r2, [%rd1], 3; red.shared.add.f64 [d], 0d3FE0000000000000;\n\
         atom.acq_rel.gpu.shared.cas.b32 %r3, [s], 8, 100; bar.sync 0; ld.shared.f64 %fd1, [d];\n\
         cvt.rzi.u32.f64 %r4, %fd1; ld.shared.u32 %r5, [s]; mad.lo.u32 %r1, %r4, 1000, %r5;";
-    // The shared word receives four additions of 2 and a maximum with 3. Then lane 0 swaps it from 8 to 100,
-    // and the compare-and-swap of the other lanes fails.
+    // The shared word is 0 at first. Four additions of 2 make it 8, and the maximum with 3 leaves it at 8.
+    // Then lane 0 swaps it from 8 to 100, and the compare-and-swap of the other lanes fails.
     assert_eq!(results("", 4, body), [2100; 4]);
 }
 

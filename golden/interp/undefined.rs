@@ -84,8 +84,8 @@ pub(super) fn reads_undefined(program: &Program) -> bool {
     if cfg.blocks.len().saturating_mul(words * 64) > MAX_FLOW_BITS {
         return true;
     }
-    // For each basic block: registers that are written on every path to its start. The initial value for a
-    // block that has not been visited is "all registers".
+    // For each basic block: registers that are written on every path to its start. For a basic block that has
+    // not been visited, these are at first all registers.
     let mut written = vec![vec![u64::MAX; words]; cfg.blocks.len()];
     written[0].fill(0);
     let (mut waiting, mut seen) = (vec![0], vec![false; cfg.blocks.len()]);
@@ -378,8 +378,8 @@ impl UndefinedBits {
         self.write(inst.dsts[0], step, undefined, |lane| origins[lane]);
     }
 
-    /// Tracks an instruction that only moves bits: applies the same instruction to the masks of undefined
-    /// bits.
+    /// Tracks undefined bits through an instruction that only moves bits, by applying the same instruction to
+    /// the masks of undefined bits.
     fn move_bits(&mut self, inst: &DecodedInst, step: Step, origins: &[Option<Origin>; LANES]) {
         inst.compute(&mut self.bits[step.warp], step.acting);
         for slot in inst.dsts {

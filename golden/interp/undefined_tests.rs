@@ -46,11 +46,11 @@ fn a_use_of_a_register_that_nothing_has_written_is_found_with_name_and_lines() {
         ("@%p3 bra over;\nst.global.u32 [%rd0], 1;\nover:", "%p3", 0, 0),
         ("setp.eq.u32 %p1, %r7, 0;\n@%p1 st.global.u32 [%rd0], 1;", "%r7", 0, 1),
         ("selp.u32 %r2, 1, 2, %p4;\nst.global.u32 [%rd0], %r2;", "%p4", 0, 1),
-        // Registers that are written on only one side of a branch, or in only some lanes.
+        // Must be reported: registers that are written on only one side of a branch, or in only some lanes.
         ("@%p0 mov.u32 %r1, 1;\nst.global.u32 [%rd0], %r1;", "%r1", 1, 1),
         ("@%p0 bra over;\nmov.u32 %r1, 1;\nover:\nst.global.u32 [%rd0], %r1;", "%r1", 3, 3),
-        // Undefined values that reach their use through a copy, a conversion, half of a register pair, or
-        // another lane.
+        // Must be reported: undefined values that reach their use through a copy, a conversion, half of a
+        // register pair, or another lane.
         ("mov.b64 %rd1, {%r1, %r2};\nst.global.u64 [%rd0], %rd1;", "%r1", 0, 1),
         ("mov.b64 %rd1, {%r0, %r2};\nshr.u64 %rd2, %rd1, 32;\nst.global.u64 [%rd0], %rd2;", "%r2", 0, 2),
         ("cvt.s64.s32 %rd1, %r1;\nst.global.u64 [%rd0], %rd1;", "%r1", 0, 1),
@@ -79,8 +79,8 @@ fn a_used_result_of_a_shuffle_from_a_lane_that_does_not_take_part_is_found() {
     assert_eq!((read.thread, &*read.register), ([16, 0, 0], ""));
     let said = "the source lane of its shuffle does not take part: the result is undefined, and line 8 depends on it";
     assert!(read.to_string().ends_with(said), "{read}");
-    // A reduction over lanes 0 to 7. The sums of lanes 1 to 7 depend on lanes above 7, which do not take
-    // part. This is harmless if only lane 0 stores its sum.
+    // Reduction over lanes 0 to 7. Lanes 1 to 7 also read from lanes above 7, which do not take part, so the
+    // sums of lanes 1 to 7 are undefined. This is harmless if only lane 0 stores its sum.
     let of_eight = "setp.gt.u32 %p1, %r0, 7; @%p1 bra over; mov.u32 %r1, %r0;\n\
                     shfl.sync.down.b32 %r2, %r1, 4, 31, 0xff; add.u32 %r1, %r1, %r2;\n\
                     shfl.sync.down.b32 %r2, %r1, 2, 31, 0xff; add.u32 %r1, %r1, %r2;\n\
@@ -98,31 +98,34 @@ fn the_first_thread_that_reads_it_is_named() {
 #[test]
 fn what_compilers_leave_undefined_without_harm_is_not_found() {
     for body in [
-        // Registers that are written under a guard and under its inverse, or that are read under the guard
-        // that wrote them.
+        // Must not be reported: registers that are written under a guard and under its inverse. Also
+        // registers that are read under the same guard under which they were written.
         "@%p0 mov.u32 %r1, 1;\n@!%p0 mov.u32 %r1, 2;\nst.global.u32 [%rd0], %r1;",
         "@%p0 mov.u32 %r1, 1;\n@%p0 st.global.u32 [%rd0], %r1;",
         "mov.pred %p1, %p0; @%p0 mov.u32 %r1, 1;\n@!%p1 bra over;\nst.global.u32 [%rd0], %r1;\nover:",
-        // Register pair with one undefined half; only the other half is used.
+        // Must not be reported: a register pair with one undefined half, of which only the other half is
+        // used.
         "mov.b64 %rd1, {%r0, %r2};\ncvt.u32.u64 %r3, %rd1;\nst.global.u32 [%rd0], %r3;",
         "mov.b64 %rd1, {%r0, %r2};\nmov.b64 {%r3, %r4}, %rd1;\nst.global.u32 [%rd0], %r3;",
         "mov.b32 %r1, {%h1, %h2};\nmov.u16 %h3, 5; mov.b32 %r2, {%h3, %h1}; and.b32 %r3, %r2, 0xffff;\nst.global.u32 [%rd0], %r3;",
         "mov.u16 %h3, 5; mov.b32 %r2, {%h3, %h1}; prmt.b32 %r3, %r2, %r0, 0x1010;\nst.global.u32 [%rd0], %r3;",
         "mov.u16 %h3, 5; mov.b32 %r2, {%h1, %h3}; shr.u32 %r3, %r2, 16;\nst.global.u32 [%rd0], %r3;",
-        // Undefined operands that are not selected, or that cannot affect the result because the other
-        // operand determines it.
+        // Must not be reported: undefined operands that are not selected, or that cannot affect the result
+        // because the other operand determines it.
         "add.u32 %r2, %r1, 1; setp.ge.u32 %p1, %r0, 0; selp.u32 %r3, %r0, %r2, %p1;\nst.global.u32 [%rd0], %r3;",
         "setp.lt.u32 %p1, %r1, 3; setp.gt.u32 %p2, %r0, 99; and.pred %p3, %p1, %p2;\n@%p3 st.global.u32 [%rd0], 1;",
         "setp.gt.u32 %p2, %r0, 99; setp.lt.and.u32 %p3, %r1, 3, %p2;\n@%p3 st.global.u32 [%rd0], 1;",
         "and.b32 %r2, %r1, 0;\nst.global.u32 [%rd0], %r2;",
         "xor.b32 %r2, %r1, %r1;\nst.global.u32 [%rd0], %r2;",
         "lop3.b32 %r2, %r1, %r0, %r0, 0xaa;\nst.global.u32 [%rd0], %r2;",
-        // Results that are never used, or that are stored only to local memory.
+        // Must not be reported: undefined results that are never used, or that are stored only to local
+        // memory.
         "add.u32 %r2, %r1, 1;",
         "st.local.u32 [l], %r1;",
-        // Lanes whose value is undefined, but from which no lane reads in the shuffle.
+        // Must not be reported: a shuffle in which no lane reads from the lanes whose value is undefined.
         "@%p0 mov.u32 %r1, 1; and.b32 %r2, %r0, 15;\nshfl.sync.idx.b32 %r3, %r1, %r2, 31, -1;\nst.global.u32 [%rd0], %r3;",
-        // Loop that writes a register in its first iteration and reads it in the second.
+        // Must not be reported: a loop that writes a register in its first iteration and reads it in the
+        // second.
         "mov.u32 %r3, 0;\nagain: setp.eq.u32 %p1, %r3, 0; @%p1 mov.u32 %r1, 7;\n@!%p1 st.global.u32 [%rd0], %r1;\n\
          add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 3; @%p2 bra again;",
     ] {

@@ -108,7 +108,8 @@ impl CacheLine {
         }
     }
 
-    /// Returns those of the sectors `of` that are present or in flight and whose state satisfies `is_meant`.
+    /// Returns those sectors in the set `of` that are present or in flight and whose state satisfies
+    /// `is_meant`.
     fn select(&self, of: Sectors, is_meant: impl Fn(SectorState) -> bool) -> Sectors {
         let meant = of.each().filter(|part| self.parts.get(part).is_some_and(|state| is_meant(*state)));
         Sectors(meant.fold(0, |all, part| all | 1 << part))
@@ -332,8 +333,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         let Some(line) = event.line() else { return mshr };
         let set = self.set_of(line);
         let shown = |held: &CacheLine| match held.parts.len() {
-            // Describes the line by a single state: it is filled as a whole, or at most one sector is present
-            // or in flight.
+            // A line with at most one sector present or in flight is described by a single state. This
+            // includes each line that is filled as a whole.
             0 | 1 => format!("{:#x} {:?}", held.line, held.status()),
             _ => format!("{:#x} {:?} {:?}", held.line, held.status(), held.parts),
         };
@@ -596,17 +597,17 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         Ok(())
     }
 
-    /// Returns the line with data that a miss of `line` would evict, if any. The flag is true if the miss
-    /// needs a way but no line may be evicted.
+    /// Returns `(victim, fails)`: the line with data that a miss of `line` would evict, if any, and true if
+    /// the miss needs a way but no line may be evicted.
     fn victim_for(&self, line: u64) -> (Option<Victim>, bool) {
         let (gone, none) = self.place_for(line);
         let victim = gone.filter(|gone| self.has_parts(*gone));
         (victim.map(|line| Victim { line, modified: self.find_line(line).is_some_and(|held| held.modified) }), none)
     }
 
-    /// Returns the line whose way a miss of `line` takes, or `None` if a way is free. If the cache holds only
-    /// the tag of `line`, that is `line` itself; otherwise it is the victim, which may be tag-only. The flag
-    /// is true if the miss needs a way but no line may be evicted.
+    /// Returns `(place, fails)` for a miss of `line`. `place` is the line whose way the miss takes, or `None`
+    /// if a way is free. This is `line` itself if the cache holds only its tag; otherwise it is the victim,
+    /// which may be tag-only. `fails` is true if the miss needs a way but no line may be evicted.
     fn place_for(&self, line: u64) -> (Option<u64>, bool) {
         match self.find_line(line) {
             Some(held) if held.parts.is_empty() => return (Some(line), false),
@@ -785,7 +786,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Invalidates those of the given sectors of a line that are present.
+    /// Invalidates the given sectors of a line, as far as they are present.
     fn drop_parts(&mut self, line: u64, parts: Sectors) {
         let here = self.find_line(line).map_or(Sectors(0), |held| held.here(parts));
         self.set_parts(line, here, None);

@@ -141,7 +141,7 @@ impl Filter {
         }
     }
 
-    /// Clears all tags at the end of a kernel.
+    /// Clears all tags of the filter at the end of a kernel.
     pub fn clear(&mut self) {
         self.sets.iter_mut().for_each(Vec::clear);
         self.original = self.config.starts_original;

@@ -42,10 +42,10 @@ impl Sectors {
 /// Priority among reservation fails. It selects the one to report when several conditions fail at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FailOrder {
-    /// Reported first: line allocation, then MSHR, then miss queue.
+    /// A failed line allocation is reported first, then a failure at the MSHR, then one at the miss queue.
     #[default]
     MshrFirst,
-    /// Reported first: line allocation, then miss queue, then MSHR.
+    /// A failed line allocation is reported first, then a failure at the miss queue, then one at the MSHR.
     QueueFirst,
 }
 
@@ -131,9 +131,9 @@ pub enum LoadOutcome {
     },
     /// Reservation fail: the cache refuses the load, and its state is unchanged.
     Refused {
-        /// Reason to report, selected by the configured priority.
+        /// Reservation fail to report, selected from those that apply by the configured priority.
         first: Fail,
-        /// All reasons that apply.
+        /// All reservation fails that apply to the access.
         all: Fails,
     },
 }
@@ -154,9 +154,9 @@ pub enum WriteOutcome {
     Pending,
     /// Reservation fail: the cache refuses the write, and its state is unchanged.
     Refused {
-        /// Reason to report, selected by the configured priority.
+        /// Reservation fail to report, selected from those that apply by the configured priority.
         first: Fail,
-        /// All reasons that apply.
+        /// All reservation fails that apply to the access.
         all: Fails,
     },
 }

@@ -20,17 +20,18 @@ use crate::index::SetIndex;
 /// Outcome of a request to the L2 bank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Hit in the bank or the FRC. The value is the line after the access, or before an atomic.
+    /// Hit in the L2 bank or its Fetch and Replacement Cache (FRC). The value is the line after a read or
+    /// write, or before an atomic.
     Hit(Line),
     /// Pending hit: the line is already in flight from memory.
     HitPending,
-    /// Miss: the line is fetched into the FRC.
+    /// Miss: the line is fetched into the Fetch and Replacement Cache (FRC).
     Fetched,
     /// Miss: the line is fetched into the bank. If a victim is given, its eviction must finish before the
     /// fetch.
     Replaces(Option<u64>),
-    /// The request waits, and the state is unchanged. Either the line is being evicted, or neither an FRC
-    /// entry nor a way is available.
+    /// The request waits, and the state is unchanged. Either the line is being evicted, or neither a way nor
+    /// an entry of the Fetch and Replacement Cache (FRC) is available.
     Waits,
 }
 
@@ -70,7 +71,7 @@ struct Replacement<R> {
     waiting: Waiting<R>,
 }
 
-/// L2 bank with its FRC, and the contents of memory.
+/// L2 bank with its Fetch and Replacement Cache (FRC), and the contents of memory.
 #[derive(Clone, Debug)]
 pub struct Bank<R> {
     index: SetIndex,
@@ -88,8 +89,8 @@ pub struct Bank<R> {
 }
 
 impl<R: Clone> Bank<R> {
-    /// Creates an empty bank. `frc` holds the number of sets and ways of the FRC; 0 sets disable the FRC.
-    /// `untouched` returns the initial contents of a line in memory.
+    /// Creates an empty L2 bank. `frc` holds the numbers of sets and ways of its Fetch and Replacement Cache
+    /// (FRC); 0 sets disable the FRC. `untouched` returns the initial contents of a line in memory.
     pub fn new(index: SetIndex, ways: usize, frc: (usize, usize), untouched: fn(u64) -> Line) -> Self {
         let order = vec![Vec::new(); index.sets()];
         let (frc_sets, frc_ways) = frc;
@@ -159,8 +160,8 @@ impl<R: Clone> Bank<R> {
         all.into_iter().collect()
     }
 
-    /// Returns the lines that have arrived in the FRC and wait to be swapped into the bank, in ascending
-    /// order.
+    /// Returns the lines that have arrived in the Fetch and Replacement Cache (FRC) and wait to be swapped
+    /// into the L2 bank, in ascending order.
     pub fn filled_lines(&self) -> Vec<u64> {
         let filled = self.frc.iter().filter(|(_, entry)| matches!(entry, Entry::Filled(_)));
         filled.map(|(line, _)| *line).collect()
@@ -189,8 +190,8 @@ impl<R: Clone> Bank<R> {
         answers
     }
 
-    /// Swaps a line that has arrived in the FRC into the bank. Returns false if no line of its set can be
-    /// evicted now.
+    /// Swaps a line that has arrived in the Fetch and Replacement Cache (FRC) with a line of its set in the
+    /// L2 bank. Returns false if no line of the set can be evicted now.
     pub fn swap(&mut self, line: u64) -> bool {
         let set = self.index.set_of_line(line);
         let taken = self.replaced.keys().filter(|&&other| self.index.set_of_line(other) == set).count();
@@ -227,7 +228,8 @@ impl<R: Clone> Bank<R> {
         Some(EvictedLine { line, recalled: block.sharers.into_iter().collect(), written })
     }
 
-    /// Returns the newest contents of a line, wherever they are: in the bank, in the FRC or in memory.
+    /// Returns the newest contents of a line, wherever they are: in the L2 bank, in the Fetch and Replacement
+    /// Cache (FRC) or in memory.
     pub fn newest(&self, line: u64) -> Line {
         let here = self.blocks.get(&line).or_else(|| match self.frc.get(&line) {
             Some(Entry::Filled(block) | Entry::Old(block)) => Some(block),
@@ -248,8 +250,9 @@ impl<R: Clone> Bank<R> {
         self.order[set].push(line);
     }
 
-    /// Returns the FRC set to which a line maps: the low bits of its set number in the bank. All lines of a
-    /// bank set therefore map to the same FRC set, which permits swaps.
+    /// Returns the set of the Fetch and Replacement Cache (FRC) to which a line maps: the low bits of its set
+    /// number in the L2 bank. All lines of one set of the bank therefore map to one set of the FRC, which
+    /// permits swaps.
     fn frc_set(&self, line: u64) -> usize {
         self.index.set_of_line(line) % self.frc_sets.max(1)
     }
@@ -366,7 +369,8 @@ mod tests {
     fn a_line_on_its_way_to_another_set_keeps_none_from_its_place() {
         let mut bank = bank(1, 1, (1, 1));
         assert_eq!(bank.access(0, 0, Access::Read(0)), Outcome::Fetched);
-        // The FRC is full, so this line is fetched directly into its set in the bank.
+        // The Fetch and Replacement Cache (FRC) is full, so this line is fetched directly into its set in the
+        // L2 bank.
         assert_eq!(bank.access(1, 0, Access::Read(0)), Outcome::Replaces(None));
         bank.fill(0);
         assert!(bank.swap(0));

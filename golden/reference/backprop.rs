@@ -119,7 +119,8 @@ mod tests {
     fn backprop_sums_leave_out_the_bias() {
         let [input, weight] = layer();
         let expected = run("backprop_sums", &[("input", &input), ("weight", &weight)], &[("inputs", Count(16))]);
-        // The sum of i (100 i + j) over the inputs i from 1 to 16 is 100 * 1496 + 136 j.
+        // The sum of i (100 i + j) over the inputs i from 1 to 16 is 100 * 1496 + 136 j. Here 1496 is the sum
+        // of i^2, and 136 the sum of i.
         let wanted: Vec<f64> = (1..17).map(|j| 100.0 * 1496.0 + 136.0 * f64::from(j)).collect();
         assert_eq!(values(&expected.unwrap()), wanted);
     }

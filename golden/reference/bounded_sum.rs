@@ -1,4 +1,4 @@
-//! Sums in double precision, with a bound on how far a single-precision evaluation may deviate from them.
+//! Sums in double precision, each with a bound on the absolute error of its evaluation in single precision.
 
 /// Unit roundoff of `f32`: maximum relative error of a correctly rounded operation.
 const UNIT: f64 = 1.0 / (1 << 24) as f64;

@@ -45,7 +45,8 @@ pub enum Mismatch {
         compared: usize,
         /// First differing elements, in index order.
         first: Vec<Difference>,
-        /// Element that exceeds its allowed deviation by the largest amount; `None` under an exact rule.
+        /// Element whose absolute deviation exceeds the allowed one by the largest amount; `None` under an
+        /// exact rule.
         worst: Option<Difference>,
     },
     /// The arrays contain different elements, regardless of order.
@@ -60,9 +61,10 @@ pub enum Mismatch {
 }
 
 impl Rule {
-    /// Detects a rule that would accept an all-zero result although not all expected values are zero, so that
-    /// it checks nothing. Returns the deviation that it allows at the largest expected value, and that value.
-    /// Returns `None` if an expected value is NaN or infinite, since a zero does not pass there.
+    /// Detects a rule that checks nothing: it would accept an all-zero result although not all expected
+    /// values are zero. For such a rule, returns `(allowed, largest)`: the absolute deviation allowed at the
+    /// largest expected magnitude, and that magnitude. Returns `None` for any other rule, and if the largest
+    /// magnitude is NaN or infinite.
     #[must_use]
     pub fn lets_zeros_pass(&self, expected: &Array) -> Option<(f64, f64)> {
         let Self::Tolerance { relative, absolute } = self else { return None };
@@ -81,7 +83,8 @@ pub struct Difference {
     pub got: String,
     /// Expected element, as printed.
     pub expected: String,
-    /// Deviation of the element, and the deviation that the rule allows; `None` under an exact rule.
+    /// Absolute deviation of the element from its expected value, and the absolute deviation that the rule
+    /// allows; `None` under an exact rule.
     pub distance: Option<(f64, f64)>,
 }
 
@@ -152,8 +155,8 @@ fn report(compared: usize, differ: impl Fn(usize) -> Option<Difference>) -> Resu
     Err(Box::new(Mismatch::Elements { differing, compared, first, worst }))
 }
 
-/// Returns how far a deviation exceeds the allowed one. Returns infinity if the deviation is NaN, and minus
-/// infinity under an exact rule.
+/// Returns the absolute deviation minus the allowed absolute deviation. Returns infinity if the deviation is
+/// NaN, and minus infinity under an exact rule.
 fn excess(difference: &Difference) -> f64 {
     match difference.distance {
         None => f64::NEG_INFINITY,

@@ -45,8 +45,9 @@ mod tests {
 
     #[test]
     fn conv2d_weighs_each_neighbour_and_leaves_the_edge_zero() {
-        // The grid has 3 rows of 4 elements, 5 elements apart. Only element (2, 1) is not zero, so that it
-        // contributes to elements (1, 1) and (1, 2). Element 4 is padding.
+        // The grid has 3 rows of 4 elements, and consecutive rows start 5 elements apart. Only element (2, 1)
+        // is not zero, so that it contributes to elements (1, 1) and (1, 2). The element with index 4 is
+        // padding.
         let mut grid = vec![0.0; 15];
         grid[11] = 2.0;
         grid[4] = 99.0;

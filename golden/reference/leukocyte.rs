@@ -112,8 +112,9 @@ mod tests {
 
     #[test]
     fn neighbours_draw_by_half_of_what_they_are_above_if_nothing_moves() {
-        // In a field of 2 x 2 elements, a corner element has eight neighbors, some of them beyond the edges.
-        // Three of these repeat its own value, and the others repeat each other value once or twice.
+        // In a field of 2 x 2 elements, each element has eight neighbors, some of them beyond the edges.
+        // Three of the neighbors repeat the element itself. The other five are the other three elements, each
+        // once or twice.
         let is = values(&field(&[0.0, 0.0, 0.0, 1.0], 2, [0.0, 0.0], 1, 0.0).unwrap());
         assert!(is_near(is[0], 0.1 * 0.5), "{}", is[0]);
         assert!(is_near(is[1], 0.1 * 0.5 * 2.0), "{}", is[1]);

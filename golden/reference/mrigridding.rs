@@ -3,7 +3,8 @@
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
-/// Maximum radius of a sample. With it, a sample reaches only its own grid cell and the adjacent ones.
+/// Maximum radius of a sample. With this radius, a sample reaches only its own grid cell and the adjacent
+/// grid cells.
 const MAX_RADIUS: f64 = 1.5;
 
 /// Complex values at the centers of `nx` x `ny` x `nz` unit cells, stored as real and imaginary part. Each is

@@ -27,7 +27,7 @@ const CIRCULAR: f64 = 1.0 / (1 << 20) as f64;
 pub(super) struct Rounded {
     /// Value that exact arithmetic would yield.
     pub value: f64,
-    /// Maximum deviation of the single-precision result from the value.
+    /// Maximum absolute deviation of the single-precision result from the value.
     pub error: f64,
 }
 
@@ -72,8 +72,8 @@ impl Rounded {
     /// Returns the square root of the number.
     pub fn sqrt(self) -> Self {
         let root = self.value.sqrt();
-        // The square root is steepest at the lower end of the operand's range, so the deviation is largest
-        // there.
+        // The square root is steepest at the lower end of the operand's range, so the absolute error is
+        // largest there.
         Self::of(root, root - (self.value - self.error).max(0.0).sqrt())
     }
 
@@ -116,23 +116,24 @@ impl Rounded {
     /// infinite if the number may be zero.
     pub fn fast_rsqrt(self) -> Self {
         let value = self.value.sqrt().recip();
-        // The reciprocal square root is steepest at the lower end of the operand's range, so the deviation is
-        // largest there.
+        // The reciprocal square root is steepest at the lower end of the operand's range, so the absolute
+        // error is largest there.
         let nearest_to_zero = self.value - self.error;
         let farthest = if nearest_to_zero > 0.0 { nearest_to_zero.sqrt().recip() } else { f64::INFINITY };
         Self::of(value, farthest - value).special(value)
     }
 
-    /// Returns e to the power of this number, as a kernel formula computes it whose relative error is at most
-    /// `part`, including roundings.
+    /// Returns e to the power of this number. The kernel computes it by a formula whose relative error is at
+    /// most `part`, including roundings.
     pub fn exp(self, part: f64) -> Self {
         let value = self.value.exp();
         let error = value * self.error.exp_m1();
         Self { value, error }.widen(part * (value + error))
     }
 
-    /// Returns the natural logarithm, as a kernel formula computes it whose error is at most `part` times the
-    /// result, or `part` if the result is below 1. The error bound is infinite if the number may be zero.
+    /// Returns the natural logarithm. The kernel computes it by a formula whose relative error is at most
+    /// `part`, or whose absolute error is at most `part` if the magnitude of the result is below 1. The error
+    /// bound is infinite if the number may be zero.
     pub fn ln(self, part: f64) -> Self {
         let value = self.value.ln();
         let nearest_to_zero = self.value - self.error;
@@ -140,7 +141,7 @@ impl Rounded {
         Self { value, error }.widen(part * value.abs().max(1.0))
     }
 
-    /// Returns the arctangent, as a kernel formula computes it whose absolute error is at most `within`,
+    /// Returns the arctangent. The kernel computes it by a formula whose absolute error is at most `within`,
     /// including roundings.
     pub fn arctan(self, within: f64) -> Self {
         let value = self.value.atan();
@@ -247,8 +248,8 @@ mod tests {
         let doubtful = Rounded { value: 0.0, error: 1.0 };
         let sum = Rounded::sum([doubtful; 4]);
         assert_eq!(sum.value, 0.0);
-        // The error of the sum is that of its four terms, plus four roundings of a sum whose magnitude may be
-        // 4.
+        // The error bound of the sum is that of its four terms, plus four roundings of a sum whose magnitude
+        // is at most about 4.
         assert!(sum.error >= 4.0 + 4.0 * UNIT * 4.0 && sum.error < 4.0 + 4.0 * UNIT * 4.1, "{}", sum.error);
     }
 

@@ -24,9 +24,9 @@ pub(super) static STREAMCLUSTER_MOVES: Reference = Reference {
     compute: moves,
 };
 
-/// A row of `centres + 1` elements for each point. If the point moves to the candidate center, the last
-/// column holds its cost there minus its present cost. Otherwise, the column of its present center holds its
-/// present cost minus its cost at the candidate. Neither value is positive.
+/// For each point, a row of `centres + 1` elements, of which at most one is not zero. If the point moves to
+/// the candidate center, the last element is its cost there minus its present cost. Otherwise, the element of
+/// its present center is its present cost minus its cost at the candidate. Both differences are at most zero.
 pub(super) static STREAMCLUSTER_GAIN: Reference = Reference {
     name: "streamcluster_gain",
     summary: "what each point adds to the gain of the candidate or to the cost of closing its center",

@@ -38,8 +38,8 @@ fn advance(state: i128) -> i128 {
     MULTIPLIER * state % MODULUS
 }
 
-/// Generates 24 numbers from `seed`, and returns one of the last 16. The last number selects it, counted
-/// backward from the last.
+/// Generates 24 numbers from `seed`, and returns one of the last 16. The range in which the 24th number lies,
+/// from 0 to 15, is the number of steps back from the 24th number.
 fn shuffle(seed: i128) -> i128 {
     let numbers: Vec<i128> = std::iter::successors(Some(seed), |&state| Some(advance(state))).take(25).collect();
     let last = numbers[24];

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{Admission, Losses, Scheme};
 
-/// Configuration of CCWS.
+/// Configuration of cache-conscious wavefront scheduling (CCWS).
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
     /// Number of victim tags that each warp has.

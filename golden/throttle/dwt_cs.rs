@@ -21,7 +21,7 @@ pub enum Trigger {
     CoordinatorOnly,
 }
 
-/// Configuration of DWT-CS.
+/// Configuration of dynamic warp throttling via cores sampling (DWT-CS).
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
     /// A period is thrashing if it has more misses than this per thousand instructions.

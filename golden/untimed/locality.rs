@@ -51,7 +51,7 @@ pub struct LocalityCounts {
     pub l2_unbounded: AccessCounts,
 }
 
-/// User of a line: the warp that accessed it, and when.
+/// User of a cache line: the warp that accessed the line, and the time of the access.
 #[derive(Clone, Copy, Debug)]
 struct User {
     launch: u64,

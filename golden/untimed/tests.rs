@@ -316,7 +316,8 @@ fn a_line_found_again_is_told_by_who_used_it_last() {
 
 #[test]
 fn an_unbounded_cache_loses_lines_to_stores_alone() {
-    // The L1 holds one line. The accesses are: load A, load B, load A, store A, load A.
+    // The L1 holds one line. The accesses are: load A, load B, load A, store A, load A. Every load misses in
+    // it; without capacity limit, only the second load of A hits.
     let body = "ld.global.u32 %r1, [%rd0]; ld.global.u32 %r1, [%rd0+128]; ld.global.u32 %r1, [%rd0]; \
                 st.global.u32 [%rd0], %r1; ld.global.u32 %r1, [%rd0];";
     let LocalityCounts { l1, l1_unbounded, l2, l2_unbounded } = count_locality(body, 1, 32, 1, 1);

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Maximum size of a text file in bytes: a hundred times the largest launch, sweep or statistics file of the
-/// suite.
+/// Maximum size of a text file in bytes: a hundred times the size of the largest launch, sweep or statistics
+/// file in this repository.
 pub const MAX_BYTES: u64 = 64 << 20;
 
 /// Reads a whole file as text.

@@ -78,8 +78,8 @@ pub enum AluFn {
     /// Position of the highest bit that differs from the sign bit, as a 32-bit result; all ones if no bit
     /// differs.
     Bfind {
-        /// True if the result is instead the number of places by which a left shift moves the found bit to
-        /// the top.
+        /// True if the result is not the position of the bit, but the number of places by which a left shift
+        /// moves it to the top.
         shift: bool,
     },
     /// Byte permute: four bytes of the 64-bit value `b:a`, selected by `c`.

@@ -342,7 +342,8 @@ mod tests {
             assert_eq!(alu(&bf16(AluFn::Mul, relu), &[infinity], &[0], &[0]), [0x7fff]);
             assert_eq!(alu(&bf16(AluFn::Fma, relu), &[infinity], &[0x3f80], &[minus]), [0x7fff]);
         }
-        // 1 * -2 + 1 is -1, or 0 with relu. A product that underflows to -0 becomes +0 with relu.
+        // Without `relu`, 1 * -2 + 1 is -1; with `relu` it is 0. A product that underflows to -0 becomes +0
+        // with `relu`.
         assert_eq!(alu(&bf16(AluFn::Fma, false), &[0x3f80], &[0xc000], &[0x3f80]), [0xbf80]);
         assert_eq!(alu(&bf16(AluFn::Fma, true), &[0x3f80], &[0xc000], &[0x3f80]), [0]);
         assert_eq!(alu(&bf16(AluFn::Fma, true), &[0x8001], &[1], &[0x8000]), [0]);

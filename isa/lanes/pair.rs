@@ -121,13 +121,13 @@ fn product<const N: usize>(signed: bool, a: &[u32; N], b: &[u32; N], low: &mut [
     }
 }
 
-/// Computes [`compare`] on split lanes.
+/// Computes [`compare`] on 64-bit lanes whose low and high words are in separate arrays.
 #[inline]
 pub fn compare_pair<const N: usize>(op: &CompareOp, a: Pair<'_, N>, b: Pair<'_, N>) -> u64 {
     compare(op, &a.join(), &b.join())
 }
 
-/// Computes [`convert`] on split lanes.
+/// Computes [`convert`] on 64-bit lanes whose low and high words are in separate arrays.
 #[inline]
 pub fn convert_pair<const N: usize>(op: &ConvertOp, a: Pair<'_, N>, out: &mut PairMut<'_, N>) {
     let integers = !op.from.is_float() && !op.to.is_float() && !op.sat;

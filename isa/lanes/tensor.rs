@@ -77,8 +77,8 @@ fn factors(op: &TensorOp, a: [&Row; 2], b: [&Row; 2]) -> [[f32; ELEMENTS]; 2] {
     [rows, columns]
 }
 
-/// Returns the index of row or column `at` of product `product`, if each product has `lines` of them. The
-/// count runs over all products of the instruction.
+/// Returns the index of a row or column among the rows or columns of all products of the instruction. `at` is
+/// its number within product `product`, and each product has `lines` of them.
 fn line(lines: u8, product: u8, at: u8) -> usize {
     usize::from(product) * usize::from(lines) + usize::from(at)
 }

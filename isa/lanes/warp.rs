@@ -28,7 +28,7 @@ pub enum WarpOp {
     },
     /// Combines a predicate across all lanes.
     Vote {
-        /// Kind of the combination.
+        /// Kind of the vote: how the predicates of all lanes are combined.
         mode: VoteMode,
         /// True if the instruction has a member mask.
         sync: bool,

@@ -24,7 +24,7 @@ impl Span {
 /// Name or modifier, with its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name<'a> {
-    /// Text in the source; for modifiers, without the dot.
+    /// Text of the name or modifier in the source; for modifiers, without the dot.
     pub text: &'a str,
     /// Position in the source.
     pub span: Span,
@@ -233,7 +233,7 @@ pub struct Instruction<'a> {
     pub modifiers: Vec<Name<'a>>,
     /// Operands in the order of the source.
     pub operands: Vec<Operand<'a>>,
-    /// Position in the source, from the opcode to the last operand.
+    /// Position of the instruction in the source, from the opcode to the last operand.
     pub span: Span,
 }
 

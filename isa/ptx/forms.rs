@@ -35,8 +35,8 @@ pub(super) struct Advice {
 
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Pairs of target architectures: one that introduced instructions, and an older one whose code does
-        // not use them.
+        // Each pair has a target architecture that introduced instructions, and an older architecture. Code
+        // for the older one does not use these instructions.
         const OLDER: [(u32, u32); 8] =
             [(70, 60), (72, 70), (75, 70), (80, 75), (89, 80), (90, 80), (100, 90), (120, 90)];
         let older = OLDER.iter().find(|(target, _)| Some(*target) == self.since).map(|(_, older)| older);
@@ -78,8 +78,8 @@ pub(super) fn classify(opcode: &str, modifiers: &[Name<'_>]) -> Verdict {
     }
 }
 
-/// Returns each form as the text of an instruction without operands and without optional modifiers. The flag
-/// is true if the machine models the form.
+/// Yields a pair for each form: a flag that is true if the machine models the form, and an instruction of
+/// this form as text. The text has no operands and no optional modifiers.
 #[cfg(test)]
 pub(super) fn simplest() -> impl Iterator<Item = (bool, String)> {
     let names: std::collections::BTreeSet<&str> =

@@ -186,7 +186,8 @@ struct Lowering<'p, 'a> {
     relocations: Vec<Relocation>,
     /// Relocations that will apply to the next instruction.
     pending: Vec<(RelocatedOperand, Target)>,
-    /// Guard of the source instruction that is being lowered. Its line and column are in `position`.
+    /// Guard of the source instruction that is being lowered. The field `position` has the line and column of
+    /// this instruction.
     guard: Option<Guard>,
     position: (u32, u32),
     span: Span,

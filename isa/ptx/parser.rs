@@ -32,8 +32,9 @@ struct Parser<'a> {
     at: usize,
     /// Number of blocks of code that are open at the next token.
     depth: u32,
-    /// For each name, its visible declarations as a vector register, and declarations that shadow them; the
-    /// innermost is last. The key of a register family `%q<4>` is `%q`.
+    /// For each register name, the declarations that are visible at the next token, innermost last. They are
+    /// recorded only for vector registers and for names that shadow a vector register. A register family
+    /// `%q<4>` has the key `%q`.
     vectors: FxHashMap<&'a str, Vec<VectorName>>,
     /// Names in `vectors`, each with the nesting depth of the block of code that declares it.
     noted: Vec<(&'a str, u32)>,

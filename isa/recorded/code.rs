@@ -18,14 +18,14 @@ pub const MAX_REGISTERS: usize = 10;
 /// Register file to which a SASS register belongs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RegisterFile {
-    /// `R`: one 32-bit word per lane.
+    /// Vector registers `R`: one 32-bit word per lane.
     #[default]
     Vector,
-    /// `UR`: one 32-bit word per warp.
+    /// Uniform registers `UR`: one 32-bit word per warp.
     Uniform,
-    /// `P`: one bit per lane.
+    /// Predicates `P`: one bit per lane.
     Predicate,
-    /// `UP`: one bit per warp.
+    /// Uniform predicates `UP`: one bit per warp.
     UniformPredicate,
 }
 

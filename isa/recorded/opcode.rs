@@ -169,7 +169,7 @@ impl Class {
         }
     }
 
-    /// True if each lane accesses bytes of its own. Their number is then the access width of the opcode.
+    /// True if each lane accesses its own bytes, whose number is the access width of the opcode.
     #[must_use]
     pub fn has_width(self) -> bool {
         matches!(self, Self::Load(_) | Self::Store(_) | Self::Atomic(_) | Self::AsyncCopy)

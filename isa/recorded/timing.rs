@@ -22,11 +22,11 @@ struct Gpu {
     sp: (u16, u16),
     dp: (u16, u16),
     sfu: (u16, u16),
-    /// Accel-Sim's specialized unit 2. Up to Pascal, texture fetches take as long as moves.
+    /// Texture fetches: Accel-Sim's specialized unit 2. Up to Pascal, they take as long as moves.
     texture: (u16, u16),
-    /// Accel-Sim's specialized unit 3, which exists from Volta on.
+    /// Matrix products: Accel-Sim's specialized unit 3, which exists from Volta on.
     tensor: (u16, u16),
-    /// Accel-Sim's specialized unit 4: the uniform data path, which exists from Turing on.
+    /// Uniform data path: Accel-Sim's specialized unit 4, which exists from Turing on.
     uniform: (u16, u16),
 }
 

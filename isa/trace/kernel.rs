@@ -51,8 +51,8 @@ const SHARED_RESERVED: u64 = 1 << 10;
 
 impl Default for Limits {
     fn default() -> Self {
-        // The longest lines contain mangled names of C++ templates. A CTA that fills the memory limit has
-        // issued 20 million instructions.
+        // The limit on a line allows for mangled names of C++ templates. The memory limit of a CTA allows for
+        // about 20 million instructions.
         Limits { line_bytes: 256 << 10, cta_bytes: 512 << 20, address_bits: u64::BITS, shared_bytes: u64::MAX }
     }
 }

@@ -13,7 +13,7 @@ use crate::page::Page;
 use crate::runs::{Point, RunFailure};
 use crate::{Figure, FigureError, Session};
 
-/// List of the figures that compare our machines with Accel-Sim.
+/// List of the figures that compare our simulator with Accel-Sim.
 pub(super) const FIGURES: &[Figure] = &[Figure {
     name: "accelsim/cycles",
     description: "Cycles of 18 kernels, compared with Accel-Sim on traces of the same programs",
@@ -32,8 +32,8 @@ const fn kernel(name: &'static str, stock: u64, perfect: u64) -> Kernel {
     Kernel { name, stock, perfect }
 }
 
-/// Kernel cycles measured with Accel-Sim (GPGPU-Sim 4.2, `SM2_GTX480`, `-gpgpu_perf_sim_memcpy 0`). It ran
-/// the traces that we exported from each `small.toml`.
+/// Kernel cycles measured with Accel-Sim (GPGPU-Sim 4.2, `SM2_GTX480`, `-gpgpu_perf_sim_memcpy 0`). Accel-Sim
+/// ran traces that we exported from the launch file `small.toml` of each kernel.
 const KERNELS: [Kernel; 18] = [
     kernel("backprop", 6_703, 3_268),
     kernel("bfs", 37_332, 31_064),
@@ -62,7 +62,7 @@ const STOCK: usize = 1;
 /// Index in [`OURS`] of the machine without an instruction cache. It is compared with Accel-Sim's instruction
 /// cache that always hits.
 const PERFECT: usize = 2;
-/// Relative difference between our cycles and Accel-Sim's above which a kernel is listed.
+/// Relative difference between our cycles and Accel-Sim's above which the results page lists a kernel.
 const FAR: f64 = 0.2;
 
 const ABOUT: &str = "Both simulators replay the same traces, which `trace export` wrote for the small launch files. The designs `gtx480` and

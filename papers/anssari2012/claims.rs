@@ -30,7 +30,7 @@ const LESS_L2: &[&str] = &["BFS", "Histo", "SGEMM"];
 /// Benchmarks whose energy is unchanged, according to the thesis.
 const UNCHANGED: &[&str] = &["MRIQ", "Stencil"];
 
-/// Results of a benchmark on each of the compared systems, which are selected by their index.
+/// Results of a benchmark on all compared systems. The methods select a system by its index.
 pub(super) trait SystemResults {
     fn name(&self) -> &'static str;
     /// Returns the number of bytes read from and written to DRAM.
@@ -39,8 +39,8 @@ pub(super) trait SystemResults {
     fn miss_rate(&self, system: usize) -> f64;
     /// Returns the energy of each structure, such as the L2, in nJ.
     fn energy(&self, costs: &Table43, system: usize) -> [f64; STRUCTURES.len()];
-    /// Describes how two systems differ: by the sources that supply the data for L1 misses, and by the DRAM
-    /// traffic.
+    /// Describes how the L1 misses of two systems are served (from the L2, from another L1 and so on), and
+    /// how their DRAM traffic differs.
     fn describe_differences(&self, system: usize, other: usize) -> String;
 
     /// Returns the DRAM traffic of the first system, divided by that of the second system.
@@ -55,17 +55,20 @@ pub(super) trait SystemResults {
     }
 }
 
-/// True if `part`, the ratio of a metric on two systems, is close enough to 1 to count as no effect.
+/// True if `part` is so close to 1 that it shows no effect. `part` is a metric on one system divided by the
+/// same metric on another system.
 fn is_same(part: f64) -> bool {
     (part - 1.0).abs() <= Effect::RATIO.none
 }
 
-/// True if `part`, the ratio of a metric on two systems, shows a decrease.
+/// True if `part` shows a decrease. `part` is a metric on one system divided by the same metric on another
+/// system.
 fn is_less(part: f64) -> bool {
     part <= 1.0 - Effect::RATIO.none
 }
 
-/// True if `part`, the ratio of a metric on two systems, shows an increase.
+/// True if `part` shows an increase. `part` is a metric on one system divided by the same metric on another
+/// system.
 pub(super) fn is_more(part: f64) -> bool {
     part >= 1.0 + Effect::RATIO.none
 }
@@ -128,14 +131,15 @@ impl<O: SystemResults> Claims<'_, O> {
         average(&self.all.iter().map(number).collect::<Vec<_>>())
     }
 
-    /// Adds a comparison of a mean over all benchmarks. If it fails, its explanation lists the change of each
-    /// benchmark.
+    /// Adds a comparison about the mean of `number` over all benchmarks. If the comparison fails, its
+    /// explanation lists the change of `number` for each benchmark.
     fn of_mean(&mut self, row: ComparisonRow, number: impl Fn(&O) -> f64) {
         let each = self.all.iter().map(|one| format!("{} {}", one.name(), change(number(one))));
         self.rows.push(row.explain_failure(|| each.collect::<Vec<_>>().join(", ")));
     }
 
-    /// Adds a comparison that holds if our mean shows at least a third of the published effect.
+    /// Adds a comparison of our mean over all benchmarks with the published mean. It holds if our mean shows
+    /// at least a third of the published effect.
     fn check_effect(&mut self, what: &str, published: f64, number: impl Fn(&O) -> f64) {
         let row = ComparisonRow::sign(what, self.mean(&number), published, Effect::RATIO);
         self.of_mean(row, number);

@@ -92,8 +92,8 @@ const L2_BANKS: usize = 8;
 /// Assumed length of a network hop in mm, which the thesis does not state.
 const HOP_MM: f64 = 10.0;
 
-/// Indices of the compared systems. Systems of the first three kinds exist with each L2 size, and all other
-/// systems have an L2 of 1 MB.
+/// Indices in the list of compared systems. A system of one of the first three kinds exists once for each L2
+/// size, so a kind takes four indices. Every other system has an L2 of 1 MB.
 const BASELINE: usize = 0;
 const TRACKER: usize = 4;
 const BOTH: usize = 8;
@@ -235,7 +235,8 @@ fn systems() -> Result<Vec<Config>, IndexError> {
     Ok(systems)
 }
 
-/// Counts of the events that consume energy: reads and writes of lines or entries, and transferred bytes.
+/// Counts of the events that consume energy: reads and writes of cache lines or of sharing tracker entries,
+/// and transferred bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Events {
     /// Number of reads and number of writes of the L1s.

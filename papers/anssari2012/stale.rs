@@ -30,19 +30,19 @@ const UNITS: &str = "num_sms=2";
 const WRITTEN: i128 = 1;
 const HEADS: [&str; 4] = ["cycle", "cycles", "where", "what"];
 
-/// What one run shows about the shared line.
+/// Observations about the shared line in one run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct LineObservations {
     /// Value that compute unit P reads, value that Q reads before its write, and value that Q reads after its
     /// write.
     values: [i128; 3],
-    /// Time intervals in which requests and replies for the line are at some place of the machine. Each has
-    /// the columns of [`HEADS`].
+    /// Table rows with the columns of [`HEADS`]. Each states the time interval in which a request or reply
+    /// for the line is at one place of the machine.
     stays: Vec<[String; HEADS.len()]>,
 }
 
-/// Places that requests and replies for the line pass: the beginning of the path in the machine, and the name
-/// on the results page.
+/// Places through which requests and replies for the line pass. Each has the beginning of its signal path and
+/// its name on the results page.
 const PLACES: [(&str, &str); 10] = [
     ("sm0.l1.mem_rsp", "P's L1, reply"),
     ("sm1.l1.mem_rsp", "Q's L1, reply"),
@@ -56,7 +56,7 @@ const PLACES: [(&str, &str); 10] = [
     ("partition", ""),
 ];
 
-/// Returns the name that the results page gives a place in the machine.
+/// Returns the name on the results page of a place, given its signal path.
 fn place(path: &str) -> String {
     let found = PLACES.iter().find(|(start, name)| path.starts_with(start) && !name.is_empty());
     let of_partition = || match path.rsplit_once('.') {

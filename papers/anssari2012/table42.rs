@@ -34,8 +34,8 @@ const MISALIGNED: f64 = 1.0;
 /// ignored.
 const COUNTS: f64 = 0.01;
 
-/// Explanations of differences from the thesis that no rule finds. Most of them are due to differences
-/// between our kernels and Parboil's.
+/// Explanations, written by hand, of differences from the thesis. No rule finds these explanations. Most of
+/// the differences come from differences between our kernels and Parboil's.
 const ELSEWISE: [(&str, &str); 4] = [
     (
         "Gridding",
@@ -95,12 +95,12 @@ fn class(one: &AccessSharing) -> usize {
     }
 }
 
-/// One optional text for each column of Table 4.2.
+/// Texts for the columns of Table 4.2; `None` for a column without text.
 type Texts = [Option<String>; CLASSES.len()];
 
-/// Classifies the instructions of several kernels. The first result has, for each column, a text about the
-/// instruction in that class that accesses the most data. The second result has the same for instructions
-/// that access too little data to be classified.
+/// Classifies the instructions of several kernels. Returns two sets of texts, one text per column of the
+/// table. In the first set, a text describes the instruction of that class that accesses the most data. The
+/// second set covers only instructions that access too little data to be classified.
 fn classes(kernels: &[&KernelSharing]) -> [Texts; 2] {
     let [mut found, mut small]: [[Option<(u64, String)>; CLASSES.len()]; 2] = Default::default();
     for kernel in kernels {
@@ -162,8 +162,8 @@ impl<'a> Profile<'a> {
         Self { what, benchmark, found, small, kernels, published }
     }
 
-    /// Returns two flags for each column: true if our classification marks it, and true if the thesis marks
-    /// it.
+    /// Returns `(ours, thesis)` for each column of the table. `ours` is true if our classification marks the
+    /// column, and `thesis` is true if the thesis marks it.
     fn marks(&self) -> impl Iterator<Item = (bool, bool)> {
         self.found.iter().enumerate().map(|(at, why)| (why.is_some(), self.published.contains(&at)))
     }

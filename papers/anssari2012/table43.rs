@@ -7,13 +7,14 @@ use crate::FigureError;
 use crate::judge::{Class, ComparisonRow, number};
 use crate::page::{self, Page, comma_separated};
 
-/// Quantities of each structure. Each has the largest relative error of CACTI 6.5 with which the quantity
-/// counts as reproduced.
+/// Compared quantities of a structure: name, and maximum relative error. A value that CACTI 6.5 computes
+/// counts as reproduced up to this error.
 const FIGURES: [(&str, f64); 4] = [("mm2", 0.06), ("mW", 0.10), ("pJ read", 0.10), ("pJ write", 0.10)];
-/// Kinds of structures: name on the results page, and text that occurs in the names of the table rows of this
-/// kind.
+/// Kinds of structures, each with two texts: its name on the results page, and a text that the names of all
+/// its rows in Table 4.3 contain.
 const KINDS: [(&str, &str); 3] = [("sharing trackers", "sharing tracker"), ("L1s", " L1 of "), ("L2s", "L2 of ")];
-/// Range of our value divided by the published value in which the value counts as reproduced.
+/// Range for our value divided by the published value. Our value counts as reproduced if the ratio is within
+/// it.
 const FACTOR: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 
 /// Structure with its published values, and with the values of our model.

@@ -33,8 +33,8 @@ const PASSING: &str = "L2 bypassed";
 /// record them.
 const BYTE_MASK: &str = "l2.flow.write_miss=byte-mask";
 
-/// Additional kernels, with settings. Their lines conflict in few L1 sets, which shows why L1s refuse
-/// requests that the sharing tracker forwards to them.
+/// Additional kernels, each with settings of the machine. The lines of these kernels map to few L1 sets. They
+/// show why L1s refuse requests that the sharing tracker forwards to them.
 const OTHERS: [(&str, &[&str]); 4] =
     [("syrk", &[]), ("syrk", &["link.request=1"]), ("syrk", &["l1.sets=16", "l1.ways=32"]), ("gesummv", &[])];
 
@@ -118,8 +118,8 @@ struct SystemRun {
 struct BenchmarkRuns {
     name: &'static str,
     done: Vec<SystemRun>,
-    /// Counters of two systems with [`BYTE_MASK`]: [`PROPOSED`] and [`PASSING`]. `None` for benchmarks that
-    /// write misses do not slow down.
+    /// Counters of the systems [`PROPOSED`] and [`PASSING`] with the setting [`BYTE_MASK`]. `None` for
+    /// benchmarks on which fetches for write misses have no effect.
     masked: Option<[Counters; 2]>,
 }
 
@@ -144,27 +144,27 @@ impl BenchmarkRuns {
         found.unwrap_or_else(|| panic!("{system} with {} KB is measured", SIZES[size]))
     }
 
-    /// Returns the ratio of `number` on system `of` to `number` on system `whole`. The first result is for
-    /// the clocked machine, and the second is without timing.
+    /// Returns two ratios of `number` on system `of` to `number` on system `whole`: on the clocked machine,
+    /// and without timing.
     fn part(&self, of: (&str, usize), whole: (&str, usize), number: impl Fn(&SystemRun) -> [f64; 2]) -> [f64; 2] {
         let [part, whole] = [of, whole].map(|(system, size)| number(self.on(system, size)));
         [part[0] / whole[0], part[1] / whole[1]]
     }
 
-    /// Returns the DRAM traffic divided by that of the baseline with 1 MB of L2, on the clocked machine and
-    /// without timing.
+    /// Returns two ratios of the DRAM traffic of a system to that of the baseline with 1 MB of L2: on the
+    /// clocked machine, and without timing.
     fn of_baseline(&self, system: &str, size: usize) -> [f64; 2] {
         self.part((system, size), ("baseline", LARGEST), SystemRun::dram)
     }
 
-    /// Returns the DRAM traffic with L2 bypass divided by that of [`PROPOSED`], on the clocked machine and
-    /// without timing.
+    /// Returns two ratios of the DRAM traffic with L2 bypass to that of the system [`PROPOSED`]: on the
+    /// clocked machine, and without timing.
     fn l2_bypass(&self) -> [f64; 2] {
         self.part((PASSING, LARGEST), (PROPOSED, LARGEST), SystemRun::dram)
     }
 
-    /// Returns the DRAM traffic with L2 bypass divided by that of [`PROPOSED`]. Both systems run on the
-    /// clocked machine with [`BYTE_MASK`].
+    /// Returns the DRAM traffic with L2 bypass divided by that of the system [`PROPOSED`]. Both systems have
+    /// the setting [`BYTE_MASK`] and run on the clocked machine.
     fn past_the_masked_l2(&self) -> Option<f64> {
         self.masked.as_ref().map(|[proposed, passing]| ratio(dram_bytes(passing), dram_bytes(proposed)))
     }
@@ -281,8 +281,8 @@ fn forwards(counters: &Counters) -> [f64; 4] {
     [100.0 * ratio(forwards, lookups), of_forwards(supplied), of_forwards(refused - too_early), of_forwards(too_early)]
 }
 
-/// Returns the energy of system `of` divided by that of system `whole`, on the clocked machine and without
-/// timing.
+/// Returns two ratios of the energy of system `of` to that of system `whole`: on the clocked machine, and
+/// without timing.
 fn energy(costs: &Table43, one: &BenchmarkRuns, of: (&str, usize), whole: (&str, usize)) -> [f64; 2] {
     one.part(of, whole, |done| done.energy(costs, HOP_MM))
 }

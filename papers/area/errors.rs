@@ -9,7 +9,7 @@ use crate::page::{Page, comma_separated, table};
 
 const HEAD: [&str; 6] = ["estimate", "metric", "memories", "median %", "95th percentile %", "worst %"];
 
-/// Maximum allowed relative error of the area: for the median and for the 95th percentile of the memories.
+/// Maximum allowed relative errors of the estimated area: of the median memory, and of the 95th percentile.
 const MAX_ERRORS: (f64, f64) = (0.04, 0.12);
 
 pub(super) fn errors() -> Result<Page, FigureError> {

@@ -91,8 +91,8 @@ fn compare_published(technology: &Technology) -> Result<Vec<ComparisonRow>, Repo
     });
     let frc = block(technology, FERMI, &["frc"], &["l2.flow.frc.entries=64"])?;
     let lines = scope(&frc, "partition0.l2.frc")?.bits;
-    // A sharing tracker entry has one of two forms. It names only the last sharer, or it has one bit per
-    // sharer and the index of the L1 that supplies the line next.
+    // The table of a sharing tracker stores one of two forms of entries. The short form names only the last
+    // sharer. The long form has one bit per sharer, and the index of the L1 that supplies the line next.
     let tables = |design| -> Result<u64, Report> {
         let machine = block(technology, "hybrid", &[design], &[])?;
         (0..8).map(|bank| Ok(scope(&machine, &format!("partition{bank}.tracker.table[0]"))?.bits)).sum()

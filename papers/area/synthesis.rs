@@ -139,8 +139,8 @@ fn compare_published(technology: &Technology) -> Result<Vec<ComparisonRow>, Repo
     let tags = flip_flops("l1/tags", &[set])?;
     let fan_ins = named("index/i_poly")?.fan_ins(&[("ADDR_BITS", 27)], "line", ("index", 5))?;
     let fan_ins: Vec<_> = fan_ins.iter().map(ToString::to_string).collect();
-    // The FRC has two entries. The difference between entries of 128 and of 64 bytes is the data of one
-    // 128-byte line.
+    // Two FRCs with two entries each are compared: with lines of 128 bytes and of 64 bytes. The difference is
+    // 2 x 64 bytes, the data of one 128-byte line.
     let [half, whole] = [64, 128].map(|bytes| flip_flops("l2/frc", &[("WAYS", 2), ("LINE_BYTES", bytes)]));
     let line = whole? - half?;
     let [mask, last] = [0, 1].map(|last| flip_flops("tracker/sharer_table", &[set, ("LAST", last)]));

@@ -25,7 +25,8 @@ struct Setting {
     /// becomes free as soon as the memory accepts the data.
     is_acknowledged: bool,
     bus_bits: u32,
-    /// Number of bursts per DRAM row. A row has the same size in bytes with each bus width.
+    /// Number of bursts per DRAM row. The row size in bytes is the same for every bus width, so a wider bus
+    /// needs fewer bursts.
     columns: u32,
 }
 
@@ -154,8 +155,8 @@ fn draw(is_quick: bool, measured: &[SettingResults]) -> Result<Page, FigureError
     Ok(page)
 }
 
-/// Draws a bar chart. Each group is one way of freeing a victim's way and one bus width, and each bar is one
-/// number of MSHR entries.
+/// Draws a bar chart. Each group of bars stands for a bus width and a time at which a victim's way becomes
+/// free. Each bar of a group stands for a number of MSHR entries.
 fn chart(page: &mut Page, measured: &[SettingResults]) {
     let groups = measured.chunks(ENTRIES.len());
     let name = |of: &[SettingResults]| format!("{}, {} bits", of[0].setting.eviction(), of[0].setting.bus_bits);

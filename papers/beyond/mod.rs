@@ -51,7 +51,7 @@ pub(super) const FIGURES: &[Figure] = &[
     },
 ];
 
-/// Machine of all pages, except the pages about the FRC and about the victim cache.
+/// Machine of all these results pages, except the pages about the FRC and about the victim cache.
 const MACHINE: &str = "fermi";
 
 /// Names of the designs that are combined; empty for the unmodified machine.
@@ -145,8 +145,8 @@ const SPEED_AND_BYTES: [&str; 6] = ["speed-up", LEAVE_ONE_OUT, "gain 5 %", "lose
 /// Head of the column that follows a mean and contains its leave-one-out range.
 const LEAVE_ONE_OUT: &str = "leave-one-out";
 
-/// Formats the means of speedups and of relative DRAM bytes, each with its leave-one-out range. Also counts
-/// the kernels that are clearly faster or slower.
+/// Formats the geometric means of the speedups and of the relative DRAM bytes, each with its leave-one-out
+/// range. Between them are the numbers of kernels that are clearly faster and clearly slower.
 fn speed_and_bytes(speedups: &[f64], bytes: &[f64]) -> impl Iterator<Item = String> + use<> {
     let speed = format_range(speedups, 3, geometric_mean).into_iter().chain(gain_and_lose(speedups));
     speed.chain(format_range(bytes, 3, geometric_mean))

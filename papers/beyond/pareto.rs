@@ -84,7 +84,8 @@ fn front(of: &[(f64, f64)]) -> Vec<bool> {
     of.iter().map(|one| !of.iter().any(|other| beats(other, one))).collect()
 }
 
-/// Rounds a value to the number of decimal places in the table, so that smaller differences do not count.
+/// Rounds a value to the decimal places that the table shows, so that differences too small to show do not
+/// decide the Pareto front.
 fn as_shown(value: f64, places: i32) -> f64 {
     let scale = 10_f64.powi(places);
     (value * scale).round() / scale

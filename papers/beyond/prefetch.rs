@@ -25,7 +25,7 @@ const DESIGNS: [Parts; 5] = [&[], &["next-line"], &["stride"], &["many-thread-aw
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct PrefetchRun {
     cycles: u64,
-    /// Number of line requests of loads. `missed` is the number of these requests that missed in the L1.
+    /// Number of lines that loads requested from the L1. The field `missed` counts those of them that missed.
     loads: u64,
     missed: u64,
     dram_bytes: u64,

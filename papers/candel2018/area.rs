@@ -23,12 +23,12 @@ const MACHINE: &str = "fermi";
 const HEAD: [&str; 7] =
     ["FRC lines", "bank / FRC lines", "bits", "FRC mm2", "second bank mm2", "area ratio", "ratio in the paper"];
 
-/// Computes the cost of an L2 bank, which includes all its components.
+/// Computes the area and energy cost of an L2 bank and of all components inside it.
 fn bank(technology: &Technology, design: &str, sets: &[&str]) -> Result<Block, Report> {
     Ok(scope(&block(technology, MACHINE, &[design], sets)?, "partition0.l2")?.clone())
 }
 
-/// Cost of an FRC with a given number of entries, which is added to an L2 bank.
+/// Cost that an FRC with `entries` entries adds to an L2 bank.
 struct FrcCost {
     entries: u32,
     /// Number of lines in the L2 bank.

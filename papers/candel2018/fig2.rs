@@ -20,8 +20,8 @@ enum PublishedCycle {
 
 use PublishedCycle::{Follows, Stated};
 
-/// Expected event of a request: name of the request, event, cycle in the paper, and function that returns the
-/// cycle in our model.
+/// Expected event of a request. Its elements are the name of the request, a description of the event, the
+/// cycle in the paper, and a function that returns the cycle in our model.
 type ExpectedEvent = (&'static str, &'static str, PublishedCycle, fn(&Replacement) -> u64);
 
 const CONVENTIONAL: [ExpectedEvent; 7] = [
@@ -68,7 +68,7 @@ args = ["chain", "last", { i32 = 4 }]
 "#;
 const ALONE: [&str; 4] = ["num_sms=1", "num_partitions=1", "l2.sets=1", "l2.ways=1"];
 
-/// Measures how long each step of a replacement takes on a machine that does nothing else.
+/// Measures the duration of each step of a replacement on a machine that is otherwise idle.
 fn measure(desk: &Session) -> Result<Times, FigureError> {
     let folder = Scratch::new().into_diagnostic().wrap_err("no folder for a kernel")?;
     let launch = folder.path().join("chase.toml");

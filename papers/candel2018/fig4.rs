@@ -12,7 +12,8 @@ use crate::page::Page;
 const SAME: f64 = 0.05;
 /// Relative gain in OPC that the paper reports for most applications.
 const GAIN: f64 = 0.25;
-/// Minimum fraction of its highest OPC at which an application counts as saturated.
+/// Minimum OPC (operations per cycle), as a fraction of the application's highest OPC, at which it counts as
+/// saturated.
 const SATURATED: f64 = 0.95;
 
 pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {

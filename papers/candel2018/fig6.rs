@@ -10,7 +10,8 @@ use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
 use crate::sheet::Table;
 
-/// Maximum delay that counts as near zero: in cycles, and as a fraction of the baseline's delay.
+/// Maximum average delay of L2 misses that counts as near zero: in cycles, and as a fraction of the
+/// baseline's delay.
 const NONE: (f64, f64) = (4.0, 0.05);
 
 pub(in super::super) fn fig6(desk: &Session) -> Result<Page, FigureError> {

@@ -12,7 +12,7 @@ const SERVED: f64 = 75.0;
 const BAND: f64 = 15.0;
 /// Minimum percentage of the L2 misses that counts as nearly all of them.
 const ALL: f64 = 95.0;
-/// Maximum increase of the percentage, in percentage points, that counts as constant.
+/// Maximum increase of the share of L2 misses, in percentage points, that counts as constant.
 const SAME: f64 = 5.0;
 
 pub(in super::super) fn fig7(desk: &Session) -> Result<Page, FigureError> {

@@ -89,9 +89,9 @@ const FRC_512: usize = 8;
 /// Indices of the L2 configurations that are larger than the baseline and have no FRC.
 const LARGER: [usize; 2] = [9, 10];
 
-/// Minimum relative change that counts as an increase or a decrease.
+/// Minimum relative change of a metric that counts as an increase or a decrease.
 const MIN_CHANGE: f64 = 0.02;
-/// Maximum fraction that counts as negligible.
+/// Maximum fraction that counts as negligible, such as of the L2 misses.
 const RARE: f64 = 0.01;
 /// The fraction [`RARE`] as a percentage.
 const RARE_PERCENT: u32 = 1;
@@ -250,8 +250,8 @@ fn app<'a>(apps: &'a [App], name: &str) -> &'a App {
     &apps[index_of(apps, name)]
 }
 
-/// Counts the applications for which `does` is true. Returns the count as text, and true if they are more
-/// than half.
+/// Counts the applications for which `does` is true. Returns `(text, is_most)`: the count as text, and true
+/// if it is more than half of the applications.
 fn most(apps: &[App], does: impl Fn(&App) -> bool) -> (String, bool) {
     let count = apps.iter().filter(|app| does(app)).count();
     (format!("{count} of {}", apps.len()), 2 * count > apps.len())

@@ -21,7 +21,7 @@ use warpsieve::readers::WaveError;
 /// Cycle of the simulation that corresponds to cycle 0 of the figure. Line A is fetched long before this
 /// cycle.
 const START: u64 = 1000;
-/// Names of the lines in the figure. The number of a line is the index of its name.
+/// Names of the lines in the figure. The index of a name is the number of the line.
 const NAMES: [&str; 5] = ["-", "A", "B", "C", "D"];
 const A: u64 = 1;
 const B: u64 = 2;
@@ -49,7 +49,8 @@ pub struct Times {
 }
 
 impl Times {
-    /// Durations in the figure. No other durations agree with the cycles that the paper's text states.
+    /// Durations that the figure assumes. They are the only ones that agree with the cycles in the paper's
+    /// text.
     pub const OF_THE_FIGURE: Self = Self { look_up: 10, evict: 80, fetch: 110 };
 
     /// Returns a cycle by which all replacements have ended, even if none of them overlap.
@@ -167,7 +168,8 @@ impl Figure {
     }
 }
 
-/// Returns the number of a line, as the L2 bank uses it.
+/// Returns the number by which the L2 bank identifies a line: the line number in memory divided by the number
+/// of memory partitions.
 fn number(line: u64) -> u64 {
     line / u64::from(PARTITIONS)
 }
@@ -249,8 +251,8 @@ fn config(frc_entries: u32, times: Times) -> L2Config {
     }
 }
 
-/// Returns the position of the L2 bank in a machine with 15 SMs. Before a line is evicted, it is recalled
-/// from the L1s of all SMs.
+/// Returns the place of the L2 bank in a machine with 15 SMs. Before the bank evicts a line, it recalls the
+/// line from the L1s of all SMs.
 fn place() -> BankPlace {
     let line_bits = 32 - LINE_BYTES.ilog2();
     BankPlace {
@@ -313,8 +315,8 @@ mod tests {
             let text = std::fs::read_to_string(&path).unwrap();
             changes(&text, signal)
         };
-        // Values of the state of the way: RESERVED is 1, VALID is 2, T_INV is 4. Values of the state of an
-        // FRC entry: FREE is 0, FETCH is 1, VICT_INV is 3.
+        // Codes in the waveform. States of the way: RESERVED is 1, VALID is 2, T_INV is 4. States of an FRC
+        // entry: FREE is 0, FETCH is 1, VICT_INV is 3.
         let way = [
             (1000, 2),
             (1010, 4),

@@ -12,12 +12,13 @@ use warpsieve::run::ratio;
 
 /// Applications in which DWT-PRIC avoids more than 80 % of the misses, according to the paper.
 const MOST_REDUCED: [&str; 4] = ["3DS", "KM", "SYRK", "GESUMMV"];
-/// Applications in which DWT-PRIC avoids up to 60 % of the misses, according to the paper.
+/// Applications in which DWT-PRIC avoids at most 60 % of the misses, according to the paper.
 const SOME: [&str; 3] = ["2DCONV", "MM", "IIX"];
 /// Applications whose miss rate with DWT-PRIC is close to that of caches of unlimited size, according to the
 /// paper.
 const NEAR: [&str; 4] = ["SRAD", "3DS", "2DCONV", "KM"];
-/// Allowed difference between the two miss rates of the applications in [`NEAR`], in percentage points.
+/// Maximum difference, in percentage points, at which the miss rates with DWT-PRIC and with caches of
+/// unlimited size count as close. It applies to the applications in [`NEAR`].
 const POINTS: f64 = 15.0;
 /// Configuration of DWT-CS. It determines how long the search for the warp limit takes.
 const DWT: DwtConfig = DwtConfig::KHAIRY2015;
@@ -56,8 +57,8 @@ pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Checks that DWT-PRIC removes most misses of an application. If it does not, the explanation gives the
-/// percentage of misses that caches of unlimited size remove.
+/// Checks that DWT-PRIC avoids most misses of an application. If it does not, the explanation gives the
+/// percentage of misses that caches of unlimited size avoid.
 fn most(name: &str, [ours, unbounded]: [f64; 2]) -> ComparisonRow {
     ComparisonRow::factor(&format!("{name}, reduction of misses in percent"), ours, 80.0, 0.0).explain_failure(|| {
         format!(

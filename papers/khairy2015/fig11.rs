@@ -9,8 +9,8 @@ use crate::judge::{Class, ComparisonRow, Effect, mean};
 use crate::page::Page;
 use crate::{FigureError, Session, index_of};
 
-/// Applications in which DWT-PRIC avoids many reservation fails. The percentage avoided is up to 90 or up to
-/// 60, according to the paper.
+/// Applications in which DWT-PRIC avoids many reservation fails. Each has the published upper limit of the
+/// avoided percentage: 90 or 60.
 const FALLING: [(&str, f64); 6] =
     [("2DCONV", 90.0), ("KM", 90.0), ("GESUMMV", 90.0), ("MM", 60.0), ("IIX", 60.0), ("SYRK", 60.0)];
 /// Applications that still have many reservation fails with DWT-PRIC, most of them because no MSHR entry is

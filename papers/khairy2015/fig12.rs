@@ -22,15 +22,15 @@ const MACHINES: [(&str, &[&str]); 6] = [
 /// Published ratios of the IPC with PRIC to the IPC with 16, 32 and 64 ways, and with a fully associative
 /// cache.
 const PUBLISHED: [f64; 4] = [1.6, 1.4, 1.16, 0.97];
-/// Allowed difference in percentage points. It applies to the IPC with PRIC as a percentage of that with a
-/// fully associative cache, as we measure it and as published.
+/// Maximum difference, in percentage points, between our result and the published one. The compared quantity
+/// is the IPC with PRIC as a percentage of the IPC with a fully associative cache.
 const POINTS: f64 = 5.0;
 
-/// Ratio of the IPC with PRIC to the IPC with more ways above which PRIC counts as better.
+/// IPC with PRIC divided by the IPC with more ways, above which PRIC counts as better.
 const AHEAD: f64 = 1.05;
 
-/// Lists the applications that are better with PRIC than with more ways. Also gives the mean ratio for all
-/// other applications.
+/// Lists the applications for which PRIC is better than more ways. Also gives the mean IPC ratio of all other
+/// applications.
 fn left_to_gain(apps: &[&App], gains: &[f64]) -> String {
     let (ahead, others): (Vec<_>, Vec<_>) = apps.iter().zip(gains).partition(|(_, gain)| **gain > AHEAD);
     let ahead: Vec<_> = ahead.iter().map(|(app, gain)| format!("{} {gain:.2}", app.name)).collect();

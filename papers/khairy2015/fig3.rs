@@ -34,8 +34,8 @@ const INTER_KERNEL: usize = 5;
 /// address modulo the polynomial x^6 + x + 1.
 const SPREAD: &str = "l2.index={kind=\"i-poly\",polynomial=67,addr_bits=32,reversed=false}";
 
-/// Classes of applications for which section 3.2 states whether the L2 retains their lines. They are in the
-/// order of the applications.
+/// Classes of applications for which section 3.2 states whether the L2 retains their lines, in the order of
+/// the list of applications.
 const THRASHING: [Kind; 2] = [Kind::Thrashing, Kind::Both];
 
 /// Number of requests to one cache, and number of hits in each locality class.
@@ -51,7 +51,7 @@ impl From<AccessCounts> for Count {
     }
 }
 
-/// Hits in each locality class, in percent of the requests to the cache.
+/// Hits in each cache and each locality class, in percent of the requests to that cache.
 struct Shares([[f64; CLASSES]; CACHES.len()]);
 
 impl Shares {
@@ -184,7 +184,8 @@ impl CheckedShares<'_> {
     }
 }
 
-/// Formats the hit rates of a cache with unlimited size and with the size of the machine.
+/// Formats two hit rates of a cache: with unlimited size, and with the size that the cache has in the
+/// machine.
 fn both([without, with]: [f64; 2]) -> String {
     format!("{without:.1} % unbounded, {with:.1} % bounded")
 }

@@ -27,7 +27,7 @@ fn met(unit: &IndexUnit, length: u64) -> usize {
     (0..THREADS).map(|thread| unit.index(thread * length)).collect::<BTreeSet<_>>().len()
 }
 
-/// Returns the unit that computes the L1 set index in a design, and the number of sets.
+/// Returns, for the L1 of a design, the unit that computes the set index and the number of sets.
 fn unit(design: &str) -> Result<(IndexUnit, u32), Report> {
     let config = resolve_config(MACHINE, &[design], &[])?.config;
     let line_bits = config.addr_bits - config.l1.line_bytes.ilog2();

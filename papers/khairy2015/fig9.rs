@@ -13,8 +13,9 @@ use crate::{FigureError, Session, index_of};
 const MACHINES: [&[&str]; 4] = [&[], DWT_PRIC, &["ccws"], &["mrpb"]];
 const NAMES: [&str; 4] = ["baseline", "DWT-PRIC", "CCWS", "MRPB"];
 
-/// Class of applications: name, classes of Table 2, and published gains of DWT-PRIC over CCWS and over MRPB.
-/// The last entry gives the scheme numbers in descending order of IPC, as it follows from these gains.
+/// Class of applications. Its elements are the name, the classes of Table 2, and the published gains of DWT-
+/// PRIC over CCWS and over MRPB. The last element lists the schemes by descending IPC, as indices into
+/// [`NAMES`]; the order follows from these gains.
 type PublishedGains = (&'static str, &'static [Kind], [f64; 2], [usize; 3]);
 
 const PUBLISHED: [PublishedGains; 4] = [
@@ -54,8 +55,8 @@ pub(in super::super) fn fig9(desk: &Session) -> Result<Page, FigureError> {
 }
 
 impl GainResults {
-    /// Compares two results for a class of applications with the paper: the gains of DWT-PRIC over CCWS and
-    /// over MRPB, and the order of the three schemes.
+    /// Compares our results for a class of applications with the paper: the gain of DWT-PRIC over CCWS, its
+    /// gain over MRPB, and the order of the three schemes.
     fn of_class(&self, &(name, kinds, published, order): &PublishedGains) -> [ComparisonRow; 3] {
         let Self { apps, gains, .. } = self;
         let over = |(scheme, published): (usize, f64)| {

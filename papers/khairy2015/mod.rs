@@ -249,8 +249,8 @@ fn miss_percent(run: &RunResult) -> f64 {
     100.0 * ratio(misses(&run.counters), run.counters.totals().l1.accesses)
 }
 
-/// Returns, for each reason, the reservation fails per thousand cycles: cycles in which the oldest access of
-/// an L1 was stalled. The numbers are averages over all L1s.
+/// Returns, for each reason, the reservation fails per thousand cycles, averaged over all L1s. A reservation
+/// fail is a cycle in which the oldest access of an L1 was stalled.
 fn fails_per_kilocycle(run: &RunResult) -> [f64; NUM_FAILS] {
     let Counters { l1, cycles, .. } = &run.counters;
     let fails = |reason: usize| l1.iter().map(|unit: &L1Stats| unit.fails[reason]).sum::<u64>();

@@ -73,8 +73,8 @@ fn search(desk: &Session, apps: &[&App]) -> Result<Vec<Search>, FigureError> {
 /// Configuration of DWT-CS as in the paper. DWT-CS starts its search in the first cycle of a kernel.
 const DWT: DwtConfig = DwtConfig::KHAIRY2015;
 
-/// Returns the thread instructions that each SM issues while DWT-CS samples warp limits. In this phase, the
-/// SM with number `i`, counted from 1, has a limit of `i` warps per scheduler. Returns `None` if the phase
+/// Returns the thread instructions that each SM issues while DWT-CS samples warp limits. Meanwhile, the SM
+/// with number `i`, counted from 1, has a limit of `i` warps per scheduler. Returns `None` if the sampling
 /// does not begin in the first periods of the run.
 fn sample(desk: &Session, app: &App) -> Result<Option<Vec<u64>>, FigureError> {
     let [period, there_and_back] = [DWT.period, 2 * DWT.latency].map(u64::from);

@@ -25,17 +25,18 @@ const SAVED: [(&str, f64); 3] = [("PTF", 10.4), ("BH", 14.7), ("SSSP", 11.4)];
 /// Path of the L1 of one SM in the machine.
 const L1: &str = "sm0.l1";
 
-/// Cost of an L1 with its tags and data. The rest of the memory pipeline is left out, so this is what CACTI
-/// calls a cache.
+/// Cost of the tags and data of an L1, which is what CACTI calls a cache. The rest of the memory pipeline is
+/// left out.
 struct Cache {
     bits: u64,
     mm2: f64,
     leakage_mw: f64,
-    /// Number of tag bits of one set, which are read at once.
+    /// Number of bits of the tags of one set, which a lookup reads at once.
     tag_bits: u32,
-    /// Energy of one read of the memory with the tag entries of one set, in pJ.
+    /// Energy of one read of the memory that stores the tag entries, in pJ. A read returns the entries of one
+    /// set.
     entries_pj: f64,
-    /// Energy of one read of every memory of the tag store, in pJ.
+    /// Energy of reading each memory of the tag store once, in pJ.
     tag_read_pj: f64,
 }
 

@@ -58,7 +58,7 @@ pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Checks the paper's statements about the gains with these larger or more associative caches.
+/// Checks the paper's statements about the gains with larger or more associative L1s and L2s.
 fn rows(apps: &[&App], gains: &[Vec<f64>]) -> Vec<ComparisonRow> {
     let means: Vec<_> = gains.iter().map(|gains| mean_of(Kind::Unfriendly, apps, gains)).collect();
     let best = |of: &[f64]| of.iter().copied().fold(f64::NAN, f64::max);

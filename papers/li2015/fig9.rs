@@ -38,8 +38,8 @@ fn worst(schemes: &Schemes, scheme: Scheme) -> f64 {
     schemes.relative(scheme).into_iter().fold(f64::INFINITY, f64::min)
 }
 
-/// Compares the losses with the schemes to which the paper compares its own scheme. `common` is the single
-/// protecting distance that is best for the unfriendly applications.
+/// Compares the IPC losses with the paper's scheme and with the schemes to which the paper compares it.
+/// `common` is the single protecting distance of PDP that is best for the L1-unfriendly applications.
 fn compare_losses(schemes: &Schemes, common: u32) -> Vec<ComparisonRow> {
     let otherwise = || {
         let worst = |found: Option<(f64, &str, u32)>| {
@@ -64,7 +64,7 @@ fn compare_losses(schemes: &Schemes, common: u32) -> Vec<ComparisonRow> {
     [(Scheme::Ball, 0.23), (Scheme::Mrpb, 0.81), (Scheme::Pdp, 0.70)].map(row).into()
 }
 
-/// Describes how many L1 hits remain with a scheme, and which applications become slower.
+/// Describes the L1 hit rates that remain with a scheme, and the applications that become slower.
 fn describe_kept(schemes: &Schemes, scheme: Scheme) -> String {
     let [plain, left] = [Scheme::Plain, scheme].map(|scheme| schemes.values(scheme, hits));
     let all = schemes.apps.iter().zip(plain.iter().zip(left));

@@ -124,7 +124,8 @@ const L1_LINES: usize = 128;
 /// insert such a line.
 pub(super) const FAR: usize = 512;
 
-/// Returns the index of the class to which a reuse distance belongs: the number of bits of the distance.
+/// Returns the index of the class to which a reuse distance belongs. It is the number of significant bits of
+/// the distance, so each class extends to twice the distance.
 pub(super) fn class_of(distance: usize) -> usize {
     (usize::BITS - distance.leading_zeros()) as usize
 }

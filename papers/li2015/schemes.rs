@@ -66,7 +66,7 @@ pub(super) struct Schemes {
     threshold: u32,
     /// Protecting distance of PDP that is best for each application.
     pub(super) distances: Vec<u32>,
-    /// Runs of each application with PDP, by protecting distance.
+    /// For each application, its runs with PDP, indexed by protecting distance.
     tried: Vec<BTreeMap<u32, RunResult>>,
     /// Quality of the search: IPC at the distance that it finds, divided by the IPC at the best of all
     /// distances. It is the minimum over the applications at their small problem sizes.
@@ -120,8 +120,8 @@ impl Schemes {
         relative_sheet(kind, &self.apps, columns)
     }
 
-    /// Returns the lowest IPC with PDP relative to the baseline, and its application and protecting distance.
-    /// For each application, `choose` selects one of the tried distances.
+    /// Returns the lowest IPC with PDP relative to the baseline, with the application and the protecting
+    /// distance that have it. For each application, `choose` selects one of the tried distances.
     pub(super) fn worst_protected(
         &self,
         choose: impl Fn(&BTreeMap<u32, RunResult>) -> u32,
@@ -226,8 +226,8 @@ fn ipcs(tried: &BTreeMap<u32, RunResult>) -> BTreeMap<u32, f64> {
     tried.iter().map(|(distance, run)| (*distance, ipc(run))).collect()
 }
 
-/// Returns the protecting distance to which the highest value belongs. If the value of several distances is
-/// the highest, returns the shortest of them.
+/// Returns the protecting distance with the highest value in `tried`. If several distances have this value,
+/// returns the shortest of them.
 fn best_distance(tried: &BTreeMap<u32, f64>) -> u32 {
     let at = fastest(tried.values().copied());
     tried.keys().nth(at).copied().unwrap_or(MAX_DISTANCE)
@@ -250,8 +250,8 @@ pub(super) fn common_distance(desk: &Session) -> Result<u32, FigureError> {
     Ok(DISTANCES[fastest(DISTANCES.iter().map(mean))])
 }
 
-/// Returns the protecting distances halfway between the best tried distance and the next tried distances on
-/// both sides. Distances that have been tried are left out.
+/// Returns the protecting distances to try next: halfway between the best tried distance and its two tried
+/// neighbors. Distances that have been tried already are left out.
 fn halfway(tried: &BTreeMap<u32, f64>) -> Vec<u32> {
     let best = best_distance(tried);
     let below = tried.range(..best).next_back().map_or(0, |(distance, _)| *distance);
@@ -290,8 +290,8 @@ mod tests {
         assert_eq!(fastest([1.0, 3.0, 3.0, 2.0].into_iter()), 1);
     }
 
-    /// Returns the best protecting distance that the search finds for given results, and the number of
-    /// distances that it tries.
+    /// Returns the best protecting distance that the search finds, and the number of distances that it tries.
+    /// `ipc` returns the IPC with a given distance.
     fn search(ipc: impl Fn(u32) -> f64) -> (u32, usize) {
         let mut tried = BTreeMap::new();
         let mut wanted = DISTANCES.to_vec();

@@ -50,13 +50,14 @@ impl VariantResults {
         mean_of(Kind::Unfriendly, &self.apps, &self.over(one, other))
     }
 
-    /// Returns the machine with the highest mean IPC. `of` has the indices of the candidates.
+    /// Returns the machine with the highest mean IPC. `of` has the indices of the machines to choose from.
     fn best(&self, of: &[usize]) -> usize {
         of.iter().copied().reduce(|best, next| if self.mean(next, best) > 1.0 { next } else { best }).unwrap_or(0)
     }
 
     /// Adds a table of all machines to the page, and charts that each show some of the machines. The IPC of
-    /// each machine is divided by that of a reference machine, which `base` returns.
+    /// each machine is divided by that of a reference machine. `base` returns the index of the reference
+    /// machine.
     fn show(
         &self,
         page: &mut Page,
@@ -118,7 +119,7 @@ pub(in super::super) fn fig12(desk: &Session) -> Result<Page, FigureError> {
 
 /// Returns the machines of Figure 13. Their order is that of the parts of the figure.
 fn tags() -> Vec<Variant> {
-    // L1s with a single set of 128 lines and different numbers of tags.
+    // Machines whose L1 has a single set of 128 lines. They differ in the number of tags.
     const ENTRIES: [Variant; 4] = [
         Variant("128 tags", &["decoupled"], &["l1.sets=1", "l1.ways=128", "l1.decoupled.tag_ways=128"]),
         Variant("256 tags", &["decoupled"], &["l1.sets=1", "l1.ways=128", "l1.decoupled.tag_ways=256"]),

@@ -21,8 +21,8 @@ use warpsieve::run::{Outcome, RunOptions, Verdict, ratio, run};
 /// Statistics of the loads that did not bypass the L1s.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct LoadStatistics {
-    /// Number of loads of lines that were referenced before, by reuse distance: the number of loads since the
-    /// last reference.
+    /// Number of loads that access a line again, indexed by class of reuse distance. The reuse distance is
+    /// the number of loads since the last reference to the line.
     distances: [u64; DISTANCES],
     /// Number of distinct lines in each SM and launch, summed over SMs and launches.
     lines: u64,
@@ -57,8 +57,8 @@ pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
     let names = machines.map(|(name, ..)| name);
     let points: Vec<_> = machines.iter().map(|(_, designs, sets)| ptf.point(desk, designs, sets)).collect();
     let found = run_watched(desk, &points)?;
-    // All percentages refer to the reuses in the plain L1. What is missing to 100 % are reuses by loads that
-    // bypass the L1.
+    // All percentages refer to the reuses in the plain L1. With another L1, they can add up to less than 100
+    // %, because reuses by loads that bypass the L1 are not counted.
     let all: u64 = found[0].distances.iter().sum();
     let of_all: Vec<_> = found.iter().map(|run| run.distances.map(|count| 100.0 * ratio(count, all))).collect();
     let own: Vec<_> = found.iter().map(|run| percentages(run.distances)).collect();
@@ -121,8 +121,8 @@ fn change(ours: u64, base: u64) -> f64 {
     100.0 * (ratio(ours, base) - 1.0)
 }
 
-/// Returns three changes for each application, in percent, from the plain L1 to another machine: of the
-/// footprint, of the stalled cycles, and of the misses.
+/// Returns three changes per application, in percent, of a machine relative to the plain L1: the changes of
+/// the footprint, of the stalled cycles and of the misses.
 fn changes(runs: &[Vec<RunResult>], watched: &[LoadStatistics], machine: usize) -> [Vec<f64>; 3] {
     let lines = watched.chunks(MACHINES).map(|of| change(of[machine].lines, of[0].lines)).collect();
     let [fails, misses] = [refused_cycles, count_misses]

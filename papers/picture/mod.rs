@@ -216,7 +216,7 @@ fn hatch_lines((left, top): Point, (right, bottom): Point, lines: Lines) -> Vec<
         found.extend(steps(top, bottom, PITCH).map(|y| ((left, y), (right, y))));
     }
     if lines.upright {
-        // A box that is narrower than the distance of hatch lines gets one line in its center.
+        // A box that is narrower than the distance between hatch lines gets one line in its center.
         let count = ((right - left) / PITCH).round().max(1.0);
         let places = (0..count as u32).map(|at| left + (f64::from(at) + 0.5) * (right - left) / count);
         found.extend(places.map(|x| ((x, top), (x, bottom))));

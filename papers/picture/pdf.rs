@@ -148,7 +148,7 @@ impl Drawing {
         let around = |across: f64, down: f64| self.place((x + radius * across, y + radius * down));
         let start = around(1.0, 0.0);
         let quarters = [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)].map(|(across, down): Point| {
-            // The next quarter of the circle is this quarter, rotated by 90 degrees.
+            // A circle is drawn as four quarters. Each quarter is the previous one rotated by 90 degrees.
             let (to_across, to_down) = (-down, across);
             [
                 around(across + ROUND * to_across, down + ROUND * to_down),

@@ -12,7 +12,7 @@ use super::{Anchor, Hatch, Label, Lines, PITCH, Picture, Point, STROKE, Shape, f
 /// Number of SVG units per point. The library plotters supports only integer coordinates, so the unit is
 /// small.
 const UNITS: f64 = 20.0;
-/// Number by which the library plotters divides font sizes.
+/// Factor by which the library plotters divides each font size that it is given.
 const PLOTTERS_SCALE: f64 = 1.24;
 /// Distance by which the library plotters moves the baseline of a text below the given position, as a
 /// multiple of the font size.
@@ -103,8 +103,8 @@ fn with_hatches(mut text: String, hatches: &[Hatch]) -> String {
         let Hatch { lines: Lines { rising, falling, level, upright }, is_white } = *hatch;
         let side = if rising || falling { std::f64::consts::SQRT_2 * PITCH } else { PITCH } * UNITS;
         let half = side / 2.0;
-        // Lines extend beyond the edge of the tile. Besides its diagonal, a tile has short lines through the
-        // other two corners, so that neighboring tiles join without gaps.
+        // The lines of a hatch extend beyond the edge of the tile that is repeated. Besides its diagonal, a
+        // tile has short lines through the other two corners, so that neighboring tiles join without gaps.
         let (before, behind) = (-half, side + half);
         let paths = [
             (
@@ -157,7 +157,8 @@ mod tests {
         let [name] = names[..] else { panic!("{svg}") };
         assert_eq!(svg.matches(&format!("fill=\"url(#{name})\"")).count(), 2, "{svg}");
         assert!(svg.contains("\nspeed-up &lt;1&gt;\n"), "{svg}");
-        // A different picture on the same page uses different names for its hatches.
+        // After the picture has changed, its hatches must have other names, since both pictures may be on the
+        // same page.
         picture.circle((1.0, 1.0), 1.0, plotters::style::BLACK);
         assert!(!picture.svg().contains(name));
         picture.shapes.truncate(1);

@@ -25,7 +25,7 @@ pub(super) struct GpuMeasurement {
 pub(super) struct ProfilerCounters {
     /// Number of sectors that global loads looked up in the L1s, and number of these sectors that hit.
     pub l1: [f64; 2],
-    /// Number of sectors that loads of the L1s looked up in the L2, and number of these sectors that hit.
+    /// Number of sectors that the L1s looked up in the L2 for loads, and number of these sectors that hit.
     pub l2: [f64; 2],
     /// Number of bytes read from DRAM.
     pub dram_read: f64,
@@ -149,7 +149,8 @@ mod tests {
         assert!(files.values().all(|file| file.cycles.is_finite() && file.cycles > 0.0));
         let vadd = &files["vadd"];
         let counted = vadd.counted.unwrap();
-        // The kernel reads two vectors of 262,144 words of 4 bytes, and reads no word twice.
+        // The kernel reads two vectors of 262,144 words of 4 bytes, each word once: 2,097,152 bytes, or
+        // 65,536 sectors of 32 bytes.
         assert_eq!((vadd.launches, counted.l1), (1, [65_536.0, 0.0]));
         assert!((counted.dram_read / 2_097_152.0 - 1.0).abs() < 0.01, "{counted:?}");
         assert!(counted.l2[1] / counted.l2[0] < 0.01, "{counted:?}");

@@ -46,7 +46,7 @@ struct Row<'a> {
     reference: Option<&'a Reference>,
 }
 
-/// Loads and cache accesses of a launch file on caches without timing.
+/// Numbers of loads and cache accesses of one launch file, on caches without timing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct UntimedResults {
     warp_instructions: u64,

@@ -8,16 +8,16 @@ use crate::page::table;
 use warpsieve::run::ratio;
 use warpsieve::text::format_thousands;
 
-/// Ratio of our value to the reference above which they count as different. It applies to instruction counts
-/// and to numbers of lines per load.
+/// Ratio of the larger to the smaller of our value and the reference value, above which the two count as
+/// different. It applies to instruction counts and to numbers of lines per load.
 const FACTOR: f64 = 1.5;
-/// Difference between our hit rate and the reference, in percentage points, above which they count as
-/// different.
+/// Difference between our hit rate and the reference hit rate, in percentage points, above which the two
+/// count as different.
 const POINTS: f64 = 15.0;
 /// Number of stall reasons that the table gives for each kernel: the most frequent ones.
 const REASONS: usize = 3;
 
-/// Value of ours with the reference value, if there is one.
+/// Our value of a quantity, and the reference value if there is one.
 struct Pair {
     what: &'static str,
     ours: Option<f64>,

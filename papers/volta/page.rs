@@ -28,7 +28,7 @@ const NOTED: f64 = 1.05;
 /// Names of the designs whose speedup is drawn for each kernel.
 const DRAWN: [&str; 5] = ["pric", "dwt-pric", "decoupled-dueling", FRC, "tracker + policy"];
 
-/// Selects one of the two compared machines.
+/// Name of one of the two machines that are compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum On {
     Volta,

@@ -17,7 +17,7 @@ use warpsieve::run::{Stopwatch, open};
 
 /// Number of loads of the kernel that the paper's introduction describes.
 const MANY: usize = 14;
-/// Maximum number of seconds that counts as what the paper calls "a few seconds".
+/// Maximum run time in seconds that counts as "a few seconds", the paper's words.
 const FEW: u64 = 60;
 /// Numbers of seconds to which run times are rounded up. Exact run times depend on the computer. With rounded
 /// run times, the results page changes only when the program does.

@@ -17,8 +17,8 @@ use warpsieve::optimize::{Clocked, Subject};
 use warpsieve::run::{RunError, open};
 use warpsieve::text::format_thousands;
 
-/// Number of candidate loads. In one run per subset of them, the loads in the subset bypass the L1. All other
-/// loads are always cached.
+/// Number of candidate loads. For every subset of them, there is one run in which exactly the loads in the
+/// subset bypass the L1. All other loads are cached in every run.
 const LOADS: usize = 6;
 
 const TEXT: &str = "Cycles of `kepler` with an L1 of 16 KB, and the bytes that all loads request from its L2 on untimed caches: a line of 128
@@ -30,7 +30,7 @@ kernel has 14 loads; ours are three kernels with the same steps.";
 #[derive(Clone, Serialize, Deserialize)]
 struct SubsetResults {
     candidates: Vec<Candidate>,
-    /// Result for each subset. The first is the empty subset, and the last is the subset of all candidates.
+    /// Results for all subsets of the candidate loads, from the empty subset to the subset of all candidates.
     sets: Vec<Set>,
 }
 

@@ -36,8 +36,8 @@ struct BenchmarkResults {
     /// Number of loads that the heuristic caches.
     cached: usize,
     bypass_all: u64,
-    /// Number of cycles in three runs: with all loads cached, with the loads cached that the heuristic
-    /// chooses, and with those that integer programming chooses.
+    /// Numbers of cycles in three runs. They differ in the loads that are cached in the L1: all loads, those
+    /// that the heuristic chooses, and those that integer programming chooses.
     cycles: [u64; 3],
 }
 
@@ -49,7 +49,8 @@ impl BenchmarkResults {
 }
 
 pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
-    // Simulation points are ordered by the size of the L1 first, and then by benchmark, as in the tables.
+    // As in the tables, simulation points are ordered by the size of the L1. Points with the same size are
+    // ordered by benchmark.
     let has_size = |size: usize| BENCHMARKS.iter().filter(move |benchmark| size < benchmark.sizes);
     let jobs = || (0..SIZES.len()).flat_map(|size| has_size(size).map(move |benchmark| (size, benchmark)));
     let points: Vec<_> = jobs().map(|(size, benchmark)| benchmark.point(desk, &SIZES[size])).collect();

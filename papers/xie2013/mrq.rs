@@ -33,8 +33,8 @@ each SM has a single warp, so no other warp hides the latency of each word from 
 #[derive(Clone, Serialize, Deserialize)]
 struct SizeResults {
     loads: Vec<Load>,
-    /// Number of cycles in four runs: all loads bypass the L1, the rule decides, all loads are cached, and
-    /// the heuristic decides.
+    /// Numbers of cycles in four runs: all loads bypass the L1, the paper's rule for each load decides, all
+    /// loads are cached, and the heuristic decides.
     cycles: [u64; 4],
 }
 
@@ -44,7 +44,8 @@ struct Load {
     text: String,
     accesses: u64,
     hits_alone: u64,
-    /// Number of bytes of traffic that the rule predicts: if the load is cached, and if it bypasses the L1.
+    /// Two numbers of bytes of traffic that the rule predicts for the load: if it is cached, and if it
+    /// bypasses the L1.
     expected: [u64; 2],
     is_cached_by_rule: bool,
     is_cached: bool,

@@ -43,13 +43,14 @@ struct KernelResults {
     runs: usize,
     /// Number of line requests of all loads together.
     accesses: u64,
-    /// Number of hits of a load if it is the only cached load, summed over all loads. The first value is for
-    /// caches without timing, the second for the clocked machine.
+    /// Sum over all loads of the hits that a load has if no other load is cached. The first sum is for caches
+    /// without timing, the second for the clocked machine.
     hits: [u64; 2],
-    /// Number of loads that are cached according to one profile, but bypass the L1 according to the other.
+    /// Number of loads on which the two profiles disagree: one caches the load, and with the other it
+    /// bypasses the L1.
     differ: usize,
-    /// Number of cycles in three runs. All loads bypass the L1, the profile without timing decides, or the
-    /// profile of the clocked machine decides.
+    /// Numbers of cycles in three runs, which differ in what decides about each load. All loads bypass the
+    /// L1, the profile without timing decides, or the profile of the clocked machine decides.
     cycles: [u64; 3],
 }
 

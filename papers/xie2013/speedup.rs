@@ -60,14 +60,14 @@ impl Benchmark {
 /// Name of the machine with the parameters of the paper's Table 1.
 pub(super) const MACHINE: &str = "kepler";
 
-/// Size of the L1, with the results that the paper gives for it in section 6.
+/// One size of the L1, with the results that section 6 of the paper gives for this size.
 pub(super) struct Size {
     pub kilobytes: u32,
     pub design: &'static str,
-    /// Geometric means of the speedup over bypassing all loads, in percent: with all loads cached, and with
-    /// the loads cached that the heuristic chooses.
+    /// Geometric means over benchmarks of the speedup over bypassing all loads, in percent. The first is with
+    /// all loads cached, the second with the loads cached that the heuristic chooses.
     pub theirs: [f64; 2],
-    /// Speedup of the benchmark MRQ in percent.
+    /// Speedup of the benchmark MRQ over bypassing all loads, in percent.
     pub mrq: f64,
 }
 
@@ -90,7 +90,7 @@ pub(super) fn cycles<const N: usize>(clocked: &Clocked<'_>, sets: &[BTreeSet<usi
     Ok(cycles)
 }
 
-/// Returns the loads that are cached according to a method.
+/// Returns the loads that a method (heuristic, integer programming or exhaustive search) chooses to cache.
 pub(super) fn chosen(optimised: &Optimization<'_>, method: Method, launch: &Path) -> Result<BTreeSet<usize>, RunError> {
     let choice = optimised.solution(method).choice.as_ref();
     let choice = choice.map_err(|why| RunError::Input { path: launch.to_owned(), reason: why.clone() })?;

@@ -1,6 +1,6 @@
 //! # Round-robin arbiter
 //! Grants one of up to 256 request lines in round-robin order. The search starts at the line after the one
-//! granted last, so every requester is granted before any is granted twice.
+//! granted last. So no requester is granted twice while another one waits.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::kernel::{Describe, FieldsExt, Logic};
 /// Round-robin arbiter, with the pointer to the request line of highest priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundRobin {
-    /// Request line with the highest priority.
+    /// Number of the request line that has the highest priority in the next grant.
     next: u32,
     inputs: u32,
 }
@@ -51,7 +51,8 @@ impl RoundRobin {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { next, inputs } = self;
         to.sized("next", u64::from(*next), (u32::BITS - (inputs - 1).leading_zeros()).max(1));
-        // One priority encoder for the request lines from the pointer on, and one for all request lines.
+        // One priority encoder searches from the pointer on, and one searches all request lines, for the case
+        // that the first finds none.
         to.logic("from_next", Logic::PriorityEncoder { inputs: *inputs });
         to.logic("from_start", Logic::PriorityEncoder { inputs: *inputs });
     }

@@ -46,8 +46,8 @@ impl Encoding for Type {
         "BF16", "U16", "U32", "U64", "F16X2", "S16", "S32", "S64", "BF16X2", "B16", "B32", "B64", "F16", "F32", "F64",
         "PRED",
     ];
-    /// Returns the hardware code of the data type. Words have at least 16 bits, so BF16, F16X2 and BF16X2
-    /// reuse the codes of 8-bit types.
+    /// Returns the 4-bit hardware code of the data type. No word has 8 bits, so BF16, F16X2 and BF16X2 reuse
+    /// the codes of 8-bit types.
     fn code(self) -> u8 {
         match self {
             Type::Bf16 => Type::U8 as u8,
@@ -60,8 +60,8 @@ impl Encoding for Type {
 
 impl AtomicOp {
     /// Performs the operation on every word of `line` whose bytes `byte_mask` selects. `operands` holds the
-    /// operand of each word at the offset of the word. For a compare-and-swap, this operand is the new value.
-    /// The value to compare is at the same offset in the second half of the `operand_bytes` bytes of
+    /// operand of each word at the same offset as the word. For a compare-and-swap, this operand is the new
+    /// value. The comparison value lies half of `operand_bytes` bytes away from it, in the other half of the
     /// operands. Returns true if any word has changed.
     #[inline(never)]
     pub fn perform(
@@ -95,8 +95,8 @@ impl AtomicOp {
         changed
     }
 
-    /// Adds the logic for integer operations on a line to the hardware description: one 8-byte datapath per 8
-    /// bytes, which can also process two 4-byte words.
+    /// Adds the logic of integer atomics on a line of `line_bytes` bytes to the hardware description: one
+    /// 64-bit datapath per 8 bytes, which can also process two 4-byte words.
     pub fn describe_logic(line_bytes: u32, to: &mut dyn Describe) {
         for _ in 0..line_bytes / 8 {
             to.logic("atomic_addend", Logic::Mux { ways: 3, width: 64 });
@@ -135,8 +135,8 @@ mod tests {
     fn compare_and_swap_finds_the_value_to_compare_in_the_other_half() {
         let mut cell = line(|i| i as u32);
         let swap = AtomicOp { f: AtomicFn::CompareSwap, ty: Type::B32 };
-        // The compare-and-swap tries to set words 2 and 3 to 70. The compare value matches word 2, but
-        // differs from word 3.
+        // The compare-and-swap tries to set words 2 and 3 to 70. The comparison value matches word 2 but not
+        // word 3, so only word 2 changes.
         let operands = line(|i| {
             if i < 16 {
                 70

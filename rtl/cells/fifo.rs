@@ -1,8 +1,8 @@
 //! # Queue of registers
-//! Bounded first-in first-out queue of registers inside a hardware block. A push and a pop in one `eval` take
-//! effect in the order of their calls. If the pop comes first, a full queue accepts a new entry in the same
-//! cycle. The hardware description shows a free slot with its reset value, so that the waveform of an empty
-//! queue does not change.
+//! Bounded first-in first-out queue of registers inside a hardware block. A push and a pop in one cycle take
+//! effect in the order in which the model calls them. If the pop comes first, a full queue accepts a new
+//! entry in the same cycle. The hardware description shows a free slot with its reset value, so that the
+//! waveform of an empty queue does not change.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,18 +12,18 @@ use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, Payload, width_of};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Fifo<T: Payload> {
-    /// Slots of the ring buffer; a free slot keeps its last entry.
+    /// Slots of the ring buffer; a free slot still contains the entry that was popped from it.
     slots: Box<[T]>,
-    /// Number of the slot with the oldest entry. In an empty queue it equals the number of slots, so it
-    /// selects no slot.
+    /// Slot number of the oldest entry. In an empty queue it equals the number of slots, which is not the
+    /// number of any slot.
     head: usize,
-    /// Number of the slot for the next entry that is pushed.
+    /// Slot number that the next pushed entry will occupy.
     tail: usize,
     level: usize,
     shape: T::Shape,
     /// Reset value of an entry, which the hardware description shows for free slots.
     empty: T,
-    /// Maximum number of pushes per cycle, and of pops per cycle.
+    /// Maximum number of pushes in a cycle, which is also the maximum number of pops in a cycle.
     moves: u32,
 }
 
@@ -35,7 +35,8 @@ impl<T: Payload> Fifo<T> {
         Self { head: slots.len(), slots, tail: 0, level: 0, shape, empty: T::default(), moves: 1 }
     }
 
-    /// Sets the maximum number of pushes, and of pops, per cycle. Only the area estimate uses this number.
+    /// Sets `moves`, the maximum number of pushes and also of pops in a cycle. Only the area estimate uses
+    /// this number.
     #[must_use]
     pub fn moving(self, moves: u32) -> Self {
         Self { moves, ..self }
@@ -47,7 +48,7 @@ impl<T: Payload> Fifo<T> {
         self.level < self.slots.len()
     }
 
-    /// Returns the number of free slots.
+    /// Returns the number of free slots of the queue.
     #[must_use]
     pub fn room(&self) -> usize {
         self.slots.len() - self.level
@@ -65,19 +66,19 @@ impl<T: Payload> Fifo<T> {
         self.level
     }
 
-    /// Returns the oldest entry.
+    /// Returns the oldest entry of the queue.
     #[must_use]
     pub fn front(&self) -> Option<&T> {
         self.slots.get(self.head)
     }
 
-    /// Returns the second oldest entry.
+    /// Returns the second oldest entry of the queue.
     #[must_use]
     pub fn second(&self) -> Option<&T> {
         if self.level > 1 { self.slots.get(self.after(self.head)) } else { None }
     }
 
-    /// Returns the oldest entry for modification.
+    /// Returns the oldest entry of the queue for modification.
     pub fn front_mut(&mut self) -> Option<&mut T> {
         self.slots.get_mut(self.head)
     }
@@ -87,7 +88,7 @@ impl<T: Payload> Fifo<T> {
         (0..self.level).map(|place| &self.slots[self.slot(place)])
     }
 
-    /// Pushes an entry.
+    /// Appends an entry to the queue.
     ///
     /// # Panics
     /// If the queue is full: the owner must check `has_room` first.
@@ -95,8 +96,8 @@ impl<T: Payload> Fifo<T> {
         self.push_with(|slot| *slot = entry);
     }
 
-    /// Pushes an entry that `form` builds in its slot. The slot contains an old entry, all fields of which
-    /// `form` must overwrite.
+    /// Appends an entry that `form` builds directly in its slot. The slot contains an old entry, all fields
+    /// of which `form` must overwrite.
     ///
     /// # Panics
     /// If the queue is full: the owner must check `has_room` first.
@@ -111,7 +112,7 @@ impl<T: Payload> Fifo<T> {
         self.level += 1;
     }
 
-    /// Removes and returns the oldest entry.
+    /// Removes the oldest entry from the queue and returns it.
     pub fn pop(&mut self) -> Option<T> {
         let entry = self.front()?.clone();
         self.drop_front();
@@ -146,14 +147,15 @@ impl<T: Payload> Fifo<T> {
     /// Adds the fill level, all slots and the shift logic to the hardware description. Slot 0 holds the
     /// oldest entry.
     pub fn describe(&self, to: &mut dyn Describe) {
-        // The hardware shifts entries toward the head, so the head of the ring is not hardware state.
+        // The hardware shifts entries toward slot 0, so the position of the oldest entry in the ring buffer
+        // is not hardware state.
         let Self { slots, head: _, tail: _, level, shape, empty, moves } = self;
         to.sized("level", *level as u64, usize::BITS - slots.len().leading_zeros());
         to.entries("slot", 0..slots.len(), |place, to| {
             let entry = if place < *level { &slots[self.slot(place)] } else { empty };
             entry.fields(shape, to);
         });
-        // When n entries are popped, each slot receives the entry that is n slots behind it, or a new entry.
+        // When n entries are popped, each slot receives the entry from n slots farther back, or a new entry.
         let places = slots.len() as u32;
         to.logic("shift", Logic::Mux { ways: 1 + moves, width: places * self.width() });
         to.logic("place", Logic::Decoder { outputs: places });

@@ -13,8 +13,8 @@ pub const SECTOR_BYTES: u32 = 32;
 /// Number of sectors in the largest line.
 pub const SECTORS: u32 = LINE_BYTES as u32 / SECTOR_BYTES;
 
-/// Bytes of a line. The payload shape is the line size in bytes; lines shorter than `LINE_BYTES` use the
-/// first bytes.
+/// Bytes of a line. The shape of the payload is the line size in bytes. Lines shorter than `LINE_BYTES` use
+/// only the first bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub struct LineData(
@@ -43,7 +43,8 @@ impl LineData {
             let end = first + (!(left >> first)).trailing_zeros();
             let run = first as usize..end as usize;
             self.0[run.clone()].copy_from_slice(&bytes[run]);
-            // `end` is 128 if the run ends at the last byte; then no bits are left in the mask.
+            // `end` is 128 if the run ends at the last byte. In this case no bits of the mask are left to
+            // process.
             left &= u128::MAX.checked_shl(end).unwrap_or(0);
         }
     }

@@ -1,6 +1,6 @@
-//! # Bit masks of lines
-//! Bit masks of request lines or ways. A mask is the narrowest integer that fits, because narrow integers are
-//! faster to simulate.
+//! # Bit masks of request lines
+//! Bit masks of request lines or ways. A mask is the narrowest integer with enough bits, because narrow
+//! integers are faster to simulate.
 
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
@@ -26,15 +26,16 @@ pub trait Lines:
     /// Mask without any request line.
     const NONE: Self;
 
-    /// Returns the mask that contains only the request line `line`.
+    /// Returns the mask in which only the bit of the request line `line` is set.
     fn line(line: u32) -> Self;
-    /// Returns the mask of the request line `line` and all lines above it.
+    /// Returns the mask of the request line `line` and all request lines with higher numbers.
     fn all_from(line: u32) -> Self;
     /// Returns the number of the lowest request line in the mask.
     fn first(self) -> Option<u32>;
     /// Returns the mask without its lowest request line; an empty mask stays empty.
     fn without_first(self) -> Self;
-    /// Returns the mask shifted left by one bit, with `bit` as bit 0.
+    /// Returns the mask shifted up by one bit: each line takes the place of the next higher one, and `bit`
+    /// becomes bit 0.
     fn shifted_in(self, bit: bool) -> Self;
     /// Adds a register with the lowest `lines` bits of the mask to the hardware description.
     fn describe(self, name: &'static str, lines: u32, to: &mut dyn Describe);
@@ -80,7 +81,7 @@ macro_rules! lines {
 
 lines!(u64, u128);
 
-/// Mask of up to 256 request lines: the first 128 lines, then the other lines.
+/// Mask of up to 256 request lines. The first word holds lines 0 to 127, the second word lines 128 to 255.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wide(u128, u128);
 

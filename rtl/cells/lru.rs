@@ -13,19 +13,20 @@ pub const MAX_WAYS: u32 = 32;
 /// Maximum number of ways whose positions fit in one 64-bit word, at 4 bits each.
 pub const WORD_WAYS: u32 = 16;
 
-/// Recency stack in which position n holds way n. It is the reset value for sets of any number of ways.
+/// Recency stack in which each position n holds way n. This is the reset value, regardless of the number of
+/// ways.
 const IN_ORDER: u64 = 0xfedc_ba98_7654_3210;
-/// Mask of the lowest bit of each 4-bit position.
+/// Mask in which the lowest bit of each 4-bit position is set.
 const ONES: u64 = 0x1111_1111_1111_1111;
 
-/// Recency stack of one set: an array entry whose payload shape is the number of ways. The stack of most sets
-/// fits in one 64-bit word, which is fast to simulate.
+/// Recency stack of one set: its ways in the order of their last use, as an array entry. The shape of the
+/// payload is the number of ways. The stack of most sets fits in one 64-bit word, which is fast to simulate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Recency {
-    /// Packed stack, with 4 bits per position. Ways from 16 on have never been used, and follow in ascending
-    /// order.
+    /// Packed stack with 4 bits per position, for positions 0 to 15. Ways from 16 on have never been used,
+    /// and are at positions 16 and up in ascending order.
     Word(u64),
-    /// Unpacked stack, with one byte per position.
+    /// Unpacked recency stack, with one byte per position.
     Bytes([u8; MAX_WAYS as usize]),
 }
 
@@ -74,7 +75,7 @@ impl Recency {
         }
     }
 
-    /// Returns the position of `way`, which is the number of ways used more recently.
+    /// Returns the position of `way`, which is the number of ways that were used more recently.
     #[must_use]
     pub fn place_of(self, way: u32) -> u32 {
         let word = match self {
@@ -84,14 +85,14 @@ impl Recency {
                 return places.iter().take_while(|&&other| u32::from(other) != way).count() as u32;
             }
         };
-        // Finds the lowest 4-bit digit of the stack that equals `way`, where `difference` is 0. Subtracting 1
-        // from each digit first borrows at this digit, which sets its top bit.
+        // Finds the lowest 4-bit digit of the stack that equals `way`; this digit of `difference` is 0.
+        // Subtracting 1 from every digit borrows first at this digit, which sets its top bit.
         let difference = word ^ (ONES * u64::from(way));
         (difference.wrapping_sub(ONES) & !difference & (ONES << 3)).trailing_zeros() / 4
     }
 
-    /// Adds the logic that updates one stack of `ways` positions and selects its victim to the hardware
-    /// description.
+    /// Adds the logic of one stack of `ways` positions to the hardware description: the update of the stack
+    /// and the selection of the victim.
     pub fn describe_logic(ways: u32, to: &mut dyn Describe) {
         let width = way_bits(ways);
         to.logic("lru_match", Logic::Comparator { width, count: ways });
@@ -107,7 +108,7 @@ impl Payload for Recency {
     fn fields<F: Fields + ?Sized>(&self, ways: &u32, to: &mut F) {
         let width = way_bits(*ways);
         if let (Self::Word(stack), 4) = (self, width) {
-            // Each packed position has 4 bits, like the hardware registers here, so one field shows all
+            // In this case a hardware position has 4 bits, as a packed position does, so one field shows all
             // positions.
             to.sized("recency", stack & (u64::MAX >> (64 - 4 * ways)), 4 * ways);
             return;

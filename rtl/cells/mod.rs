@@ -2,7 +2,7 @@
 //! `describe` function of a circuit adds its registers to the hardware description. If the circuit has no
 //! registers, `describe` adds its logic.
 //!
-//! | cell      | circuit                                                     |
+//! | module    | circuit                                                     |
 //! |-----------|-------------------------------------------------------------|
 //! | `arbiter` | round-robin choice among up to 256 request lines            |
 //! | `atomic`  | reads, modifies and writes words of a line in one pass      |

@@ -3,10 +3,11 @@
 //! (khairy2015 section 4.1). While the cache is closed, loads bypass it. The tags continue to be updated, so
 //! that the miss rate shows when caching would help again.
 //!
-//! At the end of a period, an open cache closes if more than `miss_percent` of the accesses missed. A closed
-//! cache opens if fewer than `miss_percent` missed. At equality, or with fewer than `min_accesses` accesses,
-//! the state is unchanged. Periods end at multiples of their length, or when an external controller ends
-//! them; the controller can also force the cache open.
+//! At the end of a period, an open cache closes if more than `miss_percent` percent of the accesses missed. A
+//! closed cache opens if less than `miss_percent` percent missed. At equality, or with fewer than
+//! `min_accesses` accesses, the cache stays open or closed as before. Periods end at multiples of their
+//! length, or when an external controller (the throttle) ends them; the controller can also force the cache
+//! open.
 //!
 //! In one cycle, in this order:
 //! 1. The period ends, at most once.
@@ -25,7 +26,7 @@ use crate::kernel::{Describe, FieldsExt, Logic, bits_of};
 
 /// Type of the access counters and of the period timer.
 type Count = u14;
-/// Percentage of misses among accesses.
+/// Type of a number of misses in percent of the accesses.
 type Percent = u7;
 
 /// Treatment of ways with a tag but no data (tag-only ways) when the closed cache opens again.
@@ -52,8 +53,8 @@ pub struct StreamingConfig {
     pub reopen: Reopen,
 }
 
-/// The default values are those of khairy2015 Table 4; values missing there are those of
-/// `machines/fermi.toml`.
+/// The default values are those of khairy2015 Table 4. Parameters that the table does not give have the
+/// values of `machines/fermi.toml`.
 impl Default for StreamingConfig {
     fn default() -> Self {
         Self { period: 10_000, miss_percent: 90, min_accesses: 32, reopen: Reopen::Miss }
@@ -71,7 +72,7 @@ impl StreamingConfig {
     }
 }
 
-/// Streaming monitor of one cache.
+/// Streaming monitor of one cache, which decides when the cache closes and opens.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Streaming {
     config: StreamingConfig,
@@ -125,8 +126,9 @@ impl Streaming {
         }
     }
 
-    /// Ends all periods that are over by `cycle`, before any access in `cycle` is counted. Only the first of
-    /// these periods can contain accesses, so it alone decides. Returns true if the closed cache has opened.
+    /// Ends all periods whose end is at or before `cycle`, before any access in `cycle` is counted. Only the
+    /// first of these periods can contain accesses, so it alone determines whether the cache is closed.
+    /// Returns true if the closed cache has opened.
     pub fn reach(&mut self, cycle: u64) -> bool {
         let period = u64::from(self.config.period);
         match self.ends {
@@ -158,7 +160,7 @@ impl Streaming {
         }
     }
 
-    /// Adds the registers to the hardware description.
+    /// Adds the registers and the logic of the monitor to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { config, accesses, misses, closed, ends, closings } = self;
         to.flag("closed", *closed);
@@ -170,8 +172,8 @@ impl Streaming {
             to.bits("timer", Count::masked_new(*end));
             to.logic("timer", Logic::Counter { width: bits_of::<Count>() });
         }
-        // Compares 100 * misses with `miss_percent` * accesses, and accesses with the minimum. The state does
-        // not change on equality.
+        // Logic that compares 100 * misses with `miss_percent` * accesses, and the number of accesses with
+        // the minimum. The state does not change on equality.
         let count = bits_of::<Count>();
         let width = count + bits_of::<Percent>();
         to.logic("rate", Logic::ConstantMultiplier { width: count, factor: 100 });

@@ -1,6 +1,6 @@
-//! Serializes a configuration as JSON text inside a saved simulator state. The `kind` of a scheme determines
-//! its parameters, and parsing them requires a format with field names. The format of the saved state has
-//! none.
+//! Serializes a configuration as JSON text inside the saved state of a simulation. The `kind` of a scheme
+//! determines the names of its parameters, so parsing requires a format with field names. The format of the
+//! saved state has none.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;

@@ -12,11 +12,11 @@ use super::doc::about;
 #[derive(Default)]
 struct OfStruct {
     has: Option<Type>,
-    /// Key, meaning and value of each sum of counters that the struct lists.
+    /// Key, meaning and value of each sum of counters that is listed with the counters of the struct.
     sums: Vec<(String, String, Expr)>,
 }
 
-/// Attributes of one field.
+/// Attributes of one field of a struct of counters.
 #[derive(Default)]
 struct OfField {
     unit: Option<Ident>,
@@ -56,12 +56,12 @@ impl OfStruct {
     }
 }
 
-/// Parses `= "..."` after an attribute name.
+/// Parses the `= "..."` that follows an attribute name, and returns the text between the quotes.
 pub fn text(meta: &ParseNestedMeta<'_>) -> Result<String> {
     Ok(meta.value()?.parse::<LitStr>()?.value())
 }
 
-/// Parses `(CONDITION)` after an attribute name.
+/// Parses the `(CONDITION)` that follows an attribute name, and returns the condition.
 pub fn condition(meta: &ParseNestedMeta<'_>) -> Result<Expr> {
     let inside;
     parenthesized!(inside in meta.input);
@@ -95,7 +95,7 @@ impl OfField {
     }
 }
 
-/// Kind of counter that a field holds.
+/// Kind of a field: a single counter, an array of counters or a group (a nested struct of counters).
 enum Holds {
     Count,
     Array,
@@ -154,7 +154,7 @@ pub fn implement(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// Returns a sum of fields with `self.` added to each field name.
+/// Returns a sum of fields in which `self.` is prefixed to each field name.
 fn sum_fields(value: &Expr) -> TokenStream {
     match value {
         Expr::Binary(binary) => {
@@ -165,8 +165,8 @@ fn sum_fields(value: &Expr) -> TokenStream {
     }
 }
 
-/// Returns code that combines a field with the same field of another instance. Counts are combined by
-/// `operator`, and groups of counters by `method`.
+/// Returns code that adds or subtracts the same field of another instance. `operator` combines single counts
+/// (`+=` or `-=`), and `method` combines groups of counters (`add` or `subtract`).
 fn combine(field: &Field, operator: &TokenStream, method: &TokenStream) -> TokenStream {
     let name = &field.ident;
     match held(&field.ty) {
@@ -178,7 +178,7 @@ fn combine(field: &Field, operator: &TokenStream, method: &TokenStream) -> Token
     }
 }
 
-/// Returns code that adds the counters of a field to a list of counters.
+/// Returns code that appends the counters of a field to a list of counters.
 fn list_field(field: &Field, of: &OfField) -> Result<TokenStream> {
     let name = field.ident.as_ref().ok_or_else(|| Error::new(field.span(), "a counter needs a name"))?;
     let about = about(&field.attrs, field.span())?;

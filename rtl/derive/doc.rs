@@ -1,4 +1,4 @@
-//! Doc comments and names, as they are shown in lists.
+//! Doc comments and names, in the form in which lists such as the statistics show them.
 
 use proc_macro2::Span;
 use syn::{Attribute, Error, Expr, Lit, Meta, Result};

@@ -8,7 +8,7 @@ use syn::{Data, DeriveInput, Error, Expr, Field, Member, Result, Token, Type};
 
 use super::counted::{condition, text};
 
-/// Form in which a field is listed.
+/// Form in which a field is listed among the fields of its payload (a channel message or an array entry).
 enum Form {
     /// Listed in the form that the field's type implies: a flag, a number, or one number per lane.
     Typed,
@@ -16,7 +16,7 @@ enum Form {
     Sized(Expr),
     /// Listed as the code of a state register.
     State,
-    /// Listed as bytes: the given number of bytes from the first on, or all bytes.
+    /// Listed as bytes: the given number of leading bytes, or all bytes if no number is given.
     Bytes(Option<Expr>),
     /// Listed as the fields of a nested payload with the given shape; `None` for the shape `()`.
     Inside(Option<Expr>),
@@ -24,14 +24,14 @@ enum Form {
     Skipped,
 }
 
-/// Attributes of one field.
+/// Attributes of one field of a payload.
 struct OfField {
     name: Option<String>,
     only: Option<Expr>,
     form: Form,
 }
 
-/// Parses an optional `= EXPR` after an attribute name.
+/// Parses the optional `= EXPR` that follows an attribute name, and returns the expression.
 fn optional(meta: &ParseNestedMeta<'_>) -> Result<Option<Expr>> {
     if meta.input.peek(Token![=]) { Ok(Some(meta.value()?.parse()?)) } else { Ok(None) }
 }
@@ -128,7 +128,8 @@ fn list_named(name: &str, value: &TokenStream, ty: &Type, form: &Form) -> TokenS
 /// Returns code that lists one field of a payload.
 fn list_field(member: &Member, field: &Field) -> Result<TokenStream> {
     let OfField { name, only, form } = OfField::parse(field)?;
-    // The generated code has the source location of the field, so that a type error is reported there.
+    // The generated code gets the source location of the field, so that a type error in it is reported at the
+    // field.
     let value = quote_spanned!(Span::call_site().located_at(field.span())=> self.#member);
     let list = match (form, name, member) {
         (Form::Skipped, ..) => return Ok(TokenStream::new()),

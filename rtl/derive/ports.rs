@@ -1,4 +1,4 @@
-//! Derive macros of a netlist: `Ports`, `Links`, `Kinds`.
+//! Derive macros of a netlist of hardware blocks: `Ports`, `Links`, `Kinds`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -13,7 +13,7 @@ fn fields(input: &DeriveInput) -> Result<Vec<(&Ident, &Type)>> {
     named.named.iter().map(|field| Ok((field.ident.as_ref().ok_or_else(error)?, &field.ty))).collect()
 }
 
-/// Returns type argument number `index` of a type: `Chan` for index 0 of `Pool<Chan>`.
+/// Returns the type argument at position `index` of a type. For example, index 0 of `Pool<Chan>` is `Chan`.
 fn argument(of: &Type, index: usize) -> Result<&Type> {
     let error = || Error::new(of.span(), "expected `Pool<BEAT>` or `Of<BLOCK, LINKS>`");
     let Type::Path(path) = of else { return Err(error()) };

@@ -22,7 +22,7 @@ pub fn implement(input: &DeriveInput) -> Result<TokenStream> {
             /// All variants of the enum, in declaration order.
             pub const ALL: [Self; #count] = [#(Self::#variants),*];
 
-            /// Returns the name of the variant in statistics.
+            /// Returns the name under which statistics list the variant.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 <Self as ::rtl::kernel::Reason>::NAMES[self as usize]

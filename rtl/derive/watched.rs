@@ -15,8 +15,8 @@ fn name(argument: &FnArg) -> Result<Option<Ident>> {
     Ok(Some(format_ident!("{}", named.ident.to_string().trim_start_matches('_'))))
 }
 
-/// Returns a method that forwards a call of one hook and records it, with the cycle if an argument contains
-/// it.
+/// Returns a method that records the call of one hook and forwards it. If one argument is or contains the
+/// cycle, the record includes the cycle.
 fn passed_on(number: usize, hook: &Signature) -> Result<TokenStream> {
     let mut signature = hook.clone();
     let mut names = Vec::new();
@@ -72,7 +72,7 @@ pub fn implement(slot: Option<&LitStr>, hooks: &ItemTrait) -> Result<TokenStream
         }
 
         impl Watched {
-            /// Names of the hooks, in the order of their numbers.
+            /// Names of the hooks; the position of a name in the list is the number of the hook.
             const NAMES: [&'static str; #count] = [#(#names),*];
 
             fn of(#given scheme: crate::kernel::name::Name, hooks: Box<dyn #of>) -> Box<dyn #of> {

@@ -117,7 +117,7 @@ impl Bank {
         }
     }
 
-    /// Adds the registers and logic of the bank to the hardware description.
+    /// Lists the registers and logic of the DRAM bank for waveforms, digests and area estimates.
     pub fn describe(&self, row_bits: u32, to: &mut dyn Describe) {
         let Self { open, served, overtaken, act_from, rd_from, wr_from, pre_from } = self;
         to.flag("open", open.is_some());

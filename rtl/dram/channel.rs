@@ -446,7 +446,8 @@ impl DramChannel {
         }
     }
 
-    /// Returns the command of each bus that would be chosen for `cycle`, to check the plan.
+    /// Returns the command of each bus that would be chosen anew for `cycle`, to check the commands that were
+    /// planned earlier.
     fn choose_commands(&self, cycle: u64, reads: bool) -> [Option<(CommandKind, usize)>; 2] {
         let row = if self.is_dual { self.choose_row(cycle).command_at(cycle) } else { None };
         [self.choose(cycle, reads).command_at(cycle), row]
@@ -629,7 +630,8 @@ impl Block for DramChannel {
             queue,
             num_banks,
             banks,
-            // Not a register: comparators derive it from the count of overtaking row hits in each bank.
+            // `capped` is not a register: comparators derive it from the count of overtaking row hits in each
+            // bank.
             capped: _,
             timing,
             scheduler,
@@ -638,14 +640,14 @@ impl Block for DramChannel {
             replies,
             sharers,
             turn,
-            // Not a register: the scheduler hardware would compute the same plan again.
+            // The plans are not registers: hardware would compute the same commands again in each cycle.
             plan: _,
             row_plan: _,
-            // Outside the chip, and determined by the requests accepted so far.
+            // The memory contents are outside the chip, and determined by the requests accepted so far.
             store: _,
             is_dual,
             is_ranked: _,
-            // The policy describes this timer itself.
+            // The timer of the policy is listed by the policy itself.
             quantum: _,
             buses: [bus, column_bus],
             counts: _,

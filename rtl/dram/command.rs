@@ -52,7 +52,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// Adds the state of a command bus to the hardware description. Bank numbers have `bank` bits. `row` and
+    /// Lists the state of a command bus for waveforms and digests. Bank numbers have `bank` bits. `row` and
     /// `column` are the widths of these fields in bits, or `None` if the bus lacks the field.
     pub(super) fn describe(&self, bank: u32, row: Option<u32>, column: Option<u32>, to: &mut dyn Describe) {
         let widths = [Some(bank), row, column];

@@ -21,7 +21,7 @@ pub struct DramConfig {
     pub policy: PolicyConfig,
     /// Policy that decides when waiting reads are delayed to serve writes in groups.
     pub write_drain: WriteDrain,
-    /// Refresh of the banks.
+    /// Type of refresh of the banks.
     pub refresh: Refresh,
     /// Command bus: one bus for all commands, or separate buses for rows and columns.
     pub command_bus: CommandBus,
@@ -41,7 +41,7 @@ pub struct DramConfig {
     pub mapping: AddressMapping,
     /// Bits of the bank number that select the bank group.
     pub group_bits: GroupBits,
-    /// Minimum distances between commands.
+    /// Minimum distances between commands in command clock cycles.
     pub timing: DramTiming,
 }
 
@@ -62,7 +62,7 @@ pub enum WriteDrain {
     },
 }
 
-/// Refresh of the banks.
+/// Type of refresh of the banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refresh {
@@ -87,7 +87,7 @@ pub enum CommandBus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AddressMapping {
-    /// Row, bank, column.
+    /// Fields in the order row, bank, column.
     RowBankColumn,
     /// Row, bank, column, with the lowest bank bit above the lowest two column bits. The two halves of a
     /// 512-byte block map to two banks. This is GPGPU-Sim's mapping for the GTX 480.
@@ -121,35 +121,35 @@ pub struct DramTiming {
     /// Command clock cycles of data for one burst: 8 beats at 4 per cycle for GDDR5, 2 or 4 beats at 2 per
     /// cycle for HBM.
     pub burst: u32,
-    /// Minimum command clock cycles from ACT to RD, same bank.
+    /// Minimum command clock cycles from ACT to RD in the same bank.
     pub rcd_rd: u32,
-    /// Minimum command clock cycles from ACT to WR, same bank.
+    /// Minimum command clock cycles from ACT to WR in the same bank.
     pub rcd_wr: u32,
-    /// Minimum command clock cycles from PRE to ACT, same bank.
+    /// Minimum command clock cycles from PRE to ACT in the same bank.
     pub rp: u32,
-    /// Minimum command clock cycles from ACT to PRE, same bank.
+    /// Minimum command clock cycles from ACT to PRE in the same bank.
     pub ras: u32,
-    /// Minimum command clock cycles from ACT to ACT, same bank.
+    /// Minimum command clock cycles from ACT to ACT in the same bank.
     pub rc: u32,
-    /// Minimum command clock cycles from ACT to ACT, different bank groups.
+    /// Minimum command clock cycles from ACT to ACT in different bank groups.
     pub rrd_s: u32,
-    /// Minimum command clock cycles from ACT to ACT, same bank group.
+    /// Minimum command clock cycles from ACT to ACT in the same bank group.
     pub rrd_l: u32,
     /// Window [command clock cycles] that can contain at most 4 ACTs.
     pub faw: u32,
     /// Window [command clock cycles] that can contain at most 32 ACTs.
     pub aw32: u32,
-    /// Minimum command clock cycles from RD to RD and from WR to WR, different bank groups.
+    /// Minimum command clock cycles from RD to RD and from WR to WR in different bank groups.
     pub ccd_s: u32,
-    /// Minimum command clock cycles from RD to RD and from WR to WR, same bank group.
+    /// Minimum command clock cycles from RD to RD and from WR to WR in the same bank group.
     pub ccd_l: u32,
-    /// Minimum command clock cycles from RD to PRE, same bank.
+    /// Minimum command clock cycles from RD to PRE in the same bank.
     pub rtp: u32,
-    /// Minimum command clock cycles from the end of write data to PRE, same bank.
+    /// Minimum command clock cycles from the end of write data to PRE in the same bank.
     pub wr: u32,
-    /// Minimum command clock cycles from the end of write data to RD, different bank groups.
+    /// Minimum command clock cycles from the end of write data to RD in different bank groups.
     pub wtr_s: u32,
-    /// Minimum command clock cycles from the end of write data to RD, same bank group.
+    /// Minimum command clock cycles from the end of write data to RD in the same bank group.
     pub wtr_l: u32,
     /// Minimum command clock cycles from PRE to PRE.
     pub ppd: u32,

@@ -97,7 +97,7 @@ impl Drain {
             if queue.occupied_slots() & !queue.writes() == 0 { self.quiet_since.min(cycle) } else { u64::MAX };
     }
 
-    /// Adds the registers and logic of the write drain to the hardware description.
+    /// Lists the registers and logic of the write drain for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { marks, draining, quiet_since } = self;
         if let Some(Marks { high, .. }) = marks {

@@ -13,7 +13,7 @@ pub struct BurstLocation {
     /// Bank number within the channel: number of the bank group times banks per group, plus the number within
     /// the group.
     pub bank: u8,
-    /// Row within the bank.
+    /// Number of the row within the bank.
     pub row: u32,
     /// Position of the burst within the row.
     pub column: u32,

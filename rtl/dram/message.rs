@@ -31,7 +31,7 @@ pub struct DramRequest {
     pub acknowledged: bool,
     /// Mask of the bytes to store: bit `i` selects byte `i` of the burst. Zero for a read.
     pub byte_mask: u64,
-    /// Data of a write.
+    /// Data to write; unused for a read.
     #[payload(bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; BURST_BYTES],

@@ -40,7 +40,7 @@ pub struct Entry {
 pub struct WriteBurst {
     /// Mask of the bytes to store: bit `i` selects byte `i` of the burst.
     pub byte_mask: u64,
-    /// Data of the burst.
+    /// Data of the burst to write.
     #[payload(bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; BURST_BYTES],
@@ -407,7 +407,7 @@ impl Queue {
         self.data.record();
     }
 
-    /// Adds the registers and logic of the queue to the hardware description.
+    /// Lists the registers and logic of the request queue for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             mapping,
@@ -420,7 +420,7 @@ impl Queue {
             slots,
             older,
             last_older,
-            // Not a register: it follows from the low bits of the burst address in each slot.
+            // `by_burst` is not a register: it follows from the low bits of the burst address in each slot.
             by_burst: _,
             data,
             occupied,
@@ -445,7 +445,8 @@ impl Queue {
             to.sized("burst", *burst, burst_bits);
             to.sized("older", older, num_slots);
             to.sized("same_burst", *same_burst, num_slots);
-            // Not registers: these fields are bits of the burst address in a different order.
+            // Bank, row and column are not registers: they are bits of the burst address in a different
+            // order.
             let BurstLocation { bank, row, column } = place;
             to.probe_sized("bank", u64::from(*bank), mapping.bank_bits());
             to.probe_sized("row", u64::from(*row), mapping.row_bits());
@@ -455,8 +456,8 @@ impl Queue {
         to.sized("occupied", *occupied, num_slots);
         to.sized("writes", *writes, num_slots);
         to.sized("hits", *hits, num_slots);
-        // Not registers: the number of occupied slots, the oldest slot, and the masks of blocked slots and of
-        // banks are derived from the registers.
+        // The following values are not registers but derived from them: the number of occupied slots, the
+        // oldest slot, and the masks of blocked slots and of banks.
         to.probe_sized("level", u64::from(occupied.count_ones()), u32::BITS - num_slots.leading_zeros());
         to.part("oldest", |to| {
             let oldest = slots[if *occupied == 0 { 0 } else { self.oldest(*occupied) }].entry;

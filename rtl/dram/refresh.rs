@@ -81,8 +81,8 @@ impl Refresher {
         }
         if !reads {
             self.last &= queue.writes();
-            // A younger write to the same burst as such a read must wait for the read, so it need not be
-            // served, either.
+            // If a read need not be served, a younger write to the same burst, which must wait for the read,
+            // need not be served, either.
             self.last &= !queue.blocked_slots();
         }
     }
@@ -110,7 +110,7 @@ impl Refresher {
         self.due += self.interval;
     }
 
-    /// Adds the registers and logic of the refresh control to the hardware description.
+    /// Lists the registers and logic of the refresh control for waveforms, digests and area estimates.
     pub fn describe(&self, num_slots: u32, num_banks: u32, to: &mut dyn Describe) {
         let Self { interval: _, due, draining, last } = self;
         to.bits("due", *due);

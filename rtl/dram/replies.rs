@@ -126,7 +126,8 @@ impl Replies {
         self.bursts.record();
     }
 
-    /// Adds the registers, memory and logic of the buffer to the hardware description.
+    /// Lists the registers, memory and logic of the read data buffer for waveforms, digests and area
+    /// estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { bursts, due, first_due: _, entries, head, count } = self;
         to.array("bursts", bursts);

@@ -36,9 +36,9 @@ use crate::kernel::{Describe, DescribeExt, Logic};
 /// Part of a DRAM channel's state that determines the choice of commands.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// Queue of waiting requests.
+    /// Queue of the requests that wait in the channel.
     pub queue: &'a Queue,
-    /// State of the banks.
+    /// State of all DRAM banks of the channel.
     pub banks: &'a [Bank; MAX],
     /// Open banks that have reached the cap on row hits that overtake an older request, one bit per bank.
     pub capped: u64,
@@ -78,7 +78,7 @@ pub struct Candidates {
 pub struct Plan {
     /// Cycle before which no command is legal; `u64::MAX` if no command becomes legal without an event.
     pub from: u64,
-    /// Command for cycle `from`; `Nop` if the command must be chosen in that cycle.
+    /// Command planned for cycle `from`; `Nop` if the command must be chosen anew in that cycle.
     pub kind: CommandKind,
     /// Queue slot of the request for which the command is issued.
     pub slot: u8,
@@ -298,7 +298,7 @@ impl Scheduler {
         matches!(self.order, Order::FirstReady { hit_cap } if hit_cap != 0 && bank.overtake_count() >= hit_cap)
     }
 
-    /// Adds the logic of the arbiter to the hardware description.
+    /// Lists the arbiter's logic and its policy for waveforms, digests and area estimates.
     pub fn describe(&self, entries: u32, banks: u32, to: &mut dyn Describe) {
         let Self { order } = self;
         // Logic that finds the oldest candidate by comparing each entry with all older ones, once for column

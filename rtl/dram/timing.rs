@@ -198,7 +198,8 @@ impl Timing {
         self.ref_from = cycle + u64::from(self.config.rfc);
     }
 
-    /// Adds the registers and logic of the timing to the hardware description.
+    /// Lists the registers and logic that track the distances between commands for waveforms, digests and
+    /// area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             config: _,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Function, Shape, identity};
 use crate::config::{Rules, Side};
 
-/// Line size in bytes for which the hash is defined.
+/// Line size in bytes, the only one for which the hash is defined.
 const LINE_BYTES: u32 = 128;
 
 /// Byte-address bits that are XORed into index bits 0 to 4.

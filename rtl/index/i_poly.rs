@@ -21,7 +21,7 @@ pub struct IPoly {
     pub reversed: bool,
 }
 
-/// The default hashes all bits of a 32-bit address.
+/// By default, all bits of a 32-bit byte address are hashed.
 impl Default for IPoly {
     fn default() -> Self {
         Self { polynomial: 0, addr_bits: 32, reversed: false }

@@ -1,8 +1,9 @@
 //! Polynomials over GF(2) as bit vectors: bit `k` is the coefficient of `x^k`.
 
-/// Default polynomial for each number of sets, indexed by log2 of the number of sets. Each polynomial is
-/// irreducible, so that no stride maps to only a few sets. Each is also primitive: the powers of `x` repeat
-/// as late as possible. Where no source gives a polynomial, the numerically lowest primitive one is used.
+/// Default polynomial for each number of sets; the element `n` is for `2^n` sets. Each polynomial is
+/// irreducible, so that no stride maps to only a few sets. Each is also primitive: the powers of `x` modulo
+/// the polynomial repeat as late as possible. Where no source gives a polynomial, the numerically lowest
+/// primitive one is used.
 const BY_DEGREE: [u32; 13] = [
     1, // one set: every remainder is 0
     3, 7, 13, // khairy2015 Figure 5(b)
@@ -24,8 +25,8 @@ pub fn is_irreducible(polynomial: u32) -> bool {
     degree >= 1 && (2..1 << (degree / 2 + 1)).all(|divisor| remainder(polynomial, divisor) != 0)
 }
 
-/// Yields the powers of `x` modulo `polynomial`, from `x^0` on; they are the states of a linear-feedback
-/// shift register. Modulo 1, all powers are 0.
+/// Yields the powers of `x` modulo `polynomial`, from `x^0` on. They are the successive states of an LFSR
+/// (linear-feedback shift register). Modulo the polynomial 1, all powers are 0.
 pub fn powers_of_x(polynomial: u32) -> impl Iterator<Item = u16> {
     let degree = polynomial.ilog2();
     let step = move |power: &u32| {
@@ -66,7 +67,8 @@ mod tests {
         assert_eq!(polynomial_for(1), Some(1));
         for degree in 1..=12 {
             let polynomial = polynomial_for(1 << degree).unwrap();
-            // For a primitive polynomial, the powers of x take all values except 0 before they repeat.
+            // Checks that the polynomial is primitive: the powers of `x` take all values except 0 before they
+            // repeat.
             let order = |p| (1..).find(|&k| power_of_x(k, p) == 1).unwrap();
             let is_primitive = |p: u32| p & 1 == 1 && is_irreducible(p) && order(p) == (1 << degree) - 1;
             assert_eq!(polynomial.ilog2(), degree);

@@ -19,7 +19,7 @@ use super::{AnyEdge, Edge, Fields, Payload, digest_of, width_of};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Storage {
-    /// Static RAM.
+    /// Static RAM (SRAM).
     Sram,
     /// Content-addressable memory: a search compares every row.
     Cam,
@@ -60,7 +60,7 @@ pub struct ArraySpec {
     pub path: String,
     /// Circuit that stores the entries.
     pub storage: Storage,
-    /// Number of rows.
+    /// Number of rows of the memory.
     pub rows: u32,
     /// Number of entries per row.
     pub columns: u32,
@@ -195,8 +195,8 @@ impl<T: Payload> Array<T> {
         &self.cells[self.index(row, column)]
     }
 
-    /// Uses `count` read ports at once, in a memory with [`Collide::New`]. The caller then reads the rows
-    /// with [`Self::row`].
+    /// Uses `count` read ports at once. For a memory whose reads return entries written in the same cycle
+    /// ([`Collide::New`]). The caller then reads the rows with [`Self::row`].
     ///
     /// # Panics
     /// If fewer than `count` read ports are left in this cycle.

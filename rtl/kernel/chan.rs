@@ -36,9 +36,9 @@ pub struct ChanSpec {
     pub latency: u64,
     /// Delay in ticks from a pop until the sender counts the slot as free, at least 1.
     pub credit: u64,
-    /// Hardware block that sends.
+    /// Hardware block that sends on the channel.
     pub from: BlockId,
-    /// Hardware block that receives.
+    /// Hardware block that receives from the channel.
     pub to: BlockId,
 }
 
@@ -327,8 +327,8 @@ impl<T: Payload> Tx<'_, T> {
         let chan = &*self.0;
         let full = chan.room_from > at.tick();
         if full && chan.room_from != NEVER {
-            // This credit in flight is from a pop of a channel that was not full. That pop therefore did not
-            // wake the sender.
+            // The channel was not full when the slot of this credit was popped, so that pop did not wake the
+            // sender. This call schedules the wake-up instead.
             at.with_edge(|at| at.wake.at_tick(at.tick, chan.spec.from, chan.room_from));
         }
         full
@@ -436,7 +436,8 @@ impl<T: Payload> Rx<'_, T> {
         chan.popped += 1;
         chan.visible_from = if chan.is_empty() { NEVER } else { chan.slot(chan.popped).from };
         if chan.room_from > at.tick() {
-            // The sender can be asleep only if it sees a full channel, so no other pop has to wake it.
+            // Only a sender that sees a full channel may sleep until a slot is free, so only in this case
+            // does the pop wake the sender.
             chan.room_from = chan.room_from.min(free_from);
             at.with_edge(|at| at.wake.at_tick(at.tick, chan.spec.from, free_from));
         }
@@ -618,7 +619,7 @@ mod tests {
         Word { value }
     }
 
-    /// Simulation without hardware blocks.
+    /// Simulation without hardware blocks, for tests of a single link.
     struct NoBlocks;
 
     impl Blocks for NoBlocks {
@@ -678,8 +679,8 @@ mod tests {
             let distance = latency.min(credit);
             let mut meeting = draw(distance);
             for tick in 0..4000 {
-                // First the receiver and later the sender is the slower end, alternating, so that the link
-                // becomes full and empty.
+                // Sends become more frequent in steps of 500 ticks, and pops less frequent in steps of 300
+                // ticks, both repeatedly. The link therefore becomes full and empty.
                 let (sends, takes) = (draw(8) < 1 + tick / 500 % 8, draw(8) < 8 - tick / 300 % 8);
                 together.send(tick, &mut link, sends);
                 together.take(tick, &mut link, takes);

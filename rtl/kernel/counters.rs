@@ -56,7 +56,7 @@ pub struct Key {
     pub name: &'static str,
     /// Meaning of the counter, as a sentence.
     pub about: &'static str,
-    /// Unit of the value.
+    /// Unit of the counter's value.
     pub unit: Quantity,
     /// Metric of Nsight Compute that counts the same events, if any.
     pub nsight: Option<&'static str>,
@@ -117,11 +117,11 @@ pub enum ScopeKind {
     /// Group of a component that the machine lacks. A reader that lists only existing components skips its
     /// contents.
     Absent,
-    /// Group of counters.
+    /// Group that contains counters.
     Group,
     /// List, whose elements are opened one after the other.
     List,
-    /// Element of a list.
+    /// Element of a list of groups.
     Element,
 }
 
@@ -179,7 +179,7 @@ pub trait Reason: Copy + PartialEq + 'static {
     const EVERY: &'static [Self];
     /// Keys of the variants in the statistics.
     const NAMES: &'static [&'static str];
-    /// Meanings of the variants.
+    /// Meanings of the variants' counters.
     const MEANINGS: &'static [&'static str];
     /// Returns the position of the variant in [`Self::EVERY`].
     fn index(self) -> usize;

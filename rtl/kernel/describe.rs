@@ -162,7 +162,7 @@ pub(super) fn misfit<T: Payload>(value: &T, shape: &T::Shape) -> Option<Overflow
     if excess.0 == 0 { None } else { Some(find_misfit(value, shape)) }
 }
 
-/// Reader that combines, by OR, the bits of all fields that lie above the width of their field.
+/// Reader that computes the OR, over all fields, of the bits of the value that lie above the field's width.
 struct ExcessBits(u64);
 
 impl Fields for ExcessBits {
@@ -230,19 +230,19 @@ pub enum Logic {
     },
     /// Priority encoder, which outputs the position of the first set bit among `inputs` bits.
     PriorityEncoder {
-        /// Number of request lines.
+        /// Number of request lines, which are the inputs.
         inputs: u32,
     },
     /// Multiplexer: selects one of `ways` inputs of `width` bits.
     Mux {
-        /// Number of inputs.
+        /// Number of inputs of the multiplexer.
         ways: u32,
         /// Width of each input in bits.
         width: u32,
     },
     /// Decoder, which asserts the output line with the given number.
     Decoder {
-        /// Number of output lines.
+        /// Number of output lines of the decoder.
         outputs: u32,
     },
     /// `count` single gates that belong to none of the other logic functions.
@@ -276,14 +276,14 @@ pub enum Logic {
     ConstantMultiplier {
         /// Width of the variable factor in bits.
         width: u32,
-        /// Constant factor.
+        /// Constant factor of the multiplication.
         factor: u32,
     },
     /// Divider by a constant.
     ConstantDivider {
         /// Width of the dividend in bits.
         width: u32,
-        /// Constant divisor.
+        /// Constant divisor of the division.
         divisor: u32,
     },
 }

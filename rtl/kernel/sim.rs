@@ -229,8 +229,8 @@ impl Simulator {
         if !self.mode.evaluates_all() || !self.started {
             return Some(due);
         }
-        // In this mode, all blocks are evaluated at every edge, so the next tick is the next edge of any
-        // clock. The run still ends when no block is scheduled.
+        // If every block is evaluated at every edge, the next tick is the next edge of any clock. The run
+        // still ends when no block is scheduled.
         let edges = (0..self.population.len()).filter(|&domain| self.population[domain] > 0);
         edges.map(|domain| (self.tick / self.wake.period(domain) + 1) * self.wake.period(domain)).min()
     }
@@ -303,8 +303,8 @@ impl Simulator {
         self.reached
     }
 
-    /// Returns the timing wheels, and the last tick before [`Self::reached_tick`]. Beats and credits from the
-    /// other simulator are scheduled as if at that tick.
+    /// Returns the timing wheels, and the last tick before [`Self::reached_tick`]. When beats and credits
+    /// arrive from the other simulator, their wake-ups are requested as if at that tick.
     pub(crate) fn wake_and_last_tick(&mut self) -> (&mut Wake, u64) {
         (&mut self.wake, self.reached.saturating_sub(1))
     }

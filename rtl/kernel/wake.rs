@@ -163,8 +163,7 @@ impl Domain {
         if parted.own.is_empty() {
             return;
         }
-        // On both timing wheels, all wake-ups are at or after this cycle, and less than `SPAN` cycles beyond
-        // it.
+        // The scheduled wake-ups of both timing wheels lie within the `SPAN` cycles from this cycle on.
         self.base = until.div_ceil(self.period.get());
         for (slot, theirs) in self.slots.iter_mut().zip(&parted.slots[..]) {
             *slot |= *theirs;
@@ -191,8 +190,8 @@ impl Domain {
         cycle - self.base < SPAN
     }
 
-    /// Advances the timing wheel of a clock domain whose hardware blocks have slept; none is scheduled before
-    /// the domain's next edge.
+    /// Advances the start of a timing wheel after its hardware blocks have slept. Called if none of them is
+    /// scheduled before the clock domain's next edge.
     fn catch_up(&mut self, now: u64) {
         self.base = self.next.min(now / self.period + 1);
     }
@@ -330,7 +329,8 @@ impl Domain {
         for step in 0..=4 {
             let word = (start / 64 + step) % 4;
             let mut bits = self.filled[word];
-            // The last iteration visits the first word again, for its bits below `start`.
+            // The search wraps around: the last iteration visits the first word again, for its bits below
+            // `start`.
             if step == 0 {
                 bits &= u64::MAX << (start % 64);
             }
@@ -615,8 +615,8 @@ mod tests {
         wake.at_cycle(0, block(0, 6), 200);
         assert_eq!(wake.next_tick(), Some(2000));
         assert_eq!(take(&mut wake, 0, 2000), Some((200, 1 << 6)));
-        // This cycle is now within the span of the wheel, so slot 6 is scheduled in the wheel, while slot 5
-        // is in the list.
+        // Cycle 300 is now within the span of the wheel, so this wake-up of slot 6 is stored in the wheel.
+        // The wake-up of slot 5 for the same cycle is still in the list.
         wake.at_tick(2000, block(0, 6), 3000);
         assert_eq!(take(&mut wake, 0, 3000), Some((300, 1 << 5 | 1 << 6)));
         assert_eq!(wake.next_tick(), Some(5000));

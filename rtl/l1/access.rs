@@ -13,27 +13,27 @@ use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Encoding, Payload};
 use arbitrary_int::u2;
 
-/// Lanes of a warp, or of each half of a 64-lane warp.
+/// Number of lanes of a warp, or of each half of a 64-lane warp.
 pub const LANES: usize = 32;
 
 /// Kind of a memory access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(2)]
 pub enum AccessKind {
-    /// Load; answered by [`WarpReplyKind::Loaded`].
+    /// Load; the LSU replies with [`WarpReplyKind::Loaded`].
     #[default]
     Load,
-    /// Store; answered by [`WarpReplyKind::Stored`].
+    /// Store; the LSU replies with [`WarpReplyKind::Stored`].
     Store,
-    /// Atomic read-modify-write of each lane's word, lane after lane; answered by [`WarpReplyKind::Loaded`]
-    /// with the old words.
+    /// Atomic read-modify-write of each lane's word, lane after lane. The LSU replies with
+    /// [`WarpReplyKind::Loaded`] and the old words.
     Atomic,
-    /// Atomic whose old words are not returned; answered by [`WarpReplyKind::Stored`].
+    /// Atomic whose old words are not returned (a reduction). The LSU replies with [`WarpReplyKind::Stored`].
     Reduce,
 }
 
 impl AccessKind {
-    /// True for an atomic read-modify-write, with or without the old words.
+    /// True for an atomic read-modify-write, whether or not it returns the old words.
     #[must_use]
     pub fn is_atomic(self) -> bool {
         matches!(self, Self::Atomic | Self::Reduce)
@@ -44,14 +44,14 @@ impl AccessKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(2)]
 pub enum MemorySpace {
-    /// Global memory, shared by all threads: L1D, written through.
+    /// Global memory, shared by all threads. The L1D caches it, and stores write through.
     #[default]
     Global,
-    /// Local memory, private to a thread: L1D, written back.
+    /// Local memory, private to a thread. The L1D caches it, and stores are written back.
     Local,
-    /// Constant memory: constant cache, loads only.
+    /// Constant memory, which is only loaded. The constant cache caches it.
     Const,
-    /// Texture memory: texture cache, loads only.
+    /// Texture memory, which is only loaded. The texture cache caches it.
     Texture,
 }
 
@@ -59,10 +59,10 @@ pub enum MemorySpace {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = AccessShape)]
 pub struct WarpAccess {
-    /// Kind of access.
+    /// Kind of the memory access: load, store, atomic or reduction.
     #[payload(state)]
     pub kind: AccessKind,
-    /// Address space; always global for atomics and reductions.
+    /// Address space of the access; always global for atomics and reductions.
     #[payload(state)]
     pub space: MemorySpace,
     /// True if the access must not look up the L1 (`.cg`, `.cv`, volatile).
@@ -70,35 +70,35 @@ pub struct WarpAccess {
     /// Number of warps resident in the SM, 7 bits; 0 in machines that do not count them.
     #[payload(only(shape.counts_warps))]
     pub resident: Warps,
-    /// Warp slot, 6 bits.
+    /// Number of the warp slot in the SM, 6 bits wide.
     #[payload(width = 6)]
     pub warp: u8,
-    /// Half of a 64-lane warp, 1 bit; 0 for a 32-lane warp.
+    /// Number of the half of a 64-lane warp, 1 bit wide; 0 for a 32-lane warp.
     #[payload(only(shape.halves > 1), width = 1)]
     pub half: u8,
     /// Program counter of the instruction.
     #[payload(width = shape.pc_bits)]
     pub pc: u32,
-    /// Index of this beat within the instruction.
+    /// Index of this message among the messages of the instruction.
     pub beat: u2,
-    /// log2 of the bytes per lane: 0 to 3; a load can also have 4 if `wide` is set in the message shape.
+    /// log2 of the bytes per lane: 0 to 3. A load can also have 4 if `wide` is set in the message shape.
     /// Atomics have 2 or 3, depending on their type.
     #[payload(width = 2 + u32::from(shape.wide))]
     pub size_log2: u8,
-    /// Mask of the active lanes.
+    /// Mask of the active lanes of the instruction.
     pub mask: u32,
-    /// Operation of an atomic or a reduction.
+    /// Operation of an atomic or a reduction; meaningless for loads and stores.
     #[payload(inside)]
     pub atomic: AtomicOp,
     /// Byte address of each lane, aligned to the access size.
     #[payload(width = shape.addr_bits)]
     pub address: [u64; LANES],
-    /// Data to store: low words, then high words for accesses of 8 bytes. For an atomic or a reduction, the
-    /// operand `b` of [`isa::lanes::global_atomic`]. For a compare-and-swap, the operand `c`, the value that
-    /// memory gets if the comparison holds.
+    /// Data to store: the low word of each lane, then the high words for accesses of 8 bytes. For an atomic
+    /// or a reduction, this is operand `b` of [`isa::lanes::global_atomic`]. For a compare-and-swap, it is
+    /// operand `c`, the value that memory gets if the comparison succeeds.
     pub data: [[u32; LANES]; 2],
     /// Value that memory must hold for a compare-and-swap to succeed, the operand `b` of
-    /// [`isa::lanes::global_atomic`]: low words, then high words.
+    /// [`isa::lanes::global_atomic`]. The low word of each lane comes first, then the high words.
     pub compare: [[u32; LANES]; 2],
 }
 
@@ -132,10 +132,10 @@ pub struct AccessShape {
     pub pc_bits: u32,
     /// Number of 32-lane halves per warp: 1 or 2.
     pub halves: u32,
-    /// True if each access carries the number of resident warps.
+    /// True if each access carries the number of warps resident in the SM.
     pub counts_warps: bool,
     /// True if a load of 16 bytes per lane is one access, answered with two replies of 8 bytes per lane. If
-    /// false, such a load is two accesses.
+    /// false, such a load is split into two accesses.
     pub wide: bool,
 }
 
@@ -154,26 +154,26 @@ pub enum WarpReplyKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = AccessShape)]
 pub struct WarpReply {
-    /// Data or acknowledgement.
+    /// Kind of the reply: data or acknowledgement.
     #[payload(state)]
     pub kind: WarpReplyKind,
-    /// Warp slot, 6 bits.
+    /// Number of the warp slot in the SM, 6 bits wide.
     #[payload(width = 6)]
     pub warp: u8,
-    /// Half of a 64-lane warp, 1 bit; 0 for a 32-lane warp.
+    /// Number of the half of a 64-lane warp, 1 bit wide; 0 for a 32-lane warp.
     #[payload(only(shape.halves > 1), width = 1)]
     pub half: u8,
-    /// Program counter of the load.
+    /// Program counter of the memory instruction.
     #[payload(width = shape.pc_bits)]
     pub pc: u32,
-    /// Index of the beat within the instruction.
+    /// Index of this reply beat among the replies to the instruction.
     pub beat: u2,
     /// log2 of the bytes per lane in this beat.
     #[payload(width = 2)]
     pub size_log2: u8,
-    /// Mask of the loaded lanes.
+    /// Mask of the lanes whose access the reply completes.
     pub mask: u32,
-    /// Loaded bytes, not extended: low words, then high words. Lanes outside the mask, high words of accesses
-    /// below 8 bytes and words of a store's reply hold stale values of the pending-table row.
+    /// Loaded bytes, without sign or zero extension: the low word of each lane, then the high words. Lanes
+    /// outside the mask, high words of accesses below 8 bytes and words of a store's reply hold stale values.
     pub data: [[u32; LANES]; 2],
 }

@@ -1,27 +1,27 @@
 //! # Cache of the LSU
 //! Combines tags, data and MSHR with the status function of loads and the write path of stores and atomics
 //! (li2015 section 2.2, khairy2015 section 3.1). The L1D, the constant cache and the texture cache are
-//! instances of this block; the constant and texture caches serve only loads.
+//! instances of this hardware block; the constant and texture caches serve only loads.
 //!
 //! | port    | dir | payload      | contract                                                      |
 //! |---------|-----|--------------|---------------------------------------------------------------|
 //! | `load`  | in  | `LineAccess` | one per cycle over all caches; a refused access changes nothing |
-//! | `beside` | in  | `LineAccess` | further L1D loads in the cycle of an accepted one; served if they hit in unused banks |
+//! | `beside` | in  | `LineAccess` | further L1D loads in a cycle that has accepted a load; each is served if it hits in unused banks |
 //! | `write` | in  | `LineAccess` | shares the port of `load`; stores, reductions and atomics of the L1D |
 //! | `fill`  | in  | `Reply`      | a line that the cache requested                               |
-//! | `drain` | out | waiter       | one per cycle over all caches                                 |
+//! | `drain` | out | waiting load | delivers the bytes of a filled line; one load per cycle over all caches |
 //! | `recall` | in | line         | one per cycle, through separate ports, in machines where the L2 recalls lines |
 //! | `supply` | in | line         | one per cycle, through separate ports, for another SM, in machines with a sharing tracker |
 //!
 //! All requests to memory enter the miss queue, which the three caches share; results enter the pending
-//! table. The data array has two read ports. In a cycle in which a waiter reads one of them, a hit or the
-//! writeback of a modified victim can read the second.
+//! table. The data array has two read ports. One can serve a load that waited for its line. In the same
+//! cycle, the other can serve a hit or the writeback of a modified victim.
 //!
 //! In an L1D that fetches sectors, the data array has one bank per sector of a line. With `l1.lookups` above
-//! 1, further loads read the banks that the first access of the cycle leaves unused. Together they read no
-//! more than one line, so the data ports and the path to the pending table keep their width. These further
-//! loads may only hit, because the MSHR and the miss queue have one port each, which the first access uses.
-//! So at most one miss, pending hit, store, atomic or bypass is served per cycle.
+//! 1, further loads can read the banks that the first access of the cycle leaves unused. All loads of a cycle
+//! together read no more than one line, so the data ports and the path to the pending table keep their width.
+//! A further load is served only if it hits, because the MSHR and the miss queue have one port each, which
+//! the first access uses. So at most one miss, pending hit, store, atomic or bypass is served per cycle.
 //!
 //! In an L1D with word banks, each further load must use a tag bank that no earlier access of the cycle uses.
 //! The coalescer spaces the loads so that each data bank has a cycle for each word of a load
@@ -65,7 +65,7 @@ use crate::replacement::Source;
 use crate::throttle::Losses;
 use crate::tracker::ForwardResult;
 
-/// Number of caches of the LSU.
+/// Number of caches of the LSU: L1D, constant cache and texture cache.
 pub const CACHES: usize = 3;
 
 /// Identifier of a cache of the LSU.
@@ -73,14 +73,15 @@ pub const CACHES: usize = 3;
 pub enum CacheId {
     /// L1 data cache, for global and local memory.
     L1d,
-    /// Constant cache.
+    /// Constant cache, for constant memory.
     Const,
-    /// Texture cache.
+    /// Texture cache, for texture memory.
     Texture,
 }
 
 impl CacheId {
-    /// Returns the cache with this number; numbers follow the declaration order.
+    /// Returns the cache with the given number: 0 for the L1D, 1 for the constant cache, 2 for the texture
+    /// cache.
     pub(super) fn from_number(number: u32) -> Self {
         match number {
             0 => Self::L1d,
@@ -100,7 +101,7 @@ impl CacheId {
     }
 }
 
-/// State of one cache.
+/// State of one cache of the LSU.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Cache {
     path: String,
@@ -110,31 +111,35 @@ pub(super) struct Cache {
     data: Array<LineData>,
     /// Sector states of each line; only in a cache whose misses fetch sectors.
     sectors: Option<SectorStore>,
-    /// Number of loads looked up per cycle.
+    /// Number of loads that the cache looks up per cycle.
     lookups: u32,
-    /// Bit mask of the sectors read in this cycle, by the last access and the loads served together with it.
-    /// All bits are set if a modified victim was read. Meaningless without sectors.
+    /// Mask of the data banks (one per sector) read in this cycle, by the last access and the loads served
+    /// together with it. All bits are set if an evicted line was read. Meaningless in a cache without
+    /// sectors.
     banks: u8,
-    /// Word banks; only in an L1D that has them.
+    /// Assignment of lines and words to banks, in an L1D with word banks; otherwise `None`.
     word_banks: Option<WordBanks>,
     ways: u32,
-    /// Mask of all bytes of a line; the field `all_sectors` is the mask of all sectors of a line.
+    /// Mask of all bytes of a line.
     whole: u128,
     all_sectors: u8,
     mshr: Mshr,
-    /// Schemes that make loads bypass this cache.
+    /// Bypass schemes, which make loads bypass this cache.
     schemes: Schemes,
     /// Prefetcher of the L1D, if it has one.
     prefetcher: Option<Box<Prefetcher>>,
     /// Victim cache of the L1D, if it has one.
     victims: Option<Box<VictimCache>>,
-    /// Detector of lines that a warp lost because other lines evicted them, for the throttle.
+    /// Detector of lost locality, for the throttle: it finds misses to lines that the same warp has lost by
+    /// eviction.
     losses: Option<Box<dyn Losses>>,
-    /// True if the warp of the last miss had lost the missing line before.
+    /// True if the last miss was to a line that its warp had fetched before and lost by eviction.
     lost: bool,
-    /// Set of the last access. A refused access stays refused until this set changes.
+    /// Set that the last access probed. A refused access stays refused at least until this set or a resource
+    /// changes.
     pub probed: u32,
-    /// Test hook: a line that a store overtook in flight stays valid on arrival.
+    /// Test hook, normally false. If true, a line in flight stays valid on arrival, even if a store to the
+    /// line was sent to memory in the meantime.
     keeps_overtaken: bool,
     /// True if a global store updates the cached copy; if false, the store evicts it.
     updates: bool,
@@ -144,7 +149,8 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Creates an empty cache at `path`, with the line size and the fail order of `l1`.
+    /// Creates an empty cache at the hierarchical path `path`. The line size and the priority of fail reasons
+    /// are those of `l1`.
     pub fn new(path: String, id: CacheId, config: &CacheConfig, l1: &L1Config, place: &LsuPlace) -> Self {
         let &LsuPlace { line_bits, is_recalled, is_tracked, .. } = place;
         // Recalls and line supplies need the same extra ports, since both look up lines in parallel with the
@@ -214,28 +220,28 @@ impl Cache {
         }
     }
 
-    /// Sets the detector of lost lines that the throttle uses.
+    /// Sets the detector of misses to lines that their warp has lost by eviction, which the throttle uses.
     pub fn notice_losses(&mut self, losses: Option<Box<dyn Losses>>) {
         self.losses = losses;
     }
 
-    /// True if the warp of the last miss had lost the missing line before.
+    /// True if the last miss was to a line that its warp had fetched before and lost by eviction.
     pub fn had_lost(&self) -> bool {
         self.lost
     }
 
-    /// Test hook: stops invalidating fills that a store overtook, so that a test can show that the checker
-    /// catches it.
+    /// Test hook: a line in flight stays valid on arrival, even if a store to it was sent to memory in the
+    /// meantime. A test uses this fault to show that the checker detects it.
     pub fn test_keep_overtaken_fills(&mut self) {
         self.keeps_overtaken = true;
     }
 
-    /// Makes reads of data rows that were never written panic from now on.
+    /// Makes any later read of a row of the data array panic if the row was never written.
     pub fn refuse_unwritten(&mut self) {
         self.data.refuse_unwritten();
     }
 
-    /// Starts to keep digests of the array contents.
+    /// Starts to maintain digests (hashes) of the array contents.
     pub fn record(&mut self) {
         self.tags.record();
         self.data.record();
@@ -254,7 +260,7 @@ impl Cache {
         }
     }
 
-    /// True if no line is in flight and no waiter is left.
+    /// True if no line is in flight and no load waits for the bytes of a line.
     pub fn is_idle(&self) -> bool {
         self.mshr.is_empty()
     }
@@ -286,7 +292,8 @@ impl Cache {
         self.tags.set_ways(ways);
     }
 
-    /// True if every reserved way has exactly one pending MSHR entry, and no line has more than one tag.
+    /// True if tags and MSHR agree: every reserved way has exactly one pending MSHR entry, and no line has
+    /// more than one tag.
     pub fn is_consistent(&self) -> bool {
         self.tags.count_reserved() == self.mshr.pending_lines()
             && self.tags.is_consistent()
@@ -294,18 +301,18 @@ impl Cache {
             && self.has_distinct_victims()
     }
 
-    /// Returns the set of a line.
+    /// Returns the index of the set to which a line maps.
     pub fn set_of(&self, line: u64) -> u32 {
         self.tags.set_of(line)
     }
 
-    /// True if a filled line still has waiters to serve.
+    /// True if a line that has arrived still has waiting loads to serve.
     pub fn has_ready(&self) -> bool {
         self.mshr.has_ready()
     }
 
     /// Fills a line, or some sectors of a line. Returns the set and the mask of the sectors that stay valid.
-    /// Returns `None` if waiters of the way's previous line still have to read the way.
+    /// Returns `None` if loads still have to read the previous line of the way.
     ///
     /// # Panics
     /// If no MSHR entry is pending for the line.
@@ -331,8 +338,8 @@ impl Cache {
         Some((set, if kept { self.all_sectors } else { 0 }))
     }
 
-    /// Delivers the bytes of the line that was filled first to one of its waiters. Returns the line, the
-    /// waiter, and true if it was the last waiter.
+    /// Takes the line that was filled first among those with waiting loads, and delivers its bytes to one of
+    /// these loads. Returns `(line, load, last)`; `last` is true if no other load waits for the line.
     pub fn drain(&mut self, at: &impl AnyEdge, pending: &mut Pending) -> Option<(u64, Waiter, bool)> {
         let filled = self.mshr.ready_entries();
         let (line, set_way, waiter) = self.mshr.at(at.tick()).pop()?;
@@ -341,12 +348,12 @@ impl Cache {
         Some((line, waiter, self.mshr.ready_entries() != filled))
     }
 
-    /// True if a global store updates the cached copy.
+    /// True if a global store updates the cached copy of its line; if false, the store evicts it.
     pub fn updates_on_store(&self) -> bool {
         self.updates
     }
 
-    /// Copies the counters that the tags, the prefetcher and the victim cache keep into the statistics.
+    /// Copies the counters of the tags, the prefetcher and the victim cache into the statistics of the cache.
     pub fn settle(&mut self) {
         let Moves { promotions, demotions } = self.tags.moves();
         (self.stats.promotions, self.stats.demotions) = (promotions, demotions);
@@ -358,14 +365,14 @@ impl Cache {
         }
     }
 
-    /// Returns the number of miss-queue entries that a miss needs: one for the read, and one if the victim
-    /// needs a writeback or an eviction notice.
+    /// Returns the number of miss-queue entries that a miss needs: one for the read, and one more if the
+    /// victim needs a writeback or an eviction notice.
     #[inline(always)]
     fn needed_queue_entries(&self, victim: Option<Victim>) -> u32 {
         1 + u32::from(victim.is_some_and(|victim| victim.modified || self.notifies && victim.holds))
     }
 
-    /// Selects the victim way of a miss.
+    /// Selects the way that a miss of the line takes; `None` if no way can be taken.
     #[inline(always)]
     fn victim(&self, set: u32, line: u64) -> Option<Victim> {
         if self.schemes.is_empty() { self.tags.victim(set, line) } else { self.chosen_victim(set, line) }
@@ -377,9 +384,9 @@ impl Cache {
         self.schemes.victim(&self.tags, set).or_else(|| self.tags.victim(set, line))
     }
 
-    /// Status function of a load (khairy2015 section 3.1): hits, merges, allocates or refuses. Returns `None`
-    /// if the victim cache holds the line and the load has not yet spent the extra cycle of a victim-cache
-    /// hit.
+    /// Executes a load (status function of khairy2015 section 3.1): it hits, merges with a line in flight,
+    /// misses or is refused. Returns `None` in the first of the two cycles of a hit in the victim cache;
+    /// `has_waited` is true in the second.
     pub fn load(
         &mut self,
         at: &impl AnyEdge,
@@ -409,8 +416,8 @@ impl Cache {
         Some(outcome)
     }
 
-    /// Looks a load up in a cache of whole lines. Returns the outcome, and the way that serves the load now
-    /// or after its fill.
+    /// Executes a load in a cache that fetches whole lines. Returns the outcome, and the way that serves the
+    /// load now or after its fill.
     #[inline(always)]
     fn look_up(
         &mut self,
@@ -456,8 +463,8 @@ impl Cache {
         }
     }
 
-    /// Allocates all resources that a miss needs, or a prefetch, which has no waiting lanes. Returns the
-    /// evicted line, with true if it was modified.
+    /// Allocates all resources for a miss, or for a prefetch, which is a request without lanes. Returns
+    /// `(line, modified)` of the evicted line, or `None` if no line was evicted.
     fn allocate(
         &mut self,
         at: &impl AnyEdge,
@@ -518,7 +525,8 @@ impl Cache {
         old
     }
 
-    /// Reads the bytes of a modified victim before they are overwritten, and enqueues the writeback.
+    /// Reads the bytes of a modified victim line before they are overwritten, and enqueues the writeback in
+    /// the miss queue.
     fn write_back(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), line: u64, id: u32, queue: &mut MissQueue) {
         let here = self.sectors.as_ref().map(|store| bytes_of_sectors(store.peek(set, way).here));
         let data = &self.data.read(at, set * self.ways + way)[0];
@@ -539,8 +547,8 @@ impl Cache {
         Outcome::Refused(self.fail_order.first(all), all)
     }
 
-    /// Executes a store (li2015 section 2.2) or an atomic. An atomic bypasses like a store and invalidates
-    /// the cached copy, since only the L2 computes the new value. Returns `None` if the access must wait for
+    /// Executes a store (li2015 section 2.2) or an atomic. An atomic is sent to the L2 and invalidates the
+    /// cached copy, since only the L2 computes the new value. Returns `None` if the access must wait for
     /// loads of the line that have not read the old bytes yet.
     pub fn write(
         &mut self,
@@ -597,7 +605,7 @@ impl Cache {
         Some(outcome)
     }
 
-    /// Enqueues the memory request of a store or an atomic; `byte_mask` selects the bytes.
+    /// Enqueues the memory request of a store or an atomic. `byte_mask` selects the bytes to send.
     fn send_on(&mut self, at: &impl AnyEdge, request: &LineAccess, byte_mask: u128, queue: &mut MissQueue) {
         let &LineAccess { kind, space, line, slot, lanes, .. } = request;
         if let Some(losses) = &mut self.losses
@@ -625,15 +633,15 @@ impl Cache {
         });
     }
 
-    /// Drops a line because an L2 bank evicts it. An in-flight fill may be newer than the recall. The fill is
-    /// dropped anyway, at the cost of a miss: telling the cases apart would need ordering across two
-    /// networks.
+    /// Drops a line because an L2 bank evicts and recalls it. A fill in flight may carry newer data than the
+    /// recalled copy. The fill is dropped anyway, at the cost of a miss: telling the two cases apart would
+    /// need ordering across two networks.
     pub fn recall(&mut self, at: &impl AnyEdge, line: u64) -> RecallEffect {
         self.drop_line(at, line, Mshr::recall)
     }
 
-    /// Drops a line because a coherent load must bypass every copy of it. Uses the access port, not the
-    /// recall port.
+    /// Drops a line because a coherent load must read memory instead of any L1 copy. Uses the access port of
+    /// the tags, not the recall port.
     pub fn drop_copy(&mut self, at: &impl AnyEdge, line: u64) -> RecallEffect {
         self.drop_line(at, line, Mshr::close)
     }
@@ -649,8 +657,9 @@ impl Cache {
             return self.drop_sectors(at, (set, probe), line, close);
         }
         match probe {
-            // The line belongs to one thread and is newer than the copy in the L2 bank. No other thread reads
-            // the line. Writing it back before the acknowledgement would deadlock: the bank would wait for
+            // The line is modified local memory, and the cache keeps it. It belongs to one thread, is newer
+            // than the copy in the L2 bank, and no other thread reads it. Writing it back before the
+            // acknowledgement could deadlock: the bank would wait for the writeback, which waits behind
             // requests that wait for the bank.
             Probe::Present { modified: true, .. } => RecallEffect::Kept,
             Probe::Present { way, .. } => {
@@ -671,7 +680,8 @@ impl Cache {
         }
     }
 
-    /// Looks up a line for another SM. Returns the bytes if the line is present and equal to memory.
+    /// Looks up a line that another SM requests. Returns whether the line is here, and its bytes if it is
+    /// present and not modified.
     #[inline(never)]
     pub fn supply(&mut self, at: &impl AnyEdge, line: u64, sectors: u8) -> (ForwardResult, Option<&[u8; LINE_BYTES]>) {
         let set = self.tags.set_of(line);
@@ -691,8 +701,8 @@ impl Cache {
         }
     }
 
-    /// Marks an in-flight line so that it is invalidated on arrival, and closes its MSHR entry to later
-    /// loads. `close` selects the MSHR port.
+    /// Marks a line in flight so that it is invalidated on arrival, and closes its MSHR entry to later loads.
+    /// `close` is the MSHR function to call, for an access or for a recall.
     fn overtake(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), line: u64, close: fn(&mut Mshr, u16)) {
         if !self.keeps_overtaken {
             self.tags.overtake(at, set, way);
@@ -702,7 +712,7 @@ impl Cache {
         }
     }
 
-    /// Adds tags, data, sectors, MSHR and schemes to the hardware description.
+    /// Adds tags, data, sectors, MSHR and the optional components of the cache to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             path: _,
@@ -735,14 +745,14 @@ impl Cache {
             sectors.describe(to);
         }
         if let Some(banks) = word_banks {
-            // Each data word selects among the rows of the lookups. The coalescer already knows the tag bank
-            // of each request, and its description contains that logic.
+            // Each data bank selects the row of one of the loads looked up in a cycle. The tag bank of each
+            // request is computed in the coalescer, whose description contains that logic.
             let (words, width) = (banks.words(), data.spec().rows.next_power_of_two().ilog2());
             to.logic("bank_row", Logic::Mux { ways: *lookups, width: words * width });
             to.logic("bank_taken", Logic::Gates { count: 2 * (1 << banks.number_bits()) * (lookups - 1) });
         } else if *lookups > 1 {
-            // Each bank reads the row of the lookup that uses the bank's sector. No two lookups of a cycle
-            // may use the same bank.
+            // Each data bank holds one sector and reads the row of the load that uses this sector. No two
+            // loads of a cycle may use the same bank.
             let banks = self.all_sectors.count_ones();
             let width = data.spec().rows.next_power_of_two().ilog2();
             to.logic("bank_row", Logic::Mux { ways: *lookups, width: banks * width });
@@ -760,7 +770,8 @@ impl Cache {
         if let Some(losses) = losses {
             losses.describe(to);
         }
-        // Decoupled tags, the prefetcher and the victim cache describe their counters themselves.
+        // This excludes the counters of decoupled tags, the prefetcher and the victim cache, because these
+        // components add their own counters to the hardware description.
         let has = L1Features {
             stores: *id == CacheId::L1d,
             sectors: sectors.is_some(),
@@ -773,7 +784,8 @@ impl Cache {
     }
 }
 
-/// Returns the mask of failing conditions of a miss; bit `Fail as u8` is set for each.
+/// Returns the mask of the conditions for which a miss is refused. Each condition has one bit, whose number
+/// is the value of its `Fail` variant.
 fn conditions(line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> u8 {
     let bit = |fails: bool, fail: Fail| u8::from(fails) << fail as u8;
     bit(line_alloc, Fail::LineAlloc) | bit(mshr_entry, Fail::MshrEntry) | bit(miss_queue, Fail::MissQueue)

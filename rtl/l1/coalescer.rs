@@ -49,44 +49,45 @@ use crate::cells::atomic::AtomicOp;
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, SECTORS};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, Payload};
 
-/// Line request of one warp instruction.
+/// Request of a warp instruction for one line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = LineShape)]
 pub struct LineAccess {
-    /// Kind of access.
+    /// Kind of the memory access: load, store, atomic or reduction.
     #[payload(state)]
     pub kind: AccessKind,
-    /// Address space.
+    /// Address space of the access: global, local, constant or texture memory.
     #[payload(state)]
     pub space: MemorySpace,
     /// True if the request must not look up the L1.
     pub uncached: bool,
-    /// True if the line must not be inserted in the L1, because the instruction contends.
+    /// True if the line must not be inserted in the L1: the instruction touches at least as many lines as its
+    /// warp's share of the L1D.
     #[payload(only(shape.judged))]
     pub contends: bool,
     /// Sequence number of the request within the SM.
     pub id: u32,
-    /// Warp slot.
+    /// Number of the warp slot in the SM.
     #[payload(width = 6)]
     pub warp: u8,
-    /// Program counter; 0 unless a scheme reads it.
+    /// Program counter of the instruction; 0 unless a scheme of a cache reads it.
     #[payload(only(shape.pc_bits > 0), width = shape.pc_bits)]
     pub pc: u32,
-    /// Row of the pending table that collects the results.
+    /// Row of the pending table that collects the results of the instruction.
     #[payload(width = 6)]
     pub slot: u8,
-    /// Line address.
+    /// Address of the requested line.
     #[payload(width = shape.line_bits)]
     pub line: u64,
     /// Mask of the lanes that the request serves.
     pub lanes: u32,
-    /// Mask of the sectors that a load touches; meaningless if only whole lines are read.
+    /// Mask of the sectors that a load touches; meaningless if the caches fetch only whole lines.
     #[payload(width = SECTORS)]
     pub sectors: u8,
     /// Operation of an atomic; meaningless for other kinds.
     #[payload(inside)]
     pub atomic: AtomicOp,
-    /// Mask of the bytes stored, or of the words of an atomic.
+    /// Mask of the bytes that a store writes, or of the bytes of the words that an atomic accesses.
     #[payload(only(!shape.data_beside), bytes = shape.line_bytes / 8)]
     pub byte_mask: u128,
     /// Data stored, or the operands of an atomic in the layout that [`AtomicOp::perform`] expects.
@@ -116,33 +117,34 @@ impl Default for LineAccess {
     }
 }
 
-/// Field widths of queue entries that carry a line address and bytes to store.
+/// Field widths of a line request ([`LineAccess`]), and the fields that the configuration includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineShape {
     /// Width of a line address in bits.
     pub line_bits: u32,
     /// Size of a line in bytes.
     pub line_bytes: u32,
-    /// Width of a program counter in bits; 0 if requests carry none, because no scheme reads it.
+    /// Width of a program counter in bits; 0 if requests carry none, because no scheme of a cache reads it.
     pub pc_bits: u32,
-    /// True if loads carry the result of the contention test.
+    /// True if each request has a flag of one bit for the result of the contention test.
     pub judged: bool,
-    /// True if misses fetch sectors.
+    /// True if a miss fetches only the requested sectors; false if it fetches the whole line.
     pub sectored: bool,
-    /// True if a separate memory, not the queues, holds the bytes to store and their mask.
+    /// True if the bytes to store and their mask are held in a separate memory instead of the queue entries.
     pub data_beside: bool,
 }
 
-/// Coalescer, with the instruction that it is splitting.
+/// Coalescer, including the instruction that it is currently splitting into line requests.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Coalescer {
     access: WarpAccess,
     slot: u8,
     waiting: u32,
-    /// True if lane `i` accesses word `i` of one line. Derived from the addresses; kept for simulation speed.
+    /// True if every lane `i` accesses word `i` of the same line. Derived from the addresses and cached for
+    /// simulation speed.
     in_order: bool,
-    /// Groups of lanes that access the same line or word; used if the lanes are not in order. Derived from
-    /// the addresses.
+    /// Memory unit (line or word) that each lane accesses, derived from the addresses. Not used for an
+    /// instruction whose every lane `i` accesses word `i` of the same line.
     units: Units,
     next_id: u32,
     line_log2: u32,
@@ -151,26 +153,29 @@ pub struct Coalescer {
     pc_bits: u32,
     /// True if loads carry the mask of the sectors that they touch.
     by_sector: bool,
-    /// Number of requests of an L1D load that can leave per cycle.
+    /// Number of requests of an L1D load that the coalescer can emit per cycle.
     outputs: u32,
-    /// Word banks of the L1D, if it has them.
+    /// Word banks of the L1D; `None` if its banks are not organized by words.
     banks: Option<WordBanks>,
     /// Number of cycles, including the next one, for which the current load still occupies the word banks; at
     /// least 1. The value is 0 for instructions other than loads of the L1D.
     left: u6,
-    /// Lanes of the current load by tag bank. Derived from the addresses; kept for simulation speed.
+    /// For each tag bank, the mask of the lanes of the current load whose line lies in that bank. Derived
+    /// from the addresses and cached for simulation speed.
     bank_lanes: [u32; MAX_TAG_BANKS],
-    /// Lanes whose tag bank has already sent a request in this cycle.
+    /// Mask of the lanes whose line lies in a tag bank that another request already uses in this cycle.
     served: u32,
-    /// Test for loads that should not allocate in the L1D, if a scheme uses it.
+    /// Contention test, which detects instructions that touch too many lines for the L1D; `None` if no bypass
+    /// scheme uses it.
     contention: Option<Contention>,
-    /// True if the current instruction contends.
+    /// True if the current instruction contends: it touches at least as many lines as its warp's share of the
+    /// L1D.
     contends: bool,
 }
 
 impl Coalescer {
-    /// Creates an idle coalescer for lines of `line_bytes` bytes. If `by_sector`, loads carry the mask of the
-    /// sectors that they touch.
+    /// Creates an idle coalescer for lines of `line_bytes` bytes. If `by_sector` is true, loads carry the
+    /// mask of the sectors that they touch.
     #[must_use]
     pub fn new(line_bytes: u32, line_bits: u32, by_sector: bool) -> Self {
         Self {
@@ -194,12 +199,12 @@ impl Coalescer {
         }
     }
 
-    /// Sets the number of requests of an L1D load that can leave per cycle.
+    /// Sets the number of requests of an L1D load that the coalescer can emit per cycle.
     pub fn widen(&mut self, outputs: u32) {
         self.outputs = outputs;
     }
 
-    /// Makes requests carry a program counter of `pc_bits` bits; 0 means none.
+    /// Makes requests carry a program counter of `pc_bits` bits, or none if `pc_bits` is 0.
     pub fn carry_pc(&mut self, pc_bits: u32) {
         self.pc_bits = pc_bits;
     }
@@ -209,56 +214,58 @@ impl Coalescer {
         self.banks = Some(banks);
     }
 
-    /// True if a further request can leave in the same cycle as an earlier one.
+    /// True if the coalescer can emit a further request of the same load in this cycle.
     #[must_use]
     pub fn has_more(&self) -> bool {
         is_l1d_load(&self.access) && self.waiting & !self.served != 0 && self.has_request()
     }
 
-    /// True if a request can leave. The last request of a load is held until the last cycle in which the load
-    /// occupies the word banks.
+    /// True if the coalescer can emit a request. The last request of a load is held back until the last cycle
+    /// in which the load occupies the word banks.
     #[must_use]
     #[inline(always)]
     pub fn has_request(&self) -> bool {
         self.is_busy() && (!self.is_counting() || !self.is_last())
     }
 
-    /// True if the current load occupies the word banks for more than the next cycle.
+    /// True if the current load occupies the word banks beyond the next cycle.
     #[must_use]
     #[inline(always)]
     pub fn is_counting(&self) -> bool {
         self.left > u6::new(1)
     }
 
-    /// True if the next request serves all remaining lanes.
+    /// True if the next request serves all lanes that no request has served yet.
     #[inline(never)]
     fn is_last(&self) -> bool {
         let leader = self.waiting.trailing_zeros() as usize;
         self.in_order || self.waiting & !self.units.with(leader, &self.access.address) == 0
     }
 
-    /// Ends a cycle, after the last request that leaves in this cycle.
+    /// Ends a cycle, after all requests of this cycle have been emitted.
     #[inline(always)]
     pub fn end_cycle(&mut self) {
         if self.banks.is_some() {
-            // The count stops at 1, because the block may sleep from then on.
+            // The counter stops at 1 rather than 0, because an idle coalescer is not evaluated in every
+            // cycle.
             self.left -= u6::new(u8::from(self.is_counting()));
             self.served = 0;
         }
     }
 
-    /// Makes loads carry the result of a contention test.
+    /// Sets the contention test; from now on, each request carries its result.
     pub fn test_contention(&mut self, contention: Contention) {
         self.contention = Some(contention);
     }
 
-    /// True if the instruction accepted last contends; `None` without a contention test.
+    /// Returns true if the last accepted instruction touches at least as many lines as its warp's share of
+    /// the L1D; `None` without a contention test.
     #[must_use]
     pub fn contends(&self) -> Option<bool> {
         self.contention.as_ref().map(|_| self.contends)
     }
 
-    /// Returns the warp of the current or last instruction.
+    /// Returns the warp slot of the current instruction, or of the last one while idle.
     #[must_use]
     pub fn warp(&self) -> u8 {
         self.access.warp
@@ -270,7 +277,7 @@ impl Coalescer {
         self.waiting != 0
     }
 
-    /// Accepts an instruction that has row `slot` of the pending table.
+    /// Accepts an instruction, whose results are collected in row `slot` of the pending table.
     pub fn take(&mut self, access: &WarpAccess, slot: u8) {
         debug_assert!(
             !self.is_busy() && access.mask != 0,
@@ -286,7 +293,7 @@ impl Coalescer {
         }
         self.in_order = is_in_order(&access.address, self.line_log2);
         if !self.in_order || access.space == MemorySpace::Const {
-            // Constant memory delivers a word per request, all other memory a line.
+            // A request to constant memory delivers one word; a request to any other memory delivers a line.
             let is_const = access.space == MemorySpace::Const;
             let unit_log2 = if is_const { u32::from(access.size_log2.max(2)) } else { self.line_log2 };
             self.units.take(&access.address, unit_log2);
@@ -311,7 +318,7 @@ impl Coalescer {
         lines
     }
 
-    /// Copies the fields that are meaningful for this kind of access.
+    /// Copies the fields of the instruction that are meaningful for its kind of access.
     fn hold(&mut self, access: &WarpAccess) {
         let WarpAccess {
             kind,
@@ -343,14 +350,14 @@ impl Coalescer {
         }
     }
 
-    /// True if lane `i` of the instruction accesses word `i` of one line, for active and inactive lanes
-    /// alike.
+    /// True if every lane `i` of the instruction, active or not, accesses word `i` of the same line.
     #[must_use]
     pub fn is_in_order(&self) -> bool {
         self.in_order
     }
 
-    /// Writes the next line request into `request`, a reused value with old contents.
+    /// Writes the next line request into `request`, a reused buffer that still holds the fields of an older
+    /// request.
     pub fn emit(&mut self, request: &mut LineAccess) {
         debug_assert!(self.is_busy());
         let access = &self.access;
@@ -432,7 +439,7 @@ impl Coalescer {
         if *pc_bits > 0 {
             to.sized("pc", u64::from(access.pc), *pc_bits);
         }
-        // Loads of 16 bytes per lane are single accesses only if the L1D has word banks.
+        // Only an L1D with word banks gets loads of 16 bytes per lane as single accesses.
         to.sized("size_log2", u64::from(access.size_log2), 2 + u32::from(banks.is_some()));
         to.sized("slot", u64::from(*slot), 6);
         to.bits("waiting", *waiting);
@@ -452,9 +459,9 @@ impl Coalescer {
                 to.logic("same_line", Logic::Comparator { width: *line_bits, count: lanes });
             });
         }
-        // Lanes of an atomic that access the same word leave in separate requests.
+        // Lanes of an atomic that access the same word are served by separate requests.
         to.logic("same_word", Logic::Comparator { width: *line_log2, count: lanes * (lanes - 1) / 2 });
-        // Each byte of the line comes from the highest lane that writes it, for the data and for the
+        // Each byte of the line is taken from the highest lane that writes it. The same holds for the
         // comparison values.
         let line_bytes = 1 << *line_log2;
         to.logic("place", Logic::Decoder { outputs: lanes * line_bytes });
@@ -476,17 +483,18 @@ fn is_l1d_load(access: &WarpAccess) -> bool {
     access.kind == AccessKind::Load && matches!(access.space, MemorySpace::Global | MemorySpace::Local)
 }
 
-/// Memory unit (line or word) that each lane accesses. Lanes that access the same unit share a request.
+/// Number of the memory unit that each lane accesses: a line, or a word of constant memory. Lanes that access
+/// the same unit share a request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Units {
-    /// Low bits of the unit numbers.
+    /// For each lane, the low 32 bits of the number of the unit that it accesses.
     low: [u32; LANES],
-    /// True if the unit numbers differ in their high bits.
+    /// True if the unit numbers of the lanes differ in bits above the low 32.
     is_far: bool,
     log2: u32,
 }
 
-/// Mask of each single lane.
+/// For each lane, the mask with only its bit set: bit `i` for lane `i`.
 const LANE_BITS: [u32; LANES] = {
     let mut bits = [0; LANES];
     let mut lane = 0;
@@ -511,14 +519,14 @@ impl Units {
         self.log2 = log2;
     }
 
-    /// Returns the lanes that access the same unit as `leader`.
+    /// Returns the mask of the lanes that access the same unit as lane `leader`.
     #[inline]
     fn with(&self, leader: usize, address: &[u64; LANES]) -> u32 {
         if self.is_far {
             return self.with_far(leader, address);
         }
         let unit = self.low[leader];
-        // Without a branch, the compiler vectorizes the comparisons.
+        // The loop has no branch, so that the compiler vectorizes the comparisons.
         self.low.iter().zip(&LANE_BITS).fold(0, |all, (low, bit)| all | if *low == unit { *bit } else { 0 })
     }
 
@@ -529,7 +537,8 @@ impl Units {
     }
 }
 
-/// Returns the mask of the sectors that `lanes` access in their line. An aligned access lies in one sector.
+/// Returns the mask of the sectors that `lanes` access in their line. An access of one lane is aligned, so it
+/// lies in one sector.
 #[inline(never)]
 fn touched_sectors(address: &[u64; LANES], lanes: u32, line_log2: u32) -> u8 {
     let within_line = (1 << line_log2) - 1;
@@ -537,7 +546,7 @@ fn touched_sectors(address: &[u64; LANES], lanes: u32, line_log2: u32) -> u8 {
     (0..LANES).filter(|lane| lanes >> lane & 1 != 0).fold(0, |sectors, lane| sectors | 1 << sector(lane))
 }
 
-/// Byte offset of word `i` in a line.
+/// For each `i`, the byte offset of 4-byte word `i` in a line.
 const WORDS: [u64; LANES] = {
     let mut words = [0; LANES];
     let mut lane = 0;
@@ -548,14 +557,14 @@ const WORDS: [u64; LANES] = {
     words
 };
 
-/// True if lane `i` accesses word `i` of one line.
-// Not inlined: inlined into its caller, the loop is not vectorized by the compiler.
+/// True if every lane `i` accesses word `i` of the same line.
+// Not inlined, because the compiler does not vectorize the loop where it is inlined.
 #[inline(never)]
 fn is_in_order(address: &[u64; LANES], line_log2: u32) -> bool {
     let in_line = (1 << line_log2) - 1;
-    // Comparing all lanes, including the first, keeps the loop in whole vectors.
+    // The comparison includes the first lane, so that the loop works on whole vectors.
     let line = address[0] & !in_line;
-    // Four independent sums, which fit the vector registers of the host.
+    // Four independent accumulators, which fit the vector registers of the CPU that runs the simulator.
     let mut disorder = [0; 4];
     for (lanes, words) in address.as_chunks::<4>().0.iter().zip(WORDS.as_chunks::<4>().0) {
         for ((disorder, at), word) in disorder.iter_mut().zip(lanes).zip(words) {
@@ -565,7 +574,8 @@ fn is_in_order(address: &[u64; LANES], line_log2: u32) -> bool {
     disorder == [0; 4] && in_line >= WORDS[LANES - 1]
 }
 
-/// Copies the bytes that `lanes` store to their positions in the line. Returns the mask of the bytes.
+/// Copies the bytes that the lanes in `lanes` store to their positions in the line. Returns the mask of these
+/// bytes.
 fn gather(access: &WarpAccess, lanes: u32, line_log2: u32, data: &mut [u8; LINE_BYTES]) -> u128 {
     let mut byte_mask = 0;
     let bytes = 1usize << access.size_log2;
@@ -581,8 +591,8 @@ fn gather(access: &WarpAccess, lanes: u32, line_log2: u32, data: &mut [u8; LINE_
     byte_mask
 }
 
-/// Writes the fields of an atomic's request that depend on its lanes, and returns the lanes that it serves:
-/// the waiting lanes in the line of the first waiting lane, at most one per word.
+/// Writes the operands and the byte mask of an atomic's request. Returns the lanes that it serves: the
+/// waiting lanes in the line of the first waiting lane, at most one per word.
 #[inline(never)]
 fn gather_atomic(access: &WarpAccess, waiting: u32, line_log2: u32, request: &mut LineAccess) -> u32 {
     request.data = [0; LINE_BYTES];
@@ -612,7 +622,7 @@ fn gather_atomic(access: &WarpAccess, waiting: u32, line_log2: u32, request: &mu
     lanes
 }
 
-/// Writes the low bytes of the words of a lane.
+/// Copies the lowest bytes of the value that lane `lane` stores into `to`, as many as `to` has.
 fn put(to: &mut [u8], words: &[[u32; LANES]; 2], lane: usize) {
     let value = u64::from(words[0][lane]) | u64::from(words[1][lane]) << 32;
     to.copy_from_slice(&value.to_le_bytes()[..to.len()]);
@@ -636,7 +646,7 @@ mod tests {
         lines
     }
 
-    /// Collects the width of each field named `pc`.
+    /// Visitor of the fields of a message, which collects the width of each field named `pc`.
     #[derive(Default)]
     struct PcWidths(Vec<u32>);
 
@@ -684,7 +694,8 @@ mod tests {
 
     #[test]
     fn lines_that_differ_in_their_highest_bits_alone_are_two() {
-        // The line numbers differ by 2^41, so their low 32 bits are equal.
+        // The numbers of the two lines differ by 2^41, so their low 32 bits are equal. A comparison of the
+        // low bits alone would merge the lines.
         let lines = split(load(0b111, |lane| 0x1000 + ((lane % 2) << 48)));
         let seen: Vec<_> = lines.iter().map(|line| (line.line, line.lanes)).collect();
         assert_eq!(seen, [(0x20, 0b101), (0x20 + (1 << 41), 0b010)]);
@@ -769,7 +780,8 @@ mod tests {
 
     #[test]
     fn with_word_banks_the_lines_of_a_cycle_lie_in_different_tag_banks() {
-        // Lines 0, 5 and 15 lie in tag bank 0, lines 1 and 4 in bank 2 and line 2 in bank 3.
+        // Lines 0, 5 and 15 lie in tag bank 0, lines 1 and 4 in bank 2 and line 2 in bank 3. A cycle serves
+        // at most one line per bank, so the three lines of bank 0 take three cycles.
         let lines = [0, 5, 15, 1, 2, 4];
         let access = load(0b11_1111, |lane| 128 * lines[lane as usize % 6] + 4 * lane);
         assert_eq!(leave_by_cycle(&access), [vec![0b1, 0b1000, 0b1_0000], vec![0b10, 0b10_0000], vec![0b100]]);
@@ -777,7 +789,8 @@ mod tests {
 
     #[test]
     fn with_word_banks_the_last_line_waits_for_the_last_word() {
-        // Three lines in three tag banks, and one word of each in the same data bank.
+        // The three lines lie in three different tag banks, but their words lie in the same data bank. The
+        // load therefore takes three cycles, and its last request is emitted in the third.
         let access = load(0b111, |lane| [0, 128, 256][lane.min(2) as usize]);
         assert_eq!(leave_by_cycle(&access), [vec![0b1, 0b10], vec![], vec![0b100]]);
         assert_eq!(leave_by_cycle(&load(u32::MAX, |lane| 4 * lane)), [vec![u32::MAX]]);

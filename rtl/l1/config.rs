@@ -18,27 +18,30 @@ use crate::replacement::{ReplacementConfig, StoreInfo};
 
 /// Largest number of ways of a cache of an SM.
 pub(crate) const MAX_WAYS: u32 = 256;
-/// Largest capacity in bytes of a cache of an SM. The design `unbounded` has this capacity, 30 times that of
-/// today's GPU caches.
+/// Largest capacity of a cache of an SM in bytes. The design `unbounded` has this capacity, which is 30 times
+/// that of today's GPU caches.
 const MAX_BYTES: u64 = 8 << 20;
-/// Largest total size of the tags of a cache in bytes; `TAG_BYTES` is the approximate size of one tag.
+/// Largest total size of the tags of a cache in bytes. `TAG_BYTES` is the approximate size of one tag in
+/// bytes.
 const MAX_TAG_BYTES: u64 = 8 << 20;
 const TAG_BYTES: u64 = 16;
 /// Largest width of a tag-bank number in bits.
 const MAX_TAG_BANK_BITS: usize = MAX_TAG_BANKS.ilog2() as usize;
 
-/// Priority of the failing conditions: selects the one to report when several conditions refuse a load.
+/// Priority of the failing conditions: selects the reservation fail to report when several conditions refuse
+/// a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailOrder {
-    /// Line allocation first, then MSHR, then miss queue.
+    /// Reports the failing conditions in this order: line allocation, MSHR, miss queue.
     MshrFirst,
-    /// Line allocation first, then miss queue, then MSHR, as in GPGPU-Sim.
+    /// Reports the failing conditions in this order: line allocation, miss queue, MSHR; as in GPGPU-Sim.
     QueueFirst,
 }
 
 impl FailOrder {
-    /// Returns the condition to report from a mask of failing conditions; bit `Fail as u8` is set for each.
+    /// Returns the condition to report from a mask of failing conditions. Each condition has one bit, whose
+    /// number is the value of its `Fail` variant.
     pub(super) fn first(self, fails: u8) -> Fail {
         let order = match self {
             Self::MshrFirst => [Fail::LineAlloc, Fail::MshrMerge, Fail::MshrEntry],
@@ -49,51 +52,52 @@ impl FailOrder {
     }
 }
 
-/// Effect of a global store on the cached copy of the line.
+/// Effect of a global store on the cached copy of its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoreHit {
     /// The store evicts the cached copy (li2015 section 2.2).
     Evict,
-    /// The store updates the cached copy as well as memory (anssari2012 section 3.2).
+    /// The store updates both the cached copy and memory (anssari2012 section 3.2).
     Update,
 }
 
-/// Amount of data that a miss fetches.
+/// Amount of data that a miss fetches: the whole line, or only sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fetch {
     /// Misses fetch the whole line.
     Line,
-    /// The 32-byte sectors that the warp touches.
+    /// Misses fetch the 32-byte sectors that the warp touches.
     Sectors,
 }
 
-/// Banks of the L1D, which limit the lines and words of a load that are read per cycle.
+/// Organization of the L1D in banks, which limit how many lines and words of a load are read per cycle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum BanksConfig {
-    /// One data bank per sector of a line. Lines whose requested sectors differ are read in the same cycle.
+    /// One data bank per sector of a line. Two lines can be read in the same cycle if their requested sectors
+    /// differ.
     Sectors(SectorBanksConfig),
     /// 32 data banks of 4-byte words, and tag banks that look up one line each per cycle. A load takes one
-    /// cycle for each word or line of it in the fullest bank.
+    /// cycle per line in its fullest tag bank, or per word in its fullest data bank if these are more.
     Words(WordBanksConfig),
 }
 
-/// Configuration of an L1D with one data bank per sector; it has no keys.
+/// Configuration of an L1D with one data bank per sector; it has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SectorBanksConfig {}
 
-/// Configuration of an L1D with word banks.
+/// Configuration of the banks of an L1D with word banks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WordBanksConfig {
-    /// For each bit of a tag-bank number: the byte-address bits that are XORed to form it.
+    /// For each bit of a tag-bank number, the byte-address bits that are XORed to form it.
     pub tag_bank_bits: Vec<Vec<u32>>,
 }
 
-/// The default is the tag banks of an H100, as measured (`machines/silicon/README.md`).
+/// The default values are the tag banks measured on an H100 (`machines/silicon/README.md`).
 impl Default for WordBanksConfig {
     fn default() -> Self {
         Self { tag_bank_bits: vec![vec![8, 10, 11, 13, 14], vec![7, 8, 9, 10, 12, 13]] }
@@ -101,7 +105,7 @@ impl Default for WordBanksConfig {
 }
 
 impl BanksConfig {
-    /// One data bank per sector of a line.
+    /// Organization with one data bank per sector of a line.
     pub const SECTORS: Self = Self::Sectors(SectorBanksConfig {});
 
     /// Returns the word banks, if the L1D has them.
@@ -114,13 +118,13 @@ impl BanksConfig {
     }
 }
 
-/// Relation between tags and data lines.
+/// Organization of the tags: ordinary, or decoupled from the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Organisation {
-    /// One tag per line.
+    /// One tag per line of the data array.
     Plain,
-    /// More tags than lines (li2015 section 4).
+    /// More tags than lines in the data array (li2015 section 4).
     Decoupled,
 }
 
@@ -128,63 +132,65 @@ pub enum Organisation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct L1Config {
-    /// Number of sets.
+    /// Number of sets of the cache.
     pub sets: u32,
     /// Number of ways per set.
     pub ways: u32,
     /// Size of a line in bytes.
     pub line_bytes: u32,
-    /// Number of MSHR entries: lines in flight at a time.
+    /// Number of MSHR entries, which limits the number of lines in flight.
     pub mshr_entries: u32,
-    /// Number of loads that can wait for one line, including the load that missed.
+    /// Number of loads that can wait for one line in flight, including the load that missed.
     pub mshr_merges: u32,
     /// Number of entries of the miss queue, which holds requests until the network accepts them.
     pub miss_queue: u32,
-    /// Order of priority of the failing conditions: selects the one to report when several refuse a load.
+    /// Priority of the failing conditions: selects the reservation fail to report when several conditions
+    /// refuse a load.
     pub fail_order: FailOrder,
-    /// Amount of data that a miss fetches.
+    /// Amount of data that a miss fetches: the whole line, or only sectors.
     pub fetch: Fetch,
     /// Number of line requests of one load that are looked up per cycle: 1, 2 or 4. All but the first must
     /// hit, and all must use different banks.
     pub lookups: u32,
-    /// Banks of the data array and of the tags.
+    /// Organization of the data array and the tags in banks.
     pub banks: BanksConfig,
-    /// Effect of a global store on the cached copy of the line.
+    /// Effect of a global store on the cached copy of its line.
     pub store_hit: StoreHit,
-    /// Scheme that selects the loads that bypass the cache.
+    /// Bypass scheme: selects the loads that bypass the cache.
     pub bypass: BypassConfig,
-    /// Size in bytes of a sector that a bypassing load fetches if it touches the sector: 32, or 0 to fetch the
-    /// whole line.
+    /// Granularity in bytes of the data that a bypassing load fetches: 32 for the 32-byte sectors that it
+    /// touches, or 0 for the whole line.
     pub bypass_sectors: u32,
-    /// Set index function.
+    /// Set index function of the cache.
     pub index: IndexConfig,
-    /// Replacement policy.
+    /// Replacement policy of the cache.
     pub replacement: ReplacementConfig,
-    /// Relation between tags and data lines.
+    /// Organization of the tags: ordinary, or decoupled from the data.
     pub organisation: Organisation,
-    /// Parameters of the decoupled organization.
+    /// Parameters of the decoupled tag store.
     pub decoupled: DecoupledConfig,
-    /// SM dueling, which decides at run time which SMs use the decoupled organization.
+    /// Parameters of SM dueling, which decides at run time which SMs use the decoupled tags.
     pub dueling: DuelingConfig,
-    /// Request queues ahead of the tags (memory request prioritization buffer).
+    /// Parameters of the memory request prioritization buffer: the request queues ahead of the tags.
     pub mrpb: MrpbConfig,
-    /// Prefetcher.
+    /// Prefetcher of the L1D.
     pub prefetch: PrefetchConfig,
-    /// Limits on prefetches.
+    /// Limits on the resources that prefetches use.
     pub prefetch_limits: PrefetchLimits,
-    /// Victim cache: keeps lines that the cache has evicted.
+    /// Victim cache, which keeps lines that the cache has evicted.
     pub victim: VictimConfig,
 }
 
 impl L1Config {
-    /// Returns the fields that the L1D has in common with the read-only caches.
+    /// Returns the configuration fields that the L1D has in common with the read-only caches.
     #[must_use]
     pub fn cache(&self) -> CacheConfig {
         let &Self { sets, ways, mshr_entries, mshr_merges, ref index, ref replacement, .. } = self;
         CacheConfig { sets, ways, mshr_entries, mshr_merges, index: index.clone(), replacement: replacement.clone() }
     }
 
-    /// Returns the location and the size of the cache for its schemes.
+    /// Returns the name and the size of the L1D, from which its schemes (replacement, bypass) are created.
+    /// `path` is its hierarchical path.
     pub(super) fn place<'a>(&self, path: &'a str) -> CacheGeometry<'a> {
         CacheGeometry { group: "l1", path, sets: self.sets, ways: self.ways }
     }
@@ -195,13 +201,13 @@ impl L1Config {
         self.bypass.reads_pc() || self.replacement.reads_pc() || self.prefetch.reads_pc()
     }
 
-    /// True if probing the tags takes one additional cycle.
+    /// True if a tag probe takes two cycles instead of one.
     #[must_use]
     pub fn probes_twice(&self) -> bool {
         self.organisation == Organisation::Decoupled && self.decoupled.probe_extra > 0
     }
 
-    /// Checks every field.
+    /// Checks that every field has a legal value.
     pub fn validate(&self, rules: &mut Rules) {
         self.cache().validate(self.line_bytes, rules);
         rules.expect(
@@ -232,7 +238,8 @@ impl L1Config {
             "not set with l1.organisation = \"decoupled\" or an l1.bypass of kind streaming",
             "only one scheme can decide which loads bypass the cache",
         );
-        // With a one-entry miss queue, a set full of modified local lines would refuse every miss forever.
+        // A miss that evicts a modified line needs two miss-queue entries. With only one entry, a set full of
+        // modified lines would refuse every miss forever.
         let why = "a miss that evicts a modified line enqueues write-back and read together";
         rules.range("miss_queue", u64::from(self.miss_queue), 2..=64, why);
         rules.group("decoupled", |rules| self.decoupled.validate(rules));
@@ -255,7 +262,7 @@ impl L1Config {
         });
     }
 
-    /// Checks the word banks, if there are any.
+    /// Checks the configuration of the word banks, if the L1D has them.
     fn validate_banks(&self, rules: &mut Rules) {
         let Some(words) = self.banks.as_words() else { return };
         rules.group("banks", |rules| words.validate(self.line_bytes, rules));
@@ -269,7 +276,7 @@ impl L1Config {
         );
     }
 
-    /// Checks `lookups` against every component that must sustain this number of loads per cycle.
+    /// Checks `lookups` against every component that must support this number of loads per cycle.
     fn validate_lookups(&self, rules: &mut Rules) {
         let (lookups, banks) = (self.lookups, self.line_bytes / SECTOR_BYTES);
         rules.expect(
@@ -305,7 +312,7 @@ impl L1Config {
 }
 
 impl WordBanksConfig {
-    /// Checks the address bits of the tag banks of an L1D with lines of `line_bytes`.
+    /// Checks the address bits that select a tag bank, for an L1D with lines of `line_bytes` bytes.
     fn validate(&self, line_bytes: u32, rules: &mut Rules) {
         rules.expect(
             self.tag_bank_bits.len() <= MAX_TAG_BANK_BITS,
@@ -329,27 +336,27 @@ impl WordBanksConfig {
     }
 }
 
-/// Fields that every cache of the LSU has. The constant and texture caches are configured by these fields
-/// alone, and share line size, miss queue and fail order with the L1D.
+/// Configuration fields that every cache of the LSU has. The constant and texture caches have only these
+/// fields. Their line size, miss queue and priority of fail reasons are those of the L1D.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheConfig {
-    /// Number of sets.
+    /// Number of sets of the cache.
     pub sets: u32,
     /// Number of ways per set.
     pub ways: u32,
-    /// Number of MSHR entries, the limit of lines in flight.
+    /// Number of MSHR entries, which limits the number of lines in flight.
     pub mshr_entries: u32,
-    /// Number of loads that can wait for one line, including the load that missed.
+    /// Number of loads that can wait for one line in flight, including the load that missed.
     pub mshr_merges: u32,
-    /// Set index function.
+    /// Set index function of the cache.
     pub index: IndexConfig,
-    /// Replacement policy.
+    /// Replacement policy of the cache.
     pub replacement: ReplacementConfig,
 }
 
 impl CacheConfig {
-    /// Checks every field, for lines of `line_bytes`.
+    /// Checks that every field has a legal value, for lines of `line_bytes` bytes.
     pub fn validate(&self, line_bytes: u32, rules: &mut Rules) {
         rules.power_of_two("sets", u64::from(self.sets), 1..=4096, "the set index is a bit field");
         rules.range("ways", u64::from(self.ways), 1..=MAX_WAYS.into(), "a set is read in one cycle");
@@ -365,7 +372,7 @@ impl CacheConfig {
     }
 }
 
-/// Configuration of the load-store unit around the L1.
+/// Configuration of the load-store unit, except its caches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LsuConfig {
@@ -374,14 +381,14 @@ pub struct LsuConfig {
     pub slots: u32,
     /// Number of line requests that can wait between coalescer and tags.
     pub access_queue: u32,
-    /// Latency from the core's address stage to the coalescer [core cycles].
+    /// Latency from the core's address stage to the coalescer, in core cycles.
     pub request_latency: u32,
-    /// Latency from the pending table to the core's writeback [core cycles].
+    /// Latency from the pending table to the core's writeback stage, in core cycles.
     pub reply_latency: u32,
 }
 
 impl LsuConfig {
-    /// Checks every field.
+    /// Checks that every field has a legal value.
     pub fn validate(&self, rules: &mut Rules) {
         rules.range(
             "slots",

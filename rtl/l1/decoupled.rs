@@ -6,7 +6,7 @@
 //! | port        | dir | payload        | contract                                                     |
 //! |-------------|-----|----------------|--------------------------------------------------------------|
 //! | `bypasses`  | out | line           | true if a load of the line bypasses; part of the probe       |
-//! | `on_bypass` | in  | line           | the load has bypassed: its tag counts it                     |
+//! | `on_bypass` | in  | line           | counts a load that has bypassed, in the tag of its line      |
 //! | `probe`     | in  | line           | once per cycle; returns hit, reserved, or absent from the data |
 //! | `claim`     | in  | victim, line   | reserves the victim's data way for the line                  |
 //! | `touch`, `invalidate`, `overtake`, `fill` | in | set, way | as for the tags of an ordinary cache |
@@ -16,14 +16,16 @@
 //!
 //! Data victim: the lowest free data way, else the victim of the replacement policy for the data. The tag of
 //! an evicted line becomes a candidate with count 0. Tag victim: an empty tag, else the candidate with the
-//! lowest count; among equal counts, the least recently used. A committed tag is never the victim, so no
-//! resident or in-flight line is lost.
+//! lowest count; among equal counts, the least recently used. A committed tag is not a victim, so no resident
+//! or in-flight line is lost. With `tag_victim = "any"`, the tag of a clean resident line can also be the
+//! victim.
 //!
-//! When a line gets or loses a data way, all other tags of the set age: their counts drop by one, so that old
-//! candidates fade. A refused access changes nothing, so a retried load is counted only once.
+//! When a line gets or loses a data way, the counts of all other tags of the set are decremented. Old
+//! candidates are thus replaced eventually. A refused access changes nothing, so a retried load is counted
+//! only once.
 //!
 //! With threshold 0 every load is admitted, and a tag that loses its data way becomes empty. The cache then
-//! behaves like an ordinary one, hit for hit. This is the *original* mode, which SM dueling switches.
+//! has the same hits as an ordinary one. This is the *original* mode; SM dueling switches it on and off.
 //!
 //! In one cycle, in this order:
 //! 1. `fill`.
@@ -57,12 +59,12 @@ use crate::replacement::{InsertedLine, Replacement, ReplacementConfig, Source, d
 pub use config::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use entry::{Count, Free, Line, Status, Tag, TagShape, age, next, promote};
 
-/// Numbers of promotions and demotions of lines; statistics, no hardware.
+/// Numbers of promotions and demotions of lines; these statistics model no hardware.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moves {
-    /// Candidates that got a data way.
+    /// Number of lines with a candidate tag that got a data way.
     pub promotions: u64,
-    /// Lines that lost their data way to another line, a store or a recall.
+    /// Number of lines that lost their data way to another line, a store or a recall.
     pub demotions: u64,
 }
 
@@ -76,7 +78,7 @@ pub struct Decoupled {
     replacement: Replacement,
     index: IndexUnit,
     line_bits: u32,
-    /// Number of usable data ways per set, if shared memory can occupy the remaining ways; otherwise `None`.
+    /// Number of usable data ways per set, if shared memory can occupy the other ways; otherwise `None`.
     in_use: Option<u32>,
     /// True in the original mode, which admits every line.
     original: bool,
@@ -84,7 +86,8 @@ pub struct Decoupled {
 }
 
 impl Decoupled {
-    /// Creates a tag store with all tags empty and all data ways free. `is_recalled` adds ports for recalls.
+    /// Creates a tag store in which all tags are empty and all data ways are free. If `is_recalled` is true,
+    /// the arrays have extra ports for recalls.
     #[must_use]
     pub fn new(
         place: &CacheGeometry<'_>,
@@ -126,8 +129,9 @@ impl Decoupled {
         store
     }
 
-    /// Selects the original mode (`true`) or the configured threshold (`false`). The original mode has no
-    /// candidates: switching to it clears all candidates in one cycle. Committed tags keep their data ways.
+    /// Sets the mode. If `original` is true, every line is admitted; if false, the configured threshold
+    /// applies. The original mode has no candidates: switching to it clears all candidates in one cycle.
+    /// Committed tags keep their data ways.
     pub fn set_original(&mut self, original: bool) {
         self.original = original;
         if self.is_original() {
@@ -139,20 +143,22 @@ impl Decoupled {
         }
     }
 
-    /// Returns the numbers of promotions and demotions.
+    /// Returns the number of lines that got a data way as candidates, and the number that lost their data
+    /// way.
     #[must_use]
     pub fn moves(&self) -> Moves {
         self.moves
     }
 
-    /// Returns the set of a line.
+    /// Returns the index of the set to which a line maps.
     #[must_use]
     #[inline(never)]
     pub fn set_of(&self, line: u64) -> u32 {
         self.index.index(line)
     }
 
-    /// True if a load of the line bypasses the cache. Changes nothing.
+    /// True if a load of the line bypasses the cache because the reference count of the line does not reach
+    /// the threshold. Does not change the tags.
     #[must_use]
     pub fn bypasses(&self, at: &Edge<'_>, line: u64) -> bool {
         let set = self.set_of(line);
@@ -163,7 +169,7 @@ impl Decoupled {
         past
     }
 
-    /// Counts a load that has bypassed the cache in the tag of its line. A line without a tag gets that of
+    /// Counts a load that has bypassed the cache in the tag of its line. If the line has no tag, it replaces
     /// the tag victim, if there is one.
     pub fn on_bypass(&mut self, at: &Edge<'_>, line: u64) {
         let set = self.set_of(line);
@@ -185,7 +191,7 @@ impl Decoupled {
         }
     }
 
-    /// Looks up a line in the data array.
+    /// Looks up a line in the tags. Returns its data way and state, or absent if it has no data way.
     #[must_use]
     #[inline(never)]
     pub fn probe(&self, at: &Edge<'_>, set: u32, line: u64) -> Probe {
@@ -193,8 +199,8 @@ impl Decoupled {
         self.peek(set, line)
     }
 
-    /// Returns the result of this cycle's probe without using a read port. The probe itself may follow later
-    /// in the same cycle.
+    /// Returns the result of this cycle's tag probe without using a read port. The probe that uses the port
+    /// may follow later in the same cycle.
     #[must_use]
     pub fn peek(&self, set: u32, line: u64) -> Probe {
         let Some(found) = self.find(set, line) else { return Probe::Absent };
@@ -208,8 +214,9 @@ impl Decoupled {
         }
     }
 
-    /// Returns the data way that a miss of the line takes; `None` if all are reserved. If the set has no tag
-    /// to spare, the miss evicts a line even if a data way is free, because it needs that line's tag.
+    /// Returns the data way that a miss of the line takes; `None` if no way can be taken, because all are
+    /// reserved. If all tags of the set are committed, only the eviction of a line frees a tag. In that case
+    /// the miss evicts a line even if a data way is free.
     #[must_use]
     #[inline(never)]
     pub fn victim(&self, set: u32, line: u64) -> Option<Victim> {
@@ -231,8 +238,8 @@ impl Decoupled {
         victim.map(|(_, victim)| victim)
     }
 
-    /// Updates counts and replacement ranks for a use of a line. Only loads increase the count (li2015
-    /// section 4.1).
+    /// Updates the replacement ranks for a use of a line, and its reference count for a load. Stores do not
+    /// increase the count (li2015 section 4.1).
     #[inline(never)]
     pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, by: LineUse) {
         let owner = self.owner_of(at, set, way);
@@ -249,8 +256,8 @@ impl Decoupled {
         lines.update_row(at, set, |row| replacement.on_hit(at, set, row, way as usize));
     }
 
-    /// Updates counts and replacement ranks for a load of the line, and reserves the line's data way again
-    /// while more sectors are in flight.
+    /// Updates the reference count and the replacement ranks for a load of a present line, some sectors of
+    /// which must be fetched. The data way of the line becomes reserved again until these sectors arrive.
     #[inline(never)]
     pub fn reserve_again(&mut self, at: &Edge<'_>, set: u32, way: u32) {
         let owner = self.owner_of(at, set, way);
@@ -276,8 +283,8 @@ impl Decoupled {
         let loser = if holds { Some(self.owner_of(at, set, way)) } else { None };
         let known = self.find(set, source.line);
         let spare = self.spare(self.tags.row(set));
-        // The tag is chosen as if the victim were still committed. The victim's tag is used only if there is
-        // no other choice.
+        // The tag for the new line is its own candidate tag or an empty or other candidate tag. If there is
+        // none, the new line takes the tag of the evicted line.
         let Some(winner) = known.or(spare).or(loser) else {
             self.breach(at, &format!("set {set} has no tag for line {:#x}", source.line))
         };
@@ -308,7 +315,7 @@ impl Decoupled {
         self.moves.demotions += u64::from(holds);
     }
 
-    /// Drops a line and frees its data way.
+    /// Drops the line in a data way, for a store or a recall, and frees the way.
     pub fn invalidate(&mut self, at: &Edge<'_>, set: u32, way: u32) {
         let owner = self.owner_of(at, set, way);
         let emptied = self.without_place();
@@ -321,7 +328,7 @@ impl Decoupled {
         self.moves.demotions += 1;
     }
 
-    /// Marks a reserved data way so that the line is invalidated on arrival.
+    /// Marks a reserved data way so that its line is invalidated on arrival.
     pub fn overtake(&mut self, at: &Edge<'_>, set: u32, way: u32) {
         self.lines.update(at, set, way, |line| line.inv_on_fill = true);
     }
@@ -329,7 +336,7 @@ impl Decoupled {
     /// Fills a reserved data way. Returns true if the line stays valid.
     ///
     /// # Panics
-    /// If the way is not reserved: MSHR and tags disagree.
+    /// If the way is not reserved, which means that MSHR and tags disagree.
     #[inline(never)]
     pub fn fill(&mut self, at: &Edge<'_>, set: u32, way: u32) -> bool {
         let kept = !self.lines.row(set)[way as usize].inv_on_fill;
@@ -338,10 +345,11 @@ impl Decoupled {
     }
 
     /// Sets the final state of a reserved data way, once all data in flight to it has arrived. `kept` is
-    /// `None` if the line is invalidated. Otherwise the value is true if the line is newer than memory.
+    /// `None` if the line is invalidated. Otherwise it is `Some(modified)`, where `modified` is true if the
+    /// line is newer than memory.
     ///
     /// # Panics
-    /// If the way is not reserved: MSHR and tags disagree.
+    /// If the way is not reserved, which means that MSHR and tags disagree.
     pub fn complete(&mut self, at: &Edge<'_>, (set, way): (u32, u32), kept: Option<bool>) {
         let owner = self.owner_of(at, set, way);
         let status = self.tags.row(set)[owner].status;
@@ -362,7 +370,7 @@ impl Decoupled {
         self.in_use.unwrap_or(self.lines.spec().columns)
     }
 
-    /// Clears all tags and limits each set to `ways` data ways from now on.
+    /// Clears all tags. From now on, each set has `ways` usable data ways.
     pub fn set_ways(&mut self, ways: u32) {
         self.in_use = Some(ways);
         self.clear();
@@ -376,7 +384,7 @@ impl Decoupled {
         self.free.clear_with(|_, _| Free(places));
     }
 
-    /// Counts the reserved data ways, for invariants.
+    /// Returns the total number of reserved data ways in all sets, for consistency checks.
     #[must_use]
     pub fn count_reserved(&self) -> u32 {
         self.rows().map(|row| row.iter().filter(|tag| tag.status == Status::Reserved).count() as u32).sum()
@@ -393,7 +401,7 @@ impl Decoupled {
         })
     }
 
-    /// Starts to keep digests of the array contents.
+    /// Starts to maintain digests (hashes) of the array contents.
     pub fn record(&mut self) {
         self.tags.record();
         self.lines.record();
@@ -401,7 +409,7 @@ impl Decoupled {
         self.replacement.record();
     }
 
-    /// Adds arrays, comparators and the index unit to the hardware description.
+    /// Adds the arrays, the comparators and the set index unit to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { config: _, tags, lines, free, replacement, index, line_bits, in_use, original, moves } = self;
         let (tag_ways, ways) = (tags.spec().columns, lines.spec().columns);
@@ -417,11 +425,12 @@ impl Decoupled {
         let (tag, count) = (*line_bits - index.bits(), bits_of::<Count>());
         let [place, age] = [ways, tag_ways].map(|ways| ways.next_power_of_two().ilog2().max(1));
         to.logic("hit", Logic::Comparator { width: tag, count: tag_ways });
-        // Reads the tag that hits, and compares the incremented count of this tag with the threshold.
+        // Logic that reads the entry of the matching tag, and compares its incremented count with the
+        // threshold.
         to.logic("of_hit", Logic::Mux { ways: tag_ways, width: count + place + 3 });
         to.logic("count", Logic::Counter { width: count });
         to.logic("admitted", Logic::Less { width: count, count: 1 });
-        // Compares each data way with the tags that may own it, to find the victim way and its tag.
+        // Logic that decodes the data-way number in each tag, to find the victim way and the tag of its line.
         for _ in 0..tag_ways {
             to.logic("owner", Logic::Decoder { outputs: ways });
         }
@@ -429,18 +438,20 @@ impl Decoupled {
         to.logic("victim", Logic::PriorityEncoder { inputs: ways });
         to.logic("victim_tag", Logic::Mux { ways: tag_ways, width: tag });
         describe_ranks(ways, lines.cell_shape().bits, to);
-        // Selects the tag for a new line: the tag with the lowest count; among equal counts, the least
-        // recently used.
+        // Logic that selects the tag for a new line: the tag with the lowest count; among equal counts, the
+        // least recently used.
         to.logic("least", Logic::Less { width: count + age, count: tag_ways - 1 });
         to.logic("least_count", Logic::Mux { ways: tag_ways, width: count + age });
         to.logic("tag_victim", Logic::PriorityEncoder { inputs: tag_ways });
         to.part("tag_age", |to| describe_ranks(tag_ways, age, to));
-        // A fill and an access in one cycle may both decrement the counts of all tags.
+        // A fill and an access in one cycle may both lower the counts of all tags, so each tag has two
+        // decrementers.
         for _ in 0..2 * tag_ways {
             to.logic("age", Logic::Adder { width: count });
         }
-        // The access sees the row after the fill of the same cycle, and without candidates if the mode
-        // changes. The access writes a new tag, a new count or a new state.
+        // Multiplexers for an access in the same cycle as a fill: it reads the set as updated by the fill,
+        // and without candidates if the cache enters the original mode in this cycle. The access then writes
+        // a new tag, a new count or a new state.
         let row = tag_ways * tags.cell_bits();
         to.logic("filled", Logic::Mux { ways: 2, width: row });
         to.logic("forgotten", Logic::Gates { count: 2 * tag_ways * (count + 3) });
@@ -450,7 +461,7 @@ impl Decoupled {
         to.stat("demotions", moves.demotions);
     }
 
-    /// Returns the line of a data way, in a set that this cycle's probe has read.
+    /// Returns the line address of a data way, in a set that this cycle's probe has read.
     #[must_use]
     #[inline(never)]
     pub fn line_in(&self, set: u32, way: u32) -> u64 {
@@ -462,13 +473,14 @@ impl Decoupled {
         (0..self.tags.spec().rows).map(|set| self.tags.row(set))
     }
 
-    /// True if every line is admitted, so that a set never uses more tags than it has lines.
+    /// True if every line is admitted to the data array. A set then never uses more tags than it has data
+    /// ways.
     #[must_use]
     pub fn is_original(&self) -> bool {
         self.original || (self.config.threshold == 0 && self.config.threshold_cmp == Comparison::AtLeast)
     }
 
-    /// True if a line with this count is admitted to the data array.
+    /// True if a line with this reference count is admitted to the data array.
     fn admits(&self, count: Count) -> bool {
         let (count, threshold) = (u32::from(count), self.config.threshold);
         self.is_original()
@@ -478,12 +490,14 @@ impl Decoupled {
             }
     }
 
-    /// Returns the state of a tag that has lost its data way.
+    /// Returns the state of a tag whose line has lost its data way: empty if every line is admitted (original
+    /// mode), otherwise candidate.
     fn without_place(&self) -> Status {
         if self.is_original() { Status::Empty } else { Status::Candidate }
     }
 
-    /// Returns the count of a line including the current load; `None` if the line already has a data way.
+    /// Returns the reference count of a line, including the current load; `None` if the line already has a
+    /// data way.
     fn count(&self, set: u32, line: u64) -> Option<Count> {
         match self.find(set, line).map(|way| self.tags.row(set)[way]) {
             None => Some(Count::new(self.config.rc_init as u8)),
@@ -492,13 +506,13 @@ impl Decoupled {
         }
     }
 
-    /// Returns the tag of a line.
+    /// Returns the position in its set of the tag of a line, if the line has a tag.
     fn find(&self, set: u32, line: u64) -> Option<usize> {
         let tag = line >> self.index.bits();
         self.tags.row(set).iter().position(|entry| entry.tag == tag && entry.status != Status::Empty)
     }
 
-    /// Returns the tag committed to a data way.
+    /// Returns the position in its set of the tag whose line is in data way `way`; `None` if the way is free.
     fn owner(&self, set: u32, way: u32) -> Option<usize> {
         self.tags.row(set).iter().position(|tag| tag.status.is_committed() && u32::from(tag.pos) == way)
     }
@@ -510,14 +524,15 @@ impl Decoupled {
         owner
     }
 
-    /// Returns the tag that a new candidate replaces: an empty tag, else the permitted tag with the lowest
-    /// count; among equal counts, the least recently used.
+    /// Returns the position of the tag that a new candidate replaces. It is an empty tag, else the
+    /// replaceable tag with the lowest count; among equal counts, the least recently used.
     fn tag_victim(&self, row: &[Tag]) -> Option<usize> {
         let any = self.config.tag_victim == TagVictim::Any;
         self.least(row, |status| status == Status::Candidate || (any && status == Status::Valid))
     }
 
-    /// Returns the tag for a line that is admitted without having been a candidate before.
+    /// Returns the position of the tag for a line that is admitted at its first load: an empty tag or a
+    /// candidate; `None` if all tags are committed.
     fn spare(&self, row: &[Tag]) -> Option<usize> {
         self.least(row, |status| status == Status::Candidate)
     }

@@ -9,8 +9,8 @@
 //! | `mode` | out, every SM    | `Mode`  | the new mode of the SM; sent when it changes       |
 //!
 //! The original mode wins only if its miss rate is lower by more than a margin; otherwise the decoupled L1D
-//! wins. A kernel that nearly always misses has equal rates in both modes, up to chance, yet it gains from
-//! the decoupled L1D.
+//! wins. A kernel that nearly always misses has almost equal rates in both modes, yet it gains from the
+//! decoupled L1D.
 //!
 //! Rates are compared without a division. With a relative margin, m0 / a0 > (1 + margin / 100) m1 / a1
 //! becomes 100 m0 a1 > (100 + margin) m1 a0. With a margin in percentage points, m0 / a0 > m1 / a1 + margin /
@@ -22,20 +22,22 @@
 //! cache-friendly kernels. A margin of a tenth of the original mode's miss rate agrees with both sections.
 //!
 //! The interval timer runs freely, and the counters restart at the end of each interval. An interval in which
-//! a leader made too few accesses leaves the modes unchanged. Pinned leaders keep their modes. Leaders that
-//! are not pinned adopt the first decision of a kernel. That decision is then the last, because no two modes
-//! remain to compare.
+//! a leader made too few accesses leaves the modes unchanged. Pinned leaders keep their modes for the whole
+//! kernel. Leaders that are not pinned adopt the first decision of a kernel, like all other SMs. That
+//! decision is then the last one, because all SMs are in the same mode and no two modes remain to compare.
 //!
 //! The paper suggests that the leaders adopt the decision: "all the SMs" follow (section 4.3), and bypassing
-//! turns on or off "in all SMs" without a loss (section 6.1 (b)). A pinned SM in the wrong mode would cause a
-//! loss. A drawback of adopting it: the first interval, which alone decides, compares two cold caches.
+//! turns on or off "in all SMs" without a loss (section 6.1 (b)). A leader pinned to the worse mode would
+//! cause a loss. A drawback of unpinned leaders: the first interval, which alone decides, compares two cold
+//! caches.
 //!
 //! In one cycle, in this order:
 //! 1. The modes are sent, at the end of an interval.
 //! 2. The loads of the leaders are counted, for the next interval.
 //!
 //! Latency: an access is counted in the cycle after it was accepted; a mode takes effect in the cycle after
-//! the decision. The block sleeps while there are no loads to count, and wakes when the timer ends.
+//! the decision. The simulator does not evaluate this hardware block while there are no loads to count; the
+//! end of the interval wakes it.
 //! Area order: four counters, two products.
 //!
 //! Bench: its own tests.
@@ -47,37 +49,36 @@ use crate::kernel::{
     Block, Describe, Edge, FieldsExt, HasPorts, In, Logic, Many, Out, Payload, Ports, RxBank, Sleep, TxBank,
 };
 
-/// Largest interval [core cycles].
+/// Longest allowed interval in core cycles.
 const MAX_INTERVAL: u32 = 65_536;
 
 /// Configuration of SM dueling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DuelingConfig {
-    /// Role of the leaders after a decision.
+    /// Whether there are leading SMs, and whether they follow a decision.
     pub leaders: Leaders,
-    /// Length of an interval [core cycles].
+    /// Length of an interval in core cycles.
     pub interval: u32,
-    /// Margin in percent: the miss rate of the original mode must be lower by more than this margin for it to
-    /// win.
+    /// Margin in percent. The original mode wins only if its miss rate is lower by more than this margin.
     pub margin: u32,
-    /// Base of the percentage `margin`.
+    /// Quantity of which `margin` is a percentage.
     pub margin_of: MarginOf,
     /// Smallest number of accesses that each leader must make in an interval for the interval to decide.
     pub min_accesses: u32,
 }
 
-/// Base of the percentage of the margin between two miss rates.
+/// Quantity of which the margin between two miss rates is a percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarginOf {
-    /// All loads: the margin is in percentage points.
+    /// The number of loads: the margin is in percentage points of the miss rate.
     Points,
-    /// Misses of the original mode: the margin is relative to its miss rate.
+    /// The number of misses in the original mode: the margin is relative to the miss rate of that mode.
     Misses,
 }
 
-/// Role of the leaders after a decision.
+/// Whether there are leading SMs, and whether they follow a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Leaders {
@@ -85,16 +86,17 @@ pub enum Leaders {
     None,
     /// Leaders keep their modes, and every interval decides anew.
     Pinned,
-    /// Leaders adopt the first decision of a kernel like all other SMs; no further decision follows.
+    /// Leaders follow the first decision of a kernel like all other SMs; no further decision is made in the
+    /// kernel.
     JoinOnce,
 }
 
 impl DuelingConfig {
-    /// Parameters of Table 3 of li2015, without leaders.
+    /// Configuration without SM dueling; the other parameters are those of li2015 Table 3.
     pub const OFF: Self =
         Self { leaders: Leaders::None, interval: 500, margin: 10, margin_of: MarginOf::Misses, min_accesses: 16 };
 
-    /// Checks every field.
+    /// Checks that every field has a legal value.
     pub fn validate(&self, rules: &mut Rules) {
         rules.range("interval", u64::from(self.interval), 2..=MAX_INTERVAL.into(), "counters are as wide as the timer");
         rules.range("margin", u64::from(self.margin), 0..=100, "the margin between two miss rates is in percent");
@@ -109,14 +111,16 @@ impl DuelingConfig {
         }
     }
 
-    /// True if an SM starts a kernel in the original mode.
+    /// True if SM number `sm` starts a kernel in the original mode, in which every load is admitted to the
+    /// L1D.
     #[must_use]
     pub fn starts_original(&self, sm: u8) -> bool {
         self.leaders != Leaders::None && sm != 0
     }
 
     /// True if the miss rate of the original mode is lower than that of the decoupled mode by more than the
-    /// margin. The array holds the counters of the decoupled leader, then those of the original leader.
+    /// margin. `new` holds the counts of the leader with the decoupled L1D, `old` those of the leader in the
+    /// original mode.
     #[must_use]
     pub fn original_wins(&self, [new, old]: [Tally; LEADERS]) -> bool {
         let [m0, a0, m1, a1] = [new.misses, new.accesses, old.misses, old.accesses].map(i64::from);
@@ -145,12 +149,12 @@ pub struct Mode {
 /// Number of leading SMs.
 pub const LEADERS: usize = 2;
 
-/// Ports of SM dueling.
+/// Ports of the hardware block that performs SM dueling.
 #[derive(Default, Ports)]
 pub struct DuelingPorts {
-    /// Accepted loads, one port per leader.
+    /// Reports of accepted loads, one input port per leading SM.
     pub seen: Many<In<LoadReport>>,
-    /// Modes, one port per SM.
+    /// New modes of the L1Ds, one output port per SM.
     pub mode: Many<Out<Mode>>,
 }
 
@@ -158,38 +162,39 @@ impl HasPorts for Dueling {
     type Ports = DuelingPorts;
 }
 
-/// Channel ends of SM dueling at one clock edge.
+/// Channel ends that the hardware block for SM dueling reads and writes at one clock edge.
 pub struct DuelingIo<'a> {
-    /// Accepted loads of the leaders.
+    /// Input channels from the leading SMs: reports of the loads that their L1Ds accepted.
     pub seen: RxBank<'a, LoadReport>,
-    /// Modes of all SMs.
+    /// New modes for the L1Ds of all SMs.
     pub mode: TxBank<'a, Mode>,
 }
 
 /// Accesses and misses of a leader in the current interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Loads accepted.
+    /// Number of loads that the leader's L1D accepted.
     pub accesses: u32,
-    /// Loads that missed or bypassed.
+    /// Number of accepted loads that missed or bypassed the L1D.
     pub misses: u32,
 }
 
-/// Block that runs SM dueling for a machine.
+/// Hardware block that performs SM dueling for all SMs of a machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Dueling {
     config: DuelingConfig,
     num_sms: usize,
     tallies: [Tally; LEADERS],
-    /// Cycle in which the interval of the current counters ends; `None` while all counters are zero.
+    /// Cycle in which the current interval ends; `None` while all counters are zero.
     ends: Option<u64>,
-    /// True if the SMs that follow are in the original mode.
+    /// True if the SMs that are not leaders are in the original mode, in which every load is admitted to the
+    /// L1D.
     original: bool,
     decided: bool,
 }
 
 impl Dueling {
-    /// Creates a duel for `num_sms` SMs.
+    /// Creates the hardware block that performs SM dueling for `num_sms` SMs.
     ///
     /// # Panics
     /// If there are fewer SMs than leaders.
@@ -201,13 +206,13 @@ impl Dueling {
         Self { config, num_sms, tallies, ends: None, original: true, decided: false }
     }
 
-    /// Restarts the duel for a new kernel. Each SM resets its own mode.
+    /// Resets the counters, the mode and the decision for a new kernel. Each SM resets its own mode.
     pub fn restart(&mut self) {
         (self.tallies, self.ends) = ([Tally::default(); LEADERS], None);
         (self.original, self.decided) = (true, false);
     }
 
-    /// Ends an interval: decides which mode wins, and sends it to the SMs that must switch.
+    /// Ends an interval: decides which mode wins, and sends that mode to the SMs that must switch to it.
     fn decide(&mut self, mode: &mut TxBank<'_, Mode>, at: &mut Edge<'_>) {
         let tallies = std::mem::take(&mut self.tallies);
         self.ends = None;
@@ -262,10 +267,12 @@ impl Block for Dueling {
             to.sized(accesses, u64::from(*a), bits);
             to.sized(misses, u64::from(*m), bits);
         }
-        // The timer itself runs freely, so its state follows from the cycle.
+        // The hardware has a free-running interval timer. The model stores the cycle in which the interval
+        // ends instead.
         to.sized("ends", ends.unwrap_or(0) & ((1 << bits) - 1), bits);
         to.flag("original", *original);
-        // Pinned leaders are compared in every interval, so there is no decision to remember.
+        // Only if all leaders follow the first decision does the hardware remember that a decision was made.
+        // With pinned leaders, every interval decides anew.
         if config.leaders == Leaders::JoinOnce {
             to.flag("decided", *decided);
         }
@@ -276,7 +283,8 @@ impl Block for Dueling {
         for product in products {
             to.logic(product, Logic::Multiplier { width: bits, by: bits });
         }
-        // Both sides are multiplied by 100, and the margin is added to one of them.
+        // Multipliers by 100 for both sides of the comparison of miss rates, and one multiplier for the
+        // margin, which is added to one side.
         for _ in 0..2 {
             to.logic("percent", Logic::ConstantMultiplier { width: 2 * bits, factor: 100 });
         }

@@ -13,27 +13,27 @@ use crate::noc::packet::PacketShape;
 /// the same id for both kinds.
 pub const FIRST_ID: u32 = 1 << 31;
 
-/// Message from core to LSU: request for an instruction line.
+/// Message from core to LSU: request for a line that misses in the instruction cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = PacketShape)]
 pub struct InstructionLineRequest {
-    /// Sequence number of the request, counted from [`FIRST_ID`].
+    /// Sequence number of the request, starting at [`FIRST_ID`].
     pub id: u32,
-    /// Line address.
+    /// Address of the requested instruction line.
     #[payload(width = shape.line_bits)]
     pub line: u64,
 }
 
-/// Message from LSU to core: instruction line.
+/// Message from LSU to core: the instruction line that a request asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = PacketShape)]
 pub struct InstructionLineReply {
     /// Sequence number of the request that this line answers.
     pub id: u32,
-    /// Line address.
+    /// Address of the delivered instruction line.
     #[payload(width = shape.line_bits)]
     pub line: u64,
-    /// Bytes of the line.
+    /// Bytes of the instruction line.
     #[payload(bytes = shape.line_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
@@ -45,18 +45,18 @@ impl Default for InstructionLineReply {
     }
 }
 
-/// Channel ends of an instruction cache.
+/// Channel ends of an instruction cache toward the LSU.
 pub struct FetchIo<'a> {
-    /// Requests for lines that miss.
+    /// Requests for the lines that miss, sent to the LSU.
     pub wanted: Tx<'a, InstructionLineRequest>,
-    /// Lines from the LSU.
+    /// Instruction lines received from the LSU.
     pub brought: Rx<'a, InstructionLineReply>,
 }
 
-/// Channel ends of the LSU that serves an instruction cache.
+/// Channel ends of the LSU toward the instruction cache that it serves.
 pub struct SupplierIo<'a> {
     /// Requests for lines that miss in the instruction cache.
     pub wanted: Rx<'a, InstructionLineRequest>,
-    /// Lines for the instruction cache.
+    /// Instruction lines sent to the instruction cache.
     pub brought: Tx<'a, InstructionLineReply>,
 }

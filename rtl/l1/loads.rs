@@ -3,17 +3,17 @@
 use super::watch::Outcome;
 use crate::kernel::Counted;
 
-/// Number of latency classes of a histogram.
+/// Number of classes of a latency histogram.
 pub const LOAD_LATENCIES: usize = 12;
 
-/// Returns the latency class of a number of cycles. Class 0 is below 16 cycles; the upper limit of each
+/// Returns the histogram class of a latency in cycles. Class 0 is below 16 cycles; the upper limit of each
 /// further class is twice that of the class before it.
 pub(super) fn class_of(cycles: u64) -> usize {
     let class = ((cycles / 8) | 1).ilog2() as usize;
     class.min(LOAD_LATENCIES - 1)
 }
 
-/// Counters of one load instruction: line requests, and replies to warps.
+/// Counters of one load instruction: outcomes of its line requests, and latencies of its replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
 pub struct LoadStats {
     /// Line requests accepted.
@@ -26,7 +26,8 @@ pub struct LoadStats {
     pub misses: u64,
     /// Line requests that bypassed the cache.
     pub bypasses: u64,
-    /// Number of warp-level loads answered; a load of 16 bytes per lane counts once per reply beat.
+    /// Number of warp-level loads answered. A load of 16 bytes per lane counts twice if the SM splits it into
+    /// two accesses.
     pub answers: u64,
     /// Sum of the load latencies, from arrival in the LSU to the last byte [core cycles].
     #[counted(cycles)]
@@ -36,7 +37,7 @@ pub struct LoadStats {
 }
 
 impl LoadStats {
-    /// Counts the outcome of a load at the tags. A refused load is not counted, since it will retry.
+    /// Counts the outcome of a load's tag probe. A refused load is not counted yet, since it will be retried.
     pub(super) fn count(&mut self, outcome: Outcome) {
         let of_outcome = match outcome {
             Outcome::Hit | Outcome::VictimHit(_) => &mut self.hits,
@@ -48,13 +49,13 @@ impl LoadStats {
         self.accesses += 1;
     }
 
-    /// Counts a load that left on the bypass path.
+    /// Counts a line request that was sent to memory on the bypass path.
     pub(super) fn count_bypass(&mut self) {
         self.bypasses += 1;
         self.accesses += 1;
     }
 
-    /// Counts a reply with its latency [core cycles].
+    /// Counts a reply to a warp's load, with the latency of the load in core cycles.
     pub(super) fn count_answer(&mut self, cycles: u64) {
         self.answers += 1;
         self.latency += cycles;

@@ -8,7 +8,7 @@
 //! | `core_req` | in  | `WarpAccess` | accepted when the coalescer is idle and the pending table has a free row |
 //! | `core_rsp` | out | `WarpReply`  | one per accepted instruction                               |
 //! | `mem_req`  | out | `Request`    | reads, stores, writebacks, atomics; FIFO within the miss queue |
-//! | `mem_rsp`  | in  | `Reply`      | never stalls, except a fill into a way that waiters of its previous line still read |
+//! | `mem_rsp`  | in  | `Reply`      | never stalls, except a fill into a way whose previous line waiting loads still read |
 //! | `recall.inv` | in | `Invalidate` | accepted when its acknowledgement can leave               |
 //! | `recall.inv_ack` | out | `InvalidateAck` | one per recalled line, in the same cycle            |
 //! | `supply.forward` | in | `Forward` | accepted when both the answer and the line can leave        |
@@ -21,7 +21,8 @@
 //! 1. A reply leaves to the core. The head of `mem_rsp` is accepted. It is a fill of a cache (fill path 1), a
 //!    bypass reply (fill path 2), an acknowledgement or an instruction line. The LSU drops a line that the L2
 //!    recalls, or supplies a line that another SM requests.
-//! 2. One waiter of the oldest filled MSHR entry gets its bytes. A round-robin arbiter selects the cache.
+//! 2. One load that waits on the oldest filled MSHR entry gets its bytes. A round-robin arbiter selects the
+//!    cache.
 //! 3. One request enters the network: an instruction line, the head of the miss queue, or a load on the
 //!    bypass path. Requesters that compete for the port alternate.
 //! 4. The oldest line request probes the tags of its cache, where the fill of step 1 is already visible. With
@@ -46,8 +47,8 @@
 //! A bypassing load reads its line or, if so configured, only the sectors that it touches (xie2013 section
 //! 4.1). Atomics bypass the L1D too, in order with the stores; fill path 2 returns the old line.
 //!
-//! A fill waits while waiters of the previous line still read the way to fill. One waiter leaves per cycle,
-//! so the wait is bounded.
+//! A fill stalls while loads that waited for the previous line of the way still have to read it. One such
+//! load reads per cycle, so the stall is bounded.
 //!
 //! Twin: `golden/l1/cache.rs`.
 
@@ -85,7 +86,7 @@ use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, Encoding, Field
 use crate::throttle::message::Miss;
 use crate::throttle::side::L1Side;
 
-/// Last outcome at the tag stage, for waveforms.
+/// Outcome of the last access at the tags, shown in waveforms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
 #[width(4)]
 enum StageStatus {
@@ -103,26 +104,27 @@ enum StageStatus {
     VictimHit,
 }
 
-/// Constants of a run, set by the configuration and the kernel.
+/// Values that are constant during a run, set by the configuration and the kernel.
 #[derive(Debug, Serialize, Deserialize)]
 struct RunConstants {
     place: LsuPlace,
     /// True if every global load bypasses the L1D.
     sends_all: bool,
-    /// True if a load on the bypass path reads only the sectors that it touches, not the whole line.
+    /// True if a load on the bypass path reads only the sectors that it touches; false if it reads the whole
+    /// line.
     by_sector: bool,
     /// Mask of all sectors of a line.
     whole: u8,
     /// Number of line requests of an L1D load that the coalescer emits, and the tags look up, per cycle.
     lookups: u32,
-    /// True if the LSU must decide each cycle which queue provides the head, or whether the head bypasses the
-    /// L1D.
+    /// True if the LSU must decide each cycle which queue provides the head request, or whether that request
+    /// bypasses the L1D.
     chooses: bool,
-    /// True if a tag probe takes two cycles, except in the original mode (threshold 0).
+    /// True if a tag probe takes two cycles. In the original mode (threshold 0), it still takes one.
     probes_twice: bool,
-    /// True if the L1D starts each kernel in the original mode.
+    /// True if the L1D starts each kernel in the original mode, in which every load is admitted.
     starts_original: bool,
-    /// True if misses and bypasses of L1D loads are reported to the throttle.
+    /// True if misses of L1D loads are reported to the throttle.
     monitored: bool,
     /// True if the L1D has a prefetcher.
     prefetches: bool,
@@ -133,19 +135,22 @@ struct RunConstants {
 /// Values derived from the hardware state, cached for simulation speed.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct DerivedState {
-    /// Number of requests served in the same cycle as the last head.
+    /// Number of further line requests served in the same cycle as the last request that left the head of the
+    /// access queue.
     beside: u32,
-    /// True if the head of the access queue bypasses the cache.
+    /// True if the request at the head of the access queue bypasses its cache.
     head_bypasses: bool,
-    /// Numbers of loads that the L1D accepted and missed, as last reported to SM dueling.
+    /// `(accepted, missed)` as last reported to SM dueling: the number of loads that the L1D accepted, and
+    /// the number of these that missed or bypassed.
     told: (u64, u64),
-    /// Bit mask of the caches with waiters whose line has arrived.
+    /// Mask of the caches, one bit each, in which loads still wait to receive bytes of an arrived line.
     ready: u64,
-    /// Refusal of the head at its last probe; `None` if the head was not refused.
+    /// Reason why the request at the head of the access queue was refused at its last probe; `None` if it was
+    /// not refused.
     refused: Option<Refusal>,
 }
 
-/// Statistics, waveform state, and the events that testbenches and golden twins check.
+/// Statistics, waveform state, and the events that testbenches and golden models check.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Observations {
     /// Statistics of each load instruction of the kernel, by program counter.
@@ -156,7 +161,7 @@ struct Observations {
     watch: Option<Watch>,
 }
 
-/// Load-store unit with its caches.
+/// Load-store unit (LSU) with its caches.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Lsu {
     constants: RunConstants,
@@ -166,15 +171,15 @@ pub struct Lsu {
     pending: Pending,
     /// Queue of line requests between the coalescer and the tags.
     queue: AccessQueue,
-    /// True while the head spends the first of its two probe cycles; only a head that entered an empty queue
-    /// does.
+    /// True while the request at the head of the access queue is in the first of its two probe cycles. Only a
+    /// request that enters an empty queue needs this extra cycle.
     probing: bool,
-    /// True if the head has found its line in the victim cache, and spends the extra cycle of a victim-cache
-    /// hit.
+    /// True if the head of the access queue has found its line in the victim cache, and now spends the extra
+    /// cycle of such a hit.
     awaits_victim: bool,
     /// L1D, constant cache and texture cache, indexed by [`CacheId`].
     caches: [Cache; CACHES],
-    /// Round-robin arbiter that picks the cache whose waiter is served next.
+    /// Round-robin arbiter that selects the cache whose waiting load receives its bytes next.
     drain_turn: RoundRobin,
     miss_queue: MissQueue,
     /// True if a load on the bypass path has priority over the miss queue when both request the network port.
@@ -183,7 +188,8 @@ pub struct Lsu {
     instruction_turn: bool,
     /// Number of writebacks of modified lines that memory has not acknowledged yet.
     write_backs: u16,
-    /// Miss or bypass of this cycle, which will be reported to the throttle.
+    /// Miss of this cycle that will be reported to the throttle. It can also be a bypassing load that missed
+    /// in the tags of a cache closed by the streaming monitor.
     missed: Option<Miss>,
 }
 
@@ -262,8 +268,8 @@ impl Lsu {
         }
     }
 
-    /// Evaluates one clock edge. `side` is the throttle and `core` the instruction cache, for a core that has
-    /// them.
+    /// Evaluates one clock edge. `side` has the channels of the throttle, and `core` those of the instruction
+    /// cache, if the core has them.
     #[inline(always)]
     pub(crate) fn eval_with_side_channels(
         &mut self,
@@ -298,7 +304,8 @@ impl Lsu {
         if periods.is_some_and(|periods| periods.has_beat(at)) { Sleep::Next } else { sleep }
     }
 
-    /// Step 5: the coalescer emits its next line request. The caller has checked that the queue has room.
+    /// Step 5 of an LSU cycle: the coalescer emits its next line request. The caller has checked that the
+    /// access queue has room.
     #[inline(always)]
     fn emit(&mut self, at: &impl AnyEdge) {
         if self.constants.probes_twice {
@@ -307,8 +314,8 @@ impl Lsu {
         self.queue.push_with(at.cycle(), self.coalescer.warp(), |request| self.coalescer.emit(request));
     }
 
-    /// Step 5, continued: emits further requests, up to `lookups` in total. Entries freed at this edge do not
-    /// count as room.
+    /// Step 5 of an LSU cycle, continued: the coalescer emits further line requests, up to `lookups` in
+    /// total. Access-queue entries freed at this clock edge do not count as room.
     #[inline(never)]
     fn emit_extra(&mut self, at: &impl AnyEdge, left: bool) {
         let freed = if left { 1 + self.derived.beside as usize } else { 0 };
@@ -346,7 +353,7 @@ impl Lsu {
         self.constants.place.interleave.partition(line) as u8
     }
 
-    /// Evaluates one clock edge, with or without checks of the port contracts.
+    /// Evaluates one clock edge. The type of `at` determines whether port contracts are checked.
     pub(crate) fn eval_any(&mut self, mut io: LsuIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         if let Some(watch) = &mut self.observed.watch {
             *watch = Watch::default();
@@ -363,7 +370,7 @@ impl Lsu {
         if self.constants.prefetches {
             self.prefetch(had_head, at);
         }
-        // If no load waits for a prefetched line, the fill frees the MSHR entry.
+        // If no load waits for a prefetched line, the fill of the line frees its MSHR entry at once.
         let freed = freed || self.constants.prefetches && filled.is_some();
         let changes = Changes { filled, freed, sent, recalled };
         let left = !probing && !self.is_refused_again(&changes) && self.access(at, bypassed);
@@ -386,8 +393,8 @@ impl Lsu {
         self.take_instruction(&mut io.core_req, at);
         let head_moves = match had_head && !left {
             true => probing || self.awaits_victim,
-            // The next request in the queue may become the head. If there is none, the displayed outcome must
-            // return to `Idle`.
+            // Evaluates the LSU at the next edge if a request may become the head of the queue. Otherwise,
+            // one more evaluation may be needed to return the status shown in waveforms to `Idle`.
             false => !self.queue.is_empty() || self.observed.shown != StageStatus::Idle,
         };
         self.sleep(&mut io, at, head_moves, sent)

@@ -31,13 +31,13 @@ use crate::cells::line::{LINE_BYTES, SECTORS};
 use crate::kernel::{Describe, Encoding, Logic, Payload, width_of};
 use crate::noc::packet::TICKET_BITS;
 
-/// Kind of a request to memory.
+/// Kind of a miss-queue entry, which is a request to memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MissKind {
-    /// Read of a line, for a primary miss.
+    /// Read of a line, or of its touched sectors, for a load that misses without a line in flight.
     #[default]
     Read,
-    /// Store.
+    /// Store whose bytes are sent to memory.
     Write,
     /// Writeback of an evicted modified local line.
     WriteBack,
@@ -62,31 +62,31 @@ impl Encoding for MissKind {
     }
 }
 
-/// Entry of the miss queue.
+/// Entry of the miss queue: one request to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = LineShape)]
 pub struct MissEntry {
-    /// Kind of the request.
+    /// Kind of the memory request.
     #[payload(state)]
     pub kind: MissKind,
-    /// Sequence number of the request.
+    /// Sequence number of the request within the SM.
     pub id: u32,
-    /// Line address.
+    /// Address of the line that the request accesses.
     #[payload(width = shape.line_bits)]
     pub line: u64,
-    /// Ticket that the reply returns and that identifies the destination of the reply.
+    /// Ticket that the reply to the request returns; it identifies the destination of the reply.
     #[payload(width = TICKET_BITS)]
     pub ticket: u64,
-    /// Sectors to read, one bit each.
+    /// Mask of the sectors that a read requests.
     #[payload(only(shape.sectored), width = SECTORS)]
     pub sectors: u8,
     /// Operation of an atomic; meaningless for other kinds.
     #[payload(inside)]
     pub atomic: AtomicOp,
-    /// Mask of the bytes to store.
+    /// Mask of the bytes that a write stores, or of the words of an atomic.
     #[payload(bytes = shape.line_bytes / 8)]
     pub byte_mask: u128,
-    /// Data to store.
+    /// Data to store, or the operands of an atomic.
     #[payload(bytes = shape.line_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
@@ -121,43 +121,43 @@ pub struct MissQueue {
 }
 
 impl MissQueue {
-    /// Creates an empty queue of `depth` entries.
+    /// Creates an empty miss queue of `depth` entries.
     #[must_use]
     pub fn new(depth: u32, shape: LineShape) -> Self {
         Self { entries: Fifo::new(depth, shape), depth, shape }
     }
 
-    /// Returns the number of entries in use.
+    /// Returns the number of requests in the miss queue.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.entries.len() as u32
     }
 
-    /// True if the queue is empty.
+    /// True if the miss queue is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Returns the number of free entries.
+    /// Returns the number of free entries of the miss queue.
     #[must_use]
     pub fn room(&self) -> u32 {
         self.depth - self.len()
     }
 
-    /// Appends an entry; call only while there is room. `form` receives a reused entry with old contents, and
-    /// must set every field that is meaningful for the kind of the request.
+    /// Appends an entry; call only while there is room. `form` fills in the entry. It receives an old entry
+    /// to reuse, and must overwrite every field that has a meaning for the kind of request.
     pub fn push_with(&mut self, form: impl FnOnce(&mut MissEntry)) {
         self.entries.push_with(form);
     }
 
-    /// Returns the oldest entry.
+    /// Returns the oldest request of the miss queue.
     #[must_use]
     pub fn head(&self) -> Option<&MissEntry> {
         self.entries.front()
     }
 
-    /// Removes the oldest entry.
+    /// Removes the oldest request from the miss queue.
     pub fn pop(&mut self) {
         self.entries.drop_front();
     }
@@ -169,7 +169,7 @@ impl MissQueue {
         self.entries.iter().any(|entry| writes(entry.kind) && entry.line == line)
     }
 
-    /// Adds the entries, and the comparators that the bypass path uses, to the hardware description.
+    /// Adds the entries, and the comparators for the search of the bypass path, to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { entries, depth, shape } = self;
         entries.describe(to);

@@ -8,7 +8,7 @@
 //! | `push`     | in  | `LineAccess` | one per cycle, into the queue of its warp, which must have room; up to `l1.lookups` into a single queue |
 //! | `select`   | in  | cycle        | first of these ports in a cycle: selects the queue that is drained |
 //! | `front`    | out | `LineAccess` | the oldest request of the selected queue                           |
-//! | `second`   | out | `LineAccess` | the request behind it; single queue only                           |
+//! | `second`   | out | `LineAccess` | the second oldest request; only if there is a single queue         |
 //!
 //! Latency: a request is visible in the cycle after its push; in an MRPB `latency` cycles after that.
 //!
@@ -35,27 +35,27 @@ use crate::kernel::{
     Accesses, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Storage, digest_of,
 };
 
-/// Order in which the queues are drained.
+/// Order in which the request queues of an MRPB are drained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DrainOrder {
-    /// Lowest-numbered queue that holds a request.
+    /// Drains the lowest-numbered queue that holds a request.
     Fixed,
-    /// Round robin over the queues that hold a request.
+    /// Drains the queues that hold a request in round-robin order.
     RoundRobin,
-    /// Longest queue; among equally long queues, the one with the lowest number.
+    /// Drains the longest queue; among equally long queues, the one with the lowest number.
     LongestFirst,
 }
 
-/// Selects the refused loads that bypass the cache instead of waiting.
+/// Selects the loads that bypass the cache instead of waiting after a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StallBypass {
     /// No refused load bypasses.
     None,
-    /// Loads that find every way of their set reserved (khairy2015 Table 4).
+    /// Refused loads bypass if every way of their set is reserved (khairy2015 Table 4).
     Associativity,
-    /// All refused loads (li2015 section 6.1).
+    /// All refused loads bypass (li2015 section 6.1).
     All,
 }
 
@@ -63,18 +63,18 @@ pub enum StallBypass {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MrpbConfig {
-    /// Number of queues; warp w uses queue w modulo this number. 0 means no MRPB, only the access queue of
-    /// the LSU.
+    /// Number of queues; warp w uses queue w modulo this number. 0 means no MRPB: the LSU has only its single
+    /// access queue.
     pub queues: u32,
     /// Number of requests per queue.
     pub depth: u32,
-    /// Order in which the queues are drained.
+    /// Order in which the request queues of the buffer are drained.
     pub order: DrainOrder,
     /// True if a queue is drained until it is empty; if false, the drain order selects a queue each cycle.
     pub greedy: bool,
-    /// Selects the refused loads that bypass the cache instead of waiting.
+    /// Selects the loads that bypass the cache instead of waiting after a refusal.
     pub bypass: StallBypass,
-    /// Latency that the buffer adds [core cycles].
+    /// Latency in core cycles that the buffer adds.
     pub latency: u32,
 }
 
@@ -83,7 +83,7 @@ impl MrpbConfig {
     pub const NONE: Self =
         Self { queues: 0, depth: 1, order: DrainOrder::Fixed, greedy: false, bypass: StallBypass::None, latency: 0 };
 
-    /// Checks every field.
+    /// Checks that every field has a legal value.
     pub fn validate(&self, rules: &mut Rules) {
         rules.range("queues", u64::from(self.queues), 0..=64, "an SM has at most 64 warps");
         rules.range("depth", u64::from(self.depth), 1..=64, "a warp instruction makes at most 32 requests");
@@ -97,7 +97,8 @@ impl MrpbConfig {
 }
 
 impl StallBypass {
-    /// True if a load with these failing conditions bypasses; bit `Fail as u8` is set for each condition.
+    /// True if a load bypasses when the conditions in the mask `fails` refuse it. Each condition has one bit,
+    /// whose number is the value of its `Fail` variant.
     #[must_use]
     pub fn covers(self, fails: u8) -> bool {
         match self {
@@ -108,32 +109,32 @@ impl StallBypass {
     }
 }
 
-/// Queue of line requests ahead of the tags.
+/// Access queue: holds the line requests between the coalescer and the tags.
 #[expect(clippy::large_enum_variant, reason = "the plain queue is read in every cycle, so it is stored inline")]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum AccessQueue {
-    /// Single queue without extra latency.
+    /// One queue of line requests, without extra latency.
     Plain(Fifo<LineAccess>),
     /// Several queues that are drained one at a time, or a single queue with extra latency.
     Buffer(Box<Buffer>),
 }
 
-/// Queues of an MRPB.
+/// Memory request prioritization buffer (MRPB): its request queues and the state of their selection.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Buffer {
     queues: Box<[Fifo<LineAccess>]>,
     order: DrainOrder,
     greedy: bool,
     latency: u64,
-    /// Queue that is currently drained.
+    /// Number of the request queue that is currently drained.
     current: u6,
-    /// Queue and cycle of the last push, until the pushed request is visible.
+    /// Queue number and cycle of the last push; `None` once the pushed request is visible.
     entering: Option<(u6, u64)>,
     stored: StoreDataMemory,
 }
 
-/// Memory that holds the bytes to store and the byte mask of each queued request: one row per queue entry.
-/// The model keeps these data in the requests, and only counts the accesses to this memory.
+/// Memory with one row per queue entry, for the byte mask and the bytes to store of the queued request. The
+/// model keeps these data in the requests, and only counts the accesses to this memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct StoreDataMemory {
     spec: ArraySpec,
@@ -141,7 +142,7 @@ struct StoreDataMemory {
     accesses: Accesses,
 }
 
-/// Array view of the memory that holds the bytes to store.
+/// Presents the memory for the data of queued stores as an array, for waveforms and digests.
 struct StoredView<'a>(&'a Buffer);
 
 impl ArrayView for StoredView<'_> {
@@ -174,14 +175,14 @@ impl ArrayView for StoredView<'_> {
     }
 }
 
-/// True if the request carries bytes to store.
+/// True if the request is a store or an atomic, which carries data.
 fn has_data(access: &LineAccess) -> bool {
     access.kind != AccessKind::Load
 }
 
 impl AccessQueue {
-    /// Creates the queue at `path`: an MRPB if `mrpb` configures one, else a single queue of `depth` requests
-    /// with up to `moves` pushes and pops per cycle.
+    /// Creates the access queue at `path`: an MRPB if `mrpb` configures one, else a single queue of `depth`
+    /// requests. The single queue has up to `moves` pushes and pops per cycle.
     #[must_use]
     pub fn new(path: &str, depth: u32, moves: u32, mrpb: &MrpbConfig, shape: LineShape) -> Self {
         match mrpb {
@@ -213,14 +214,14 @@ impl AccessQueue {
         }
     }
 
-    /// True if the queue is an MRPB, which selects a queue each cycle.
+    /// True if this is an MRPB, which selects one of its queues each cycle.
     #[must_use]
     pub fn selects(&self) -> bool {
         matches!(self, Self::Buffer(_))
     }
 
-    /// Selects the queue to drain in this cycle. Returns true if the selection changes, so that the head
-    /// changes although no request has left.
+    /// Selects the request queue to drain in this cycle. Returns true if the selection has changed, so that
+    /// another request is at the head although none was removed.
     pub fn select(&mut self, cycle: u64) -> bool {
         match self {
             Self::Plain(_) => false,
@@ -228,7 +229,7 @@ impl AccessQueue {
         }
     }
 
-    /// Returns the head of the selected queue.
+    /// Returns the request at the head of the selected queue.
     #[must_use]
     #[inline]
     pub fn front(&self) -> Option<&LineAccess> {
@@ -238,7 +239,7 @@ impl AccessQueue {
         }
     }
 
-    /// Returns the request behind the head of a single queue; `None` in an MRPB, which exposes only the heads
+    /// Returns the second oldest request of a single queue; `None` in an MRPB, which exposes only the heads
     /// of its queues.
     #[must_use]
     pub fn second(&self) -> Option<&LineAccess> {
@@ -248,7 +249,7 @@ impl AccessQueue {
         }
     }
 
-    /// True if the selected queue has a visible head.
+    /// True if the selected queue has a request that is visible in this cycle.
     #[must_use]
     #[inline]
     pub fn has_front(&self) -> bool {
@@ -258,7 +259,7 @@ impl AccessQueue {
         }
     }
 
-    /// Removes the head of the selected queue.
+    /// Removes the request at the head of the selected queue.
     #[inline]
     pub fn drop_front(&mut self) {
         match self {
@@ -271,7 +272,7 @@ impl AccessQueue {
         }
     }
 
-    /// True if there is room for a request of the warp.
+    /// True if the queue of `warp` has room for a request.
     #[must_use]
     #[inline]
     pub fn has_room(&self, warp: u8) -> bool {
@@ -281,7 +282,7 @@ impl AccessQueue {
         }
     }
 
-    /// Returns the number of requests of the warp for which there is room.
+    /// Returns the number of further requests for which the queue of `warp` has room.
     #[must_use]
     pub fn room(&self, warp: u8) -> usize {
         match self {
@@ -290,7 +291,8 @@ impl AccessQueue {
         }
     }
 
-    /// Enqueues a request of the warp; `form` writes it in place, as in [`Fifo::push_with`].
+    /// Enqueues a request of `warp`. `form` writes the request directly into its queue entry, as in
+    /// [`Fifo::push_with`].
     #[inline]
     pub fn push_with(&mut self, cycle: u64, warp: u8, form: impl FnOnce(&mut LineAccess)) {
         match self {
@@ -308,7 +310,7 @@ impl AccessQueue {
         }
     }
 
-    /// True if all queues are empty.
+    /// True if no request is in any of the queues.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -318,7 +320,8 @@ impl AccessQueue {
         }
     }
 
-    /// True if another request can become the head in the next cycle even if nothing enters or leaves.
+    /// True if the drain order can select another request as the head in the next cycle, even if no request
+    /// enters or leaves.
     #[must_use]
     #[inline]
     pub fn head_may_change(&self) -> bool {
@@ -356,7 +359,7 @@ impl Buffer {
         }
     }
 
-    /// Returns the number of visible requests of a queue.
+    /// Returns the number of requests of a queue that the tags can already see in this cycle.
     fn visible_len(&self, queue: u6) -> usize {
         let entering = self.entering.is_some_and(|(into, _)| into == queue);
         self.queues[queue.as_usize()].len() - usize::from(entering)
@@ -370,7 +373,8 @@ impl Buffer {
         u6::new(warp % self.queues.len() as u8)
     }
 
-    /// True if a round robin over several nonempty queues changes the selection each cycle.
+    /// True if the drain order is round robin over several nonempty queues, so that the selection changes
+    /// each cycle.
     fn alternates(&self) -> bool {
         let takes_turns = self.order == DrainOrder::RoundRobin && !self.greedy;
         takes_turns && self.queues.iter().filter(|queue| !queue.is_empty()).count() > 1

@@ -4,9 +4,9 @@
 //!
 //! | port     | dir | payload        | contract                                                  |
 //! |----------|-----|----------------|-----------------------------------------------------------|
-//! | `alloc`  | in  | line, sectors, waiter | the sectors are untracked and an entry is free; no waiter for a prefetch |
-//! | `merge`  | in  | entry, waiter  | the entry is open: pending, not closed, a slot free       |
-//! | `close`  | in  | entry          | a store overtook the line: no later load may merge        |
+//! | `alloc`  | in  | line, sectors, waiter | no entry tracks the sectors, and an entry is free; a prefetch has no waiter |
+//! | `merge`  | in  | entry, waiter  | the entry is open: its fill is pending, it is not closed, and it has a free waiter slot |
+//! | `close`  | in  | entry          | a store to the line was sent to memory: no later load may merge |
 //! | `recall` | in  | entry          | the L2 recalls the line: no later load may merge          |
 //! | `fill`   | in  | line, sectors  | matches one pending entry; its waiters become ready       |
 //! | `pop`    | out | waiter         | one per cycle, from the entry filled first, in arrival order |
@@ -18,14 +18,15 @@
 //! 4. One of `alloc`, `merge` and `close`.
 //!
 //! Each port is used at most once per cycle, and sees the results of the ports before it. A search (`lookup`,
-//! `free_for`, `set_way_of`, `drains`) belongs to the port that follows it. In a cache of sectors, `recall`
-//! and `close` act on every entry of a line at once. `merge` does so too, even in the cycle of an `alloc`.
+//! `free_for`, `set_way_of`, `drains`) belongs to the port that follows it. In a cache that fetches sectors,
+//! `recall` and `close` act on all entries of a line in one cycle. `merge` acts on all entries whose sectors
+//! a load needs, and an `alloc` for the load's absent sectors may occur in the same cycle.
 //!
-//! Latency: a fill makes its entry ready for `pop` in the same cycle. The entry is freed with its last
-//! waiter, or by the fill if there are no waiters. Until then the entry's line cannot be allocated again,
-//! because a second entry for the line would make the search ambiguous. In a cache of sectors, an entry
-//! tracks the sectors of one request. A line may have several entries, none of which share a sector. Area
-//! order: one line-address comparator per entry, and entries x merges waiters.
+//! Latency: a fill makes its entry ready for `pop` in the same cycle. The entry is freed when its last waiter
+//! leaves, or by the fill if there are no waiters. Until then the entry's line cannot be allocated again,
+//! because a second entry for the line would make the search ambiguous. In a cache that fetches sectors, an
+//! entry tracks the sectors of one request. A line may have several entries, none of which share a sector.
+//! Area order: one line-address comparator per entry, and storage for the waiters of all entries.
 //!
 //! Part of `rtl/l1/cache.rs`.
 
@@ -34,7 +35,7 @@ use serde_big_array::Array as BigArray;
 
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, PortOrder};
 
-/// Names of the ports in their order within a cycle.
+/// Names of the MSHR ports, in the order in which they are used within a cycle.
 const PORTS: &[&str] = &["fill", "recall", "pop", "access"];
 
 const fn turn() -> PortOrder {
@@ -48,13 +49,14 @@ const ACCESS: usize = 3;
 /// Load that waits for a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Waiter {
-    /// Row of the pending table that collects the bytes.
+    /// Row of the pending table that collects the bytes of the load.
     pub slot: u8,
-    /// Lanes of the load that the line serves.
+    /// Mask of the lanes of the load that the line serves.
     pub lanes: u32,
 }
 
-/// State of an MSHR entry.
+/// State of an MSHR entry: free, waiting for its fill, or filled but with loads that still have to read the
+/// line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encoding)]
 #[width(2)]
 enum State {
@@ -66,26 +68,28 @@ enum State {
 /// Result of a search for sectors of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
-    /// The sectors are tracked by this open entry: a load may merge into it.
+    /// An entry tracks the sectors, and a load may merge into it. Holds the entry number.
     Open(u16),
-    /// The sectors are tracked by this entry, but a store has closed it or all its waiter slots are in use.
+    /// An entry tracks the sectors, but no load may merge: a store or a recall has closed the entry, or all
+    /// its waiter slots are in use. Holds the entry number.
     Full(u16),
-    /// The line has been filled, but still has waiters to serve.
+    /// An entry tracks the sectors and has been filled, but loads that waited for the line still have to read
+    /// it.
     Draining,
-    /// The sectors are not tracked; this entry is free.
+    /// No entry tracks the sectors. Holds the number of a free entry.
     Free(u16),
-    /// The sectors are not tracked, and no entry is free.
+    /// No entry tracks the sectors, and no entry is free.
     None,
 }
 
-/// Sector mask in a cache of whole lines, where all sectors of a line arrive together.
+/// Sector mask that stands for the whole line, in a cache that fetches whole lines.
 pub const WHOLE: u8 = 0b1111;
 
-/// Size of the table that speeds up the host's search: several times the usual number of entries, so that
-/// lines in flight rarely share a hash.
+/// Number of elements of the hash table that speeds up the search in the simulator. It is several times the
+/// usual number of MSHR entries, so that lines in flight rarely share a hash.
 const GUESSES: usize = 256;
 
-/// Bit vector with one bit per entry.
+/// Bit vector with one bit per MSHR entry.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Bits(Box<[u64]>);
 
@@ -122,24 +126,25 @@ impl Bits {
 /// Miss status holding registers of one cache.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Mshr {
-    /// Entries in use; `ready` marks the filled ones among them.
+    /// Bit vector of the entries in use. The bit vector `ready` marks those among them whose line has
+    /// arrived.
     used: Bits,
     ready: Bits,
     closed: Bits,
-    /// Number of entries in use that are not filled.
+    /// Number of entries in use whose line has not arrived yet.
     pending: u32,
     lines: Box<[u64]>,
-    /// Sectors that each entry waits for; [`WHOLE`] in a cache of whole lines.
+    /// Mask of the sectors that each entry tracks; [`WHOLE`] in a cache of whole lines.
     sectors: Box<[u8]>,
     set_way: Box<[u32]>,
     count: Box<[u8]>,
     head: Box<[u8]>,
     waiters: Box<[Waiter]>,
-    /// Filled entries in the order of their fills.
+    /// Numbers of the filled entries, in the order of their fills.
     order: Box<[u16]>,
     order_len: u16,
-    /// Entry that last tracked a line with this hash. It speeds up the host, which checks it before it
-    /// compares all entries; hardware compares all entries at once.
+    /// For each hash, the entry that last tracked a line with this hash. The simulator checks this entry
+    /// first, for speed; hardware compares all entries at once.
     guess: Box<BigArray<u16, GUESSES>>,
     #[serde(skip, default = "turn")]
     turn: PortOrder,
@@ -154,12 +159,12 @@ pub struct MshrShape {
     pub line_bits: u32,
     /// Width of a data-array position (set and way) in bits.
     pub set_way_bits: u32,
-    /// Sectors per line; 1 in a cache of whole lines.
+    /// Number of sectors per line; 1 in a cache of whole lines.
     pub sectors: u32,
 }
 
 impl Mshr {
-    /// Creates empty registers for `entries` lines (1 to 512) with `merges` waiters each.
+    /// Creates `entries` free MSHR entries (1 to 512), in each of which up to `merges` loads can wait.
     #[must_use]
     pub fn new(entries: u32, merges: u32, shape: MshrShape) -> Self {
         let n = entries as usize;
@@ -183,22 +188,22 @@ impl Mshr {
         }
     }
 
-    /// Sets the time of the following calls to this tick. After the first call, the order of the ports within
-    /// each cycle is checked.
+    /// Sets the tick at which the following port calls happen. After the first call, the order of the ports
+    /// within each cycle is checked.
     #[inline(always)]
     pub fn at(&mut self, tick: u64) -> &mut Self {
         self.turn.at(tick);
         self
     }
 
-    /// Uses the access or recall port. A port can be used once per cycle in a cache of whole lines, but once
-    /// per entry of a line in a cache of sectors.
+    /// Records a use of the access or recall port. In a cache of whole lines, a port can be used once per
+    /// cycle. In a cache that fetches sectors, it can be used once per cycle and MSHR entry.
     #[inline(always)]
     fn take(&mut self, port: usize) {
         if self.shape.sectors == 1 { self.turn.take(port) } else { self.turn.take_again(port) }
     }
 
-    /// Searches for sectors of a line.
+    /// Searches for the entry that tracks any of these sectors of a line.
     #[must_use]
     pub fn lookup(&self, line: u64, sectors: u8) -> Lookup {
         let Some(entry) = self.find(line, sectors, |_| true) else {
@@ -220,8 +225,8 @@ impl Mshr {
     }
 
     /// Returns a free entry for sectors of a line that are neither present nor in flight. Returns `None` if
-    /// no entry is free, or if a filled entry of one of the sectors still has waiters to serve. Only filled
-    /// entries are compared, since the sectors are known not to be in flight.
+    /// no entry is free. Also returns `None` if waiting loads still have to read one of the sectors from a
+    /// filled entry. Only filled entries are compared, since the sectors are known not to be in flight.
     #[must_use]
     pub fn free_for(&self, line: u64, sectors: u8) -> Option<u16> {
         let order = &self.order[..usize::from(self.order_len)];
@@ -232,13 +237,15 @@ impl Mshr {
         self.first_free()
     }
 
-    /// Allocates an entry for sectors of a line that will fill `set_way`, with the first waiter.
+    /// Allocates an entry for sectors of a line that will fill the data-array position `set_way`, and adds
+    /// the missing load as its first waiter.
     pub fn alloc(&mut self, entry: u16, tracked: (u64, u8), set_way: u32, waiter: Waiter) {
         self.alloc_prefetch(entry, tracked, set_way);
         self.push(entry.into(), waiter);
     }
 
-    /// Allocates an entry for sectors of a line that will fill `set_way`, without a waiter.
+    /// Allocates an entry for sectors of a prefetched line that will fill the data-array position `set_way`.
+    /// The entry has no waiter.
     pub fn alloc_prefetch(&mut self, entry: u16, (line, sectors): (u64, u8), set_way: u32) {
         self.take(ACCESS);
         let e = usize::from(entry);
@@ -253,7 +260,7 @@ impl Mshr {
         self.head[e] = 0;
     }
 
-    /// Adds a waiter to an open entry.
+    /// Adds a waiting load to an open entry.
     pub fn merge(&mut self, entry: u16, waiter: Waiter) {
         self.take(ACCESS);
         self.push(usize::from(entry), waiter);
@@ -271,13 +278,13 @@ impl Mshr {
         self.closed.set(entry.into());
     }
 
-    /// Returns the number of waiters of an entry.
+    /// Returns the number of loads that wait on an entry.
     #[must_use]
     pub fn waiters(&self, entry: u16) -> u8 {
         self.count[usize::from(entry)]
     }
 
-    /// Returns the sectors that an entry tracks.
+    /// Returns the mask of the sectors that an entry tracks.
     #[must_use]
     pub fn sectors_of(&self, entry: u16) -> u8 {
         self.sectors[usize::from(entry)]
@@ -306,7 +313,8 @@ impl Mshr {
         self.find(line, sectors, |entry| !self.ready.get(entry)).map(|entry| self.set_way[entry])
     }
 
-    /// True if filled entries still have waiters that must read these sectors at `set_way`.
+    /// True if a filled entry still has waiting loads that must read any of these sectors at the data-array
+    /// position `set_way`.
     #[must_use]
     pub fn drains(&self, set_way: u32, sectors: u8) -> bool {
         let order = &self.order[..usize::from(self.order_len)];
@@ -314,27 +322,28 @@ impl Mshr {
         order.iter().any(|&entry| reads(entry.into()))
     }
 
-    /// True if filled entries still have waiters that must read a line of the set; sets have `ways` ways.
+    /// True if a filled entry still has waiting loads that must read a line of the set. `ways` is the number
+    /// of ways per set.
     #[must_use]
     pub fn drains_set(&self, set: u32, ways: u32) -> bool {
         let order = &self.order[..usize::from(self.order_len)];
         order.iter().any(|&entry| self.set_way[usize::from(entry)] / ways == set)
     }
 
-    /// True if a filled entry still has waiters.
+    /// True if waiting loads still have to read the line of some filled entry.
     #[must_use]
     pub fn has_ready(&self) -> bool {
         self.order_len != 0
     }
 
-    /// Returns the number of filled entries that still have waiters.
+    /// Returns the number of filled entries whose line waiting loads still have to read.
     #[must_use]
     pub fn ready_entries(&self) -> u16 {
         self.order_len
     }
 
-    /// Removes one waiter from the entry that was filled first. Returns the line, the position of the data
-    /// (set and way), and the waiter.
+    /// Removes one waiting load from the entry that was filled first. Returns the line, the position of its
+    /// data (set and way), and the load.
     pub fn pop(&mut self) -> Option<(u64, u32, Waiter)> {
         if self.order_len == 0 {
             return None;
@@ -355,13 +364,13 @@ impl Mshr {
         Some((self.lines[e], self.set_way[e], waiter))
     }
 
-    /// True if no entry is in use.
+    /// True if no MSHR entry is in use.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pending == 0 && self.order_len == 0
     }
 
-    /// Counts the lines in flight; a line with several entries counts once.
+    /// Returns the number of lines in flight; a line with several entries counts once.
     #[must_use]
     pub fn pending_lines(&self) -> u32 {
         let is_pending = |e: &usize| self.used.get(*e) && !self.ready.get(*e);
@@ -384,7 +393,7 @@ impl Mshr {
             used,
             ready,
             closed,
-            // Derived: number of entries in use that are not ready.
+            // The number of pending entries is not a register: it follows from `used` and `ready`.
             pending: _,
             lines,
             sectors,
@@ -426,8 +435,8 @@ impl Mshr {
                 to.bits("lanes", *lanes);
             }
         });
-        // In the same cycle, a fill and an access each search for a line, and for waiters that still read a
-        // position.
+        // Two sets of comparators, one for the fill and one for the access of a cycle. Each finds the entry
+        // of a line, and the waiters that still have to read a position (set and way).
         for port in ["fill", "access"] {
             to.part(port, |to| {
                 to.logic("search", Logic::Comparator { width: *line_bits, count: entries });
@@ -439,14 +448,15 @@ impl Mshr {
         }
         to.logic("free_entry", Logic::PriorityEncoder { inputs: entries });
         to.logic("fill_place", Logic::Mux { ways: entries, width: *set_way_bits });
-        // Selects the entry and the waiter that leave, and the state of the entry found by the access.
+        // Multiplexers that select the oldest filled entry, the next load that waits on it, and the state of
+        // the entry that the access found.
         let places = entries * u32::from(*merges);
         let entry_bits = entries.max(2).next_power_of_two().ilog2();
         to.logic("oldest", Logic::Mux { ways: entries, width: line_bits + set_way_bits + 2 * count_bits });
         to.logic("waiter", Logic::Mux { ways: places, width: 6 + u32::BITS });
         to.logic("open", Logic::Mux { ways: entries, width: count_bits });
         to.logic("full", Logic::Comparator { width: count_bits, count: 2 });
-        // Write enables of the registers.
+        // Logic for the write enables of the entry registers.
         to.logic("entry_of", Logic::Decoder { outputs: 3 * entries });
         to.logic("place_of", Logic::Decoder { outputs: places });
         to.logic("shift", Logic::Mux { ways: 2, width: entries * entry_bits });
@@ -466,7 +476,8 @@ impl Mshr {
         (free < self.lines.len() as u32).then_some(free as u16)
     }
 
-    /// Records the entry as the first one to compare in later searches for these sectors.
+    /// Records `entry` as the first entry that later searches for these sectors compare, for simulation
+    /// speed.
     #[inline(always)]
     fn expect(&mut self, line: u64, sectors: u8, entry: u16) {
         if self.shape.sectors == 1 {
@@ -478,8 +489,8 @@ impl Mshr {
         }
     }
 
-    /// Finds the entry in use that tracks one of these sectors of a line. Only entries that `is_meant`
-    /// accepts are considered.
+    /// Returns the entry in use that tracks any of these sectors of a line. Only entries for which `is_meant`
+    /// returns true are considered.
     #[inline(always)]
     fn find(&self, line: u64, sectors: u8, is_meant: impl Fn(usize) -> bool) -> Option<usize> {
         let is_of = |entry: usize| self.lines[entry] == line && self.sectors[entry] & sectors != 0;

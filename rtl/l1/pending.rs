@@ -26,7 +26,7 @@ use super::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply, WarpR
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 
-/// Largest number of words per lane.
+/// Largest number of 4-byte words per lane.
 const MAX_WORDS: usize = 4;
 /// log2 of the largest number of bytes per lane in a reply.
 const REPLY_LOG2: u8 = 3;
@@ -43,11 +43,12 @@ struct Row {
     size_log2: u8,
     /// Byte offset of each lane in its line.
     offset: [u8; LANES],
-    /// True if lane `i` reads word `i` of the line. Derived from `offset`; kept for simulation speed.
+    /// True if every lane `i` reads word `i` of the same line. Derived from the addresses and cached for
+    /// simulation speed.
     in_order: bool,
-    /// Words of each lane; the last two are used only by loads of 16 bytes per lane.
+    /// Data words 0 to 3 of each lane. Words 2 and 3 are used only by loads of 16 bytes per lane.
     data: [[u32; LANES]; MAX_WORDS],
-    /// Cycles of arrival and of the last lookup, for statistics.
+    /// Cycle of arrival and cycle of the last lookup of the load, for statistics.
     times: Times,
 }
 
@@ -60,7 +61,7 @@ pub struct Times {
     pub looked_up: u64,
 }
 
-/// Byte offset of each lane if lane `i` reads word `i` of the line.
+/// Byte offsets of the lanes in their line if every lane `i` reads 4-byte word `i`.
 const IN_ORDER: [u8; LANES] = {
     let mut offset = [0; LANES];
     let mut lane = 0;
@@ -83,7 +84,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Creates an empty table of `rows` rows (1 to 64) for lines of `line_bytes`.
+    /// Creates an empty table of `rows` rows (1 to 64) for lines of `line_bytes` bytes.
     #[must_use]
     pub fn new(rows: u32, line_bytes: u32, shape: AccessShape) -> Self {
         let row = Row {
@@ -110,21 +111,21 @@ impl Pending {
         }
     }
 
-    /// Returns a free row, if there is one.
+    /// Returns the number of the lowest free row of the pending table, if there is one.
     #[must_use]
     pub fn free(&self) -> Option<u8> {
         let row = (!self.used).trailing_zeros();
         (row < self.rows.len() as u32).then_some(row as u8)
     }
 
-    /// True if no instruction is outstanding.
+    /// True if no memory instruction is outstanding.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.used == 0
     }
 
-    /// Allocates a row for an instruction that arrives in this cycle. `in_order` is true if lane `i` accesses
-    /// word `i` of one line.
+    /// Allocates a row for an instruction that arrives in this cycle. `in_order` is true if every lane `i`
+    /// accesses word `i` of the same line.
     pub fn alloc(&mut self, slot: u8, access: &WarpAccess, in_order: bool, cycle: u64) {
         debug_assert!(self.used >> slot & 1 == 0);
         self.used |= 1 << slot;
@@ -146,14 +147,14 @@ impl Pending {
         }
     }
 
-    /// Returns the program counter of an instruction.
+    /// Returns the program counter of the instruction in row `slot`.
     #[inline]
     #[must_use]
     pub fn pc(&self, slot: u8) -> u32 {
         self.rows[usize::from(slot)].pc
     }
 
-    /// Returns the subset of `lanes` that access bytes of these sectors of their line.
+    /// Returns the subset of `lanes` that access bytes of the sectors `sectors` of their line.
     #[must_use]
     pub fn lanes_in(&self, slot: u8, lanes: u32, sectors: u8) -> u32 {
         let offset = &self.rows[usize::from(slot)].offset;
@@ -161,13 +162,15 @@ impl Pending {
         (0..LANES).filter(|&lane| lanes >> lane & 1 != 0 && is_in(lane)).fold(0, |all, lane| all | 1 << lane)
     }
 
-    /// Delivers the bytes of a line to `lanes` of a load or an atomic.
+    /// Copies the bytes of a line that `lanes` requested into row `slot` of a load or an atomic, and marks
+    /// these lanes as done.
     pub fn deliver(&mut self, slot: u8, lanes: u32, line: &[u8; LINE_BYTES]) {
         let row = &mut self.rows[usize::from(slot)];
         debug_assert!(brings_data(row.kind) && row.left & lanes == lanes, "each lane is answered once");
         let mut todo = lanes;
         match row.size_log2 {
-            // Fast paths for lanes of 4 and 8 bytes, without the byte handling of the general case.
+            // Accesses of 4 or more bytes per lane read whole words, which avoids the byte handling of narrow
+            // accesses.
             2 if row.in_order && lanes == u32::MAX => {
                 for (word, bytes) in row.data[0].iter_mut().zip(line.as_chunks().0) {
                     *word = u32::from_le_bytes(*bytes);
@@ -217,13 +220,13 @@ impl Pending {
         self.finish(slot, lanes);
     }
 
-    /// True if a row is complete.
+    /// True if at least one row of the pending table is complete: all lanes of its instruction are done.
     #[must_use]
     pub fn has_done(&self) -> bool {
         self.done != 0
     }
 
-    /// Records the cycle in which a line request of the row leaves the access queue.
+    /// Records, for statistics, the cycle in which a line request of the row leaves the access queue.
     pub fn record_lookup(&mut self, slot: u8, cycle: u64) {
         self.rows[usize::from(slot)].times.looked_up = cycle;
     }
@@ -260,7 +263,7 @@ impl Pending {
         (row.kind == AccessKind::Load && is_last).then_some(row.times)
     }
 
-    /// Adds the rows and their selection logic to the hardware description.
+    /// Adds the rows and the logic that selects rows to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { rows, used, done, last_taken, offset_bits, shape } = self;
         let n = rows.len() as u32;
@@ -289,8 +292,8 @@ impl Pending {
         });
         to.logic("free_row", Logic::PriorityEncoder { inputs: n });
         to.logic("done_row", Logic::PriorityEncoder { inputs: n });
-        // One port reads the whole row for the reply; a second port reads the lane offsets of the row that
-        // receives bytes.
+        // One port reads the whole row for a reply. A second port reads the lane offsets of the row that
+        // receives the bytes of a line.
         let lanes = LANES as u32;
         let data_bits = u32::BITS * lanes * words as u32;
         to.table_ports(1, n, shape.pc_bits + 3 * lanes + lanes * offset_bits + data_bits);
@@ -309,7 +312,7 @@ impl Pending {
     }
 }
 
-/// True if accesses of this kind are answered with data.
+/// True if the reply to an access of this kind carries data.
 fn brings_data(kind: AccessKind) -> bool {
     matches!(kind, AccessKind::Load | AccessKind::Atomic)
 }

@@ -8,7 +8,8 @@
 //! | `read`   | out | set            | in parallel with each probe of an access or a recall, and by a fill |
 //! | `write`  | in  | set, way       | by fill, recall and access, in this order within a cycle; further hits of a cycle change nothing |
 //!
-//! A store to a sector in flight overtakes it: the sector still serves its waiters and is absent afterwards.
+//! A store to a sector in flight overtakes it: on arrival the sector serves the loads that wait for it, and
+//! is then dropped.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Twin: `golden/l1/cache.rs`.
@@ -17,20 +18,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Payload, Storage};
 
-/// States of the sectors of a line, one bit per sector. The payload shape is the number of sectors.
+/// States of the sectors of a line, one bit per sector and state. The field widths depend on the number of
+/// sectors per line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub(super) struct Sectors {
-    /// Present sectors.
+    /// Mask of the sectors of the line that are present.
     #[payload(width = *shape)]
     pub here: u8,
-    /// Sectors in flight.
+    /// Mask of the sectors that are in flight.
     #[payload(width = *shape)]
     pub coming: u8,
-    /// Sectors in flight that were written after their request, and are therefore invalidated on arrival.
+    /// Mask of the sectors in flight that were written or recalled after their request, and are therefore
+    /// invalidated on arrival.
     #[payload(width = *shape)]
     pub overtaken: u8,
-    /// True if the present sectors hold bytes of local memory that are newer than memory.
+    /// True if the present sectors hold data of local memory stores that has not been written back.
     pub modified: bool,
 }
 
@@ -41,13 +44,14 @@ impl Sectors {
     }
 }
 
-/// Sector states of all lines.
+/// Array with the sector states of all lines of a cache.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SectorStore(Array<Sectors>);
 
 impl SectorStore {
-    /// Creates the states of a cache at `path` with all sectors absent. Lines have `sectors` sectors.
-    /// `lookups` loads read the states per cycle. `is_recalled` adds ports for recalls.
+    /// Creates the array of a cache at `path`, with all sectors absent. Lines have `sectors` sectors, and up
+    /// to `lookups` loads read the array per cycle. If `is_recalled` is true, the array has extra ports for
+    /// recalls.
     pub fn new(path: &str, (sets, ways): (u32, u32), sectors: u32, (lookups, is_recalled): (u32, bool)) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.sectors"),
@@ -61,7 +65,7 @@ impl SectorStore {
         Self(Array::new(spec, sectors))
     }
 
-    /// Reads the states of every line of a set.
+    /// Reads the sector states of all lines of a set.
     pub fn read(&self, at: &impl AnyEdge, set: u32) -> &[Sectors] {
         self.0.read(at, set)
     }
@@ -71,7 +75,7 @@ impl SectorStore {
         self.0.row(set)[way as usize]
     }
 
-    /// Writes the sector states of a line.
+    /// Writes the sector states of one line.
     pub fn write(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), sectors: Sectors) {
         self.0.update(at, set, way, |cell| *cell = sectors);
     }
@@ -81,12 +85,12 @@ impl SectorStore {
         self.0.clear_with(|_, _| Sectors::default());
     }
 
-    /// Starts to keep a digest of the array contents.
+    /// Starts to maintain a digest (hash) of the array contents.
     pub fn record(&mut self) {
         self.0.record();
     }
 
-    /// Adds the array to the hardware description.
+    /// Adds the array of sector states to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self(sectors) = self;
         to.array("sectors", sectors);

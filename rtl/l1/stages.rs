@@ -1,4 +1,4 @@
-//! Time that loads spend in each stage of the memory system, as statistics. They model no hardware.
+//! Statistics of the time that loads spend in each stage of the memory system. They model no hardware.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::kernel::Counted;
 pub struct Stays {
     /// Number of loads or reads that left the stage.
     pub number: u64,
-    /// Sum of the times in the stage [core cycles].
+    /// Sum of the times in the stage, in core cycles.
     #[counted(cycles)]
     pub cycles: u64,
     /// Number of loads or reads by time in the stage: below 16, 32, 64 and so on to below 16,384 core cycles,
@@ -36,7 +36,7 @@ pub struct Stages {
 }
 
 impl Stays {
-    /// Counts one load or read with its time in the stage [core cycles].
+    /// Counts one load or read, with its time in the stage in core cycles.
     pub(super) fn count(&mut self, cycles: u64) {
         self.number += 1;
         self.cycles += cycles;
@@ -45,7 +45,7 @@ impl Stays {
 }
 
 impl Stages {
-    /// Returns each stage with its name.
+    /// Returns the statistics of each stage, with the name of the stage.
     #[must_use]
     pub fn named_stays(&self) -> [(&'static str, &Stays); 5] {
         let Self { tags, miss_queue, requests, l2, replies } = self;

@@ -14,7 +14,7 @@ pub struct L1Features {
     pub stores: bool,
     /// True if misses fetch sectors one by one.
     pub sectors: bool,
-    /// True if the tags are decoupled from the lines.
+    /// True if the tags are decoupled from the lines, so that there are more tags than lines.
     pub decoupled: bool,
     /// True if the L2 recalls lines.
     pub recalls: bool,

@@ -1,4 +1,4 @@
-//! # Either tag store
+//! # Ordinary or decoupled tag store
 //! Gives the L1D one interface for two kinds of tags: ordinary tags, or the decoupled tags of li2015 section
 //! 4. Way numbers always mean ways of the data array. The configuration selects the kind of tags.
 
@@ -12,13 +12,13 @@ use crate::index::IndexUnit;
 use crate::kernel::{AnyEdge, Describe};
 use crate::replacement::{ReplacementConfig, Source};
 
-/// Tag store of a cache.
+/// Tag store of a cache: ordinary or decoupled tags.
 #[derive(Debug, Serialize, Deserialize)]
 #[expect(clippy::large_enum_variant, reason = "most accesses use ordinary tags, which are therefore stored inline")]
 pub enum TagStore {
     /// Ordinary tags, one per line.
     Plain(Tags),
-    /// Decoupled tags, more than lines.
+    /// Decoupled tags, of which there are more than lines.
     Decoupled(Box<Decoupled>),
 }
 
@@ -74,8 +74,8 @@ impl TagStore {
         }
     }
 
-    /// Selects the original mode, in which every load is admitted (`true`), or the configured threshold
-    /// (`false`). Has no effect on ordinary tags.
+    /// Sets the mode of decoupled tags. If `original` is true, every load is admitted; if false, the
+    /// configured threshold applies. Has no effect on ordinary tags.
     pub(super) fn set_original(&mut self, original: bool) {
         if let Self::Decoupled(tags) = self {
             tags.set_original(original);
@@ -87,12 +87,13 @@ impl TagStore {
         self.as_decoupled().is_some_and(Decoupled::is_original)
     }
 
-    /// Returns the numbers of promotions and demotions so far; zero for ordinary tags.
+    /// Returns the number of candidates that got a data way, and the number of lines that lost their data
+    /// way; both are zero for ordinary tags.
     pub(super) fn moves(&self) -> Moves {
         self.as_decoupled().map(Decoupled::moves).unwrap_or_default()
     }
 
-    /// Invalidates every line and limits each set to `ways` ways.
+    /// Invalidates every line. From now on, each set has `ways` usable data ways.
     pub(super) fn set_ways(&mut self, ways: u32) {
         match self {
             Self::Plain(tags) => tags.set_ways(ways),
@@ -100,7 +101,7 @@ impl TagStore {
         }
     }
 
-    /// Returns the set of a line.
+    /// Returns the index of the set to which a line maps.
     #[inline]
     #[must_use]
     pub fn set_of(&self, line: u64) -> u32 {
@@ -118,7 +119,8 @@ impl TagStore {
         }
     }
 
-    /// Returns the result of a probe without using a port, for schemes and invariants.
+    /// Returns the result of a tag probe without using a port of the tag array, for bypass schemes and
+    /// consistency checks.
     pub(super) fn peek(&self, set: u32, line: u64) -> Probe {
         match self {
             Self::Plain(tags) => tags.peek(set, line),
@@ -142,8 +144,8 @@ impl TagStore {
         }
     }
 
-    /// Updates the replacement rank for a use of the line, and reserves its way again while more sectors are
-    /// in flight.
+    /// Updates the replacement rank for a load of a present line, some sectors of which must be fetched. The
+    /// way of the line becomes reserved again until these sectors arrive.
     pub(super) fn reserve_again(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         match self {
             Self::Plain(tags) => tags.reserve_again(at, set, way),
@@ -180,8 +182,9 @@ impl TagStore {
         }
     }
 
-    /// Inserts the tag of a bypassing line without data, as in [`Tags::insert_tag_only`]. A cache with
-    /// decoupled tags never closes, so decoupled tags insert nothing and return false.
+    /// Inserts the tag of a bypassing line without data, as in [`Tags::insert_tag_only`]. Returns true if
+    /// this evicted a line. Has no effect on decoupled tags, because no streaming monitor closes a cache that
+    /// has them.
     pub(super) fn insert_tag_only(&mut self, at: &impl AnyEdge, set: u32, line: u64) -> bool {
         match self {
             Self::Plain(tags) => tags.insert_tag_only(at, set, line),
@@ -204,7 +207,8 @@ impl TagStore {
     }
 
     /// Sets the final state of a reserved way, once all data in flight to it has arrived. `kept` is `None` if
-    /// the line is invalidated. Otherwise the value is true if the line is newer than memory.
+    /// the line is invalidated. Otherwise it is `Some(modified)`, where `modified` is true if the line is
+    /// newer than memory.
     pub(super) fn complete(&mut self, at: &impl AnyEdge, place: (u32, u32), kept: Option<bool>) {
         match self {
             Self::Plain(tags) => {

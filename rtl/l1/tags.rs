@@ -12,8 +12,8 @@
 //! | `fill`  | in  | set, way       | a reserved way becomes valid, or invalid if overtaken |
 //! | `insert_tag_only` | in  | set, line      | inserts a tag without data, while the cache is closed |
 //!
-//! Victim: the lowest invalid way, else the unreserved way of the highest rank. A reserved way is never a
-//! victim, because its fill is in flight.
+//! Victim: the lowest invalid way, else the unreserved way with the highest replacement rank. A reserved way
+//! is never a victim, because its fill is in flight.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Twin: `golden/l1/cache.rs`.
@@ -29,20 +29,20 @@ use crate::kernel::{
 };
 use crate::replacement::{HasRank, InsertedLine, RankShape, Replacement, ReplacementConfig, Source, describe_ranks};
 
-/// State of a way.
+/// State of one way of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Status {
-    /// Empty way.
+    /// Way without a line.
     #[default]
     Invalid,
     /// Way whose line is in flight.
     Reserved,
-    /// Way that holds a line.
+    /// Way that holds a line which is not modified.
     Valid,
-    /// Way that holds a line of local memory that is newer than memory (modified).
+    /// Way that holds a modified line of local memory, which must be written back when it is evicted.
     Modified,
-    /// Tag-only way, without data: its line bypassed the cache while the cache was closed. Encoded as valid
-    /// plus a third bit; only tags that can be tag-only have this bit.
+    /// Way with a tag but no data (tag-only): its line bypassed the cache while the streaming monitor had
+    /// closed the cache. Encoded as valid plus a third status bit, which exists only if ways can be tag-only.
     TagOnly = 0b110,
 }
 
@@ -57,24 +57,25 @@ impl Encoding for Status {
 /// Tag of one way of one set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TagEntry {
-    /// State of the way.
+    /// State of the way: invalid, reserved, valid, modified or tag-only.
     pub status: Status,
-    /// Line address above the index bits.
+    /// Tag: the bits of the line address above the index bits.
     pub tag: u64,
-    /// Replacement rank within the set; the highest is evicted first.
+    /// Replacement rank within the set; the line with the highest rank is evicted first.
     pub rank: u8,
-    /// True if a store overtook the line in flight, so that the line is invalidated on arrival.
+    /// True if the line in flight was stored to or recalled after its request, and is therefore invalidated
+    /// on arrival.
     pub inv_on_fill: bool,
 }
 
 /// Field widths of a tag entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagShape {
-    /// Width of the tag in bits.
+    /// Width of the address tag in bits.
     pub tag_bits: u32,
     /// Name and width of the replacement rank.
     pub rank: RankShape,
-    /// True if ways can be tag-only, which takes one more status bit.
+    /// True if ways can hold a tag without data (tag-only), which takes one more status bit.
     pub hollow: bool,
 }
 
@@ -98,21 +99,21 @@ impl Payload for TagEntry {
     }
 }
 
-/// Kind of use of a present line.
+/// Access that uses a present line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineUse {
-    /// Load.
+    /// A load reads the line.
     Load,
-    /// Store that is also sent to memory, or supply of the line to another SM.
+    /// A store updates the line and is also sent to memory, or the line is supplied to another SM.
     Other,
-    /// Store that is not sent to memory; it makes the line modified.
+    /// A store updates the line and is not sent to memory, which makes the line modified.
     Modify,
 }
 
-/// Way that a miss takes.
+/// Victim way: the way that a miss takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Victim {
-    /// Way number.
+    /// Number of the way in its set.
     pub way: u32,
     /// True if the way holds a line, which the miss evicts.
     pub holds: bool,
@@ -120,27 +121,27 @@ pub struct Victim {
     pub modified: bool,
 }
 
-/// Result of a probe.
+/// Result of a tag probe for a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Probe {
-    /// Line with its data in the cache.
+    /// The line is present, with its data.
     Present {
-        /// Way of the line.
+        /// Number of the way that holds the line, or is reserved for it.
         way: u32,
         /// True if the line is newer than memory.
         modified: bool,
     },
-    /// Line in flight.
+    /// The line is in flight, and a way is reserved for it.
     Reserved {
-        /// Way of the line.
+        /// Number of the way that holds the line, or is reserved for it.
         way: u32,
     },
-    /// Tag without data (tag-only). A load of the line misses and fills this way.
+    /// The line has a tag without data (tag-only). A load of the line misses and fills this way.
     TagOnly {
-        /// Way of the tag.
+        /// Number of the way that holds the tag.
         way: u32,
     },
-    /// Line without a tag. [`Tags::victim`] returns the way for a miss.
+    /// The line has no tag. [`Tags::victim`] returns the way that a miss takes.
     Absent,
 }
 
@@ -151,15 +152,15 @@ pub struct Tags {
     replacement: Replacement,
     index: IndexUnit,
     line_bits: u32,
-    /// Number of usable ways per set, if shared memory can occupy the remaining ways; otherwise `None`.
+    /// Number of usable ways per set, if shared memory can occupy the other ways; otherwise `None`.
     in_use: Option<u32>,
-    /// Accesses per cycle.
+    /// Number of accesses that can probe the tags per cycle.
     lookups: u32,
 }
 
 impl Tags {
-    /// Creates a tag store with all ways invalid, for `lookups` accesses per cycle. `hollow` allows tag-only
-    /// ways. `is_recalled` adds ports for recalls.
+    /// Creates a tag store with all ways invalid, for `lookups` accesses per cycle. If `hollow` is true, ways
+    /// can be tag-only (a tag without data). If `is_recalled` is true, the array has extra ports for recalls.
     #[must_use]
     pub fn new(
         place: &CacheGeometry<'_>,
@@ -185,27 +186,27 @@ impl Tags {
         tags
     }
 
-    /// Invalidates all lines and limits each set to `ways` ways from now on.
+    /// Invalidates all lines. From now on, each set has `ways` usable ways.
     pub fn set_ways(&mut self, ways: u32) {
         self.in_use = Some(ways);
         self.clear();
     }
 
-    /// Returns the set of a line.
+    /// Returns the index of the set to which a line maps.
     #[must_use]
     pub fn set_of(&self, line: u64) -> u32 {
         self.index.index(line)
     }
 
-    /// Looks a line up.
+    /// Looks up a line in the tags of a set.
     #[must_use]
     pub fn probe(&self, at: &impl AnyEdge, set: u32, line: u64) -> Probe {
         let _ = self.entries.read(at, set);
         self.peek(set, line)
     }
 
-    /// Returns the result of this cycle's probe without using a read port. The probe itself may follow later
-    /// in the same cycle.
+    /// Returns the result of this cycle's tag probe without using a read port. The probe that uses the port
+    /// may follow later in the same cycle.
     #[must_use]
     #[inline]
     pub fn peek(&self, set: u32, line: u64) -> Probe {
@@ -222,23 +223,23 @@ impl Tags {
         Probe::Absent
     }
 
-    /// Returns the victim way of a miss in a set that this cycle's probe has read; `None` if every way is
-    /// reserved.
+    /// Returns the victim way for a miss in a set that this cycle's tag probe has read; `None` if every way
+    /// is reserved.
     #[must_use]
     #[inline(always)]
     pub fn victim(&self, set: u32) -> Option<Victim> {
         self.victim_among(set, |_| true)
     }
 
-    /// Returns the victim way of a miss among the ways that `may_give` allows. Invalid ways are always
-    /// allowed.
+    /// Returns the victim way for a miss. The candidates are the invalid ways, and the unreserved ways for
+    /// which `may_give` returns true.
     #[must_use]
     #[inline(always)]
     pub fn victim_among(&self, set: u32, may_give: impl Fn(u32) -> bool) -> Option<Victim> {
         let row = self.entries.row(set);
         let row = &row[..self.in_use.map_or(row.len(), |ways| ways as usize)];
-        // The key is the eviction priority, then the inverted way number, so that among equal priorities the
-        // lowest way wins.
+        // The key has the eviction priority in its upper half and the inverted way number in its lower half,
+        // so that among equal priorities the lowest way is selected.
         let mut first = 0;
         for (way, entry) in (0..).zip(row) {
             // An invalid way has priority over all ranks. Reserved ways are skipped.
@@ -256,11 +257,12 @@ impl Tags {
         Some(Victim { way, holds, modified: status == Status::Modified })
     }
 
-    /// Updates rank and state of a way for a use of its line.
+    /// Updates the replacement rank and the state of a way for a use of its line.
     pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32, by: LineUse) {
         let Self { entries, replacement, .. } = self;
         if replacement.is_lru() && by != LineUse::Modify && entries.row(set)[way as usize].rank == 0 {
-            // The line is already the most recently used one: writing the row would not change it.
+            // The line is already the most recently used one of its set, so writing the row would not change
+            // it.
             return entries.take_writes(at, 1);
         }
         entries.update_row(at, set, |row| {
@@ -271,8 +273,8 @@ impl Tags {
         });
     }
 
-    /// Updates the replacement rank for a use of the line, and reserves its way again while more sectors are
-    /// in flight.
+    /// Updates the replacement rank for a load of a present line, some sectors of which must be fetched. The
+    /// way of the line becomes reserved again until these sectors arrive.
     pub fn reserve_again(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         let Self { entries, replacement, .. } = self;
         entries.update_row(at, set, |row| {
@@ -281,17 +283,17 @@ impl Tags {
         });
     }
 
-    /// Reserves the way of a victim for a line.
+    /// Reserves the victim way for a line that a miss or a prefetch has requested.
     pub fn claim(&mut self, at: &impl AnyEdge, set: u32, victim: Victim, source: Source) {
         self.take(at, (set, victim), source, Status::Reserved);
     }
 
-    /// Gives the way of a victim to a line whose bytes are written in the same cycle.
+    /// Inserts a valid line into the victim way. The caller writes the bytes of the line in the same cycle.
     pub fn insert(&mut self, at: &impl AnyEdge, set: u32, victim: Victim, source: Source) {
         self.take(at, (set, victim), source, Status::Valid);
     }
 
-    /// Gives the way of a victim to a line, and sets the line's state.
+    /// Replaces the tag in the victim way by that of a new line, whose state is `status`.
     fn take(&mut self, at: &impl AnyEdge, (set, victim): (u32, Victim), source: Source, status: Status) {
         let Victim { way, holds, modified: _ } = victim;
         let tag = source.line >> self.index.bits();
@@ -306,9 +308,9 @@ impl Tags {
         });
     }
 
-    /// Inserts the tag of a bypassing line in place of the least recently used tag. Returns true if the
-    /// insertion evicted a line. In-flight and modified lines are never evicted; if all ways hold such lines,
-    /// the tag is not inserted.
+    /// Inserts the tag of a bypassing line without data, in an invalid way or in place of the least recently
+    /// used tag. Returns true if the insertion evicted a line. In-flight and modified lines are never
+    /// evicted; if all ways hold such lines, the tag is not inserted.
     pub fn insert_tag_only(&mut self, at: &impl AnyEdge, set: u32, line: u64) -> bool {
         let rank = |entry: &TagEntry| match entry.status {
             Status::Invalid => Some(u32::MAX),
@@ -316,7 +318,7 @@ impl Tags {
             Status::Reserved | Status::Modified => None,
         };
         let ranked = self.entries.row(set).iter().enumerate().filter_map(|(way, entry)| Some((rank(entry)?, way)));
-        // Only invalid ways can have equal keys; among these the lowest way is taken.
+        // Only invalid ways can have equal keys. Of several invalid ways, the lowest is selected.
         let Some((_, way)) = ranked.max_by_key(|&(rank, way)| (rank, usize::MAX - way)) else { return false };
         let old = self.entries.row(set)[way];
         let tag = line >> self.index.bits();
@@ -329,7 +331,8 @@ impl Tags {
         old.status == Status::Valid
     }
 
-    /// Invalidates all tag-only ways in one cycle. Each way has a clear line, so this uses no port.
+    /// Invalidates all tag-only ways in one cycle. Each way has a clear signal for this, so the operation
+    /// uses no port.
     pub fn drop_hollow(&mut self, at: &impl AnyEdge) {
         let cells = self.entries.spec().rows * self.entries.spec().columns;
         for cell in 0..cells as usize {
@@ -339,12 +342,12 @@ impl Tags {
         }
     }
 
-    /// Invalidates a way.
+    /// Invalidates the line in one way of a set.
     pub fn invalidate(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         self.entries.update(at, set, way, |entry| entry.status = Status::Invalid);
     }
 
-    /// Marks a reserved way so that the line is invalidated on arrival.
+    /// Marks a reserved way so that its line is invalidated on arrival.
     pub fn overtake(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         self.entries.update(at, set, way, |entry| entry.inv_on_fill = true);
     }
@@ -352,7 +355,7 @@ impl Tags {
     /// Fills a reserved way. Returns true if the line stays valid.
     ///
     /// # Panics
-    /// If the way is not reserved: MSHR and tags disagree.
+    /// If the way is not reserved, which means that MSHR and tags disagree.
     pub fn fill(&mut self, at: &impl AnyEdge, set: u32, way: u32) -> bool {
         let kept = !self.entries.row(set)[way as usize].inv_on_fill;
         self.complete(at, (set, way), if kept { Status::Valid } else { Status::Invalid });
@@ -362,7 +365,7 @@ impl Tags {
     /// Sets the final state of a reserved way, once all data in flight to it has arrived.
     ///
     /// # Panics
-    /// If the way is not reserved: MSHR and tags disagree.
+    /// If the way is not reserved, which means that MSHR and tags disagree.
     pub fn complete(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), status: Status) {
         let mut before = Status::Reserved;
         self.entries.update(at, set, way, |entry| {
@@ -381,7 +384,7 @@ impl Tags {
         self.entries.clear_with(|_, way| TagEntry { rank: self.replacement.reset(way), ..TagEntry::default() });
     }
 
-    /// Counts the reserved ways, for invariants.
+    /// Returns the number of reserved ways in all sets, for consistency checks.
     #[must_use]
     pub fn count_reserved(&self) -> u32 {
         let spec = self.entries.spec();
@@ -389,13 +392,13 @@ impl Tags {
         rows.filter(|entry| entry.status == Status::Reserved).count() as u32
     }
 
-    /// Starts to keep digests of the array contents.
+    /// Starts to maintain digests (hashes) of the array contents.
     pub fn record(&mut self) {
         self.entries.record();
         self.replacement.record();
     }
 
-    /// Adds the array, the comparators and the index unit to the hardware description.
+    /// Adds the tag array, the comparators and the set index unit to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { entries, replacement, index, line_bits, in_use, lookups } = self;
         let ways = entries.spec().columns;
@@ -410,15 +413,16 @@ impl Tags {
         describe_ranks(ways, entries.cell_shape().rank.bits, to);
         to.logic("victim", Logic::PriorityEncoder { inputs: ways });
         to.logic("victim_tag", Logic::Mux { ways, width: tag + 2 });
-        // The access sees the row after the fill of the same cycle, and writes a new tag or a new state.
+        // Multiplexers for an access in the same cycle as a fill: it reads the set as updated by the fill,
+        // and writes a new tag or a new state.
         let row = ways * entries.cell_bits();
         to.logic("filled", Logic::Mux { ways: 2, width: row });
         to.logic("kept", Logic::Mux { ways, width: 1 });
         to.logic("changed", Logic::Mux { ways: 2, width: row });
         to.logic("status", Logic::Gates { count: 20 * ways });
         for lookup in 1..*lookups {
-            // Further lookups of a cycle select no victim. Each sees the rows as the earlier lookups leave
-            // them.
+            // The second and later lookups of a cycle select no victim. Each reads the sets as updated by the
+            // earlier lookups of the cycle.
             to.parts("beside", lookup, |to| {
                 to.part("index", |to| index.describe(to));
                 to.logic("hit", Logic::Comparator { width: tag, count: ways });
@@ -429,7 +433,7 @@ impl Tags {
         }
     }
 
-    /// Returns the line of a way, in a set that this cycle's probe has read.
+    /// Returns the line address of a way, in a set that this cycle's probe has read.
     #[must_use]
     #[inline(always)]
     pub fn line_in(&self, set: u32, way: u32) -> u64 {

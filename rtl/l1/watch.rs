@@ -1,6 +1,7 @@
-//! # Events of the caches of the LSU at one edge
-//! Reports the accepted and refused events of the LSU to its checkers: testbenches, and the golden twin that
-//! runs in lockstep under `--check`. When disabled, it costs the host one branch per cycle.
+//! # Events of the caches of the LSU at one clock edge
+//! Reports the accepted and refused accesses and other events of the LSU to its checkers: testbenches, and
+//! the golden model that runs in lockstep under `--check`. When disabled, it costs the simulator one branch
+//! per cycle.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,26 +17,27 @@ use crate::kernel::Reason;
 pub enum Fail {
     /// Every way of the set is reserved.
     LineAlloc,
-    /// No MSHR entry is free, or the line still has waiters to serve.
+    /// No MSHR entry is free, or loads still wait to receive bytes of an earlier fill of the line.
     MshrEntry,
-    /// The MSHR entry of the line in flight is closed or full.
+    /// The line is in flight, but its MSHR entry accepts no further load: a store has closed it, or it is
+    /// full.
     MshrMerge,
-    /// The miss queue lacks room.
+    /// The miss queue has too few free entries.
     MissQueue,
 }
 
-/// Number of reasons for a refusal.
+/// Number of reasons for which an access can be refused.
 pub const NUM_FAILS: usize = Fail::ALL.len();
 
-/// Outcome of an access at the tags.
+/// Outcome of an access that probed the tags of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Load that hit.
     Hit,
-    /// Load that waits for a line in flight.
+    /// Load that merged with a line in flight, and waits for it.
     HitPending,
-    /// Load that missed and was sent to memory. Holds the evicted line, if any, with true if that line was
-    /// modified.
+    /// Load that missed and was sent to memory. Holds `(line, modified)` of the evicted line, or `None` if no
+    /// line was evicted.
     Miss(Option<(u64, bool)>),
     /// Load that found its line in the victim cache.
     VictimHit(VictimMove),
@@ -49,86 +51,88 @@ pub enum Outcome {
     StoreMissed,
     /// Store or atomic to a line in flight, which is therefore invalidated on arrival.
     Overtook,
-    /// Refused access: the reported condition, and the mask of all failing conditions, bit `Fail as u8` each.
+    /// Refused access. Holds the reported condition, and the mask of all failing conditions. Each condition
+    /// has one bit, whose number is the value of its `Fail` variant.
     Refused(Fail, u8),
 }
 
-/// Movement of a line that a load has found in the victim cache.
+/// Result of a load that hits in the victim cache: whether its line moves to the L1D.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VictimMove {
-    /// The line stays in the victim cache.
+    /// The line stays in the victim cache, which serves the load.
     Stays,
-    /// The line moves to the L1D. Holds the line that the L1D evicted for it, if any, with true if that line
-    /// was modified.
+    /// The line moves to the L1D. Holds `(line, modified)` of the line that the L1D evicted for it, or `None`
+    /// if no line was evicted.
     ToL1d(Option<(u64, bool)>),
 }
 
 /// Effect of a recall by the L2 on a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecallEffect {
-    /// No copy was found.
+    /// The cache held no copy of the recalled line.
     Absent,
-    /// The copy was dropped.
+    /// The cache dropped its copy of the recalled line.
     Dropped,
-    /// The copy is in flight and will be dropped on arrival.
+    /// The recalled line is in flight to the cache, and will be dropped on arrival.
     Overtook,
-    /// The copy stays: it is modified local memory, which only this SM holds and uses.
+    /// The cache keeps its copy: it is modified local memory, which only this SM holds and uses.
     Kept,
 }
 
-/// Access at the tags.
+/// Access that probed the tags, or was sent to memory on the bypass path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Load that looks up a cache, and can allocate a line there.
+    /// Load that looks up a cache, which may allocate its line.
     Load {
         /// Cache in which the line was looked up.
         cache: CacheId,
-        /// Address space.
+        /// Address space of the load.
         space: MemorySpace,
-        /// Line address.
+        /// Address of the accessed line.
         line: u64,
         /// Program counter of the load.
         pc: u32,
         /// Warp slot of the load.
         warp: u8,
-        /// Pending-table row and lanes that wait for the line.
+        /// Row of the pending table, and mask of the lanes that wait for the line.
         waiter: Waiter,
-        /// Number of miss-queue entries in use when the access was decided.
+        /// Number of miss-queue entries in use when the outcome of the access was decided.
         queue_used: u32,
-        /// Outcome of the load.
+        /// Outcome of the load, as decided by its tag probe.
         outcome: Outcome,
     },
-    /// Store.
+    /// Store that accesses the L1D.
     Store {
-        /// Line address.
+        /// Address of the accessed line.
         line: u64,
-        /// Address space: global or local.
+        /// Address space of the store: global or local.
         space: MemorySpace,
-        /// Pending-table row and lanes of the store.
+        /// Row of the pending table, and mask of the lanes that store.
         waiter: Waiter,
-        /// Number of miss-queue entries in use when the access was decided.
+        /// Number of miss-queue entries in use when the outcome of the access was decided.
         queue_used: u32,
-        /// Outcome of the store.
+        /// Outcome of the store, as decided by its tag probe.
         outcome: Outcome,
     },
-    /// Atomic or reduction, or an uncached store in a cache where other stores update the copy.
+    /// Atomic or reduction. Also an uncached global store, if the L1D updates its copy of a line on cached
+    /// global stores.
     Atomic {
-        /// Line address.
+        /// Address of the accessed line.
         line: u64,
-        /// Pending-table row and lanes of the access.
+        /// Row of the pending table, and mask of the lanes of the access.
         waiter: Waiter,
-        /// Number of miss-queue entries in use when the access was decided.
+        /// Number of miss-queue entries in use when the outcome of the access was decided.
         queue_used: u32,
-        /// Outcome of the access.
+        /// Outcome of the access, as decided by its tag probe.
         outcome: Outcome,
     },
-    /// Load on the bypass path.
+    /// Load that was sent to memory on the bypass path.
     Bypass {
-        /// Line address.
+        /// Address of the accessed line.
         line: u64,
         /// Program counter of the load.
         pc: u32,
-        /// Pending-table row and lanes that wait for the reply.
+        /// Row of the pending table, and mask of the lanes that wait for the reply.
         waiter: Waiter,
         /// True if a scheme made the load bypass; false if the instruction or the configuration did.
         chosen: bool,
@@ -138,55 +142,58 @@ pub enum Access {
 /// Lookup of a queued prefetch in the L1D.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrefetchLookup {
-    /// Line address.
+    /// Address of the line to prefetch.
     pub line: u64,
-    /// Number of miss-queue entries in use when the lookup was decided.
+    /// Number of miss-queue entries in use when the prefetch was looked up.
     pub queue_used: u32,
-    /// Number of miss-queue entries in use that are reads of prefetches.
+    /// Number of reads for prefetches that wait in the miss queue.
     pub queued: u32,
-    /// Outcome of the lookup.
+    /// Outcome of the prefetch's lookup in the L1D.
     pub outcome: PrefetchOutcome,
 }
 
-/// Largest number of further accesses served in the cycle of the first one.
+/// Largest number of further accesses that are served in the same cycle as the first access.
 pub const BESIDE: usize = SECTORS as usize - 1;
 
-/// Events of one edge, in this order: end of a period, fill, recall, supply, drain, mode, prefetch, access,
-/// further accesses, instruction accepted.
+/// Events of an LSU at one clock edge. They occur in this order: end of a throttle period, fill, recall,
+/// supply to another SM, delivery to a waiting load, new mode, prefetch, access, further accesses, accepted
+/// instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
     /// End of a throttle period; true if the streaming monitor may close the cache.
     pub period: Option<bool>,
-    /// Fill of a line or of sectors: cache, line address, filled sectors, and the sectors that stay valid.
+    /// Fill of a line or of sectors: cache, line address, mask of the filled sectors, and mask of those that
+    /// stay valid.
     pub fill: Option<(CacheId, u64, u8, u8)>,
     /// Recall by an L2 bank: line address, and the effect in each cache.
     pub recall: Option<(u64, [RecallEffect; CACHES])>,
-    /// Request of another SM for a line: line address, sectors, and true if these sectors were present.
+    /// Request of another SM for a line: line address, mask of the sectors, and true if these sectors were
+    /// present.
     pub supply: Option<(u64, u8, bool)>,
-    /// Waiter that left an MSHR: cache, line address and waiter.
+    /// Waiting load that received its bytes and left its MSHR entry: cache, line address, and the load.
     pub drain: Option<(CacheId, u64, Waiter)>,
     /// New mode from SM dueling: true if the L1D now admits every load, false if its threshold applies.
     pub original: Option<bool>,
-    /// Coherent load that bypassed, so that every copy of its line is dropped: line address, and the effect
-    /// in each cache.
+    /// Coherent load that bypassed, for which every L1 copy of its line was dropped: line address, and the
+    /// effect in each cache.
     pub dropped: Option<(u64, [RecallEffect; CACHES])>,
     /// Lookup of the oldest queued prefetch, in a cycle without an access.
     pub prefetch: Option<PrefetchLookup>,
-    /// Line that the prefetcher has returned.
+    /// Line that the prefetcher has returned at this edge, and whether the line entered the prefetch queue.
     pub enqueued: Option<Enqueued>,
-    /// First access at the tags.
+    /// First access of the cycle: it probed the tags, or was sent to memory on the bypass path.
     pub access: Option<Access>,
-    /// Further accesses served in the same cycle, in order: hits of the same instruction.
+    /// Further accesses served in the same cycle, in order; they are hits of the same instruction.
     pub beside: [Option<Access>; BESIDE],
-    /// Instruction accepted: its pending-table row.
+    /// Row of the pending table of the instruction accepted at this edge.
     pub taken: Option<u8>,
-    /// Instruction accepted in a machine that tests loads for contention: its pending-table row, and true if
-    /// it contends.
+    /// Instruction accepted at this edge, in a machine with a contention test: its pending-table row, and
+    /// true if it touches at least as many lines as its warp's share of the L1D.
     pub judged: Option<(u8, bool)>,
 }
 
 impl Watch {
-    /// Returns all accesses at the tags, in order.
+    /// Returns the first access and the further accesses of this edge, in order.
     pub fn accesses(&self) -> impl Iterator<Item = &Access> {
         self.access.iter().chain(self.beside.iter().flatten())
     }
@@ -197,7 +204,8 @@ impl Watch {
         matches!(self.access, Some(Access::Bypass { .. }))
     }
 
-    /// Returns the line of each load that the L1D accepted, with true if the load missed or bypassed.
+    /// Returns `(line, missed)` for each load that the L1D accepted at this edge; `missed` is true if the
+    /// load missed or bypassed.
     pub fn accepted_loads(&self) -> impl Iterator<Item = (u64, bool)> {
         self.accesses().filter_map(|access| match *access {
             Access::Bypass { line, .. } => Some((line, true)),

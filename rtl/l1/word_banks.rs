@@ -10,11 +10,12 @@
 //!
 //! A tag bank looks up one line per cycle, and a data bank reads one word per cycle. Lanes that access the
 //! same word are served together. The data banks follow the tag banks in a pipeline, so a load takes the
-//! larger of two numbers:
-//! - the lines in the fullest tag bank,
-//! - the words in the fullest data bank. The banks read 128 bytes of lanes at a time: the whole warp if each
-//!   lane loads up to 4 bytes, half the warp at 8 bytes, a quarter at 16 bytes. The numbers of these parts of
-//!   the warp are added.
+//! larger of two numbers of cycles:
+//! - the number of lines in the fullest tag bank,
+//! - the number of words in the fullest data bank.
+//!
+//! The data banks read 128 bytes of lanes at a time: the whole warp if each lane loads up to 4 bytes, half
+//! the warp at 8 bytes, a quarter at 16 bytes. The word counts of these parts of the warp are added.
 //!
 //! Each bit of a tag-bank number is the output of an XOR tree over the byte address. An H200 takes the
 //! computed number of cycles for 422 of 423 measured loads (`machines/silicon/l1_banks.py`).
@@ -39,26 +40,27 @@ const DATA_BANKS: usize = 32;
 /// Size of a word of a data bank in bytes.
 const WORD_BYTES: usize = 4;
 
-/// Tag banks and data banks of an L1D.
+/// Assignment of lines to tag banks and of words to data banks in an L1D.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WordBanks {
-    /// For each bit of a tag-bank number: the mask of the line-address bits that are XORed to form it.
+    /// For each bit of a tag-bank number, the mask of the line-address bits that are XORed to form it.
     masks: Box<[u64]>,
     line_log2: u32,
     line_bits: u32,
 }
 
-/// Bank use of one load.
+/// Use of the tag and data banks by one load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occupancy {
-    /// Cycles for which the load occupies the L1D.
+    /// Number of cycles for which the load occupies the L1D.
     pub cycles: u6,
-    /// Lanes by the tag bank that holds the tag of their line.
+    /// For each tag bank, the mask of the lanes whose line has its tag in that bank.
     pub lanes: [u32; MAX_TAG_BANKS],
 }
 
 impl WordBanks {
-    /// Creates the banks of an L1D with lines of `line_bytes` and line addresses of `line_bits` bits.
+    /// Creates the bank assignment of an L1D with lines of `line_bytes` bytes and line addresses of
+    /// `line_bits` bits.
     #[must_use]
     pub fn new(config: &WordBanksConfig, line_bytes: u32, line_bits: u32) -> Self {
         let line_log2 = line_bytes.ilog2();
@@ -73,7 +75,7 @@ impl WordBanks {
         self.masks.iter().enumerate().fold(0, |bank, (place, mask)| bank | bit(mask) << place)
     }
 
-    /// Returns the number of words that the data banks read per cycle.
+    /// Returns the number of 4-byte words that the data banks read per cycle.
     #[must_use]
     pub fn words(&self) -> u32 {
         DATA_BANKS as u32
@@ -104,8 +106,8 @@ impl WordBanks {
         Occupancy { cycles: u6::new(lookups.max(words_of_fullest_bank(address, mask, size_log2))), lanes }
     }
 
-    /// Adds the logic to the hardware description; the banks themselves belong to the tags and the data
-    /// array.
+    /// Adds the logic of the bank assignment to the hardware description; the banks themselves belong to the
+    /// tags and the data array.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { masks, line_log2, line_bits } = self;
         let (lanes, data_banks) = (LANES as u32, DATA_BANKS as u32);
@@ -126,8 +128,8 @@ impl WordBanks {
     }
 }
 
-/// Returns the number of distinct words in the fullest data bank, added up over the parts of the warp that
-/// the banks serve one after another.
+/// Returns the number of cycles that the data banks need for a load. The banks serve parts of the warp one
+/// after another; each part takes one cycle per distinct word in the fullest bank.
 fn words_of_fullest_bank(address: &[u64; LANES], mask: u32, size_log2: u8) -> u8 {
     let words_per_lane = (1usize << size_log2).div_ceil(WORD_BYTES);
     let lanes_per_part = LANES / words_per_lane;
@@ -148,12 +150,12 @@ fn words_of_fullest_bank(address: &[u64; LANES], mask: u32, size_log2: u8) -> u8
     sum
 }
 
-/// Returns the data bank that holds a word.
+/// Returns the number of the data bank that holds a word.
 fn data_bank(word: u64) -> usize {
     word as usize % DATA_BANKS
 }
 
-/// True if two different words lie in the same bank.
+/// True if two different words of the list lie in the same data bank.
 fn has_conflict(words: &[u64]) -> bool {
     let mut first = [u64::MAX; DATA_BANKS];
     words.iter().any(|&word| {
@@ -164,7 +166,7 @@ fn has_conflict(words: &[u64]) -> bool {
     })
 }
 
-/// Returns the number of distinct words in the fullest bank.
+/// Returns the number of distinct words in the data bank that holds most words of the list.
 fn depth(words: &mut [u64]) -> u8 {
     words.sort_unstable();
     let mut depth = [0; DATA_BANKS];
@@ -180,7 +182,7 @@ fn depth(words: &mut [u64]) -> u8 {
 mod tests {
     use super::*;
 
-    /// Banks of an H100, with lines of 128 bytes.
+    /// Banks of the L1D of an H100, which has lines of 128 bytes.
     fn banks() -> WordBanks {
         WordBanks::new(&WordBanksConfig::default(), 128, 25)
     }
@@ -229,7 +231,7 @@ mod tests {
     fn wide_lanes_are_served_by_halves_and_quarters_of_the_warp() {
         assert_eq!(cycles(3, u32::MAX, |lane| 8 * lane), 2);
         assert_eq!(cycles(4, u32::MAX, |lane| 16 * lane), 4);
-        // Two lanes in different halves of the warp read the same word separately.
+        // Two lanes in different halves of the warp read the same word in separate cycles.
         assert_eq!(cycles(3, u32::MAX, |_| 64), 2);
         assert_eq!(cycles(3, 0xffff, |_| 64), 1);
         assert_eq!(cycles(4, 0x0001_0001, |_| 64), 2);

@@ -42,7 +42,7 @@ impl From<TransientConfig> for FlowConfig {
     }
 }
 
-/// Parameters of one bank.
+/// Parameters of one L2 bank.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct L2Config {
@@ -57,7 +57,7 @@ pub struct L2Config {
     /// Function that maps the line number within the bank to a set. All papers but khairy2015 section 6 use
     /// the linear one.
     pub index: IndexConfig,
-    /// Replacement policy.
+    /// Replacement policy of the L2 bank.
     pub replacement: ReplacementConfig,
     /// Cycles from the acceptance of a request to its tag match. The lookup is pipelined and accepts one
     /// request per cycle.

@@ -57,7 +57,7 @@ pub struct Waiter {
     /// Mask of the bytes to store, one bit per byte of the line.
     #[payload(bytes = shape.line_bytes / 8)]
     pub byte_mask: u128,
-    /// Data to store.
+    /// Data of a write or an atomic.
     #[payload(bytes = shape.operand_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
@@ -101,7 +101,7 @@ pub struct WaiterShape {
 /// MSHR entry, for a line in flight from memory.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct MshrEntry {
-    /// Line address.
+    /// Address of the line in flight.
     pub line: u64,
     /// Set of the bank into which the line is filled.
     pub set: u32,
@@ -360,7 +360,7 @@ impl Mshr {
         self.needs.iter_mut().for_each(|needs| needs.record());
     }
 
-    /// Adds the registers, memories and logic of the MSHR to the hardware description.
+    /// Lists the registers, memories and logic of the MSHR for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { path: _, shape, entries, used, ready, waiters, needs } = self;
         match **used {

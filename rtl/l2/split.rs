@@ -225,7 +225,7 @@ impl Split {
         }
     }
 
-    /// Adds the registers of the splitter to the hardware description.
+    /// Lists the registers of the splitter for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { packets, line_bytes: _, parts_log2: _, rows, used, done, turn, entering } = self;
         let (count, parts) = (rows.len() as u32, self.parts());

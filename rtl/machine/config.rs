@@ -40,19 +40,19 @@ pub struct MachineConfig {
     pub num_partitions: u32,
     /// Number of consecutive bytes that map to one partition before the next partition follows.
     pub interleave_bytes: u32,
-    /// Number of DRAM channels per partition; consecutive runs of `interleave_bytes` in a partition are
-    /// distributed among its channels in turn.
+    /// Number of DRAM channels per partition. Consecutive runs of `interleave_bytes` bytes in a partition are
+    /// distributed round robin among its channels.
     pub channels_per_partition: u32,
-    /// Number of partitions that share a DRAM channel; the channel's runs of `interleave_bytes` belong to
-    /// these partitions in turn.
+    /// Number of partitions that share a DRAM channel. Consecutive runs of `interleave_bytes` bytes in the
+    /// channel belong to these partitions, round robin.
     pub partitions_per_channel: u32,
     /// Function that maps a run of `interleave_bytes` consecutive bytes to a partition.
     pub partition_index: PartitionIndex,
     /// Width of a byte address in bits.
     pub addr_bits: u32,
-    /// Clock frequencies.
+    /// Clock frequencies of the machine's clock domains.
     pub clock: ClockConfig,
-    /// Fixed delays of the links between blocks.
+    /// Fixed delays of the links between hardware blocks.
     pub link: LinkConfig,
     /// SM core.
     pub sm: SmConfig,
@@ -103,10 +103,10 @@ pub struct ClockConfig {
     pub dram_khz: u32,
 }
 
-/// Fixed delays of the links between blocks [core cycles]. A credit takes as long as a message in the same
-/// direction: a credit for a link from an SM has the delay of links to that SM. If links in all directions
-/// have delays, SMs, crossbars and partitions affect each other only after these delays. They can then be
-/// simulated in parallel.
+/// Fixed delays of the links between hardware blocks [core cycles]. A credit takes as long as a message in
+/// the same direction: a credit for a link from an SM has the delay of links to that SM. If links in all
+/// directions have delays, SMs, crossbars and partitions affect each other only after these delays. They can
+/// then be simulated in parallel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkConfig {

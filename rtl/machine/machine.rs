@@ -188,10 +188,10 @@ impl MachineIslands {
         self.islands.synchronize(meeting);
     }
 
-    /// Sets the tick up to which each island runs next, which is at most `end`. Called between the
-    /// synchronization points of two rounds. Returns false if all islands have reached `end`. In four cases,
-    /// lowers `end`, so that the whole machine can be inspected: `stop` is set, a core has stopped at a
-    /// fault, no hardware block is scheduled, or the kernel may end.
+    /// Sets the tick up to which each island runs in the next round, at most `end`. Called after the
+    /// synchronization points of the previous round, while no island runs. Returns false if all islands have
+    /// reached `end`. In four cases, lowers `end`, so that the whole machine can be inspected: `stop` is set,
+    /// a core has stopped at a fault, no hardware block is scheduled, or the kernel may end.
     #[must_use]
     pub fn plan_round(&self, end: &mut u64, stop: bool) -> bool {
         let (dispatchers, count) = self.dispatchers;

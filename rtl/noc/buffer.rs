@@ -36,7 +36,7 @@ struct BufferedPacket<P> {
     length: u32,
 }
 
-/// Packets in the buffer. The hardware description shows them as the flit memory that stores them in
+/// Packets in the buffer. Waveforms and area estimates show the flit memory that stores the packets in
 /// hardware.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
@@ -62,7 +62,8 @@ pub enum TakeResult {
     Nothing,
     /// The packet was not accepted. The buffer can accept it in the given cycle or later.
     At(u64),
-    /// The packet was not accepted: room for it depends on a grant of this input that has not happened yet.
+    /// The packet was not accepted: the buffer has no room for it until another packet of this input is
+    /// granted an output.
     AfterGrant,
     /// The packet was accepted.
     Entered {
@@ -128,15 +129,15 @@ impl<P: Packet> InputBuffer<P> {
         self.wires_free
     }
 
-    /// Returns the first cycle in which there is room for a packet of `flits` flits. `None` if that depends
-    /// on a grant of this input that has not happened yet.
+    /// Returns the first cycle in which there is room for a packet of `flits` flits. `None` if there is none
+    /// until another packet of this input is granted an output.
     #[must_use]
     pub fn room_from(&self, flits: u32) -> Option<u64> {
         let missing = (self.level + flits).saturating_sub(self.flits.spec.rows);
         if missing == 0 {
             return Some(0);
         }
-        // The room of a flit that leaves in a cycle is free from the next cycle on.
+        // A flit that leaves frees its room in the buffer from the next cycle on.
         self.leaving_since.filter(|_| missing <= self.head_length).map(|since| since + u64::from(missing))
     }
 
@@ -231,7 +232,7 @@ impl<P: Packet> InputBuffer<P> {
         self.flits.level == 0
     }
 
-    /// Adds the registers and the memory to the hardware description.
+    /// Lists the registers and flit memory of the input buffer for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { flits, level, head_length: _, wires_free, leaving_since } = self;
         let width = u32::BITS - flits.spec.rows.leading_zeros();

@@ -111,7 +111,7 @@ impl Interleave {
         turn % channels * self.sharers + turn / channels
     }
 
-    /// Adds the XOR trees of the hash to the hardware description, for unit addresses of `unit_bits` bits.
+    /// Lists the XOR trees of the hash for area estimates. Unit addresses have `unit_bits` bits.
     pub fn describe_hash(self, unit_bits: u32, to: &mut dyn Describe) {
         let Some(hash) = self.hash else { return };
         for fan_in in hash.fan_ins(self.num_partitions, unit_bits - self.run_log2).filter(|&fan_in| fan_in > 1) {

@@ -102,7 +102,7 @@ pub struct PacketShape {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = PacketShape)]
 pub struct Request {
-    /// Operation to perform.
+    /// Operation that the request performs.
     #[payload(state)]
     pub kind: RequestKind,
     /// Serial number of the request within its SM, to follow the request in a waveform.
@@ -161,7 +161,7 @@ impl Default for Request {
     }
 }
 
-/// Contents of a reply.
+/// Kind of contents of a reply: data or an acknowledgment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(1)]
 pub enum ReplyKind {
@@ -176,7 +176,7 @@ pub enum ReplyKind {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = PacketShape)]
 pub struct Reply {
-    /// Contents of the reply.
+    /// Kind of contents: data or an acknowledgment.
     #[payload(state)]
     pub kind: ReplyKind,
     /// Serial number of the answered request.

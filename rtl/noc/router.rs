@@ -51,7 +51,7 @@ pub struct RouterPlace {
     pub inputs: usize,
     /// Number of the router to which each destination of the network is attached.
     pub destinations: Vec<usize>,
-    /// Number of this router.
+    /// Number of this router in the network.
     pub router: usize,
 }
 
@@ -154,7 +154,8 @@ impl<P: Packet> Router<P> {
         self.inputs.iter().all(InputBuffer::is_empty)
     }
 
-    /// At the end of a run, counts the cycles before `cycle` of the stalls that still last.
+    /// Adds the cycles before `cycle` of stalls that have not ended to the counters; called at the end of a
+    /// run.
     pub fn settle(&mut self, cycle: u64) {
         self.outputs.iter_mut().for_each(|output| output.count.settle(cycle));
     }
@@ -274,8 +275,8 @@ impl<P: Packet> Router<P> {
 /// Conditions that determine the next clock edge at which the router must be evaluated.
 struct Wake {
     cycle: u64,
-    /// Mask of the inputs with a packet on their link that has no room in the buffer before another grant of
-    /// the input.
+    /// Mask of the inputs with a packet on their link for which their buffer has no room until another packet
+    /// of the input is granted an output.
     roomless: u64,
     /// Mask of the inputs that received a grant in this cycle.
     granted: u64,

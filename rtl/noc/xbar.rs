@@ -32,7 +32,7 @@ use crate::kernel::{AnyEdge, Block, Counted, Describe, Edge, Ends, HasPorts, In,
 /// Maximum number of inputs of a crossbar, and also of outputs.
 pub const MAX_PORTS: u32 = Wide::MAX;
 
-/// Statistics of one output.
+/// Statistics of one output of a crossbar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
 pub struct OutputStats {
     /// Packets sent.
@@ -92,7 +92,8 @@ impl OutputCount {
         self.stats.bytes += u64::from(flits) * u64::from(flit_bytes);
     }
 
-    /// At the end of a run, counts the cycles before `cycle` of a stall that still lasts.
+    /// Adds the cycles before `cycle` of a stall that has not ended to the counter; called at the end of a
+    /// run.
     pub fn settle(&mut self, cycle: u64) {
         if let Some(since) = &mut self.blocked_since {
             self.stats.blocked += cycle.saturating_sub(*since);
@@ -174,7 +175,8 @@ impl<P: Packet> Xbar<P> {
         }
     }
 
-    /// At the end of a run, counts the cycles before `cycle` of the stalls that still last.
+    /// Adds the cycles before `cycle` of stalls that have not ended to the counters; called at the end of a
+    /// run.
     pub fn settle(&mut self, cycle: u64) {
         match &mut self.0 {
             Size::Small(switch) => switch.settle(cycle),

@@ -137,7 +137,7 @@ pub trait Hooks: Debug + Send {
     /// victim. Ways whose line is in flight are not eligible.
     fn on_insert(&mut self, at: &Edge<'_>, newcomer: &InsertedLine, may_go: &Ways, ranks: &mut [u8]);
 
-    /// Starts to keep digests of the array contents.
+    /// Starts to maintain digests (hashes) of the array contents.
     fn record(&mut self) {}
 
     /// Adds the policy's registers, arrays and logic to the hardware description, except the ranks.
@@ -234,7 +234,7 @@ impl Replacement {
         with_ranks(row, |ranks| hooks.on_insert(at, newcomer, may_go, ranks));
     }
 
-    /// Starts to keep digests of the array contents.
+    /// Starts to maintain digests (hashes) of the array contents.
     pub fn record(&mut self) {
         self.0.iter_mut().for_each(|hooks| hooks.record());
     }

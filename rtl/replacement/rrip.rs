@@ -32,14 +32,14 @@ pub trait Insertion: Debug + Send {
     /// Returns the RRPV with which a line is inserted.
     fn start(&mut self, at: &Edge<'_>, newcomer: &InsertedLine) -> Rrpv;
 
-    /// Starts to keep digests of the array contents.
+    /// Starts to maintain digests (hashes) of the array contents.
     fn record(&mut self) {}
 
-    /// Adds registers, arrays and logic to the hardware description.
+    /// Adds the registers, arrays and logic of the rule to the hardware description.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
-/// RRIP policy with its insertion rule.
+/// RRIP policy, with its rule for the RRPV of inserted lines.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Rrip(Box<dyn Insertion>);
 

@@ -13,7 +13,7 @@ use crate::index::IndexConfig;
 use crate::index::linear::Linear;
 use crate::l1::access::LANES;
 
-/// Maximum number of 32-bit registers per SM. They take 1 MB, four times as much as in current GPUs.
+/// Maximum number of 32-bit registers per SM: 1 MB of registers, four times as much as in current GPUs.
 const MAX_REGISTERS: u32 = 1 << 18;
 /// Maximum shared memory per SM in bytes.
 const MAX_SHARED_BYTES: u32 = 1 << 20;
@@ -38,10 +38,11 @@ pub enum SchedulerPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceTiming {
-    /// Timing of the PTX operation that does the same work.
+    /// A traced instruction has the timing of the PTX operation that does the same work.
     Pipes,
-    /// Timing that Accel-Sim assigns to a GPU of the trace's binary version. If Accel-Sim has no such GPU:
-    /// the timing of the PTX operation that does the same work.
+    /// A traced instruction has the timing that Accel-Sim assigns to the GPU generation whose binaries the
+    /// trace records. If Accel-Sim has no such GPU, the instruction has the timing of the corresponding PTX
+    /// operation.
     BinaryVersion,
 }
 
@@ -92,10 +93,10 @@ pub struct PipeConfig {
     pub int_pipe: bool,
     /// Timing of loads of kernel parameters, which lie in constant memory on GPUs.
     pub param: OpTiming,
-    /// Matrix multiply step of 256 multiplications; an m8n8k4 instruction takes four such steps. A step with
-    /// n times as many multiplications occupies its tensor pipe (one per scheduler) for n intervals and
-    /// delivers its result n - 1 intervals later. If latency and interval are 0, the machine has no tensor
-    /// pipe and refuses kernels with `mma` or `wmma`.
+    /// Timing of a matrix multiply step of 256 multiplications; an m8n8k4 instruction takes four such steps.
+    /// A step with n times as many multiplications occupies its tensor pipe (one per scheduler) for n
+    /// initiation intervals. Its result comes n - 1 intervals later. If latency and initiation interval are
+    /// 0, the machine has no tensor pipe and refuses kernels with `mma` or `wmma`.
     pub tensor: OpTiming,
 }
 
@@ -151,7 +152,8 @@ impl SharedConfig {
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum InstructionStore {
     /// Perfect instruction store: every fetch hits.
-    // The braces matter: serde ignores unknown keys next to the tag of a unit variant.
+    // The variant has braces so that the parser library serde rejects unknown keys: in a variant without
+    // braces, it ignores them.
     Perfect {},
     /// Instruction cache, whose misses the LSU sends to the L2.
     Cache(InstructionCacheConfig),
@@ -161,9 +163,9 @@ pub enum InstructionStore {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InstructionCacheConfig {
-    /// Number of sets.
+    /// Number of sets of the instruction cache.
     pub sets: u32,
-    /// Ways per set.
+    /// Number of ways per set of the instruction cache.
     pub ways: u32,
     /// MSHR entries: lines in flight at a time. Any number of warps can wait for one line.
     pub mshr_entries: u32,
@@ -174,7 +176,7 @@ pub struct InstructionCacheConfig {
     pub instruction_bytes: u32,
 }
 
-/// Defaults of GPGPU-Sim's GTX 480 configuration.
+/// Instruction cache of GPGPU-Sim's GTX 480 configuration.
 impl Default for InstructionCacheConfig {
     fn default() -> Self {
         Self { sets: 4, ways: 4, mshr_entries: 2, index: Linear {}.into(), instruction_bytes: 8 }
@@ -191,11 +193,11 @@ pub struct SmConfig {
     pub warp_lanes: u32,
     /// Lanes that a pipe processes per cycle.
     pub simd_width: u32,
-    /// Maximum number of resident threads per SM (1536).
+    /// Maximum number of resident threads per SM (1536 in Fermi).
     pub threads: u32,
-    /// Maximum number of resident CTAs per SM (8).
+    /// Maximum number of resident CTAs per SM (8 in Fermi).
     pub ctas: u32,
-    /// Number of 32-bit registers per SM (32768).
+    /// Number of 32-bit registers per SM (32768 in Fermi).
     pub registers: u32,
     /// Warp schedulers per SM; warp slot `w` belongs to scheduler `w` modulo this number.
     pub schedulers: u32,
@@ -215,7 +217,7 @@ pub struct SmConfig {
     pub pipes: PipeConfig,
     /// Register file banks and operand collectors.
     pub operands: OperandConfig,
-    /// Shared memory (scratchpad).
+    /// Shared memory (scratchpad) of the SM.
     pub shared: SharedConfig,
 }
 
@@ -236,7 +238,8 @@ impl SmConfig {
         if self.warp_lanes > LANES as u32 { 2 } else { 1 }
     }
 
-    /// Returns the number of sub-cores: components of the SM with their own register banks and collectors.
+    /// Returns the number of sub-cores of the SM, each with its own register banks and collectors; 1 if the
+    /// SM is not divided.
     #[must_use]
     pub fn num_sub_cores(&self) -> u32 {
         if self.sub_cores { self.schedulers } else { 1 }
@@ -372,8 +375,8 @@ impl InstructionCacheConfig {
 }
 
 impl OperandConfig {
-    /// Returns the number of operand collectors of each class (SP, SFU, memory) in one of `sub_cores` sub-
-    /// cores.
+    /// Returns the number of operand collectors per sub-core in each class (SP, SFU, memory), for an SM with
+    /// `sub_cores` sub-cores.
     pub(super) fn collectors(&self, sub_cores: u32) -> [u8; 3] {
         let own = [self.sp_collectors, self.sfu_collectors, self.memory_collectors];
         let all = if self.generic_collectors > 0 { [self.generic_collectors, 0, 0] } else { own };

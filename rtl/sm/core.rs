@@ -236,13 +236,14 @@ pub struct SmCore {
     pub(super) shared: SharedMemory,
     pub(super) address_unit: AddressUnit,
     pub(super) fetches: Fetches,
-    /// For each pipe, mask of the warps whose next instruction (at the head of the buffer) executes on that
-    /// pipe.
+    /// For each pipe, mask of the warps whose next instruction (at the head of their instruction buffer)
+    /// executes on that pipe.
     pub(super) heads: [u64; PIPES],
     #[serde(skip)]
     pub(super) fault: Option<Box<Fault>>,
-    /// Cycle before which every scheduler keeps the stall reason it had when the core went to sleep; 0 if the
-    /// core was awake. Ignored once the address unit becomes free or an instruction line arrives.
+    /// First cycle in which a stalled scheduler might issue again, computed when the core went to sleep; 0 if
+    /// the core was awake. Ignored if the address unit becomes free or an instruction line arrives before
+    /// that cycle.
     pub(super) stalled_until: u64,
     pub(super) stalls: Stalls,
     pub(super) counters: Counters,
@@ -363,8 +364,8 @@ impl SmCore {
         (0..self.config.schedulers as usize).map(|scheduler| self.stalls.cycles(scheduler, reason)).sum()
     }
 
-    /// Returns the cycles before `cycle` of all schedulers, by stall reason. The core must not have been
-    /// evaluated with a resident warp after `cycle`.
+    /// Returns the number of cycles before `cycle`, summed over all schedulers, for each stall reason. The
+    /// core must not have been evaluated with a resident warp after `cycle`.
     ///
     /// # Panics
     /// If the cycles of a scheduler do not add up to `cycle`.
@@ -442,8 +443,8 @@ impl SmCore {
         }
     }
 
-    /// Presents the new head instruction of a warp's buffer to the schedulers and the scoreboard. The buffer
-    /// must have been empty or its old head must have issued.
+    /// Presents the new head instruction of a warp's instruction buffer to the schedulers and the scoreboard.
+    /// Called when the buffer was empty before, or after its old head instruction has issued.
     #[inline(always)]
     pub(super) fn show_head(&mut self, loaded: &Loaded, warp: u8, pc: u32) {
         let decoded = &loaded.table[pc as usize];
@@ -503,8 +504,9 @@ impl SmCore {
         report
     }
 
-    /// Determines when the core must be evaluated next, if only the issue stage may have work in the next
-    /// cycle. If the core can sleep, records the stall reason of each scheduler for the cycles of the sleep.
+    /// Determines when the core must be evaluated next. Called if only the issue stage may have work in the
+    /// next cycle. If the core can sleep, records the stall reason of each scheduler for the cycles of the
+    /// sleep.
     #[inline(never)]
     fn sleep(&mut self, loaded: &Loaded, at: &impl AnyEdge) -> Sleep {
         let (next, ready) = (at.cycle() + 1, self.ready());

@@ -39,9 +39,10 @@ pub enum Trigger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Persist {
-    /// Only the memo, which holds the limits found for kernels.
+    /// Only the memo, the table of the limits found for kernels.
     Off,
-    /// The memo. If the next launch is of the same kernel, also timer, counts and phase.
+    /// The memo, the table of the limits found for kernels. If the next launch is of the same kernel, also
+    /// the timer, counts and phase of the search.
     Kernel,
 }
 
@@ -64,7 +65,7 @@ pub struct DwtConfig {
     pub trigger: Trigger,
     /// With trigger `coordinator-only`: number of the core whose counts start the sampling, counted from 1.
     pub coordinator: u32,
-    /// Number of kernels for which the memo holds the limit found.
+    /// Number of kernels in the memo, the table of the limits found for kernels.
     pub memo: u32,
     /// State that is kept beyond the end of a kernel.
     pub persist: Persist,
@@ -95,8 +96,8 @@ impl DwtConfig {
         1000 * misses > u64::from(self.mpki) * instructions
     }
 
-    /// Adds the logic of [`Self::is_above`] to the hardware description, for counts of the given widths in
-    /// bits. The factors 1000 and `mpki` are reduced to lowest terms.
+    /// Lists the logic of [`Self::is_above`] for area estimates. The counts have the given widths in bits;
+    /// the factors 1000 and `mpki` are reduced to lowest terms.
     fn describe_is_above(&self, misses: u32, instructions: u32, to: &mut dyn Describe) {
         let common = (1..=self.mpki).rev().find(|d| 1000 % d == 0 && self.mpki.is_multiple_of(*d)).unwrap_or(1);
         let [per_miss, per_instruction] = [1000 / common, self.mpki / common];

@@ -44,7 +44,7 @@ pub struct Report {
     pub instructions: Instructions,
 }
 
-/// Way in which a core uses a limit.
+/// Way in which a core uses a limit on warps: for a sample, or to the end of the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(1)]
 pub enum OrderKind {
@@ -58,7 +58,7 @@ pub enum OrderKind {
 /// Message from the hub to a core: a limit on the warps that may issue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Order {
-    /// Way in which the core uses the limit.
+    /// Way in which the core uses the limit: for a sample, or to the end of the kernel.
     #[payload(state)]
     pub kind: OrderKind,
     /// Number of warps per scheduler that may issue.

@@ -48,7 +48,7 @@ use crate::kernel::{Describe, Edge, Sleep};
 pub struct CorePlace<'a> {
     /// Hierarchical path of the core: `sm3.core`.
     pub path: &'a str,
-    /// Number of warp slots.
+    /// Number of warp slots of the core.
     pub warps: u32,
     /// Number of schedulers of the core. The warp slots are interleaved over them.
     pub schedulers: u32,
@@ -212,7 +212,8 @@ pub trait Hooks: Debug + Send {
     /// Starts to maintain digests (hashes) of the contents of the throttle's arrays.
     fn record(&mut self) {}
 
-    /// Adds the registers, arrays and logic of the throttle to the hardware description, as a component.
+    /// Lists the registers, arrays and logic of the throttle, as one component, for waveforms, digests and
+    /// area estimates.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
@@ -228,13 +229,14 @@ pub trait Losses: Debug + Send {
     /// Called for a global store: removes the line from the victim tags of all warps.
     fn on_store(&mut self, _at: &Edge<'_>, _line: u64) {}
 
-    /// Clears all state, at the end of a kernel.
+    /// Clears all state of the detector, at the end of a kernel.
     fn clear(&mut self) {}
 
     /// Starts to maintain digests (hashes) of the contents of the arrays.
     fn record(&mut self) {}
 
-    /// Adds registers, arrays and logic to the hardware description, as a component.
+    /// Lists the registers, arrays and logic of the detector, as one component, for waveforms, digests and
+    /// area estimates.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
@@ -255,6 +257,6 @@ pub trait Hub: Debug + Send {
     /// Evaluates one clock edge, with the links of all cores.
     fn eval(&mut self, io: HubIo<'_>, at: &mut Edge<'_>) -> Sleep;
 
-    /// Adds the registers, arrays and logic of the hub to the hardware description.
+    /// Lists the registers, arrays and logic of the hub for waveforms, digests and area estimates.
     fn describe(&self, _to: &mut dyn Describe) {}
 }

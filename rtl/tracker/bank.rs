@@ -45,17 +45,17 @@ use crate::noc::packet::{Reply, Request, RequestKind, Sharing};
 /// Ports of a bank of the sharing tracker.
 #[derive(Default, Ports)]
 pub struct TrackerPorts {
-    /// Requests from all SMs.
+    /// Input of requests from all SMs.
     pub req: In<Request>,
-    /// Requests to the L2 bank.
+    /// Output of requests to the L2 bank.
     pub to_bank: Out<Request>,
-    /// Replies from the L2 bank.
+    /// Input of replies from the L2 bank.
     pub from_bank: In<Reply>,
-    /// Replies to the SMs.
+    /// Output of replies to the SMs.
     pub rsp: Out<Reply>,
-    /// Loads forwarded to L1s.
+    /// Output of loads forwarded to L1s.
     pub forward: Out<Forward>,
-    /// Answers of L1s to forwarded loads.
+    /// Input of answers of L1s to forwarded loads.
     pub answer: In<Answer>,
 }
 
@@ -65,17 +65,17 @@ impl HasPorts for Tracker {
 
 /// Channel ends of a bank of the tracker during one clock edge.
 pub struct TrackerIo<'a> {
-    /// Requests from all SMs.
+    /// Receiving end for requests from all SMs.
     pub req: Rx<'a, Request>,
-    /// Requests to the L2 bank.
+    /// Sending end for requests to the L2 bank.
     pub to_bank: Tx<'a, Request>,
-    /// Replies from the L2 bank.
+    /// Receiving end for replies from the L2 bank.
     pub from_bank: Rx<'a, Reply>,
-    /// Replies to the SMs.
+    /// Sending end for replies to the SMs.
     pub rsp: Tx<'a, Reply>,
-    /// Loads forwarded to L1s.
+    /// Sending end for loads forwarded to L1s.
     pub forward: Tx<'a, Forward>,
-    /// Answers of L1s to forwarded loads.
+    /// Receiving end for answers of L1s to forwarded loads.
     pub answer: Rx<'a, Answer>,
 }
 
@@ -230,8 +230,9 @@ impl Tracker {
         self.place.interleave.local(line)
     }
 
-    /// Lists the L1 of a load as a sharer, if the L1 will keep the line and no later write has poisoned the
-    /// load. The line is in the L1 or in flight to it. Returns true if the L1 was listed.
+    /// Lists the L1 that sent a load as a sharer of the line, unless the L1 will not keep the line or a later
+    /// write has marked the load as stale (poisoned). The line is in the L1 or in flight to it. Returns true
+    /// if the L1 was listed.
     fn list(&mut self, at: &Edge<'_>, transfer: &Transfer) -> bool {
         let is_listed = transfer.keeps && !transfer.poisoned;
         if is_listed {

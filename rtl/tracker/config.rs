@@ -9,7 +9,7 @@ use crate::config::{Rules, Side};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrackerScheme {
-    /// No tracker.
+    /// The machine has no sharing tracker.
     Off,
     /// The tracker that anssari2012 section 3.2 criticizes: an SM can receive an older value of a line that
     /// it has written.

@@ -85,7 +85,7 @@ pub struct Answer {
     /// Row of the load in the bank's table of in-flight loads, copied from the forward.
     #[payload(width = shape.row_bits)]
     pub row: u8,
-    /// Result of the forward.
+    /// Result of the forwarded load.
     #[payload(state)]
     pub found: ForwardResult,
 }

@@ -186,7 +186,7 @@ impl Table {
         self.recency.record();
     }
 
-    /// Adds the memories and the logic around them to the hardware description.
+    /// Lists the memories of the sharer table and their logic for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { entries, recency, shape, ways, set_bits: _ } = self;
         to.array("entries", entries);

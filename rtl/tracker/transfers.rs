@@ -37,7 +37,7 @@ use crate::noc::packet::TICKET_BITS;
 pub struct Transfer {
     /// Serial number of the request in its SM.
     pub id: u32,
-    /// Line address.
+    /// Address of the requested line.
     pub line: u64,
     /// Number of the requesting SM.
     pub sm: u8,
@@ -102,15 +102,16 @@ impl Transfers {
         self.forwarded |= u64::from(is_forwarded) << row;
     }
 
-    /// Marks the in-flight loads of a line as poisoned, if `served` returns true for the SM of the load.
+    /// Marks the in-flight loads of a line as poisoned, because a write to the line followed them. Applies
+    /// only to SMs for which `served` returns true.
     pub fn poison(&mut self, line: u64, served: impl Fn(u8) -> bool) {
         for transfer in &mut self.rows {
             transfer.poisoned |= transfer.line == line && served(transfer.sm);
         }
     }
 
-    /// True if a load of SM `sm` to the line is at another L1, or was refused there and must still go to the
-    /// L2.
+    /// True if a load of the line by SM `sm` was forwarded to another L1 that has not answered yet, or was
+    /// refused there and must still go to the L2.
     #[must_use]
     pub fn is_forwarded(&self, sm: u8, line: u64) -> bool {
         let is_same = |row: usize| (self.rows[row].sm, self.rows[row].line) == (sm, line);
@@ -162,7 +163,7 @@ impl Transfers {
         self.rows[usize::from(row)]
     }
 
-    /// Adds the rows and logic to the hardware description.
+    /// Lists the rows and logic of the transfer table for waveforms, digests and area estimates.
     pub fn describe(&self, shape: &TrackShape, to: &mut dyn Describe) {
         let Self { rows, used, forwarded, refused } = self;
         let n = rows.len() as u32;

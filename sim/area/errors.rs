@@ -41,7 +41,7 @@ impl Metric {
 pub struct RelativeErrors(Vec<f64>);
 
 impl RelativeErrors {
-    /// Number of estimates whose errors this contains.
+    /// Number of estimates whose errors are in this set.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.len()
@@ -65,8 +65,9 @@ impl FromIterator<f64> for RelativeErrors {
 
 impl Technology {
     /// Returns the leave-one-out errors of the grid. Each grid point is estimated as the mean of its
-    /// neighbors along the number of words, along the width, or along both. An axis counts if the grid has
-    /// both neighbors on it; corners have no such axis and are skipped.
+    /// neighbors: those along the number of words, those along the word width, or all four. Neighbors along
+    /// one axis are used only if the grid has both of them. Corners of the grid have neither pair and are
+    /// skipped.
     #[must_use]
     pub fn leave_one_out_errors(&self, metric: Metric, node: Option<Node>) -> RelativeErrors {
         let tables = self.sram.tables.iter().filter(|table| node.is_none_or(|node| table.node == node));

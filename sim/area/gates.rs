@@ -58,7 +58,7 @@ pub(crate) struct FlopData {
     pub energy: FlopEnergy,
 }
 
-/// Energies of the events in an access to a flip-flop memory, in pJ at 45 nm.
+/// Energies in pJ at 45 nm of the events that occur when a memory built from flip-flops is accessed.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FlopEnergy {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use crate::data::{ByNode, TechnologyError};
 use crate::memory::{Basis, Cost, Node, Ports};
 
-/// Bits per byte, a unit conversion and not a coefficient.
+/// Number of bits in a byte.
 pub(crate) const BYTE: f64 = 8.0;
 pub(crate) const UM2: f64 = 1e6;
 
@@ -41,7 +41,8 @@ struct TableData {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClosedForms {
-    /// log2 of the number of bits, and log2 of the bits per word, at the origin of the logarithmic forms.
+    /// Point at which the logarithmic closed forms have their origin: log2 of the number of bits, and log2 of
+    /// the bits per word.
     origin: [f64; 2],
     pub area: AreaForm,
     pub leakage_mw: LogForm,
@@ -72,7 +73,8 @@ pub(crate) struct LogForm {
     q: [f64; 3],
 }
 
-/// Coordinates of a memory in the grid: log2 of the number of words and log2 of the bits per word.
+/// Position of a memory in the CACTI grid. The coordinates are log2 of the number of words and log2 of the
+/// bits per word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TablePoint {
     pub node: Node,
@@ -82,8 +84,8 @@ pub(crate) struct TablePoint {
 }
 
 impl TablePoint {
-    /// Returns two port terms of the closed forms. The first is the number of ports beyond one; the second is
-    /// 1.0 for exactly two read-write ports, otherwise 0.0.
+    /// Returns the two terms by which ports enter the closed forms. The first is the number of ports beyond
+    /// the first one. The second is 1.0 for exactly two read-write ports, and 0.0 otherwise.
     fn ports(&self) -> (f64, f64) {
         let beyond = f64::from(self.ports.count().saturating_sub(1));
         (beyond, if self.ports == Ports::TWO_SHARED { 1.0 } else { 0.0 })
@@ -122,9 +124,9 @@ impl LogForm {
 }
 
 /// Returns the natural logarithm of the factor by which additional ports increase a cost. `beyond` is the
-/// number of ports in addition to the first, and `second` is the logarithm for one additional port. The
-/// closed form was fitted only to memories with one and two ports. Each further port is assumed to add the
-/// same absolute cost as the second one.
+/// number of ports in addition to the first, and `second` is this logarithm for one additional port. The
+/// closed form was fitted only to memories with one and two ports. Each port beyond the second is assumed to
+/// add as much to the cost as the second one.
 fn by_ports(second: f64, beyond: f64) -> f64 {
     let added = (1.0 - (-second).exp()).max(0.0);
     if beyond <= 1.0 { second * beyond } else { second + ((beyond - 1.0) * added).ln_1p() }
@@ -143,8 +145,8 @@ impl ClosedForms {
 pub(crate) struct Table {
     pub node: Node,
     pub ports: Ports,
-    /// Logarithms of the ratios of CACTI's figures to those of the closed forms. The key is log2 of the
-    /// number of words and log2 of the bits per word.
+    /// Natural logarithms of CACTI's figures divided by those of the closed forms. The key is the pair of
+    /// log2 of the number of words and log2 of the bits per word.
     pub corrections: BTreeMap<(u32, u32), Values>,
 }
 
@@ -160,8 +162,8 @@ pub(crate) struct Sram {
     pub closed: ClosedForms,
     pub tables: Vec<Table>,
     pub between: Vec<Point>,
-    /// Smallest and largest value of log2(number of words) in all tables. The next field, `width`, holds the
-    /// same for log2(bits per word).
+    /// Smallest and largest log2 of the number of words in all tables. The next field, `width`, has the
+    /// smallest and largest log2 of the bits per word.
     words: (u32, u32),
     width: (u32, u32),
 }
@@ -197,8 +199,9 @@ impl Sram {
         Ok(Self { words, width, closed, tables, between })
     }
 
-    /// Returns the table of CACTI figures that corrects an estimate. The tables cover one and two ports. The
-    /// cost of further ports comes from the closed form.
+    /// Returns the table of CACTI figures by which an estimate is corrected. There are tables for one and for
+    /// two ports. A memory with more ports uses a table for two, and the closed form gives the cost of the
+    /// other ports.
     fn table(&self, node: Node, ports: Ports) -> &Table {
         let nearest = match ports.count() {
             0 | 1 => Ports::ONE_SHARED,
@@ -223,8 +226,8 @@ impl Sram {
         Cost { um2, leakage_mw, read_pj: Some(read), write_pj: Some(write), basis }
     }
 
-    /// Returns the natural logarithms of area, leakage, read energy and write energy. The second value is
-    /// true if the memory lies between points that CACTI computed.
+    /// Returns the natural logarithms of area, leakage, read energy and write energy. Also returns true if
+    /// they were interpolated between points that CACTI computed.
     pub(crate) fn ln(&self, place: &TablePoint) -> (Values, bool) {
         let table = self.table(place.node, place.ports);
         let (words, words_part, words_inside) = cell(place.words, self.words);
@@ -246,8 +249,9 @@ impl Sram {
 }
 
 impl Table {
-    /// Returns the correction at a grid point. The second value is true if CACTI computed a memory at that
-    /// point. If not, the correction is that of the nearest number of words at the same word width.
+    /// Returns `(correction, computed)` for a grid point. `computed` is true if CACTI computed a memory at
+    /// that point. If not, the correction is that of the computed memory with the same word width and the
+    /// nearest number of words.
     fn correction(&self, words: u32, width: u32) -> (Values, bool) {
         let of_width = self.corrections.iter().filter(|((_, at), _)| *at == width);
         let nearest = of_width.min_by_key(|((at, _), _)| at.abs_diff(words));
@@ -255,8 +259,8 @@ impl Table {
     }
 }
 
-/// Splits a grid coordinate `log` into the grid point below it and the fractional distance from that point.
-/// The third value is true if `log` lies within the grid; otherwise `log` is clamped to the edge.
+/// Splits the grid coordinate `log`, clamped to the grid. Returns the grid point at or below it, the
+/// fractional distance from that point, and true if `log` was within the grid.
 fn cell(log: f64, (least, most): (u32, u32)) -> (u32, f64, bool) {
     let held = log.clamp(least.into(), most.into());
     let floor = held.floor();

@@ -79,22 +79,24 @@ pub struct Lockstep {
     twins: [Cache<Waiting>; 3],
     /// True if the L1D fetches single sectors, false if it fetches whole lines.
     by_sectors: bool,
-    /// Sector that each lane of the most recently accepted instruction accesses. `part_of` holds the same for
-    /// the instruction in each row of the pending table.
+    /// Sector that each lane of the most recently accepted instruction accesses. The next field, `part_of`,
+    /// holds the same for the instruction in each row of the pending table.
     just_taken: [u8; LANES],
     part_of: Vec<[u8; LANES]>,
     /// Reason why the L1D cannot be checked; `None` if it is checked.
     blind: Option<String>,
     line_bytes: u32,
-    /// Expected result of the contention test for the instruction just accepted: true if it touches at least
-    /// as many lines as the L1D has per resident warp. `None` if no scheme evaluates contention.
+    /// Result of the contention test that the golden model expects for the instruction just accepted. The
+    /// test is true if the instruction touches at least as many lines as the L1D has per resident warp.
+    /// `None` if no scheme uses the test.
     judged: Option<bool>,
-    /// Instructions in flight that the contention test found contentious, one bit per row of the pending
-    /// table.
+    /// Instructions in flight for which the contention test was true, as a mask with one bit per row of the
+    /// pending table.
     contending: u64,
-    /// Instructions from which the L1D has not yet accepted any load, one bit per row of the pending table.
+    /// Instructions of which the L1D has not accepted any load yet, as a mask with one bit per row of the
+    /// pending table.
     fresh: u64,
-    /// Word banks of the L1D; `None` if it has no word banks.
+    /// Golden model of the word banks of the L1D; `None` if the L1D has no word banks.
     banks: Option<Banks>,
     /// Number of cycles for which the instruction just accepted occupies the word banks.
     occupied: u64,
@@ -102,7 +104,7 @@ pub struct Lockstep {
     free_from: u64,
 }
 
-/// Maximum number of rows of a pending table.
+/// Maximum number of rows of the pending table of a load-store unit.
 const ROWS: usize = 64;
 
 const ALL: [CacheId; 3] = [CacheId::L1d, CacheId::Const, CacheId::Texture];
@@ -149,7 +151,7 @@ impl Lockstep {
         };
         let texels = read_only(texels).map_err(|reason| format!("texture_cache: {reason}"))?;
         let constants = read_only(constants).map_err(|reason| format!("const_cache: {reason}"))?;
-        // An L1D with a scheme that has no golden model is not checked.
+        // The L1D is checked only if each of its schemes has a golden model.
         let l1d = index_of(&l1.cache()).map_err(|reason| format!("l1.index: {reason}")).and_then(|index| {
             let mut l1d = twin(&l1.cache(), index, filter);
             l1d.replace_by(policy(&l1.replacement, l1.sets, l1.ways).map_err(|reason| format!("l1.{reason}"))?);
@@ -200,13 +202,13 @@ impl Lockstep {
         self.judged = l1d.needs_contention().then(|| is_judged && l1d.contends(touched(), resident.value().into()));
     }
 
-    /// Test hook that makes the golden model of the L1D wrong: a fill that a store overtook becomes valid,
+    /// Makes the golden model of the L1D wrong, for tests. A fill that a store overtook becomes valid,
     /// although it should be dropped.
     pub fn keep_overtaken(&mut self) {
         self.twins[CacheId::L1d as usize].test_keep_overtaken_fills();
     }
 
-    /// Tells the golden model that a sharing tracker uses this L1D.
+    /// Configures the golden model of the L1D for a machine with a sharing tracker.
     #[must_use]
     pub fn with_tracker(mut self) -> Self {
         self.twins[CacheId::L1d as usize].notify();
@@ -269,8 +271,8 @@ impl Lockstep {
         }
         if let Some((cache, line, sectors, kept)) = fill {
             let event = Event::Fill { line, parts: self.parts_of(cache, sectors) };
-            // The cache does not report how many loads wait for the fill, so the golden model's own number is
-            // used. Each load is checked when it is replayed.
+            // The clocked cache does not report how many loads wait for the fill, so the number in the golden
+            // model is used here. Each of these loads is checked later, when it is replayed.
             let waiters = match self.twins[cache as usize].predict(&event) {
                 Ok(TwinOutcome::Filled { waiters, .. }) => waiters,
                 _ => 0,
@@ -305,7 +307,8 @@ impl Lockstep {
         self.judge(judged)
     }
 
-    /// Checks the L1D lookup of a prefetch, and the line that the prefetcher delivered to the prefetch queue.
+    /// Checks two events of the L1D's prefetcher: the lookup of a prefetch, and the line put into the
+    /// prefetch queue.
     fn prefetch(
         &mut self,
         looked_up: Option<PrefetchLookup>,
@@ -348,7 +351,7 @@ impl Lockstep {
         self.twins[CacheId::L1d as usize].prefetch_counts()
     }
 
-    /// Returns true if this is the first load of its instruction that the L1D accepts.
+    /// True if the L1D accepts this load and it is the first accepted load of its instruction.
     fn is_first(&mut self, cache: CacheId, slot: u8, outcome: Outcome) -> bool {
         let is_accepted = cache == CacheId::L1d && !matches!(outcome, Outcome::Refused(..));
         let is_fresh = self.fresh >> slot & 1 != 0;
@@ -358,12 +361,12 @@ impl Lockstep {
         is_accepted && is_fresh
     }
 
-    /// Converts a mask of sectors to the sectors of the golden model. In the golden model, a line that is
-    /// fetched whole has a single sector.
+    /// Converts a mask of sectors to sector numbers of the golden model. The golden model has a single sector
+    /// per line if the cache fetches whole lines.
     fn parts_of(&self, cache: CacheId, sectors: u8) -> Sectors {
         match cache {
             CacheId::L1d if self.by_sectors => Sectors(sectors),
-            // A line that is fetched whole has only one sector in the golden model.
+            // If the cache fetches whole lines, a line has only one sector in the golden model.
             _ => Sectors(u8::from(sectors != 0)),
         }
     }
@@ -375,8 +378,8 @@ impl Lockstep {
         self.parts_of(cache, lanes.fold(0, |parts, lane| parts | 1 << part_of[lane]))
     }
 
-    /// Checks the contention test of the instruction just accepted, if one took place: cache and golden model
-    /// must agree on the result.
+    /// Checks the result of the contention test, if the cache or the golden model made one for the
+    /// instruction just accepted. Both must have made it with the same result.
     fn judge(&mut self, judged: Option<(u8, bool)>) -> Result<(), String> {
         let (slot, contends) = match (judged, self.judged.take()) {
             (None, None) => return Ok(()),
@@ -440,8 +443,9 @@ impl Lockstep {
         })
     }
 
-    /// Checks the replay of a waiting load. The caches must replay a load exactly when a golden model has one
-    /// to replay. If several caches have one, the LSU may choose any of these caches.
+    /// Checks the replay of a waiting load. A load must be replayed in a cycle exactly if a golden model has
+    /// one to replay. If the golden models of several caches have one, the LSU may choose any of these
+    /// caches.
     fn drain(&mut self, seen: Option<(CacheId, u64, Waiter)>) -> Result<(), String> {
         let Some((cache, line, waiter)) = seen else {
             return ALL.into_iter().try_for_each(|cache| self.check(cache, Event::Drain, &TwinOutcome::Drained(None)));
@@ -504,8 +508,8 @@ fn victims(l1: &L1Config) -> Result<Option<Victims>, String> {
     Ok(scheme.twin().map(Victims::new))
 }
 
-/// Converts a memory space to global or local. The constant and texture spaces are shared by all threads and
-/// count as global.
+/// Converts a memory space to global or local, which the golden model distinguishes. The constant and texture
+/// spaces count as global, since all threads share them.
 fn space_of(space: MemorySpace) -> Space {
     match space {
         MemorySpace::Local => Space::Local,

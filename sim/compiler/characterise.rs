@@ -45,8 +45,8 @@ impl TransferCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BypassTrafficModel {
-    /// Estimates the traffic of a bypassing load from the load efficiency of all loads together. This is what
-    /// hardware can do that does not count the sectors of a single load.
+    /// Estimates the traffic of a bypassing load from the load efficiency of all loads together. Hardware
+    /// that does not count the sectors of each load can measure this.
     #[default]
     Uniform,
     /// Computes the traffic of a bypassing load from the number of sectors that this load touches.
@@ -85,9 +85,9 @@ impl KernelMetrics {
         (self.alone[i].accesses - self.alone[i].hits) * self.line_bytes
     }
 
-    /// Returns the bytes that a load requests from the L2 if no access hits on a line that an earlier access
-    /// filled. The first value is for a cached load, the second for a bypassing load. A rule that considers
-    /// only one access of one warp at a time sees this traffic.
+    /// Returns the bytes that a load would request from the L2 without any reuse: no access hits on a line
+    /// that an earlier access filled. The first number is for a cached load, the second for a bypassing load.
+    /// A rule that considers each access alone expects this traffic.
     #[must_use]
     pub fn bytes_without_reuse(&self, i: usize) -> [u64; 2] {
         let LoadMetrics { accesses, sectors, .. } = self.alone[i];
@@ -143,8 +143,8 @@ mod tests {
     #[test]
     fn one_efficiency_for_all_spreads_the_sectors_evenly_and_the_exact_count_does_not() {
         let bytes = |how| [0, 1].map(|i| two_loads().bypassed_bytes(i, how));
-        // The load efficiency is 1/4 with all loads cached and 4/7 with all loads bypassed. The ratio of the
-        // two is 7/16 of a line of four sectors: 7/4 sectors per line on average.
+        // The load efficiency is 1/4 with all loads cached and 4/7 with all loads bypassed. A bypassed access
+        // therefore moves (1/4) / (4/7) = 7/16 of a 128-byte line, which is 56 bytes.
         assert_eq!(bytes(BypassTrafficModel::Uniform), [100.0 * 56.0, 300.0 * 56.0]);
         assert_eq!(bytes(BypassTrafficModel::Exact), [400.0 * 32.0, 300.0 * 32.0]);
     }

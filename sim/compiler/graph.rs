@@ -95,10 +95,10 @@ impl Graph {
         0.0 + others.into_iter().filter(|&other| other != i).map(|other| self.edge(i, other)).sum::<f64>()
     }
 
-    /// Returns the bytes saved by caching the loads marked in `cached`.
+    /// Returns the bytes saved by caching the loads whose flag in `cached` is true.
     ///
     /// # Panics
-    /// If there is not one entry for each load.
+    /// If `cached` does not have one flag for each load.
     #[must_use]
     pub fn value(&self, cached: &[bool]) -> f64 {
         assert_eq!(cached.len(), self.len(), "one decision for each load");
@@ -189,8 +189,8 @@ mod tests {
     #[test]
     fn weights_are_bytes_saved() {
         let graph = Graph::from_kernels(&[kernel([3, 5], [6, 0], 9)], BypassTrafficModel::Uniform);
-        // Node weights: a bypassed load moves two 32-byte sectors for each of its 10 lines, 640 bytes. When
-        // cached, the two loads move 4 and 10 lines of 128 bytes.
+        // Node weights. If bypassed, a load moves two 32-byte sectors for each of its 10 lines: 640 bytes. If
+        // cached, load 0 moves 4 lines of 128 bytes (512 bytes), and load 1 moves 10 lines (1280 bytes).
         assert_eq!((graph.node(0), graph.node(1)), (640.0 - 512.0, 640.0 - 1280.0));
         assert_eq!(graph.edge(0, 1), 3.0 * 128.0);
         assert_eq!(graph.loads(), [3, 5]);

@@ -74,7 +74,7 @@ pub(super) struct Field {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fields(Vec<Field>);
 
-/// One step in the resolution of a configuration: sets fields to the values in one TOML table.
+/// One step in the resolution of a configuration. It sets some fields to the values in one TOML table.
 pub(super) struct Overlay<'a> {
     pub sources: &'a Sources,
     /// Index of the source text that contains the TOML table.
@@ -126,7 +126,8 @@ impl Field {
     }
 }
 
-/// Returns the keys that lead from the field `holder` to `path`, or `None` if `path` is not inside `holder`.
+/// Returns the keys that lead from the field `holder` down to `path`. Returns `None` if `path` does not lie
+/// inside `holder`.
 fn keys_below<'a>(path: &'a str, holder: &str) -> Option<impl Iterator<Item = &'a str>> {
     let inner = path.strip_prefix(holder)?;
     let inner = if inner.is_empty() { inner } else { inner.strip_prefix('.')? };
@@ -154,14 +155,14 @@ impl Fields {
         self.0.iter().find(|field| is_within(path, &field.path))
     }
 
-    /// Returns the text position that gave the field `path` its value. If `path` is a group of fields,
-    /// returns the position for the first field of the group.
+    /// Returns the position in a configuration text that gave the field `path` its value. If `path` is a
+    /// group of fields, returns the position for the first field of the group.
     pub fn place_of(&self, path: &str) -> TextPlace {
         self.known_place_of(path).unwrap_or(TextPlace { source: 0, span: 0..0 })
     }
 
-    /// Returns the text position that gave `path` its value, or `None` if there is no such field or group of
-    /// fields.
+    /// Returns the position in a configuration text that gave `path` its value. Returns `None` if there is no
+    /// field and no group of fields at `path`.
     pub fn known_place_of(&self, path: &str) -> Option<TextPlace> {
         let below = || self.0.iter().find(|field| is_within(&field.path, path));
         self.holder_of(path).or_else(below).map(|field| field.place.clone())
@@ -305,11 +306,11 @@ impl Overlay<'_> {
         }
     }
 
-    /// Returns true and reports a problem if this table has already set the field or a key inside it.
-    /// Otherwise one of the two values would be lost silently.
+    /// True if this TOML table has already set the field or a key inside it. In this case, also reports a
+    /// problem, since one of the two values would be lost.
     fn is_given(&mut self, path: &str, given: &Spanned<DeValue<'_>>) -> bool {
-        // A table that gives only `kind` may be followed by settings of other keys of that kind, but not
-        // preceded by them.
+        // A table that contains only `kind` sets one key. Other keys of that kind may be set after it, but
+        // not before it.
         let is_whole = |table: &&DeTable<'_>| table.contains_key(KIND) && table.len() > 1;
         let keys: Vec<_> = match given.get_ref().as_table().filter(|table| !is_whole(table)) {
             Some(table) => changes(path, table),
@@ -382,8 +383,8 @@ impl Overlay<'_> {
                         self.refuse(key.span(), format!("unknown key `{path}.{name}`"), Some(now.to_owned()));
                         is_legal = false;
                     }
-                    // The key may have a default in this kind, or may be unknown. The conversion to the typed
-                    // configuration reports unknown keys.
+                    // The kind may have a key of this name with a default value, or no such key. The later
+                    // conversion to the typed configuration reports a key that the kind does not have.
                     None => {
                         table.insert(name.to_owned(), value);
                     }

@@ -25,9 +25,9 @@ impl Fields {
         }
     }
 
-    /// Chooses a polynomial, by the number of sets, for every set-index function that does not state one
-    /// (`polynomial = 0`). The value stays 0 if no polynomial exists for that number of sets. In a table with
-    /// a `kind`, the keys `index` and `sets` are in the same table.
+    /// Chooses a polynomial for every set-index function that states none (`polynomial = 0`). The number of
+    /// sets determines the polynomial. The value stays 0 if there is no polynomial for that number. In a
+    /// table with a `kind`, the keys `index` and `sets` are in the same table.
     fn choose_polynomials(&mut self) {
         for path in self.iter().map(|field| field.path.clone()).collect::<Vec<_>>() {
             let Some(group) = path.strip_suffix(".index") else { continue };
@@ -42,7 +42,7 @@ impl Fields {
     }
 }
 
-/// Adds to `table`, and to the tables inside it, the keys of `complete` that they lack.
+/// Adds to `table` those keys of `complete` that it lacks. Does the same for the tables nested in both.
 fn complete_table(table: &mut Table, complete: &Table) {
     for (key, value) in complete {
         let own = table.entry(key.clone()).or_insert_with(|| value.clone());

@@ -55,7 +55,7 @@ pub(super) struct Loader {
     pub lacks_file: bool,
     /// Paths of the files read so far, except built-in files.
     pub files: Vec<PathBuf>,
-    /// Path of a file, and the text that is used instead of the contents of this file.
+    /// Path of one file, and the text that the loader uses in place of the contents of that file.
     pub text: Option<(PathBuf, String)>,
 }
 
@@ -175,8 +175,8 @@ impl Loader {
         typed::restore(fields, &legal, &self.sources, &mut self.problems);
     }
 
-    /// Applies the values of a file to `fields`. A value of the wrong type is reported, and the field keeps
-    /// its previous value.
+    /// Applies the values of a file to `fields`. If a value has the wrong type, reports it and keeps the
+    /// previous value of the field.
     fn apply(&mut self, source: usize, meta: &[&str], document: &DeTable<'_>, fields: &mut Fields) {
         let legal = fields.clone();
         self.overlay(source, meta).apply(document, fields);
@@ -277,8 +277,9 @@ fn is_single(text: &str) -> bool {
     one.is_some_and(|(key, value)| !key.contains('\n') && DeValue::parse(value.trim()).is_ok())
 }
 
-/// Adds the quotes that a shell removes: `key=word` becomes `key="word"` unless the word is itself a TOML
-/// value. A number with a unit also becomes a string, so that it is rejected with a clear message.
+/// Adds the quotes that the shell removed from a `--set` option. `key=word` becomes `key="word"`, unless the
+/// word is itself a TOML value. A number with a unit also becomes a string, which is later rejected with a
+/// clear message.
 fn with_quotes(text: &str) -> String {
     let Some((key, value)) = text.split_once('=') else { return text.to_owned() };
     let value = value.trim();

@@ -97,8 +97,8 @@ impl ResolvedMachine {
         Self::with(loader, &request.machine, &designs, &request.sets)
     }
 
-    /// Resolves several requests, each with one additional design from `set`, the list given by
-    /// `--design-set`. The number next to a request is the index of its design in `set`.
+    /// Resolves several requests, each of which adds one design to a common request. `set` is the list of
+    /// designs that `--design-set` gives. The number next to a request is the index in `set` of its design.
     ///
     /// # Errors
     /// Returns the problems of all requests, each problem once.

@@ -11,8 +11,7 @@ use super::typed;
 
 impl Loader {
     /// Returns the typed configuration and reports the validation rules that it violates. If a file could not
-    /// be read, the rules are skipped. The values in that file might satisfy a rule that now seems to be
-    /// violated.
+    /// be read, the rules are not checked, since the values in that file might satisfy them.
     pub fn validate(&mut self, fields: &Fields) -> MachineConfig {
         let config = self.build_config(&mut fields.clone());
         if !self.lacks_file {
@@ -21,14 +20,15 @@ impl Loader {
         config
     }
 
-    /// Returns the violated rules. The violation of a rule about several fields is attributed to the field
-    /// that was set last.
+    /// Returns the violated rules. If a rule is about several fields, its violation is attributed to the
+    /// field that was set last.
     fn violations(&self, config: &MachineConfig, fields: &Fields) -> Vec<Violation> {
         let rank = |path: &str| {
             // A field that does not exist in this machine cannot cause the violation.
             let source = fields.known_place_of(path)?.source;
-            // A machine file is read before the machine file that it is based on, but its values replace
-            // those of the latter. So a lower source index means a later value.
+            // A machine file is read before the file of the machine that it is based on, but its values
+            // replace the values from that file. Of two machine files, the one with the lower source index is
+            // therefore applied later.
             match self.sources.get(source).giver {
                 Origin::Set => Some((2, source)),
                 Origin::Design(_) => Some((1, source)),
@@ -54,7 +54,8 @@ impl Loader {
         }
     }
 
-    /// Returns the paths of the violations that remain when the field at `path` is given a legal value.
+    /// Returns the fields to which rule violations are still attributed after the field at `path` has been
+    /// given a legal value.
     fn broken_without(&mut self, path: &str, fields: &Fields) -> Vec<String> {
         let mut mended = self.with_legal_value(path, fields);
         mended.follow();
@@ -62,8 +63,8 @@ impl Loader {
         self.violations(&config, &mended).into_iter().map(|violation| violation.path).collect()
     }
 
-    /// Returns the fields after giving `path` a legal value. For a key of a table with a `kind`, this is the
-    /// default value of the key.
+    /// Returns a copy of the fields in which `path` has a legal value. For a key of a table with a `kind`,
+    /// this is the default value of the key.
     fn with_legal_value(&self, path: &str, fields: &Fields) -> Fields {
         let mut mended = fields.clone();
         let holder = fields.holder_of(path).map(|field| field.path.clone()).unwrap_or_default();

@@ -48,8 +48,8 @@ pub(super) fn restore(
     }
 }
 
-/// Finds the wrong key in a table with a `kind` if the error names only the table. The wrong key is the first
-/// one whose replacement by a legal value makes this error disappear.
+/// Finds the key of the wrong type in a table with a `kind`, if the error names only the table. It is the
+/// first key for which replacing its value by a legal one makes this error disappear.
 fn key_at_fault(error: &TypeError, holder: &str, fields: &Fields, right: &Field) -> Option<String> {
     if error.path() != holder
         || !matches!(error.fault, Fault::Variant { .. } | Fault::Range { .. } | Fault::Value { .. })
@@ -77,9 +77,9 @@ fn key_at_fault(error: &TypeError, holder: &str, fields: &Fields, right: &Field)
     fields.get(holder)?.inner_paths().into_iter().find(is_at_fault)
 }
 
-/// Returns the legal values of `path`, as stated by a validation rule, if the given value is outside the
-/// range of its integer type. The rule is evaluated with the nearest value in that range, or with the
-/// largest.
+/// Returns the legal values of the field at `path`, if the given value is outside the range of the field's
+/// integer type. The legal values come from a validation rule. To find it, the rules are evaluated with the
+/// nearest value in the range, or else with the largest.
 fn legal_by_rule(path: &str, given: &Value, most: i64, wrong: &Field, legal: &Fields) -> Option<String> {
     // The maximum of a 64-bit type is skipped: it is unrealistic, and a rule that computes with it may
     // overflow.
@@ -124,14 +124,15 @@ enum Fault {
     Value {
         expected: String,
     },
-    /// Integer outside the range of the type, whose largest value is `most`.
+    /// The value is an integer outside the range of the type of its field. `most` is the largest value of the
+    /// type.
     Range {
         most: i64,
     },
     Other(String),
 }
 
-/// Rejected value: the keys that lead to it, innermost key first, and the reason of the rejection.
+/// Reason why a value was rejected, and the keys that lead to this value, innermost key first.
 #[derive(Debug)]
 struct TypeError {
     keys: Vec<String>,
@@ -148,8 +149,7 @@ impl TypeError {
         keys.join(".")
     }
 
-    /// Returns the message and the help text for this error, where the rejected value is at `path` in
-    /// `field`.
+    /// Returns the message and the help text for this error. The rejected value is at `path` inside `field`.
     fn explain(&self, path: &str, field: &Field, legal: &Fields) -> (String, Option<String>) {
         let given = field.at(path);
         let value = format_value(given.unwrap_or(&field.value));
@@ -181,8 +181,8 @@ impl TypeError {
     }
 }
 
-/// Formats the error so that the text can follow the value in a message. Errors in the keys of a scheme are
-/// passed on only as this text.
+/// Formats the error so that the text can follow the rejected value in a message. An error in the keys of a
+/// scheme is known only by this text.
 impl fmt::Display for TypeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.keys.is_empty() {
@@ -248,8 +248,8 @@ impl serde::de::Error for TypeError {
 
 /// Description of the expected type in messages about fields that hold an integer.
 const INTEGER: &str = "an integer";
-/// Start of the error text for an integer outside the range of its type. The largest value of the type
-/// follows.
+/// Beginning of the error text for an integer outside the range of its type. The rest of the text is the
+/// largest value of the type.
 const OUT_OF_TYPE: &str = "expected 0 to ";
 
 /// Returns the largest value of the integer type named `expected` that a TOML file can express; `None` if

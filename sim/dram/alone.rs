@@ -114,7 +114,7 @@ struct Bench<'a> {
     /// True if the feeder waits until the cycle that the trace states for the next request.
     waits: bool,
     ports: Vec<Port>,
-    /// Identifiers of the requests whose replies arrived at the last clock edge.
+    /// Identifiers of the requests for which replies arrived at the last clock edge.
     replies: Vec<u32>,
 }
 
@@ -152,7 +152,8 @@ impl<'a> Bench<'a> {
             return Sleep::UntilEvent;
         }
         if let Err(error) = dut.store_mut().map(burst..burst + 1) {
-            // Cannot happen: the trace was checked against this machine's memory size.
+            // Mapping the burst cannot fail, since the trace was checked against the memory size of this
+            // machine.
             panic!("cycle {}, {error}", at.cycle);
         }
         let index = self.next as u64;
@@ -219,8 +220,8 @@ impl Window {
         &mut self.pending[(index - self.first) as usize]
     }
 
-    /// Returns the trace index of a request in the window. Commands and replies carry only the low bits of
-    /// this index, which are passed as `id`.
+    /// Returns the trace index of a request in the window. `id` has the low bits of this index, which are all
+    /// that commands and replies carry.
     fn index(&self, id: u32) -> u64 {
         self.first + u64::from(id.wrapping_sub(self.first as u32))
     }
@@ -254,8 +255,8 @@ pub fn run<E>(
     while (bench.next < trace.len() || !window.pending.is_empty()) && interrupt.load(Ordering::Relaxed) == 0 {
         let Some(tick) = sim.step(&mut bench) else { break };
         if std::mem::take(&mut bench.waits) {
-            // The feeder's next cycle is given to the simulator directly. Otherwise the feeder would be
-            // evaluated many times before that cycle.
+            // The simulator is given the cycle in which the feeder must be evaluated next. Otherwise it would
+            // evaluate the feeder many times before that cycle.
             sim.wake_at(id(FEEDER), trace[bench.next].cycle);
         }
         let now = tick.saturating_sub(LEAD);

@@ -3,8 +3,8 @@
 use super::{Block, Delta};
 
 impl Block {
-    /// Adds to this scope, and to every scope inside it, the difference from the scope of the same name in
-    /// `other`. A scope that exists only in `other` is added as an empty scope.
+    /// Stores in this scope, and in every scope inside it, the difference in cost from the scope of the same
+    /// name in `other`. If a scope exists only in `other`, an empty scope is added here.
     #[must_use]
     pub fn against(mut self, other: &Self) -> Self {
         let more = |ours: u64, theirs: u64| ours.cast_signed() - theirs.cast_signed();

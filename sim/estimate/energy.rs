@@ -75,7 +75,7 @@ pub struct Unit {
     pub dynamic_pj: f64,
     /// Leakage energy of the unit's structures over the simulated time, in pJ.
     pub leakage_pj: f64,
-    /// Events directly in the unit, without the events of the units inside it.
+    /// Events in the unit itself. Events of the units inside it are not included.
     pub events: Vec<Events>,
     /// Units inside this unit.
     pub children: Vec<Self>,
@@ -109,8 +109,8 @@ impl Energy {
         Self::at_costs(activity, &Block::of(activity.structures, technology, node), technology, node, hop_mm)
     }
 
-    /// Computes the energy of a run like [`Energy::of`], except that the costs of the structures are taken
-    /// from `costs`.
+    /// Computes the energy of a run like [`Energy::of`], but with the given costs of the structures. `costs`
+    /// has the same scopes as the machine.
     #[must_use]
     pub fn at_costs(activity: &Activity<'_>, costs: &Block, technology: &Technology, node: Node, hop_mm: f64) -> Self {
         let &Activity { structures, seconds, crossed: [requests, replies], dram_bytes } = activity;

@@ -73,7 +73,7 @@ fn pric_adds_five_xor_trees_an_l1_and_nothing_else() {
     let Delta { bits, flops, um2, .. } = pric.delta.unwrap();
     assert_eq!((bits, flops), (0, 0));
     // An XOR tree has one gate less than its fan-in. Each of the 15 SMs has five trees, with fan-ins of 10,
-    // 10, 10, 9 and 9.
+    // 10, 10, 9 and 9, so it has 10 + 10 + 10 + 9 + 9 - 5 = 43 gates.
     let gates = f64::from((10 + 10 + 10 + 9 + 9 - 5) * 15);
     assert!((um2 - gates * 1.596).abs() < 1e-3, "{um2}");
     let mut fan_ins = Vec::new();
@@ -98,8 +98,9 @@ fn twice_the_ways_add_their_lines_and_tags() {
     assert!(!at(&twice, "partition2.l2").differs() && l1.differs());
 }
 
-/// Compares an L1 with one lookup per cycle to one with four. Each lookup adds comparators, and a port to the
-/// tags and to the sectors. The data array and the table of pending loads do not change.
+/// Compares an L1 that performs four lookups per cycle with one that performs a single lookup. Each further
+/// lookup adds comparators, a port to the tags and a port to the sectors. The data array and the table of
+/// pending loads do not change.
 #[test]
 fn further_lookups_add_ports_and_logic_and_no_storage() {
     let one = fermi(&["l1-sectored"], &[]);
@@ -146,8 +147,8 @@ fn what_only_the_other_design_has_stands_as_less() {
     assert_eq!(missing.um2, 0.0);
 }
 
-/// The field widths are those of li2015 section 4.1, except that the free-line counter has a third bit
-/// because it starts at 4.
+/// Checks the storage that decoupled tags add. The field widths are those of li2015 section 4.1, with one
+/// exception. The free-line counter has a third bit, because it starts at 4.
 #[test]
 fn decoupled_tags_take_5984_bits_more_than_ordinary_ones() {
     let decoupled = fermi(&["decoupled"], &[]).against(&fermi(&[], &[]));

@@ -180,14 +180,14 @@ impl ParameterShape {
         fitting.map(ElementType::name).collect()
     }
 
-    /// True if the argument has the size of the parameter and all its values are of the right kind. A real
-    /// number, for example, is the wrong kind for an integer.
+    /// True if the parameter accepts the argument: their sizes are equal, and all values of the argument are
+    /// of the right kind. A real number, for example, is the wrong kind for an integer.
     fn takes(&self, argument: &Argument) -> bool {
         let suits = |kind| self.suits(kind);
         match argument {
             Argument::Struct { .. } => {
-                // A parameter declared as an array of bytes may be larger than the argument. If the last
-                // members of a struct are empty, its last bytes hold no value.
+                // A parameter declared as an array of bytes may be larger than the argument. This happens if
+                // the last members of a struct are empty, because its last bytes then hold no value.
                 let fits = match self.ty {
                     Type::B8 => argument.bytes() <= self.bytes,
                     _ => argument.padded_bytes() == self.bytes,
@@ -201,9 +201,9 @@ impl ParameterShape {
         }
     }
 
-    /// Compares a value with the element type of the parameter. Returns true if the value can be an element.
-    /// Returns false if it has the size of an element but is of a different kind. Returns `None` if it has a
-    /// different size, so that it covers part of an element or several elements.
+    /// Compares a value of an argument with the element type of the parameter. Returns true if the value can
+    /// be an element, and false if it has the size of an element but is of a different kind. Returns `None`
+    /// if the sizes differ: the value then covers part of an element or several elements.
     fn suits(&self, kind: Kind) -> Option<bool> {
         let (bytes, is_real) = match kind {
             Kind::Address => (ADDRESS_BYTES, false),

@@ -13,8 +13,8 @@ use super::structs::{Field, StructType, read_struct_init};
 use super::texture::read_texture;
 use crate::config::suggestion;
 
-/// Buffer declared in the launch file. A property is `None` if it could not be read. Other tables may refer
-/// to the buffer even if it breaks a rule.
+/// Buffer that the launch file declares. A property is `None` if it could not be read. Other tables of the
+/// file may refer to a buffer even if its declaration breaks a rule.
 pub(super) struct DeclaredBuffer {
     pub name: String,
     /// Element type of the buffer, as written in the file.
@@ -125,7 +125,8 @@ fn read_type(
     }
 }
 
-/// Reads an element type. `others` holds other legal type names, which an error message may suggest.
+/// Reads an element type. If the name is unknown, the error message suggests similar element types and names
+/// from `others`, such as struct types.
 pub(super) fn read_element(node: &Node<'_>, others: &[&str], problems: &mut Problems<'_>) -> Option<ElementType> {
     let name = node.text("the name of an element type", problems)?;
     let element = ElementType::from_name(name);
@@ -215,7 +216,7 @@ pub(super) fn read_init(
         }
         (Some(("random", inner)), None) => read_random(&inner, element, problems),
         (Some(("file", inner)), None) => read_file(scope, &inner, element, problems),
-        // No error is added here, because the unknown key has already been reported.
+        // No problem is reported here, because the unknown key of the table has already been reported.
         (Some(_), None) => None,
         _ => {
             problems.refuse(&node.place, forms);

@@ -11,7 +11,8 @@ use super::structs::{Field, StructType};
 use super::view::View;
 
 impl LaunchFile {
-    /// Creates an error about the key `symbol` or `texture` of a buffer.
+    /// Creates an error whose position is the declaration of `buffer`. It is for problems with the buffer's
+    /// `symbol` or `texture`.
     pub(crate) fn refuse_buffer(&self, buffer: &Buffer, message: String) -> LaunchError {
         let mut problems = Problems::new(&self.path, &self.text);
         problems.add(buffer.place.span.clone(), message, None);
@@ -99,8 +100,8 @@ impl Buffer {
         View { buffer, element, start, stride, bytes: element.bytes(), count: self.bytes() / stride }
     }
 
-    /// Returns the separately named sections of the buffer: the whole buffer, or each field of its structs.
-    /// The names are used in messages.
+    /// Returns the sections of the buffer that messages name separately, each with its name. They are the
+    /// fields of its structs, or the whole buffer if its elements are scalars.
     pub(crate) fn parts(&self, buffer: BufferId) -> Vec<(String, View)> {
         let fields = self.fields.iter();
         let fields: Vec<_> =
@@ -194,7 +195,8 @@ mod tests {
         let mut random = SplitMix(7);
         let high = f64::from(1.0_f32.next_up());
         for _ in 0..100 {
-            // Here `high` is so close to 1 that rounding to f32 gives either 1 or `high`; `high` is excluded.
+            // `high` is the number after 1, so rounding to f32 gives either 1 or `high`. Since `high` is
+            // excluded, only 1 remains.
             assert_eq!(random.real(1.0, high, ElementType::F32), 1.0);
         }
     }

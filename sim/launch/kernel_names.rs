@@ -12,9 +12,9 @@ use super::problem::{LaunchError, Problems};
 use crate::config::suggestion;
 
 impl LaunchFile {
-    /// Replaces the kernel names of all launches by those in the PTX files, which `kernels` lists. `reduce`,
-    /// `ns::reduce<float, 256>` and `reduce(float*, int)` can stand for a mangled name if they match only
-    /// one.
+    /// Replaces the kernel names of all launches by names in the PTX files. `kernels` lists the names in each
+    /// PTX file. Names such as `reduce`, `ns::reduce<float, 256>` and `reduce(float*, int)` can stand for a
+    /// mangled name if they match only one kernel.
     ///
     /// # Errors
     /// Lists every name that matches no kernel or several.

@@ -29,7 +29,7 @@ pub struct LaunchFile {
 }
 
 impl LaunchFile {
-    /// Makes every launch take its kernel from this PTX file.
+    /// Returns the launch file with `ptx` as the PTX file of every launch.
     #[must_use]
     pub fn with_ptx(mut self, ptx: &Path) -> Self {
         self.launches_mut().for_each(|launch| launch.ptx = ptx.to_owned());

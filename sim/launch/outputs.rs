@@ -27,8 +27,8 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
     outputs.into_iter().collect()
 }
 
-/// Outputs read so far, used to find conflicts. An element may belong to only one output, and a file may be
-/// written by only one output.
+/// Outputs that have been read so far, by which conflicts are found. An element may belong to only one
+/// output, and only one output may be written to a file.
 #[derive(Default)]
 struct Above {
     /// For each buffer, the elements that belong to an output, with the name of that output.
@@ -75,7 +75,8 @@ fn read_output(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) 
     Some(Output { name, view, write: write?, expect: expect?, compare: compare?, place: node.place.clone() })
 }
 
-/// Reads which elements belong to an output. Returns their name for messages and the view that selects them.
+/// Reads which elements belong to an output. Returns the name of these elements for messages, and the view
+/// that selects them.
 fn read_results(
     scope: &Scope<'_>,
     node: &Node<'_>,
@@ -98,8 +99,8 @@ fn read_results(
     Some((name, view))
 }
 
-/// Returns true and reports an error if the view selects whole structs. Whole structs cannot be compared, and
-/// they cannot be the input of a reference function.
+/// True if the view selects whole structs. In this case, also reports a problem: whole structs cannot be
+/// compared or given to a reference function.
 fn is_refused_struct(view: &View, place: &Place, problems: &mut Problems<'_>) -> bool {
     let is_struct = view.bytes != view.element.bytes();
     if is_struct {

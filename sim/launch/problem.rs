@@ -125,8 +125,8 @@ impl<'a> Problems<'a> {
         self.list.push(RawProblem { span, message, help });
     }
 
-    /// Adds the problem that the value at `place` is illegal. `expected` describes the legal values and the
-    /// reason for the restriction.
+    /// Reports that the value at `place` is illegal. `expected` describes the legal values and the reason why
+    /// no other values are legal.
     pub fn refuse(&mut self, place: &Place, expected: impl Display) {
         self.refuse_with_help(place, expected, None);
     }

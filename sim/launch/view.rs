@@ -56,7 +56,8 @@ impl View {
     /// True if there is a byte that both views select.
     pub fn overlaps(&self, other: &Self) -> bool {
         let meet = |a: Range<usize>, b: Range<usize>| a.start < b.end && b.start < a.end;
-        // The two views have the same stride, as all views of the same buffer do.
+        // Views of the same buffer have the same stride, so the index of an element means the same in both
+        // views.
         let elements = |view: &Self| view.start / view.stride..view.start / view.stride + view.count;
         let field = |view: &Self| view.start % view.stride..view.start % view.stride + view.bytes;
         self.buffer == other.buffer && meet(elements(self), elements(other)) && meet(field(self), field(other))

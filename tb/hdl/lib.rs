@@ -113,7 +113,7 @@ pub enum Size {
     Fermi,
     /// Size as in `fermi`, but with a single set, for synthesis. In the real machine, an SRAM holds the sets.
     Synthesised,
-    /// Random size.
+    /// Random size of the module.
     Any,
 }
 

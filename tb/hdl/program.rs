@@ -21,8 +21,7 @@ use super::tool_cache::{find_cached, texts};
 /// C++ main program that calls the translated modules.
 const MAIN: &str = include_str!("main.cpp");
 
-/// Options of Verilator. All registers start at 0, as in the Rust model. Random initial values would only
-/// hide a register that is read too early.
+/// Options of Verilator. All registers start at 0, as in the Rust model, and not at random values.
 const TO_CPP: [&str; 8] = ["--cc", "-O3", "-Wno-lint", "-Wno-style", "--x-assign", "fast", "--x-initial", "fast"];
 
 /// Modules in a simulation program, which are mutated copies of one module, and the signals that all of them

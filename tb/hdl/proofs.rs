@@ -117,7 +117,8 @@ impl Proof {
         if let Some(proven) = proven(&told) {
             return Ok(Ok(proven));
         }
-        // The counterexamples that `pdr` finds are seldom the shortest, so `bmc3` searches again.
+        // The ABC command `pdr` seldom finds the shortest counterexample, so the command `bmc3` searches for
+        // it.
         let told = abc(folder, "bmc3 -F 100; write_cex -a steps.aiw")?;
         let cycles = told.split_once("was asserted in frame ").and_then(|(_, rest)| rest.split(['.', ' ']).next());
         let cycles = cycles.and_then(|frame| frame.parse::<u32>().ok());
@@ -161,8 +162,8 @@ fn read(path: &Path) -> Result<String, Report> {
     fs::read_to_string(path).into_diagnostic().wrap_err_with(|| path.display().to_string())
 }
 
-/// Runs ABC on the gates and returns what it printed. The assumptions about the inputs become part of the
-/// circuit (`fold`).
+/// Runs the model checker ABC on the gates and returns what it printed. The assumptions about the inputs
+/// become part of the circuit (command `fold`).
 fn abc(folder: &Path, commands: &str) -> Result<String, Report> {
     let commands = format!("read_aiger proof.aig; fold; strash; {commands}");
     run_tool(Command::new("yosys-abc").arg("-c").arg(commands).current_dir(folder))
@@ -175,12 +176,12 @@ fn proven(told: &str) -> Option<Invariant> {
     Some(Invariant { clauses: numbers.next()?, register_bits: numbers.next()? })
 }
 
-/// Replays ABC's counterexample on the design. Returns the assertions that are violated in its last cycle,
-/// and the waveform.
+/// Replays a counterexample of the model checker ABC on the design. Returns the assertions that are violated
+/// in its last cycle, and the waveform.
 fn replay(folder: &Path) -> Result<(Vec<String>, String), Report> {
     let steps = read(&folder.join("steps.aiw"))?;
-    // ABC appends its end mark to the line of the last step, where Yosys cannot parse it. The mark is
-    // therefore replaced by a line break.
+    // The model checker ABC appends an end mark to the line of the counterexample's last step, where Yosys
+    // cannot parse the mark. It is therefore replaced by a line break.
     fs::write(folder.join("steps.aiw"), steps.replace("# DONE", "\n")).into_diagnostic()?;
     let told = yosys(
         folder,

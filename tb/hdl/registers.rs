@@ -9,8 +9,8 @@
 //! | field `entries` of the numbered scope `used[1]`, for a mask of more than 64 bits | `used_q[64+:64]` |
 //! | field `slot`, the second of five in that scope                                   | `slot_q[3*5+1]` |
 //! | field `count` of the component `fifo`                                            | `fifo.count_q`, in an instance of that name; the component with the module's own name is the module |
-//! | field `line` of the numbered scope `slot[3]`, if the bench packs the scope       | bits of the word `slot_q[3]`, as in a memory cell |
-//! | memory `tags` with 8 cells per row, field `status` of cell 2 of row 3            | bits of the word `tags_q[3]`: cell 0 lowest, the first field of a cell highest |
+//! | field `line` of the numbered scope `slot[3]`, if the bench packs the scope       | bits of the word `slot_q[3]`, as in a memory entry |
+//! | memory `tags` with 8 entries per row, field `status` of entry 2 of row 3         | bits of the word `tags_q[3]`: entry 0 lowest, the first field of an entry highest |
 
 use std::collections::BTreeMap;
 

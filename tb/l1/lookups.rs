@@ -25,8 +25,8 @@ pub(super) fn wide() -> L1Config {
     L1Config { fetch: Fetch::Sectors, lookups: 4, ways: 8, mshr_entries: 8, miss_queue: 8, ..l1() }
 }
 
-/// Fills the sectors in `here`, given as line and sector. Then runs a script from cycle 40 on, and compares
-/// the run with a cycle table.
+/// Loads the sectors `here`, given as pairs of line and sector, into the cache. Then runs the script, and
+/// compares the run with a cycle table from cycle 40 on.
 pub(super) fn expect(l1: &L1Config, here: &[(u64, u64)], script: &[(u64, Act)], table: &str) {
     expect_of(&LSU, l1, here, script, table);
 }
@@ -80,8 +80,8 @@ fn with_two_lookups_a_cycle_four_lines_take_two_and_with_one_four() {
     );
 }
 
-/// The first load has four lines and leaves room for one more line in the queue. One line of the second load
-/// enters in the same cycle. The other three lines enter when the lines of the first load have left.
+/// A load has eight lines, and the access queue has five entries. Lines 1 to 5 enter the queue at once. Lines
+/// 6 to 8 enter in the cycle after lines 1 to 4 have left the queue.
 #[test]
 fn a_load_enters_a_queue_as_far_as_that_had_room_before_the_cycle() {
     let lines: &[(u64, u64)] = &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 0), (6, 1), (7, 2), (8, 3)];

@@ -232,8 +232,8 @@ fn victim_case(seed: u64, length: usize) -> Case {
     case
 }
 
-/// Generates a random MRPB configuration: either no MRPB, or one with a single queue, so that requests keep
-/// their order.
+/// Generates a random configuration of the memory request prioritization buffer (MRPB): either no buffer, or
+/// one with a single queue, so that requests keep their order.
 fn mrpb(seed: u64) -> MrpbConfig {
     let pick = |n: u64, of: u64| mix(seed, 71 + n) % of;
     MrpbConfig {
@@ -590,8 +590,8 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
         (Fail::MshrEntry, entry | full),
         (Fail::MissQueue, entry | full),
         (Fail::MissQueue, full),
-        // These combinations occur if a load finds some of its sectors in flight and must request other
-        // sectors. A test in the file `sectors.rs` checks all three.
+        // These three combinations occur if some sectors of a load are in flight and others must be
+        // requested. A test in the file `sectors.rs` checks each combination.
         (Fail::MshrMerge, merge | entry),
         (Fail::MshrMerge, merge | full),
         (Fail::MissQueue, merge | full),

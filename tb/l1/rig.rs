@@ -155,8 +155,9 @@ impl Links {
     }
 }
 
-/// Random stalls of the core or the memory. `cycles` is the fraction of single stalled cycles, in eighths.
-/// `spells` is the fraction of stalled periods of 16 cycles, in eighths, in which queues fill up.
+/// Random stalls of the core or the memory. `cycles` is the probability, in eighths, that a single cycle is
+/// stalled. `spells` is the probability, in eighths, that all 16 cycles of a period are stalled, so that
+/// queues fill up.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stalls {
     pub cycles: u64,

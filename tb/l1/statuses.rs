@@ -12,8 +12,8 @@ use crate::kit::coverage::{Axis, Cross, hit};
 
 const STATUSES: &str = "L1D statuses by arrival in the same cycle";
 
-/// Arrivals from memory in a cycle. Fill path 1 leads to the cache, which drops the line if it was written or
-/// recalled while in flight. Fill path 2 leads to the loads that bypass the cache.
+/// Kinds of data that may arrive from memory in a cycle: nothing, a line that the cache keeps, a line that it
+/// drops because the line was written or recalled while in flight, or data for a bypassing load.
 const ARRIVES: [&str; 4] = ["nothing", "line kept", "line dropped", "data of a bypass"];
 
 const AT_TAGS: [&str; 11] = [

@@ -206,8 +206,8 @@ struct Mix {
     cold: u64,
     /// Percentage of the accesses to global memory that go to hot lines.
     hot_percent: u64,
-    /// Percentage of instructions that are stores. The following fields give it for accesses to local memory,
-    /// uncached accesses and atomics.
+    /// Percentage of instructions that are stores. The fields `locals`, `uncached` and `atomics` are the
+    /// percentages of accesses to local memory, uncached accesses and atomics.
     stores: u64,
     locals: u64,
     uncached: u64,
@@ -334,8 +334,8 @@ mod tests {
         }
     }
 
-    /// With threshold 0, the additional tags have no effect. A real cache could power-gate them (li2015
-    /// section 4.3).
+    /// With a reuse threshold of 0, every loaded line gets a data way, and the additional tags have no
+    /// effect. A real cache could power-gate these tags (li2015 section 4.3).
     #[test]
     fn with_threshold_0_an_l1d_takes_the_cycles_of_an_ordinary_one() {
         for seed in 0..6 {

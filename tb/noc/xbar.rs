@@ -35,7 +35,8 @@ fn sink(o: usize) -> BlockId {
     BlockId { domain: 2 + 2 * (o / OF_DOMAIN) as u8, slot: (o % OF_DOMAIN) as u8 }
 }
 
-/// Returns the index of a source block among all sources, or of a sink block among all sinks.
+/// Returns the index of a source among all sources, or of a sink among all sinks, given its hardware block
+/// id.
 fn place(block: BlockId) -> usize {
     usize::from(block.slot) + if block.domain > 2 { OF_DOMAIN } else { 0 }
 }
@@ -331,10 +332,11 @@ mod tests {
         assert_eq!(list_delivered(&rig, 0), own);
         let others = list_delivered(&rig, 1);
         assert_eq!(others[..5], [(3, 100), (4, 101), (5, 102), (6, 103), (7, 104)]);
-        // In cycle 51, the crossbar detects the free slot and passes the fifth packet. It passes the sixth
-        // packet in cycle 52, and the packet to output 1 in cycle 53.
+        // Output 0 accepts packets from cycle 50 on. In cycle 51, the crossbar detects a free slot at output
+        // 0 and passes the fifth packet. It passes the sixth packet in cycle 52 and the packet to output 1 in
+        // cycle 53.
         assert_eq!(others[5..], [(54, 6)]);
-        // The full output has blocked the fifth packet from cycle 6 to cycle 51.
+        // The full output 0 has blocked the fifth packet from cycle 6 to cycle 50, which is 51 - 6 cycles.
         assert_eq!((rig.xbar.stats(0).blocked, rig.xbar.stats(1).blocked), (51 - 6, 0));
     }
 

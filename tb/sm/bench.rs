@@ -39,7 +39,7 @@ pub const DISPATCHER: BlockId = BlockId { domain: 0, slot: 0 };
 const MEMORY: BlockId = BlockId { domain: 0, slot: 1 };
 /// Address of the kernel's instructions.
 const CODE: u64 = 0x5000_0000;
-/// Id of the block that serves the misses of the instruction caches, if the cores have instruction caches.
+/// Id of the hardware block that serves the misses of the instruction caches, if the cores have such caches.
 const LINES: BlockId = BlockId { domain: 0, slot: 2 + SMS as u8 };
 
 fn core_id(sm: usize) -> BlockId {
@@ -78,7 +78,8 @@ impl Kernel {
         ))
     }
 
-    /// Creates a kernel without the usual prologue, so that no register has a value when the body begins.
+    /// Creates a kernel without the prologue that loads the parameters. No register has a value when the body
+    /// begins.
     pub fn bare(body: &str) -> Self {
         let ptx = format!(
             ".version 7.1\n.target sm_35\n.address_size 64\n

@@ -54,14 +54,14 @@ fn delays(kernel: &Kernel) -> Vec<u64> {
 
 #[test]
 fn a_miss_delays_its_line_by_the_way_there_and_back_and_nothing_else() {
-    // Delay of a miss: one cycle on the link, the latency of the line, and one cycle on the return link. The
-    // line is fetched in the last cycle.
+    // Delay of a miss in cycles: one cycle on the link, the latency of the line, and one cycle on the return
+    // link. The instruction is fetched in the last of these cycles.
     let miss = LINE + 2;
     let delays = delays(&kernel_with_icache(&straight(2 * PER_LINE)));
     let lines: Vec<_> = delays.chunks(PER_LINE).map(|line| (line[0], line[line.len() - 1])).collect();
-    // Each instruction needs the result of the instruction before it, and therefore issues 6 cycles later.
-    // With a cache that always hits, a fetch takes 3 of these cycles, so 3 cycles of a miss are hidden. The
-    // exit, which is alone in the last line, hides none.
+    // Each instruction needs the result of the one before it and issues 6 cycles after it. A fetch that hits
+    // takes only 3 of these 6 cycles, so the other 3 hide part of a miss. For the exit, the only instruction
+    // of the third line, nothing is hidden.
     let next = miss - 3;
     assert_eq!(lines, [(miss, miss), (miss + next, miss + next), (2 * miss + next, 2 * miss + next)]);
 }
@@ -72,8 +72,8 @@ fn an_instruction_at_the_end_of_a_line_is_fetched_alone() {
     // is fetched alone.
     let body = format!("bra NEXT; mov.u32 %r1, 1; mov.u32 %r2, 2; NEXT: {}", straight(PER_LINE + 1));
     let bench = kernel_with_icache(&body).check();
-    // The 11 fetches are: the jump, six pairs from instruction 3 to 14, instruction 15 alone, and then
-    // instructions 16 to 20.
+    // The 11 fetches are: the jump (1), instructions 3 to 14 in pairs (6), instruction 15 alone (1), and
+    // instructions 16 to 20 as two pairs and a single one (3).
     assert_eq!(stats(&bench), InstructionStats { accesses: 11, hits: 9, misses: 2, ..InstructionStats::default() });
 }
 
@@ -151,7 +151,8 @@ fn a_warp_without_an_entry_asks_once_for_each_that_becomes_free() {
 fn waiting_for_a_line_is_charged_to_its_misses_and_the_first_fetch_is_not() {
     let bench = kernel_with_icache(&straight(4)).run(Mode::default());
     let cycles = |reason| bench.cores[0].stall_cycles(reason);
-    // The wait for the line lasts from the lookup that misses to the cycle before the fill.
+    // The wait lasts from the lookup that misses to the cycle before the fill: `LINE` cycles, plus one cycle
+    // on each of the two links.
     assert_eq!(cycles(StallReason::FetchMiss), LINE + 2);
     assert!((1..12).contains(&cycles(StallReason::Fetch)), "{}", cycles(StallReason::Fetch));
 }

@@ -171,7 +171,8 @@ fn a_core_at_fault_issues_nothing_more_and_charges_the_halt() {
 
 #[test]
 fn a_core_that_hangs_tells_where_its_warps_wait() {
-    // Warp 1 waits at another barrier than warp 0, so neither barrier ever opens.
+    // Warps 0 and 1 wait at different barriers. Each barrier needs both warps, so neither of the barriers
+    // opens.
     let kernel =
         Kernel::new("setp.ge.u32 %p0, %r0, 32; @%p0 bra OTHER;\nbar.sync 0; bra END;\nOTHER: bar.sync 1;\nEND: ret;");
     let bench = kernel.grid(1, 64).run(Mode::default());

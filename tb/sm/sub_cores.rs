@@ -47,7 +47,8 @@ fn four_warps_issue_to_four_pipes_in_one_cycle_where_others_wait_for_the_one() {
 fn warps_of_a_sub_core_wait_for_its_pipe_and_those_of_another_do_not() {
     for (instruction, interval) in KEPT {
         let kernel = four(instruction, 6, true, 0);
-        // Warps 4 and 5 use the same schedulers as warps 0 and 1, so they wait for the pipes of these.
+        // Warps 4 and 5 have the same schedulers as warps 0 and 1, so they wait until the pipes of these
+        // schedulers are free.
         assert_eq!(first_issue_cycles(&kernel), [0, 0, 0, 0, interval, interval], "{instruction}");
         kernel.check();
     }
@@ -56,8 +57,8 @@ fn warps_of_a_sub_core_wait_for_its_pipe_and_those_of_another_do_not() {
 #[test]
 fn shared_memory_stays_one() {
     for banks in [0, 16] {
-        // The addresses of the lanes are 32 words apart, so all lanes use one bank of shared memory, one
-        // after another.
+        // The addresses of the lanes are 32 words apart, so all lanes access the same bank of shared memory,
+        // one lane per cycle.
         let conflict = "mov.u32 %r1, %tid.x; and.b32 %r1, %r1, 31; shl.b32 %r1, %r1, 7; ld.shared.u32 %r2, [%r1];";
         let mut kernel = four(conflict, 4, true, banks);
         kernel.dynamic_shared = 4096;
@@ -77,9 +78,9 @@ fn banks_of_a_sub_core_are_read_by_nobody_else() {
         let kernel = four("mad.lo.u32 %r1, %r2, %r3, %r5;", 4, sub_cores, banks);
         kernel.check().cores[0].counters().operand_conflicts
     };
-    // With one register bank per sub-core, each warp reads three words in three cycles, which adds two wait
-    // cycles. With a single bank for all warps, the four instructions issue in successive cycles. Each then
-    // also waits for the reads of the instructions before it.
+    // Each instruction reads three words. With one register bank per sub-core, this takes three cycles
+    // instead of one, so each of the four warps waits 2 cycles. With a single bank for all warps, the four
+    // instructions issue in successive cycles, but read one after another. They wait 2, 4, 6 and 8 cycles.
     assert_eq!(conflicts(true, 4), 4 * 2);
     assert_eq!(conflicts(false, 1), 2 + 4 + 6 + 8);
     assert_eq!(conflicts(true, 16), 0);

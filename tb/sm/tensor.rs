@@ -124,8 +124,8 @@ fn a_product_takes_as_many_intervals_as_it_has_multiplications() {
               {%r8, %r9}, {%r20, %r21, %r22, %r23, %r24, %r25, %r26, %r27};";
     let m16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r20, %r21, %r22, %r23}, {%r4, %r5, %r6, %r7}, {%r8, %r9}, \
                {%r20, %r21, %r22, %r23};";
-    // Each product waits for the result of the product before it, or for the tensor pipe. It therefore takes
-    // `steps` intervals of four cycles.
+    // Each product waits until the previous product has its result or has left the tensor pipe. A product has
+    // `steps` steps of four cycles, so it takes `4 * steps` cycles.
     for (one, steps) in [(m8, 4), (m16, 8)] {
         let rates = [4, 8].map(|count| cycles(&one.repeat(count + 1), 1) - cycles(&one.repeat(count), 1));
         assert_eq!(rates, [4 * steps; 2], "{one}");
@@ -142,8 +142,8 @@ fn wmma() -> String {
 fn a_wmma_takes_the_time_that_accel_sim_gives_it() {
     let [nine, ten] = [9, 10].map(|count| cycles(&wmma().repeat(count), 1));
     assert_eq!(ten - nine, 64);
-    // A higher latency of the tensor pipe only delays the end of the kernel, as long as each partial sum is
-    // ready for the step that adds to it.
+    // A tensor pipe latency of 12 instead of 4 cycles only delays the end of the kernel by these 8 cycles.
+    // Each partial sum is still ready for the step that adds to it.
     let late = |latency: u16| {
         let mut kernel = kernel(&wmma().repeat(3));
         kernel.config.pipes.tensor.latency = latency;
@@ -172,8 +172,8 @@ fn shared_memory_gives_a_matrix_a_cycle_unless_its_rows_meet_in_a_bank() {
         kernel.check().cores.iter().map(|core| core.counters().shared_conflicts).sum::<u64>()
     };
     assert_eq!([conflicts(16, "x1", 1), conflicts(16, "x4", 4), conflicts(144, "x4.trans", 4)], [0; 3]);
-    // With a pitch of 32 bytes, the rows of a matrix conflict in pairs. With 128 bytes, all eight rows of a
-    // matrix conflict.
+    // With a pitch of 32 bytes, the eight rows of a matrix conflict in pairs, which takes one extra cycle per
+    // matrix. With 128 bytes, all eight rows conflict, which takes seven extra cycles per matrix.
     assert_eq!([conflicts(32, "x1", 1), conflicts(32, "x4", 4)], [1, 4]);
     assert_eq!([conflicts(128, "x2", 2), conflicts(128, "x4", 4)], [14, 28]);
 }

@@ -15,8 +15,8 @@ fn dependent(first: &str, second: &str) -> u64 {
 
 #[test]
 fn a_dependent_instruction_issues_the_cycle_after_writeback_and_not_before() {
-    // The six cycles are: one cycle to read operands, the latency of the instruction, and one cycle to issue
-    // the next instruction.
+    // The cycles are: one to read the operands, the latency of `first`, and one to issue `second`. For an add
+    // with a latency of 4 cycles, this gives 1 + 4 + 1 = 6.
     assert_eq!(dependent("add.u32 %r1, %r2, %r3;", "add.u32 %r4, %r1, 1;"), 6);
     assert_eq!(dependent("mad.lo.u32 %r1, %r2, %r3, %r4;", "add.u32 %r4, %r1, 1;"), 7);
     assert_eq!(dependent("max.u32 %r1, %r2, %r3;", "add.u32 %r4, %r1, 1;"), 15);
@@ -70,15 +70,15 @@ fn beats_of_a_load_follow_each_other_and_each_brings_its_own_words() {
     };
     let [first, second, third, fourth] = [1, 2, 3, 4].map(|word| after(&format!("add.u32 %r5, %r{word}, 1;")));
     assert_eq!([second, third, fourth], [first, first + 1, first + 1]);
-    // The address unit accepts the next load as soon as it has sent both parts (beats) of this load. It does
+    // The address unit accepts the next load as soon as it has sent both beats of the vector load. It does
     // not wait for a reply.
     assert_eq!(after("ld.global.u32 %r5, [%rd1];"), 3);
 }
 
 #[test]
 fn a_class_without_a_free_collector_issues_nothing() {
-    // The second instruction waits until the first has read its words, either from the only register bank or
-    // with the only collector.
+    // With a single register bank, each instruction needs three cycles to read its three words. If there is
+    // only one collector, the next instruction cannot issue before these reads are complete.
     let issued = |collectors| {
         let mut kernel = Kernel::bare("mad.lo.u32 %r1, %r2, %r3, %r5; mad.lo.u32 %r4, %r2, %r3, %r6;").grid(1, 64);
         (kernel.config.operands.banks, kernel.config.operands.sp_collectors) = (1, collectors);
@@ -89,7 +89,8 @@ fn a_class_without_a_free_collector_issues_nothing() {
         [1, 2, 3].map(|of| log[of] - log[0])
     };
     assert_eq!(issued(4), [1, 2, 3]);
-    // With one collector, warp 0 also issues its exit instruction, in cycle 6.
+    // With one collector, warp 0 issues its two instructions in cycles 0 and 3, and its exit instruction in
+    // cycle 6. Warp 1 therefore issues in cycles 7 and 10.
     assert_eq!(issued(1), [3, 7, 10]);
 }
 
@@ -140,10 +141,10 @@ fn table(policy: SchedulerPolicy, body: &str) -> String {
 
 #[test]
 fn greedy_then_oldest_stays_with_a_warp_and_then_takes_the_oldest() {
-    // Each warp fetches a pair of instructions at a time. Warp 0 issues its first pair. After a pair of warp
-    // 1, warp 0 issues again, ahead of warp 2, which has been ready longer. In cycle 6, the scheduler stays
-    // with warp 2. Warp 1 is older and has fetched its second pair by then. Instruction 3 issues six cycles
-    // after instruction 2, whose result it needs.
+    // Each warp fetches two instructions at a time. In cycle 4, the older warp 0 issues before warp 2,
+    // although warp 2 has been ready longer. In cycle 6, the scheduler stays with warp 2, although the older
+    // warp 1 has fetched its second pair by then. Instruction 3 of a warp issues at least six cycles after
+    // instruction 2, whose result it needs.
     let table = table(
         SchedulerPolicy::GreedyThenOldest,
         "add.u32 %r1, %r9, 1; add.u32 %r2, %r9, 2; add.u32 %r3, %r9, 3; mad.lo.u32 %r4, %r1, %r2, %r3;",
@@ -169,8 +170,8 @@ fn two_level(body: &str, warps: u32) -> Kernel {
 
 #[test]
 fn a_seventh_warp_gets_in_only_when_another_waits_for_memory() {
-    // Instruction 2 waits for an arithmetic result, and instruction 4 for a load from memory. Only the latter
-    // frees a place in the pool of warps.
+    // Instruction 2 waits for an arithmetic result, and instruction 4 for a load from memory. Only the wait
+    // for memory frees a place in the pool of warps.
     let mut kernel = two_level(
         "ld.param.u64 %rd1, [input]; mov.u32 %r1, 1; max.u32 %r1, %r1, 3;
          ld.global.u32 %r2, [%rd1]; add.u32 %r2, %r2, %r1;",

@@ -181,7 +181,8 @@ fn members_that_a_guard_switches_off_are_missing() {
             format!("mov.u32 %r3, %tid.x; setp.lt.u32 %p0, %r3, 40;\n@%p0 {guarded}\nst.global.u32 [%rd2], %r3;");
         Kernel::new(&body).grid(1, 64)
     };
-    // All lanes of the first warp execute the instruction, so only the second warp faults.
+    // The guard enables threads 0 to 39: all lanes of warp 0, but only 8 lanes of warp 1. Therefore only warp
+    // 1 faults.
     let fault = fault_of_both(&of("shfl.sync.idx.b32 %r3, %r3, 0, 31, -1;"));
     assert!(fault.contains("warp 1 lane 0") && fault.contains("the lanes 0xffffff00 of these"), "{fault}");
     assert!(fault_of_both(&of("bar.sync 0;")).contains("in the lanes 0x000000ff of a warp"));
@@ -190,15 +191,16 @@ fn members_that_a_guard_switches_off_are_missing() {
 
 #[test]
 fn halves_of_a_wide_warp_are_whole_each_by_itself() {
-    // Threads from 32 on take another path. They are half of a 64-lane warp.
+    // Threads 32 to 63 take a different path from threads 0 to 31. In a warp of 64 lanes, each path has one
+    // half of the lanes.
     let body =
         "mov.u32 %r3, %tid.x; setp.ge.u32 %p0, %r3, 32; @%p0 bra UPPER; shfl.sync.idx.b32 %r3, %r3, 3, 31, -1; bra END;
                 UPPER: redux.sync.add.u32 %r3, %r3, -1;
                 END: st.global.u32 [%rd2], %r3;";
     let bench = Kernel::new(body).grid(1, 64).check();
     assert_eq!([bench.out(0), bench.out(16 * 40)], [3, (32..64).sum()]);
-    // A barrier for all threads would open although only one half of the warp has arrived, so it is a fault.
-    // A barrier with a thread count accepts one half of a warp, which counts as 32 threads.
+    // A barrier for all threads faults if only one half of the warp arrives, because it would open without
+    // the other half. A barrier with a thread count accepts one half of a warp, which counts as 32 threads.
     let parted = |from: u32, barrier: &str| {
         let body = format!(
             "mov.u32 %r3, %tid.x; setp.ge.u32 %p0, %r3, {from}; @!%p0 bra END;\n{barrier}\nEND: st.global.u32 [%rd2], %r3;"

@@ -68,8 +68,8 @@ struct MachineCase {
     twice: bool,
     /// True if the test case runs another time, without contract checks.
     unchecked: bool,
-    /// Number of threads that simulate the islands of the machine in the additional runs; `None` to run
-    /// without islands.
+    /// Number of threads that simulate the machine's islands (partitions that one thread simulates) in the
+    /// additional runs; `None` to run without islands.
     threads: Option<NonZeroUsize>,
     /// True if the test case runs another time in lint mode, for up to [`LINT_CYCLES`] cycles.
     lint: bool,
@@ -78,7 +78,8 @@ struct MachineCase {
 /// Generator of random values for configuration fields.
 struct Draw {
     random: Random,
-    /// True if the fields of `volta` are changed, which allow other values than those of `fermi`.
+    /// True if fields of the machine `volta` are changed; false if fields of `fermi`. The legal values of the
+    /// fields depend on the machine.
     is_volta: bool,
     /// Percentage of the configuration fields that are changed.
     changed: u64,
@@ -146,7 +147,7 @@ impl Draw {
     }
 
     /// Randomly selects the bypass scheme of the L1. The contention test is a candidate only if `judges` is
-    /// true, and PDP only if `protects` is true.
+    /// true, and the protecting distance policy (PDP) only if `protects` is true.
     fn bypass(&mut self, judges: bool, protects: bool) {
         let mut schemes = vec!["{ kind = \"all\" }".to_owned(), "{ kind = \"none\" }".to_owned()];
         if judges {
@@ -268,7 +269,8 @@ impl Draw {
         self.one_of("l1.fetch", &["sectors", "line"]);
         let is_plain = !self.draw_decoupled();
         let judges = is_plain && !self.has("sm.warp_lanes=64");
-        // PDP protects lines in LRU order, so it requires the default replacement policy.
+        // The protecting distance policy (PDP) protects lines in LRU order, so it requires the default
+        // replacement policy.
         self.bypass(judges, is_plain && !self.has("l1.replacement"));
         if is_plain {
             self.one_of("l1.mrpb.bypass", &["none", "associativity", "all"]);
@@ -291,7 +293,8 @@ impl Draw {
     }
 
     /// Randomly selects the prefetcher of the L1D. A prefetcher needs an MSHR entry in addition to one for
-    /// loads. It cannot be combined with PDP, which has no protection state for prefetched lines.
+    /// loads. It cannot be combined with the protecting distance policy (PDP), which has no protection state
+    /// for prefetched lines.
     fn prefetch(&mut self, is_plain: bool) {
         let is_refused =
             self.has("l1.bypass={ kind = \"pdp\"") || self.sets.iter().any(|set| set == "l1.mshr_entries=1");
@@ -312,8 +315,8 @@ impl Draw {
         self.range("l1.prefetch_limits.queue", 1, 64);
     }
 
-    /// Adds a victim cache to a third of the L1Ds that may have one. PDP cannot be combined with a victim
-    /// cache, because it has no protection state for lines of the victim cache.
+    /// Adds a victim cache to a third of the L1Ds that may have one. The protecting distance policy (PDP)
+    /// excludes a victim cache, because it has no protection state for lines of the victim cache.
     fn victim(&mut self, is_plain: bool) {
         if is_plain && !self.has("l1.bypass={ kind = \"pdp\"") && self.random.percent(33) {
             let lines = 1 + self.random.below(32);
@@ -468,7 +471,8 @@ impl Draw {
         self.one_of("l2.flow.serve_transient", &[true, false]);
         self.one_of("l2.flow.acknowledged", &[false, true]);
         self.one_of("l2.flow.coherence", &["sharers", "none"]);
-        // An FRC of eight entries is a single set, so it is legal with an L2 bank of any size.
+        // A Fetch and Replacement Cache (FRC) of eight entries is a single set, so it is legal with an L2
+        // bank of any size.
         self.one_of("l2.flow.frc.entries", &[0, 4, 8]);
         self.range("l2.flow.frc.swap_latency", 0, 8);
         self.one_of("l2.flow.frc.victim_bind", &["swap", "alloc"]);
@@ -656,7 +660,8 @@ impl Case for Machine {
         let ran = Self::run(self, &resolved, checked(mode))?;
         let (counters, ports, digests) = ran.ok_or_else(|| format!("not done after {MAX_CYCLES} cycles"))?;
         let linted = RunOptions { max_cycles: Some(LINT_CYCLES), ..checked(Mode { lint: true, ..mode }) };
-        // A machine that cannot be divided into islands runs a second time without islands.
+        // A machine that cannot be divided into islands (partitions that one thread simulates) runs a second
+        // time without islands.
         let threads = threads.map_or(Threads::InStep, Threads::Of);
         let plain = RunOptions { threads, ..plain };
         let again = RunOptions { mode: Mode { digest: true, ..Mode::default() }, ..plain.clone() };

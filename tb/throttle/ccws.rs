@@ -35,7 +35,7 @@ pub(crate) fn crosses() -> Vec<Cross> {
     vec![tags, Cross { name: SCORES, axes, excluded }]
 }
 
-/// CCWS configuration of khairy2015 Table 4.
+/// Configuration of cache-conscious wavefront scheduling (CCWS) from khairy2015 Table 4.
 const CONFIG: CcwsConfig = CcwsConfig::KHAIRY2015;
 const SETS: u32 = 32;
 const WAYS: u32 = 4;
@@ -46,7 +46,8 @@ fn victims() -> Victims {
     Victims::new(&CONFIG, &place)
 }
 
-/// Creates the golden model of CCWS with this configuration.
+/// Creates the golden model of cache-conscious wavefront scheduling (CCWS) with the configuration of
+/// khairy2015 Table 4.
 fn golden() -> Box<dyn Scheme> {
     twin(&ThrottleConfig::from(CONFIG)).expect("CCWS has a twin")
 }
@@ -82,8 +83,9 @@ pub(crate) fn lose(seed: u64, accesses: u64) -> u32 {
     lost
 }
 
-/// Starts and ends warps, issues instructions, and lets warps lose locality, all at random. Compares in every
-/// cycle which warps may load. Returns the number of cycles in which some warp may not load.
+/// Starts and ends warps, issues instructions, and lets warps lose locality, all at random. In every cycle,
+/// compares the set of warps that may load with that of the golden model. Returns the number of cycles in
+/// which some running warp may not load.
 ///
 /// # Panics
 /// If the golden model disagrees.

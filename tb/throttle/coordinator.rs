@@ -143,8 +143,8 @@ mod tests {
         issued: Vec<u64>,
         wake: Wake,
         cycle: u64,
-        /// Log of the phases and warp limits of all cores. It has an entry, with its cycle, for each change
-        /// of any of them.
+        /// Log of the phase and the warp limit of every core. Whenever one of these values changes, an entry
+        /// with the cycle is added.
         log: Vec<(u64, Vec<(Phase, u8)>)>,
     }
 
@@ -196,8 +196,8 @@ mod tests {
             self.monitors.iter_mut().for_each(|monitor| monitor.end_kernel(self.cycle - 1));
         }
 
-        /// Returns the cycles from which all cores are in the given phase, each with the warp limits of the
-        /// cores.
+        /// Returns each log entry at which all cores are in the given phase, as its cycle and the warp limits
+        /// of the cores.
         fn of(&self, phase: Phase) -> Vec<(u64, Vec<u8>)> {
             let all = |state: &[(Phase, u8)]| state.iter().all(|(of, _)| *of == phase);
             let found = self.log.iter().filter(|(_, state)| all(state));

@@ -11,8 +11,8 @@ const PERIODS: [&str; 2] = ["periods of others", "periods of its own"];
 const OPENS: [&str; 2] = ["opened by a miss", "opened by a flush"];
 const STATES: [&str; 4] = ["stays open", "closes", "stays closed", "opens"];
 
-/// Declares the functional coverage: each change of state, by what ends the periods and by how the cache
-/// reopens.
+/// Declares the functional coverage: every way in which the cache stays open, closes, stays closed or opens,
+/// crossed with what ends the monitoring periods and what reopens the cache.
 pub(crate) fn cross() -> Cross {
     let axes = vec![Axis::new("periods", PERIODS), Axis::new("opened by", OPENS), Axis::new("access", STATES)];
     Cross { name: NAME, axes, excluded: Vec::new() }

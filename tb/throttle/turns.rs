@@ -19,7 +19,7 @@ use warpsieve::run::{Outcome, RunOptions, RunReport, Verdict, run};
 struct TurnsConfig {
     /// Number of cycles for which each half of the warps may issue.
     turn: u32,
-    /// Number of misses of a core from which on the halves alternate.
+    /// Number of misses that a core must have before the two halves of its warps alternate.
     misses: u32,
 }
 
@@ -64,8 +64,8 @@ impl Hooks for Turns {
         })
     }
 
-    /// Returns the cycle in which the warps that may issue must be computed again, which is the cycle before
-    /// a change.
+    /// Returns the next cycle in which the set of warps that may issue must be recomputed. It is the last
+    /// cycle before the set changes.
     fn due(&self) -> Option<u64> {
         let turn = u64::from(self.config.turn);
         Some((self.decided / turn + 1) * turn - 1)

@@ -154,10 +154,10 @@ fn a_line_goes_from_the_bank_to_an_l1_and_from_there_to_others_until_it_is_writt
     let to = |beat: &Forward| format!("{}>sm{}", beat.id, beat.supplier);
     table.column("forward", bench.forwards.received().iter().map(|(cycle, beat)| (*cycle, to(beat))));
     table.column("answer", bench.answers.sent().iter().map(|(cycle, beat)| (*cycle, format!("{:?}", beat.found))));
-    // The L2 bank answers load 1, and the tracker lists its SM as a sharer. SM 0 supplies load 2. Round robin
-    // selects SM 1 for load 3, but SM 1 has dropped the line, so load 3 goes to the L2 bank. Store 4 comes
-    // from the same SM as load 3, so it waits and goes to the L2 bank after load 3. After the store, no SM is
-    // listed, so load 5 goes to the L2 bank too.
+    // The L2 bank answers load 1, and the tracker lists the SM of that load, SM 0, as a sharer of the line.
+    // SM 0 supplies load 2. Round robin selects SM 1 for load 3, but SM 1 has dropped the line, so load 3
+    // goes to the L2 bank. Store 4 comes from the same SM as load 3, so it waits until load 3 has gone to the
+    // L2 bank. After the store, the tracker lists no SM, so load 5 goes to the L2 bank too.
     assert_table(
         &table,
         "cycle  req  to_bank  from_bank  rsp  forward  answer
@@ -185,8 +185,8 @@ fn a_line_goes_from_the_bank_to_an_l1_and_from_there_to_others_until_it_is_writt
 fn a_bank_of_eight_has_tags_three_bits_narrower_than_lines() {
     let listed = DescriptionSummary::of(|to| TrackerBench::new(vec![], vec![], vec![]).tracker.describe(to));
     let bits: Vec<_> = listed.arrays.into_iter().map(|(_, _, bits)| bits).collect();
-    // Bits of a table entry: 1 valid bit, 15 tag bits (22 line bits within the bank, less 7 for the set), 16
-    // sharer bits, and 4 bits of the round-robin pointer. In addition, LRU order takes 3 bits for each of 8
-    // ways.
+    // An entry of the sharer table has 1 valid bit, 15 tag bits, 16 sharer bits and 4 bits for the
+    // round-robin pointer. A line number has 22 bits within the bank, of which 7 select the set: 22 - 7 = 15.
+    // The LRU order of a set takes 3 bits for each of its 8 ways.
     assert_eq!(bits, [1 + 15 + 16 + 4, 8 * 3]);
 }

@@ -11,7 +11,8 @@ use crate::kit::coverage::{Axis, Cross, Exclusion, hit};
 
 const NAME: &str = "tracker races";
 
-/// Names of all races at a tracker bank, and of coinciding events at an L1 in one cycle.
+/// Names of all protocol races that the testbench must reach: races between messages at a bank of the sharing
+/// tracker, and events at an L1 that coincide in one cycle.
 const RACES: [&str; 28] = [
     "a line is supplied to an L1 that keeps it",
     "a line is supplied to a load that bypasses its L1",
@@ -43,7 +44,7 @@ const RACES: [&str; 28] = [
     "a coherent load drops a line in flight",
 ];
 
-/// Declares the functional coverage of the races.
+/// Declares the functional coverage of the protocol races under a sharing tracker.
 pub(crate) fn cross() -> Cross {
     let never = Exclusion {
         of: vec![vec!["a refused load is written before it goes to the L2"]],
@@ -63,7 +64,7 @@ enum At {
     Memory,
 }
 
-/// Load that has a row in the bank's table of loads in flight.
+/// Load that has a row in the tracker bank's table of loads in flight.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     /// Compute unit that sent the load, and ticket of the load.
@@ -77,22 +78,24 @@ struct Load {
     noticed: bool,
 }
 
-/// Detector that finds races at one tracker bank.
+/// Testbench detector of protocol races (between messages of L1s, tracker and L2) at one bank of the sharing
+/// tracker.
 #[derive(Clone, Debug)]
 pub(crate) struct Races {
-    /// Loads in the bank's table, from oldest to newest.
+    /// Loads in the tracker bank's table of loads in flight, from oldest to newest.
     loads: Vec<Load>,
     rows: usize,
     held: u64,
 }
 
 impl Races {
-    /// Creates a race detector for a bank whose table has `rows` rows.
+    /// Creates a detector of protocol races for a tracker bank whose table of loads in flight has `rows`
+    /// rows.
     pub fn new(rows: u32) -> Self {
         Self { loads: Vec::new(), rows: rows as usize, held: 0 }
     }
 
-    /// Finds races among the bank's events at one clock edge.
+    /// Finds protocol races among the events of the tracker bank at one clock edge.
     pub fn follow(&mut self, bank: &Tracker, seen: &BankObservation) {
         let BankObservation { answer, reply, resent, request } = *seen;
         if let Some((sm, ticket, supplier, found)) = answer {
@@ -124,7 +127,7 @@ impl Races {
         self.held = bank.stats().held;
     }
 
-    /// Returns the index of the oldest load that has this compute unit and ticket and is in state `at`.
+    /// Returns the index of the oldest load that has the compute unit and ticket `key` and is in state `at`.
     fn find(&self, key: (u8, u64), at: At) -> Option<usize> {
         self.loads.iter().position(|load| (load.key, load.at) == (key, at))
     }
@@ -172,7 +175,7 @@ impl Races {
                 (At::Memory, true, false) => race("a store passes a load of its own at the L2"),
                 (At::Memory, true, true) => race("a coherent access passes a load of its own at the L2"),
                 (At::Refused, false, _) => race("a refused load is written before it goes to the L2"),
-                // The access waits behind a load of its own compute unit, so there is no race.
+                // The access waits behind a load of its own compute unit, so there is no protocol race.
                 (At::Supplier(_) | At::Refused, true, _) => {}
             }
         }
@@ -220,7 +223,7 @@ impl Races {
     }
 }
 
-/// Finds races among the events of an L1 at one clock edge.
+/// Finds protocol races among the events of an L1 at one clock edge.
 pub(crate) fn look(watch: &Watch) {
     if let Some((_, found)) = watch.dropped {
         if found.contains(&RecallEffect::Dropped) {

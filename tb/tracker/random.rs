@@ -58,8 +58,8 @@ pub struct CaseResult {
 const LIMIT: u64 = 1 << 40;
 /// Indices of the words that programs access in a line. Each word is in its own sector.
 const WORDS: [u64; 2] = [0, 8];
-/// Maximum number of resident warps that an access reports. A load contends if there are more resident warps
-/// than half of the lines in its L1.
+/// Maximum number of resident warps that an access reports. A load contends if it reports more warps than
+/// half the number of lines in its L1.
 const MAX_WARPS: u64 = 5;
 
 /// Configuration of a load-store unit that can process two instructions at a time.
@@ -193,11 +193,12 @@ impl Case {
     }
 }
 
-/// Golden models, race detectors and memory-model checker that process the events of a testbench.
+/// Golden models, detectors of protocol races, and memory-model checker that process the events of a
+/// testbench.
 struct Follower {
     l1s: Vec<Lockstep>,
     trackers: Vec<TrackerLockstep>,
-    /// Race detector of each tracker bank; empty if no coverage is collected.
+    /// Detector of protocol races for each tracker bank; empty if no coverage is collected.
     races: Vec<Races>,
     judge: MemoryModelCheck,
     period: u64,

@@ -64,8 +64,8 @@ fn ran(setup: Setup, programs: [Vec<Op>; 2]) -> (Rig, TrackerStats) {
     (rig, stats)
 }
 
-/// Runs one program on each of the two compute units. Returns the value that Q's last load returned, the
-/// result of the memory-model check, and the tracker's counters.
+/// Runs one program on each of the two compute units. Returns the value that the last load of compute unit Q
+/// (index 1) returned, the result of the memory-model check, and the tracker's counters.
 fn last_of_q(setup: Setup, programs: [Vec<Op>; 2]) -> (Option<u32>, Result<(), String>, TrackerStats) {
     let last = programs[Q].len() - 1;
     let (mut rig, stats) = ran(setup, programs);
@@ -73,8 +73,8 @@ fn last_of_q(setup: Setup, programs: [Vec<Op>; 2]) -> (Option<u32>, Result<(), S
     (value, MemoryModelCheck::default().follow(&mut rig), stats)
 }
 
-/// Returns the programs of anssari2012 section 3.2. P and Q share line X. Then Q stores to X, evicts it and
-/// loads it again.
+/// Returns the programs of anssari2012 section 3.2. Compute units P and Q share line X. Then Q stores to X,
+/// evicts it and loads it again.
 fn section_3_2() -> [Vec<Op>; 2] {
     let p = vec![op(0, OpKind::Loads, X)];
     let mut q = vec![op(200, OpKind::Loads, X), op(400, OpKind::Stores(NEW), X)];
@@ -87,8 +87,8 @@ fn section_3_2() -> [Vec<Op>; 2] {
 fn section_3_2_gives_the_writer_its_own_value() {
     let (value, judged, stats) = last_of_q(setup(TrackerScheme::Corrected.protections()), section_3_2());
     assert_eq!((value, judged), (Some(NEW), Ok(())));
-    // P supplies Q's first load. Q then evicts X, and later evicts another line when it loads X again. Each
-    // eviction sends a notice.
+    // The L1 of compute unit P supplies the line X for the first load of compute unit Q. Q then evicts X, and
+    // later evicts another line when it loads X again. Each of these two evictions sends a notice.
     assert_eq!((stats.supplied, stats.refused, stats.notices), (1, 0, 2));
 }
 
@@ -100,8 +100,8 @@ fn section_3_2_under_the_naive_tracker_gives_the_writer_what_was_before() {
     assert_eq!(judged, Err(text.to_owned()));
 }
 
-/// Runs a scenario in which P's load reads memory before Q's store, but its line arrives after the store.
-/// Then Q loads the same line.
+/// Runs a scenario with compute units P and Q. A load of P reads memory before a store of Q, but the line
+/// arrives in P's L1 after the store. Then Q loads the same line.
 fn overtaken_fill(protections: Protections) -> (Option<u32>, Result<(), String>, TrackerStats) {
     let slow = Setup { latency: (300, 0), ..setup(protections) };
     let p = vec![op(0, OpKind::Loads, X)];
@@ -138,8 +138,8 @@ fn a_load_whose_supplier_has_dropped_the_line_is_answered_by_memory() {
     assert_eq!((stats.forwards, stats.supplied, stats.refused), (1, 0, 1));
 }
 
-/// The tracker forwards Q's load to P before P has received the line. After Q has evicted its copy, the
-/// tracker selects P as supplier again.
+/// The tracker forwards a load of compute unit Q to compute unit P before P has received the line. After Q
+/// has evicted its copy, the tracker selects P as supplier again.
 #[test]
 fn a_supplier_that_is_yet_to_get_the_line_refuses_and_is_asked_again() {
     let mut setup = setup(TrackerScheme::Corrected.protections());
@@ -179,8 +179,8 @@ fn a_coherent_load_takes_its_line_from_the_tracker() {
     assert_eq!((stats.supplied, stats.writes, stats.listed), (0, 1, 2));
 }
 
-/// Runs two loads of Q that contend for its L1. Two warps share this L1, and each load touches one line,
-/// which is a whole share (half of the L1).
+/// Runs two loads of compute unit Q that contend for its L1. The L1 has two lines and two resident warps, and
+/// each load touches one line, which is a warp's whole share.
 fn contending(setup: Setup) -> (Rig, TrackerStats) {
     let l1 = L1Config { bypass: Contentious {}.into(), ..setup.l1.clone() };
     let p = vec![op(0, OpKind::Loads, X)];

@@ -1,4 +1,5 @@
-//! Tests the command `area`, and the published figures that the command `reproduce` derives from it.
+//! Tests the command `area`, and the figures of the command `reproduce` that compare modeled areas with
+//! published ones.
 
 use std::fs;
 

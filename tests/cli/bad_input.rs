@@ -309,8 +309,8 @@ fn two_options_that_name_one_file_are_refused() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// The command writes to the device through a symbolic link. A bug in the command would then replace the link
-/// and not the device.
+/// The command writes its statistics to the device `/dev/full` through a symbolic link. If the command has a
+/// bug that replaces its output file, the test loses only the link, not the device.
 #[test]
 fn a_full_device_is_refused_and_stays_what_it_is() {
     let folder = tempfile::tempdir().unwrap();

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::report::written;
 
 /// JavaScript that the test adds to a copy of the page. For each chart, it reports the size, whether anything
-/// is drawn, and which texts leave the chart or overlap.
+/// is drawn, which texts extend beyond the chart, and which texts overlap.
 const ASK: &str = "<script>
 const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 const charts = [...document.querySelectorAll('.chart svg')].map(svg => {
@@ -88,8 +88,8 @@ fn a_browser_shows_the_figures_and_no_chart_is_empty_or_too_narrow_for_its_texts
             }
         }
     }
-    // The script must also detect empty charts and texts that do not fit. The page is changed so that it has
-    // such faults.
+    // Tests the script itself: it must detect empty charts and texts that do not fit. The page is changed so
+    // that it has these faults.
     let (charts, _) = ask(folder.path(), &html.replace("#0072B2", "none"));
     assert!(charts.iter().all(is_empty), "{charts:?}");
     let (charts, is_wide) = ask(

@@ -73,7 +73,7 @@ const KERNELS: [&str; 5] = [
     "kernels/transpose/launch.toml", // shared memory and barriers
 ];
 
-/// Number of times that the test tries to kill a run of each kernel.
+/// Number of times that the test tries to kill the run of each kernel.
 const KILLS: u64 = 10;
 
 #[test]
@@ -125,8 +125,8 @@ fn a_trace_goes_on_with_the_ctas_that_were_running() {
     let list = folder.path("kernelslist.g");
     let whole = folder.statistics(&["replay", &list]);
     let cycles = whole["cycles"].as_u64().unwrap();
-    // Checkpoints are saved after each eighth of the run. At least one of them is in each kernel, and several
-    // are in the long kernels.
+    // The run is resumed from checkpoints at multiples of one eighth of its cycles. Each kernel contains at
+    // least one of these points, and the long kernels contain several.
     for part in sample(1..8, 4) {
         let checkpoint = folder.saved_at(cycles * part / 8, &["replay", &list]);
         assert_eq!(folder.statistics(&["replay", &list, "--resume", &checkpoint]), whole, "{part} eighths");

@@ -7,7 +7,8 @@ use super::warpsieve;
 const SMALL: &str = "kernels/syrk/small.toml";
 
 fn rows(arguments: &[&str]) -> Vec<Value> {
-    // The test uses an empty cache of runs. Cached results of earlier builds would hide errors of this build.
+    // The test starts with an empty cache of run results. Results that an earlier build cached would hide
+    // errors of this build.
     let cache = tempfile::tempdir().unwrap();
     let ended =
         warpsieve(&[&["compare", "--format", "json", "--cache", cache.path().to_str().unwrap()], arguments].concat());
@@ -62,7 +63,8 @@ fn a_table_ends_with_the_caches_that_evict_nothing() {
     assert_eq!(table.lines().last(), Some(note), "{table}");
     let table = warpsieve(&[&sets[..], &["--format", "markdown"]].concat()).out;
     assert!(table.ends_with(&format!("|\n\n{note}\n")), "{table}");
-    // Machine-readable formats show the evictions in columns, where the text format has a note.
+    // The text and Markdown tables end with a note that names the caches without evictions. The CSV format
+    // has a column with the number of evictions instead.
     let table = warpsieve(&[&sets[..], &["--format", "csv"]].concat()).out;
     assert!(table.contains(",L1 evictions,") && !table.contains("no evictions"), "{table}");
     let rows = rows(&sets[1..]);

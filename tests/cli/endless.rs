@@ -19,8 +19,8 @@ fn a_profile_of_a_kernel_that_spins_ends_with_status_3() {
     }
 }
 
-/// If lanes wait for lanes on another path of the same warp, the simulated machine and the interpreter must
-/// report the same error.
+/// If lanes wait for lanes on another path of the same divergent warp, the simulated machine and the
+/// interpreter must report the same error.
 #[test]
 fn lanes_that_wait_for_another_path_of_their_warp_end_with_status_3() {
     let folder = tempfile::tempdir().unwrap();

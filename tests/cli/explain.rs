@@ -59,8 +59,8 @@ fn a_slower_part_of_the_machine_is_found_by_its_stage() {
     let changes = explain(&[&[ROWSUM][..], &sets, &["--against", "l2.lookup_latency=4"]].concat());
     let stages = section(&changes, "stages")["rows"].as_array().unwrap();
     let l2 = stages.iter().find(|row| row["name"] == "l2").unwrap();
-    // The L2 lookup takes 56 L2 cycles longer. On this machine, an L2 cycle is as long as a core cycle. The
-    // queue before the lookup grows too.
+    // With a lookup latency of 60 instead of 4, the L2 lookup takes 56 L2 cycles longer. On this machine, an
+    // L2 cycle is as long as a core cycle. Requests also wait longer in the queue before the lookup.
     let change = l2["change"].as_f64().unwrap();
     assert!((50.0..62.0).contains(&change), "{l2}");
     assert_eq!(l2["note"], "Time of reads in the L2 bank until the reply leaves, including the time in DRAM.");
@@ -100,8 +100,8 @@ fn sets_that_no_longer_conflict_are_found_as_the_cause() {
     near(sum(section(&changes, "energy"), "a"), (dynamic + leakage) / 1e6);
 }
 
-/// The first launch has ten CTAs, and the second has one. Four SMs never have a warp, and their unused issue
-/// slots must not count as stalls.
+/// The first kernel launch has ten CTAs, and the second has one, so four of the 15 SMs never have a warp. The
+/// unused issue slots of these four SMs must not count as stalls.
 #[test]
 fn issue_slots_are_exact_counts_of_the_sms_that_had_warps_in_a_launch() {
     const REDUCTION: &str = "kernels/reduction/small.toml";
@@ -120,8 +120,8 @@ fn issue_slots_are_exact_counts_of_the_sms_that_had_warps_in_a_launch() {
         for row in slots["rows"].as_array().unwrap() {
             assert_eq!(row[side].as_f64(), Some(counted(row["name"].as_str().unwrap()) as f64), "{row}");
         }
-        // The first launch has ten CTAs, and the second has one. Ten of the eleven SMs used have no warp in
-        // the second launch.
+        // The first kernel launch has ten CTAs and uses ten SMs, and the second has one CTA on an eleventh
+        // SM. The ten SMs therefore have no warp in the second launch.
         let idle: u64 = busy(&statistics).map(|sm| sm["idle"].as_u64().unwrap()).sum();
         assert!(idle > 0);
         assert_eq!(sum(slots, side) + idle as f64, 22.0 * statistics["cycles"].as_f64().unwrap());

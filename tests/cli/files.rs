@@ -58,8 +58,8 @@ impl Inputs {
         CommandResult::of(command.args(arguments).current_dir(self.0.path()))
     }
 
-    /// Checks that the command rejects the argument `output`, because that file is also its input `input`. No
-    /// file may change.
+    /// Checks that the command rejects the output file `output`, because it is the same file as its input
+    /// file `input`. No file may change.
     #[track_caller]
     fn refuses(&self, arguments: &[&str], (output, input): (&str, &str)) {
         let before = self.all();
@@ -176,7 +176,8 @@ fn a_comparison_does_not_write_what_its_launch_files_ask_for() {
 fn two_runs_with_one_output_have_a_part_each() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    // Temporary file of another run that is still active and has locked the file.
+    // Temporary file that belongs to another run. The test locks the file, as a run does while it is still
+    // active.
     let other = File::create(path("s.json.warpsieve-1.part")).unwrap();
     other.lock().unwrap();
     fs::write(path("s.json.warpsieve-1.part"), "of the other run").unwrap();

@@ -10,8 +10,8 @@ fn every_part_is_listed_with_its_registers() {
     let CommandResult { status, out, err } = warpsieve(&["hdl", "list"]);
     assert_eq!((status, err.as_str()), (Some(0), ""));
     let mshr = out.lines().find(|line| line.starts_with("l1/mshr ")).unwrap();
-    // Number of flip-flops: each of 32 MSHR entries has 3 flags, line, location, count, head, order and 8
-    // waiters of 38 bits. In addition, there is the count of ready entries.
+    // Number of flip-flops. Each of the 32 MSHR entries has 3 flags, the fields line, location, count, head
+    // and order, and 8 waiters of 38 bits. In addition, the MSHR file has a count of ready entries.
     assert!(mshr.contains("11,270") && mshr.contains("ENTRIES=32 MERGES=8"), "{mshr}");
 }
 

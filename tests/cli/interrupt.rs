@@ -33,8 +33,8 @@ again:
 }
 ";
 
-/// Returns a launch file with one launch for each end value of the count. With 10, a launch takes almost no
-/// time. With 4,000,000,000, it takes hours.
+/// Returns a launch file with one kernel launch for each end value of the count. A count up to 10 takes
+/// almost no time, and a count up to 4,000,000,000 takes hours.
 fn counting(ends: &[u32]) -> String {
     let launch = |end: &u32| {
         format!("[[step.launch]]\nkernel = \"count\"\ngrid = [1]\nblock = [32]\nargs = [\"x\", {{ u32 = {end} }}]\n")
@@ -136,7 +136,8 @@ fn a_comparison_writes_the_rows_that_are_complete() {
     let folder = folder();
     let arguments = ["compare", "short.toml", "long.toml", "--jobs", "1", "--format", "csv", "--output", "table.csv"];
     let running = Running::start(folder.path(), &arguments);
-    // When the table exists, the command already catches signals. The short run then takes only milliseconds.
+    // Once the output table exists, the command already catches signals. The first of its two runs then takes
+    // only milliseconds.
     wait_for(|| names(folder.path()).len() > 3);
     sleep(Duration::from_secs(3));
     running.signal("-INT");
@@ -178,7 +179,7 @@ fn a_profile_prints_the_launches_that_are_complete() {
     let folder = folder();
     let launch = pipe(&folder.path().join("pipe.toml"));
     let running = Running::start(folder.path(), &["profile", "pipe.toml", "--format", "json"]);
-    // When the command opens the launch file, it already catches signals.
+    // When the command opens the launch file, which is a named pipe, it already catches signals.
     fs::write(launch, counting(&[10, 20, LONG])).unwrap();
     sleep(Duration::from_secs(2));
     running.signal("-TERM");

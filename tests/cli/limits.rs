@@ -302,7 +302,8 @@ fn a_file_that_is_replaced_keeps_its_permissions_and_its_links() {
         symlink(output, path(&link)).unwrap();
         let arguments: Vec<_> = arguments.split(' ').chain([link.as_str()]).collect();
         let ended = run_bounded(folder.path(), &arguments);
-        // The output is written through a symbolic link, whose name has an extension of its own.
+        // The command writes its output through a symbolic link, whose name has the same extension as the
+        // file.
         assert_eq!(ended.status, Some(0), "{arguments:?}: {ended:?}");
         assert_eq!(mode(output), 0o640, "{arguments:?}");
         assert!(fs::symlink_metadata(path(&link)).unwrap().is_symlink(), "{arguments:?}");

@@ -71,7 +71,7 @@ fn it_writes_the_example_under_another_name_with_a_complete_lock_file() {
     let manifest = manifest(&there);
     let path = manifest["dependencies"]["rtl"]["path"].as_str().unwrap();
     assert!(there.join(path).join("l1/bypass/mod.rs").is_file(), "{path}");
-    // The new crate must be a workspace of its own, since it may be created inside the folder of another
+    // The new crate must have a workspace of its own, since a user may create it inside the folder of another
     // workspace.
     assert!(manifest["workspace"].as_table().unwrap().is_empty());
     assert_eq!(manifest["profile"]["release"]["package"]["warpsieve"]["opt-level"], 3.into());

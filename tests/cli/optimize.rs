@@ -192,8 +192,8 @@ fn the_figures_of_xie2013_come_out_as_the_paper_states_them() {
         let rows = fs::read_to_string(path(&format!("xie2013/{figure}-quick.rows.csv"))).unwrap();
         assert!(rows.lines().count() == 3 && !rows.contains(",sign,false,"), "{rows}");
     }
-    // For all six kernels, the profile without timing and the cycle-level simulation find nearly the same
-    // number of hits.
+    // For each of the six kernels, the profile (a simulation without timing) and the cycle-level simulation
+    // may differ by at most 5 percent in the number of hits.
     let profiles = fs::read_to_string(path("xie2013/profiles-quick.csv")).unwrap();
     let hits =
         |line: &str| line.split(',').skip(2).take(2).map(|hits| hits.parse::<f64>().unwrap()).collect::<Vec<_>>();

@@ -159,8 +159,8 @@ fn no_help_is_wider_than_100_columns() {
             assert!(!is_example || line.chars().count() <= 80, "{words:?}: {line}");
         }
         let commands = ended.out.lines().skip_while(|line| *line != "Commands:").skip(1);
-        // Lines that continue a help text are indented further than the names of commands, and are filtered
-        // out.
+        // Help texts list the commands with an indent. Lines that continue the description of a command are
+        // indented further, and are filtered out.
         let commands = commands.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
         let names = commands.filter_map(|line| line.split_whitespace().next());
         names.filter(|name| *name != "help").map(str::to_owned).collect::<Vec<_>>()

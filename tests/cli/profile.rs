@@ -19,7 +19,8 @@ fn a_profile_has_a_row_for_each_load_with_its_line_in_the_ptx() {
     for load in loads {
         let line = load["line"].as_u64().unwrap() as usize;
         assert!(ptx[line - 1].contains("ld.global"), "{load}");
-        // The 262,144 elements are processed by 8,192 warps, and each warp reads one line.
+        // The 262,144 elements are processed by 8,192 warps of 32 lanes. With each load, a warp reads one
+        // cache line.
         assert_eq!((load["warps"].as_u64(), load["transactions"].as_u64()), (Some(8192), Some(8192)));
         assert_eq!((load["l1_hits"].as_u64(), load["l2_hits"].as_u64()), (Some(0), Some(0)));
     }

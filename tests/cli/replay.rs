@@ -78,8 +78,8 @@ fn a_trace_that_is_damaged_farther_on_ends_the_run_and_leaves_nothing() {
     assert_eq!(left.len(), 2, "{left:?}");
 }
 
-/// Changes only the last bytes of a compressed trace. These are a checksum, so all data of the grid can still
-/// be decompressed.
+/// Changes only the last bytes of a compressed trace. These bytes are a checksum, so the trace can still be
+/// decompressed completely, but the run must fail.
 #[test]
 fn a_trace_whose_checksum_is_wrong_ends_the_run_and_leaves_nothing() {
     for (suffix, packing) in [("xz", Packing::Xz), ("zst", Packing::Zstd)] {

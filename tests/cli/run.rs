@@ -161,13 +161,13 @@ fn a_time_series_has_the_columns_that_are_asked_for() {
     let mut reader = csv::Reader::from_path(&file).unwrap();
     assert_eq!(reader.headers().unwrap(), vec!["from_cycle", "to_cycle", "l1_misses", "l1_hits"]);
     series("l1.mises").assert_refused(&["no column `l1.mises`", "did you mean `l1.misses`?"]);
-    // These columns do not exist. Only decoupled tags count promotions, and cycles and idle SMs are totals of
-    // the run instead of counters of a hardware block.
+    // A time series has no column with the name `l1.promotions` or `idle`. Promotions are counted only by
+    // decoupled tags, and idle SMs are a total of the run instead of a counter of a hardware block.
     series("l1.promotions").assert_refused(&["no column `l1.promotions`"]);
     series("idle").assert_refused(&["no column `idle`: a time series on this machine has no such counter"]);
 }
 
-/// Returns the rows of a printed summary that begin with this label.
+/// Returns the rows of a printed summary that begin with `label`, without the label.
 fn find_rows<'a>(summary: &'a str, label: &str) -> Vec<&'a str> {
     summary.lines().filter_map(|line| line.strip_prefix(&format!("  {label:<13} "))).collect()
 }
@@ -289,8 +289,8 @@ fn a_run_works_from_any_folder() {
 
 #[test]
 fn the_rows_of_a_time_series_cover_the_run_and_sum_up_to_its_statistics() {
-    // The time-series interval is once longer and once shorter than the time from the end of the last launch
-    // until memory is idle.
+    // After the end of the last kernel launch, memory is still busy for some cycles. The first interval of
+    // the time series is longer than this time, and the second is shorter.
     for interval in [700, 10] {
         rows_cover_the_run(interval);
     }
@@ -360,11 +360,12 @@ fn every_load_of_a_warp_is_answered_once_and_takes_its_time() {
     let loads = stats["loads"].as_array().unwrap();
     assert_eq!(loads.len(), 4);
     for load in loads {
-        // There are two warps, and each of their lanes reads a different line.
+        // Each of the two warps executes the load, and each of its 32 lanes reads a different line. A load
+        // therefore makes 32 accesses for each answer that it receives.
         let [accesses, answers, latency] = ["/accesses", "/answers", "/latency"].map(|key| count(load, key));
         assert_eq!(answers * 32, accesses, "{load}");
-        // A miss takes longer than an L2 lookup. The 32 misses of an instruction take at most as long as 32
-        // misses one after another.
+        // Each load instruction has 32 misses. Its latency is at least that of an L2 lookup, and at most that
+        // of 32 misses that are served one after another.
         assert!((200..32 * 200).contains(&(latency / answers)), "{load}");
         let classes: Vec<_> =
             load["latencies"].as_array().unwrap().iter().map(|class| class.as_u64().unwrap()).collect();

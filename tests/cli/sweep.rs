@@ -85,7 +85,8 @@ fn runs_that_were_kept_are_not_made_again_and_give_the_same_bytes() {
     for end in ["csv", "jsonl", "svg"] {
         assert_eq!(folder.read(&format!("a.{end}")), folder.read(&format!("b.{end}")), "{end}");
     }
-    // A new value in the sweep file adds new runs, and the runs that are already cached do not change.
+    // A new parameter value in the sweep file adds new runs. The runs that are already cached are not
+    // repeated.
     fs::write(folder.path("s.toml"), folder.read("s.toml").replace("[2, 4]", "[2, 4, 8]")).unwrap();
     folder.runs(&outputs("c"));
     let more = folder.list_cached("c");
@@ -129,7 +130,7 @@ fn a_sweep_that_is_killed_goes_on_where_it_was() {
     }
     killed.kill().unwrap();
     assert!(!killed.wait().unwrap().success());
-    // The table of an interrupted sweep must contain only complete rows.
+    // After the sweep was killed, its CSV table must contain only complete rows.
     let partial = rows(&folder.read("a.csv"));
     assert!(partial.len() < 8 && partial.iter().all(|row| row.contains_key("l1.ways")), "{partial:?}");
     let kept = folder.list_cached("c");
@@ -187,7 +188,8 @@ fn shards_together_are_the_whole() {
     for end in ["csv", "jsonl", "svg"] {
         assert_eq!(folder.read(&format!("all.{end}")), folder.read(&format!("whole.{end}")), "{end}");
     }
-    // Stores a result in another cache folder that contradicts the cached result of the same run.
+    // Stores a changed result in the cache folder `three`, so that it contradicts the result of the same run
+    // in another cache folder.
     folder.runs("sweep s.toml --cache three --shard 1/3");
     let (path, _) = folder.list_cached("three").pop_first().unwrap();
     let cycles = rows(&folder.read("one.csv")).remove(0)["cycles"].clone();
@@ -235,7 +237,8 @@ size = '16 KB'
     assert_eq!(column("design")[..4], ["baseline", "baseline", "both", "both"]);
     assert_eq!(column("size")[..2], ["16 KB", "l1.sets=64 l1.ways=8"]);
     assert_eq!((&column("l1.sets")[..2], &column("l1.ways")[..2]), (&["32", "64"][..], &["", "8"][..]));
-    // The baseline of each pair has the same design with the small L1.
+    // The results come in pairs: a design with the small L1, and the same design with the large L1. The run
+    // with the small L1 is the baseline of its pair.
     for pair in json.chunks(2) {
         let [own, other] = [&pair[1], &pair[0]].map(|row| row["cycles"].as_u64().unwrap() as f64);
         assert_eq!((&pair[0]["speedup"], pair[1]["speedup"].as_f64()), (&1.0.into(), Some(other / own)));

@@ -16,7 +16,7 @@ const SMALL: &str = "kernels/syrk/small.toml";
 /// Launch file of a kernel that takes seconds if a waveform of everything is recorded.
 const LONG: &str = "kernels/sgemm/launch.toml";
 
-/// Runs a small kernel with further arguments, and writes a waveform with this name.
+/// Runs a small kernel with the additional arguments `more`, and writes a waveform to the file `name`.
 fn dump(folder: &Path, name: &str, more: &[&str]) -> (CommandResult, String) {
     let path = folder.join(name).display().to_string();
     (warpsieve(&[&["run", SMALL, "--quiet", "--wave", &path], more].concat()), path)
@@ -182,7 +182,8 @@ fn entries_of_tables_are_dumped_by_a_bracket() {
     assert_eq!(ended.status, Some(0), "{ended:?}");
     let wave = wellen::simple::read(&path).unwrap();
     let hierarchy = wave.hierarchy();
-    // Libraries that read FST files convert an index in a signal name into a scope, which is undone here.
+    // Libraries that read FST files turn the index in a signal name such as `flight[0]` into a separate
+    // scope. The test restores the name.
     let names = hierarchy.all_vars().map(|var| hierarchy[var].full_name(hierarchy).replace(".[", "["));
     let names: Vec<String> = names.collect();
     for name in ["flight[0].pc", "flight[1].due", "bank[3].row"] {
@@ -403,7 +404,8 @@ fn a_line_an_instruction_and_a_warp_are_followed_in_order_of_time() {
     let stages = ["sm2.core.scheduler0", "sm2.core.address_unit", "sm2.l1.core_req", "sm2.core.wb"].map(first);
     assert!(stages.is_sorted_by(|a, b| a <= b), "{stages:?}");
     assert!(issued.iter().filter(|(_, place, _)| place == "sm2.core.scheduler0").count() > 10, "{issued:?}");
-    // The memory request with number 0 of this SM accesses the line.
+    // Each SM numbers its memory requests. The request with number 0 of this SM accesses the line that the
+    // load reads.
     let head = sightings(&path, &["--warp", "0"]);
     assert!(head.len() > issued.len(), "without an SM those of all");
     let lines: Vec<(f64, String, String)> = (0x2000..0x2100u64)

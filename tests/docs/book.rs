@@ -1,4 +1,5 @@
-//! Checks the table of contents of the book, `docs/SUMMARY.md`, and the code excerpt on a page.
+//! Checks that the table of contents of the book, `docs/SUMMARY.md`, lists every page, and that a code
+//! excerpt on a page is up to date.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +7,7 @@ use std::path::Path;
 
 use super::root;
 
-/// Adds the paths of all pages below a folder, relative to `docs`.
+/// Adds all pages below a folder to `pages`, as paths relative to the folder `docs`.
 fn add_pages(folder: &Path, docs: &Path, pages: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -18,13 +19,14 @@ fn add_pages(folder: &Path, docs: &Path, pages: &mut BTreeSet<String>) {
     }
 }
 
-/// Returns the pages that a table of contents lists, in order.
+/// Returns the paths of the pages that a table of contents lists, in the order of the table.
 fn entries(summary: &str) -> Vec<&str> {
     summary.lines().filter_map(|line| line.split_once("](")?.1.strip_suffix(')')).collect()
 }
 
-/// Returns the first line of an excerpt that the file does not have at this point. `// ...` stands for any
-/// number of omitted lines.
+/// Compares a code excerpt with the source file that it is taken from. Returns the first line of the excerpt
+/// that does not match the file, if any. In the excerpt, a line `// ...` stands for any number of omitted
+/// lines.
 fn wrong_line<'t>(excerpt: &'t str, file: &str) -> Option<&'t str> {
     let mut lines = file.lines();
     let mut omits = true;

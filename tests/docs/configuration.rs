@@ -1,5 +1,5 @@
-//! Generates the configuration reference. Names, values and sources are from the preset `fermi`, meanings
-//! from the doc comments of the structures that hold the fields.
+//! Generates the configuration reference. The names, values and sources of fields are taken from the machine
+//! preset `fermi`. The meanings are taken from the doc comments of the Rust types that hold the fields.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use warpsieve::config::{Request, ResolvedMachine};
 
 const ROOT: &str = "MachineConfig";
 
-/// Configuration structure or choice, with its doc comment.
+/// Rust type that is part of the configuration: a structure or an enum, with its doc comment.
 enum Declaration {
     Group { about: String, fields: Vec<DocumentedField> },
     Choice { variants: Vec<DocumentedField> },
@@ -20,15 +20,15 @@ enum Declaration {
 struct DocumentedField {
     name: String,
     about: String,
-    /// Name of the field's type; for a variant, the type of its content, if any.
+    /// Name of the field's type. For an enum variant, name of the type that it contains, if any.
     ty: String,
-    /// Fields of a variant with named fields.
+    /// Fields of an enum variant that has named fields.
     inner: Vec<DocumentedField>,
 }
 
 type Declarations = BTreeMap<String, Declaration>;
 
-/// Returns the tables of `docs/configuration.md`.
+/// Returns the text of all tables in `docs/configuration.md`.
 pub(super) fn reference() -> String {
     let request = Request { machine: "fermi".to_owned(), ..Request::default() };
     let resolved = ResolvedMachine::new(&request).unwrap().to_toml();
@@ -41,10 +41,11 @@ pub(super) fn reference() -> String {
     text
 }
 
-/// Returns the declarations of the hardware crate: the structures and choices of the configuration, and the
-/// scheme slots with their schemes. A slot's schemes are the files in its folder. Types of saved state
-/// derive `Deserialize` too, so declarations in a `config.rs` take precedence. Any other name that several
-/// files declare is no configuration type.
+/// Returns all configuration types in the crate of the hardware model: structures, enums, and scheme slots
+/// with their schemes. A scheme slot is a configuration field that selects a scheme, and its schemes are the
+/// source files in the folder of the slot. Some types of saved state have the same names as configuration
+/// types, so declarations in a file `config.rs` take precedence. Any other name that several files declare is
+/// not a configuration type.
 fn declarations() -> Declarations {
     let (mut settled, mut found, mut known) = (Declarations::new(), Declarations::new(), BTreeSet::new());
     for path in sources(&super::root().join("rtl")) {
@@ -78,7 +79,7 @@ fn declarations() -> Declarations {
     found
 }
 
-/// Returns every source file of a folder and its subfolders, sorted by path.
+/// Returns all source files in a folder and its subfolders, sorted by path.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
@@ -86,15 +87,15 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     paths.into_iter().flat_map(of_path).filter(|path| path.extension().is_some_and(|ending| ending == "rs")).collect()
 }
 
-/// True if the type derives `Deserialize`, as all types of the configuration do.
+/// True if a type with these attributes derives `Deserialize`, as all configuration types do.
 fn is_read(attributes: &[Attribute]) -> bool {
     let derives = attributes.iter().filter(|attribute| attribute.path().is_ident("derive"));
     let traits = derives.filter_map(|derive| derive.meta.require_list().ok());
     traits.into_iter().any(|list| list.tokens.to_string().contains("Deserialize"))
 }
 
-/// Returns the schemes of the slot that a file declares: each other file of its folder that registers a
-/// kind.
+/// Returns the schemes of a slot, which is declared in the source file `slot`. A scheme is any other file in
+/// the folder of the slot that registers a scheme name.
 fn schemes(slot: &Path) -> Vec<DocumentedField> {
     let folder = if slot.ends_with("mod.rs") { slot.parent().unwrap().to_owned() } else { slot.with_extension("") };
     let mut found = Vec::new();
@@ -104,10 +105,11 @@ fn schemes(slot: &Path) -> Vec<DocumentedField> {
             text.lines().map_while(|line| line.strip_prefix("//! ")).take_while(|line| !line.starts_with('|'));
         let title = header.next().and_then(|line| line.strip_prefix("# ")).unwrap_or_default();
         let about = format!("{title}. {}", header.collect::<Vec<_>>().join(" "));
-        // The file of the slot only wraps schemes, and registers none itself.
+        // The file that declares the slot registers no scheme itself, so it is skipped.
         for item in if path == slot { Vec::new() } else { syn::parse_file(&text).unwrap().items } {
             let Item::Impl(item) = item else { continue };
-            // Hooks are also registered by kind, so that checkpoints can save them. They are not schemes.
+            // Types that implement other traits are also registered by name, so that checkpoints can save
+            // them. They are not schemes.
             let of_trait = item.trait_.as_ref().and_then(|(_, path, _)| path.segments.last());
             if of_trait.is_none_or(|segment| segment.ident != "Scheme") {
                 continue;
@@ -124,7 +126,8 @@ fn schemes(slot: &Path) -> Vec<DocumentedField> {
     found
 }
 
-/// Returns the kind under which an implementation is registered: `#[typetag::serde(name = "pdp")]`.
+/// Returns the name under which a scheme is registered, which is the value of `name` in its attribute
+/// `typetag::serde`.
 fn kind(attribute: &Attribute) -> Option<String> {
     let is_tag = attribute.path().segments.first().is_some_and(|segment| segment.ident == "typetag");
     let given = attribute.parse_args::<MetaNameValue>().ok().filter(|given| is_tag && given.path.is_ident("name"))?;
@@ -145,7 +148,7 @@ fn list_documented(fields: &Fields) -> Vec<DocumentedField> {
     named.map(entry).collect()
 }
 
-/// Returns the last segment of a type's path.
+/// Returns the last segment of the path that names a type.
 fn name_of(ty: &Type) -> String {
     match ty {
         Type::Path(path) => path.path.segments.last().unwrap().ident.to_string(),
@@ -192,7 +195,8 @@ fn about(attributes: &[Attribute]) -> String {
     lines.collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-/// Returns the remarks of the preset on its values: the comment after each field, and above each group.
+/// Returns the comments in a machine preset file, by the field or group of fields that each describes. A
+/// comment stands at the end of a field's line, or above a group of fields.
 fn remarks(preset: &str) -> BTreeMap<String, String> {
     let mut remarks = BTreeMap::new();
     let (mut group, mut above) = (String::new(), Vec::new());
@@ -226,7 +230,8 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Writes one table of the values of a group, followed by its inner groups.
+    /// Writes a table with the fields of a configuration group, followed by the tables of the groups inside
+    /// it.
     fn group(&self, path: &str, declared: &str, values: &Table, text: &mut String) {
         let Some(Declaration::Group { about, fields }) = self.declarations.get(declared) else {
             panic!("`{declared}` of `{path}` is not declared in rtl");
@@ -245,7 +250,8 @@ impl Page<'_> {
             let of_field = if path.is_empty() { field.name.clone() } else { format!("{path}.{}", field.name) };
             assert!(!field.about.is_empty(), "`{of_field}` has no doc comment");
             match (value, self.declarations.get(&field.ty)) {
-                // The timing of an operation is more readable as a single value.
+                // The timing of an operation is a structure of two fields, but is more readable as a single
+                // value in one row.
                 (Value::Table(values), Some(Declaration::Group { .. })) if field.ty != "OpTiming" => {
                     inner.push((of_field, &field.ty, values));
                 }
@@ -270,7 +276,8 @@ impl Page<'_> {
         }
     }
 
-    /// Writes the legal values of every choice field, and the keys of each value.
+    /// Writes the legal values of every configuration field whose type is an enum, and the additional keys of
+    /// each value.
     fn choices(&self, text: &mut String) {
         let mut paths = BTreeMap::<&str, Vec<String>>::new();
         self.uses(ROOT, "", &mut paths);
@@ -288,7 +295,8 @@ impl Page<'_> {
         }
     }
 
-    /// Lists keys with their meanings, and after each table its inner keys.
+    /// Lists configuration keys with their meanings. If a key is a table, the keys inside the table are
+    /// listed after it.
     fn list_keys(&self, path: &str, keys: &[DocumentedField]) -> String {
         let of_key = |key: &DocumentedField| {
             let name = format!("{path}{}", key.name);
@@ -301,7 +309,8 @@ impl Page<'_> {
         keys.iter().map(of_key).collect()
     }
 
-    /// Returns the keys that accompany a kind: fields of the variant, or those of its content.
+    /// Returns the additional keys of an enum variant: its own fields, or the fields of the structure that it
+    /// contains.
     fn keys<'a>(&'a self, variant: &'a DocumentedField) -> &'a [DocumentedField] {
         match self.declarations.get(&variant.ty) {
             Some(Declaration::Group { fields, .. }) => fields,
@@ -309,7 +318,7 @@ impl Page<'_> {
         }
     }
 
-    /// Collects the paths of the fields of each type.
+    /// Collects, for each configuration type, the paths of the fields that have this type.
     fn uses<'a>(&'a self, declared: &str, path: &str, paths: &mut BTreeMap<&'a str, Vec<String>>) {
         let fields: Vec<_> = match self.declarations.get(declared) {
             Some(Declaration::Group { fields, .. }) => fields.iter().collect(),
@@ -341,7 +350,7 @@ fn every_field_of_the_preset_is_in_the_reference() {
     let preset: Table = super::print(&["config"]).parse().unwrap();
     let mut missing = Vec::new();
     for (group, value) in &preset {
-        // A table with a kind is a single value.
+        // A table with a key `kind` is the value of an enum, and is documented as a single value.
         let Some(fields) = value.as_table().filter(|table| !table.contains_key("kind")) else { continue };
         let keys = fields.keys().map(|key| format!("{group}.{key}"));
         missing.extend(keys.filter(|path| !reference.contains(&format!("`{path}`"))));

@@ -1,11 +1,12 @@
-//! The functions of the CUDA runtime, and an example, for the page about CUDA programs.
+//! Generates parts of the page about CUDA programs: the list of CUDA runtime functions, and the output of an
+//! example.
 
 use std::fs;
 
 use super::generated::Part;
 use super::{holds, root, show_file};
 
-/// Source files of the runtime that export functions, with the subject of each.
+/// Source files of the CUDA runtime library that export functions, each with its subject.
 const FILES: [(&str, &str); 7] = [
     ("memory", "memory, copies, fills"),
     ("launch", "launches"),
@@ -16,7 +17,7 @@ const FILES: [(&str, &str); 7] = [
     ("register", "registration"),
 ];
 
-/// Returns the functions that a source file exports, sorted.
+/// Returns the sorted names of the functions that a source file exports.
 fn list_exported(file: &str) -> Vec<String> {
     let text = fs::read_to_string(root().join("cli/cuda/runtime").join(file).with_extension("rs")).unwrap();
     let after = text.split("#[unsafe(no_mangle)]\nextern \"C\" fn ").skip(1);
@@ -58,7 +59,8 @@ fn the_page_about_cuda_programs_lists_the_functions() {
     holds("docs/cuda.md", &parts);
 }
 
-/// Returns the output that the page already contains, since there is no nvcc to compile the example.
+/// Returns the output that the page already shows. It cannot be updated, because the example cannot be
+/// compiled without nvcc.
 #[cfg(not(has_nvcc))]
 fn example() -> String {
     let page = fs::read_to_string(root().join("docs/cuda.md")).unwrap();
@@ -66,7 +68,7 @@ fn example() -> String {
     rest.split_once("<!-- end -->").unwrap().0.to_owned()
 }
 
-/// Returns the output of the example: the lines about its launches, followed by its standard output.
+/// Compiles and runs the example. Returns the lines about its launches, followed by its standard output.
 #[cfg(has_nvcc)]
 fn example() -> String {
     use std::process::Command;

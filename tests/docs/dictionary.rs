@@ -1,4 +1,4 @@
-//! Compares the dictionary of counters and stall reasons with the statistics of runs.
+//! Checks that the dictionary of counters and stall reasons matches the statistics that runs produce.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,8 @@ use rtl::sm::StallReason;
 use serde_json::Value;
 use warpsieve_cli::dictionary::{Counter, counters, stalls};
 
-/// Runs that together produce every counter. The first has only the counters that every machine has.
+/// Command-line arguments of runs that together produce every counter. The first run has only the counters
+/// that every machine has.
 const RUNS: [&[&str]; 15] = [
     &[],
     &["--check"],
@@ -38,7 +39,7 @@ fn entry(key: &str) -> Option<&'static Counter> {
     counters().iter().find(|counter| counter.key == key)
 }
 
-/// Records the entries of all keys below `path` whose value is not `null`.
+/// Records the dictionary entries of all keys at or below `path` whose value is not `null`.
 fn note(path: &str, value: &Value, seen: &mut BTreeSet<&'static str>) {
     match value {
         Value::Object(keys) => {
@@ -47,7 +48,8 @@ fn note(path: &str, value: &Value, seen: &mut BTreeSet<&'static str>) {
                 let entry = entry(&key).unwrap_or_else(|| panic!("`{key}` is not in the dictionary"));
                 if !value.is_null() {
                     seen.insert(&entry.key);
-                    // If an entry refers to another key, the inner keys are listed there.
+                    // A dictionary entry may state that its keys are like those of another entry. The keys
+                    // inside it are then looked up under that other entry.
                     let inside = match (entry.like.as_deref(), value.is_array()) {
                         (Some(like), true) => like.trim_end_matches("[]"),
                         (Some(like), false) => like,
@@ -66,7 +68,8 @@ fn note(path: &str, value: &Value, seen: &mut BTreeSet<&'static str>) {
     }
 }
 
-/// True if the meaning of the key, or of a key that encloses it, states when it is present.
+/// True if the dictionary states the condition under which a key is present in the statistics. The statement
+/// is in the description of the key itself or of a key that encloses it.
 fn says_when(key: &str) -> bool {
     let around = (0..key.len()).filter(|&at| key[at..].starts_with('.')).map(|at| key[..at].trim_end_matches("[]"));
     around.chain([key]).filter_map(entry).any(|counter| counter.meaning.contains("only "))
@@ -87,7 +90,8 @@ fn every_key_of_the_statistics_is_in_the_dictionary_and_what_is_there_is_counted
         }
     }
     let unseen: Vec<_> = counters().iter().filter(|counter| !seen.contains(&*counter.key)).collect();
-    // The kernel is too small for a throttle to find a limit, and no program copies blocks.
+    // Two keys never occur in these runs. The kernel is too short for a throttle to find a warp limit, and
+    // block copies (opcodes such as `UBLKCP`) occur only in traces, which are not replayed here.
     let expected = ["kernels[].warp_limit", "block_copies"];
     assert_eq!(unseen.iter().map(|counter| &*counter.key).collect::<Vec<_>>(), expected);
 }

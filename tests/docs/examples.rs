@@ -1,4 +1,4 @@
-//! Runs the examples, and checks the page that shows them.
+//! Runs the example programs of the documentation, and checks the page that shows them.
 
 #[path = "../../examples/machine.rs"]
 #[expect(dead_code, reason = "the test calls what `main` calls")]
@@ -10,12 +10,13 @@ mod one_bank;
 use super::generated::Part;
 use super::{code_block, holds, root, show_file};
 
-/// Returns the report of the example `machine` for a launch file on `fermi`.
+/// Runs the example `machine` with a launch file and a design on the machine `fermi`. Returns its report.
 fn run_machine(launch: &str, design: &str) -> miette::Result<String> {
     machine::report("fermi", root().join(launch).to_str().unwrap(), design)
 }
 
-/// Returns the cycle in which each line is served, and the waveform of the bank.
+/// Runs the example of an L2 bank. Returns the cycle in which each line is served, and the waveform of the
+/// bank.
 fn run_bank(frc_entries: &str) -> (Vec<(u64, u64)>, String) {
     let folder = tempfile::tempdir().unwrap();
     let wave = folder.path().join("bank.vcd");
@@ -25,8 +26,8 @@ fn run_bank(frc_entries: &str) -> (Vec<(u64, u64)>, String) {
 
 #[test]
 fn one_bank_serves_the_lines_in_the_cycles_of_figure_2() {
-    // With an FRC, a line is served as soon as it arrives. Without one, it waits until the victim has been
-    // evicted.
+    // With a Fetch and Replacement Cache (FRC), a line is served as soon as it arrives. Without an FRC, it
+    // also waits until the victim has been evicted.
     assert_eq!(run_bank("0").0[1..], [(1, 1200), (2, 1400), (3, 1600)]);
     assert_eq!(run_bank("2").0[1..], [(1, 1120), (2, 1210), (3, 1360)]);
 }
@@ -37,7 +38,7 @@ fn one_bank_leaves_a_waveform_of_the_bank() {
     for signal in ["swaps", "tags[0]"] {
         assert!(wave.contains(signal), "no {signal}");
     }
-    // The dump contains the change in the reply's cycle, and nothing after the run.
+    // The waveform must contain the change in the cycle of the reply, and nothing after the end of the run.
     assert!(wave.contains("\n#1010000\n") && !wave.contains("\n#2001000\n"));
 }
 

@@ -1,16 +1,16 @@
-//! Replaces the generated text in a document.
+//! Replaces the generated parts of a document with new text.
 
-/// Generated text between two markers.
+/// Generated text that stands between two markers in a document.
 pub(super) struct Part {
     pub name: &'static str,
-    /// Content, which ends with a line break.
+    /// Generated text without the markers. It ends with a line break.
     pub text: String,
 }
 
 const BEGIN: &str = "<!-- generated: ";
 const END: &str = "<!-- end -->";
 
-/// Returns the document with its generated text replaced by the given parts.
+/// Returns the document after the text of each of its generated parts was replaced with the text in `parts`.
 pub(super) fn renew(document: &str, parts: &[Part]) -> Result<String, String> {
     let mut text = String::new();
     let mut lines = document.lines().enumerate();

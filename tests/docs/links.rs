@@ -1,9 +1,10 @@
-//! Checks the links and paths in the documents.
+//! Checks that the links and file paths in the documents lead to existing files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Returns every document of the repository, that is, all Markdown files outside of build outputs.
+/// Returns the paths of all documents of the repository, that is, all Markdown files outside of build output
+/// folders.
 fn documents() -> Vec<PathBuf> {
     let root = super::root();
     let mut found: Vec<PathBuf> = markdown_in(&root);
@@ -24,14 +25,15 @@ fn markdown_in(folder: &Path) -> Vec<PathBuf> {
     entries(folder).into_iter().filter(|path| path.extension().is_some_and(|end| end == "md")).collect()
 }
 
-/// Returns the targets of `[text](target)` outside of code blocks.
+/// Returns the targets of all links `[text](target)` in a Markdown text, except in code blocks.
 fn links(text: &str) -> Vec<&str> {
     let pieces = prose(text).flat_map(|line| line.split("](").skip(1));
     pieces.filter_map(|piece| piece.split_once(')')).map(|(target, _)| target).collect()
 }
 
-/// Returns the code spans that name one file or folder of the workspace. An example is `rtl/l1/mshr.rs`,
-/// but not `kernels/KEY/launch.toml`, which stands for many files.
+/// Returns the code spans in a Markdown text that name a single file or folder of the workspace. An example
+/// is `rtl/l1/mshr.rs`. A span such as `kernels/KEY/launch.toml` is left out, because it stands for many
+/// files.
 fn paths(text: &str) -> Vec<&str> {
     const FOLDERS: [&str; 15] = [
         "cli", "docs", "examples", "golden", "isa", "kernels", "machines", "papers", "python", "rtl", "scripts", "sim",
@@ -47,7 +49,7 @@ fn paths(text: &str) -> Vec<&str> {
     spans.filter(is_path).collect()
 }
 
-/// Returns the anchor of a heading in a link: `what-x-compares` for `## What X compares`.
+/// Converts a Markdown heading to its link anchor, for example `## What X compares` to `what-x-compares`.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
     kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
@@ -58,7 +60,7 @@ fn has_heading(document: &Path, name: &str) -> bool {
     prose(&text).any(|line| line.starts_with('#') && anchor(line.trim_start_matches('#')) == name)
 }
 
-/// Returns the lines outside of fenced code.
+/// Returns the lines of a Markdown text that are outside of fenced code blocks.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     text.lines().filter(move |line| {

@@ -1,8 +1,8 @@
 //! Checks that the documentation agrees with the code.
 //!
-//! Output of the code is generated instead of typed: it is in the documents between `<!-- generated: NAME
-//! -->` and `<!-- end -->`. The tests compare it, and `UPDATE_DOCS=1 cargo test --workspace --test docs`
-//! rewrites it.
+//! Output of the program is generated into the documents instead of being typed. It stands between the
+//! markers `<!-- generated: NAME -->` and `<!-- end -->`. The tests compare it with the current output. The
+//! command `UPDATE_DOCS=1 cargo test --workspace --test docs` writes it again.
 //!
 //! | testpoint                                                                   | file            |
 //! |-----------------------------------------------------------------------------|-----------------|
@@ -38,12 +38,13 @@ use std::process::Command;
 use generated::Part;
 use serde_json::Value;
 
-/// Returns the folder of the workspace.
+/// Returns the root folder of the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Returns the output of the command with these arguments, run in the folder of the workspace.
+/// Runs the `warpsieve` command with these arguments in the root folder of the workspace, and returns its
+/// output.
 fn print(arguments: &[&str]) -> String {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
     command.args(arguments).current_dir(root()).env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
@@ -52,21 +53,22 @@ fn print(arguments: &[&str]) -> String {
     String::from_utf8(ended.stdout).unwrap()
 }
 
-/// Returns the text as a code block, without trailing blanks.
+/// Returns the text as a Markdown code block, without trailing spaces.
 fn code_block(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(str::trim_end).collect();
     format!("```text\n{}\n```\n", lines.join("\n").trim_end())
 }
 
-/// Returns the summary of a run, without the line about the speed of the host.
+/// Returns the printed summary of a run, without the line about simulation speed, which depends on the
+/// computer.
 fn summary(arguments: &[&str]) -> String {
     let text = print(arguments);
     let same_everywhere = text.lines().filter(|line| !line.starts_with("  host "));
     code_block(&same_everywhere.collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns the first columns of a table, as many as fit on a page, and its last column. The line below the
-/// table is kept whole.
+/// Shortens a printed table to its last column and as many of its first columns as fit on a page. The line
+/// below the table is kept unchanged.
 fn first_columns(table: &str) -> String {
     let head = table.lines().next().unwrap_or("");
     let (cut, last) = (head.find("L1 pending %").unwrap(), head.rfind("check").unwrap());
@@ -77,20 +79,21 @@ fn first_columns(table: &str) -> String {
     table.lines().map(row).collect::<Vec<_>>().join("\n")
 }
 
-/// Formats a number with separated thousands: `1,234,567`.
+/// Formats a number with a comma before each group of three digits, for example `1,234,567`.
 fn group_digits(number: u64) -> String {
     if number < 1000 { number.to_string() } else { format!("{},{:03}", group_digits(number / 1000), number % 1000) }
 }
 
-/// Returns the names of the commands in a help text.
+/// Returns the names of the commands that a help text lists.
 fn commands(help: &str) -> Vec<&str> {
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // Continuation lines of a help text are indented further than the names of commands.
+    // Help texts list the commands with an indent. Lines that continue the description of a command are
+    // indented further, and are filtered out.
     let commands = commands.filter(|line| !line.starts_with("   "));
     commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
 }
 
-/// Returns the help of the program, of each command, and of each subcommand.
+/// Returns the help texts of the program, of each command, and of each subcommand.
 fn help() -> String {
     let program = print(&["--help"]);
     let mut text = code_block(&program);
@@ -104,8 +107,9 @@ fn help() -> String {
     text
 }
 
-/// Returns a table of the cycles and L1 hits with conflicting and with padded rows, with and without
-/// `pric`.
+/// Returns a table of the cycles and L1 hits of the kernel `syrk`, with and without the design `pric`. In one
+/// launch, the rows of the matrix conflict in the L1. In the other launch, the rows are padded and do not
+/// conflict.
 fn effect() -> String {
     let mut table = "| rows | machine | cycles | L1 hits |\n|---|---|---|---|\n".to_owned();
     for (rows, launch) in [("32 lines apart", "launch.toml"), ("33 lines apart", "padded.toml")] {
@@ -124,8 +128,8 @@ fn effect() -> String {
     table
 }
 
-/// Returns a table of the cycles of sequential reads on one and on two command buses, and their share of
-/// the peak bandwidth.
+/// Returns a table of sequential DRAM reads, on a channel with one command bus and on a channel with two. The
+/// table shows the number of cycles and the fraction of the peak bandwidth.
 fn buses() -> String {
     let mut table = "| command bus | bursts a row | cycles | of the peak |\n|---|---|---|---|\n".to_owned();
     let folder = tempfile::tempdir().unwrap();
@@ -147,7 +151,8 @@ fn buses() -> String {
     table
 }
 
-/// Returns a table of the blocks with their files and purposes. Components are indented below their block.
+/// Returns a table of all hardware blocks with their files and purposes. Components of a block are indented
+/// below the block.
 fn blocks() -> String {
     let mut table = "| block | file | purpose |\n|---|---|---|\n".to_owned();
     for hardware in warpsieve_cli::blocks::hardware() {
@@ -158,7 +163,8 @@ fn blocks() -> String {
     table
 }
 
-/// Compares the generated text of a document with the current output, or rewrites it.
+/// Compares the generated parts of a document with the current output of the program. With the variable
+/// `UPDATE_DOCS=1`, updates the document instead.
 #[track_caller]
 fn holds(path: &str, parts: &[Part]) {
     let old = fs::read_to_string(root().join(path)).unwrap();
@@ -166,7 +172,8 @@ fn holds(path: &str, parts: &[Part]) {
     is(path, &new);
 }
 
-/// Compares a file with the current output, or rewrites it.
+/// Compares a file with the text `new`. With the variable `UPDATE_DOCS=1`, writes the text to the file
+/// instead.
 #[track_caller]
 fn is(path: &str, new: &str) {
     let file = root().join(path);
@@ -194,7 +201,7 @@ fn the_drawing_of_the_netlist_is_what_the_command_draws() {
     is("docs/netlist.svg", &fs::read_to_string(file).unwrap());
 }
 
-/// Returns a file of the workspace as a code block.
+/// Returns the contents of a file of the workspace as a Markdown code block.
 fn show_file(path: &str, language: &str) -> String {
     let text = fs::read_to_string(root().join(path)).unwrap();
     format!("```{language}\n{text}```\n")
@@ -277,7 +284,7 @@ fn the_configuration_page_has_every_field() {
     holds("docs/configuration.md", &[Part { name: "fields", text: configuration::reference() }]);
 }
 
-/// Returns a table of the latency and issue interval of some opcodes on each architecture that has them.
+/// Returns a table of the latency and issue interval of some opcodes, with a row for each GPU architecture.
 fn timings() -> String {
     use isa::recorded::{Architecture, Opcode, OpcodeTable, Timing};
     let opcodes = ["IMAD", "FFMA", "HFMA2", "DFMA", "MUFU", "TEX", "HMMA", "UIADD3"];
@@ -308,7 +315,8 @@ fn the_page_about_the_memory_system_shows_what_two_command_buses_bring() {
     holds("docs/memory-system.md", &[Part { name: "buses", text: buses() }]);
 }
 
-/// Returns a table of the coverage crosses of the soak tests, and a table of the points excluded from them.
+/// Returns a table of the functional coverage of the soak tests (long random tests), and a table of the
+/// coverage points that are excluded.
 fn crosses() -> String {
     let mut text = "| soak | counts | axes and their values | points |\n|---|---|---|---|\n".to_owned();
     let mut excluded = "\n| cannot occur | because |\n|---|---|\n".to_owned();

@@ -1,18 +1,19 @@
-//! Checks that every listed block and component has a golden model and a testbench, at the path of the
-//! hardware or where its header states.
+//! Checks that every listed hardware block and component has a golden model and a testbench. They must be at
+//! the same path as the hardware, or at the path that the header of the hardware file states.
 
 use std::fs;
 
 use warpsieve_cli::blocks::{Hardware, hardware};
 
-/// Returns the statement in the header of a file after a word such as `Twin:`.
+/// Returns the rest of the line that begins with `word`, such as `Twin:`, in the header of a source file.
 fn find_statement<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     let mut header = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
     header.find_map(|line| line.strip_prefix(word)).map(str::trim)
 }
 
-/// Returns the problem with the location that the header of `rtl/PATH` states for its golden model or
-/// testbench. `is_there` is true for existing paths.
+/// Checks where the golden model or testbench of the hardware file `rtl/PATH` is, as stated in the header of
+/// that file. Returns a description of the problem, if there is one. `is_there` is a function that is true
+/// for existing paths.
 fn problem(path: &str, text: &str, word: &str, folder: &str, is_there: impl Fn(&str) -> bool) -> Option<String> {
     let place = path.replacen("rtl", folder, 1);
     let Some(stated) = find_statement(text, word) else {

@@ -1,9 +1,10 @@
-//! The examples of the page about Python, and what they print.
+//! Generates parts of the page about Python: the example programs, and what they print.
 
 use super::generated::Part;
 use super::{holds, show_file};
 
-/// Examples on the page, in `python/examples`, with the names of their text and output on the page.
+/// Example programs in `python/examples`, each with the names of the generated parts that show its text and
+/// its output.
 const EXAMPLES: [(&str, &str, &str); 2] =
     [("designs", "designs", "designs-run"), ("flash_attention", "triton", "triton-run")];
 
@@ -16,7 +17,8 @@ fn the_page_about_python_shows_the_examples_and_their_output() {
     holds("docs/python.md", &parts.collect::<Vec<_>>());
 }
 
-/// Returns the output that the page already contains, since there is no Python package to run the example.
+/// Returns the output that the page already shows. It cannot be updated, because the example cannot run
+/// without the Python package.
 #[cfg(not(has_python))]
 fn output(_file: &str, run: &str) -> String {
     let page = std::fs::read_to_string(super::root().join("docs/python.md")).unwrap();
@@ -24,7 +26,7 @@ fn output(_file: &str, run: &str) -> String {
     rest.split_once("<!-- end -->").unwrap().0.to_owned()
 }
 
-/// Returns the output of an example.
+/// Runs an example program and returns its output.
 #[cfg(has_python)]
 fn output(file: &str, _run: &str) -> String {
     use std::process::Command;

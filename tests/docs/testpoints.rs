@@ -1,12 +1,12 @@
-//! Checks the testpoint tables in the headers of benches. Each testpoint must name existing tests, a file
-//! of tests, or code of the bench that draws its stimuli. Separate tests check that counted testpoints were
-//! reached.
+//! Checks the testpoint tables in the headers of testbenches. Each testpoint must name existing tests, a file
+//! with tests, or code in the testbench that generates its stimuli. For testpoints with hit counts, other
+//! tests check that the points are reached.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Collects the source files below a folder.
+/// Adds all source files below a folder to the list `found`.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -19,23 +19,23 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the names of the tests in a file.
+/// Returns the names of the test functions in a source file.
 fn tests_of(text: &str) -> Vec<&str> {
     let mut lines = text.lines().map(str::trim);
     let mut found = Vec::new();
     while lines.any(|line| line == "#[test]") {
-        // Other attributes may follow `#[test]`.
+        // Between `#[test]` and the function, there may be other attributes.
         let named = lines.by_ref().find_map(|line| line.strip_prefix("fn "));
         found.extend(named.and_then(|named| named.split('(').next()));
     }
     found
 }
 
-/// Returns the head and the rows of the testpoint table in a header.
+/// Returns the column names and the rows of the testpoint table in a file header, if there is one.
 fn testpoints(text: &str) -> Option<(Vec<String>, Vec<Vec<String>>)> {
     let header = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
     let mut rows = header.skip_while(|line| !line.starts_with("| testpoint")).map_while(|line| {
-        // Bars inside code are escaped.
+        // A vertical bar inside code is escaped, since it does not separate columns.
         let cells = line.strip_prefix('|')?.strip_suffix('|')?.replace("\\|", "/");
         Some(cells.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>())
     });
@@ -47,7 +47,7 @@ fn in_ticks(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 
-/// True if a name matches a pattern, in which `*` stands for any text.
+/// True if a test name matches a pattern, in which `*` stands for any text.
 fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
@@ -57,20 +57,21 @@ fn fits(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Returns the module path of a file below a folder.
+/// Returns the Rust module path of a file, relative to a folder.
 fn module(folder: &Path, file: &Path) -> Option<String> {
     let path = file.strip_prefix(folder).ok()?.with_extension("");
     let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     Some(parts.into_iter().filter(|part| part != "mod" && part != "main").collect::<Vec<_>>().join("::"))
 }
 
-/// Returns the problems of the table in a file, given the tests of all files and the folder of the crate.
+/// Returns the problems of the testpoint table in a file. `of_crate` is the folder of the crate that contains
+/// the file. `tests` maps each source file to the names of its tests.
 fn problems(file: &Path, text: &str, of_crate: &Path, tests: &BTreeMap<PathBuf, Vec<String>>) -> Vec<String> {
     let Some((head, rows)) = testpoints(text) else { return Vec::new() };
     let column = |name: &str| head.iter().position(|cell| cell == name);
     let code: String = text.lines().filter(|line| !line.starts_with("//!")).collect::<Vec<_>>().join("\n");
-    // A test may be named relative to the folder of the file, or by its path in the crate, also in another
-    // folder.
+    // A testpoint may name a test by a path relative to the folder of the testbench, or by its path in the
+    // crate. With a path in the crate, the test may be in another folder.
     let is_test = |pattern: &str| {
         tests.iter().any(|(other, names)| {
             let [near, far] = [file.parent().unwrap(), of_crate].map(|folder| module(folder, other));

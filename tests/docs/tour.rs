@@ -1,14 +1,15 @@
-//! Checks that the tour shows the current output of its commands.
+//! Checks that the guided tour in the documentation shows the current output of its commands.
 
 use std::fs;
 
 use super::generated::Part;
 use super::{code_block, first_columns, holds, print, root, show_file, summary};
 
-/// Kernel that the tour examines in detail.
+/// Launch file of the kernel that the tour examines in detail.
 const LAUNCH: &str = "kernels/gesummv/launch.toml";
 
-/// Returns the rows of [`LAUNCH`]'s kernel in the table of the sweep, from a sweep without the other kernels.
+/// Runs the tour's sweep for the kernel of [`LAUNCH`] only, and returns the rows of this kernel in the
+/// printed table.
 fn rows() -> String {
     let folder = tempfile::tempdir().unwrap();
     let text = fs::read_to_string(root().join("docs/example/tour.toml")).unwrap();
@@ -20,7 +21,8 @@ fn rows() -> String {
     print(&["sweep", sweep.to_str().unwrap(), "--quiet"])
 }
 
-/// Returns the events of the line that the L1D stalls on at the trigger.
+/// Returns the printed events of one cache line. The waveform recording is triggered by long stalls of the
+/// L1D, and this is the line for which the L1D stalls at that time.
 fn follow() -> String {
     let folder = tempfile::tempdir().unwrap();
     let wave = folder.path().join("gesummv.fst");

@@ -1,7 +1,9 @@
-//! Splits a fetch that misses in the instruction cache and hits in the L2 into stages, like a load.
+//! Splits the latency of an instruction fetch into stages, as `stages` does for a load. The fetch misses in
+//! the instruction cache and hits in the L2.
 //!
-//! One thread executes a loop with more lines than the cache has. Every line misses in each round, and is
-//! in the L2 from the second round on.
+//! One thread executes a loop whose instructions occupy more cache lines than the instruction cache has.
+//! Every line therefore misses in each iteration of the loop. From the second iteration on, the lines are in
+//! the L2.
 
 use std::fmt::Write;
 use std::fs;
@@ -13,35 +15,37 @@ use warpsieve::run::{Outcome, RunOptions, RunReport, WaveOptions, run};
 use super::L2_HIT;
 use super::stages::{Changes, SIGHTS, Sight, between, down, render, up};
 
-/// Number of instruction-cache lines that the loop fills; a line holds 16 instructions. The cache has only 16
-/// lines.
+/// Number of instruction-cache lines that the loop occupies. The cache has only 16 lines. A line holds 16
+/// instructions.
 const LINES: u64 = 40;
 const PER_LINE: u64 = 16;
 
-/// Index of the measured miss, in the middle of the second round.
+/// Index of the measured miss, counted from the first miss of the run. It is in the middle of the second
+/// iteration.
 const MISS: usize = 60;
 
 const LOOK_UP: (&str, &str) = ("sm0.", "core.icache.used");
 
-/// First events of a miss. After them, the miss passes the same events as a load, up to the events in `LAST`.
+/// Waveform events that begin an instruction miss. Events that also occur for a load follow, and the events
+/// in `LAST` end the miss.
 const FIRST: [Sight; 1] = [down("link to the LSU", ("sm0.", "l1.wanted.level"))];
 const LAST: [Sight; 2] =
     [down("link to the core", ("sm0.", "core.brought.level")), up("fetch, decode", ("sm0.", "core.fetch.head_valid"))];
 
-/// Returns the events of a miss. They include the events that a load also passes, from the crossbars to the
-/// end of the link to its SM.
+/// Returns all waveform events of an instruction miss in order. From the request crossbar to the end of the
+/// reply link to the SM, the events are the same as those of a load.
 fn sights() -> Vec<&'static Sight> {
     let own = SIGHTS[4..16].iter().filter(|sight| sight.signal.0 != "channel");
     FIRST.iter().chain(own).chain(&LAST).collect()
 }
 
-/// Writes a launch file of a loop that executes `rounds` times.
+/// Writes a launch file of a kernel that executes a loop `rounds` times.
 fn launch(folder: &Path, rounds: u64) -> PathBuf {
     let mut ptx = ".version 3.2\n.target sm_35\n.address_size 64\n.visible .entry loop(.param .u32 rounds)\n{\n\
                    .reg .pred %p<2>; .reg .b32 %r<9>;\nld.param.u32 %r1, [rounds];\nLOOP:\n"
         .to_owned();
-    // Three more instructions end a round. The load before the loop executes once; every round executes all
-    // lines.
+    // Three instructions at the end close the loop, so the loop body has three fewer. The load of the
+    // parameter is in front of the loop and executes once.
     for at in 0..LINES * PER_LINE - 3 {
         writeln!(ptx, "mov.u32 %r{}, {at};", 2 + at % 6).unwrap();
     }
@@ -68,7 +72,8 @@ fn ran(rounds: u64, designs: &[&str], wave: Option<WaveOptions>) -> RunReport {
     report
 }
 
-/// Returns the cycles and misses of a round whose lines are all in the L2.
+/// Returns the cycles and the instruction-cache misses of one iteration of the loop, when all lines of the
+/// loop are in the L2.
 fn of_a_round(designs: &[&str]) -> (u64, u64) {
     let [less, more] = [3, 4].map(|rounds| {
         let counters = ran(rounds, designs, None).counters;
@@ -80,8 +85,8 @@ fn of_a_round(designs: &[&str]) -> (u64, u64) {
 #[test]
 fn a_miss_that_the_l2_answers_delays_a_fetch_by_139_cycles() {
     let ((cached, misses), (perfect, none)) = (of_a_round(&["icache"]), of_a_round(&[]));
-    // The load before the loop shifts it by one instruction, so that a round touches one line more than
-    // `LINES`.
+    // The loop has as many instructions as `LINES` cache lines hold. The parameter load in front of the loop
+    // shifts it by one instruction, so it occupies `LINES + 1` lines.
     assert_eq!((misses, none), (LINES + 1, 0));
     let delay = (cached - perfect) as f64 / misses as f64;
     println!("{delay:.2} cycles a miss");
@@ -99,7 +104,7 @@ fn the_stages_of_a_miss_are_those_of_the_documentation() {
     ran(2, &["icache"], Some(wave));
     let changes = Changes::read(&path);
     let look_up = changes.of(LOOK_UP, true)[MISS];
-    // First instruction buffer that is filled after the lookup.
+    // The fetch ends when the first instruction buffer is filled after the lookup.
     let [_, Sight { signal, up, .. }] = &LAST;
     let filled = changes.of(*signal, *up).into_iter().find(|at| *at > look_up).unwrap();
     let stages = between(&changes, &sights(), (look_up, filled + 1), &L2_HIT);

@@ -1,7 +1,8 @@
-//! Measures the latency of dependent loads, by the level of the hierarchy that answers them.
+//! Measures the latency of dependent loads (pointer chasing), by the level of the memory hierarchy that
+//! answers them.
 //!
-//! One thread follows a chain of addresses. Each word of the buffer holds the address of the word one
-//! stride further. The stride thus selects the level that answers:
+//! One thread follows a chain of addresses. Each word of the buffer contains the address of another word, one
+//! stride further. The stride thus determines the level that answers the loads:
 //!
 //! | level         | stride                          | why                                                                         |
 //! |---------------|---------------------------------|-----------------------------------------------------------------------------|
@@ -10,10 +11,11 @@
 //! | DRAM row hit  | a line of a channel             | the next line is in the same open row, or in the row of the other half bank |
 //! | DRAM conflict | a row of all banks of a channel | the next line is in another row of the same bank                            |
 //!
-//! A latency is the difference in cycles between a chain and one twice as long, divided by the difference
-//! in loads. Everything around the loads cancels out. The model is cycle-exact, so the tests pin the
-//! cycles. `stages` splits one load into stages, by the beats in a waveform; docs/latency.md explains its
-//! stages. `instructions` does the same for a fetch that misses.
+//! The latency is computed from two chains, of which one has twice as many loads. It is the difference in
+//! cycles, divided by the difference in loads, so that everything around the loads cancels out. The model is
+//! cycle-exact, so the tests check exact cycles. `stages` splits the latency of one load into stages, which
+//! it reads from a waveform. `docs/latency.md` explains the stages. `instructions` does the same for an
+//! instruction fetch that misses.
 
 mod instructions;
 mod stages;
@@ -26,26 +28,26 @@ use tb::kit::wave_path;
 use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{Counters, Outcome, RunOptions, WaveOptions, run};
 
-/// Address of the first buffer of every launch.
+/// Device address of the first buffer of every launch.
 const FIRST_BUFFER: u64 = 0x10_0000;
-/// Loads per iteration of the kernel.
+/// Number of loads in each iteration of the kernel's loop.
 const UNROLLED: u64 = 8;
 
 const LINE: u64 = 128;
 const PARTITIONS: u64 = 6;
-/// Total size of the rows with the same number in all 16 banks of a channel, in bytes.
+/// Number of bytes in the DRAM rows that have the same row number, in all 16 banks of a channel.
 const ROWS: u64 = 16 * 4096;
 
-/// Chain of dependent loads.
+/// Chain of dependent loads (pointer chasing) whose latency is measured.
 #[derive(Clone, Copy)]
 struct Chase {
     machine: &'static str,
     name: &'static str,
     stride: u64,
-    /// Number of launches, of which the last is measured.
+    /// Number of times that the chain is launched as a kernel. Only the last launch is measured.
     launches: u64,
-    /// Latency in GPGPU-Sim's model of the same machine [core cycles]. For `volta`, the middle of the
-    /// published latencies of V100s.
+    /// Latency in core cycles that GPGPU-Sim models for the same machine. For the machine `volta`, the value
+    /// in the middle of the range of published measurements on V100s.
     simulator: f64,
 }
 
@@ -62,13 +64,14 @@ const fn volta(name: &'static str, stride: u64, launches: u64, simulator: f64) -
     Chase { machine: "volta", name, stride, launches, simulator }
 }
 
-/// Chains on `volta`. The DRAM chain visits runs of lines in one channel after another, and the first row
-/// of each run is closed.
+/// Chains of dependent loads on the machine `volta`. The DRAM chain reads a few consecutive lines in one DRAM
+/// channel, then moves to the next channel. The first line that it reads in a channel is in a closed DRAM
+/// row.
 const VOLTA: [Chase; 3] =
     [volta("L1 hit", 0, 1, 28.0), volta("L2 hit", LINE, 2, 205.0), volta("DRAM, closed row", 2 * LINE, 1, 345.0)];
 
 impl Chase {
-    /// Writes the launch file of a chain.
+    /// Writes the launch file of the chain, with the given numbers of loop iterations and launches.
     fn launch(&self, folder: &Path, iterations: u64, launches: u64) -> PathBuf {
         let ptx = fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/latency/chase.ptx")).unwrap();
         let words = (iterations * UNROLLED * self.stride + LINE) / 8;
@@ -109,7 +112,7 @@ impl Chase {
     }
 
     fn resolve(&self) -> ResolvedMachine {
-        // With one SM, a second launch runs on the same SM as the first.
+        // The machine has one SM, so that the second launch runs on the same SM as the first.
         let sets = vec!["num_sms=1".to_owned()];
         ResolvedMachine::new(&Request { machine: self.machine.to_owned(), sets, ..Request::default() }).unwrap()
     }
@@ -118,13 +121,13 @@ impl Chase {
         f64::from(self.resolve().config.clock.core_khz) / 1e9
     }
 
-    /// Returns the duration of the last launch [core cycles].
+    /// Returns the duration of the last kernel launch in core cycles.
     fn cycles(&self, iterations: u64) -> u64 {
         let before = if self.launches > 1 { self.run(iterations, self.launches - 1, None).cycles } else { 0 };
         self.run(iterations, self.launches, None).cycles - before
     }
 
-    /// Returns the duration of 32 loads [core cycles].
+    /// Returns the time that 32 dependent loads add to the duration of the chain, in core cycles.
     fn of_32_loads(&self) -> u64 {
         self.cycles(64 / UNROLLED) - self.cycles(32 / UNROLLED)
     }

@@ -1,10 +1,11 @@
-//! Splits the latency of one load into stages. A stage ends when the load leaves a block, or when the next
-//! block dequeues it.
+//! Splits the latency of one load into stages. A stage ends when the load leaves a hardware block, or when
+//! the next block removes it from its input channel.
 //!
-//! The times are read from a waveform. The level of a channel is its occupancy in beats. A beat counts from
-//! the clock edge at which it is sent to the edge at which it is received. The level therefore rises when the
-//! load leaves a block, and falls when the load enters the next block. The file docs/latency.md contains the
-//! tables printed here, with the reason for each stage, and must be updated when they change.
+//! The times are read from a waveform, which shows how many messages are in each channel (its level). A
+//! message counts from the clock edge at which it is sent to the edge at which it is received. The level
+//! therefore rises when the load leaves a block, and falls when the load enters the next block. The file
+//! `docs/latency.md` contains the tables that this test prints, with the reason for each stage. It must be
+//! updated when the tables change.
 
 use std::fmt::Write;
 use std::fs;
@@ -15,8 +16,9 @@ use wellen::simple::Waveform;
 
 use super::{CONFLICT, Chase, L1_HIT, L2_HIT, ROW_HIT, UNROLLED, VOLTA};
 
-/// Stages of the statistics: key, waveform stage before the first one that it covers, and last waveform stage
-/// that it covers. Both waveform stages end at clock edges.
+/// Latency stages for which the statistics also have counters. Each has the key of the counter. Two names of
+/// waveform stages follow: the stage before the counted time, and the last stage within it. Both end at clock
+/// edges.
 const COUNTED: [(&str, &str, &str); 5] = [
     ("tags", "link to the LSU", "coalescer, queue, tags"),
     ("miss_queue", "coalescer, queue, tags", "miss queue"),
@@ -25,15 +27,15 @@ const COUNTED: [(&str, &str, &str); 5] = [
     ("replies", "reply queue", "link to the SM"),
 ];
 
-/// Position of the measured load, counted back from the last load of the chain. It is in the middle of an
-/// iteration, far from both ends of the chain.
+/// Position of the measured load in the chain, counted back from the last load. The measured load is in the
+/// middle of an iteration of the kernel's loop, far from the first and the last load of the chain.
 const FROM_LAST: usize = 12;
 
-/// Event of a load in the waveform.
+/// Event in the waveform that shows how far a load has advanced.
 pub(super) struct Sight {
-    /// Name of the stage that ends with the event.
+    /// Name of the latency stage that ends with this event.
     stage: &'static str,
-    /// Beginning and end of the path of the signal.
+    /// Beginning and end of the path of the signal in the waveform.
     pub(super) signal: (&'static str, &'static str),
     pub(super) up: bool,
 }
@@ -48,7 +50,8 @@ pub(super) const fn down(stage: &'static str, signal: (&'static str, &'static st
 
 const ISSUE: (&str, &str) = ("sm0.", "core.address_unit.valid");
 
-/// Events in the order in which a load passes them. A load that does not pass an event omits its stage.
+/// Waveform events of a load, in the order in which they occur. If an event does not occur for a load, the
+/// stage that it would end is omitted.
 pub(super) const SIGHTS: [Sight; 18] = [
     up("address unit", ("sm0.", "l1.core_req.level")),
     down("link to the LSU", ("sm0.", "l1.core_req.level")),
@@ -71,7 +74,8 @@ pub(super) const SIGHTS: [Sight; 18] = [
 ];
 const LAST_STAGE: &str = "writeback, scoreboard, issue";
 
-/// Changes of signals: path, true if the value rose, time in picoseconds.
+/// Changes of signals in the waveform. Each has the path of the signal, true if the value rose, and the time
+/// in picoseconds.
 pub(super) struct Changes(Vec<(String, bool, u64)>);
 
 impl Changes {
@@ -96,7 +100,8 @@ impl Changes {
         Self(all)
     }
 
-    /// Returns the times of all rises or falls of matching signals, in ascending order.
+    /// Returns the times in ascending order at which any signal that matches the path rises (or falls, if
+    /// `up` is false).
     pub(super) fn of(&self, (begin, end): (&str, &str), up: bool) -> Vec<u64> {
         let is_it = |name: &str, way: bool| way == up && name.starts_with(begin) && name.ends_with(end);
         let mut times: Vec<_> = self.0.iter().filter(|(name, way, _)| is_it(name, *way)).map(|c| c.2).collect();
@@ -105,7 +110,8 @@ impl Changes {
     }
 }
 
-/// Returns the stages between two times, with their durations in core cycles.
+/// Returns the latency stages that end between the times `start` and `end`, with their durations in core
+/// cycles.
 pub(super) fn between(
     changes: &Changes,
     sights: &[&Sight],
@@ -126,13 +132,13 @@ pub(super) fn between(
     found
 }
 
-/// Returns the stages of one load of a chain.
+/// Runs a chain of dependent loads and returns the latency stages of the measured load.
 fn stages(chase: &Chase) -> Vec<(&'static str, f64)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chase.vcd");
     let globs = SIGHTS.iter().map(|sight| sight.signal).chain([ISSUE]);
-    // The signals of either form of channel, private or shared by partitions, are absent from the other
-    // machine.
+    // On a machine, either each memory partition has its own DRAM channels, or several partitions share a
+    // channel. The signals of the other kind of channel do not exist on it.
     let absent = if chase.machine == "volta" { ("partition", ".dram.req.level") } else { ("channel", "") };
     let globs = globs.filter(|(begin, end)| *begin != absent.0 || !end.ends_with(absent.1));
     let scopes = globs.map(|(begin, end)| match begin {
@@ -154,7 +160,7 @@ fn stages(chase: &Chase) -> Vec<(&'static str, f64)> {
     found
 }
 
-/// Formats stages as in the documentation.
+/// Formats a list of stages as the documentation shows it.
 pub(super) fn render(stages: &[(&'static str, f64)]) -> String {
     let mut text = String::new();
     let mut row = |name: &str, cycles: f64| writeln!(text, "{name:28} {cycles:7.2}").unwrap();
@@ -181,7 +187,7 @@ fn the_stages_of_a_load_are_those_of_the_documentation() {
 fn the_stages_that_are_counted_are_those_of_the_waveform() {
     for chase in [L2_HIT, VOLTA[1]] {
         let seen = stages(&chase);
-        // Only the last launch is measured.
+        // Only the last kernel launch is measured, so the counters of the earlier launches are subtracted.
         let run = |launches| chase.run(32 / UNROLLED, launches, None).totals().stages;
         let (before, after) = (run(chase.launches - 1), run(chase.launches));
         for ((name, before), (_, after)) in before.named_stays().into_iter().zip(after.named_stays()) {
@@ -190,7 +196,7 @@ fn the_stages_that_are_counted_are_those_of_the_waveform() {
             let expected: f64 = seen[upto(first)..upto(last)].iter().map(|(_, cycles)| cycles).sum();
             assert_eq!(after.number - before.number, 32, "{name} on {}", chase.machine);
             let counted = (after.cycles - before.cycles) as f64 / 32.0;
-            // The counters drop fractions of a cycle, and the waveform has whole picoseconds.
+            // The counters omit fractions of a cycle, while the waveform is exact to a picosecond.
             assert!(
                 (-0.01..1.0).contains(&(expected - counted)),
                 "{name} on {}: {counted} counted, {expected} seen",

@@ -1,4 +1,5 @@
-//! Checks that the counters of all blocks reach the statistics: changing a counter must change them.
+//! Checks that every counter of every hardware block affects the statistics: if the counter changes, the
+//! statistics must change.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +8,8 @@ use warpsieve::run::{Counters, RunReport};
 
 use super::{Run, kind, runs, statistics};
 
-/// Counters that are in no statistics, by group, with the reason.
+/// Counters that do not affect the statistics. Each entry has groups of counters, names in these groups, and
+/// the reason.
 const ELSEWHERE: &[(&str, &[&str], &str)] = &[
     (
         "const_cache texture_cache",
@@ -23,7 +25,7 @@ const ELSEWHERE: &[(&str, &[&str], &str)] = &[
     ("", &["dram_khz"], "a clock of the configuration, by which rates of the papers are formed"),
 ];
 
-/// Collects the JSON pointers of all numbers in a value.
+/// Collects the JSON pointers (paths) of all numbers inside a JSON value.
 fn numbers(path: String, value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Number(_) => found.push(path),
@@ -35,7 +37,7 @@ fn numbers(path: String, value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// True if the statistics of the run change when this counter is one higher.
+/// True if the statistics of a run change when the counter at `pointer` is incremented by one.
 fn changes_statistics(run: &Run, plain: &RunReport, before: &Value, pointer: &str) -> bool {
     let mut counters = serde_json::to_value(&plain.counters).unwrap();
     let counter = counters.pointer_mut(pointer).unwrap();
@@ -49,12 +51,13 @@ fn no_counter_of_a_block_is_missing_in_the_statistics() {
     let (mut told, mut all) = (BTreeSet::new(), BTreeSet::new());
     let mut machines = BTreeSet::new();
     for run in runs().iter().filter(|run| machines.insert(run.resolved.hash())) {
-        // Energy is computed from counters that are in the statistics anyway.
+        // Energy is left out of the statistics, since it is computed from counters that they contain anyway.
         let plain = RunReport { structures: None, ..run.report.clone() };
         let before = statistics(&run.resolved, &plain, None);
         let mut pointers = Vec::new();
         numbers(String::new(), &serde_json::to_value(&run.report.counters).unwrap(), &mut pointers);
-        // Only the first unit of each kind is checked, since all units are alike.
+        // Of each kind of unit, such as the L1s, only the counters of the first unit are checked. The
+        // statistics treat all units of a kind alike.
         let is_first = |pointer: &String| pointer.split('/').nth(2).is_none_or(|unit| ["0", ""].contains(&unit));
         for pointer in pointers.into_iter().filter(is_first) {
             let key = kind(&pointer);

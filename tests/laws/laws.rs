@@ -1,4 +1,5 @@
-//! Lists the laws, in the order in which an access passes the blocks of the machine.
+//! Defines the conservation laws of the statistics. They are listed in the order in which a memory access
+//! passes through the hardware blocks of the machine.
 
 use rtl::l1::config::{Fetch, Organisation};
 use rtl::machine::MachineConfig;
@@ -6,19 +7,20 @@ use rtl::machine::MachineConfig;
 use super::relation::Relation::{AtMost, Equal, Near};
 use super::relation::{Relation, Statistics};
 
-/// Relation between sums of counters that holds in every run.
+/// Conservation law: a relation between sums of counters that holds in every run.
 pub struct Law {
     pub name: &'static str,
-    /// Law as a formula, in the terms of the field.
+    /// The law as a formula in words, in common terms of computer architecture.
     pub says: &'static str,
     pub on: On,
     pub holds: fn(&Statistics<'_>) -> Vec<Relation>,
 }
 
-/// Runs for which a law holds.
+/// Set of runs in which a law holds.
 pub enum On {
     Every,
-    /// Machines for which the law holds, and the reason why it holds on no other.
+    /// The law holds only on some machines. The function selects these machines, and the text states why the
+    /// law does not hold on others.
     Only(fn(&Statistics<'_>) -> bool, &'static str),
 }
 
@@ -32,23 +34,24 @@ const LSU_CACHES: [&str; 3] = ["l1", "const_cache", "texture_cache"];
 const REFUSALS: [&str; 4] = ["line_alloc", "mshr_entry", "mshr_merge", "miss_queue"];
 const READ_STAGES: [&str; 3] = ["requests", "l2", "replies"];
 
-/// Returns the number of reads that all L1s sent to the L2.
+/// Returns the number of reads that all L1s, including instruction caches, sent to the L2.
 fn reads(s: &Statistics<'_>) -> i128 {
     let fetches = s.count("icache.misses");
     data_reads(s) + fetches
 }
 
-/// Returns the number of reads of data.
+/// Returns the number of data reads that all L1s sent to the L2, without instruction fetches.
 fn data_reads(s: &Statistics<'_>) -> i128 {
     line_reads(s) + s.count("l1.bypasses")
 }
 
-/// Returns the load misses in all caches of the LSUs.
+/// Returns the number of load misses in all caches of the load-store units: L1, constant cache and texture
+/// cache.
 fn load_misses(s: &Statistics<'_>) -> i128 {
     s.count("l1.misses") + READ_ONLY.iter().map(|cache| s.count(&format!("{cache}.misses"))).sum::<i128>()
 }
 
-/// Returns the load misses and the prefetches in all caches of the LSUs.
+/// Returns the number of lines that all caches of the load-store units read: load misses and L1 prefetches.
 fn line_reads(s: &Statistics<'_>) -> i128 {
     load_misses(s) + s.count("l1.prefetch.issued")
 }
@@ -65,7 +68,7 @@ fn stores(s: &Statistics<'_>) -> i128 {
     s.sum("l1", &["store_hits", "store_misses"])
 }
 
-/// Returns the number of DRAM bursts per L2 line.
+/// Returns the number of DRAM bursts that make up an L2 line.
 fn bursts(config: &MachineConfig) -> i128 {
     (config.l2.line_bytes / config.dram.burst_bytes()).max(1).into()
 }
@@ -82,7 +85,7 @@ const SHORT_LINES: &str = "an L1 line is several L2 lines, of which a request na
 const BY_SECTORS: &str = "sectors are fetched, of which a line has several";
 
 pub const LAWS: &[Law] = &[
-    // Laws of the schedulers.
+    // Conservation laws of the warp schedulers.
     Law {
         name: "every scheduler of an SM spends every cycle once",
         says: "issued + stalls = cycles x schedulers, in each SM",
@@ -241,7 +244,7 @@ pub const LAWS: &[Law] = &[
         on: On::Every,
         holds: |s| vec![Near(s.real("candel2018.miss_delay") * s.real("l2.fetches"), s.real("l2.miss_delay"))],
     },
-    // Laws of the caches of an SM.
+    // Conservation laws of the caches in an SM.
     Law {
         name: "every load of an L1D has one outcome",
         says: "loads = hits + pending hits + misses + bypasses, in each L1D and in all",
@@ -407,7 +410,7 @@ pub const LAWS: &[Law] = &[
             (0..lsus).map(of).collect()
         },
     },
-    // Laws of loads by instruction.
+    // Conservation laws of the load statistics, which are counted separately for each load instruction.
     Law {
         name: "every line request of an instruction has one outcome",
         says: "accesses = hits + pending hits + misses + bypasses, for each load instruction",
@@ -451,7 +454,7 @@ pub const LAWS: &[Law] = &[
                 .collect()
         },
     },
-    // Laws of the stages of a load.
+    // Conservation laws of the stages into which the latency of a load is divided.
     Law {
         name: "every stay in a stage has one duration",
         says: "number = sum of the classes of durations, for each stage of a load",
@@ -486,7 +489,7 @@ pub const LAWS: &[Law] = &[
         on: On::Only(|s| !s.has("tracker"), "another L1 supplies some of the reads"),
         holds: |s| READ_STAGES.map(|stage| Equal(s.count(&format!("stages.{stage}.number")), data_reads(s))).into(),
     },
-    // Laws of the networks.
+    // Conservation laws of the networks between SMs and memory partitions.
     Law {
         name: "every request is of a miss, a bypass, a store or an atomic",
         says: "request packets = L1 reads + stores + atomics + notices to the tracker",
@@ -564,7 +567,7 @@ pub const LAWS: &[Law] = &[
             vec![AtMost(dropped, s.count("noc.recall.packets") * LSU_CACHES.len() as i128)]
         },
     },
-    // Laws of the sharing tracker.
+    // Conservation laws of the sharing tracker.
     Law {
         name: "every forward is supplied or refused",
         says: "forwards = supplied + refused",
@@ -594,7 +597,7 @@ pub const LAWS: &[Law] = &[
             ]
         },
     },
-    // Laws of the L2.
+    // Conservation laws of the L2.
     Law {
         name: "counts of L2 banks add up",
         says: "every count = sum over the banks",
@@ -755,8 +758,8 @@ pub const LAWS: &[Law] = &[
         on: On::Every,
         holds: |s| {
             let kinds = ["icache", "l1", "const_cache", "texture_cache", "l2"];
-            // Read-only caches without accesses are not named. Their number of accesses does not depend on
-            // evictions.
+            // The list names caches without evictions, but not read-only caches that were never accessed.
+            // Only the access count tells whether a read-only cache was accessed.
             let is_used = |kind: &&str| s.at(&format!("{kind}.accesses")).as_u64() > Some(0);
             let kinds = kinds.into_iter().filter(|kind| ["l1", "l2"].contains(kind) || is_used(kind));
             let named = s
@@ -773,7 +776,7 @@ pub const LAWS: &[Law] = &[
             kinds.map(kind).collect()
         },
     },
-    // Laws of the DRAM.
+    // Conservation laws of the DRAM.
     Law {
         name: "counts of DRAM channels add up",
         says: "every count = sum over the channels",
@@ -903,7 +906,7 @@ pub const LAWS: &[Law] = &[
             s.each("units.dram").into_iter().flat_map(both).collect()
         },
     },
-    // Laws of energy.
+    // Conservation laws of energy.
     Law {
         name: "energy of blocks makes up the whole",
         says: "dynamic and leakage energy = sums over the outermost blocks",
@@ -944,7 +947,7 @@ pub const LAWS: &[Law] = &[
             ]
         },
     },
-    // Laws of time series and reuse.
+    // Conservation laws of time series and of reuse statistics.
     Law {
         name: "a time series adds up to the totals",
         says: "sum of a column = its counter",
@@ -974,24 +977,25 @@ pub const LAWS: &[Law] = &[
     },
 ];
 
-/// Returns the networks of the machine.
+/// Returns the paths of the statistics of all networks that the machine has.
 fn networks<'a>(s: &'a Statistics<'a>) -> impl Iterator<Item = String> + 'a {
     s.keys("noc").into_iter().filter(|network| s.has(network))
 }
 
-/// Returns the relations that bound a sum by the latency classes of its terms. The classes are below 16,
-/// 32, 64 and so on, and longer.
+/// Returns a lower and an upper bound for a sum of latencies, computed from the number of latencies in each
+/// class. The classes are: below 16 cycles, 16 to 31, 32 to 63 and so on, and finally all longer latencies.
 fn in_classes(s: &Statistics<'_>, sum: &str, classes: &str) -> Vec<Relation> {
     let classes: Vec<_> = s.each(classes).iter().map(|class| s.count(class)).collect();
     let last = classes.len() - 1;
     let least = classes.iter().enumerate().map(|(at, count)| if at == 0 { 0 } else { count * (8 << at) }).sum();
     let most: i128 = classes.iter().enumerate().map(|(at, count)| count * ((16 << at) - 1)).sum();
     let sum = s.count(sum);
-    // Terms in the longest class have no upper bound.
+    // Latencies in the last class have no upper bound. If that class is not empty, the sum has none either.
     if classes[last] > 0 { vec![AtMost(least, sum)] } else { vec![AtMost(least, sum), AtMost(sum, most)] }
 }
 
-/// Returns the relations of the dynamic energy of a block, and of the blocks inside it.
+/// Returns the conservation laws of the dynamic energy of a hardware block, and of each hardware block inside
+/// it.
 fn dynamic(s: &Statistics<'_>, block: &str) -> Vec<Relation> {
     let event = |event: &String| s.real(&format!("{event}.count")) * s.real(&format!("{event}.pj_each"));
     let children = s.each(&format!("{block}.children"));

@@ -1,4 +1,5 @@
-//! Conservation laws, which the statistics of every run must obey, on every machine and for every kernel.
+//! Checks conservation laws, which the statistics of every run must obey, on every machine and for every
+//! kernel.
 //!
 //! | testpoint                                                                      | file       |
 //! |--------------------------------------------------------------------------------|------------|
@@ -25,8 +26,8 @@ use warpsieve::estimate::{Activity, Energy};
 use warpsieve::run::{Outcome, RunOptions, RunReport, SeriesOptions, run};
 use warpsieve::statistics::of_run;
 
-/// Machines and designs, in addition to `fermi`, over which the kernels are distributed round robin. Together
-/// they produce every counter.
+/// Machines and designs in addition to `fermi`. Each kernel runs on `fermi` and on one of these, chosen round
+/// robin. Together they produce every counter.
 const MACHINES: &[(&str, &[&str])] = &[
     ("volta", &[]),
     ("southern-islands", &[]),
@@ -50,13 +51,14 @@ const MACHINES: &[(&str, &[&str])] = &[
     ("fermi", &["victim-cache"]),
     ("volta", &["victim-cache", "next-line"]),
 ];
-/// Kernels that run with golden models and a time series.
+/// Kernels that run with golden models enabled, and for which a time series is recorded.
 const WATCHED: [&str; 3] = ["bfs", "gesummv", "histo"];
 
-/// Number of units per run in which a number is changed. If no change breaks the law, the next run is tried.
+/// Maximum number of units of a kind, such as L1s, in which a number is changed during one run. If no change
+/// breaks the law, the next run is tried.
 const TRIES: usize = 2;
 
-/// Run with its statistics.
+/// Run of a kernel on a machine, with its statistics.
 struct Run {
     name: String,
     resolved: ResolvedMachine,
@@ -64,8 +66,9 @@ struct Run {
     statistics: Value,
 }
 
-/// Returns all runs, which are performed once. Must be called outside of parallel iterators: their threads
-/// perform the runs too, and would wait for the lock instead.
+/// Returns all runs. The first call performs them, and later calls return the same runs. The function must
+/// not be called inside a parallel iterator: its threads also perform the runs, and would wait for the lock
+/// forever.
 fn runs() -> &'static [Run] {
     static RUNS: LazyLock<Vec<Run>> = LazyLock::new(all_runs);
     &RUNS
@@ -82,7 +85,7 @@ fn all_runs() -> Vec<Run> {
     tasks.into_par_iter().map(Task::run).collect()
 }
 
-/// Returns every kernel, by the name of its folder.
+/// Returns all kernels, each by the name of its folder.
 fn kernels() -> Vec<String> {
     let folders = std::fs::read_dir(root().join("kernels")).unwrap().map(|entry| entry.unwrap().path());
     let name = |folder: PathBuf| folder.file_name().unwrap().to_str().unwrap().to_owned();
@@ -91,7 +94,7 @@ fn kernels() -> Vec<String> {
     names
 }
 
-/// Returns the folder of the workspace.
+/// Returns the root folder of the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -130,7 +133,8 @@ impl Task {
     }
 }
 
-/// Returns the statistics as JSON, extended by the shares of stall reasons and the sums of a time series.
+/// Returns the statistics as JSON, with the fractions of the stall reasons added. If there is a time series,
+/// its sums are added too.
 fn statistics(resolved: &ResolvedMachine, report: &RunReport, series: Option<BTreeMap<String, u64>>) -> Value {
     let technology = Technology::built_in().unwrap();
     let energy = Activity::of(report).map(|did| Energy::of(&did, technology, Node::N45, technology.hop_mm()));
@@ -142,7 +146,7 @@ fn statistics(resolved: &ResolvedMachine, report: &RunReport, series: Option<BTr
     value
 }
 
-/// Returns the sum of each column of a time series, and the total cycles of its rows.
+/// Returns the sum of each column of a time series, and the number of cycles that its rows cover.
 fn columns(path: &Path) -> BTreeMap<String, u64> {
     let mut reader = csv::Reader::from_path(path).unwrap();
     let mut sums = BTreeMap::new();
@@ -192,7 +196,7 @@ fn there_are_fifty_laws_at_least_of_different_names() {
     assert_eq!(unexplained.map(|law| law.name).collect::<Vec<_>>(), [""; 0]);
 }
 
-/// A law that no change can break checks nothing.
+/// Tests the laws themselves: a law that still holds after any of its numbers is changed would check nothing.
 #[test]
 fn every_law_breaks_if_a_number_that_it_reads_is_another() {
     let runs = runs();
@@ -200,11 +204,11 @@ fn every_law_breaks_if_a_number_that_it_reads_is_another() {
     assert!(unbroken.is_empty(), "{} numbers do not matter:\n{}", unbroken.len(), unbroken.join("\n"));
 }
 
-/// Returns the keys that a law reads without effect: in no run does changing the number of such a key break
-/// the law. All units of a kind count as one key.
+/// Returns the keys of numbers that a law reads but that have no effect: no change of the number breaks the
+/// law in any run. Units of the same kind, such as the L1s, share their keys.
 ///
-/// In a law with "at most", the larger side matters only in runs where the smaller side is not zero. Keys of
-/// such a law are returned only if none of its numbers can break it.
+/// In a law of the form "a is at most b", `b` matters only in runs where `a` is not zero. Keys of such a law
+/// are returned only if none of its numbers can break it.
 fn unbroken(law: &Law, runs: &[Run]) -> Vec<String> {
     let mut matters: BTreeMap<String, bool> = BTreeMap::new();
     let mut is_bound = false;
@@ -235,13 +239,14 @@ fn unbroken(law: &Law, runs: &[Run]) -> Vec<String> {
     matters.into_iter().filter(|(_, matters)| !matters).map(|(key, _)| name(key)).collect()
 }
 
-/// Returns a JSON pointer without the indices of units.
+/// Returns a JSON pointer (path) without the indices of units.
 fn kind(pointer: &str) -> String {
     let keys = pointer.split('/').filter(|key| !key.starts_with(|c: char| c.is_ascii_digit()));
     keys.collect::<Vec<_>>().join("/")
 }
 
-/// True if the law breaks with a different number at `pointer`. Restores `value` afterwards.
+/// True if the law no longer holds when the number at `pointer` is replaced with another number. Restores the
+/// number in `value` afterwards.
 fn breaks(law: &Law, run: &Run, value: &mut Value, pointer: &str) -> bool {
     let before = value.pointer(pointer).unwrap().clone();
     let others: Vec<Value> = match before.as_u64() {

@@ -1,29 +1,29 @@
-//! Validates traces: accepts what Accel-Sim's reader accepts, and nothing that would make it stop or
-//! misread.
+//! Validator of traces. It accepts what Accel-Sim's trace reader accepts, except for traces that the reader
+//! would misread.
 //!
-//! The validator is derived from the reader itself (gpu-simulator/trace-parser, ISA_Def and trace-driven,
-//! revision 2260456, with the requirements of later revisions). It shares no code with `isa/trace`.
-//! `docs/traces.md` has the grammar. The reader stops at an assertion without naming the line, or continues
-//! with wrong values; this validator reports line and reason.
+//! The validator is derived from the source code of that reader (gpu-simulator/trace-parser, ISA_Def and
+//! trace-driven, revision 2260456, with the requirements of later revisions). It shares no code with
+//! `isa/trace`. `docs/traces.md` has the grammar. For an invalid trace, the reader stops at an assertion
+//! without naming the line, or continues with wrong values. This validator reports the line and the reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Opcodes by execution unit and version.
+/// Opcodes that Accel-Sim knows, by execution unit and binary version (GPU architecture).
 const OPCODES: &str = include_str!("accel_sim/opcodes.txt");
 /// Opcodes for which Accel-Sim asserts that they have addresses.
 const ACCESSES: [&str; 12] = ["LD", "LDG", "LDL", "LDS", "LDSM", "ST", "STG", "STL", "STS", "ATOM", "ATOMG", "ATOMS"];
 
-/// Contents of a valid kernel trace that constrain the configuration that runs it.
+/// Summary of a valid kernel trace: the features that restrict which Accel-Sim configurations can run it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct TraceContents {
     pub instructions: u64,
-    /// Execution units whose opcodes occur.
+    /// Execution units that the opcodes of the trace need.
     pub units: BTreeSet<String>,
 }
 
-/// Returns the kernels of a list.
+/// Returns the kernel trace files that a kernel list (`kernelslist.g`) names.
 pub(crate) fn list(text: &str) -> Result<Vec<&str>, String> {
     whole_lines(text)?;
     let mut kernels = Vec::new();
@@ -147,7 +147,8 @@ fn triple(text: &str) -> Result<[u32; 3], String> {
     numbers?.try_into().map_err(|_| format!("`{text}` is not three numbers"))
 }
 
-/// Validates a CTA: each of its warps has at least one instruction, and the exits cover each thread once.
+/// Validates a CTA: each of its warps has at least one instruction, and each thread executes exactly one
+/// exit.
 fn cta(lines: &mut Lines<'_>, header: &Header, judge: &mut Judge, index: [u32; 3]) -> Result<(), String> {
     lines.expect("#BEGIN_TB")?;
     let found = triple(lines.expect("thread block = ")?)?;
@@ -212,7 +213,8 @@ impl Judge {
         Ok(Self { has_line_numbers: header.has_line_numbers, units: units.collect(), found: TraceContents::default() })
     }
 
-    /// Validates an instruction, and returns the lanes that it ends.
+    /// Validates an instruction. Returns a mask of the lanes that end with it: its active lanes if it is an
+    /// exit, otherwise 0.
     fn instruction(&mut self, line: &str) -> Result<u32, String> {
         let mut words = Words(line.split(' ').filter(|word| !word.is_empty()));
         if self.has_line_numbers {
@@ -236,7 +238,8 @@ impl Judge {
         Ok(if name == "EXIT" { mask } else { 0 })
     }
 
-    /// Returns the first token of an opcode, if the version has that opcode.
+    /// Returns the first part of an opcode such as `LDG.E.64`, if the GPU architecture of the trace has this
+    /// opcode.
     fn opcode<'a>(&mut self, opcode: &'a str, has_addresses: bool) -> Result<&'a str, String> {
         let mut tokens = opcode.split('.');
         let name = tokens.next().unwrap_or_default();
@@ -248,8 +251,9 @@ impl Judge {
         if is_access && !has_addresses {
             return Err(format!("{opcode} has no addresses"));
         }
-        // Accel-Sim's reader takes the width from the first token that is a number, with or without `U`. It
-        // would read `S8` as 4 bytes.
+        // For the access width, Accel-Sim's reader takes the first part of the opcode that is a number, with
+        // or without a preceding `U`. It therefore ignores `S8` and `S16`, and would assume an access of 4
+        // bytes.
         if is_access && tokens.any(|token| token == "S8" || token == "S16") {
             return Err(format!("{opcode} would be taken for an access of 4 bytes"));
         }
@@ -257,7 +261,7 @@ impl Judge {
     }
 }
 
-/// Remaining words of a line.
+/// Words of a trace line that have not been parsed yet.
 struct Words<I>(I);
 
 impl<'a, I: Iterator<Item = &'a str>> Words<I> {
@@ -275,7 +279,7 @@ impl<'a, I: Iterator<Item = &'a str>> Words<I> {
         u32::from_str_radix(word, 16).map_err(|_| format!("`{word}` stands where {what} should"))
     }
 
-    /// Parses a count, followed by that number of vector registers.
+    /// Parses a number of vector registers, followed by the registers themselves.
     fn registers(&mut self, most: u32, what: &str) -> Result<(), String> {
         let count: u32 = self.decimal(what)?;
         if count > most {
@@ -296,13 +300,15 @@ impl<'a, I: Iterator<Item = &'a str>> Words<I> {
                 self.address()?;
                 self.decimal::<i32>("a stride of 32 bits")?;
                 let run = mask >> mask.trailing_zeros().min(31);
-                // Accel-Sim's reader stops at the first idle lane.
+                // In this address mode, Accel-Sim's reader stops at the first idle lane after an active one.
+                // The active lanes must therefore be contiguous.
                 if run & run.wrapping_add(1) == 0 { Ok(()) } else { Err("a stride across idle lanes".to_owned()) }
             }
             "2" if mask != 0 => {
                 self.address()?;
-                // The oldest version of Accel-Sim's reader parses the immediate as one more distance, which
-                // it does not use.
+                // In this address mode, each active lane after the first has the distance to the previous
+                // address. The oldest version of Accel-Sim's reader parses one distance too many (the
+                // immediate), but does not use it.
                 (1..mask.count_ones()).try_for_each(|_| self.decimal::<i64>("a distance").map(|_| ()))
             }
             mode => Err(format!("address mode {mode} with mask {mask:08x}")),

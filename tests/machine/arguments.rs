@@ -1,5 +1,5 @@
-//! Kernels read the arguments of launch files, for every kind of parameter and every form of a value.
-//! Invalid launches and illegal operations of kernels are rejected.
+//! Tests how kernels read their arguments from launch files: every kind of parameter, and every form of a
+//! value. Invalid launch files and illegal operations of kernels must be rejected.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,8 +11,8 @@ use warpsieve::run::{Outcome, RunError, RunOptions, Verdict, profile, run};
 
 use super::Setup;
 
-/// Declaration of a parameter `p`, argument, and the bytes that the kernel reads. The buffer `out` is at
-/// 0x100000.
+/// Declarations of a parameter `p`, each with the argument in the launch file and the bytes that the kernel
+/// must read, in hexadecimal. The buffer `out` is at address 0x100000.
 const PASSED: &[(&str, &str, &str)] = &[
     (".u8 p", "{ u8 = 200 }", "c8"),
     (".s8 p", "{ i8 = -3 }", "fd"),
@@ -39,7 +39,8 @@ const PASSED: &[(&str, &str, &str)] = &[
     (".u64 .ptr .global .align 1 p", "{ u64 = 0 }", "0000000000000000"),
     (".b64 p", "\"out\"", "0000100000000000"),
     (".s64 p", "{ buffer = \"out\", offset = 3 }", "0300100000000000"),
-    // Parameters of 8 bytes, given as structs of two halves and as bytes.
+    // Scalar parameters whose arguments are given as structs of smaller values, as arrays of smaller values,
+    // or as bytes.
     (".u64 p", "{ struct = [{ u32 = 1 }, { i32 = -1 }] }", "01000000ffffffff"),
     (".b64 p", "{ struct = [{ f32 = 1.5 }, { u16 = 7 }] }", "0000c03f07000000"),
     (".f64 p", "{ struct = [{ f32 = 1.5 }, { f32 = 1.5 }] }", "0000c03f0000c03f"),
@@ -47,7 +48,7 @@ const PASSED: &[(&str, &str, &str)] = &[
     (".f32 p", "{ bytes = \"00 00 c0 7f\" }", "0000c07f"),
     (".b32 p", "{ bytes = [1, 2, 0x03, 255] }", "010203ff"),
     (".u16 p", "{ u8 = [1, 2] }", "0102"),
-    // Array parameters.
+    // Parameters that are arrays.
     (".u32 p[4]", "{ u32 = [1, 2, 3, 0xffffffff] }", "010000000200000003000000ffffffff"),
     (
         ".u32 p[4]",
@@ -65,7 +66,7 @@ const PASSED: &[(&str, &str, &str)] = &[
     (".b8 p[4]", "{ f32 = 1.5 }", "0000c03f"),
     (".b8 p[8]", "\"out\"", "0000100000000000"),
     (".b8 p[3]", "{ u8 = [7, 8, 9] }", "070809"),
-    // Structs by value, with the layout of C.
+    // Structs that are passed by value, with the memory layout of C.
     (".align 8 .b8 p[16]", "{ struct = [\"out\", { i32 = 5 }] }", "00001000000000000500000000000000"),
     (".align 4 .b8 p[8]", "{ struct = [{ u8 = 1 }, { f32 = 1.5 }] }", "010000000000c03f"),
     (
@@ -144,8 +145,8 @@ fn integers_of_64_bits_follow_the_iteration() {
     Setup::run_checked().passes(&folder.path().join("run.toml"));
 }
 
-/// Returns the errors for a launch file, or its faults, without the name of the folder: from the clocked
-/// machine, and from the untimed profile.
+/// Returns the errors in a launch file, or the faults of its kernels, without the path of the folder. The
+/// first text is from the cycle-level simulation, the second from the profile without timing.
 fn find_errors(machine: &str, ptx: &str, launches: &str) -> [String; 2] {
     let folder = folder(ptx, launches);
     let launch = folder.path().join("run.toml");
@@ -230,8 +231,8 @@ fn dynamic_shared_memory_is_what_the_machine_has() {
     }
 }
 
-/// Illegal operations of a kernel on line 5, with a piece of the messages of the machine and of the
-/// interpreter.
+/// Tests illegal operations of a kernel on line 5. Each has a part of the message that the machine and the
+/// interpreter must report.
 #[test]
 fn what_no_gpu_carries_out_is_a_fault_at_its_line() {
     let counted = "threads, expected whole warps of 32, no more than the ";
@@ -271,7 +272,7 @@ fn barriers_of_some_warps_and_loads_of_constants_are_none() {
     Setup::run_checked().passes(&folder(ptx, launches).path().join("run.toml"));
 }
 
-/// The host may write constants between launches. Kernels must read the values written.
+/// A launch file may write constant memory between kernel launches. Kernels must read the values written.
 #[test]
 fn a_host_fills_constants() {
     let ptx = ".const .align 8 .u32 c[2] = {1, 2}; .entry k(.param .u64 out) { .reg .b32 %r<4>; .reg .b64 %rd<3>;\n\

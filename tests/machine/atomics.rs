@@ -1,5 +1,5 @@
-//! Atomics, with and without a buffer for the last line accessed by atomics in each L2 bank (anssari2012
-//! section 3.4).
+//! Tests atomics on whole machines, with and without an atomic buffer. Each L2 bank may have such a buffer,
+//! which holds the line that atomics accessed last (anssari2012 section 3.4).
 
 use std::path::PathBuf;
 
@@ -72,8 +72,8 @@ fn a_buffer_does_not_depend_on_how_the_host_evaluates_it_nor_on_checks() {
     assert_eq!(run(fast, true), expected);
 }
 
-/// The atomic buffer flushes its line at the end of each kernel, when no clock has an edge and no port is in
-/// use.
+/// The atomic buffer flushes its line between two kernels. At that time, no clock edge is evaluated and no
+/// memory port is in use.
 #[test]
 fn a_line_left_in_the_buffer_by_one_kernel_after_another_goes_back_whoever_looks() {
     for mode in [Mode::FAST, Mode::default()] {

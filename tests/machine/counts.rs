@@ -1,10 +1,11 @@
-//! Counts of runs, to the cycle: a change that alters the timing or a counter of any block alters a line of
-//! a table in `tests/machine/counts/`.
+//! Compares counters of runs, to the cycle, with tables in `tests/machine/counts/`. If a change to the model
+//! alters the timing or a counter of any hardware block, a line in a table changes.
 //!
-//! A line has the most telling totals, a digest of every counter of every unit, and digests of the final
-//! state and of all beats. Every machine, design and kernel occurs, and settings whose hardware no machine or
-//! design has. Other tests check that runs are right; these tables show that nothing else about a run
-//! changed. `UPDATE_LISTS=1` writes them again: explain each changed number.
+//! Each line describes one run. It has the most important totals, a hash of all counters of all units, and
+//! hashes of the final state and of all messages. The runs cover every machine, design and kernel, and
+//! settings for hardware that no machine or design has. Other tests check that the results of runs are
+//! correct. These tables show that nothing else about a run changed. `UPDATE_LISTS=1` writes the tables
+//! again; each changed number must then be explained.
 
 use rtl::kernel::Mode;
 use trace::Packing;
@@ -15,8 +16,8 @@ use warpsieve::trace::synthetic::{KINDS, Kind};
 use super::replay::{SMALL, TraceFolder, export_kernel, start_on};
 use super::{MIN_QUEUES, Setup, expect_lines, kernels, launch, root};
 
-/// Settings of hardware that no machine or design has, or that is rare: the machine, the designs and the
-/// settings.
+/// Settings for rare hardware, or for hardware that no machine or design has. Each entry has the machine, the
+/// designs and the settings.
 const SETTINGS: &[(&str, &[&str], &[&str])] = &[
     ("fermi", &[], &["noc.kind=mesh"]),
     ("fermi", &[], &["noc.kind=mesh", "noc.virtual_channels=4", "xbar.buffer_flits=5", "noc.hop_latency=3"]),
@@ -40,7 +41,7 @@ const SETTINGS: &[(&str, &[&str], &[&str])] = &[
     ("hbm2", &[], &["partitions_per_channel=2", "num_partitions=32"]),
 ];
 
-/// Machines whose evaluations are counted.
+/// Machines, with designs and settings, on which the evaluations of hardware blocks are counted.
 const EVALUATED: &[(&str, &[&str], &[&str])] = &[
     ("fermi", &[], &["num_sms=4"]),
     ("fermi", &["mrpb"], &["num_sms=4", "noc.kind=mesh"]),
@@ -55,10 +56,10 @@ const EVALUATED: &[(&str, &[&str], &[&str])] = &[
 
 const DIGEST: Mode = Mode { evaluate_all: false, lint: false, shuffle: None, digest: true, unchecked: false };
 
-/// Kernels with atomics, shared memory, constants and lanes that diverge.
+/// Kernels that are exported as traces. They have atomics, shared memory, constants and divergent lanes.
 const TRACED: [&str; 6] = ["bfs", "histo", "hotspot", "mriq", "reduction", "sgemm"];
 
-/// Returns the line of a finished run.
+/// Returns the table line of a finished run.
 fn line(name: &str, report: &RunReport) -> String {
     assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::Passed), "{name}");
     let counters = &report.counters;
@@ -80,20 +81,22 @@ fn line(name: &str, report: &RunReport) -> String {
     )
 }
 
-/// Runs a kernel, whose results must be right, and returns its line.
+/// Runs a kernel, checks that its results are correct, and returns the table line of the run.
 fn run(setup: &Setup, kernel: &str) -> String {
     let names = [setup.machine.as_slice(), &setup.designs, &setup.sets].concat();
     line(&format!("{kernel} on {}", names.join(" ")), &setup.clone().mode(DIGEST).passes(&launch(kernel, "small.toml")))
 }
 
-/// Runs the kernels of a machine: each kernel runs on one machine.
+/// Returns the table lines of the kernels that run on a machine. The kernels are distributed over all
+/// machines, so each kernel runs on only one.
 fn kernels_of(machine: &str) -> impl Iterator<Item = String> {
     let turn = machines().iter().position(|other| other.name == machine).unwrap();
     let kernels = kernels().into_iter().skip(turn).step_by(machines().len());
     kernels.map(move |kernel| run(&Setup::default().machine(machine), &kernel))
 }
 
-/// Runs every eighth design, starting with number `first`, each with one of eight kernels.
+/// Returns the table lines of every eighth design, beginning with design number `first`. Each design runs one
+/// of eight kernels.
 fn every_eighth_design(first: usize) -> impl Iterator<Item = String> {
     let kernels = ["bfs", "gesummv", "histo", "kmeans", "spmv_csr", "srad1", "syrk", "transpose"];
     designs().iter().enumerate().skip(first).step_by(8).map(move |(turn, design)| {
@@ -127,8 +130,8 @@ fn exported_traces() -> impl Iterator<Item = String> {
     })
 }
 
-/// Counts the edges at which blocks of each clock are evaluated, for traces on machines that differ in their
-/// networks, caches and DRAM. Only this shows that a block sleeps whenever it can.
+/// Replays a trace on machines with different networks, caches and DRAM. For each clock domain, counts how
+/// often hardware blocks are evaluated. Only this count shows that a block sleeps whenever it can.
 fn evaluations(kind: Kind) -> impl Iterator<Item = String> {
     let traced = TraceFolder::synthetic(kind, SMALL);
     EVALUATED.iter().map(move |(machine, designs, sets)| {
@@ -146,7 +149,7 @@ fn evaluations(kind: Kind) -> impl Iterator<Item = String> {
     })
 }
 
-/// Defines one test per table, with the name of the table. Many short tests run in parallel.
+/// Defines one test per table, named after the table. Many short tests can run in parallel.
 macro_rules! tables {
     ($($table:ident: $lines:expr;)*) => {
         const TABLES: &[&str] = &[$(stringify!($table)),*];

@@ -1,4 +1,4 @@
-//! Effects of designs on the results, and combinations of designs.
+//! Tests the effects of designs on the results of runs, and combinations of several designs.
 
 use rtl::kernel::Mode;
 use rtl::l1::watch::Fail;
@@ -16,8 +16,8 @@ fn times(slow: &Counters, fast: &Counters) -> f64 {
     slow.cycles as f64 / fast.cycles as f64
 }
 
-/// khairy2015 section 4: rows whose distance is a multiple of the number of sets map to one set, unless the
-/// index is pseudo-random.
+/// khairy2015 section 4: matrix rows conflict if the distance between them is a multiple of the number of
+/// cache sets. With a linear index they map to one set, and with a pseudo-random index they do not.
 #[test]
 fn pric_cures_the_conflicts_of_syrk() {
     let linear = counters("syrk", "launch.toml", &[]);
@@ -52,10 +52,11 @@ fn past_the_l1_nothing_hits_and_everything_is_counted_as_bypass() {
     assert!(l1.iter().any(|l1| l1.bypasses > 0));
 }
 
-/// Designs that a machine rejects. The Fermi hash requires 32 or 64 sets of 128-byte lines. The tracker
-/// cannot supply lines that the L2 recalls. The contention test would see only the lines of half a warp. Only
-/// the overlapped flow of the L2 can choose which data a miss fetches. In the L1s of a V100 and an H100,
-/// which have few sets, shared memory takes ways that an L1 of another shape lacks.
+/// Designs that a machine rejects. The Fermi hash requires 32 or 64 sets of 128-byte lines. The sharing
+/// tracker cannot supply lines that the L2 recalls. The contention test needs all lines that a warp accesses,
+/// but on Southern Islands it would see only those of half a warp. Only the overlapped flow of the L2 can
+/// choose which data a miss fetches. On a V100 and an H100, shared memory takes ways of the L1. These
+/// machines reject L1s that do not have these ways.
 const DO_NOT_GO: [(&str, &[&str]); 4] = [
     (
         "southern-islands",
@@ -112,7 +113,8 @@ const DO_NOT_GO: [(&str, &[&str]); 4] = [
 
 #[test]
 fn every_machine_runs_with_every_design() {
-    // Each design runs on some machines, and each machine with some designs.
+    // Not all combinations are tested: each design runs on some of the machines, and each machine runs some
+    // of the designs.
     for (number, machine) in machines().iter().enumerate() {
         for design in sample(rotate(designs(), number), machines().len()) {
             if DO_NOT_GO.iter().any(|(other, designs)| *other == machine.name && designs.contains(&design.name)) {
@@ -144,7 +146,7 @@ fn the_transient_flow_and_the_frc_give_every_result() {
     }
 }
 
-/// Buffers hold one request, so that queues fill up and block each other.
+/// The buffers are so small that queues fill up and block each other.
 #[test]
 fn schemes_that_send_loads_past_the_l1_give_every_result() {
     let least = ["l1.mrpb.depth=1", "l1.mshr_entries=2", "l1.mshr_merges=1", "l1.ways=2", "l1.miss_queue=2"];
@@ -165,7 +167,8 @@ fn schemes_that_send_loads_past_the_l1_give_every_result() {
     }
 }
 
-/// khairy2015 section 5: requests of a warp reach the cache together, so that none stalls on a way.
+/// khairy2015 section 5: with memory request prioritization buffers (MRPB), the requests of one warp reach
+/// the cache together. A load whose set is fully reserved bypasses the L1, so no load stalls for a way.
 #[test]
 fn mrpb_ends_the_wait_for_ways_of_a_set() {
     let fails = |design| {
@@ -175,7 +178,8 @@ fn mrpb_ends_the_wait_for_ways_of_a_set() {
     assert!(fails("baseline") > 1000 && fails("mrpb") == 0, "{} and {}", fails("baseline"), fails("mrpb"));
 }
 
-/// candel2018 section 5: misses of one set are fetched in parallel.
+/// candel2018 section 5: with a Fetch and Replacement Cache (FRC), misses that map to the same set are
+/// fetched in parallel.
 #[test]
 fn with_an_frc_no_miss_waits_for_a_way() {
     let small_l2 = ["l2.sets=8", "l2.ways=2"];

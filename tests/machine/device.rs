@@ -1,4 +1,4 @@
-//! Launches that a host program makes one by one, on a device whose memory it allocates and frees.
+//! Tests a device on which a host program allocates memory, launches kernels one by one, and frees memory.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use warpsieve::run::{Device, DeviceError, DeviceLaunch, Outcome, RunOptions, Run
 
 use super::{fermi, root};
 
-/// Number of elements that a launch adds.
+/// Number of array elements that one kernel launch adds.
 const ELEMENTS: usize = 1000;
 
-/// Adds two arrays of a device with a kernel of the suite, and returns the report of the launch.
+/// Launches the kernel `vadd`, which adds two arrays in device memory, and returns the report of the launch.
 fn add(device: &mut Device<'_>, module: usize, [a, b, c]: [u64; 3]) -> RunReport {
     let kernel = device.kernel(module, "vadd").unwrap();
     let mut params: Vec<u8> = [a, b, c].iter().flat_map(|address| address.to_le_bytes()).collect();
@@ -41,8 +41,8 @@ fn every_launch_on_memory_that_comes_and_goes_is_checked() {
     let (mut device, module) = device(&fermi(), &options);
     let [a, c] = [allocate(&mut device, "a", 1.5), allocate(&mut device, "c", 0.0)];
     for round in 0..3u8 {
-        // The next round allocates the same memory under another name, and finds the contents of this round
-        // in it.
+        // In the next round, the device allocates the same memory under another name. That memory still has
+        // the contents of this round.
         let b = allocate(&mut device, &format!("b {round}"), round.into());
         let report = add(&mut device, module, [a, b, c]);
         assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::Passed), "{report:?}");

@@ -1,4 +1,4 @@
-//! Runs that end early or fail.
+//! Tests runs that end early, fail, or make no progress.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -23,7 +23,8 @@ fn a_run_stops_at_its_cycle_limit_and_keeps_its_counters() {
     assert!(report.counters.warp_instructions() > 0);
 }
 
-/// The reported program counter points to the instruction after the barrier.
+/// Two warps wait at different barriers forever. The reported program counters are those of the instructions
+/// after the barriers.
 #[test]
 fn warps_that_wait_for_each_other_are_named() {
     for sets in [&[][..], &["dram.refresh=all-bank"]] {
@@ -36,8 +37,8 @@ fn warps_that_wait_for_each_other_are_named() {
     }
 }
 
-/// Cycles pass and instructions issue. The lack of progress shows only because all warps return to an
-/// earlier state.
+/// The warps spin on a lock, so cycles pass and instructions issue. The run makes no progress, which shows
+/// only because all warps return to an earlier state.
 #[test]
 fn warps_that_wait_for_a_lock_for_ever_are_noticed_and_named() {
     let report = Setup::default().run(&root().join("tests/machine/ptx/spin.toml"));
@@ -58,8 +59,8 @@ fn warps_that_wait_for_one_that_works_are_left_alone() {
     assert!(report.counters.cycles > 1_000_000, "{} cycles", report.counters.cycles);
 }
 
-/// If anything panics while the machine runs, the waveform up to that cycle is written, and the panic
-/// propagates.
+/// If the simulator panics during a run, the waveform up to that cycle must be written, and the panic must
+/// propagate.
 #[test]
 fn a_broken_rule_of_the_model_leaves_the_last_cycles() {
     let folder = tempfile::tempdir().unwrap();
@@ -76,7 +77,8 @@ fn a_broken_rule_of_the_model_leaves_the_last_cycles() {
     assert!(save.contains("[markername] Ainternal error"), "{save}");
 }
 
-/// Runs a test in a separate process.
+/// Runs another test in a separate process with the variable `WAVES`, and checks the waveform files that it
+/// writes.
 #[test]
 fn with_the_variable_waves_a_test_leaves_the_waveform_of_its_machine() {
     let folder = tempfile::tempdir().unwrap();

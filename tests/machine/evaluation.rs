@@ -1,4 +1,4 @@
-//! The results of a run do not depend on how the host evaluates the model.
+//! Checks that the results of a run do not depend on the evaluation mode of the simulator.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,8 +13,8 @@ use super::{MIN_QUEUES, Setup, launch, root, rotate, some_kernels};
 
 const FAST: Mode = Mode { evaluate_all: false, lint: false, shuffle: None, digest: true, unchecked: false };
 
-/// Returns a small machine, since digests and lint examine the whole state of every block, which takes long
-/// on fifteen SMs.
+/// Returns a small machine. Hashing and checking the whole state of every hardware block would take long on
+/// 15 SMs.
 fn small() -> Setup {
     Setup::default().sets(&["num_sms=2", "num_partitions=2", "l2.sets=8"])
 }
@@ -54,8 +54,8 @@ fn the_order_of_evaluation_within_a_cycle_changes_nothing() {
     }
 }
 
-/// Compares digests of every register and every beat: state that the counters do not show must also survive
-/// a checkpoint.
+/// A resumed run must equal an uninterrupted one. The test compares hashes of all registers and all messages,
+/// since a checkpoint must also save state that no counter shows.
 #[test]
 fn a_run_that_goes_on_from_a_checkpoint_is_in_the_state_of_one_that_never_stopped() {
     let folder = tempfile::tempdir().unwrap();
@@ -66,7 +66,7 @@ fn a_run_that_goes_on_from_a_checkpoint_is_in_the_state_of_one_that_never_stoppe
             Setup { options, ..small() }.run(&launch(kernel, "small.toml"))
         };
         let whole = run(None, Checkpoints::default());
-        // The checkpoint is at a different point of each kernel: near its beginning, in its middle, or
+        // The checkpoint is saved at a different point of each kernel: near its beginning, in its middle, or
         // shortly before its end.
         let cycle = 1 + whole.counters.cycles * (number * 7 % 20) / 20;
         run(Some(cycle), Checkpoints { write: Some(file.clone()), ..Checkpoints::default() });
@@ -75,8 +75,8 @@ fn a_run_that_goes_on_from_a_checkpoint_is_in_the_state_of_one_that_never_stoppe
     }
 }
 
-/// After the last CTA has ended, its stores are still in flight. The resumed run gets no second notice of
-/// the end.
+/// Saves checkpoints after the last CTA has ended, while its stores are still in flight. The resumed run is
+/// not notified again that the CTA ended.
 #[test]
 fn a_run_goes_on_from_each_of_its_last_cycles() {
     let folder = tempfile::tempdir().unwrap();
@@ -102,7 +102,8 @@ fn no_block_acts_without_having_been_woken() {
     }
 }
 
-/// Timers, messages and decaying scores must not depend on which blocks are evaluated.
+/// The timers, messages and decaying scores of throttles and monitors must not depend on which hardware
+/// blocks are evaluated.
 #[test]
 fn throttles_and_monitors_do_not_depend_on_who_is_evaluated() {
     let short = ["throttle.period=200", "throttle.latency=7"];
@@ -120,7 +121,8 @@ fn throttles_and_monitors_do_not_depend_on_who_is_evaluated() {
     }
 }
 
-/// A warp that waits for a line or for an MSHR entry must schedule the evaluation of the instruction cache.
+/// If a warp waits for an instruction line or an MSHR entry, the instruction cache must be evaluated when the
+/// wait can end.
 #[test]
 fn instruction_caches_do_not_depend_on_who_is_evaluated() {
     let cases = [("scan", vec!["sm.icache.ways=1"]), ("gesummv", vec![]), ("bfs", vec!["sm.icache.mshr_entries=1"])];
@@ -132,8 +134,8 @@ fn instruction_caches_do_not_depend_on_who_is_evaluated() {
     }
 }
 
-/// Every line of the FRC waits for a way in the only set. The order of evaluation must not decide how often a
-/// line that found no way retries.
+/// The L2 has a single set, and every line in the Fetch and Replacement Cache (FRC) waits for a way in it. A
+/// line that finds no way retries later. The number of retries must not depend on the order of evaluation.
 #[test]
 fn a_line_that_finds_no_way_looks_for_one_no_more_often_in_another_order() {
     let one_set = ["num_partitions=1", "l2.sets=1", "l2.line_bytes=32", "dram.bus_bits=128", "dram.burst_length=2"];
@@ -149,8 +151,8 @@ fn a_line_that_finds_no_way_looks_for_one_no_more_often_in_another_order() {
     (1..4).for_each(|seed| assert_same_statistics(&run(Some(seed)), &plain, "sssp"));
 }
 
-/// Compares a lockstep run with runs in islands, on one thread and on several. If the run is `long`, some
-/// of its cycles must be spent in islands.
+/// Compares a lockstep run with runs that simulate parts of the machine independently, on one to three
+/// threads. If `long` is true, some cycles of these runs must be simulated outside of lockstep.
 #[track_caller]
 fn assert_same_in_islands(setup: &Setup, launch: &Path, long: bool, what: &str) {
     assert_same_in_threads(setup, launch, long, what, 1..4);
@@ -209,8 +211,8 @@ fn islands_and_threads_change_nothing_with_other_machines_and_designs() {
         let setup = Setup::default().machine(machine);
         assert_same_in_islands(&setup, &launch("sgemm", "small.toml"), true, machine);
     }
-    // The shortest links, with which islands synchronize in every cycle; and links whose delays differ widely
-    // between directions.
+    // With the shortest links, the independently simulated parts of the machine synchronize in every cycle.
+    // Other links have delays that differ widely between the two directions.
     let least = Setup::default().sets(&MIN_QUEUES);
     for [inject, deliver, request, reply] in [[1, 1, 1, 1], [9, 1, 2, 30], [1, 9, 30, 2]] {
         let links = [("inject", inject), ("deliver", deliver), ("request", request), ("reply", reply)];
@@ -220,8 +222,8 @@ fn islands_and_threads_change_nothing_with_other_machines_and_designs() {
     }
 }
 
-/// Sharing trackers and recalls have networks of their own between SMs and partitions, over whose links
-/// islands also synchronize.
+/// Sharing trackers and recalls have networks of their own between SMs and memory partitions. Independently
+/// simulated parts of the machine also synchronize over the links of these networks.
 #[test]
 fn islands_meet_over_every_network() {
     let tracker = Setup::default().machine("hybrid").designs(&["tracker"]);
@@ -233,8 +235,8 @@ fn islands_meet_over_every_network() {
     }
 }
 
-/// Without link delays at the SMs, a kernel ends in the same cycle as its last CTA, and no island may run
-/// beyond that cycle.
+/// Without link delays at the SMs, a kernel ends in the same cycle as its last CTA. No part of the machine
+/// may be simulated beyond that cycle, so the run stays in lockstep.
 #[test]
 fn a_machine_whose_kernels_end_at_once_runs_in_step() {
     let options = RunOptions { threads: threads_of(2), ..RunOptions::default() };
@@ -247,7 +249,8 @@ fn a_machine_whose_kernels_end_at_once_runs_in_step() {
     }
 }
 
-/// A cycle limit and the detection of no progress take effect at the same edge in islands as in lockstep.
+/// A run stops at its cycle limit, or when it makes no progress. With independently simulated parts, it must
+/// stop at the same clock edge as in lockstep.
 #[test]
 fn a_run_that_is_stopped_is_stopped_at_the_same_edge_in_islands() {
     for cycles in [1500, 1501, 1700, 2009] {
@@ -261,8 +264,9 @@ fn a_run_that_is_stopped_is_stopped_at_the_same_edge_in_islands() {
     }
 }
 
-/// If several SMs fault within a few cycles, the first fault ends the run, whichever thread encounters its
-/// fault first. A core may have results in flight then, which never arrive.
+/// Several SMs fault within a few cycles, and different threads simulate them. The fault in the earliest
+/// simulated cycle must end the run, whichever thread reports its fault first. A core may then have results
+/// in flight that never arrive.
 #[test]
 fn the_first_fault_is_the_same_in_islands() {
     let fault = |launch: &str, threads| {
@@ -282,8 +286,8 @@ fn the_first_fault_is_the_same_in_islands() {
     }
 }
 
-/// Observers must not change the statistics: neither the counters nor the port accesses of every memory,
-/// from which the energy is computed.
+/// Checks, output files and threads must not change the statistics: the counters, and the port accesses of
+/// every memory, from which the energy is computed.
 #[test]
 fn neither_checks_nor_files_nor_threads_change_a_statistic() {
     let folder = tempfile::tempdir().unwrap();
@@ -305,15 +309,17 @@ fn neither_checks_nor_files_nor_threads_change_a_statistic() {
             Setup { options: options.clone(), ..Setup::default() }.passes(&launch(kernel, "small.toml"))
         };
         let without = run(&plain);
-        // Each kernel runs with some of the options, and each option with some of the kernels.
+        // Not all combinations are tested: each kernel runs with some of the options, and each option with
+        // some of the kernels.
         for (option, options) in sample(rotate(&watched, number), 8) {
             assert_same_statistics(&without, &run(options), &format!("{kernel} {option}"));
         }
     }
 }
 
-/// Covers schemes of every kind, and ports that are always checked next to ports that are not: trackers,
-/// recalls, side bands.
+/// Turning off the checks of port contracts must not change the statistics. The designs cover schemes of
+/// every kind. Trackers, recalls and side bands have both ports whose checks can be turned off and ports that
+/// are always checked.
 #[test]
 fn looking_at_contracts_changes_no_statistic_whatever_the_design() {
     let of_fermi = [
@@ -354,7 +360,7 @@ fn assert_same_statistics(one: &RunReport, other: &RunReport, what: &str) {
     assert!(ports.is_empty(), "{what}: {ports:?}");
 }
 
-/// Returns the memories whose numbers of accesses differ.
+/// Returns the memories (SRAM arrays) whose numbers of accesses differ between two runs.
 fn differing(one: &Counts, other: &Counts) -> Vec<String> {
     let memories = one.arrays.iter().zip(&other.arrays).filter(|(one, other)| one != other);
     let own = memories.map(|(one, other)| format!("{}: {:?}, {:?}", one.name, one.accesses, other.accesses));

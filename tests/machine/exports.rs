@@ -1,4 +1,4 @@
-//! Exports of `trace export` satisfy the validator of Accel-Sim's trace format.
+//! Checks traces that `trace export` writes with the validator of Accel-Sim's trace format.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use warpsieve::trace::sass::BinaryVersion;
 
 use super::{accel_sim, fermi, launch, some_kernels};
 
-/// Exports a kernel, validates every line, and returns the execution units that its opcodes need.
+/// Exports a kernel as a trace, validates every line, and returns the execution units that its opcodes need.
 fn judge(kernel: &str, form: TraceForm) -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
     let ExportResult { warp_instructions, .. } =
@@ -23,7 +23,8 @@ fn judge(kernel: &str, form: TraceForm) -> BTreeSet<String> {
         instructions += found.instructions;
         units.extend(found.units);
     }
-    // An access to several spaces, or to several words of local memory, has one line per space or word.
+    // One memory access may become several trace lines: one per memory space, or one per word of local
+    // memory. The trace may therefore have more instructions than were executed.
     assert!(instructions >= warp_instructions && warp_instructions > 0, "{kernel}: {instructions}");
     units
 }

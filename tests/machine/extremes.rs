@@ -1,8 +1,9 @@
-//! Machines at the limits that the configuration rules allow: slow, but correct.
+//! Tests machines at the limits that the configuration rules allow. They are slow, but their results must be
+//! correct.
 
 use super::{MIN_QUEUES, Setup, launch, some_kernels};
 
-/// Smallest legal values of the fields that `MIN_QUEUES` does not set.
+/// Smallest legal values of those configuration fields that `MIN_QUEUES` does not set.
 const MIN_FIELDS: [&str; 36] = [
     "num_sms=1",
     "num_partitions=1",
@@ -120,7 +121,7 @@ fn clocks_of_any_simple_ratio_run() {
     }
 }
 
-/// The golden models check the lists of sharers.
+/// The lists of SMs that share a line have more than 64 entries here. Golden models check these lists.
 #[test]
 fn lists_of_sharers_hold_more_sms_than_a_word_of_the_host_has_bits() {
     let many = ["num_sms=72", "num_partitions=8"];

@@ -1,4 +1,5 @@
-//! Operations that a host performs on a machine between launches, and operations that are rejected.
+//! Tests operations that the simulator (host code) performs on a machine between kernel launches. Illegal
+//! operations must be rejected.
 
 use rtl::machine::Machine;
 use warpsieve::trace::synthetic::Kind;
@@ -12,7 +13,7 @@ fn memory_that_is_not_mapped_is_refused_with_its_address_and_its_place() {
     machine.map(0x1000, 256).unwrap();
     machine.write_memory(0x1000, &[7; 256]).unwrap();
     assert_eq!(machine.read_memory(0x10f8, 8), Ok(vec![7; 8]));
-    // Half of the read is beyond the mapped range.
+    // The second half of this 16-byte read is beyond the mapped range, which ends at 0x1100.
     let read = machine.read_memory(0x10f8, 16).unwrap_err().to_string();
     assert_eq!(read, "16 bytes at 0x10f8 are not mapped: partition4.dram: burst 0xa is not mapped by the host");
     let written = machine.write_memory(0x1100, &[1; 4]).unwrap_err().to_string();
@@ -33,7 +34,7 @@ fn memory_beyond_the_end_of_the_channels_cannot_be_mapped() {
     );
 }
 
-/// Ending the kernel would invalidate the L1s while loads are in flight.
+/// A kernel must not be ended while loads are in flight, since its end would invalidate the L1s.
 #[test]
 fn a_kernel_that_runs_cannot_be_ended() {
     let traced = TraceFolder::synthetic(Kind::Stream, SMALL);

@@ -1,4 +1,5 @@
-//! Instruction caches on whole machines: their misses go to the L2 like all reads, and change no result.
+//! Tests instruction caches on whole machines. Their misses are read from the L2 like data, and they change
+//! no result.
 
 use rtl::sm::{InstructionStats, StallReason};
 use warpsieve::run::Counters;
@@ -16,7 +17,7 @@ fn misses(counters: &Counters) -> u64 {
     sum(counters, |icache| icache.misses)
 }
 
-/// Returns the number of reads that the L2 looked up.
+/// Returns the number of reads that were looked up in the L2.
 fn l2_reads(counters: &Counters) -> u64 {
     counters.totals().l2.accesses
 }
@@ -58,7 +59,8 @@ fn a_perfect_store_has_no_counters_and_loses_no_cycle() {
     assert_eq!((counters.icache.len(), fetch_misses(&counters)), (0, 0));
 }
 
-/// A cache that holds all lines misses once per line and SM, in any number of launches.
+/// An instruction cache that can hold all lines of the program has one miss per line and SM, in any number of
+/// launches.
 #[test]
 fn lines_stay_from_launch_to_launch() {
     let of = |sets: &[&str]| {
@@ -74,7 +76,8 @@ fn lines_stay_from_launch_to_launch() {
     assert!(misses(&all) <= 15 * image_lines && all.cycles > 0);
 }
 
-/// Instructions of 16 bytes, a few in each of three lines. The warp finally returns to the first line.
+/// The trace has instructions of 16 bytes, a few in each of three lines. At its end, the warp returns to the
+/// first line.
 #[test]
 fn a_trace_is_fetched_at_its_own_program_counters() {
     let at = |pc: u32| format!("{pc:04x} ffffffff 1 R2 FADD 2 R2 R3 0");
@@ -86,8 +89,10 @@ fn a_trace_is_fetched_at_its_own_program_counters() {
         traced.passes(&Setup::default().designs(&ICACHE).sets(&sets.each_ref().map(String::as_str))).counters
     };
     let counters = replayed(8);
-    // Fetched pairs: 0 10, 20, 70 (two jumps ahead), 80 90, 100000 100010, 20 30.
+    // Each access fetches a pair of consecutive instructions, or a single one before a jump or at the end of
+    // a line. The six accesses fetch the hexadecimal addresses 0 and 10, 20, 70, 80 and 90, 100000 and
+    // 100010, 20 and 30.
     assert_eq!((misses(&counters), sum(&counters, |icache| icache.accesses)), (3, 6));
-    // The configured instruction size applies to programs and must not affect a trace.
+    // The configured instruction size is used for programs only, so it must not affect a trace.
     assert_eq!(counters, replayed(16));
 }

@@ -1,5 +1,5 @@
-//! Every kernel computes correct results. During the run, the functional interpreter compares all of memory,
-//! golden L1Ds run in lockstep, and the DRAM commands are checked.
+//! Checks that every kernel computes correct results. During each run, the functional interpreter checks the
+//! contents of memory, golden models of the L1Ds run in lockstep, and the DRAM commands are checked.
 
 use super::{Setup, kernels, launch, root};
 

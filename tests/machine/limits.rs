@@ -1,10 +1,10 @@
-//! Limits of every field: the values at which a field of a machine or design becomes legal or illegal, and
-//! the complete violations there.
+//! Checks the limits of every configuration field: the values at which the field becomes legal or illegal,
+//! with the messages for illegal values.
 //!
-//! `limits.txt` states them. The test varies one field at a time: every integer of a machine or of what a
-//! design changes, and every choice, among the values that any machine or design gives it. A rule that is
-//! removed, moved by one, or that names other legal values changes a line of the file. `UPDATE_LISTS=1`
-//! writes it again: review the difference.
+//! The file `limits.txt` lists the limits. The test varies one field at a time. It tries many values of every
+//! integer field. Of every other field, it tries all values that occur in any machine or design. If a
+//! configuration rule is removed, shifted by one, or accepts other values, a line of the file changes.
+//! `UPDATE_LISTS=1` writes the file again; the difference must then be reviewed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,15 +18,16 @@ use warpsieve::config::{Request, ResolvedMachine, designs, machines};
 
 use super::expect_lines;
 
-/// Outcome of one value of a field.
+/// Result of validating a configuration in which a field has one particular value.
 struct Outcome {
-    /// Violated rules, identified by field and reason.
+    /// Configuration rules that are violated, one per line, each with the field and the reason.
     rules: String,
-    /// First violations, one per line, with all fields that can be corrected.
+    /// Messages of the first violations, one per line. Each names all fields that could be changed to correct
+    /// it.
     text: String,
 }
 
-/// Number of violations that are shown of an outcome.
+/// Maximum number of violations that are listed for one value.
 const SHOWN: usize = 4;
 
 /// Returns the names and configurations of all machines, and of `fermi` with each design.
@@ -40,8 +41,8 @@ fn configurations() -> Vec<(String, Value)> {
     machines.chain(designs().iter().map(|design| of("fermi", vec![design.name.to_owned()], design.name))).collect()
 }
 
-/// Collects the paths and values of all integers and choices. A choice is a text, a truth value or a table
-/// with a kind.
+/// Collects the paths and values of all integer fields and all choices. A choice is a string, a Boolean, or a
+/// table with a key `kind`.
 fn collect_fields(path: &str, value: &Value, integers: &mut Vec<(String, u64)>, choices: &mut Vec<(String, Value)>) {
     match value {
         Value::Integer(integer) => integers.push((path.to_owned(), u64::try_from(*integer).unwrap())),
@@ -59,7 +60,8 @@ fn collect_fields(path: &str, value: &Value, integers: &mut Vec<(String, u64)>, 
     }
 }
 
-/// Returns the outcome if the field has this value, or `None` if its type does not allow the value.
+/// Returns the result of validation when the field at `path` has the value `value`. Returns `None` if the
+/// field's type does not allow the value.
 fn try_value(config: &mut Value, path: &str, value: Value) -> Option<Outcome> {
     let field = |config: &mut Value, value| {
         let field = path.split('.').fold(config, |table, key| &mut table[key]);
@@ -69,7 +71,8 @@ fn try_value(config: &mut Value, path: &str, value: Value) -> Option<Outcome> {
     let typed = MachineConfig::deserialize(config.clone());
     field(config, before);
     let mut violations = typed.ok()?.validate();
-    // What a value breaks that is illegal in itself tells nothing.
+    // If the value itself is illegal, only that violation is listed. Rules that relate it to other fields say
+    // nothing more.
     if let Some(own) = violations.iter().position(|broken| broken.path == path && broken.others.is_empty()) {
         violations = vec![violations.swap_remove(own)];
     }
@@ -92,7 +95,8 @@ fn try_value(config: &mut Value, path: &str, value: Value) -> Option<Outcome> {
     Some(outcome)
 }
 
-/// Returns the outcomes on both sides of every change along the integers.
+/// Tries many values of an integer field, and finds those between which the violated rules change. Returns
+/// one line for each of the two values at every change.
 fn integer_limits(config: &mut Value, path: &str, value: u64) -> Vec<String> {
     let mut try_integer = |integer: u64| try_value(config, path, Value::Integer(i64::try_from(integer).unwrap()));
     let near = [0, 3, value.saturating_sub(1), value, value + 1, u64::from(u32::MAX)];
@@ -121,7 +125,7 @@ fn integer_limits(config: &mut Value, path: &str, value: u64) -> Vec<String> {
     limits
 }
 
-/// Returns the choices that the rules refuse.
+/// Returns those of the given choices for a field that the configuration rules reject.
 fn choice_limits(config: &mut Value, path: &str, choices: &[Value]) -> Vec<String> {
     let mut limits = Vec::new();
     for choice in choices {

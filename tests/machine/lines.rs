@@ -1,5 +1,5 @@
-//! Machines whose L2 lines are shorter than their L1 lines, machines with short lines, partitions that
-//! interleave several lines, and bypassing loads that read sectors.
+//! Tests machines with unusual line sizes: L2 lines that are shorter than L1 lines, short lines in all
+//! caches, memory partitions that interleave several lines, and bypassing loads that read sectors.
 
 use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{Counters, profile};
@@ -10,7 +10,7 @@ fn flits(counters: &Counters) -> u64 {
     counters.replies.iter().map(|output| output.flits).sum()
 }
 
-/// Returns the number of reads that the L2 looked up.
+/// Returns the number of reads that were looked up in the L2.
 fn l2_reads(counters: &Counters) -> u64 {
     counters.totals().l2.accesses
 }
@@ -43,7 +43,8 @@ fn every_pair_of_line_sizes_gives_every_result() {
     }
 }
 
-/// anssari2012: a line of 128 bytes is four requests of 32 bytes, each of which hits or misses on its own.
+/// anssari2012: a read of a 128-byte L1 line becomes four L2 requests of 32 bytes. Each of them hits or
+/// misses independently.
 #[test]
 fn an_l1_miss_is_as_many_l2_reads_as_its_line_has_l2_lines() {
     let counters = |l2: &str| {
@@ -60,7 +61,7 @@ fn an_l1_miss_is_as_many_l2_reads_as_its_line_has_l2_lines() {
 #[test]
 fn loads_that_bypass_the_l1_bring_the_sectors_that_they_touch_and_no_more() {
     let file = launch("kmeans", "small.toml");
-    // Number of data flits in the replies. Acknowledgments have only a header flit.
+    // Number of data flits in the replies. Each packet also has one header flit, which is subtracted.
     let data = |setup: &Setup| {
         let counters = setup.passes(&file).counters;
         flits(&counters) - counters.replies.iter().map(|output| output.packets).sum::<u64>()

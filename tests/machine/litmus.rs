@@ -28,23 +28,25 @@ fn program(threads: &[&[Op]]) -> Program {
     Program(threads.iter().map(|ops| ops.to_vec()).collect())
 }
 
-/// True if threads may read these values, whatever memory holds at the end.
+/// True if the memory model allows the threads to read these values, whatever the final contents of memory
+/// are.
 fn may_read(program: &Program, read: &[u32]) -> bool {
     program.allowed_outcomes().iter().any(|seen| seen[..seen.len() - LOCATIONS] == *read)
 }
 
-/// True if the locations may hold these values at the end.
+/// True if the memory model allows the memory locations to have these final values.
 fn may_leave(program: &Program, last: [u32; LOCATIONS]) -> bool {
     program.allowed_outcomes().iter().any(|seen| seen[seen.len() - LOCATIONS..] == last)
 }
 
-/// Returns the shape "store buffering": each thread stores, and then reads the location that the other
-/// thread stores to.
+/// Returns the litmus test "store buffering": each of two threads stores to one location, then loads the
+/// location to which the other thread stores.
 fn store_buffering() -> Program {
     program(&[&[store(0, 1), FENCE, load(1)], &[store(1, 1), FENCE, load(0)]])
 }
 
-/// Returns the shape "message passing": data, then a flag.
+/// Returns the litmus test "message passing": one thread stores data and then a flag, and the other loads the
+/// flag and then the data.
 fn message_passing() -> Program {
     program(&[&[store(0, 1), FENCE, store(1, 1)], &[load(1), FENCE, load(0)]])
 }
@@ -64,7 +66,7 @@ fn fences_forbid_what_the_shapes_with_a_name_show_without_them() {
         assert!(!may_read(&shape, read), "{shape}");
         assert!(may_read(&shape.remove_fences(), read), "{shape}");
     }
-    // Two threads, each with two stores, in opposite orders.
+    // Litmus test "2+2W": two threads store to the same two locations, in opposite orders.
     let crossed = program(&[&[store(0, 1), FENCE, store(1, 2)], &[store(1, 1), FENCE, store(0, 2)]]);
     assert!(!may_leave(&crossed, [1, 1, 0]) && may_leave(&crossed.remove_fences(), [1, 1, 0]));
     assert!(may_leave(&crossed, [2, 2, 0]));
@@ -74,7 +76,8 @@ fn fences_forbid_what_the_shapes_with_a_name_show_without_them() {
 fn one_location_has_one_order_for_all_who_read_it_in_memory() {
     let twice = |read: fn(usize) -> Op| program(&[&[store(0, 1)], &[read(0), read(0)]]);
     assert!(!may_read(&twice(load), &[1, 0]) && may_read(&twice(load), &[0, 1]));
-    // A copy in an L1 may be older than a value read before it.
+    // A weak load may hit a stale copy in an L1. It may therefore return an older value than an earlier load
+    // of the same location.
     assert!(may_read(&twice(weak), &[1, 0]));
     for read in [load, weak] {
         let own = program(&[&[store(0, 1), read(0)], &[store(0, 2)]]);
@@ -86,7 +89,7 @@ fn one_location_has_one_order_for_all_who_read_it_in_memory() {
     assert_eq!(both.allowed_outcomes().into_iter().collect::<Vec<_>>(), [vec![0, 1, 2, 0, 0], vec![1, 0, 2, 0, 0]]);
 }
 
-/// Number of random programs, normally and in a thorough run.
+/// Number of random litmus programs in a normal run and in a thorough run.
 const PROGRAMS: [u64; 2] = [10, 45];
 
 #[test]
@@ -106,7 +109,8 @@ fn random_programs_show_only_what_is_allowed() {
             outcomes += 1;
         }
     }
-    // The programs must really race, and some outcomes must go beyond sequential consistency.
+    // The programs must contain races that take effect: there must be several outcomes per program, and some
+    // outcomes that sequential consistency does not allow.
     assert!(outcomes > 3 * programs && unordered > 5, "{outcomes} outcomes, {unordered} of them out of order");
 }
 

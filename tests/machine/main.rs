@@ -68,7 +68,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Compares lines with those of the file `tests/machine/NAME.txt`, or writes the file with `UPDATE_LISTS=1`.
+/// Compares lines with those of the file `tests/machine/NAME.txt`. With the variable `UPDATE_LISTS`, writes
+/// the file instead.
 #[track_caller]
 fn expect_lines(name: &str, lines: impl Iterator<Item = String>) {
     let file = root().join(format!("tests/machine/{name}.txt"));
@@ -98,25 +99,26 @@ fn kernels() -> Vec<String> {
     names
 }
 
-/// Returns every `step`-th kernel, or all kernels with `THOROUGH=1`.
+/// Returns every `step`-th kernel. With the variable `THOROUGH=1`, returns all kernels.
 fn some_kernels(step: usize) -> Vec<String> {
     sample(kernels(), step).collect()
 }
 
-/// Returns all elements, rotated by `turn`, so that samples of them differ from turn to turn.
+/// Returns all elements, rotated by `turn` positions. Samples of the rotated list then differ from one `turn`
+/// to the next.
 fn rotate<T>(all: &[T], turn: usize) -> impl Iterator<Item = &T> {
     all.iter().cycle().skip(turn % all.len()).take(all.len())
 }
 
-/// Returns the path of a launch file of a kernel.
+/// Returns the path of the launch file `file` of a kernel.
 fn launch(kernel: &str, file: &str) -> PathBuf {
     root().join("kernels").join(kernel).join(file)
 }
 
-/// Machine to run on, and the options of the run.
+/// Machine on which a test runs a kernel, and the options of the run.
 #[derive(Clone, Default)]
 struct Setup {
-    /// Name of the machine; `fermi` if `None`.
+    /// Name of the machine. `None` stands for `fermi`.
     machine: Option<String>,
     designs: Vec<String>,
     sets: Vec<String>,
@@ -143,7 +145,7 @@ impl Setup {
         self
     }
 
-    /// Sets fields, replacing earlier settings of the same fields.
+    /// Adds settings of configuration fields. They replace earlier settings of the same fields.
     fn sets(mut self, sets: &[&str]) -> Self {
         for set in sets {
             self.sets.retain(|before| before.split('=').next() != set.split('=').next());
@@ -158,14 +160,14 @@ impl Setup {
         ResolvedMachine::new(&Request { machine, designs, sets }).unwrap().config
     }
 
-    /// Runs a launch file, and writes a waveform if `WAVES` is set.
+    /// Runs a launch file on this machine. Writes a waveform if the environment variable `WAVES` is set.
     fn run(&self, launch: &Path) -> RunReport {
         let mut options = self.options.clone();
         options.wave = options.wave.or_else(waves);
         run(launch, &self.config(), &options, &mut |_| {}).unwrap_or_else(|e| panic!("{}: {e}", launch.display()))
     }
 
-    /// Runs to the end, and asserts that the results are correct.
+    /// Runs a launch file to its end, and checks that the results are correct.
     #[track_caller]
     fn passes(&self, launch: &Path) -> RunReport {
         let report = self.run(launch);
@@ -175,7 +177,7 @@ impl Setup {
     }
 }
 
-/// Returns the waveform options of the current test, if `WAVES` is set.
+/// Returns the waveform options of the running test if the environment variable `WAVES` is set.
 fn waves() -> Option<WaveOptions> {
     wave_path().map(|path| WaveOptions { path, ..WaveOptions::default() })
 }

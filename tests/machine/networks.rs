@@ -1,4 +1,4 @@
-//! Machines whose SMs and partitions are connected by a mesh or a ring instead of crossbars.
+//! Tests machines whose SMs and memory partitions are connected by a mesh or a ring instead of crossbars.
 
 use std::num::NonZeroUsize;
 
@@ -65,7 +65,8 @@ fn the_way_through_the_network_costs_cycles_and_is_counted() {
     assert!(crossbar.cycles < mesh.cycles && mesh.cycles < ring.cycles);
 }
 
-/// Routers are ordinary blocks: the order of evaluation, and islands on threads, do not change results.
+/// Routers are ordinary hardware blocks. Neither the order of their evaluation nor the number of threads that
+/// simulate them may change results.
 #[test]
 fn a_mesh_is_the_same_in_every_mode_and_on_threads() {
     let file = launch("syrk", "small.toml");

@@ -1,5 +1,5 @@
-//! Programs that rely on the order of lanes or warps. A program may rely on the order of lanes, but not on
-//! that of warps.
+//! Tests programs whose results depend on the execution order of lanes or warps. A program may rely on the
+//! order of lanes, but not on the order of warps.
 
 use std::path::PathBuf;
 
@@ -17,8 +17,8 @@ fn programs_that_need_no_barrier_within_a_warp_are_right() {
     Setup::run_checked().machine("southern-islands").passes(&ptx("within.toml"));
 }
 
-/// A lost update is a bug of the program, not an error of the machine. Later launches are checked against the
-/// values in the machine's memory.
+/// The program loses an update in a race between warps. This is a bug of the program, not an error of the
+/// machine. The values in the machine's memory are the reference for later launches.
 #[test]
 fn a_result_that_depends_on_the_order_of_warps_is_called_so() {
     let report = Setup::run_checked().run(&ptx("race.toml"));

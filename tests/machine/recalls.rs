@@ -1,4 +1,4 @@
-//! L2 banks that recall evicted lines from the L1s that have copies (candel2018 section 3).
+//! Tests L2 banks that recall a line from the L1s that have copies when they evict it (candel2018 section 3).
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,8 @@ use warpsieve::run::{Counters, RunOptions};
 
 use super::{MIN_QUEUES, Setup, launch};
 
-/// Banks so small that they evict lines all the time.
+/// Settings for L2 banks that are so small that they evict lines all the time, and that recall lines from
+/// sharers.
 const SHARERS: [&str; 3] = ["l2.flow.coherence=sharers", "l2.sets=8", "l2.ways=2"];
 
 fn sum(counters: &Counters, count: fn(&L1Stats) -> u64) -> u64 {
@@ -111,8 +112,8 @@ fn a_partition_of_two_channels_gives_every_result_and_uses_both() {
     }
 }
 
-/// A dirty victim of one channel frees the way for a line of another channel, whose turn to send has
-/// already passed in that cycle.
+/// The eviction of a dirty line to one DRAM channel frees a way for a line of another channel. In that cycle,
+/// the turn of the other channel to send has already passed.
 #[test]
 fn a_line_that_leaves_to_one_channel_lets_its_successor_be_asked_of_another() {
     for ways in ["l2.ways=1", "l2.ways=2"] {

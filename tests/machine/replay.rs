@@ -1,4 +1,4 @@
-//! Traces on the machine: a replayed kernel makes the accesses that were recorded.
+//! Tests traces on the machine: a replayed kernel must make exactly the memory accesses that were recorded.
 
 use std::fs;
 use std::io::Write;
@@ -43,12 +43,13 @@ impl TraceFolder {
         Self::new(text)
     }
 
-    /// Returns a trace for Ampere: one CTA of one warp, with these instructions.
+    /// Returns a trace for Ampere GPUs. Its only CTA has one warp, which executes these instructions.
     pub(super) fn ampere(instructions: impl AsRef<str>) -> Self {
         Self::of_version(80, instructions)
     }
 
-    /// Returns a trace for the GPUs of a binary version: one CTA of one warp, with these instructions.
+    /// Returns a trace for GPUs of a binary version, such as 80 for Ampere. Its only CTA has one warp, which
+    /// executes these instructions.
     pub(super) fn of_version(version: u32, instructions: impl AsRef<str>) -> Self {
         let instructions = instructions.as_ref();
         let insts = instructions.lines().count();
@@ -78,7 +79,7 @@ impl TraceFolder {
     }
 }
 
-/// Returns the numbers of line loads and line stores in all L1s.
+/// Returns the numbers of lines that loads and stores accessed, summed over all L1s.
 pub(super) fn lines(counters: &Counters) -> (u64, u64) {
     let l1 = counters.totals().l1;
     (l1.accesses, l1.store_hits + l1.store_misses)
@@ -106,7 +107,7 @@ fn designs_and_schedulers_run_traces_as_they_run_programs() {
     let designs = fs::read_dir(root().join("machines/designs")).unwrap().map(|entry| entry.unwrap().path());
     for design in designs.filter(|path| path.extension().is_some_and(|end| end == "toml")) {
         let name = design.file_stem().unwrap().to_str().unwrap();
-        // A profile needs a previous run, which a trace does not have.
+        // Profile-guided designs need a profile from an earlier run of the program, and a trace has none.
         if name.starts_with("profiled") {
             continue;
         }
@@ -157,7 +158,8 @@ fn compressed_traces_run_as_plain_ones() {
     assert_eq!([&traces[1], &traces[2]], [&traces[0]; 2]);
 }
 
-/// There are two copies. Each copies 8 bytes per lane for 32 lanes, which are two lines.
+/// The trace has two asynchronous copies. Each copies 8 bytes per lane for 32 lanes, which are two lines of
+/// 128 bytes.
 #[test]
 fn an_instruction_waits_for_copies_only_behind_the_wait_for_their_group() {
     let copy =
@@ -185,7 +187,7 @@ fn generic_accesses_go_where_their_addresses_lead() {
     assert_eq!(report.counters.cores[0].per_pipe, [0, 0, 0, 1, 0, 2, 1, 0, 0, 0]);
 }
 
-/// Returns the counters of a warp that executes these instructions and then exits.
+/// Returns the counters of a run with a single warp, which executes these instructions and then exits.
 fn count_alone(instructions: &str) -> Counters {
     TraceFolder::ampere(format!("{instructions}\n0090 ffffffff 0 EXIT 0 0 0")).passes(&Setup::default()).counters
 }
@@ -202,7 +204,8 @@ fn atomics_of_a_trace_are_carried_out_by_the_l2() {
     }
 }
 
-/// Atomics on two adjacent half words are executed in one pass, like atomics within one word.
+/// Two lanes access adjacent half words of one word. Their atomics must be executed as one request, like
+/// atomics on whole words.
 #[test]
 fn atomics_of_half_words_are_as_many_as_those_of_words() {
     for opcode in ["1 R2 ATOMG.E.CAS.16 2 R4 R6 2", "0 RED.E.ADD.F16.RN 2 R4 R6 2", "1 R2 ATOMG.E.ADD.BF16 2 R4 R6 2"] {
@@ -231,7 +234,8 @@ fn an_access_beyond_the_shared_memory_of_an_sm_ends_the_run_at_its_line() {
     assert!(error.contains(wrong), "{error}");
 }
 
-/// Returns the bytes sent to the L2s and back, and the numbers of line loads and line stores.
+/// Returns the bytes sent to the L2s and the bytes sent back, and the numbers of lines that loads and stores
+/// accessed.
 fn traffic(counters: &Counters) -> ([u64; 2], (u64, u64)) {
     let bytes = [&counters.requests, &counters.replies].map(|outputs| outputs.iter().map(|output| output.bytes).sum());
     (bytes, lines(counters))
@@ -244,7 +248,8 @@ fn an_access_moves_the_bytes_that_were_recorded() {
         let counters = TraceFolder::ampere(text).passes(&Setup::default()).counters;
         (traffic(&counters), counters.cycles)
     };
-    // Pairs of opcodes and widths for the same access.
+    // Pairs of opcodes, each with its recorded access width in bytes. Both opcodes of a pair must make the
+    // same access.
     for (one, other) in [
         (("0 RED.E.ADD.F64.RN.STRONG.GPU", 8), ("0 RED.E.ADD.64.STRONG.GPU", 8)),
         (("0 RED.E.ADD.F64.RN.STRONG.GPU", 4), ("0 RED.E.ADD.64.STRONG.GPU", 8)),
@@ -256,7 +261,7 @@ fn an_access_moves_the_bytes_that_were_recorded() {
     ] {
         assert_eq!(access(one), access(other), "{one:?} {other:?}");
     }
-    // An atomic on doubles sends twice as many bytes to the L2 and back as one on words.
+    // An atomic on a 64-bit value must send more bytes to the L2 than an atomic on a 32-bit value.
     let [word, double] = [("0 RED.E.ADD.F32", 4), ("0 RED.E.ADD.F64.RN", 8)].map(|atomic| access(atomic).0);
     assert!(double.0[0] > word.0[0], "{word:?} {double:?}");
 }
@@ -281,14 +286,16 @@ fn loads_of_a_wider_scope_than_the_sm_do_not_hit_in_the_l1() {
 
 #[test]
 fn generic_accesses_far_into_their_windows_stay_in_them() {
-    // The window of shared memory begins at 0x40000000, that of local memory at 0x50000000.
+    // In the generic address space, the window of shared memory begins at 0x40000000, and that of local
+    // memory at 0x50000000.
     let device_lines =
         |address: &str| lines(&count_alone(&format!("0000 ffffffff 1 R2 LD.E 1 R4 4 1 {address} 4 0"))).0;
     let addresses = ["0x40fff000", "0x41000000", "0x50005000", "0x50fff000", "0x51000000"];
     assert_eq!(addresses.map(device_lines), [0, 1, 1, 1, 1]);
 }
 
-/// Each lane whose address is used reads one row of a matrix. A cycle reads 128 bytes.
+/// The opcode `LDSM` loads matrices from shared memory. Each row has an address in one lane, and a cycle
+/// reads 128 bytes, which is one matrix. Each further matrix counts as one conflict cycle.
 #[test]
 fn loads_of_matrices_take_a_cycle_for_each_matrix() {
     let conflicts = |opcode: &str, recorded: u32| {
@@ -329,7 +336,7 @@ fn barriers_and_fences_wait_for_atomics_as_for_stores() {
     }
 }
 
-/// The constant cache serves one word per access; a double counts as a single word.
+/// The constant cache serves one word per access. A load of a 64-bit value counts as one access.
 #[test]
 fn constants_with_addresses_go_to_their_cache() {
     let constants = |opcode: &str| {
@@ -353,7 +360,8 @@ fn accesses_whose_addresses_were_not_recorded_are_issued_and_touch_nothing() {
     for opcode in
         ["1 R2 LDG.E 1 R4", "0 STG.E 2 R4 R2", "1 R2 ATOMG.E.ADD 2 R4 R6", "1 R2 LDS 1 R4", "1 R2 ATOMS.ADD 2 R4 R6"]
     {
-        // No instruction waits for a register that no access writes.
+        // The access writes no register, since its addresses were not recorded. The instruction that reads
+        // the register must not wait.
         let counters = count_alone(&format!("0000 ffffffff {opcode} 0 0\n0010 ffffffff 1 R3 FADD 2 R2 R2 0 0"));
         assert_eq!((lines(&counters), atomics(&counters)), ((0, 0), (0, 0)), "{opcode}");
         assert_eq!(counters.warp_instructions(), 3, "{opcode}");
@@ -411,13 +419,15 @@ fn a_recorded_load_of_shared_memory_is_as_late_as_its_latency_and_its_conflicts_
         let counters = TraceFolder::ampere(&text).passes(&Setup::default().sets(&["sm.shared.latency=5"])).counters;
         (counters.cycles, counters.totals().cores.shared_conflicts)
     };
-    // A fused multiply-add takes 5 cycles, like a load from shared memory without bank conflicts.
+    // A fused multiply-add takes 5 cycles, as long as a load from shared memory without bank conflicts. It is
+    // the reference.
     let (alike, _) = run("1 R2 FFMA 3 R4 R5 R6 0");
     let load = |stride: u32| run(&format!("1 R2 LDS 1 R4 4 1 0x40000000 {stride}"));
     assert_eq!([load(4), load(128)], [(alike, 0), (alike + 31, 31)]);
 }
 
-/// Opcodes have the timing of the machine's pipes, or that of the architecture of the binary version.
+/// A setting selects the timing of opcodes: that of the machine's pipes, or that of the GPU architecture of
+/// the trace.
 #[test]
 fn opcodes_take_as_long_as_the_machine_or_their_architecture_says() {
     let cycles = |timing: &str, version: u32, text: &str| {
@@ -425,8 +435,8 @@ fn opcodes_take_as_long_as_the_machine_or_their_architecture_says() {
         let setup = Setup::default().sets(&[&format!("sm.trace_timing={timing}")]);
         traced.passes(&setup).counters.cycles as i64
     };
-    // Number of cycles by which the second instruction begins later, as it waits for the first one or for
-    // the pipe.
+    // Number of cycles that the second of two instructions adds to the run. It waits for the result of the
+    // first, or for the pipe.
     let later = |version, second: &str| {
         let text = format!("0000 ffffffff 1 R2 {second} 1 R4 0 0\n0010 ffffffff 1 R3 {second} 1 R2 0 0");
         let alone = text.lines().next().unwrap();
@@ -436,7 +446,8 @@ fn opcodes_take_as_long_as_the_machine_or_their_architecture_says() {
         let [pipes, version] = later(version, opcode);
         version - pipes
     };
-    // On `fermi`, a double takes 8 cycles and occupies its pipe for 8 of them; a move takes 4 cycles.
+    // On the machine `fermi`, a double-precision operation has a latency of 8 cycles and occupies its pipe
+    // for 8 cycles. A move takes 4 cycles.
     assert_eq!([60, 70, 80].map(|version| after(version, "DFMA")), [12, 0, 56]);
     assert_eq!([35, 61, 75].map(|version| after(version, "MOV")), [0, 0, -2]);
     assert_eq!(after(90, "MOV"), 0);
@@ -451,7 +462,8 @@ fn a_recorded_access_waits_for_its_registers_where_the_file_has_banks() {
             .counters
             .cycles
     };
-    // A bank reads one of the three registers per cycle.
+    // A register bank reads one register per cycle. With a single bank, the three source registers take two
+    // more cycles than with an ideal register file.
     assert_eq!(cycles(1) - cycles(0), 2);
 }
 
@@ -471,13 +483,13 @@ fn a_trace_is_refused_by_warps_of_another_size() {
     assert!(error.contains(reason), "{error}");
 }
 
-/// Returns a machine of two SMs that is about to run a trace, whose CTAs are read from the returned source.
+/// Returns a machine of two SMs that is about to run a trace, and the source from which it reads the CTAs.
 pub(super) fn start(traced: &TraceFolder, most_ahead: usize) -> (Machine, Simulator, Arc<TraceSource>, usize) {
     start_on(&Setup::default().sets(&["num_sms=2"]), traced, most_ahead)
 }
 
-/// Returns a machine that is about to run the first kernel of a trace, whose CTAs are read from the returned
-/// source. The last number is that of the CTAs per SM.
+/// Returns a machine that is about to run the first kernel of a trace, and its simulator. Also returns the
+/// source from which the machine reads the CTAs, and the maximum number of CTAs per SM.
 pub(super) fn start_on(
     setup: &Setup,
     traced: &TraceFolder,
@@ -497,8 +509,8 @@ pub(super) fn start_on(
     (machine, sim, source, per_sm)
 }
 
-/// The number of CTAs in memory is bounded by those that run, those that start in the same cycle, and those
-/// read ahead. Of the CTAs that start in one cycle, a later one may be requested first.
+/// Only some CTAs of a trace are in the simulator's memory: those that run, those that start in the same
+/// cycle, and those read ahead. Of the CTAs that start in one cycle, a later one may be requested first.
 #[test]
 fn only_the_ctas_that_run_and_some_ahead_are_in_memory() {
     let traced = TraceFolder::synthetic(Kind::Stream, Size { ctas: 60, iterations: 2 });
@@ -519,7 +531,8 @@ fn only_the_ctas_that_run_and_some_ahead_are_in_memory() {
     }
 }
 
-/// The damaged CTA is read long before it starts.
+/// The damaged CTA is read long before it starts. The error must be reported only when the CTA is about to
+/// start.
 #[test]
 fn a_damaged_cta_is_an_error_once_it_is_to_start() {
     let traced = TraceFolder::synthetic(Kind::Stream, Size { ctas: 60, iterations: 2 });
@@ -535,10 +548,11 @@ fn a_damaged_cta_is_an_error_once_it_is_to_start() {
     assert!(error.contains("kernel-1.traceg") && error.contains("`nonsense`"), "{error}");
 }
 
-/// A checksum follows the last CTA. A flipped bit is detected, or does not affect the data.
+/// A compressed trace ends with a checksum. After a bit of the file is flipped, the trace must be rejected,
+/// or its data must be unaffected.
 #[test]
 fn a_compressed_trace_with_a_flipped_bit_is_refused_or_gives_the_same_statistics() {
-    /// Number of flipped bits per file, spread over the whole file.
+    /// Number of bits in each file that the test flips, one at a time. They are spread over the whole file.
     const FLIPS: usize = 150;
     let setup = Setup::default().sets(&["num_sms=1", "num_partitions=1"]);
     let mut text = Vec::new();
@@ -573,13 +587,13 @@ fn what_follows_the_last_cta_is_read_and_may_be_wrong() {
     assert_eq!(run("\n\n# a comment\n").unwrap().notes, [""; 0]);
     let error = run("nonsense\n").unwrap_err().to_string();
     assert!(error.ends_with("found `nonsense`, expected `#BEGIN_TB`"), "{error}");
-    // An extra CTA after those of the grid does not run, and a note reports it.
+    // The file has one CTA more than the grid. It must not run, and a note must report it.
     let report = run("#BEGIN_TB\nthread block = 0,0,0\nwarp = 0\ninsts = 0\n#END_TB\n").unwrap();
     let [note] = &report.notes[..] else { panic!("{:?}", report.notes) };
     assert!(note.ends_with("the file has 3 CTAs, the grid 2"), "{note}");
 }
 
-/// Both loads are in flight, so that the multiplication after them waits.
+/// The warp has two loads in flight. The multiplication after them waits for their results.
 #[test]
 fn waiting_warps_are_named_with_the_address_of_their_instruction() {
     let traced = TraceFolder::synthetic(Kind::Stream, Size { ctas: 1, iterations: 1 });
@@ -593,17 +607,18 @@ fn waiting_warps_are_named_with_the_address_of_their_instruction() {
     assert!(are_seen);
 }
 
-/// Exports the small launch of a kernel as a trace.
+/// Exports the launch file `small.toml` of a kernel as a trace.
 pub(super) fn export_kernel(kernel: &str, packing: Packing) -> TraceFolder {
     pack(&launch(kernel, "small.toml"), &[], TraceForm { packing, ..TraceForm::default() })
 }
 
-/// Exports a launch file as a trace of a GPU that has opcodes for matrix products, on `fermi` with designs.
+/// Exports a launch file as a trace of a Volta GPU, which has opcodes for matrix products. The exporting
+/// machine is `fermi` with the given designs.
 pub(super) fn exported_from(launch: &Path, designs: &[&str]) -> TraceFolder {
     exported_as(70, launch, designs)
 }
 
-/// Exports a launch file as a trace of the GPUs of a binary version.
+/// Exports a launch file as a trace of GPUs of a binary version, such as 70 for Volta.
 pub(super) fn exported_as(version: u32, launch: &Path, designs: &[&str]) -> TraceFolder {
     let version = BinaryVersion::new(version).unwrap();
     pack(launch, designs, TraceForm { version, ..TraceForm::default() })
@@ -619,8 +634,8 @@ fn pack(launch: &Path, designs: &[&str], form: TraceForm) -> TraceFolder {
     TraceFolder { folder, list }
 }
 
-/// Accesses of a run: line loads and stores, constant lines, and atomics of the L1s and of the L2. Also its
-/// warp instructions, in total and by pipe.
+/// Numbers of accesses in a run: line loads and stores, constant lines, and atomics in the L1s and in the L2.
+/// Also has the numbers of warp instructions, in total and by pipe.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AccessCounts {
     lines: (u64, u64),
@@ -646,8 +661,8 @@ impl AccessCounts {
     }
 }
 
-/// Kernels in which atomics decide where a thread continues, so that lines and instructions depend on the
-/// order of threads.
+/// Kernels in which the results of atomics determine what a thread does next. The lines and instructions of
+/// such a kernel depend on the order of threads.
 const RACING: [&str; 2] = ["bfs_queue", "mrigridding"];
 
 #[test]
@@ -655,8 +670,9 @@ fn an_exported_kernel_asks_for_what_the_kernel_asks_for_and_takes_about_its_time
     for kernel in some_kernels(4) {
         let program = Setup::default().passes(&launch(&kernel, "small.toml")).counters;
         let trace = export_kernel(&kernel, Packing::Plain).passes(&Setup::default()).counters;
-        // Divisions and roots take less time in a trace, since SASS computes them in several instructions. An
-        // instruction that reads one register of a vector waits for the whole vector.
+        // The trace takes less time for divisions and roots, which are several instructions in SASS. It takes
+        // more time for vectors: an instruction that reads one register of a vector waits for the whole
+        // vector.
         let part = trace.cycles as f64 / program.cycles as f64;
         assert!((0.9..1.01).contains(&part) || RACING.contains(&&*kernel), "{kernel}: {part} of the cycles");
         let [program, mut trace] = [&program, &trace].map(AccessCounts::of);
@@ -670,8 +686,9 @@ fn an_exported_kernel_asks_for_what_the_kernel_asks_for_and_takes_about_its_time
 
 #[test]
 fn an_exported_kernel_takes_the_time_that_the_kernel_takes() {
-    // Kernels without vectors, since a trace names a vector as one register and waits for all of it.
-    // Operand banks are ideal, since an instruction of a trace names other registers, in other banks.
+    // These kernels load no vectors, since a trace names a vector as one register and waits for all of it.
+    // There are no register bank conflicts in this design. A trace would have other conflicts than the
+    // program, since its instructions name other registers.
     let setup = Setup::default().designs(&["ideal-operands"]);
     for kernel in ["vadd", "syrk", "bfs", "gesummv", "conv", "spmv_jds"] {
         let program = setup.passes(&launch(kernel, "small.toml")).counters;

@@ -1,5 +1,5 @@
-//! An L2 that fetches only the requested sectors, and writes back only the written ones; L1s that request
-//! sectors.
+//! Tests a sectored L2, which fetches only the requested sectors of a line and writes back only the written
+//! ones. In some tests, the L1s also request single sectors.
 
 use rtl::kernel::Mode;
 use rtl::l2::L2Stats;
@@ -8,7 +8,7 @@ use warpsieve::run::{Counters, RunOptions};
 
 use super::{MIN_QUEUES, Setup, launch, some_kernels};
 
-/// Loads that bypass the L1 request sectors, each of which is one burst.
+/// Settings with which loads that bypass the L1 request sectors. Each sector is one DRAM burst.
 const NARROW: [&str; 2] = ["l1.bypass_sectors=32", "dram.bus_bits=32"];
 
 fn sectored_setup() -> Setup {
@@ -19,7 +19,7 @@ fn sum(counters: &Counters, count: fn(&L2Stats) -> u64) -> u64 {
     counters.l2.iter().map(count).sum()
 }
 
-/// Returns the bursts that the channels read and wrote.
+/// Returns the numbers of bursts that were read from DRAM and written to it, over all channels.
 fn bursts(counters: &Counters) -> (u64, u64) {
     let sum = |count: fn(&rtl::dram::counts::Counts) -> u64| counters.dram.iter().map(count).sum();
     (sum(|channel| channel.reads), sum(|channel| channel.writes))

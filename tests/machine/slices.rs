@@ -1,4 +1,5 @@
-//! L2 banks that share a DRAM channel, and a hashed partition index.
+//! Tests machines in which several L2 banks share a DRAM channel and a hash of the address selects the memory
+//! partition.
 
 use rtl::kernel::Mode;
 use warpsieve::config::{Request, ResolvedMachine};
@@ -6,7 +7,8 @@ use warpsieve::run::{RunOptions, Threads};
 
 use super::{MIN_QUEUES, Setup, launch, some_kernels};
 
-/// Eight banks, two per channel, interleaved in runs of two lines.
+/// Settings for eight L2 banks, of which each two share a DRAM channel. Two consecutive lines go to the same
+/// bank.
 const SLICES: [&str; 4] =
     ["num_partitions=8", "partitions_per_channel=2", "interleave_bytes=256", "partition_index=i-poly"];
 

@@ -1,5 +1,5 @@
-//! Counters agree with the cycles of the run, with its time series, and with the work of the kernel.
-//! `tests/laws` has the relations between counters.
+//! Checks that counters agree with the cycles of a run, with its time series, and with the work of the
+//! kernel. The tests in `tests/laws` check the relations between counters.
 
 use rtl::kernel::Mode;
 use rtl::sm::StallReason;
@@ -9,8 +9,8 @@ use super::{Setup, launch};
 
 const SCHEDULERS: u64 = 2;
 
-/// Every edge of the run counts once for each scheduler, however the run ends and in every evaluation mode of
-/// the simulator.
+/// In every clock cycle of a run, each scheduler must count exactly one issue or stall reason. This must hold
+/// however the run ends, and in every evaluation mode of the simulator.
 #[test]
 fn every_scheduler_spends_the_cycles_of_the_run_however_it_ends() {
     let limits = [None, Some(0), Some(1), Some(777), Some(1500)];
@@ -52,15 +52,16 @@ fn the_course_of_a_run_adds_up_to_its_counters() {
 #[test]
 fn vadd_counts_what_its_source_says() {
     let counters = Setup::default().passes(&launch("vadd", "small.toml")).counters;
-    // 5000 elements are 157 lines of 32 elements, each loaded from two arrays and stored to one.
+    // The 5000 elements of an array occupy 157 lines of 32 elements. Two arrays are loaded (2 * 157 = 314
+    // line accesses), and one is stored.
     let sum = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
     assert_eq!((sum(|s| s.accesses), sum(|s| s.store_hits + s.store_misses)), (314, 157));
-    // 160 warps execute 7 instructions up to the branch, and a return; 157 of them execute 14 instructions
-    // in between.
+    // Each of the 160 warps executes 8 instructions: 7 up to the branch, and a return. The 157 warps that
+    // have elements execute 14 more instructions in between.
     assert_eq!(counters.warp_instructions(), 160 * 8 + 157 * 14);
 }
 
-/// Ten CTAs run on the SMs 0 to 9, and the single CTA of the second grid on the next one.
+/// The ten CTAs of the first grid run on the SMs 0 to 9. The single CTA of the second grid must run on SM 10.
 #[test]
 fn a_grid_begins_behind_the_sm_that_was_served_last() {
     let counters = Setup::default().passes(&launch("reduction", "small.toml")).counters;

@@ -1,4 +1,4 @@
-//! Schedulers with their own pipes, banks and collectors.
+//! Tests SMs in which each warp scheduler has its own execution pipes, register banks and operand collectors.
 
 use rtl::kernel::Mode;
 use warpsieve::run::{RunOptions, Threads};

@@ -10,8 +10,8 @@ use super::replay::{AccessCounts, TraceFolder, exported_from};
 use super::{MIN_QUEUES, Setup, fermi, launch};
 
 const KERNELS: [&str; 2] = ["hmma", "wmma"];
-/// Tensor steps of the small sizes. `hmma` has six CTAs of four warps, with three rounds of two products of
-/// 2 steps. `wmma` has nine tiles with two products of 16 steps.
+/// Number of tensor steps of each kernel in its small launch. `hmma` has six CTAs of four warps, each with
+/// three rounds of two products of 2 steps. `wmma` has nine tiles, each with two products of 16 steps.
 const STEPS: [u64; 2] = [6 * 4 * 3 * 2 * 2, 9 * 2 * 16];
 /// Index of the tensor pipe among the pipe counters.
 const TENSOR: usize = 8;
@@ -114,7 +114,7 @@ fn a_recorded_product_goes_to_the_tensor_pipe_if_there_is_one() {
     let [with, without] = [with_pipes(), Setup::run_checked()].map(|setup| setup.sets(&["num_sms=1"]));
     let pipes = |setup: &Setup| text("HMMA.16816.F32", 8).passes(setup).counters.cores[0].per_pipe;
     assert!(pipes(&without)[TENSOR] == 0 && pipes(&with)[TENSOR] == pipes(&without)[0], "{:?}", pipes(&with));
-    // Products with more elements take longer, in proportion to the number of multiplications.
+    // Matrix products with more elements must take longer, in proportion to the number of multiplications.
     let cycles = |opcode: &str| {
         let [few, many] = [8, 16].map(|count| text(opcode, count).passes(&with).counters.cycles);
         many - few

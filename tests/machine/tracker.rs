@@ -1,4 +1,4 @@
-//! L1s that supply lines to each other under a sharing tracker (anssari2012 chapter 3).
+//! Tests L1s that supply lines to each other, as directed by a sharing tracker (anssari2012 chapter 3).
 
 use rtl::kernel::{Counted, Mode};
 use rtl::tracker::TrackerStats;
@@ -7,9 +7,9 @@ use warpsieve::run::{Counters, RunOptions, Verdict};
 
 use super::{MIN_QUEUES, Setup, launch};
 
-/// L1s so small that they evict lines all the time.
+/// Setting for L1s that are so small that they evict lines all the time.
 const SMALL: [&str; 1] = ["l1.sets=1"];
-/// Kernels with loads shared by compute units, atomics, local memory, constants, and textures.
+/// Kernels with loads shared by compute units (SMs), atomics, local memory, constants, and textures.
 const KERNELS: [&str; 8] = ["vadd", "bfs", "syrk", "histo", "srad1", "binomial", "kmeans", "btree"];
 
 fn hybrid(designs: &[&str]) -> Setup {
@@ -30,7 +30,8 @@ fn every_result_is_right_with_each_tracker() {
     }
 }
 
-/// A prefetch lists its L1 as a holder of the line, as a miss does, and the line that it evicts is reported.
+/// When a prefetch fetches a line, the tracker must record its L1 as a sharer of that line, as for a miss. It
+/// must also be notified of the line that the prefetch evicts.
 #[test]
 fn every_result_is_right_with_a_tracker_and_each_prefetcher() {
     for prefetcher in ["next-line", "stride", "many-thread-aware", "stream"] {
@@ -44,7 +45,7 @@ fn every_result_is_right_with_a_tracker_and_each_prefetcher() {
     }
 }
 
-/// The 80 L1s and 64 L2 banks are inputs of one crossbar.
+/// On this machine, one crossbar has 144 inputs: 80 L1s and 64 L2 banks.
 #[test]
 fn the_l1s_of_a_v100_supply_each_other() {
     for kernel in ["bfs", "sgemm_cache", "btree"] {
@@ -55,7 +56,8 @@ fn the_l1s_of_a_v100_supply_each_other() {
     }
 }
 
-/// Contending loads bypass the L1s: some loads with L1s of this size, nearly all with L1s of four lines.
+/// Under `hybrid-policy`, a load that accesses a warp's whole share of the L1 bypasses it. With L1s of the
+/// normal size, these are some of the loads. With L1s of four lines, they are nearly all.
 #[test]
 fn every_result_is_right_with_the_policy_and_each_tracker() {
     let trackers: [&[&str]; 4] = [&["tracker"], &["tracker-4"], &["tracker-exclusive"], &[]];
@@ -70,8 +72,8 @@ fn every_result_is_right_with_the_policy_and_each_tracker() {
     hybrid(&["tracker", "hybrid-policy"]).sets(&SMALL).sets(&kept).passes(&launch("bfs", "small.toml"));
 }
 
-/// Each lane of gesummv reads a different row, so that an instruction touches 32 lines of 512. Many warps
-/// share these lines on two compute units, but few on sixteen.
+/// Each lane of the kernel `gesummv` reads a different matrix row, so one load accesses 32 of 512 lines. With
+/// two compute units, many warps share these lines in one L1. With sixteen, few do.
 #[test]
 fn scattered_loads_that_contend_fetch_their_sectors_alone_and_others_whole_lines() {
     let run = |designs: &[&str], sets: &[&str]| {
@@ -99,8 +101,8 @@ fn a_kernel_without_contention_takes_the_cycles_that_it_takes_without_the_policy
     }
 }
 
-/// anssari2012 section 4.3, on the second element of the policy: a line that an L1 has evicted must be
-/// fetched from DRAM again.
+/// anssari2012 section 4.3, on the second part of the policy (the L2 does not allocate lines that L1s keep):
+/// after an L1 has evicted such a line, it must be fetched from DRAM again.
 #[test]
 fn an_l2_without_what_l1s_keep_fetches_it_again() {
     let fetches = |design: &str| {
@@ -111,9 +113,9 @@ fn an_l2_without_what_l1s_keep_fetches_it_again() {
     assert!(2 * both < one, "{both} and {one} sectors from DRAM");
 }
 
-/// A thread of btree reads a flag that another thread of its block has written. The tracker forwards the
-/// read to an L1 with an older copy. This flaw of anssari2012 section 3.2 shows in an ordinary kernel,
-/// without a test built for it.
+/// In the kernel `btree`, a thread reads a flag that another thread of its CTA has written. The naive tracker
+/// forwards this read to an L1 with an older copy of the line. The test shows this flaw of anssari2012
+/// section 3.2 with an ordinary kernel.
 #[test]
 fn the_naive_tracker_gives_btree_a_value_that_its_own_block_has_overwritten() {
     let small = launch("btree", "small.toml");
@@ -171,8 +173,8 @@ fn a_tracker_does_not_depend_on_how_the_host_evaluates_it_nor_on_checks() {
     assert!(bypasses(&runs_alike(&["tracker-exclusive", "hybrid-policy"], "l1.sets=16")) > 100);
 }
 
-/// Runs designs with a setting of the L1 sets in every evaluation mode of the simulator, asserts equal
-/// results, and returns the counters.
+/// Runs a kernel with some designs and a setting of the number of L1 sets, in every evaluation mode of the
+/// simulator. Checks that the results are equal, and returns the counters.
 fn runs_alike(designs: &[&str], sets: &str) -> Counters {
     let run = |mode: Mode, check| {
         let options = RunOptions { check, mode: Mode { digest: true, ..mode }, ..RunOptions::default() };

@@ -1,4 +1,4 @@
-//! The machine of a V100: results, traces, memory bandwidth, and issue rate of an SM.
+//! Tests the machine preset of a V100: results, traces, memory bandwidth, and issue rate of an SM.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ fn file(name: &str) -> PathBuf {
 #[test]
 fn every_kernel_gives_its_results() {
     for kernel in &some_kernels(5) {
-        // Twelve SMs are enough for small launches, and shorten the checks.
+        // Twelve SMs are enough for small launches. With fewer SMs, the checks take less time.
         volta().sets(&["num_sms=12"]).passes(&launch(kernel, "small.toml"));
     }
 }
@@ -67,7 +67,7 @@ fn opcodes_of_traces_take_as_long_as_on_the_gpu_that_recorded_them() {
         let traced = TraceFolder::of_version(version, format!("{text}\n0030 ffffffff 0 EXIT 0 0 0"));
         traced.passes(&volta().sets(&["num_sms=1"])).counters.cycles
     };
-    // Cycles from the first instruction to the second, which waits for its result.
+    // Number of cycles that the second of two instructions waits for the result of the first.
     let waits = |opcode: &str| {
         VERSIONS.map(|version| {
             let first = format!("0000 ffffffff 1 R2 {opcode} 1 R4 0 0");
@@ -76,8 +76,9 @@ fn opcodes_of_traces_take_as_long_as_on_the_gpu_that_recorded_them() {
     };
     let [int, special, double] = ["IADD3", "MUFU", "DFMA"].map(waits);
     assert_eq!(int, [int[0]; 3]);
-    // Latencies by version: 2 for IADD3, then 20, 21, 21 for MUFU, and 8, 64, 64 for DFMA. Collectors and
-    // register file add the same delay to all.
+    // Expected latencies on the GPUs of versions 70, 75 and 80: 2 cycles each for `IADD3`; 20, 21 and 21 for
+    // `MUFU`; 8, 64 and 64 for `DFMA`. Operand collectors and register file add the same delay to all of
+    // them.
     let around = int[0] - 2;
     assert_eq!(special.map(|cycles| cycles - around), [20, 21, 21]);
     assert_eq!(double.map(|cycles| cycles - around), [8, 64, 64]);
@@ -88,7 +89,7 @@ fn a_stream_of_reads_has_more_than_85_percent_of_what_the_channels_can_bring() {
     let config = ResolvedMachine::new(&Request { machine: "volta".to_owned(), ..Request::default() }).unwrap().config;
     let report = Setup::default().machine("volta").run(&file("stream.toml"));
     let bytes: u64 = report.counters.totals().dram.bytes;
-    // The peak bandwidth is one burst of 32 bytes per clock and channel.
+    // The peak bandwidth of each DRAM channel is one burst of 32 bytes per DRAM clock cycle.
     let bytes_per_clock = config.dram.burst_bytes() / config.dram.timing.burst * config.num_channels();
     let clocks = report.counters.cycles as f64 * f64::from(config.clock.dram_khz) / f64::from(config.clock.core_khz);
     let part = bytes as f64 / (clocks * f64::from(bytes_per_clock));
@@ -102,13 +103,15 @@ fn four_schedulers_issue_four_instructions_a_cycle() {
             Setup::default().machine("volta").sets(&["num_sms=1"]).sets(sets).run(&file("peak.toml")).counters;
         counters.cores[0].warp_instructions as f64 / counters.cycles as f64
     };
-    // In 35 of the 36 cycles that the integer instructions of a round take, the scheduler can issue. With
-    // round robin, more warps need the same pipe at once.
+    // In each iteration of the loop, the integer instructions occupy their pipe for 36 cycles, and a
+    // scheduler can issue in 35 of them. With round robin, more warps need the same pipe at once, so the
+    // limit is lower.
     for (policy, least) in [("greedy-then-oldest", 3.6), ("loose-round-robin", 3.5)] {
         let peak = issued(&[&format!("sm.policy={policy}")]);
         assert!(peak > least && peak <= 4.0, "{policy}: {peak:.2} a cycle");
     }
-    // One pipe of 16 lanes accepts an instruction every other cycle. Branches do not use it.
+    // Without the integer pipe, all arithmetic shares one pipe of 16 lanes per scheduler, which accepts an
+    // instruction every other cycle. Branches do not use this pipe.
     let without = issued(&["sm.pipes.int_pipe=false"]);
     assert!(without > 1.8 && without < 2.1, "{without:.2} a cycle");
 }
@@ -131,7 +134,8 @@ fn an_l1d_of_four_lookups_serves_the_same_loads_in_fewer_cycles() {
     assert_eq!(run(4, Mode::FAST), four);
 }
 
-/// The kernels load 4, 8 and 16 bytes per lane. Only the first has lanes that are far apart.
+/// The three kernels load 4, 8 and 16 bytes per lane. Only in the first kernel do the lanes of a load access
+/// distant addresses.
 #[test]
 fn word_banks_give_the_same_results_in_fewer_cycles() {
     for (kernel, is_faster) in [("kmeans", true), ("fft", false), ("sgemm_cache", false)] {
@@ -152,7 +156,8 @@ fn word_banks_give_the_same_results_in_fewer_cycles() {
 
 #[test]
 fn a_kernel_takes_of_the_l1_what_its_shared_memory_needs() {
-    // Returns the L1 hits of a loop over 48 KB whose CTAs use this number of bytes of shared memory.
+    // Returns the number of L1 hits of a loop over 48 KB of data, if each CTA uses `shared` bytes of shared
+    // memory.
     let hits = |sets: &[&str], shared: u64| {
         let folder = tempfile::tempdir().unwrap();
         let text = std::fs::read_to_string(file("again.toml")).unwrap();
@@ -166,11 +171,11 @@ fn a_kernel_takes_of_the_l1_what_its_shared_memory_needs() {
         counters.l1[0].hits
     };
     let all = hits(&[], 0);
-    // An SM holds 32 CTAs with 1 KB each, which leaves 96 KB for the L1. Two CTAs with 40 KB each leave 32
-    // KB.
+    // With 1 KB of shared memory per CTA, an SM runs up to 32 CTAs, which leaves 96 of 128 KB for the L1.
+    // With 40 KB, it runs two CTAs. They need the carve-out of 96 KB, which leaves 32 KB.
     assert_eq!(hits(&[], 1 << 10), all);
     let few = hits(&[], 40 << 10);
     assert!(few < all / 2, "{few} of {all}");
-    // Without carve-outs, the L1 has the same size with any amount of shared memory.
+    // Without carve-outs, the size of the L1 does not depend on the amount of shared memory that CTAs use.
     assert_eq!(hits(&["sm.shared.carve_outs=[]"], 40 << 10), all);
 }

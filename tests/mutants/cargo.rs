@@ -13,11 +13,11 @@ use crate::tree::Tree;
 /// optimization.
 const PLAIN: [&str; 3] = ["papers", "warpsieve-cli", "warpsieve-command"];
 
-/// Test binary.
+/// Test binary that cargo has built.
 #[derive(Clone, Debug)]
 pub struct Binary {
     pub path: PathBuf,
-    /// Folder in which cargo would run the binary.
+    /// Working folder in which cargo would run the test binary.
     pub folder: PathBuf,
     pub package: String,
     /// Name of an integration test; `None` for the unit tests of a library.
@@ -25,21 +25,21 @@ pub struct Binary {
 }
 
 impl Binary {
-    /// Returns the name of the binary in messages.
+    /// Returns the name of the test binary that is printed in messages.
     pub fn name(&self) -> String {
         self.target.clone().unwrap_or_else(|| self.package.clone())
     }
 }
 
-/// Runs cargo on the copy. Returns whether it succeeded, and its messages.
+/// Runs cargo on the mutated copy of the workspace. Returns true if it succeeded, and its messages.
 fn cargo(root: &Path, tree: &Tree, arguments: &[&str]) -> Result<(bool, Vec<Value>), String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(arguments).args(["--locked", "--message-format", "json"]).current_dir(&tree.folder);
     for package in PLAIN {
         cargo.args(["--config", &format!("profile.dev.package.{package}.opt-level=0")]);
     }
-    // The build folder is not shared with the checkout. Cargo identifies a crate by its place in its
-    // workspace, and would confuse artifacts of the copy with those of the checkout.
+    // The copy has its own build folder. Cargo identifies a crate by its place in its workspace, and would
+    // confuse the build outputs of the copy with those of the original workspace.
     let build = root.join("target/mutants/build");
     cargo.env("CARGO_TARGET_DIR", &build).env("CARGO_BUILD_BUILD_DIR", &build);
     let ended = cargo.stdin(Stdio::null()).stderr(Stdio::inherit()).output().map_err(|e| format!("cargo: {e}"))?;
@@ -48,10 +48,10 @@ fn cargo(root: &Path, tree: &Tree, arguments: &[&str]) -> Result<(bool, Vec<Valu
     Ok((ended.status.success(), messages))
 }
 
-/// Returns the mutants that do not compile.
+/// Returns the numbers of the mutants that do not compile.
 ///
 /// # Errors
-/// Fails if other code does not compile either.
+/// Fails if code outside of mutants does not compile either.
 pub fn find_refused(root: &Path, tree: &Tree) -> Result<BTreeSet<u32>, String> {
     let folders = tree.packages(root);
     let packages = folders.iter().map(|folder| package_name(&tree.folder.join(folder)));
@@ -62,7 +62,7 @@ pub fn find_refused(root: &Path, tree: &Tree) -> Result<BTreeSet<u32>, String> {
     let mut refused = BTreeSet::new();
     for message in messages.iter().map(|message| &message["message"]).filter(|message| message["level"] == "error") {
         let found = find_blamed(tree, message);
-        // The final message, which only counts the errors, has no location.
+        // The last error message of the compiler has no location, since it only counts the errors.
         if found.is_empty() && message["spans"].as_array().is_some_and(|spans| !spans.is_empty()) {
             return Err(format!("no mutant is to blame for\n{}", message["rendered"].as_str().unwrap_or("?")));
         }
@@ -84,8 +84,8 @@ fn package_name(folder: &Path) -> Result<String, String> {
     name.map(str::to_owned).ok_or_else(|| error(&"it has no name of a package"))
 }
 
-/// Returns the mutants at the locations of a compiler message: those at its primary location, or if there are
-/// none, those at its other locations.
+/// Returns the mutants at the primary location of a compiler message. If there are none, returns those at its
+/// other locations.
 fn find_blamed(tree: &Tree, message: &Value) -> Vec<u32> {
     let spans: Vec<_> = message["spans"].as_array().into_iter().flatten().collect();
     let at = |span: &&Value| {
@@ -116,14 +116,15 @@ pub fn binaries(root: &Path, tree: &Tree, rules: &Rules) -> Result<Vec<Binary>, 
     Ok(found)
 }
 
-/// Returns the test binary that a message of cargo announces, if any.
+/// Returns the test binary that a JSON message of cargo announces, or `None` if the message announces none.
 fn binary(message: &Value) -> Option<Binary> {
     let path = message["executable"].as_str().filter(|_| message["profile"]["test"] == true)?;
     let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_owned();
     let (target, kind) = (message["target"]["name"].as_str()?.to_owned(), message["target"]["kind"][0].as_str()?);
     let id = message["package_id"].as_str()?;
     let last = id.rsplit(['#', '/']).next().unwrap_or(id);
-    // `path+file:///.../rtl#0.1.0`, or `...#name@0.1.0` if the folder has another name than the package.
+    // The package id is `path+file:///.../rtl#0.1.0`. If the package is not named like its folder, it is
+    // `...#name@0.1.0`.
     let package = match last.split_once('@') {
         Some((name, _)) => name.to_owned(),
         None => folder.file_name()?.to_str()?.to_owned(),

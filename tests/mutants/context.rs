@@ -2,10 +2,10 @@
 
 use syn::{Attribute, BinOp, Expr, ItemMod, Meta, ReturnType, Signature, Type};
 
-/// Longest text of a mutant that is printed, in characters.
+/// Maximum length in characters of the code of a mutant when it is printed.
 const SHOWN: usize = 90;
 
-/// Returns code on one line, truncated if it is long.
+/// Returns code as a single line, truncated if it is long.
 pub fn short(text: &str) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     let line = words.join(" ");
@@ -15,7 +15,7 @@ pub fn short(text: &str) -> String {
     }
 }
 
-/// True if only test builds contain the item.
+/// True if an item with these attributes is compiled only in test builds.
 pub fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         Meta::Path(path) => path.is_ident("test"),
@@ -24,8 +24,7 @@ pub fn is_for_tests(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Returns the name of a module that is in a file of its own, with the path in its `path` attribute, if
-/// any.
+/// If a module is in a file of its own, returns its name, and its path if it has a `path` attribute.
 pub fn file_of(module: &ItemMod) -> Option<(String, Option<String>)> {
     let path = module.attrs.iter().find_map(|attribute| {
         let Meta::NameValue(pair) = &attribute.meta else { return None };
@@ -35,13 +34,14 @@ pub fn file_of(module: &ItemMod) -> Option<(String, Option<String>)> {
     module.content.is_none().then(|| (module.ident.to_string(), path))
 }
 
-/// True for functions that only report errors: functions marked cold, and functions that never return.
+/// True for functions that only report errors: those with the attribute `cold`, and those with the return
+/// type `!`.
 pub fn never_returns(attributes: &[Attribute], signature: &Signature) -> bool {
     let is_cold = attributes.iter().any(|attribute| attribute.path().is_ident("cold"));
     is_cold || matches!(&signature.output, ReturnType::Type(_, output) if matches!(**output, Type::Never(_)))
 }
 
-/// True if a chain of conditions contains a `let`.
+/// True if a condition, which may be a chain of conditions with `&&`, contains a `let`.
 pub fn has_let(expression: &Expr) -> bool {
     match expression {
         Expr::Let(_) => true,
@@ -50,7 +50,7 @@ pub fn has_let(expression: &Expr) -> bool {
     }
 }
 
-/// True for assignments, which are statements wherever they occur.
+/// True if an expression is an assignment.
 pub fn assigns(expression: &Expr) -> bool {
     match expression {
         Expr::Assign(_) => true,
@@ -69,7 +69,7 @@ pub fn assigns(expression: &Expr) -> bool {
     }
 }
 
-/// Returns the values that a function may return instead, by its return type.
+/// Returns replacement values for the result of a function, by its return type.
 pub fn values(output: &ReturnType) -> &'static [&'static str] {
     let ReturnType::Type(_, output) = output else { return &["()"] };
     let Type::Path(path) = &**output else { return &[] };

@@ -1,4 +1,4 @@
-//! Decides if a test notices a mutant.
+//! Decides if the tests detect a mutant.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,32 +10,33 @@ use crate::process::{ProcessResult, Runner};
 use crate::scan::Site;
 use crate::suite::Test;
 
-/// Duration in seconds below which tests share a process.
+/// Tests that take less than this time in seconds share a process.
 const SHORT: f64 = 0.25;
-/// Approximate duration of all tests that share a process, in seconds.
+/// Maximum total duration in seconds of the tests that share a process.
 const TOGETHER: f64 = 2.0;
-/// Smallest time limit of a run, in seconds. The limit is `TIMES` times the duration without a mutant if
-/// that is longer. A run beyond its limit counts as hanging.
+/// Minimum time limit in seconds for a batch of tests. The limit is `TIMES` times the duration without a
+/// mutant if that is longer. A batch that exceeds its limit counts as hanging.
 const MIN_LIMIT: f64 = 20.0;
 const TIMES: f64 = 5.0;
 
-/// Result of a mutant.
+/// Result of running the tests with a mutant.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// A test fails; `by` names its binary and the test.
+    /// A test fails. `by` names the test and its binary.
     Caught { by: String },
-    /// A batch of tests exceeds its time limit; `by` names its binary and the first test that had not passed.
+    /// A batch of tests exceeds its time limit. `by` names the first test of the batch that had not passed,
+    /// and its binary.
     TimedOut { by: String },
-    /// All tests that ran passed. Very long tests that reach the mutant may have been skipped.
+    /// All tests that ran passed. Very long tests that execute the mutated code may have been skipped.
     Survived { ran: usize, of: usize },
-    /// No test reaches the mutant.
+    /// No test executes the mutated code.
     NotReached,
-    /// The mutant does not compile, and another one is drawn in its place.
+    /// The mutant does not compile, and another mutant takes its place in the sample.
     NotBuilt,
 }
 
-/// Tests that run in one process.
+/// Batch of tests that run in one process.
 #[derive(Debug)]
 struct Batch<'t> {
     stage: u8,
@@ -44,13 +45,13 @@ struct Batch<'t> {
     seconds: f64,
 }
 
-/// Returns how far a test is from a file. Tests of the same folder are nearest, followed by those of blocks
-/// and models, of the machine, and of the command.
+/// Returns the distance of a test from the mutated file. Tests of the same folder are nearest. Tests of other
+/// hardware blocks and models follow, then those of whole machines, and finally those of the command.
 fn stage(file: &str, binary: &Binary, test: &str) -> u8 {
     let (package, inside) = file.split_once('/').unwrap_or((file, ""));
     let folder = inside.split_once('/').map_or(inside.trim_end_matches(".rs"), |(folder, _)| folder);
     let is_of_folder = test.starts_with(&format!("{folder}::"));
-    // The package of `rtl/` is `warpsieve-rtl`.
+    // The package in the folder `rtl/` is named `warpsieve-rtl`.
     let of = binary.package.strip_prefix("warpsieve-").unwrap_or(&binary.package);
     match (binary.target.is_some(), of) {
         (false, of) if of == package || (of == "tb" && is_of_folder) => 0,
@@ -60,8 +61,8 @@ fn stage(file: &str, binary: &Binary, test: &str) -> u8 {
     }
 }
 
-/// Returns the tests that reach a mutant in batches: near tests first, and equally near tests in ascending
-/// order of duration.
+/// Returns batches of all tests that execute the mutated code. Batches near the mutated file come first, and
+/// batches of equal distance are in ascending order of duration.
 fn batches<'t>(number: u32, file: &str, binaries: &[Binary], tests: &'t [Test]) -> Vec<Batch<'t>> {
     let mut singles = Vec::new();
     let mut together: BTreeMap<(u8, usize), Vec<Batch<'t>>> = BTreeMap::new();
@@ -87,22 +88,22 @@ fn batches<'t>(number: u32, file: &str, binaries: &[Binary], tests: &'t [Test]) 
     singles
 }
 
-/// Test environment that is shared by all mutants.
+/// Settings for running tests, which are the same for all mutants.
 #[derive(Debug)]
 pub struct Judge<'a> {
     pub runner: &'a Runner<'a>,
     pub binaries: &'a [Binary],
     pub tests: &'a [Test],
-    /// Total test time in seconds after which no further tests are run for a mutant, so that it counts as
-    /// surviving.
+    /// Limit in seconds of the total test time of a mutant. Batches that would exceed it are skipped, so the
+    /// mutant may count as surviving.
     pub patience: f64,
 }
 
 impl Judge<'_> {
-    /// Runs the tests that reach a mutant until one fails.
+    /// Runs the tests that execute the mutated code, until one fails.
     ///
     /// # Errors
-    /// Fails if a test cannot run, or if the user interrupts.
+    /// Fails if a test cannot run, or if the user interrupts the program.
     pub fn judge(&self, number: u32, site: &Site, job: usize) -> Result<(Outcome, f64), String> {
         let start = Instant::now();
         let batches = batches(number, &site.file, self.binaries, self.tests);
@@ -130,7 +131,7 @@ impl Judge<'_> {
     }
 }
 
-/// Returns the first test that failed or was still running.
+/// Returns the first test in the list that has not passed: it failed or was still running.
 fn failing(log: &std::path::Path, names: &[&str]) -> String {
     let text = String::from_utf8_lossy(&std::fs::read(log).unwrap_or_default()).into_owned();
     let passed = |name: &&&str| text.contains(&format!("test {name} ... ok\n"));

@@ -1,7 +1,8 @@
 //! # Mutants
-//! Injects one fault at a time into the hardware, its models, the lanes, the compiler or the area model.
-//! Checks if a test detects the fault. All mutants of a sample are switches in one build, since compiling
-//! takes minutes and a test seconds.
+//! Mutation test: injects one fault (mutant) at a time into the hardware model, the golden models, the lane
+//! operations (`isa/lanes`), the compiler or the area model. Checks if a test detects the fault. All mutants
+//! of a sample are compiled into one build, in which a switch selects the active mutant. This saves time,
+//! since compiling takes minutes and a test seconds.
 //!
 //! | module      | holds                                                         |
 //! |-------------|---------------------------------------------------------------|
@@ -9,13 +10,13 @@
 //! | `context`   | classification of code for the search for mutants             |
 //! | `rules`     | excluded code, and mutants known to be equivalent             |
 //! | `scan`      | all mutants of the workspace                                  |
-//! | `sample`    | the order in which mutants are drawn                          |
-//! | `weave`     | a file with all its mutants as switches                       |
+//! | `sample`    | the random order in which mutants are tested                  |
+//! | `weave`     | a file with all its mutants, and a switch for each            |
 //! | `tree`      | the mutated copy of the workspace                             |
 //! | `cargo`     | builds of the copy, and mutants that do not compile           |
 //! | `process`   | test processes, with limits on time and memory                |
 //! | `suite`     | the tests, their durations, and the mutants that each reaches |
-//! | `judge`     | the decision if a test notices a mutant                       |
+//! | `judge`     | the decision if the tests detect a mutant                     |
 //! | `report`    | results, saved and printed                                    |
 
 mod cargo;
@@ -118,7 +119,8 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the first drawn mutants that compile, woven into the copy.
+/// Returns the first `count` mutants of the random order that compile, and the copy of the workspace that
+/// contains them.
 fn woven(
     root: &Path,
     files: &[String],
@@ -168,8 +170,8 @@ fn judge(arguments: &Arguments, root: &Path, sample: &[Site], tree: &Tree, resul
         results.keep(site, &outcome, seconds)?;
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         eprintln!("[{done}/{}] {seconds:.1} s {outcome:?} {}", left.len(), site.line());
-        // Failing tests save their cases in the copy of the workspace, where these cases would affect the
-        // next mutant.
+        // A failing test saves its case in the copy of the workspace, where it would affect the test of the
+        // next mutant. The copy is therefore restored.
         if matches!(outcome, Outcome::Caught { .. } | Outcome::TimedOut { .. }) { tree.restore() } else { Ok(()) }
     })
 }

@@ -9,7 +9,7 @@ use syn::{BinOp, Block, Expr, Item, ReturnType, Signature, Stmt, Type};
 
 use crate::context::{assigns, file_of, has_let, is_for_tests, never_returns, short, values};
 
-/// Kind of mutation.
+/// Mutation operator: kind of change that makes a mutant.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub enum Operator {
     #[serde(rename = "statement deleted")]
@@ -36,7 +36,7 @@ impl Operator {
     }
 }
 
-/// Change of the text at the place of a mutant.
+/// Change of the text that makes a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Deletes the statement.
@@ -45,26 +45,27 @@ pub enum Change {
     Negate,
     /// Replaces the operator between two operands.
     Swap { operator: Range<usize>, with: &'static str },
-    /// Makes the function return at once. The place of the mutant is the empty range after the opening brace.
+    /// Makes the function return at once. The mutated byte range is empty and lies after the opening brace of
+    /// the function.
     Return(&'static str),
 }
 
-/// Mutation of one place of a file.
+/// Mutant: a change at one place in a file.
 #[derive(Clone, Debug)]
 pub struct Mutant {
     pub operator: Operator,
     pub change: Change,
-    /// Byte range in the file.
+    /// Byte range in the file that the change replaces.
     pub place: Range<usize>,
-    /// Line number, from 1.
+    /// Line number at which the mutated code begins, counted from 1.
     pub line: usize,
-    /// Column number in characters, from 1.
+    /// Column number in characters at which the mutated code begins, counted from 1.
     pub column: usize,
     pub original: String,
     pub mutated: String,
-    /// Function that contains the place.
+    /// Name of the function that contains the mutated code.
     pub function: String,
-    /// Trait whose implementation contains the place; empty if there is none.
+    /// Name of the trait whose implementation contains the mutated code; empty if there is none.
     pub of_trait: String,
 }
 
@@ -72,13 +73,12 @@ pub struct Mutant {
 #[derive(Debug, Default)]
 pub struct FileScan {
     pub mutants: Vec<Mutant>,
-    /// Modules in files of their own that only test builds contain, with the path in their `path`
-    /// attribute.
+    /// Modules in files of their own that are compiled only in test builds. Each has its name, and its path
+    /// if it has a `path` attribute.
     pub test_modules: Vec<(String, Option<String>)>,
 }
 
-/// Returns all mutants of a file in the order of their places. An enclosing mutant precedes those inside
-/// it.
+/// Returns all mutants of a file, sorted by position. If one mutant encloses others, it precedes them.
 ///
 /// # Errors
 /// Fails if the file is not valid Rust.
@@ -88,7 +88,8 @@ pub fn find(text: &str) -> syn::Result<FileScan> {
     finder.visit_file(&file);
     let mut found = finder.found;
     let negated: Vec<_> = of(&found.mutants, Operator::Condition).map(|mutant| mutant.place.clone()).collect();
-    // The negated `if a == b` equals `if a != b`, so only one of these two mutants is kept.
+    // Negating the condition `a == b` gives the same mutant as replacing it with `a != b`, so only one of the
+    // two is kept.
     let is_double = |mutant: &Mutant| {
         matches!(mutant.change, Change::Swap { with: "==" | "!=", .. }) && negated.contains(&mutant.place)
     };
@@ -192,7 +193,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
                 self.of_trait.clear();
             }
             Item::Trait(_) | Item::Mod(_) => visit::visit_item(self, item),
-            // Other items have no code, or only code that the compiler evaluates.
+            // Other items contain no code, or only code that is evaluated at compile time.
             _ => {}
         }
     }
@@ -256,7 +257,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         self.visit_expr(&expression.expr);
     }
 
-    // Types, patterns and constant blocks contain only code that the compiler evaluates.
+    // Types, patterns and constant blocks contain only code that is evaluated at compile time.
     fn visit_type(&mut self, _: &'ast Type) {}
     fn visit_pat(&mut self, _: &'ast syn::Pat) {}
     fn visit_expr_const(&mut self, _: &'ast syn::ExprConst) {}

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use crate::cargo::Binary;
 
-/// Limit of the address space of a test, in KiB. A mutant that allocates in a loop must not take the memory
-/// of other tests.
+/// Limit of the address space of a test in KiB. It protects the memory of other tests from a mutant that
+/// allocates memory in an endless loop.
 const MEMORY_KIB: u64 = 12 << 20;
-/// Interval at which a running test is polled.
+/// Interval between two checks whether a running test has ended.
 const LOOK: Duration = Duration::from_millis(3);
 
-/// Result of a process.
+/// Result of a test process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessResult {
     Passed,
@@ -23,24 +23,24 @@ pub enum ProcessResult {
     TimedOut,
 }
 
-/// Settings shared by all runs.
+/// Settings that all test processes share.
 #[derive(Debug)]
 pub struct Runner<'a> {
-    /// Set when the user interrupts.
+    /// Flag that is set when the user interrupts the program.
     pub stop: &'a AtomicBool,
-    /// Folder for the logs.
+    /// Folder for the logs of the test processes.
     pub folder: PathBuf,
-    /// Folder for temporary files of tests. It is outside the workspace, since some tests search the parent
-    /// folders for one.
+    /// Folder for temporary files of tests. It is outside of the workspace, since some tests search all
+    /// enclosing folders for a workspace.
     pub temporary: PathBuf,
 }
 
 impl Runner<'_> {
-    /// Runs some tests of a binary one after another, with an environment variable that selects the mutant
-    /// or the recording.
+    /// Runs some tests of a binary one after another. An environment variable, given as its name and value,
+    /// selects the active mutant, or requests a record of the mutants that the tests reach.
     ///
     /// # Errors
-    /// Fails if the binary cannot start, or if the user interrupts.
+    /// Fails if the binary cannot start, or if the user interrupts the program.
     pub fn run(
         &self,
         binary: &Binary,
@@ -54,12 +54,13 @@ impl Runner<'_> {
         let mut command = limit_memory(&binary.path);
         command.args(["--exact", "--test-threads", "1"]).args(names);
         command.current_dir(&binary.folder).env("CARGO_MANIFEST_DIR", &binary.folder).env(key, value);
-        // Random tests use the same cases every time, and skip shrinking, whose result would not be read.
+        // Random tests use the same cases every time. Failing cases are not shrunk, since the shrunk cases
+        // are not used.
         command.env("PROPTEST_RNG_SEED", "1").env("PROPTEST_MAX_SHRINK_ITERS", "0").env("RUST_BACKTRACE", "0");
         command.env("TMPDIR", &self.temporary).stdin(Stdio::null()).stdout(file).stderr(errors).process_group(0);
         let mut child = command.spawn().map_err(|e| format!("{}: {e}", binary.path.display()))?;
         let ended = self.wait(&mut child, limit);
-        // Also ends processes that the test has started and not ended.
+        // Kills the whole process group, which includes processes that the test has started and not ended.
         kill(child.id());
         ended
     }
@@ -69,8 +70,8 @@ impl Runner<'_> {
         loop {
             match child.try_wait() {
                 Ok(Some(status)) if status.success() => return Ok(ProcessResult::Passed),
-                // The process was killed for its memory use or failed by itself; in either case, a test
-                // detected the mutant.
+                // The process was killed because of its memory use, or it failed by itself. In both cases, a
+                // test has detected the mutant.
                 Ok(Some(_)) => return Ok(ProcessResult::Failed),
                 Ok(None) => {}
                 Err(e) => return Err(format!("wait: {e}")),
@@ -92,15 +93,15 @@ impl Runner<'_> {
 
 /// Returns a command that runs a program under the memory limit.
 ///
-/// The limit is soft. A test may raise it for a program that reserves more address space than it uses, such
-/// as a browser, which reserves a TiB (`tests/cli/browser.rs`). No mutant raises it.
+/// The limit is soft: a test may raise it for a program that reserves more address space than it uses. An
+/// example is a browser, which reserves a TiB (`tests/cli/browser.rs`). A mutant cannot raise it.
 fn limit_memory(program: &Path) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("ulimit -c 0; ulimit -S -v {MEMORY_KIB}; exec \"$0\" \"$@\"")]).arg(program);
     command
 }
 
-/// Kills all processes of a group.
+/// Kills all processes of a process group.
 fn kill(group: u32) {
     let mut kill = Command::new("kill");
     let _ = kill.args(["-KILL", "--", &format!("-{group}")]).stdout(Stdio::null()).stderr(Stdio::null()).status();

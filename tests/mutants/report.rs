@@ -1,4 +1,4 @@
-//! Saves results as they arrive, and prints them at the end.
+//! Saves the result of each mutant when it is known, and prints all results at the end.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::judge::Outcome;
 use crate::scan::Site;
 
-/// Line of `results.jsonl`.
+/// Contents of one line of `results.jsonl`, which is the result of one mutant.
 #[derive(Debug, Serialize, Deserialize)]
 struct Entry {
     key: String,
@@ -21,7 +21,7 @@ struct Entry {
     seconds: f64,
 }
 
-/// Results of mutants so far, by their keys.
+/// Results of the mutants tested so far, by the keys of the mutants.
 #[derive(Debug)]
 pub struct Results {
     path: PathBuf,
@@ -29,7 +29,8 @@ pub struct Results {
 }
 
 impl Results {
-    /// Reads the results of earlier runs with `resume`, or else removes them.
+    /// Opens the results file. If `resume` is true, reads the results of earlier runs; otherwise deletes the
+    /// file.
     ///
     /// # Errors
     /// Fails if the file cannot be read or removed.
@@ -38,7 +39,7 @@ impl Results {
         let mut known = BTreeMap::new();
         if path.exists() && resume {
             let text = fs::read_to_string(path).map_err(failed)?;
-            // The last line is incomplete if a run was killed.
+            // If an earlier run was killed, its last line is incomplete and is ignored.
             let entries = text.lines().filter_map(|line| serde_json::from_str::<Entry>(line).ok());
             known.extend(entries.map(|entry| (entry.key, entry.outcome)));
         } else if path.exists() {
@@ -51,7 +52,7 @@ impl Results {
         self.known.lock().expect("no thread panics here").get(&site.key()).cloned()
     }
 
-    /// Saves a result.
+    /// Saves the result of a mutant.
     ///
     /// # Errors
     /// Fails if the result cannot be written.
@@ -96,8 +97,8 @@ impl Row {
     }
 }
 
-/// Returns the folder that a file belongs to in the table: `rtl/l1` for all files below it, `rtl` for its
-/// own files.
+/// Returns the row of the results table for a file: `rtl/l1` for all files in that folder, and `rtl` for
+/// files directly in `rtl`.
 fn folder(file: &str) -> String {
     let parts: Vec<_> = file.split('/').collect();
     match parts[..] {
@@ -107,7 +108,7 @@ fn folder(file: &str) -> String {
     }
 }
 
-/// Returns the table by folder, followed by all survivors.
+/// Returns the table of results by folder, followed by a list of all surviving mutants.
 pub fn summary(judged: &[(&Site, Outcome)], equivalent: usize) -> String {
     let (mut rows, mut all) = (BTreeMap::<String, Row>::new(), Row::default());
     for (site, outcome) in judged {
@@ -128,7 +129,7 @@ pub fn summary(judged: &[(&Site, Outcome)], equivalent: usize) -> String {
     text
 }
 
-/// Returns the sort key and the line of a mutant, if it survived.
+/// If a mutant survived, returns its sort key and its line in the list of survivors.
 fn survivor((site, outcome): &(&Site, Outcome)) -> Option<((String, usize, usize), String)> {
     let note = match outcome {
         Outcome::Survived { ran, of } if ran < of => format!("{ran} of {of} tests that come past it were run"),

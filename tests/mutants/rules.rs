@@ -1,4 +1,5 @@
-//! Rules of what to mutate: `mutants.toml` and `equivalent.toml`, with a reason for each entry.
+//! Rules that state which code is mutated. They are in the files `mutants.toml` and `equivalent.toml`, with a
+//! reason for each entry.
 
 use std::fs;
 use std::path::Path;
@@ -9,39 +10,41 @@ use crate::cargo::Binary;
 use crate::operators::Operator;
 use crate::scan::Site;
 
-/// Folders to mutate, and the code excluded from them.
+/// Contents of `mutants.toml`: the folders whose code is mutated, code that is excluded, and tests that are
+/// skipped.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
-    /// Folders, each including the file of the same name.
+    /// Folders whose code is mutated. For a folder `a/b`, the file `a/b.rs` is included.
     pub folders: Vec<String>,
     #[serde(default)]
     pub exclude: Vec<Exclusion>,
-    /// Test binaries that do not run.
+    /// Tests that are not run for mutants.
     #[serde(default)]
     pub skip: Vec<SkipRule>,
 }
 
-/// Excluded code: everything that matches all given keys.
+/// Rule that excludes code from mutation. Code is excluded if it matches all given keys.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exclusion {
     pub path: Option<String>,
-    /// Name of the function, or its beginning: `describe*`.
+    /// Name of the excluded function. A trailing `*`, as in `describe*`, matches all names that begin with
+    /// the text before it.
     pub function: Option<String>,
     #[serde(rename = "trait")]
     pub of_trait: Option<String>,
     pub reason: String,
 }
 
-/// Tests that do not run.
+/// Rule that skips tests: they are not run for mutants.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SkipRule {
     pub package: String,
-    /// Name of the test binary; the unit tests of the library if `None`.
+    /// Name of the test binary. `None` stands for the unit tests of the library.
     pub binary: Option<String>,
-    /// Beginning of the names of the tests; all tests if empty.
+    /// Beginning of the names of the skipped tests. An empty text matches all tests.
     #[serde(default)]
     pub tests: String,
     pub reason: String,
@@ -54,21 +57,21 @@ pub struct Equivalents {
     pub equivalent: Vec<Equivalent>,
 }
 
-/// Mutant that behaves like the original code, so that no test can notice it.
+/// Equivalent mutant: it behaves like the original code, so no test can detect it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Equivalent {
     pub file: String,
-    /// Source line in which the mutant begins, without surrounding blanks.
+    /// Text of the source line in which the mutated code begins, without leading and trailing blanks.
     pub line: String,
     pub operator: Operator,
-    /// Mutated code, needed if the line has several mutants of the operator.
+    /// Mutated code. It is needed only if the line has several mutants with the same operator.
     pub mutated: Option<String>,
     pub reason: String,
 }
 
 impl SkipRule {
-    /// True if no test of the package runs.
+    /// True if this rule skips all tests of a package.
     pub fn is_package(&self) -> bool {
         self.binary.is_none() && self.tests.is_empty()
     }
@@ -103,7 +106,8 @@ impl Equivalent {
     }
 }
 
-/// True if a path denotes the file or a folder that contains it. `rtl/l1/lsu` also denotes `rtl/l1/lsu.rs`.
+/// True if the path in a rule names `file` or a folder that contains it. The path `rtl/l1/lsu` also stands
+/// for the file `rtl/l1/lsu.rs`.
 pub fn is_below(file: &str, path: &str) -> bool {
     let path = path.trim_end_matches('/');
     file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || rest == ".rs")

@@ -1,5 +1,5 @@
-//! Generates a random sample of mutants. The sample depends only on the seed and the code. A small change of
-//! the code changes the sample little.
+//! Generates a random sample of mutants, which depends only on the seed and on the code. After a small change
+//! of the code, most of the sample stays the same.
 
 use crate::scan::Site;
 
@@ -12,7 +12,7 @@ fn number(text: &str, seed: u64) -> u64 {
     hash ^ (hash >> 31)
 }
 
-/// Returns the mutants in the order in which they are drawn.
+/// Returns all mutants in a random order that the seed determines.
 pub fn drawn(mut sites: Vec<Site>, seed: u64) -> Vec<Site> {
     sites.sort_by_cached_key(|site| {
         let key = site.key();

@@ -1,4 +1,4 @@
-//! Collects all mutants of the workspace.
+//! Finds all mutants of the workspace.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,47 +11,47 @@ use crate::rules::{Equivalents, Rules, is_below, read};
 /// Mutant and its location.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Path of the file, from the root of the workspace.
+    /// Path of the file, relative to the root folder of the workspace.
     pub file: String,
     pub mutant: Mutant,
-    /// Source line in which the mutant begins, without surrounding blanks.
+    /// Text of the source line in which the mutated code begins, without leading and trailing blanks.
     pub text: String,
-    /// Index among the equal mutants of the file.
+    /// Index among the mutants of the file that have the same line text, operator and mutated code.
     pub occurrence: usize,
-    /// Index in the order in which the mutants of the file are found.
+    /// Index of the mutant in the order in which the search finds the mutants of the file.
     pub order: usize,
 }
 
 impl Site {
-    /// Returns file, line, column, operator, and the original and mutated code.
+    /// Returns a printed line with the mutant's file, line, column, operator, original code and mutated code.
     pub fn line(&self) -> String {
         let Mutant { line, column, operator, original, mutated, .. } = &self.mutant;
         format!("{}:{line}:{column} {}: {original} -> {mutated}", self.file, operator.name())
     }
 
-    /// Returns a key of the mutant that stays the same when other lines of the file change.
+    /// Returns a key that identifies the mutant. The key does not change when other lines of the file change.
     pub fn key(&self) -> String {
         let Mutant { operator, mutated, .. } = &self.mutant;
         format!("{}\t{}\t{}\t{mutated}\t{}", self.file, self.text, operator.name(), self.occurrence)
     }
 }
 
-/// Result of a scan.
+/// Result of searching the workspace for mutants.
 #[derive(Debug, Default)]
 pub struct Scan {
-    /// Mutants that may be drawn.
+    /// Mutants that may be selected for the sample.
     pub sites: Vec<Site>,
     pub equivalent: usize,
-    /// Entries of the rule files that no longer match anything, or that have no reason.
+    /// Entries of the rule files that match no code any more, or that state no reason.
     pub stale: Vec<String>,
 }
 
-/// Returns the folder of the workspace.
+/// Returns the root folder of the workspace.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("stands in tests/mutants").to_owned()
 }
 
-/// Returns the sorted files that git tracks or would add.
+/// Returns a sorted list of the files in the workspace that git tracks or would add.
 ///
 /// # Errors
 /// Fails if git fails.
@@ -70,7 +70,7 @@ pub fn list_tracked(root: &Path) -> Result<Vec<String>, String> {
     Ok(files)
 }
 
-/// Returns the mutants of the workspace, in the order of files and places.
+/// Returns all mutants of the workspace, sorted by file and position.
 ///
 /// # Errors
 /// Fails if a file cannot be read.
@@ -125,7 +125,7 @@ fn sites_of(file: &str, text: &str, mutants: Vec<Mutant>) -> Vec<Site> {
     mutants.into_iter().enumerate().map(site).collect()
 }
 
-/// Returns the path of a module that a file declares, without `.rs`.
+/// Returns the path, without `.rs`, of the file that contains a module that is declared in another file.
 fn module(file: &str, name: &str, path: Option<&str>) -> String {
     let file = Path::new(file);
     let folder = file.parent().unwrap_or(Path::new(""));

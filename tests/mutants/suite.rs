@@ -1,4 +1,4 @@
-//! Lists the tests, and measures their durations and the mutants that each reaches.
+//! Lists the tests, measures their durations, and records which mutants each test reaches (executes).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,21 +14,21 @@ use crate::cargo::Binary;
 use crate::process::{ProcessResult, Runner};
 use crate::rules::Rules;
 
-/// Longest time that a test may take without a mutant.
+/// Maximum duration of a test without a mutant. A longer test counts as failed.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// Test, with what was measured in a run without a mutant.
+/// Test, with the measurements from a run without a mutant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Test {
     /// Index of the test binary.
     pub binary: usize,
     pub name: String,
     pub seconds: f64,
-    /// Numbers of the mutants that the test reaches.
+    /// Numbers of the mutants whose code the test executes.
     pub reached: BTreeSet<u32>,
 }
 
-/// Calls a function for each item on several threads, and stops at the first error.
+/// Calls a function for each item, on several threads. Starts no further calls after the first error.
 ///
 /// # Errors
 /// Returns the first error of a call.
@@ -51,8 +51,8 @@ pub fn for_each<T: Sync>(
     failed.into_inner().expect("no thread panics here").map_or(Ok(()), Err)
 }
 
-/// Returns the tests of a binary: by default the tests that cargo would run, with `ignored` the ignored
-/// tests.
+/// Returns the names of the tests in a binary. If `ignored` is true, returns only the tests marked as
+/// ignored.
 fn names(binary: &Binary, ignored: bool) -> Result<BTreeSet<String>, String> {
     let mut list = Command::new(&binary.path);
     list.args(["--list", "--format", "terse"]).args(ignored.then_some("--ignored")).current_dir(&binary.folder);
@@ -64,7 +64,7 @@ fn names(binary: &Binary, ignored: bool) -> Result<BTreeSet<String>, String> {
     Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
 }
 
-/// Returns all tests that are to run.
+/// Returns all tests that are run for mutants, each with the index of its binary.
 ///
 /// # Errors
 /// Fails if a binary does not list its tests, or if an entry of `mutants.toml` skips no test.
@@ -84,14 +84,14 @@ pub fn list_tests(binaries: &[Binary], rules: &Rules) -> Result<Vec<(usize, Stri
     Ok(tests)
 }
 
-/// Result of the last [`measure_all`], valid as long as the binaries are unchanged.
+/// Saved result of [`measure_all`]. It is valid as long as the test binaries are unchanged.
 #[derive(Debug, Serialize, Deserialize)]
 struct Baseline {
     binaries: Vec<(PathBuf, SystemTime)>,
     tests: Vec<Test>,
 }
 
-/// Returns the tests with the mutants that each reaches. Reuses an earlier result if nothing was built
+/// Returns all tests, with the mutants that each reaches. Reuses a saved result if no test binary was built
 /// since.
 ///
 /// # Errors
@@ -116,8 +116,8 @@ pub fn baseline(
     Ok(baseline.tests)
 }
 
-/// Runs every test once without a mutant, in a separate process, so that all mutants reached in its threads
-/// and child processes are its own.
+/// Runs every test once without a mutant. Each test has its own process, so that mutants reached in its
+/// threads and child processes are counted for this test only.
 ///
 /// # Errors
 /// Fails if a test fails.
@@ -149,7 +149,7 @@ fn measure_all(
     Ok(done)
 }
 
-/// Measures one test. Returns `None` if it fails twice.
+/// Runs one test without a mutant and measures it. Returns `None` if the test fails twice.
 fn measure(
     runner: &Runner<'_>,
     binary: &Binary,

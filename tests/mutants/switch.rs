@@ -5,13 +5,13 @@ use std::io::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Value of `CHOSEN` that activates no mutant and records the mutants reached.
+/// Value of `CHOSEN` with which no mutant is active, and the mutants that a test reaches are recorded.
 const NOTED: u32 = u32::MAX;
 
 static CHOSEN: OnceLock<u32> = OnceLock::new();
 static SEEN: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 
-/// True if the mutant is active.
+/// True if mutant `number` is active.
 #[inline]
 pub(crate) fn on(number: u32) -> bool {
     let chosen = *CHOSEN.get_or_init(chosen);

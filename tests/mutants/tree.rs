@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use crate::scan::Site;
 use crate::weave::{WovenFile, weave};
 
-/// Module that is added to every crate with mutants.
+/// Source code of the module that is added to every crate with mutants.
 const SWITCH: &str = include_str!("switch.rs");
 
-/// Mutated copy, and the intended content of its files.
+/// Mutated copy of the workspace, with the contents that its files should have.
 #[derive(Debug)]
 pub struct Tree {
     pub folder: PathBuf,
@@ -19,8 +19,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Computes the contents of the copies of `files`, with the mutants numbered from 1 in the given order.
-    /// Writes nothing yet.
+    /// Computes the contents of all files of the copy. The mutants of `sample` are numbered from 1 in the
+    /// given order. Does not write any file yet.
     ///
     /// # Errors
     /// Fails if a file cannot be read.
@@ -36,7 +36,8 @@ impl Tree {
         }
         let mut woven = BTreeMap::new();
         for (file, mut sites) in of_file {
-            // Weaving requires the order of the search: by place, enclosing mutants first.
+            // Mutants must be inserted in the order in which they were found: sorted by position, enclosing
+            // mutants first.
             sites.sort_by_key(|(_, site)| site.order);
             let mutants: Vec<_> = sites.iter().map(|(number, site)| (*number, &site.mutant)).collect();
             let text = String::from_utf8_lossy(&files[file]).into_owned();
@@ -57,13 +58,13 @@ impl Tree {
         self.woven.keys().map(|file| package(root, file)).collect()
     }
 
-    /// Returns the mutants at a byte range of a file of the copy.
+    /// Returns the numbers of the mutants at a byte range of a file in the copy.
     pub fn at(&self, file: &str, bytes: &std::ops::Range<usize>) -> Vec<u32> {
         self.woven.get(file).map(|woven| woven.at(bytes)).unwrap_or_default()
     }
 
-    /// Writes the files that differ, so that cargo rebuilds as little as possible, and removes files that
-    /// tests left.
+    /// Restores the copy. Writes only files whose contents differ, so that cargo rebuilds as little as
+    /// possible, and removes files that tests have left.
     ///
     /// # Errors
     /// Fails if a file cannot be written.

@@ -1,20 +1,21 @@
-//! Weaves all mutants of a file into its text, as switches.
+//! Inserts all mutants of a file into its text, each with a switch that activates it.
 
 use std::fmt::Write;
 use std::ops::Range;
 
 use crate::operators::{Change, Mutant};
 
-/// File with all its mutants as switches.
+/// File into which all its mutants are inserted, each with a switch.
 #[derive(Debug, Default)]
 pub struct WovenFile {
     pub text: String,
-    /// Number of each mutant, and its byte range in the text.
+    /// Number of each mutant, and the byte range that the mutant occupies in the text.
     pub regions: Vec<(u32, Range<usize>)>,
 }
 
 impl WovenFile {
-    /// Returns the innermost mutant around a byte range of the text, or else all mutants inside the range.
+    /// Returns the innermost mutant that encloses a byte range of the text. If there is none, returns all
+    /// mutants inside the range.
     pub fn at(&self, bytes: &Range<usize>) -> Vec<u32> {
         let around = self.regions.iter().filter(|(_, region)| region.start <= bytes.start && bytes.end <= region.end);
         if let Some((number, _)) = around.min_by_key(|(_, region)| region.len()) {
@@ -25,14 +26,14 @@ impl WovenFile {
     }
 }
 
-/// Returns the file with its numbered mutants, which must be in the order in which they are found.
+/// Returns the file with these mutants inserted. They must be in the order in which they were found.
 pub fn weave(text: &str, mutants: &[(u32, &Mutant)]) -> WovenFile {
     let mut woven = WovenFile::default();
     piece(text, 0..text.len(), mutants, &mut woven);
     woven
 }
 
-/// Writes a piece of the file with the mutants inside it.
+/// Writes a range of the file, and inserts the mutants inside it.
 fn piece(text: &str, range: Range<usize>, mutants: &[(u32, &Mutant)], to: &mut WovenFile) {
     let (mut at, mut left) = (range.start, mutants);
     while let [(number, mutant), rest @ ..] = left {
@@ -47,8 +48,8 @@ fn piece(text: &str, range: Range<usize>, mutants: &[(u32, &Mutant)], to: &mut W
     to.text.push_str(&text[at..range.end]);
 }
 
-/// Writes one mutant with its switch. Inner mutants are woven only into the branch in which it is off,
-/// since two mutants are never on together.
+/// Writes one mutant with its switch. Mutants inside it are inserted only into the code that runs while it is
+/// off, since two mutants are never active together.
 fn switch(text: &str, number: u32, mutant: &Mutant, inner: &[(u32, &Mutant)], to: &mut WovenFile) {
     let place = &mutant.place;
     let on = format!("crate::__mutant::on({number})");

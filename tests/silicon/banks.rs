@@ -1,5 +1,6 @@
-//! Compares the word banks of the L1D of `hopper`, and their golden model, with the loads whose cycles were
-//! measured on an H200 (`machines/silicon/data/h200-sxm/accesses.jsonl`).
+//! Compares the word banks of the L1D on the machine `hopper`, and their golden model, with measurements on
+//! an H200 GPU. The file `machines/silicon/data/h200-sxm/accesses.jsonl` has the number of cycles that each
+//! load took.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,9 +13,9 @@ use serde_json::Value;
 use warpsieve::config::{Request, ResolvedMachine};
 
 const LANES: usize = 32;
-/// Largest accepted difference between a measured duration and the modeled number of cycles in cycles.
+/// Maximum accepted difference in cycles between the measured and the modeled duration of a load.
 const WITHIN: f64 = 0.45;
-/// Kinds of loads of global memory.
+/// PTX load instructions that are compared: loads of 4, 8 and 16 bytes per lane from global memory.
 const KINDS: [&str; 3] = ["ld.u32", "ld.u64", "ld.v4"];
 
 #[test]
@@ -34,8 +35,8 @@ fn loads_occupy_the_word_banks_for_as_many_cycles_as_an_l1_of_an_h200() {
         let kind = row["kind"].as_str().unwrap();
         let found: BTreeMap<String, [f64; 2]> = serde_json::from_value(row["found"].clone()).unwrap();
         let bytes_per_lane = 4 * row["words"].as_u64().unwrap();
-        // The instructions between two loads take cycles too. They bound every measurement from below,
-        // whatever the load takes.
+        // The other instructions between two loads take cycles too. A measurement is therefore never shorter
+        // than the time of these instructions, even if the load takes less time.
         let least = found.values().map(|[_, measured]| *measured).fold(f64::MAX, f64::min);
         for (name, [_, measured]) in &found {
             let addresses = patterns[name].map(|offset| offset / 4 * bytes_per_lane);

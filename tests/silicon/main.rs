@@ -1,6 +1,7 @@
-//! Compares single instructions of the interpreter with a GPU: the results of an H200 for each of 512
-//! operands (`machines/silicon/forms.py`). PTX leaves three things open: the payload of a NaN, the last digits of
-//! approximations within stated bounds, and the cases in [`OTHERWISE`].
+//! Compares single instructions of the functional interpreter with a GPU. An H200 has computed each
+//! instruction for 512 operands (`machines/silicon/forms.py`). The results must be equal, except where PTX
+//! leaves them open: the payload of a NaN, the last digits of approximations within stated bounds, and the
+//! cases in [`OTHERWISE`].
 
 mod banks;
 
@@ -18,7 +19,8 @@ use serde_json::Value;
 const THREADS: usize = 512;
 const PLACES: [u64; 4] = [0x10_0000, 0x20_0000, 0x30_0000, 0x40_0000];
 
-/// Largest error of an approximation, according to the PTX ISA.
+/// Maximum error that the PTX ISA allows for an approximate instruction. The number is the base-2 logarithm
+/// of the error.
 enum Bound {
     /// Error relative to the result.
     Relative(f64),
@@ -26,12 +28,13 @@ enum Bound {
     RelativeAboveOne(f64),
     /// Absolute error.
     Absolute(f64),
-    /// Absolute error for operands within one turn of zero; no bound for other operands.
+    /// Absolute error for operands of at most one turn (2 pi) in magnitude. For other operands, the error is
+    /// not bounded.
     OfOneTurn(f64),
 }
 
-/// Bounds as powers of two, by the beginning of the instruction's name and its type. The first match
-/// applies.
+/// Error bounds of approximate instructions. Each entry has the beginning of the instruction's name and its
+/// type. The first entry that matches applies.
 const APPROXIMATE: [(&str, &str, Bound); 17] = [
     ("div.approx", "f32", Bound::Relative(-22.0)),
     ("div.full", "f32", Bound::Relative(-22.0)),
@@ -52,8 +55,8 @@ const APPROXIMATE: [(&str, &str, Bound); 17] = [
     ("tanh.approx", "bf16", Bound::Relative(-7.9)),
 ];
 
-/// Forms for which the GPU does what the PTX ISA does not state. Each has its name, the number of operands
-/// with such a result, and what the GPU does.
+/// Instructions for which the GPU does something that the PTX ISA does not specify. Each has its name, the
+/// number of operands with such a result, and a description of what the GPU does.
 const OTHERWISE: &[(&str, usize, &str)] = &[
     ("vadd.u32.u32.u32.sat.add", 29, SECOND),
     ("vadd.u32.u32.s32.sat.add", 2, SECOND),
@@ -80,14 +83,14 @@ const OTHERWISE: &[(&str, usize, &str)] = &[
     ("cvt.rna.tf32.f32", 16, PAYLOAD),
     ("cvt.rna.satfinite.tf32.f32", 16, PAYLOAD),
 ];
-/// Number of forms that the interpreter refuses as not modeled.
+/// Number of measured instructions that the interpreter rejects because they are not modeled.
 const NOT_MODELED: usize = 31;
 const SECOND: &str = "the second operation takes what the first left before it was saturated";
 const CUT: &str = "PTX leaves open how a row and a column are summed: the GPU aligns the products and cuts them off";
 const PAYLOAD: &str = "a NaN keeps its upper digits";
 const KEPT: &str = "subnormal operands are rounded up or down, not flushed first";
 
-/// Returns the width of a floating-point type and of its fraction, in bits.
+/// Returns the width of a floating-point type and the width of its fraction, both in bits.
 fn float_of(name: &str) -> Option<(u32, u32)> {
     match name.trim_end_matches("x2") {
         "f16" => Some((16, 10)),
@@ -120,7 +123,7 @@ fn value((bits, fraction): (u32, u32), x: u64) -> f64 {
     }
 }
 
-/// True if two results of a form agree as far as PTX specifies them.
+/// True if two results of an instruction agree as far as PTX specifies them.
 fn agree(form: &str, kind: &str, operand: u64, ours: u64, theirs: u64) -> bool {
     let Some(float) = float_of(kind) else { return ours == theirs };
     let lanes = if kind.ends_with("x2") { 2 } else { 1 };
@@ -133,8 +136,8 @@ fn agree(form: &str, kind: &str, operand: u64, ours: u64, theirs: u64) -> bool {
         }
         let Some((_, _, bound)) = bound else { return false };
         let [operand, ours, theirs] = [operand, ours, theirs].map(|x| value(float, x));
-        // The exact result is also rounded to the type. The last digit of a subnormal is the smallest
-        // number.
+        // The exact result is rounded to the type too, which adds an error of up to one last digit. For a
+        // subnormal result, the last digit is the smallest positive number of the type.
         let least = value(float, 1);
         let digit = (2f64.powi(-(float.1 as i32) - 1) * ours.abs()).max(2.0 * least);
         let off = (ours - theirs).abs() - digit;
@@ -151,7 +154,7 @@ fn numbers(value: &Value) -> Vec<u64> {
     value.as_array().unwrap().iter().map(|x| x.as_u64().unwrap()).collect()
 }
 
-/// Returns the results of the interpreter for the operands of a form.
+/// Returns the results that the interpreter computes for the operands of an instruction.
 fn results(text: &str, columns: [&[u64]; 3]) -> Result<Vec<u64>, String> {
     let source = Source::new("form.ptx", text);
     source.parse().map_err(|e| e.to_string())?;

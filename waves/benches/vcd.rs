@@ -15,7 +15,7 @@ use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
 use waves::sink::Sink;
 use waves::vcd::{TimeUnit, Timescale, VcdWriter};
 
-/// Number of signals of one width. As in a dump of a few SMs, their VCD identifier codes have two and three
+/// Number of signals of each width. As in a dump of a few SMs, their VCD identifier codes have two or three
 /// letters.
 const SIGNALS: usize = 4000;
 const CYCLES: u64 = 50;
@@ -83,7 +83,7 @@ fn changes(c: &mut Criterion) {
             BatchSize::LargeInput,
         )
     });
-    // This benchmark writes to a file, through the file system's cache, as a simulation does.
+    // The benchmark `file/32` writes to a file through the file system's cache, as a simulation does.
     let folder = tempfile::tempdir().expect("a temporary folder");
     group.bench_function("file/32", |b| {
         b.iter_batched(

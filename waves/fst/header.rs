@@ -25,14 +25,15 @@ const HEAD: u8 = 0;
 const GEOMETRY: u8 = 3;
 const HIERARCHY: u8 = 6;
 
-/// Sizes in bytes of the head block and of its text fields.
+/// Sizes in bytes of the head block, of its text field for the writer's name, and of its text field for the
+/// date.
 const HEAD_BYTES: u64 = 329;
 const VERSION_BYTES: usize = 128;
 const DATE_BYTES: usize = 119;
-/// Position in the file of the first time, in bytes; the last time follows it. The type and the length of the
-/// head block precede it.
+/// Position in the file, in bytes, of the first and the last time of the dump. The type and the length of the
+/// head block come before them.
 const TIMES_AT: u64 = 9;
-/// Position in the file of the numbers of scopes, names, signals and sections, in bytes.
+/// Position in the file, in bytes, of four counts: of scopes, names, signals and sections.
 pub(super) const COUNTS_AT: u64 = 41;
 
 /// Bytes that mark the kinds of entries in the hierarchy. There are two kinds of signals: wires and
@@ -78,7 +79,7 @@ impl Header {
         head.extend_from_slice(&timescale.exponent().to_be_bytes());
         put_text(&mut head, "warpsieve", VERSION_BYTES);
         put_text(&mut head, "", DATE_BYTES);
-        // File type 0 is Verilog. The number after it is an offset that viewers add to every time.
+        // File type 0 means Verilog. The next number is the offset that viewers add to every time; it is 0.
         head.push(0);
         put_long(&mut head, 0);
         out.write_all(&head)?;
@@ -135,7 +136,8 @@ struct Hierarchy<'a> {
     bytes: Vec<u8>,
     ids: Vec<SignalId>,
     num_scopes: u64,
-    /// State names and signal width of each table that has been written; tables are numbered from 1.
+    /// State names and signal width of each table of state names that has been written. The first table has
+    /// number 1.
     tables: Vec<(EnumNames, u32)>,
 }
 

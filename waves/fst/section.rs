@@ -20,7 +20,8 @@ use miniz_oxide::deflate::compress_to_vec_zlib;
 
 use crate::digits::put_digits;
 
-/// Code of the block type: value changes, with stream offsets in the second of the format's two encodings.
+/// Code of the block type: value changes, with the second of the two encodings that FST has for stream
+/// offsets.
 const KIND: u8 = 8;
 /// Code that marks streams compressed with LZ4.
 const LZ4: u8 = b'4';
@@ -39,9 +40,9 @@ pub(super) struct Section {
     frame: Vec<u8>,
     times: Vec<u8>,
     num_times: u32,
-    /// Total size of all streams in bytes.
+    /// Total size in bytes of all streams of the section.
     gathered: usize,
-    /// Last time of the previous section; `end` is the last time of this section.
+    /// Last time of the previous section. The next field, `end`, is the last time of this section.
     begin: u64,
     end: u64,
     packer: CompressTable,

@@ -123,7 +123,8 @@ fn gtkwave_shows_a_dump_with_its_save_file_and_its_view() -> io::Result<()> {
         eprintln!("skipped: gtkwave and xvfb-run are not both installed and able to run");
         return Ok(());
     }
-    // The path contains spaces, to check that a save file handles them.
+    // The path contains spaces, to check that GTKWave finds the dump and the filters of a save file even
+    // then.
     let folder = tempfile::Builder::new().prefix("wave test ").tempdir()?;
     for name in ["a run.vcd", "a run.fst"] {
         shows(folder.path(), name)?;

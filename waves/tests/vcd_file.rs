@@ -128,8 +128,8 @@ fn a_value_without_a_time_is_refused() {
     dump.sample(m.hit, 1).expect("memory takes everything");
 }
 
-/// Output that accepts `room` bytes and then reports once that the disk is full. It counts later write calls,
-/// which must not happen, and would accept them.
+/// Output that accepts `room` bytes and then reports once that the disk is full. Later write calls succeed
+/// but are counted, since a correct writer makes none.
 #[derive(Debug)]
 struct Disk {
     room: usize,
@@ -203,7 +203,7 @@ fn a_finished_dump_stands_under_its_name() -> io::Result<()> {
 #[test]
 fn a_failed_dump_leaves_nothing_and_names_its_file() -> io::Result<()> {
     let folder = tempfile::tempdir()?;
-    // The file is a link to a device that rejects every byte with the error of a full disk.
+    // The path of the dump is a link to `/dev/full`, which rejects every byte with the error of a full disk.
     std::os::unix::fs::symlink("/dev/full", folder.path().join("a.vcd"))?;
     let m = machine();
     let timescale = Timescale::new(1, TimeUnit::NS);

@@ -34,7 +34,8 @@ pub(crate) struct Emitter {
 pub(crate) struct Emitted {
     path: PathBuf,
     text: String,
-    /// Name, device address, and contents before the launch of each buffer that kernels can write.
+    /// Buffers that kernels can write. Each has its name, its device address, and its contents before the
+    /// launch.
     buffers: Vec<(String, u64, Vec<u8>)>,
 }
 

@@ -33,8 +33,8 @@ pub const RUNTIMES: [&str; 2] = ["libcudart.so.12", "libcudart.so.13"];
 pub const LIBRARY: &str = "libwarpsieve_cudart.so";
 /// Exit status of a program that ends because it needs something that the model lacks.
 pub const REFUSED: u8 = 3;
-/// While no process is connected: interval between two checks for the end of the program and for new
-/// connections.
+/// Interval at which the simulator checks, while no process is connected, whether the program has ended or a
+/// process connects.
 const POLL: Duration = Duration::from_millis(5);
 /// Base of the exit status of a process that a signal ended. As in shells, the status is 128 plus the signal
 /// number.

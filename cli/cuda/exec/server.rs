@@ -100,7 +100,8 @@ impl<'d, 'c> Server<'d, 'c> {
         Reply::Failed(error)
     }
 
-    /// Returns the reply to a request. Both the request and the reply include raw bytes.
+    /// Returns the reply to a request. `raw` holds the raw bytes of the request, and the second result those
+    /// of the reply.
     pub fn answer(&mut self, request: Request, raw: &[u8]) -> (Reply, Vec<u8>) {
         if let Request::Read { address, bytes } = request {
             return match self.device.read(address, bytes as usize) {
@@ -130,8 +131,8 @@ impl<'d, 'c> Server<'d, 'c> {
             },
             Request::Find { address } => match self.device.allocation(address) {
                 Some(range) => Reply::Range { address: range.start, bytes: range.bytes },
-                // The library also asks about addresses of host memory, so an unknown address is normal and
-                // gets no message.
+                // The library in the program also asks about addresses of host memory. An unknown address is
+                // therefore normal and gets no message.
                 None => Reply::Failed(CudaError::INVALID_VALUE),
             },
             Request::Memory => {
@@ -351,7 +352,8 @@ impl<'d, 'c> Server<'d, 'c> {
                     _ => return self.refuse(&error),
                 };
                 match error {
-                    // This error text lacks the name of the kernel, which all other launch errors contain.
+                    // Of all launch errors, only the text of this one lacks the name of the kernel, so the
+                    // name is added.
                     LaunchError::Shape { .. } => self.fail(code, &format!("kernel `{name}`: {error}")),
                     error => self.fail(code, &error),
                 }

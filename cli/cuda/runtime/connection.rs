@@ -11,7 +11,7 @@ use cuda::wire::{self, DeviceProperties, Reply, Request};
 pub enum Failure {
     /// Error code that the function returns to the program.
     Code(CudaError),
-    /// The whole process must end, after it has printed the text, if any.
+    /// The whole process must end. If there is a text, the process prints it first.
     End(Option<String>),
 }
 

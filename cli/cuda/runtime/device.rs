@@ -26,9 +26,9 @@ const NAME_BYTES: usize = 256;
 /// Size of `cudaDeviceProp` in bytes, in CUDA 13 and in CUDA 12.
 const PROPERTIES_BYTES: [usize; 2] = [1008, 1032];
 
-/// Property of the device: its number as a `cudaDeviceAttr`, its offsets in `cudaDeviceProp`, its size in
-/// bytes, and its value. The offsets are those of CUDA 13 and of CUDA 12, or 0 if that version lacks the
-/// property. Properties that are not listed have the value 0.
+/// Property of the device: its number as a `cudaDeviceAttr`, its two offsets in `cudaDeviceProp`, its size in
+/// bytes, and its value. The offsets are for the layout of CUDA 13 and for that of CUDA 12; 0 means that the
+/// layout lacks the property.
 struct Property(c_int, [usize; 2], usize, fn(&DeviceProperties) -> u64);
 
 static PROPERTIES: [Property; 38] = [
@@ -75,8 +75,8 @@ static PROPERTIES: [Property; 38] = [
     Property(95, [0, 0], 4, |_| 0),
 ];
 
-/// Numbers (`cudaDeviceAttr`) of further properties with the value 0, for features that no machine has. The
-/// table `PROPERTIES` lists the others.
+/// Further properties with the value 0, by their number as a `cudaDeviceAttr`. They belong to features that
+/// no machine has. The table `PROPERTIES` lists all other properties.
 const ABSENT: [c_int; 22] =
     [18, 20, 32, 33, 34, 35, 50, 78, 84, 85, 86, 88, 89, 90, 91, 96, 100, 101, 108, 111, 115, 120];
 

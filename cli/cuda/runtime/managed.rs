@@ -26,7 +26,8 @@ const TRIES: usize = 64;
 /// All managed memory of the process.
 #[derive(Default)]
 pub struct Managed {
-    /// Contents of each allocated range after the last transfer to or from the device, by start address.
+    /// Contents that each allocated range had after the last transfer to or from the device. The key is the
+    /// start address of the range.
     ranges: BTreeMap<usize, Vec<u8>>,
     /// Number of allocated ranges on each mapped page, by page number. Small ranges may share a page.
     pages: HashMap<usize, usize>,

@@ -410,7 +410,8 @@ extern "C" fn cudaMemGetInfo(free: *mut usize, total: *mut usize) -> c_int {
 }
 
 /// Does nothing: a prefetch changes only the time at which managed memory migrates, and migration is not
-/// modeled. The parameters that are left out here differ between versions of CUDA.
+/// modeled. The declaration omits the last parameters of the CUDA function, which differ between versions of
+/// CUDA.
 #[unsafe(no_mangle)]
 extern "C" fn cudaMemPrefetchAsync(_memory: *const c_void, _bytes: usize) -> c_int {
     call(|_| Ok(()))

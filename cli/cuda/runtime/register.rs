@@ -35,7 +35,7 @@ extern "C" fn __cudaRegisterFatBinaryEnd(_handle: *mut *mut c_void) {}
 
 #[unsafe(no_mangle)]
 extern "C" fn __cudaUnregisterFatBinary(_handle: *mut *mut c_void) {
-    // Nothing to do here: the simulator frees the memory of all modules when the process ends.
+    // Does nothing, since the simulator frees the memory of all modules when the process ends.
 }
 
 #[unsafe(no_mangle)]

@@ -10,7 +10,7 @@ use rtl::l1::access::MemorySpace;
 use rtl::l1::bypass::{BypassProbe, CacheGeometry, Hooks, LineAccess, Outcome, Scheme, TagStore, View};
 use serde::{Deserialize, Serialize};
 
-/// Configuration keys of the scheme in `l1.bypass`.
+/// Configuration keys of this L1 bypass scheme, which a machine or design selects in `l1.bypass`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewBypass {
@@ -38,7 +38,7 @@ impl Scheme for NewBypass {
 /// Width in bits of the counter of bypassed loads.
 const BITS: u32 = 8;
 
-/// Hardware model of the scheme.
+/// Hardware model of this L1 bypass scheme.
 #[derive(Debug, Serialize, Deserialize)]
 struct Counter {
     every: u32,

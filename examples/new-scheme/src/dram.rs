@@ -7,7 +7,7 @@ use rtl::dram::policy::{ChannelSize, Hooks, Order, Scheme, WaitingRequest, descr
 use rtl::kernel::Describe;
 use serde::{Deserialize, Serialize};
 
-/// Configuration keys of the scheme in `dram.policy`.
+/// Configuration keys of this DRAM arbitration policy, which a machine or design selects in `dram.policy`.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewDram {
@@ -23,7 +23,7 @@ impl Scheme for NewDram {
     }
 }
 
-/// Hardware model of the scheme, which has no state.
+/// Hardware model of this DRAM arbitration policy, which has no state.
 #[derive(Debug, Serialize, Deserialize)]
 struct Ranks {
     hits_first: bool,

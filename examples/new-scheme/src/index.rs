@@ -8,7 +8,8 @@ use rtl::config::Rules;
 use rtl::index::{Function, Shape};
 use serde::{Deserialize, Serialize};
 
-/// Configuration keys of the scheme in the `index` of a cache.
+/// Configuration keys of this set index function, which a machine or design selects in the `index` of a
+/// cache.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewIndex {

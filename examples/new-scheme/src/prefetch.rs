@@ -9,7 +9,7 @@ use rtl::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic};
 use rtl::l1::prefetch::{DemandLoad, Hooks, PrefetchPlace, Scheme, Target};
 use serde::{Deserialize, Serialize};
 
-/// Configuration keys of the scheme in `l1.prefetch`.
+/// Configuration keys of this prefetcher, which a machine or design selects in `l1.prefetch`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewPrefetch {
@@ -38,7 +38,7 @@ impl Scheme for NewPrefetch {
     }
 }
 
-/// Hardware model of the scheme.
+/// Hardware model of this prefetcher.
 #[derive(Debug, Serialize, Deserialize)]
 struct Ahead {
     ahead: u32,

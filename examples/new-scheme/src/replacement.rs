@@ -12,11 +12,12 @@ use rtl::replacement::recency::{Position, RecencyOrder, rank};
 use rtl::replacement::{Hooks, InsertedLine, RankShape, Scheme, StoreInfo};
 use serde::{Deserialize, Serialize};
 
-/// Configuration keys of the scheme in the `replacement` of a cache.
+/// Configuration keys of this replacement policy, which a machine or design selects in the `replacement` of a
+/// cache.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewReplacement {
-    /// Period of the exception: one in `every` lines is inserted in the most recently used position.
+    /// Period of insertions in the most recently used position: one in `every` inserted lines gets it.
     pub every: u32,
 }
 
@@ -44,7 +45,7 @@ impl Scheme for NewReplacement {
 /// Width in bits of the counter of inserted lines.
 const BITS: u32 = 8;
 
-/// Hardware model of the scheme.
+/// Hardware model of this replacement policy.
 #[derive(Debug, Serialize, Deserialize)]
 struct Counter {
     every: u32,

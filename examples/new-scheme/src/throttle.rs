@@ -7,7 +7,7 @@ use rtl::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use rtl::throttle::{CorePlace, CycleState, Hooks, IssueLimit, Scheme};
 use serde::{Deserialize, Serialize};
 
-/// Configuration keys of the scheme in `throttle`.
+/// Configuration keys of this throttling scheme, which a machine or design selects in `throttle`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewThrottle {
@@ -32,7 +32,7 @@ impl Scheme for NewThrottle {
     }
 }
 
-/// Hardware model of the scheme.
+/// Hardware model of this throttling scheme.
 #[derive(Debug, Serialize, Deserialize)]
 struct Turns {
     turn: u64,

@@ -19,7 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::fold;
 
-/// Configuration keys of the scheme in `l1.bypass`.
+/// Configuration keys of this L1 bypass by load instruction, which a machine or design selects in
+/// `l1.bypass`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ByPc {
@@ -72,7 +73,7 @@ impl Payload for Counter {
     }
 }
 
-/// Hardware model of the scheme.
+/// Hardware model of this L1 bypass by load instruction.
 #[derive(Debug, Serialize, Deserialize)]
 struct Table {
     bits: u32,

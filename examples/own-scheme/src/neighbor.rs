@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::fold;
 
-/// Configuration keys of the scheme in `l1.prefetch`.
+/// Configuration keys of this prefetcher of neighboring lines, which a machine or design selects in
+/// `l1.prefetch`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Neighbor {
@@ -79,7 +80,7 @@ impl Payload for Entry {
     }
 }
 
-/// Hardware model of the scheme.
+/// Hardware model of this prefetcher of neighboring lines.
 #[derive(Debug, Serialize, Deserialize)]
 struct Table {
     bits: u32,

@@ -19,7 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::fold;
 
-/// Configuration keys of the scheme in `l1.replacement`.
+/// Configuration keys of this replacement policy by reuse distances, which a machine or design selects in
+/// `l1.replacement`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReuseDistance {
@@ -85,7 +86,7 @@ impl Payload for Prediction {
 }
 
 /// State of a line: hash of the instruction that fetched it, number of accesses to the set since its last
-/// use, and true if it has been used since it was fetched.
+/// use, and a flag that is true if it has been used since it was fetched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Line {
     source: u32,

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use super::super::event::{Load, Space};
 use super::{Bypass, CacheInfo, Contents, Path, Scheme};
 
-/// Configuration of the bypass scheme, which has neither parameters nor state.
+/// Configuration of the scheme in which every global load bypasses the L1D. It has neither parameters nor
+/// state.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct All {}
 

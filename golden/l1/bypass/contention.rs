@@ -9,7 +9,7 @@ use super::super::event::Load;
 use super::{Bypass, CacheInfo, Contents, Path, Scheme};
 use crate::hybrid::is_contentious;
 
-/// Configuration of the bypass scheme, which has no parameters.
+/// Configuration of the bypass of contentious loads, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Contentious {}
 

@@ -54,7 +54,8 @@ fn reach(cache: &mut Cache<u32>, line: u64) -> String {
 fn a_protected_line_stays_and_the_load_goes_past() {
     let index = SetIndex::new(Function::Linear { bits: 0 }, 7, 32).unwrap();
     let mut cache = protecting(index, 2, 3);
-    // The PDP test vector accesses lines A B C A C, which are numbered 1 2 3 1 3 here.
+    // The test vector of the protecting distance policy (PDP) accesses lines A B C A C, which are numbered 1
+    // 2 3 1 3 here.
     assert_eq!([1, 2, 3, 1, 3].map(|line| reach(&mut cache, line)), ["in", "in", "-", "hit", "for 2"]);
     // Line 1 was last accessed two accesses before the first load of line 4, so it is still protected.
     // Therefore the first load of line 4 bypasses, and the second load of line 4 evicts line 1.

@@ -38,12 +38,13 @@ impl Scheme for Config {
 struct Tables {
     config: Config,
     page_lines: i64,
-    /// By slot: an instruction and a warp, and the last four lines that they loaded. Immediate repeats of a
-    /// line are not stored.
+    /// For each table slot: an instruction and a warp, and the last four lines that they loaded. Immediate
+    /// repeats of a line are not stored.
     warps: BTreeMap<u64, ((u32, u8), Vec<i64>)>,
-    /// By slot: an instruction, its stride, and the number of times that a warp has found this stride.
+    /// For each table slot: an instruction, its stride in lines, and the number of times that a warp has
+    /// found this stride.
     votes: BTreeMap<u64, (u32, i64, usize)>,
-    /// By slot: loads of an instruction by successive warps.
+    /// For each table slot: loads of an instruction by successive warps.
     neighbors: BTreeMap<u64, Neighbors>,
 }
 
@@ -95,9 +96,9 @@ impl Tables {
         stride
     }
 
-    /// Records a load and returns the stride within the warp, in lines. `None` unless the last two distances
-    /// are equal and not 0. The flag is true if the stride is new: the distance before these two differs or
-    /// is unknown.
+    /// Records a load and returns `(stride, is_new)`: the stride within the warp in lines, and true if the
+    /// distance before the last two differs or is unknown. `None` unless the last two distances are equal and
+    /// not 0.
     fn within(&mut self, pc: u32, warp: u8, line: i64) -> Option<(i64, bool)> {
         let slot = slot(u64::from(pc) * 64 + u64::from(warp), self.config.warp_entries);
         let (owner, lines) = self.warps.entry(slot).or_insert_with(|| ((pc, warp), Vec::new()));

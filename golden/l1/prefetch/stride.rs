@@ -68,8 +68,8 @@ impl Prefetcher for Histories {
             return None;
         }
         lines.push(seen.line());
-        // A stride and its `confidence` repeats are `confidence + 1` distances, which need `confidence + 2`
-        // lines.
+        // A stride that repeats `confidence` times consists of `confidence + 1` equal distances between
+        // `confidence + 2` lines.
         let needed = self.config.confidence + 2;
         lines.drain(..lines.len().saturating_sub(needed));
         let strides: Vec<i64> = lines.windows(2).map(|pair| pair[1] - pair[0]).collect();

@@ -37,7 +37,7 @@ pub trait Policy: Debug + Send {
     /// Records that the victim cache has dropped a line.
     fn forget(&mut self, line: u64);
 
-    /// Discards all lines at the end of a kernel.
+    /// Discards the policy's records of all lines at the end of a kernel.
     fn clear(&mut self);
 }
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{Access, Bypass, Scheme};
 
-/// Configuration and model of this bypass scheme, which has neither parameters nor state.
+/// Configuration and model of the L2 bypass by all misses. The scheme has neither parameters nor state.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct All {}
 

@@ -6,7 +6,8 @@ use serde::Deserialize;
 
 use super::{Access, Bypass, Scheme};
 
-/// Configuration and model of this bypass scheme, which has neither parameters nor state.
+/// Configuration and model of the L2 bypass by lines that an L1 allocates. The scheme has neither parameters
+/// nor state.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Coalesced {}
 

@@ -65,7 +65,7 @@ pub trait Bypass: Debug {
 /// Reference model of one L2 bank with a bypass scheme.
 #[derive(Debug)]
 pub struct Bank {
-    /// Lines that have a way in the bank. The flag is true if the line is tag-only.
+    /// Lines that have a way in the bank, each with a flag that is true if the line is tag-only.
     lines: BTreeMap<u64, bool>,
     sets: LineSets,
     bypass: Box<dyn Bypass>,

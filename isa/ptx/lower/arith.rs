@@ -194,8 +194,8 @@ impl<'a> Lowering<'_, 'a> {
         op.sat = matches!(op.ty, F16 | F16x2 | F32) && matches!(op.f, Add | Sub | Mul | Fma) && mods.take("sat");
         // `.sat` and `.relu` are mutually exclusive.
         op.relu = is_half && op.f == Fma && !op.sat && mods.take("relu");
-        // `fma` needs a rounding mode, but `mad` of old targets has none. If another modifier remains, the
-        // error names that modifier instead.
+        // `fma` needs a rounding mode, but `mad` of old targets has none. If an unsupported modifier remains,
+        // the caller reports that modifier, and not the missing rounding mode.
         if is_unrounded && inst.opcode.text == "fma" && mods.is_empty() {
             let error = self.error(inst.span, "this instruction", "`fma` needs a rounding mode");
             return Err(error.with_help(if is_half { "`.rn`" } else { "one of `.rn .rz .rm .rp`" }));

@@ -221,8 +221,8 @@ impl<'a> Lowering<'_, 'a> {
             F32 => (u64::from(f32::INFINITY.to_bits()), u64::from(f32::MIN_POSITIVE.to_bits())),
             _ => (f64::INFINITY.to_bits(), f64::MIN_POSITIVE.to_bits()),
         };
-        // For each kind of test, the comparisons of the magnitude with bounds. Each result is combined with
-        // that of the preceding comparison.
+        // For each kind of test: the comparisons of the magnitude with a bound. The logic operation combines
+        // the result of a comparison with the combined result of the comparisons before it.
         let tests: [(&str, &[Relation]); 6] = [
             ("finite", &[(None, Cmp::Lt, infinity)]),
             ("infinite", &[(None, Cmp::Eq, infinity)]),

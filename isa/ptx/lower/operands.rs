@@ -265,8 +265,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(MemOp { space, offset: start.wrapping_add(offset), ..mem })
     }
 
-    /// Returns the space of a variable and its address in that space. The third result is the data whose
-    /// address must be added when the program is loaded.
+    /// Returns `(space, address, data)` for a variable: its state space, its address in that space, and the
+    /// data whose address must be added when the program is loaded, if any.
     pub(super) fn symbol(&mut self, name: Name<'a>) -> Result<(Space, i64, Option<Target>), PtxError> {
         let found = self.find(name)?;
         let variable = found.variable;

@@ -100,9 +100,9 @@ impl<'a> Lowering<'_, 'a> {
             one.srcs[..3].copy_from_slice(&[inputs[0][half], inputs[1][half], third]);
             one
         };
-        // The result of one comparison may overwrite the guard, or an input of the other comparison. One
-        // result is therefore computed into a temporary predicate and copied last. If a result overwrites the
-        // guard, it is that one.
+        // A result may overwrite the guard, or an input of the other comparison. One of the two results is
+        // therefore computed into a temporary predicate, which is copied to its destination last. If one
+        // result overwrites the guard, that result is copied last.
         let guard = self.guard.map(|guard| Dst::Pred(guard.pred));
         let last = usize::from(Some(dsts[1]) == guard);
         let kept = self.new_pred()?;

@@ -103,8 +103,8 @@ impl<'a> Lowering<'_, 'a> {
         matches!(result, Some(OperandKind::Name(name, Some(_))) if self.vector_of(*name) == Some(1))
     }
 
-    /// Returns source operand `at`, after its selector has picked elements. The selector of a SIMD form picks
-    /// from both inputs, that of a scalar form from the operand itself.
+    /// Returns source operand `at` with its element selector applied. In a SIMD form, the selector picks
+    /// elements from both inputs; in a scalar form, from the operand itself.
     fn parts_of(&mut self, inst: &Instruction<'a>, at: usize, bits: u8, signed: bool) -> Result<Src, PtxError> {
         let plain = |operand: &Operand<'a>| match operand.kind {
             OperandKind::Name(name, Some(_)) => Operand { kind: OperandKind::Name(name, None), span: operand.span },

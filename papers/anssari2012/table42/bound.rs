@@ -11,7 +11,8 @@ use crate::page::Page;
 use crate::runs::Point;
 use warpsieve::run::{Counters, ratio};
 
-/// Published bound of each benchmark in [`BENCHMARKS`]. For Histo, it is the bound that all its kernels have.
+/// Bound that the thesis publishes for each benchmark in [`BENCHMARKS`]. For Histo, the thesis states the
+/// bound per kernel, and all kernels have the same.
 const PUBLISHED: [Bound; BENCHMARKS.len()] = [
     Bound::Bandwidth,
     Bound::Balanced,
@@ -25,8 +26,8 @@ const PUBLISHED: [Bound; BENCHMARKS.len()] = [
     Bound::Bandwidth,
 ];
 
-/// Minimum fraction of the scheduler cycles that must be compute cycles for a compute bound, or memory cycles
-/// for a memory bound. Cycles that are neither do not count.
+/// Minimum fraction for a bound: compute cycles for a compute bound, or memory cycles for a memory bound. It
+/// is a fraction of the compute and memory cycles of the schedulers; other cycles do not count.
 const MIN_BOUND_SHARE: f64 = 2.0 / 3.0;
 /// Minimum fraction of the time in which a bus or network must transfer data to count as busy.
 const BUSY: f64 = 0.5;
@@ -66,8 +67,8 @@ struct BoundInputs {
     /// Number of compute cycles ([`AT_WORK`]) divided by the number of compute and memory cycles ([`AT_WORK`]
     /// and [`AT_MEMORY`]).
     at_work: f64,
-    /// Fractions of the time in which the DRAM data buses, the request network and the reply network transfer
-    /// data.
+    /// Three fractions of the run time: those in which the DRAM data buses, the request network and the reply
+    /// network transfer data.
     carriers: [f64; 3],
 }
 

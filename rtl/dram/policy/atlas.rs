@@ -182,7 +182,8 @@ impl Hooks for Atlas {
         let (entries, count) = (size.entries, size.requesters);
         let rank_bits = count.ilog2() + 1;
         to.bits("end", *end);
-        // The queue describes the register with the same contents, so it is not counted here.
+        // The request queue lists a register with the same contents, so this mask does not count as a
+        // register here.
         to.probe_sized("waiting", *waiting, entries);
         to.sized("starved", *starved, entries);
         to.sized("begun", *begun, entries);

@@ -131,8 +131,8 @@ pub struct WaitingRequest {
     pub accepted: u64,
 }
 
-/// Adds the logic that finds the request with the highest rank to the hardware description. There is one copy
-/// for column commands, one for row commands, and one for each bank.
+/// Lists, for area estimates, the logic that finds the request with the highest rank. There is one copy for
+/// column commands, one for row commands, and one for each bank.
 pub fn describe_ranks(entries: u32, bits: u32, to: &mut dyn Describe) {
     to.part("rank", |to| {
         to.logic("higher", Logic::Less { width: bits, count: 2 * entries });
@@ -172,6 +172,7 @@ pub trait Hooks: Debug + Send {
     /// Starts to maintain digests (hashes) of the contents of the policy's arrays.
     fn record(&mut self) {}
 
-    /// Adds the registers, arrays and logic of the policy, as one component, to the hardware description.
+    /// Lists the registers, arrays and logic of the arbitration policy, as one component, for waveforms,
+    /// digests and area estimates.
     fn describe(&self, _to: &mut dyn Describe) {}
 }

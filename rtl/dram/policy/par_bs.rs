@@ -124,8 +124,8 @@ impl Hooks for ParBs {
             to.logic("older", Logic::Population { inputs: entry });
         }
         to.logic("is_below", Logic::Less { width: u32::BITS - marking_cap.leading_zeros(), count: entries });
-        // The length of a requester's job consists of two numbers: its largest number of marked requests to
-        // one bank, and its total number of marked requests.
+        // The length of a requester's job consists of two numbers: its largest number of requests of the
+        // batch to one bank, and its total number of requests of the batch.
         to.logic("largest", Logic::Less { width: load_bits, count: entries - 1 });
         to.logic("total", Logic::Population { inputs: entries });
         to.logic("is_longer", Logic::Less { width: 2 * load_bits, count: requesters });

@@ -21,8 +21,7 @@
 // The next entry is found and read in the cycle in which the entry above it ends: the search covers all
 // entries of a warp.
 // A row of `entries_q` is the stack of a warp: {pc, rpc, mask} per stack entry, with the lowest entry in the
-// lowest
-// bits. At most two entries are written per cycle.
+// lowest bits. At most two entries are written per cycle.
 // Latency: `now_*` and `exit_all_o` are combinational, `now_*` from the registers of `warp_i`.
 module ws_sm_simt_stack #(
     parameter int WARPS = 48,

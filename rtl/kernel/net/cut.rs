@@ -32,14 +32,15 @@ pub struct Cut {
     pub(super) news: Vec<(usize, u64)>,
 }
 
-/// Bound on the lead of an island: the limiting island, the limited island, and the maximum lead over the
-/// former in ticks.
+/// Tuple `(limiting, limited, ticks)`: island `limited` may run ahead of island `limiting` by at most `ticks`
+/// ticks.
 type Bound = (usize, usize, u64);
 
-/// Cuts a netlist whose cores have a clock period of `cycle` ticks into islands. `tells` selects the links
-/// that signal the end of a run. For each link delay that occurs, considers the cut at all links with at
-/// least this delay. Selects the cut with the longest window between synchronization points; among equal
-/// windows, the cut with the most islands. Returns `None` if no cut has a window of at least one core cycle.
+/// Cuts a netlist into islands, which are groups of hardware blocks that are simulated independently. `cycle`
+/// is the clock period of the cores in ticks; `tells` selects the links that signal the end of a run. For
+/// each link delay that occurs, considers the cut at all links with at least this delay. Selects the cut with
+/// the longest window between synchronization points; among equal windows, the cut with the most islands.
+/// Returns `None` if no cut has a window of at least one core cycle.
 pub(super) fn cut(links: &[Link], cycle: u64, tells: &dyn Fn(&Link) -> bool) -> Option<Cut> {
     let delays: BTreeSet<u64> = links.iter().map(Link::least_delay).filter(|delay| *delay >= cycle).collect();
     let mut best: Option<Cut> = None;
@@ -52,8 +53,8 @@ pub(super) fn cut(links: &[Link], cycle: u64, tells: &dyn Fn(&Link) -> bool) -> 
     best
 }
 
-/// Cuts the netlist at all links with a delay of at least `least` ticks. Returns the cut only if its window
-/// exceeds `known` core cycles.
+/// Cuts the netlist into islands at all links with a delay of at least `least` ticks. Returns the cut only if
+/// the window between its synchronization points exceeds `known` core cycles.
 fn cut_at(links: &[Link], cycle: u64, (least, known): (u64, u64), tells: &dyn Fn(&Link) -> bool) -> Option<Cut> {
     let mut islands = Sets::of(links.iter().flat_map(|link| [link.from, link.to]));
     links.iter().filter(|link| link.least_delay() < least).for_each(|link| islands.join(link.from, link.to));
@@ -77,7 +78,7 @@ fn cut_at(links: &[Link], cycle: u64, (least, known): (u64, u64), tells: &dyn Fn
             *known = link.spec.latency.min(*known);
         }
     }
-    // Twice the window is at most the sum of the delays from one island to another and back.
+    // Twice the window is at most the sum of the delays from one island to another and from there back.
     let there_and_back = |(&(from, to), ticks)| Some(ticks + shortest.get(&(to, from))?);
     let (mut fits, mut most) = (known, shortest.iter().filter_map(there_and_back).min()? / 2 / cycle);
     let bounds: Vec<Bound> = shortest.into_iter().map(|((from, to), ticks)| (from, to, ticks)).collect();

@@ -25,7 +25,7 @@ pub(super) struct Plan {
     /// Number of ticks that every island runs between two synchronization points.
     window: u64,
     islands: Vec<IslandInfo>,
-    /// Islands that signal the end of a run, and the latency of that signal in ticks.
+    /// Islands that signal the end of a run, each with the latency of that signal in ticks.
     news: Vec<(usize, u64)>,
     /// Island of each hardware block, indexed by kind of block and number.
     island_of: Vec<Vec<usize>>,
@@ -102,8 +102,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         self.plan().map(|plan| plan.islands.len())
     }
 
-    /// Returns two numbers of ticks: how long islands run between two synchronization points, and by how much
-    /// the island of a hardware block runs ahead of the slowest island.
+    /// Returns `(window, lead)` in ticks: how long islands run between two synchronization points, and by how
+    /// much the island of a hardware block runs ahead of the slowest island.
     #[must_use]
     pub fn pace_of(&self, block: BlockId) -> Option<(u64, u64)> {
         let (kind, number) = self.kind_of(block)?;
@@ -140,7 +140,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         let mut guests: BTreeMap<(usize, usize), SyncPeer> = BTreeMap::new();
         for link in &self.graph {
             let [sender, receiver] = [link.from, link.to].map(|block| cut.islands[&block]);
-            // The links of each pool appear in the graph in the order of their numbers in the pool.
+            // The list of all links is sorted by pool (type of beat), and then by the number of the link in
+            // its pool.
             let number = owners[link.pool].len() as u32;
             owners[link.pool].push([sender, receiver]);
             if sender != receiver {
@@ -305,8 +306,9 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
         read(&of.blocks[here], of.blocks[here].ports(), &board.links)
     }
 
-    /// Sets the tick up to which each island runs next, which is at most `end`. Called between the
-    /// synchronization points of two rounds. Returns false if all islands have reached `end`.
+    /// Sets the tick up to which each island runs in the next round, at most `end`. Called after the
+    /// synchronization points of the previous round, while no island runs. Returns false if all islands have
+    /// reached `end`.
     ///
     /// The run ends early if `stop` is set, a hardware block has requested attention from the simulator, or
     /// no block is scheduled before `end`. `end` is then lowered to the tick that the farthest island has
@@ -321,7 +323,8 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
             due = due.min(sim.next_tick().unwrap_or(u64::MAX));
             let here = sim.reached_tick();
             (nearest, farthest) = (nearest.min(here), farthest.max(here));
-            // Tick that the slowest island has reached, if this island has its planned lead.
+            // If this island is ahead of the slowest island by exactly its planned lead, the slowest island
+            // has reached this tick.
             let of_last = here.wrapping_sub(shore.ahead);
             is_steady &= *last.get_or_insert(of_last) == of_last;
         }
@@ -346,8 +349,8 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
         goes_on
     }
 
-    /// Sets the tick up to which each island runs next, while the islands do not have their planned leads.
-    /// Returns false if no island can run.
+    /// Sets the tick up to which each island runs next. Called while some islands are not ahead of the
+    /// slowest one by their planned leads. Returns false if no island can run.
     #[inline(never)]
     fn plan_catch_up(&self, end: u64) -> bool {
         let Plan { islands, window, news, .. } = &*self.plan;

@@ -97,9 +97,9 @@ struct Input {
 /// Link between two hardware blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
-    /// Hardware block that sends.
+    /// Hardware block that sends on the link.
     pub from: BlockId,
-    /// Hardware block that receives.
+    /// Hardware block that receives from the link.
     pub to: BlockId,
     /// Depth and delays of the link.
     pub spec: LinkSpec,
@@ -324,7 +324,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             self.board.links.any_mut(number).sort(&order);
             moved.push(places);
         }
-        // Sorts the graph by pool and then by the position of the link in its pool.
+        // Sorts the list of all links by pool, and then by the position of the link in its pool.
         self.graph.sort_by_key(|link| (link.pool, link.place));
         self.board.renumber(|pool, id| moved[pool][id as usize]);
         for inputs in self.shown.iter_mut().flat_map(|shown| &mut shown.inputs) {
@@ -522,8 +522,8 @@ impl<L: Links, K: Kind<L>> Blocks for Net<L, K> {
         self.board.eval(due, at);
     }
 
-    // This makes the compiler generate both variants, with and without checks, in the crate that declares the
-    // netlist, for all its users.
+    // Because this function is not inherited, the compiler generates both variants, with and without checks,
+    // in the crate that declares the netlist. All users of that crate share them.
     fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
         self.board.eval(due, at);
     }

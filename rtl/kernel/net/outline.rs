@@ -56,7 +56,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         });
         let (mut bundles, mut pools): (Vec<Bundle>, _) = (Vec::new(), vec![0; L::COUNT]);
         for link in &self.graph {
-            // The links of each pool appear in the graph in the order of their numbers in the pool.
+            // The list of all links is sorted by pool (type of beat), and then by the number of the link in
+            // its pool.
             let id = pools[link.pool];
             pools[link.pool] += 1;
             let Some((from, _)) = self.kind_of(link.from) else { continue };

@@ -177,7 +177,7 @@ fn of_kind<T: Payload + 'static>(pool: &mut dyn AnyPool) -> &mut Pool<T> {
 
 /// All link pools of a netlist. Derived: [`derive::Links`].
 pub trait Links: Default + Send + 'static {
-    /// Number of link pools.
+    /// Number of link pools, one for each type of beat.
     const COUNT: usize;
     /// Returns the link pool with number `pool`.
     fn any(&self, pool: usize) -> &dyn AnyPool;

@@ -348,8 +348,8 @@ fn whoever_slow_ways_lead_to_is_ahead() {
         net.link(stations.at(i, |p| &mut p.gone), office.at(0, |p| &mut p.gone), ("gone", None), spec, &());
     }
     net.finish([(stations, 0)]);
-    // Beats take 50 ticks and credits 10. The window between synchronization points is their mean, 30 ticks,
-    // and the office runs 20 ticks ahead of the stations.
+    // Beats take 50 ticks and credits 10. The window between synchronization points is (50 + 10) / 2 = 30
+    // ticks, and the office runs 50 - 30 = 20 ticks ahead of the stations.
     assert_eq!(net.pace_of(net.id(stations, 0)), Some((30, 0)));
     assert_eq!(net.pace_of(net.id(office, 0)), Some((30, 20)));
 }
@@ -371,8 +371,10 @@ fn nobody_runs_beyond_what_tells_the_end_of_a_run() {
         }
         net.pace_of(net.id(stations, 1)).map(|(window, _)| window)
     };
-    // The office does not learn of the end of the run, so the first station is in the office's island. The
-    // link from the second station then determines the window.
+    // First case: the office does not learn of the end of the run. The window is 50 ticks, the delay of the
+    // link from the second station; the first station, whose beats take 12 ticks, is in the office's island.
+    // Second case: the office learns of the end of the run from the first station after 12 ticks, which
+    // limits the window.
     assert_eq!(pace(|_, _| false), Some(50));
     assert_eq!(pace(|_, _| true), Some(12));
 }

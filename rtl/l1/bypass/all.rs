@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CacheGeometry, Hooks, Scheme};
 
-/// Configuration of the bypass of all global loads; it has no keys.
+/// Configuration of the bypass of all global loads; it has no parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct All {}

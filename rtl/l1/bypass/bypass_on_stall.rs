@@ -10,15 +10,15 @@ use super::super::mrpb::StallBypass;
 use super::{Hooks, View};
 use crate::kernel::Edge;
 
-/// Stall-bypass scheme of one cache.
+/// Bypass scheme of one cache that makes loads bypass instead of stalling.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct BypassOnStall {
-    /// Fail reasons for which a load bypasses the cache.
+    /// Reservation-fail reasons for which a load bypasses the cache.
     covered: StallBypass,
 }
 
 impl BypassOnStall {
-    /// Creates the scheme for the given fail reasons.
+    /// Creates the bypass scheme for the given reservation-fail reasons.
     pub fn new(covered: StallBypass) -> Self {
         Self { covered }
     }

@@ -7,7 +7,7 @@
 //! | `contends` | in  | lines, warps  | number of lines touched, 1 to 32, and of resident warps; answers in the same cycle |
 //!
 //! The test needs no division. A warp's share of a cache of `n` lines is `floor(n / warps)`. It exceeds `t`
-//! if and only if `warps <= floor(n / (t + 1))`, a constant for each `t`.
+//! touched lines if and only if `warps <= floor(n / (t + 1))`, which is a constant for each `t`.
 //! Area: one comparator per pair of lanes, to find the first lane of each line; population counts of these
 //! lanes and, in the core, of the resident warps; one constant per number of lines.
 //!
@@ -28,10 +28,11 @@ const MAX_WARPS: u32 = 64;
 /// Type of the number of resident warps of an SM.
 pub type Warps = u7;
 
-/// Contention test of a cache.
+/// Contention test of one cache, as a table of thresholds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Contention {
-    /// Largest number of resident warps without contention, indexed by the number of lines touched minus one.
+    /// For each number of touched lines, starting at 1: the largest number of resident warps for which an
+    /// instruction that touches that many lines does not contend.
     most: [Warps; LANES],
     line_bits: u32,
 }
@@ -44,7 +45,8 @@ impl Contention {
         Self { most: std::array::from_fn(most), line_bits }
     }
 
-    /// True if an instruction that touches this many lines contends, given the number of resident warps.
+    /// True if an instruction that touches `lines` lines contends for the L1D while `warps` warps are
+    /// resident: `lines` is at least a warp's share of the cache.
     #[must_use]
     pub fn contends(&self, lines: u32, warps: Warps) -> bool {
         warps > self.most[lines as usize - 1]
@@ -58,14 +60,14 @@ impl Contention {
         to.logic("first", Logic::Gates { count: lanes * (lanes - 1) });
         to.logic("lines", Logic::Population { inputs: lanes });
         to.logic("resident", Logic::Population { inputs: MAX_WARPS });
-        // The thresholds are a table of constants.
+        // The thresholds are constants, so the hardware computes them by logic gates instead of a memory.
         to.logic("most", Logic::Gates { count: lanes * bits_of::<Warps>() });
         to.logic("contends", Logic::Less { width: bits_of::<Warps>(), count: 1 });
     }
 }
 
-/// Bypass scheme without configuration keys: a load of a contending instruction bypasses the L1D if its line
-/// is absent.
+/// Configuration of the bypass scheme `contentious`; it has no parameters. A load bypasses the L1D if its
+/// line is absent and its instruction touches at least as many lines as its warp's share of the L1D.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contentious {}
@@ -100,7 +102,8 @@ impl Hooks for Contentious {
 mod tests {
     use super::*;
 
-    /// Returns the smallest number of touched lines at which an instruction contends.
+    /// Returns the smallest number of touched lines at which an instruction contends, in a cache of `lines`
+    /// lines shared by `warps` warps.
     fn first(lines: u32, warps: u8) -> Option<u32> {
         let test = Contention::new(lines, 25);
         (1..=LANES as u32).find(|touched| test.contends(*touched, Warps::new(warps)))
@@ -115,7 +118,8 @@ mod tests {
 
     #[test]
     fn a_part_is_rounded_down() {
-        // With 128 lines, 48 and 43 warps have 2 lines each; 42 warps have 3.
+        // In a cache of 128 lines, each of 48 or 43 warps has a share of 2 lines, and each of 42 warps has a
+        // share of 3 lines. An instruction contends if it touches that many lines.
         assert_eq!([48, 43, 42].map(|warps| first(128, warps)), [Some(2), Some(2), Some(3)]);
     }
 

@@ -9,7 +9,7 @@ use super::super::tag_store::TagStore;
 use super::{BypassProbe, Hooks, View};
 use crate::kernel::Edge;
 
-/// Bypass scheme of decoupled tags.
+/// Bypass scheme that reads the reference counts in the decoupled tags.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct BelowThreshold;
 

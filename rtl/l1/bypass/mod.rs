@@ -48,59 +48,62 @@ pub use super::tag_store::TagStore;
 pub use super::tags::{LineUse, Probe, Victim};
 pub use super::watch::Outcome;
 
-/// Configuration of a bypass scheme: the keys next to `kind` in `l1.bypass`.
+/// Configuration of a bypass scheme: its parameters are keys next to `kind` in `l1.bypass`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// Creates the hardware of the scheme in one cache; `None` if the scheme makes no decisions at run time.
+    /// Creates the hardware of the bypass scheme for one cache; `None` if the scheme makes no decisions at
+    /// run time.
     fn hardware(&self, place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>>;
 
-    /// Checks the keys of the scheme.
+    /// Checks the parameters of the bypass scheme.
     fn validate(&self, _rules: &mut Rules) {}
 
-    /// True if every global load bypasses, whatever the cache contains.
+    /// True if every global load bypasses, regardless of the contents of the cache.
     fn sends_all(&self) -> bool {
         false
     }
 
-    /// True if the scheme keeps tags without data (tag-only ways).
+    /// True if the bypass scheme needs ways that hold a tag without data (tag-only ways).
     fn keeps_tags(&self) -> bool {
         false
     }
 
-    /// True if the scheme depends on the LRU order of the lines of a set.
+    /// True if the bypass scheme requires the LRU replacement policy of the cache.
     fn needs_lru(&self) -> bool {
         false
     }
 
-    /// True if the hardware can handle several loads per cycle, of which all but the first hit.
+    /// True if the hardware of the bypass scheme supports several loads per cycle, of which all but the first
+    /// hit.
     fn supports_multiple_lookups(&self) -> bool {
         false
     }
 
-    /// True if the scheme reads program counters. If false, the requests to the L1D carry no program
-    /// counters, and the scheme gets 0.
+    /// True if the scheme reads program counters. If no scheme of the L1D reads them, requests to the L1D
+    /// carry no program counter, and the schemes receive 0.
     fn reads_pc(&self) -> bool {
         false
     }
 
-    /// True if the scheme tolerates lines that enter the cache without a notification to the hooks: by a
-    /// prefetch, or from a victim cache.
+    /// True if the scheme works in an L1D with a prefetcher or a victim cache. These insert lines without
+    /// calling the hooks of the scheme.
     fn supports_prefetch(&self) -> bool {
         false
     }
 
-    /// True if the coalescer tests loads for contention. The core then counts its resident warps.
+    /// True if the bypass scheme needs the contention test in the coalescer. The core then counts its
+    /// resident warps.
     fn tests_contention(&self) -> bool {
         false
     }
 
-    /// Returns the profile configuration, if the scheme uses a profile of an earlier run.
+    /// Returns the configuration of the profile, if the bypass scheme uses a profile of an earlier run.
     fn profile(&self) -> Option<&ProfiledConfig> {
         None
     }
 }
 
-/// Bypass scheme that a configuration selects.
+/// Bypass scheme selected by the configuration.
 pub type BypassConfig = Choice<dyn Scheme>;
 
 impl<S: Scheme + 'static> From<S> for BypassConfig {
@@ -110,7 +113,7 @@ impl<S: Scheme + 'static> From<S> for BypassConfig {
 }
 
 impl BypassConfig {
-    /// Checks the keys of the scheme, and that the scheme fits the cache.
+    /// Checks the parameters of the bypass scheme, and that the scheme fits the cache.
     pub(super) fn validate(&self, l1: &L1Config, rules: &mut Rules) {
         let kind = self.typetag_name();
         rules.expect(
@@ -130,23 +133,23 @@ impl BypassConfig {
         rules.group("bypass", |rules| Scheme::validate(&**self, rules));
     }
 
-    /// True if several loads can be looked up per cycle.
+    /// True if the bypass scheme can be combined with an L1D that looks up several loads per cycle.
     pub(super) fn gets_multiple_lookups(&self, l1: &L1Config) -> bool {
         self.supports_multiple_lookups() || !self.decides(l1)
     }
 
-    /// True if the cache can have a prefetcher or a victim cache.
+    /// True if the bypass scheme can be combined with a prefetcher or a victim cache in the L1D.
     pub(super) fn gets_prefetches(&self, l1: &L1Config) -> bool {
         self.supports_prefetch() || !self.decides(l1)
     }
 
-    /// True if some scheme decides for each load whether it bypasses.
+    /// True if the bypass scheme decides at run time, for each load, whether the load bypasses.
     fn decides(&self, l1: &L1Config) -> bool {
         self.hardware(&l1.place("")).is_some()
     }
 }
 
-/// State of the cache that a scheme can read before the status function is evaluated.
+/// Read-only view of a cache and its miss queue, on which a bypass scheme bases its decision.
 #[derive(Debug)]
 pub struct View<'a> {
     cache: &'a Cache,
@@ -159,82 +162,88 @@ impl<'a> View<'a> {
         Self { cache, queue }
     }
 
-    /// Returns the tags of the cache.
+    /// Returns the tag store of the cache.
     #[must_use]
     pub fn tags(&self) -> &TagStore {
         self.cache.tags()
     }
 
-    /// True if the line is neither present nor in flight according to ordinary tags.
+    /// True if the cache has ordinary tags, and none of them belongs to the line.
     #[must_use]
     pub fn is_absent(&self, line: u64) -> bool {
         self.tags().as_plain().is_some_and(|tags| tags.peek(tags.set_of(line), line) == Probe::Absent)
     }
 
-    /// Returns the mask of conditions that would refuse the load at the head now; bit `Fail as u8` is set for
-    /// each.
+    /// Returns the conditions that would refuse the load at the head of the access queue now. Each condition
+    /// has one bit in the mask, whose number is the value of its `Fail` variant.
     #[must_use]
     pub fn fails(&self, head: &LineAccess) -> u8 {
         self.cache.failing(head, self.queue)
     }
 }
 
-/// Result of probing the tags for a bypassing load. A closed cache keeps these tags up to date.
+/// Result of the tag probe of a bypassing load. A scheme may still update the tags while it has closed the
+/// cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BypassProbe {
-    /// True if the load would have missed.
+    /// True if the load would have missed in the cache, had it not bypassed.
     pub missed: bool,
-    /// True if inserting its tag evicted a line.
+    /// True if inserting a tag without data for the load's line evicted another line.
     pub evicted: bool,
 }
 
-/// Hooks that the cache and the LSU call in a scheme. They report only loads of this cache.
+/// Hooks of a bypass scheme, which the cache and the LSU call. The hooks receive only loads of this cache.
 #[watched("l1.bypass")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
-    /// Starts a cycle with a request at the head of the access queue.
+    /// Informs the scheme that a cycle starts in which a request is at the head of the access queue.
     fn start(&mut self, _at: &Edge<'_>, _tags: &mut TagStore) {}
 
-    /// True if the load at the head bypasses in this cycle; the status function is then skipped. A scheme
-    /// must not make local loads bypass: a local line may be newer in the cache than in memory.
+    /// True if the load `head`, which is at the head of the access queue, bypasses in this cycle. The cache
+    /// then does not look it up. A scheme must not make local loads bypass: a local line may be newer in the
+    /// cache than in memory.
     fn bypasses(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool;
 
-    /// Returns the victim way of a miss in a set, if the scheme overrides the replacement policy.
+    /// Returns the victim way of a miss in a set, if the bypass scheme overrides the replacement policy;
+    /// otherwise `None`.
     fn victim(&self, _tags: &TagStore, _set: u32) -> Option<Victim> {
         None
     }
 
-    /// Reports that the status function accepted or refused a load. `place` is the set of the load, and the
-    /// way that serves it now or after the fill.
+    /// Reports that the cache accepted or refused a load. `_place` is the set of the load, and the way that
+    /// serves it now or after the fill.
     fn on_lookup(&mut self, _at: &Edge<'_>, _load: &LineAccess, _place: (u32, Option<u32>), _outcome: Outcome) {}
 
-    /// Reports that a load that a scheme chose has left on the bypass path.
+    /// Reports that a load has left on the bypass path because a scheme made it bypass.
     fn on_bypass(&mut self, _at: &Edge<'_>, _request: &LineAccess, _tags: &mut TagStore) -> BypassProbe {
         BypassProbe::default()
     }
 
-    /// Returns the cycle in which the scheme may change its decision for a waiting head, if the decision
-    /// depends on time.
+    /// Returns the next cycle in which the scheme may change its decision for a load that waits at the head
+    /// of the access queue. Returns `None` if the decision does not depend on time.
     fn next_choice(&self) -> Option<u64> {
         None
     }
 
-    /// Hands the timing of the scheme's periods over to the throttle from now on.
+    /// Makes the throttle of the core control the scheme's periods from now on, instead of the scheme's own
+    /// timer.
     fn follow_periods(&mut self) {}
 
-    /// Ends a period of the throttle; `_may_close` permits the scheme to close the cache.
+    /// Ends a period of the bypass scheme, when the throttle of the core signals its end. `_may_close` is
+    /// true if the scheme may close the cache.
     fn end_period(&mut self, _at: &Edge<'_>, _may_close: bool, _tags: &mut TagStore) {}
 
-    /// Sets the lines that the cache may allocate: a sorted list that the host obtained from an earlier run.
+    /// Sets the lines that the cache may allocate: a sorted list that the simulator obtained from an earlier
+    /// run.
     fn admit(&mut self, _lines: &Arc<[u64]>) {}
 
     /// Clears the per-line state at the end of a kernel.
     fn clear(&mut self) {}
 
-    /// Starts to keep digests of the array contents.
+    /// Starts to maintain digests (hashes) of the array contents.
     fn record(&mut self) {}
 
-    /// Adds registers, arrays and logic, as one component, to the hardware description.
+    /// Adds the scheme's registers, arrays and logic to the hardware description, as one component.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
@@ -327,7 +336,7 @@ impl Schemes {
     }
 }
 
-/// Creates the contention test of the coalescer, if the scheme uses it.
+/// Creates the contention test of the coalescer, if the bypass scheme uses it.
 pub(super) fn contention_test(l1: &L1Config, line_bits: u32) -> Option<Contention> {
     l1.bypass.tests_contention().then(|| Contention::new(l1.sets * l1.ways, line_bits))
 }

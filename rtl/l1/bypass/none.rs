@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CacheGeometry, Hooks, Scheme};
 
-/// Configuration without a bypass scheme; it has no keys.
+/// Configuration without a bypass scheme; it has no parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoScheme {}

@@ -28,10 +28,10 @@ use super::{BypassProbe, CacheGeometry, Hooks, Scheme, View};
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage, bits_of};
 
-/// Protecting distance [accesses to a set].
+/// Protecting distance, as a number of accesses to a set.
 type Distance = u8;
 
-/// Configuration of PDP.
+/// Configuration of protecting distance prediction (PDP).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PdpConfig {
@@ -39,7 +39,7 @@ pub struct PdpConfig {
     pub distance: u32,
 }
 
-/// The default is a middle distance; li2015 section 6.1 searches for the best distance of each kernel.
+/// The default is a medium distance; li2015 section 6.1 searches for the best distance of each kernel.
 impl Default for PdpConfig {
     fn default() -> Self {
         Self { distance: 16 }
@@ -66,11 +66,11 @@ impl Scheme for PdpConfig {
     }
 }
 
-/// Remaining accesses for which a line is protected, including the next one.
+/// Number of further accesses to the set for which the line stays protected, including the next access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 struct RemainingDistance(#[payload(name = "left")] Distance);
 
-/// PDP state of a cache: the remaining protection of all lines.
+/// PDP state of a cache: the remaining protection of each line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pdp {
     distance: Distance,
@@ -93,14 +93,15 @@ impl Pdp {
         Self { distance: config.distance as Distance, left: Array::new(spec, ()) }
     }
 
-    /// True if the line of a way can be evicted, in the set that was read. The current access is then the
-    /// last one for which the line is protected.
+    /// True if the line of a way can be evicted: it is unprotected, or the current access to the set is the
+    /// last one for which it is protected. The set must have been read in this cycle.
     #[must_use]
     pub fn is_free(&self, set: u32, way: u32) -> bool {
         self.left.row(set)[way as usize].0 <= 1
     }
 
-    /// Ages a set by one access. `way` is the way that served the access; `None` if the access bypassed.
+    /// Decrements the remaining protection of all lines of a set, for one access. `way` is the way that
+    /// served the access, whose protection restarts; `None` if the access bypassed.
     pub fn age(&mut self, at: &Edge<'_>, set: u32, way: Option<u32>) {
         let Self { distance, left } = self;
         left.update_row(at, set, |row| {
@@ -124,7 +125,8 @@ impl Hooks for Pdp {
             && tags.victim_among(set, |way| self.is_free(set, way)).is_none()
     }
 
-    /// Returns an unprotected victim. If there is none, a local load evicts any line, since it cannot bypass.
+    /// Returns an unprotected victim way; `None` if there is none. A local load, which cannot bypass, then
+    /// evicts any line.
     fn victim(&self, tags: &TagStore, set: u32) -> Option<Victim> {
         tags.as_plain()?.victim_among(set, |way| self.is_free(set, way))
     }

@@ -1,6 +1,6 @@
 //! # Bypass by a profile
 //! Makes a load bypass the L1D if an earlier untimed run requested its line too seldom (li2015 section 6.1,
-//! Profiled-BYPASS). The list of admitted lines belongs to the host and models no hardware.
+//! Profiled-BYPASS). The simulator (host code) provides the list of admitted lines, which models no hardware.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use super::{CacheGeometry, Hooks, Scheme, View};
 use crate::config::Rules;
 use crate::kernel::Edge;
 
-/// SMs whose requests are counted to decide which lines a profile admits.
+/// SMs whose requests in the profile decide which lines the L1D of an SM admits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProfileScope {
-    /// Requests of the same SM.
+    /// Counts only the requests that the same SM has made in the profile.
     Local,
-    /// Requests of all SMs together.
+    /// Counts the requests that all SMs together have made in the profile.
     Global,
     /// Either the requests of the same SM or those of all SMs must reach the threshold.
     Either,
@@ -29,9 +29,9 @@ pub enum ProfileScope {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProfiledConfig {
-    /// SMs whose requests are counted.
+    /// SMs whose requests in the profile are counted.
     pub scope: ProfileScope,
-    /// Smallest number of requests per kernel launch that admits a line.
+    /// Smallest number of requests for a line in a kernel launch that admits the line to the L1D.
     pub threshold: u32,
 }
 
@@ -68,8 +68,8 @@ impl Scheme for ProfiledConfig {
 /// Profiled bypass of one cache.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Profiled {
-    /// Sorted list of the lines admitted in this kernel; `None`, which admits all lines, until the host sets
-    /// it.
+    /// Sorted list of the lines admitted in this kernel. `None`, which admits all lines, until the simulator
+    /// sets the list.
     admitted: Option<Arc<[u64]>>,
 }
 

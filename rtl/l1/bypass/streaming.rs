@@ -38,7 +38,7 @@ impl Scheme for StreamingConfig {
     }
 }
 
-/// Streaming bypass of one cache.
+/// Streaming bypass scheme of one cache.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct StreamingBypass {
     config: StreamingConfig,
@@ -46,12 +46,14 @@ struct StreamingBypass {
 }
 
 impl StreamingBypass {
-    /// Creates the scheme with an open cache and a monitor that times its own periods.
+    /// Creates the streaming bypass scheme of a cache, which is open at first. The monitor times its own
+    /// periods.
     fn new(config: &StreamingConfig) -> Self {
         Self { config: config.clone(), monitor: Streaming::new(config, true) }
     }
 
-    /// Drops the tag-only ways, if so configured, after a period in which the cache reopened (`opened`).
+    /// Invalidates all tag-only ways, if `opened` is true because the cache has just reopened, and if the
+    /// configuration requires it.
     fn reopen_cache(&self, at: &Edge<'_>, opened: bool, tags: &mut TagStore) {
         if opened && self.monitor.flushes() {
             tags.drop_hollow(at);
@@ -76,8 +78,8 @@ impl Hooks for StreamingBypass {
         }
     }
 
-    /// Updates the tags for a bypassing load: touches the line's tag if there is one, or inserts a tag
-    /// without data.
+    /// Updates the tags for a bypassing load. If the line has a tag, updates its replacement rank; otherwise
+    /// inserts a tag without data.
     fn on_bypass(&mut self, at: &Edge<'_>, &LineAccess { line, .. }: &LineAccess, tags: &mut TagStore) -> BypassProbe {
         let set = tags.set_of(line);
         let past = match tags.probe(at, set, line) {

@@ -15,45 +15,47 @@ use super::{Cache, CacheId, conditions};
 use crate::kernel::AnyEdge;
 
 impl Cache {
-    /// Makes the throttle of the core time the periods of the schemes; otherwise each scheme times its own
-    /// periods.
+    /// Makes the throttle of the core control the periods of the bypass schemes from now on, instead of their
+    /// own timers.
     pub fn follow_periods(&mut self) {
         self.schemes.follow_periods();
     }
 
-    /// True if this cache has a scheme that decides at run time which loads bypass.
+    /// True if this cache has a bypass scheme that decides at run time which loads bypass.
     pub fn chooses(&self) -> bool {
         !self.schemes.is_empty()
     }
 
-    /// True if a scheme makes the request at the head bypass the cache in this cycle. The status function is
-    /// then skipped.
+    /// True if a bypass scheme makes `request`, at the head of the access queue, bypass the cache in this
+    /// cycle. The cache then does not look it up.
     pub fn bypasses(&mut self, at: &impl AnyEdge, request: &LineAccess, queue: &MissQueue) -> bool {
         self.schemes.start(at.edge(), &mut self.tags);
         let is_load = request.kind == AccessKind::Load && CacheId::of(request.space) == self.id;
         is_load && self.schemes.bypasses(at.edge(), request, &View::new(self, queue))
     }
 
-    /// Returns the cycle in which a scheme may change its decision for a waiting head.
+    /// Returns the next cycle in which a bypass scheme may change its decision for a load that waits at the
+    /// head of the access queue.
     pub fn next_choice(&self) -> Option<u64> {
         self.schemes.next_choice()
     }
 
-    /// Ends a period of the throttle; `may_close` permits the streaming monitor to close the cache.
+    /// Ends a period of the bypass schemes, when the throttle of the core signals its end. `may_close` is
+    /// true if the streaming monitor may close the cache.
     pub fn end_period(&mut self, at: &impl AnyEdge, may_close: bool) {
         self.schemes.end_period(at.edge(), may_close, &mut self.tags);
     }
 
-    /// Notifies the schemes that a load has left on the bypass path by their decision. Returns true if the
-    /// load missed in the tags, which a closed cache keeps up to date.
+    /// Notifies the bypass schemes that a load, which one of them made bypass, has left on the bypass path.
+    /// Returns true if the load missed in the tags, which are updated even while the cache is closed.
     pub fn on_bypass(&mut self, at: &impl AnyEdge, request: &LineAccess) -> bool {
         let BypassProbe { missed, evicted } = self.schemes.on_bypass(at.edge(), request, &mut self.tags);
         self.stats.evictions += u64::from(evicted);
         missed
     }
 
-    /// Selects the original mode, in which every load is admitted (`true`), or the configured threshold
-    /// (`false`).
+    /// Sets the mode of decoupled tags. If `original` is true, every load is admitted; if false, the
+    /// configured threshold applies.
     pub fn set_original(&mut self, original: bool) {
         self.tags.set_original(original);
     }
@@ -64,18 +66,18 @@ impl Cache {
         self.tags.is_original()
     }
 
-    /// Gives the profiled scheme the sorted list of lines that the cache may allocate from now on.
+    /// Gives the profiled bypass scheme the sorted list of lines that the cache may allocate from now on.
     pub fn admit(&mut self, lines: &Arc<[u64]>) {
         self.schemes.admit(lines);
     }
 
-    /// Returns the tags of the cache.
+    /// Returns the tag store of the cache.
     pub fn tags(&self) -> &TagStore {
         &self.tags
     }
 
-    /// Returns the mask of conditions that would refuse the load at the head now; bit `Fail as u8` is set for
-    /// each.
+    /// Returns the conditions that would refuse the load at the head of the access queue now. Each condition
+    /// has one bit in the mask, whose number is the value of its `Fail` variant.
     #[inline(never)]
     pub fn failing(&self, head: &LineAccess, queue: &MissQueue) -> u8 {
         let Some(tags) = self.tags.as_plain() else { return 0 };

@@ -1,5 +1,5 @@
-//! Connection of the L1D to its prefetcher: lookups of prefetches, and the loads and fills that the L1D
-//! reports.
+//! Connection of the L1D to its prefetcher: lookups of prefetches, and the loads that the L1D reports to the
+//! prefetcher.
 
 use super::super::coalescer::LineAccess;
 use super::super::miss_queue::MissQueue;
@@ -27,13 +27,13 @@ impl Cache {
         self.prefetcher.as_deref_mut()
     }
 
-    /// Moves the next line of the prefetcher, if there is one, into the prefetch queue.
+    /// Moves the next line that the prefetcher returns, if any, into the prefetch queue.
     pub fn advance_prefetcher(&mut self, at: &impl AnyEdge) -> Option<Enqueued> {
         self.prefetcher.as_mut().and_then(|prefetcher| prefetcher.advance(at))
     }
 
-    /// Looks up the oldest line of the prefetch queue, in a cycle in which no request probes the tags.
-    /// Returns the line and the outcome; `None` if the queue is empty.
+    /// Looks up the oldest line of the prefetch queue; called only in cycles in which no request probes the
+    /// tags. Returns the line and the outcome; `None` if the queue is empty.
     pub fn prefetch(&mut self, at: &impl AnyEdge, queue: &mut MissQueue) -> Option<(u64, PrefetchOutcome)> {
         let line = self.prefetcher()?.head()?;
         let set = self.tags.set_of(line);
@@ -55,7 +55,7 @@ impl Cache {
         Some((line, outcome))
     }
 
-    /// Sends the read of an absent line, if all resources for it are free.
+    /// Sends the read of a line to prefetch that is absent from the cache, if all resources for it are free.
     fn send_prefetch(&mut self, at: &impl AnyEdge, set: u32, line: u64, queue: &mut MissQueue) -> PrefetchOutcome {
         let has_share = self.prefetcher.as_ref().is_some_and(|prefetcher| prefetcher.has_share());
         let (Some(victim), Some(entry)) = (self.victim(set, line), self.mshr.free_for(line, WHOLE)) else {
@@ -68,8 +68,8 @@ impl Cache {
         PrefetchOutcome::Issued(self.allocate(at, (set, victim), entry, &request, queue))
     }
 
-    /// Reports a load that the status function accepted or refused. `place` is the set of the load, and the
-    /// way that serves it now or after the fill.
+    /// Reports a load to the prefetcher, if the cache accepted it. `way` is the way that serves the load now
+    /// or after the fill.
     #[inline(never)]
     pub(super) fn train(
         &mut self,
@@ -85,8 +85,9 @@ impl Cache {
         };
         let &LineAccess { line, pc, warp, slot, sectors, .. } = request;
         let sectors = if self.sectors.is_some() { sectors } else { WHOLE };
-        // The load has just merged, so the entry of a prefetch that no earlier load merged with now has one
-        // waiter. An entry that a miss allocated has at least two: the missing load and this one.
+        // The load has just merged with a line in flight. If only one waiter is then in the MSHR entry, the
+        // entry belongs to a prefetch and this load is the first to merge. The entry of a miss has at least
+        // two waiters: the missing load and this one.
         let has_one_waiter = |entry: u16| self.mshr.waiters(entry) == 1;
         let is_late =
             outcome == Outcome::HitPending && self.entries_of(line, sectors).into_iter().flatten().any(has_one_waiter);
@@ -96,7 +97,8 @@ impl Cache {
         }
     }
 
-    /// Clears the prefetcher and its queue at the end of a kernel; lines not used by then count as useless.
+    /// Clears the prefetcher and its queue at the end of a kernel. Prefetched lines that no load has used
+    /// count as useless.
     pub(super) fn clear_prefetches(&mut self) {
         if let Some(prefetcher) = &mut self.prefetcher {
             prefetcher.clear();

@@ -19,33 +19,37 @@ use crate::kernel::AnyEdge;
 use crate::noc::packet::Reply;
 use crate::tracker::ForwardResult;
 
-/// Resources that a load of sectors needs.
+/// Resources that a load needs in a cache whose misses fetch sectors.
 #[derive(Clone, Copy, Debug)]
 struct Needs {
-    /// Mask of the touched sectors that are in flight; the load waits for them.
+    /// Mask of the sectors that the load touches and that are in flight; the load waits for them.
     waits: u8,
-    /// Mask of the touched sectors that must be fetched; `entry` is the free MSHR entry that will track them.
+    /// Mask of the sectors that the load touches and that must be fetched. `entry` is the free MSHR entry
+    /// that will track them.
     absent: u8,
     entry: Option<u16>,
-    /// Way for the line of the load.
+    /// Way in which the load finds its line, or into which it fetches the line.
     place: SectorPlace,
-    /// Mask of conditions for which the load is refused; bit `Fail as u8` is set for each.
+    /// Mask of the conditions for which the load is refused. Each condition has one bit, whose number is the
+    /// value of its `Fail` variant.
     fails: u8,
 }
 
-/// Way in which a load finds its line, or into which it fetches the line.
+/// Way in which a load finds its line, or into which a miss fetches the line.
 #[derive(Clone, Copy, Debug)]
 enum SectorPlace {
-    /// The line already has this way.
+    /// The line already occupies this way.
     Held(u32),
-    /// The line is allocated in the way of this victim.
+    /// The line is absent, and a miss allocates it in the way of this victim.
     Given(Victim),
-    /// Every way of the set is reserved.
+    /// The line is absent, and no way is available, because every way of the set is reserved for a line in
+    /// flight.
     None,
 }
 
 impl Cache {
-    /// Returns the states of the sectors of a line, read in parallel with the probe of the line's tag.
+    /// Returns the states of the sectors of a line. The sector states are read in parallel with the tag probe
+    /// `probe`.
     fn sectors(&self, at: &impl AnyEdge, set: u32, probe: Probe) -> Sectors {
         let row = self.sectors.as_ref().map_or(&[][..], |store| store.read(at, set));
         match probe {
@@ -60,7 +64,8 @@ impl Cache {
         }
     }
 
-    /// Determines the resources that a load needs, from the states of its sectors. Changes nothing.
+    /// Determines the resources that a load needs, from the states of its sectors. Does not change the state
+    /// of the cache.
     fn needs(&self, set: u32, (probe, held): (Probe, Sectors), head: &LineAccess, queue: &MissQueue) -> Needs {
         let &LineAccess { line, sectors, .. } = head;
         let (waits, absent) = (sectors & held.coming, sectors & !(held.here | held.coming));
@@ -80,7 +85,8 @@ impl Cache {
         Needs { waits, absent, entry, place, fails }
     }
 
-    /// True if every MSHR entry that tracks one of these sectors in flight can accept one more waiter.
+    /// True if every MSHR entry that tracks one of the sectors `waits`, which are in flight, can accept one
+    /// more waiter.
     fn may_join(&self, line: u64, waits: u8) -> bool {
         self.entries_of(line, waits).into_iter().flatten().all(|entry| self.mshr.is_open(entry))
     }
@@ -99,8 +105,8 @@ impl Cache {
         })
     }
 
-    /// Returns the mask of conditions that would refuse a load of sectors now; bit `Fail as u8` is set for
-    /// each.
+    /// Returns the conditions that would refuse a load now, in a cache whose misses fetch sectors. Each
+    /// condition has one bit in the mask, whose number is the value of its `Fail` variant.
     pub(super) fn failing_of_sectors(&self, set: u32, probe: Probe, head: &LineAccess, queue: &MissQueue) -> u8 {
         let held = match (&self.sectors, probe) {
             (Some(store), Probe::Present { way, .. } | Probe::Reserved { way }) => store.peek(set, way),
@@ -109,7 +115,8 @@ impl Cache {
         self.needs(set, (probe, held), head, queue).fails
     }
 
-    /// Looks up the sectors of a load (status function of khairy2015 section 3.1, applied sector by sector).
+    /// Looks up the sectors of a load: it hits, merges, misses or is refused (status function of khairy2015
+    /// section 3.1, applied sector by sector).
     #[inline(never)]
     pub(super) fn look_up_sectors(
         &mut self,
@@ -154,22 +161,22 @@ impl Cache {
         }
     }
 
-    /// Returns the mask of the banks that a load uses exclusively in a cycle: the data banks of its sectors,
-    /// or the tag bank of its line.
+    /// Returns the mask of the banks that no other load of the cycle may use: the data banks of the load's
+    /// sectors or, with word banks, the tag bank of its line.
     pub fn banks_of(&self, request: &LineAccess) -> u8 {
         self.word_banks.as_ref().map_or(request.sectors, |banks| 1 << banks.tag_bank(request.line))
     }
 
-    /// Returns the mask of the banks that an accepted load makes unavailable in its cycle: its own banks, or
-    /// all banks if it evicted a modified line.
+    /// Returns the mask of the banks that further loads cannot use in the cycle of an accepted load: the
+    /// load's own banks, or all banks if a line was read for eviction.
     pub fn banks_taken(&self, request: &LineAccess) -> u8 {
         let read = if self.word_banks.is_none() || self.banks == u8::MAX { self.banks } else { 0 };
         self.banks_of(request) | read
     }
 
-    /// Serves a further load in the cycle of an accepted one, if all its sectors are present and no scheme
-    /// makes it bypass. The caller has checked that the banks of the load are unused. Returns true if the
-    /// load was served; if false, nothing has changed.
+    /// Serves a further load in the same cycle as an accepted load, if all its sectors are present and no
+    /// scheme makes it bypass. The caller has checked that the banks of the load are unused. Returns true if
+    /// the load was served; if false, the state has not changed.
     pub fn load_extra(
         &mut self,
         at: &impl AnyEdge,
@@ -189,7 +196,8 @@ impl Cache {
         debug_assert!(self.word_banks.is_some() || self.banks & sectors == 0, "a bank is read once per cycle");
         self.tags.touch(at, set, way, LineUse::Load);
         let set_way = set * self.ways + way;
-        // If the data port is already in use this cycle, this load reads other banks of the same port.
+        // If an earlier load of this cycle has used the read port of the data array, this load uses the same
+        // port: it reads other banks.
         let data = if self.banks == 0 { self.data.read(at, set_way) } else { self.data.row(set_way) };
         self.banks |= sectors;
         pending.deliver(slot, lanes, &data[0].0);
@@ -202,8 +210,8 @@ impl Cache {
         true
     }
 
-    /// Adds the load as a waiter to each MSHR entry that tracks sectors it waits for, with the lanes that
-    /// need those sectors.
+    /// Adds a load as a waiter to each MSHR entry that tracks any of the sectors `waits`. Each entry gets the
+    /// lanes of the load that need its sectors.
     fn join(&mut self, tick: u64, line: u64, waits: u8, (slot, lanes): (u8, u32), pending: &Pending) {
         for entry in self.entries_of(line, waits).into_iter().flatten() {
             let lanes = pending.lanes_in(slot, lanes, waits & self.mshr.sectors_of(entry));
@@ -211,8 +219,8 @@ impl Cache {
         }
     }
 
-    /// Fetches the missing sectors of a line that already has a way. The way stays reserved for the line
-    /// until the sectors arrive.
+    /// Fetches the missing sectors of a line that already occupies a way. The way stays reserved for the line
+    /// until these sectors arrive.
     fn fetch_missing_sectors(
         &mut self,
         at: &impl AnyEdge,
@@ -261,10 +269,10 @@ impl Cache {
         kept
     }
 
-    /// Executes a store or an atomic sector by sector. Present sectors are updated or dropped, as a whole
-    /// line would be; sectors in flight are invalidated on arrival. A local store sends the bytes of sectors
-    /// that are not present to memory. Returns `None` if the access must wait for loads that have not read
-    /// the old bytes yet.
+    /// Executes a store or an atomic sector by sector. It updates or drops present sectors, as it would a
+    /// whole line, and makes sectors in flight invalid on arrival. A local store updates present sectors only
+    /// in the cache, and sends its bytes of all other sectors to memory. Returns `None` if the access must
+    /// wait for loads that have not read the old bytes yet.
     #[inline(never)]
     pub(super) fn write_sectors(
         &mut self,
@@ -280,7 +288,7 @@ impl Cache {
         let held = self.sectors(at, set, probe);
         let way = match probe {
             Probe::Present { way, .. } | Probe::Reserved { way } | Probe::TagOnly { way } => way,
-            // The line has no sectors here, so this way is not used.
+            // An absent line has no sectors in the cache, so this way number is not used.
             Probe::Absent => 0,
         };
         let touched = touched_sectors(byte_mask);
@@ -326,15 +334,16 @@ impl Cache {
         })
     }
 
-    /// Closes the MSHR entries that track any of these sectors to later loads.
+    /// Closes the MSHR entries that track any of the sectors `coming`, which are in flight, so that no later
+    /// load merges into them.
     fn overtake_sectors(&mut self, tick: u64, line: u64, coming: u8, close: fn(&mut Mshr, u16)) {
         for entry in self.entries_of(line, coming).into_iter().flatten() {
             close(self.mshr.at(tick), entry);
         }
     }
 
-    /// Sector version of `drop_line`: drops the present sectors of the line, and invalidates those in flight
-    /// on arrival.
+    /// Drops a line in a cache whose misses fetch sectors, as `drop_line` does in a cache of whole lines.
+    /// Drops the present sectors, and makes those in flight invalid on arrival.
     pub(super) fn drop_sectors(
         &mut self,
         at: &impl AnyEdge,
@@ -365,7 +374,8 @@ impl Cache {
         RecallEffect::Overtook
     }
 
-    /// Sector version of [`Cache::supply`]: succeeds only if all requested sectors are present.
+    /// Looks up a line that another SM requests, in a cache whose misses fetch sectors (see
+    /// [`Cache::supply`]). Returns the bytes only if all requested sectors are present.
     pub(super) fn supply_sectors(
         &mut self,
         at: &impl AnyEdge,
@@ -377,8 +387,8 @@ impl Cache {
         if held.modified {
             return (ForwardResult::Gone, None);
         }
-        // A partly present line stays listed in the tracker, since a later forward may request sectors that
-        // are present.
+        // If not all requested sectors are present, the answer is "in flight", so that the sharing tracker
+        // still lists this L1D. A later forward may request sectors that are present.
         if sectors & !held.here != 0 {
             return (ForwardResult::Coming, None);
         }
@@ -386,7 +396,8 @@ impl Cache {
         (ForwardResult::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
     }
 
-    /// True if the sectors in flight of each way are exactly those that the MSHR entries of its line track.
+    /// True if, for each way, the sectors in flight are exactly those that the MSHR entries of its line
+    /// track. Used by tests to check consistency.
     pub(super) fn has_consistent_sectors(&self) -> bool {
         let Some(store) = &self.sectors else { return true };
         (0..self.data.spec().rows).all(|set_way| {

@@ -1,5 +1,5 @@
-//! Connection of the L1D to its victim cache: loads that hit in the victim cache, and evicted lines that it
-//! receives.
+//! Connection of the L1D to its victim cache: loads that hit in the victim cache, and lines that the L1D
+//! evicts into it.
 
 use super::super::coalescer::LineAccess;
 use super::super::miss_queue::MissQueue;
@@ -13,17 +13,18 @@ use crate::kernel::AnyEdge;
 use crate::replacement::Source;
 
 impl Cache {
-    /// Returns the victim-cache entry that holds all the data a load requests.
+    /// Returns the number of the victim-cache entry that holds all the data that a load requests, if there is
+    /// one.
     #[inline(always)]
     pub(super) fn entry_of(&self, request: &LineAccess) -> Option<u32> {
         let victims = self.victims.as_ref()?;
-        // A line that is fetched whole has no sector states.
+        // In a cache that fetches whole lines, lines have no sector states, so no sectors are required.
         victims.find(request.line, if self.sectors.is_some() { request.sectors } else { 0 })
     }
 
-    /// Serves a load from an entry of the victim cache. The entry's line is swapped with the victim of a
-    /// miss, if that victim can be evicted at once. No way is overwritten while a waiter of an earlier line
-    /// may still read a way of the set, even an invalid one.
+    /// Serves a load from an entry of the victim cache. If an L1D victim can be evicted at once, the entry's
+    /// line is swapped with it; otherwise the line stays in the entry. No swap occurs while an earlier load
+    /// still has to read a line of the set.
     #[inline(never)]
     pub(super) fn serve_victim(
         &mut self,
@@ -70,9 +71,9 @@ impl Cache {
         VictimMove::ToL1d(old)
     }
 
-    /// Gives the victim cache the line that a miss of `line` evicts, if that line is clean. If the victim
-    /// cache holds `line` without all requested sectors, that copy is dropped first, since `line` is in
-    /// flight from now on.
+    /// Moves the L1D line that a miss of `line` evicts into the victim cache, if the evicted line is clean.
+    /// If the victim cache holds some sectors of `line` itself, drops them first, since `line` is in flight
+    /// from now on.
     #[inline(never)]
     pub(super) fn keep_victim(&mut self, at: &impl AnyEdge, (set, victim): (u32, Victim), line: u64) {
         let Some(victims) = &mut self.victims else { return };
@@ -86,7 +87,7 @@ impl Cache {
         victims.insert(at, EvictedLine { line: self.tags.line_in(set, victim.way), here, data });
     }
 
-    /// True if no line of the victim cache has a tag in the L1D.
+    /// True if no line of the victim cache has a tag in the L1D. Used to check consistency.
     pub(super) fn has_distinct_victims(&self) -> bool {
         let Some(victims) = &self.victims else { return true };
         let Some(tags) = self.tags.as_plain() else { return false };

@@ -15,18 +15,19 @@ pub struct DecoupledConfig {
     pub tag_ways: u32,
     /// Reference count at which a line is admitted; 0 admits every line.
     pub threshold: u32,
-    /// Comparison between the count and the threshold.
+    /// Comparison between a line's reference count and the threshold.
     pub threshold_cmp: Comparison,
     /// Reference count after the first load of a line.
     pub rc_init: u32,
-    /// Number of aging steps for an access that evicts one line and admits another.
+    /// Number of aging steps of the other tags for an access that evicts one line and admits another.
     pub age_mode: AgeMode,
-    /// Tags that a new candidate may replace.
+    /// Tags of a set that the tag of a new candidate line may replace.
     pub tag_victim: TagVictim,
-    /// True if losing a line to a store or a recall ages the other tags, as an eviction does.
+    /// True if the other tags of the set age when a store or a recall drops a line, as they do at an
+    /// eviction.
     pub store_evict_ages: bool,
-    /// Extra latency of probing more tags [core cycles]. In the original mode it does not apply, since that
-    /// mode has the latency of the baseline (li2015 section 4.3 and Table 3).
+    /// Extra latency of a probe, due to the larger number of tags, in core cycles. It does not apply in the
+    /// original mode, which has the latency of the baseline (li2015 section 4.3 and Table 3).
     pub probe_extra: u32,
 }
 
@@ -40,23 +41,23 @@ pub enum Comparison {
     Above,
 }
 
-/// Number of aging steps for an access that evicts one line and admits another.
+/// Number of aging steps of the other tags for an access that evicts one line and admits another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgeMode {
-    /// One step, even if the access both evicts and admits a line.
+    /// The other tags age by one step, even if the access both evicts and admits a line.
     Once,
-    /// One step for the evicted line and one for the admitted line.
+    /// The other tags age by two steps: one for the evicted line and one for the admitted line.
     Twice,
 }
 
-/// Tags that a new candidate may replace.
+/// Tags of a set that the tag of a new candidate line may replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TagVictim {
-    /// Only candidates.
+    /// Only tags of other candidates, which are lines without data.
     Candidate,
-    /// Candidates and the tags of clean lines; such a line then loses its data.
+    /// Tags of other candidates and of clean lines; such a line then loses its data.
     Any,
 }
 

@@ -1,5 +1,5 @@
-//! Array entries of the decoupled tag store: a tag, the replacement state of a line, and the number of free
-//! data ways of a set.
+//! Entries of the three arrays of the decoupled tag store: a tag, the replacement state of a data line, and
+//! the number of free data ways of a set.
 
 use arbitrary_int::u6;
 use serde::{Deserialize, Serialize};
@@ -7,18 +7,19 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
 use crate::replacement::{HasRank, RankShape};
 
-/// State of a tag.
+/// State of a tag in the decoupled tag store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(3)]
 pub(super) enum Status {
     #[default]
     Empty,
     Candidate,
-    /// Committed to a data way; the line is in flight.
+    /// The tag's line has a data way and is in flight.
     Reserved,
-    /// Committed to a data way; the line is present.
+    /// The tag's line has a data way and is present.
     Valid,
-    /// Committed to a data way; the line is present and newer than memory.
+    /// The tag's line has a data way, is present, and is modified: it must be written back when it is
+    /// evicted.
     Modified,
 }
 
@@ -32,10 +33,10 @@ impl Status {
     }
 }
 
-/// Reference count, which saturates (li2015 section 4.1).
+/// Type of a reference count, which saturates (li2015 section 4.1).
 pub(super) type Count = u6;
 
-/// Entry of the tag array.
+/// Entry of the tag array of the decoupled tag store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = TagShape)]
 pub(super) struct Tag {
@@ -43,12 +44,12 @@ pub(super) struct Tag {
     pub status: Status,
     #[payload(width = shape.tag_bits)]
     pub tag: u64,
-    /// Rank in LRU order; 0 is the most recently used tag.
+    /// Position of the tag in the LRU order of its set; 0 is the most recently used tag.
     #[payload(only(shape.tlru_bits > 0), width = shape.tlru_bits)]
     pub tlru: u16,
-    /// Reference count.
+    /// Reference count: number of loads of the tag's line, reduced by aging.
     pub rc: Count,
-    /// Data way; meaningful only while the tag is committed.
+    /// Data way that holds the tag's line; meaningful only if the line has a data way.
     #[payload(only(shape.pos_bits > 0), width = shape.pos_bits)]
     pub pos: u8,
 }
@@ -61,11 +62,12 @@ pub(super) struct TagShape {
     pub pos_bits: u32,
 }
 
-/// Replacement state of a line of data.
+/// Replacement state of a line in the data array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Line {
     pub rank: u8,
-    /// True if a store or a recall overtook the line in flight, so that the line is invalidated on arrival.
+    /// True if the line in flight was stored to or recalled after its request, and is therefore invalidated
+    /// on arrival.
     pub inv_on_fill: bool,
 }
 
@@ -84,12 +86,12 @@ impl Payload for Line {
     }
 }
 
-/// Number of free data ways of a set. The payload shape is the width of this number in bits.
+/// Number of free data ways of a set. The shape of the array gives the width of this number in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub(super) struct Free(#[payload(name = "lines", width = *shape)] pub u16);
 
-/// Increments a count by one load.
+/// Returns the reference count after one more load.
 pub(super) fn next(count: Count) -> Count {
     count.saturating_add(Count::new(1))
 }
@@ -103,7 +105,8 @@ pub(super) fn promote(row: &mut [Tag], way: usize) {
     row[way].tlru = 0;
 }
 
-/// Lowers the counts of all tags by `steps`, except the tags in `concerned`.
+/// Ages the tags of a set: lowers the reference counts of all tags by `steps`, except those of the tags at
+/// the positions `concerned`.
 pub(super) fn age(row: &mut [Tag], concerned: &[usize], steps: Count) {
     for (way, tag) in row.iter_mut().enumerate() {
         if !concerned.contains(&way) {

@@ -10,7 +10,7 @@ fn one_set(config: DecoupledConfig) -> Decoupled {
     Decoupled::new(&place, &config, &Lru {}.into(), index, 25, false)
 }
 
-/// Bench around a tag store: one access per cycle, with immediate fills.
+/// Test bench around a decoupled tag store: one access per cycle, and each requested line arrives at once.
 struct Bench {
     tags: Decoupled,
     wake: Wake,
@@ -36,7 +36,7 @@ impl Bench {
         (tag.status == Status::Reserved).then_some(u32::from(tag.pos))
     }
 
-    /// Executes a load, but not the fill that it requests.
+    /// Executes a load, but does not fill the line if the load misses. Returns the outcome of the load.
     fn probe(&mut self, name: char) -> &'static str {
         self.cycle += 1;
         let at = &Edge::new(self.cycle, self.cycle, &mut self.wake);
@@ -78,7 +78,7 @@ impl Bench {
         assert!(self.tags.is_consistent());
     }
 
-    /// Formats the nonempty tags in alphabetical order, and the number of free data ways.
+    /// Formats the nonempty tags in alphabetical order, followed by the number of free data ways.
     fn format_tags(&self) -> String {
         let mut tags: Vec<_> = self.tags.tags.row(0).iter().filter(|tag| tag.status != Status::Empty).collect();
         tags.sort_by_key(|tag| tag.tag);
@@ -145,7 +145,7 @@ fn a_store_frees_the_place_and_ages_the_others() {
     assert_eq!(bench.format_tags(), "A:V1@0 B:V2@1 C:C1 f2");
     bench.store('B');
     assert_eq!(bench.format_tags(), "A:V0@0 B:C0 C:C0 f3");
-    // The miss takes the lowest free data way.
+    // The second load of C misses, and takes the lowest free data way, way 0.
     bench.store('A');
     bench.plays(&[('C', "byp", "A:C0 B:C0 C:C1 f4"), ('C', "miss", "A:C0 B:C0 C:V2@0 f3")]);
 }
@@ -223,7 +223,8 @@ fn any_clean_line_may_be_forgotten_if_told_so() {
     let mut bench = Bench::new(DecoupledConfig { tag_ways: 4, tag_victim: TagVictim::Any, ..LI2015 });
     "AAABBBCCCDDD".chars().for_each(|name| _ = bench.load(name));
     assert_eq!(bench.format_tags(), "A:V0@0 B:V0@1 C:V1@2 D:V2@3 f0");
-    // A and B have equal counts, and A is the least recently used: its data way is freed and the others age.
+    // The new candidate E may take the tag of a clean line. Lines A and B have equal counts, and A is the
+    // least recently used. So A loses its data way, and the counts of the other tags drop by one.
     bench.plays(&[('E', "byp", "B:V0@1 C:V0@2 D:V1@3 E:C0 f1")]);
     assert_eq!(bench.tags.moves().demotions, 1);
 }
@@ -274,8 +275,8 @@ fn promotions_and_demotions_are_counted() {
     assert_eq!(bench.tags.moves(), Moves { promotions: 5, demotions: 2 });
 }
 
-/// Checks the tag width of li2015 sections 4.1 and 6.5: status, 20-bit tag, LRU rank, 6-bit count, 2-bit
-/// position.
+/// Checks the number of bits of a tag against li2015 sections 4.1 and 6.5: status, 20-bit tag, LRU rank,
+/// 6-bit count, 2-bit position.
 #[test]
 fn a_tag_of_li2015_has_34_bits() {
     assert_eq!(width_of::<Tag>(&TagShape { tag_bits: 20, tlru_bits: 3, pos_bits: 2 }), 34);

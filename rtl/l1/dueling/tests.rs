@@ -21,8 +21,9 @@ impl Bench {
         Self { block: Dueling::new(config, 4), seen: links(LEADERS), mode: links(4), wake: Wake::new(&[1]) }
     }
 
-    /// Runs an interval in which each leader makes the accesses `(misses, accesses)`, one per cycle, and the
-    /// edge after the interval. Returns each SM that received a mode, with that mode.
+    /// Runs one interval, in which each leader reports the given number of `(misses, accesses)`, one access
+    /// per cycle. Then runs the clock edge that ends the interval. Returns `(sm, original)` for each SM that
+    /// received a new mode.
     fn interval(&mut self, number: u64, leaders: [(u32, u32); LEADERS]) -> Vec<(usize, bool)> {
         let mut sent = Vec::new();
         for cycle in number * 500 + 1..=(number + 1) * 500 + 1 {
@@ -61,7 +62,9 @@ fn two_leaders_that_miss_nearly_always_leave_the_decoupled_l1d() {
 
 #[test]
 fn fifteen_points_bring_the_original_mode_back() {
-    // 10 (150 x 300 - 180 x 200) = 90,000 > 60,000; 10 x 150 x 300 = 450,000 > 11 x 180 x 200 = 396,000.
+    // The decoupled leader misses 150 of 200 loads, the original leader 180 of 300, and the margin is 10.
+    // With a margin in percentage points, the check is 10 (150 x 300 - 180 x 200) = 90,000 > 200 x 300 =
+    // 60,000. With a relative margin, it is 10 x 150 x 300 = 450,000 > 11 x 180 x 200 = 396,000.
     for of in [MarginOf::Points, MarginOf::Misses] {
         assert!(wins(of, [150, 200, 180, 300]));
     }
@@ -79,7 +82,8 @@ fn a_kernel_that_seldom_misses_goes_back_when_it_misses_a_tenth_more_often() {
     assert!(wins(MarginOf::Misses, [67, 400, 60, 400]));
     assert!(wins(MarginOf::Misses, [1, 400, 0, 400]));
     assert!(!wins(MarginOf::Misses, [0, 400, 0, 400]));
-    // Miss rates of 15 % and 5 % differ by no more than ten percentage points.
+    // The miss rates of the leaders, 15 % and 5 %, differ by exactly ten percentage points. The original mode
+    // does not win, because a difference equal to the margin is not enough.
     assert!(!wins(MarginOf::Points, [60, 400, 20, 400]));
     assert!(wins(MarginOf::Misses, [60, 400, 20, 400]));
 }

@@ -12,36 +12,38 @@ use super::{DuelIo, Lsu, StageStatus};
 use crate::kernel::AnyEdge;
 use crate::throttle::message::Miss;
 
-/// Refusal of the head, which lasts until one of the failing conditions changes.
+/// Refusal of the request at the head of the access queue. It lasts until one of the conditions that caused
+/// it changes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Refusal {
-    /// Cache that refused the head, and the set that it probed.
+    /// Cache that refused the request, and the set that the request probed.
     pub place: (CacheId, u32),
-    /// Last cycle that the refusal counters already include.
+    /// Last refused cycle that the statistics of reservation fails already include.
     pub counted: u64,
     /// Reason reported for the refusal.
     pub fail: Fail,
-    /// Mask of all failing conditions; bit `Fail as u8` is set for each.
+    /// Mask of all failing conditions. Each condition has one bit, whose number is the value of its `Fail`
+    /// variant.
     pub all: u8,
 }
 
-/// Changes at one edge that can end the refusal of a head.
+/// Changes at one clock edge that can end the refusal of the request at the head of the access queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Changes {
-    /// Cache and set in which a reserved way was filled.
+    /// Cache and set of the reserved way that was filled at this edge; `None` if none was filled.
     pub filled: Option<(CacheId, u32)>,
-    /// True if an MSHR entry lost its last waiter.
+    /// True if the last waiting load left an MSHR entry, which frees the entry.
     pub freed: bool,
     /// True if the miss queue sent an entry to the network.
     pub sent: bool,
-    /// True if a line was recalled. The victim may now be an invalid way instead of a modified line, whose
-    /// writeback would need a miss-queue entry.
+    /// True if the L2 recalled a line. A refused miss may now take the invalidated way. It then needs no
+    /// miss-queue entry for the writeback of a modified line.
     pub recalled: bool,
 }
 
 impl Lsu {
-    /// Adds the cycles before `cycle` in which the head was refused, and which the counters do not include
-    /// yet.
+    /// Updates the statistics of reservation fails: adds the cycles before `cycle` in which the head of the
+    /// access queue was refused and that are not counted yet.
     pub(super) fn charge(&mut self, cycle: u64) {
         if let Some(Refusal { place: (cache, _), counted, fail, all }) = self.derived.refused {
             let cycles = cycle - counted - 1;
@@ -53,8 +55,8 @@ impl Lsu {
         }
     }
 
-    /// True if the head is a load that bypasses the cache by its instruction or by the configuration. Local
-    /// accesses never bypass: a local line may be newer in the L1D than in memory.
+    /// True if the head of the access queue is a load that bypasses the cache because of its instruction or
+    /// the configuration. Local accesses never bypass: a local line may be newer in the L1D than in memory.
     #[inline(never)]
     pub(super) fn bypasses(&self) -> bool {
         self.queue.front().is_some_and(|head| {
@@ -64,8 +66,9 @@ impl Lsu {
         })
     }
 
-    /// Selects the head among several queues, applies a new mode, and lets the L1D's schemes decide whether
-    /// the head bypasses. Returns true if the head is still in the first of two probe cycles.
+    /// Selects the request queue that provides the head, applies a new L1D mode, and lets the L1D's bypass
+    /// schemes decide whether the head bypasses. Returns true if the head is still in the first of its two
+    /// probe cycles.
     #[inline(never)]
     pub(super) fn choose(&mut self, duel: &mut Option<DuelIo<'_>>, at: &mut impl AnyEdge) -> bool {
         if let Some(duel) = duel {
@@ -80,7 +83,7 @@ impl Lsu {
         let fixed = self.bypasses();
         self.derived.head_bypasses = !probing && (fixed || self.scheme_bypasses(at));
         if self.derived.head_bypasses {
-            // A bypassing head leaves the path through the cache, which ends its refusal.
+            // A head that bypasses is no longer looked up in the cache, which ends its refusal.
             self.charge(at.cycle());
             self.derived.refused = None;
         }
@@ -92,10 +95,10 @@ impl Lsu {
         self.caches[CacheId::L1d as usize].bypasses(at, head, &self.miss_queue)
     }
 
-    /// True if the head was refused and none of its failing conditions has changed. The head is then refused
-    /// again for the same reasons, without a new probe; a lockstep golden twin checks this shortcut.
-    /// Meanwhile no request claims a way, takes an MSHR entry or enters the miss queue, because all requests
-    /// wait behind the head.
+    /// True if the head of the access queue was refused and none of its failing conditions has changed. The
+    /// head is then refused again for the same reasons, without a new probe. In the meantime no request can
+    /// take a way, an MSHR entry or a miss-queue entry, because all requests wait behind the head. The golden
+    /// model, which runs in lockstep, checks this shortcut.
     pub(super) fn is_refused_again(&mut self, changes: &Changes) -> bool {
         let Some(Refusal { place, all, fail, .. }) = self.derived.refused else { return false };
         let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
@@ -107,7 +110,8 @@ impl Lsu {
         again
     }
 
-    /// Step 4: probes the tags for the head of the access queue. Returns true if the head left the queue.
+    /// Step 4 of an LSU cycle: probes the tags for the head of the access queue. Returns true if the head
+    /// left the queue.
     pub(super) fn access(&mut self, at: &impl AnyEdge, bypassed: bool) -> bool {
         self.charge(at.cycle());
         self.derived.refused = None;
@@ -129,7 +133,8 @@ impl Lsu {
         self.probe(at, has_waited)
     }
 
-    /// Counts a head that left on the bypass path, and reports it to the schemes, the throttle and the watch.
+    /// Counts the head of the access queue as a bypass, after its request was sent. Reports it to the bypass
+    /// schemes, the throttle and the record of events.
     fn count_bypass(&mut self, at: &impl AnyEdge) {
         let chosen = !self.bypasses();
         let Some(head) = self.queue.front() else { return };
@@ -139,8 +144,8 @@ impl Lsu {
         l1d.stats.accesses += 1;
         l1d.stats.bypasses += 1;
         if chosen {
-            // A miss in the tags of a closed cache is reported to the throttle too, since the cache must
-            // reopen for warps that thrash.
+            // A load that misses in the tags of a closed cache is also reported to the throttle. From these
+            // reports the throttle can detect thrashing warps, and reopen the cache.
             let missed = l1d.on_bypass(at, head);
             self.missed = (missed && self.constants.monitored).then_some(Miss { warp, lost: false });
         } else if self.constants.place.is_tracked && uncached {
@@ -155,7 +160,8 @@ impl Lsu {
         }
     }
 
-    /// Probes the tags for the head, which is accepted or refused. Returns true if it was accepted.
+    /// Probes the tags for the head of the access queue. Returns true if the request was accepted; false if
+    /// it was refused or needs another cycle.
     fn probe(&mut self, at: &impl AnyEdge, has_waited: bool) -> bool {
         let Some(head) = self.queue.front() else { return false };
         let &LineAccess { kind, space, warp, slot, .. } = head;
@@ -196,9 +202,9 @@ impl Lsu {
     }
 
     /// Serves the requests behind an accepted L1D load, as long as they belong to the same instruction and
-    /// hit in unused banks. An equal slot means the same instruction, since a pending-table row is not reused
-    /// while requests of its instruction wait in the queue. The last request served stays at the head; the
-    /// caller removes it.
+    /// hit in unused banks. Requests with an equal `slot` belong to the same instruction, because its row of
+    /// the pending table is not reused while they wait. The last request served stays at the head of the
+    /// queue; the caller removes it.
     #[inline(never)]
     fn serve_further(&mut self, at: &impl AnyEdge) {
         let l1d = &mut self.caches[CacheId::L1d as usize];
@@ -235,7 +241,7 @@ impl Lsu {
         }
     }
 
-    /// Records the outcome of the head in the watch.
+    /// Records the outcome of the head of the access queue, for the testbench and the golden model.
     #[inline(never)]
     fn show(&mut self, queue_used: u32, outcome: Outcome) {
         let (Some(watch), Some(head)) = (&mut self.observed.watch, self.queue.front()) else { return };
@@ -253,7 +259,8 @@ impl Lsu {
         });
     }
 
-    /// Counts the outcome of an access. Returns true if the access was accepted.
+    /// Updates the statistics of a cache for the outcome of an access. Returns true if the access was
+    /// accepted.
     #[inline]
     fn count(&mut self, cycle: u64, id: CacheId, kind: AccessKind, outcome: Outcome) -> bool {
         let cache = &mut self.caches[id as usize];

@@ -1,5 +1,5 @@
-//! Interface of an LSU for the host, used between clock edges: settings, counters and checks. It models no
-//! hardware.
+//! Interface of an LSU for the simulator (host code), which uses it between clock edges: settings, counters
+//! and checks. It models no hardware.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::Lsu;
 use crate::throttle::{L1Place, ThrottleConfig};
 
 impl Lsu {
-    /// Connects the L1D to the throttle of a core with `warps` warp slots.
+    /// Connects the L1D to the throttle of its core, which has `warps` warp slots.
     pub fn set_throttle(&mut self, throttle: &ThrottleConfig, l1: &L1Config, warps: u32) {
         self.constants.monitored = throttle.is_on();
         let &L1Config { sets, ways, .. } = l1;
@@ -34,26 +34,26 @@ impl Lsu {
         self.caches[CacheId::L1d as usize].set_ways(ways);
     }
 
-    /// Test hook: the L1D keeps fills that a store overtook valid, so that a testbench can show that the
-    /// checker catches this fault.
+    /// Test hook: a line in flight stays valid on arrival in the L1D, even if a store to it was sent to
+    /// memory in the meantime. A testbench uses this fault to show that the checker detects it.
     pub fn test_keep_overtaken_fills(&mut self) {
         self.caches[CacheId::L1d as usize].test_keep_overtaken_fills();
     }
 
-    /// Starts to record the events of each edge. From then on, a data array panics when it reads a row that
-    /// was never written.
+    /// Starts to record the events of each clock edge for checkers. From then on, reading a data-array row
+    /// that was never written panics.
     pub fn observe(&mut self) {
         self.caches.iter_mut().for_each(Cache::refuse_unwritten);
         self.observed.watch = Some(Watch::default());
     }
 
-    /// Returns and clears the recorded events of the last edge; `None` if events are not recorded. The result
-    /// is empty if the block slept, because the events of an earlier edge were cleared.
+    /// Returns and clears the recorded events of the last clock edge; `None` if events are not recorded. If
+    /// the LSU was not evaluated at that edge, the result is empty.
     pub fn take_watch(&mut self) -> Option<Watch> {
         self.observed.watch.as_mut().map(std::mem::take)
     }
 
-    /// Restarts the statistics of load instructions, for a kernel of `instructions` instructions.
+    /// Resets the statistics of load instructions, for a kernel with `instructions` instructions.
     pub fn count_loads(&mut self, instructions: usize) {
         self.observed.loads.clear();
         self.observed.loads.resize(instructions, LoadStats::default());
@@ -71,12 +71,13 @@ impl Lsu {
         &self.observed.stages
     }
 
-    /// Limits the lines that the L1D may allocate to this sorted list from now on.
+    /// Sets the sorted list of the only lines that the L1D may allocate from now on, for the profiled bypass
+    /// scheme.
     pub fn admit(&mut self, lines: &Arc<[u64]>) {
         self.caches[CacheId::L1d as usize].admit(lines);
     }
 
-    /// Starts to keep digests of the array contents.
+    /// Starts to maintain digests (hashes) of the array contents.
     pub fn record(&mut self) {
         self.caches.iter_mut().for_each(Cache::record);
     }
@@ -102,8 +103,9 @@ impl Lsu {
         self.caches[CacheId::L1d as usize].set_original(self.constants.starts_original);
     }
 
-    /// Counts the refused cycles of the time that the block slept, and returns the counters of the L1D.
-    /// `cycle` is the core cycle of the next edge.
+    /// Brings the counters of the L1D up to date and returns them. Adds the cycles in which the head of the
+    /// access queue was refused while the LSU was not evaluated. `cycle` is the core cycle of the next clock
+    /// edge.
     pub fn settle(&mut self, cycle: u64) -> L1Stats {
         self.charge(cycle);
         if let Some(refusal) = &mut self.derived.refused {

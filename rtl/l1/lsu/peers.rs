@@ -1,4 +1,4 @@
-//! Exchange of an LSU with units other than its core and its memory: recalls by the L2, lines supplied to
+//! Messages between an LSU and units other than its core and its memory: recalls by the L2, lines supplied to
 //! other SMs, and SM dueling.
 
 use super::super::cache::CacheId;
@@ -13,8 +13,8 @@ use crate::noc::stamps::Stamps;
 use crate::tracker::{Answer, Forward, ForwardResult, SupplyIo};
 
 impl Lsu {
-    /// Step 1, continued: serves recalls by the L2, and loads forwarded by the sharing tracker. Returns true
-    /// if a line was recalled.
+    /// Step 1 of an LSU cycle, continued: serves recalls by the L2, and loads of other SMs forwarded by the
+    /// sharing tracker. Returns true if a line was recalled.
     #[inline(always)]
     pub(super) fn serve_peers(&mut self, io: &mut LsuIo<'_>, at: &mut impl AnyEdge) -> bool {
         let recalled = io.recall.as_mut().is_some_and(|recall| self.take_recall(recall, at));
@@ -24,8 +24,8 @@ impl Lsu {
         recalled
     }
 
-    /// Step 1, continued: drops a line that an L2 bank evicts, and acknowledges the recall. Returns true if
-    /// there was a recall.
+    /// Step 1 of an LSU cycle, continued: drops a line that an L2 bank evicts, and acknowledges the recall.
+    /// Returns true if there was a recall.
     #[inline(never)]
     fn take_recall(&mut self, recall: &mut RecalledIo<'_>, at: &mut impl AnyEdge) -> bool {
         let Some(&Invalidate { line, leaver, .. }) = recall.inv.peek(at) else { return false };
@@ -33,7 +33,7 @@ impl Lsu {
             return false;
         }
         recall.inv.drop_head(at);
-        // The L2 bank records which SM has read the line, but not which cache of the SM.
+        // All caches of the LSU are searched, because the L2 bank records only which SM has read the line.
         let found = self.caches.each_mut().map(|cache| cache.recall(at, line));
         if let Some(watch) = &mut self.observed.watch {
             watch.recall = Some((line, found));
@@ -42,12 +42,13 @@ impl Lsu {
         true
     }
 
-    /// Step 1, continued: sends another SM the line that it requests, if the line is present, and reports the
-    /// result to the sharing tracker.
+    /// Step 1 of an LSU cycle, continued: if the L1D has the line that another SM requests, sends it to that
+    /// SM. Reports to the sharing tracker whether the line was sent.
     #[inline(never)]
     fn take_forward(&mut self, io: &mut SupplyIo<'_>, at: &mut impl AnyEdge) {
         let Some(&Forward { id, line, sm, ticket, sectors, row, .. }) = io.forward.peek(at) else { return };
-        // Both channels must have room before the lookup, so that its result never has to be buffered.
+        // Both channels must have room before the lookup, so that the result of the lookup never has to be
+        // buffered.
         if !io.answer.is_ready(at) || !io.supply.is_ready(at) {
             return;
         }
@@ -73,8 +74,8 @@ impl Lsu {
         }
     }
 
-    /// Drops all copies of a line that a coherent load reads from the L2. Otherwise a later load could hit an
-    /// older value in a copy (anssari2012 section 3.2).
+    /// Drops all copies of a line in this LSU when a coherent load reads the line from the L2. Otherwise a
+    /// later load could hit a copy with an older value (anssari2012 section 3.2).
     #[inline(never)]
     pub(super) fn drop_copies(&mut self, at: &impl AnyEdge, line: u64) {
         let found = self.caches.each_mut().map(|cache| cache.drop_copy(at, line));
@@ -83,14 +84,15 @@ impl Lsu {
         }
     }
 
-    /// Returns the sharing-tracker information that a request from the miss queue carries.
+    /// Returns the hint for the sharing tracker that a request from the miss queue carries.
     #[inline(never)]
     pub(super) fn sharing_of(entry: &MissEntry) -> Sharing {
         match entry.kind {
             MissKind::Read if ticket::cache(entry.ticket) == CacheId::L1d => Sharing::Keeps,
             MissKind::Prefetch => Sharing::Keeps,
-            // Sectors of the line that arrived earlier may be stale by now. Therefore this read must not make
-            // the tracker list the L1D as a supplier of the line.
+            // This read fetches the missing sectors of a line. Sectors that arrived earlier may be stale by
+            // now. Therefore the tracker must not list the L1D as a supplier of the line because of this
+            // read.
             MissKind::Rest => Sharing::Takes,
             MissKind::Notice => Sharing::Drops,
             MissKind::Atomic | MissKind::Reduce => Sharing::Coherent,
@@ -98,7 +100,7 @@ impl Lsu {
         }
     }
 
-    /// Applies a new mode that SM dueling has sent, if there is one.
+    /// Applies the L1D mode that SM dueling has sent, if a new one has arrived.
     pub(super) fn take_mode(&mut self, duel: &mut DuelIo<'_>, at: &mut impl AnyEdge) {
         if let Some(&Mode { original }) = duel.mode.peek(at) {
             duel.mode.drop_head(at);
@@ -109,7 +111,7 @@ impl Lsu {
         }
     }
 
-    /// Reports the load accepted at this edge to SM dueling, if there was one.
+    /// Reports to SM dueling the load that the L1D accepted at this clock edge, if there was one.
     #[inline(never)]
     pub(super) fn report_to_dueling(&mut self, duel: &mut DuelIo<'_>, at: &mut impl AnyEdge) {
         let (accesses, misses) = self.lookup_counts();
@@ -121,7 +123,8 @@ impl Lsu {
         self.derived.told = (accesses, misses);
     }
 
-    /// Returns the number of loads that the L1D accepted, and the number of those that missed or bypassed.
+    /// Returns `(accepted, missed)`: the number of loads that the L1D accepted, and the number of those that
+    /// missed or bypassed.
     fn lookup_counts(&self) -> (u64, u64) {
         let stats = self.stats();
         (stats.accesses, stats.misses + stats.bypasses)

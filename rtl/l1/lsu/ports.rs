@@ -1,4 +1,4 @@
-//! Channel ends of an LSU, and its location in the machine.
+//! Ports and channel ends of an LSU, and its location in the machine.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,15 +16,15 @@ use crate::tracker::{Answer, Forward, SupplyIo};
 /// Ports of a load-store unit.
 #[derive(Default, Ports)]
 pub struct LsuPorts {
-    /// Instructions from the core.
+    /// Memory instructions that the core sends.
     pub core_req: In<WarpAccess>,
-    /// Replies to the core.
+    /// Replies to the memory instructions of the core.
     pub core_rsp: Out<WarpReply>,
-    /// Requests to the network.
+    /// Requests to memory, which the LSU sends to the network.
     pub mem_req: Out<Request>,
-    /// Replies from the network.
+    /// Replies from memory, which the LSU receives from the network.
     pub mem_rsp: In<Reply>,
-    /// Optional ports, which few machines have.
+    /// Optional ports, which only some machines have.
     pub extra: Extra<LsuExtraPorts>,
 }
 
@@ -32,27 +32,27 @@ pub struct LsuPorts {
 /// supply.
 #[derive(Default, Ports)]
 pub struct LsuExtraPorts {
-    /// Instruction lines that the core requests, if it has an instruction cache.
+    /// Requests for instruction lines, if the core has an instruction cache.
     pub wanted: In<InstructionLineRequest>,
-    /// Instruction lines to the core.
+    /// Requested instruction lines, which the LSU sends to the core.
     pub brought: Out<InstructionLineReply>,
-    /// Misses of L1D loads, for the throttle of the core.
+    /// Misses of L1D loads, sent to the throttle of the core.
     pub misses: Out<Miss>,
-    /// Ends of monitor periods, from the core's throttle.
+    /// Ends of the streaming monitor's periods, sent by the core's throttle.
     pub periods: In<PeriodEnd>,
-    /// Mode of the L1D, in machines with SM dueling.
+    /// New mode of the L1D, in machines with SM dueling.
     pub mode: In<Mode>,
-    /// Loads that the L1D accepted; only in the SMs that lead a duel.
+    /// Reports of the loads that the L1D accepted; only in the two leading SMs of SM dueling.
     pub seen: Out<LoadReport>,
     /// Recalls by the L2, in machines where it keeps the L1s coherent.
     pub inv: In<Invalidate>,
-    /// Acknowledgements of recalls.
+    /// Acknowledgements of recalls, sent to the L2.
     pub inv_ack: Out<InvalidateAck>,
-    /// Loads of other SMs, forwarded by a sharing tracker.
+    /// Loads of other SMs that a sharing tracker forwards to this L1D.
     pub forward: In<Forward>,
-    /// Results of the forwarded loads, to the tracker.
+    /// Results of the forwarded loads, sent to the sharing tracker.
     pub answer: Out<Answer>,
-    /// Lines supplied to other SMs.
+    /// Lines that this L1D supplies to other SMs.
     pub supply: Out<Reply>,
 }
 
@@ -62,13 +62,13 @@ impl HasPorts for Lsu {
 
 /// Channel ends of the LSU at one clock edge.
 pub struct LsuIo<'a> {
-    /// Instructions from the core.
+    /// Memory instructions that the core sends.
     pub core_req: Rx<'a, WarpAccess>,
-    /// Replies to the core.
+    /// Replies to the memory instructions of the core.
     pub core_rsp: Tx<'a, WarpReply>,
-    /// Requests to the network.
+    /// Requests to memory, which the LSU sends to the network.
     pub mem_req: Tx<'a, Request>,
-    /// Replies from the network.
+    /// Replies from memory, which the LSU receives from the network.
     pub mem_rsp: Rx<'a, Reply>,
     /// Channels of SM dueling, in machines that have it.
     pub duel: Option<DuelIo<'a>>,
@@ -80,24 +80,25 @@ pub struct LsuIo<'a> {
 
 /// Channel ends of an LSU for SM dueling.
 pub struct DuelIo<'a> {
-    /// Mode that the L1D must switch to.
+    /// New mode, to which the L1D must switch.
     pub mode: Rx<'a, Mode>,
-    /// Loads that the L1D accepted; only in the SMs that lead a duel.
+    /// Reports of the loads that the L1D accepted; only in the two leading SMs of SM dueling.
     pub seen: Option<Tx<'a, LoadReport>>,
 }
 
-/// Location of an LSU in its machine, with the message widths and the optional units there.
+/// Place of an LSU in its machine: its path, its SM, the widths of its messages, and the optional units that
+/// it is connected to.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LsuPlace {
-    /// Full path, such as `sm3.l1`.
+    /// Full hierarchical path of the L1D, such as `sm3.l1`.
     pub path: String,
-    /// Number of the SM.
+    /// Number of the SM that contains the LSU.
     pub sm: u8,
     /// Function that maps a line to its memory partition.
     pub interleave: Interleave,
     /// Width of a line address in bits.
     pub line_bits: u32,
-    /// Widths of the messages between core and LSU.
+    /// Field widths of the messages between core and LSU.
     pub access: AccessShape,
     /// True if the L2 recalls lines from the L1s.
     pub is_recalled: bool,

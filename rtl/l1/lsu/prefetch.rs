@@ -1,5 +1,5 @@
-//! Step 4 of an LSU cycle, before the head of the access queue is served: if there is no head, the prefetcher
-//! of the L1D uses the port to the tags.
+//! First part of step 4 of an LSU cycle: if the access queue has no head request, a prefetch of the L1D uses
+//! the port to the tags.
 
 use super::super::cache::CacheId;
 use super::super::watch::PrefetchLookup;
@@ -7,8 +7,9 @@ use super::Lsu;
 use crate::kernel::AnyEdge;
 
 impl Lsu {
-    /// Looks up the oldest queued prefetch, if no request is at the head of the access queue. Then moves the
-    /// next line of the prefetcher into the prefetch queue; that line can be looked up in the next cycle.
+    /// Looks up the oldest queued prefetch, if `has_head` is false, so that no request at the head of the
+    /// access queue needs the tags. Then moves the next line of the prefetcher into the prefetch queue; that
+    /// line can be looked up in the next cycle.
     #[inline(never)]
     pub(super) fn prefetch(&mut self, has_head: bool, at: &impl AnyEdge) {
         let l1d = &mut self.caches[CacheId::L1d as usize];
@@ -22,7 +23,7 @@ impl Lsu {
         }
     }
 
-    /// True if the prefetcher has a line to look up or to return.
+    /// True if a line waits in the prefetch queue, or if the prefetcher may return another line.
     #[inline(always)]
     pub(super) fn is_prefetching(&self) -> bool {
         self.constants.prefetches

@@ -1,16 +1,18 @@
-//! Sleep logic of an LSU: the block sleeps while nothing can change that the block waits for.
+//! Sleep logic of an LSU: while no event that the LSU waits for can occur, the simulator does not evaluate
+//! the LSU.
 
 use super::super::cache::CacheId;
 use super::{Lsu, LsuIo};
 use crate::kernel::{AnyEdge, Sleep};
 
 impl Lsu {
-    /// Returns when to evaluate again. A refused or stalled head waits for a fill, a drained waiter, a sent
-    /// request or network room. Each of these events either keeps the block awake or wakes it.
+    /// Returns when to evaluate the LSU again. A refused or stalled head of the access queue waits for one of
+    /// these events: a fill, the last waiting load leaves an MSHR entry, a request leaves the miss queue, or
+    /// the network has room. Each of these events either keeps the LSU awake or wakes it.
     #[inline(always)]
     pub(super) fn sleep(&self, io: &mut LsuIo<'_>, at: &mut impl AnyEdge, head_moves: bool, sent: bool) -> Sleep {
-        // Channel checks cost the most host time, so they come last, and only if no other condition keeps the
-        // block awake.
+        // Checks of channels take the most simulation time. They come last, so they are made only if no other
+        // condition keeps the LSU awake.
         let is_awake = head_moves
             || self.head_may_turn(sent)
             || self.can_emit()
@@ -26,9 +28,9 @@ impl Lsu {
         if is_awake { Sleep::Next } else { self.next_choice().map_or(Sleep::UntilEvent, Sleep::At) }
     }
 
-    /// True if the head, or its choice between cache and bypass, may change at the next edge. Either a full
-    /// miss queue has sent an entry, so that a reason to bypass may be gone, or another queue will be
-    /// selected.
+    /// True if, at the next edge, another request may become the head of the access queue, or the head may
+    /// switch between cache and bypass. The first occurs if another queue is selected. The second may occur
+    /// after a full miss queue has sent an entry, which can remove a reason to bypass.
     #[inline(always)]
     fn head_may_turn(&self, sent: bool) -> bool {
         self.constants.chooses && (sent || self.queue.head_may_change())
@@ -40,7 +42,7 @@ impl Lsu {
         self.coalescer.has_request() && self.queue.has_room(self.coalescer.warp())
     }
 
-    /// True if the line of at least one waiter has arrived.
+    /// True if a load still waits to receive the bytes of a line that has arrived.
     #[inline(always)]
     fn can_drain(&self) -> bool {
         self.derived.ready != 0
@@ -64,7 +66,8 @@ impl Lsu {
         self.pending.has_done() && !io.core_rsp.is_blocked(at)
     }
 
-    /// Returns the cycle in which a scheme may change its bypass decision for a waiting head.
+    /// Returns the next cycle in which a bypass scheme may change its decision for a load that waits at the
+    /// head of the access queue.
     #[inline(always)]
     fn next_choice(&self) -> Option<u64> {
         if self.constants.chooses && !self.queue.is_empty() {

@@ -1,5 +1,5 @@
-//! Steps 1 to 3 of an LSU cycle: replies to the core, replies from memory, service of the waiters of arrived
-//! lines, and requests to memory.
+//! Steps 1 to 3 of an LSU cycle: replies to the core, replies from memory, delivery of arrived lines to
+//! waiting loads, and requests to memory.
 
 use super::super::access::WarpReply;
 use super::super::cache::CacheId;
@@ -12,7 +12,7 @@ use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind, Sharing};
 use crate::noc::stamps::Stamps;
 
 impl Lsu {
-    /// Step 1: sends a reply to the core, if an instruction is complete.
+    /// Step 1 of an LSU cycle: sends a reply to the core, if an instruction is complete.
     #[inline(always)]
     pub(super) fn answer(&mut self, rsp: &mut Tx<'_, WarpReply>, at: &mut impl AnyEdge) {
         if self.pending.has_done() && rsp.is_ready(at) {
@@ -27,8 +27,8 @@ impl Lsu {
         }
     }
 
-    /// Step 1, continued: accepts the head of the reply channel. If the reply fills a line, returns the cache
-    /// and the set; otherwise `None`.
+    /// Step 1 of an LSU cycle, continued: accepts the reply at the head of the channel from memory. If it
+    /// fills a line, returns the cache and the set of the line; otherwise `None`.
     pub(super) fn take_reply(&mut self, rsp: &mut Rx<'_, Reply>, at: &mut impl AnyEdge) -> Option<(CacheId, u32)> {
         let reply = rsp.peek(at)?;
         let mut filled = None;
@@ -41,7 +41,8 @@ impl Lsu {
                 let cache = ticket::cache(reply.ticket);
                 let (set, kept) = self.caches[cache as usize].fill(at, reply)?;
                 filled = Some((cache, set));
-                // A prefetched line may have no waiters.
+                // Marks the cache as ready only if a load waits for the line. No load may wait if a prefetch
+                // requested the line.
                 self.derived.ready |= u64::from(self.caches[cache as usize].has_ready()) << cache as u8;
                 if let Some(watch) = &mut self.observed.watch {
                     watch.fill = Some((cache, reply.line, reply.sectors, kept));
@@ -58,8 +59,8 @@ impl Lsu {
         filled
     }
 
-    /// Step 2: delivers the bytes of the oldest filled MSHR entry to one of its waiters, in the cache that
-    /// the round-robin arbiter selects. Returns true if this was the last waiter of the entry.
+    /// Step 2 of an LSU cycle: selects a cache by the round-robin arbiter, and delivers the bytes of its
+    /// oldest filled MSHR entry to one waiting load. Returns true if no other load waits on this entry.
     pub(super) fn drain(&mut self, at: &impl AnyEdge) -> bool {
         if self.derived.ready == 0 {
             return false;
@@ -76,8 +77,8 @@ impl Lsu {
         last
     }
 
-    /// Step 3: sends one request to the network. Returns true if the head of the access queue left on the
-    /// bypass path.
+    /// Step 3 of an LSU cycle: sends one request to the network. Returns true if this was the head of the
+    /// access queue, which left on the bypass path.
     pub(super) fn send(&mut self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) -> bool {
         let wants_bypass = self.derived.head_bypasses;
         if (self.miss_queue.is_empty() && !wants_bypass) || !req.is_ready(at) {
@@ -92,8 +93,8 @@ impl Lsu {
         false
     }
 
-    /// Sends the head of the access queue on the bypass path. Returns false if the miss queue still holds a
-    /// write to the same line, which must stay ahead of the load.
+    /// Sends the load at the head of the access queue on the bypass path. Returns false without sending it if
+    /// the miss queue still holds a write to the same line, which must leave before the load.
     fn send_bypass(&self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) -> bool {
         let Some(head) = self.queue.front().filter(|head| !self.miss_queue.holds_write(head.line)) else {
             return false;
@@ -118,7 +119,7 @@ impl Lsu {
         true
     }
 
-    /// Sends the head of the miss queue.
+    /// Sends the oldest entry of the miss queue to the network.
     fn send_queued(&mut self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) {
         let Some(entry) = self.miss_queue.head() else { return };
         let partition = self.partition(entry.line);
@@ -157,8 +158,8 @@ impl Lsu {
     }
 }
 
-/// Converts ticks of the common time base to core cycles. Every clock has an edge at tick 0, so the quotient
-/// tick / cycle is the clock period.
+/// Converts a time in ticks of the simulator's common time base to core cycles. All clocks have their first
+/// edge at tick 0, so the current tick divided by the current cycle is the clock period.
 #[inline(always)]
 fn in_cycles(ticks: u64, at: &impl AnyEdge) -> u64 {
     let period = at.tick() / at.cycle().max(1);

@@ -10,9 +10,9 @@
 //! | `on_access` | in  | load    | reads and writes one entry of each table, for the first request of an instruction |
 //! | `next`      | out | target  | one line of the run that the last trained load started              |
 //!
-//! A promoted stride has priority over a stride between warps, and that over the stride of one warp. Unlike
-//! in the paper, only a load of the warp in the next higher slot than the last warp trains a stride between
-//! warps, so no division is needed.
+//! A promoted stride has priority over a stride between warps, and a stride between warps over the stride of
+//! one warp. Unlike in the paper, a stride between warps is trained only if the load's warp slot follows that
+//! of the last load, so no division is needed.
 //!
 //! Simplified from the paper: lines enter the L1D instead of a prefetch cache, and the adaptive throttling by
 //! early evictions and merges is not modeled. Table sizes are assumed, not those of the paper.
@@ -28,21 +28,22 @@ use super::{
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage};
 
-/// Number of warps that must find a stride before it is promoted. Also the number of equal distances between
-/// warps that must be found before the distance is used.
+/// Number of warps that must find the same stride before it is promoted. Also the number of times that the
+/// same distance between warps must be found before it is used for prefetching.
 const NEEDED: u8 = 3;
-/// Width of a count up to [`NEEDED`] in bits.
+/// Width in bits of a counter from 0 to [`NEEDED`].
 const COUNT_BITS: u32 = 2;
 
 /// Configuration of many-thread-aware prefetching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ManyThreadConfig {
-    /// Number of entries of the table of strides by instruction and warp.
+    /// Number of entries of the table that holds the stride of each instruction and warp.
     pub warp_entries: u32,
-    /// Number of entries of each of the two tables by instruction.
+    /// Number of entries of each of the two tables with one entry per instruction: promoted strides, and
+    /// strides between warps.
     pub pc_entries: u32,
-    /// Number of lines prefetched per load.
+    /// Number of lines prefetched per load that triggers a prefetch.
     pub degree: u32,
 }
 
@@ -82,7 +83,7 @@ struct EntryShape {
     stride_bits: u32,
 }
 
-/// Entry of the table by instruction and warp.
+/// Entry of the table that holds the stride of each instruction and warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = EntryShape)]
 struct WarpEntry {
@@ -91,17 +92,17 @@ struct WarpEntry {
     pc: u32,
     #[payload(width = WARP_BITS)]
     warp: u8,
-    /// Line of the last load.
+    /// Line address of the last load of the instruction in the warp.
     #[payload(width = shape.line_bits)]
     line: u64,
-    /// Distance between the last two lines, in two's complement; 0 if none is known.
+    /// Stride: distance between the lines of the last two loads, in two's complement; 0 if none is known.
     #[payload(width = shape.stride_bits)]
     stride: u64,
-    /// True if the stride has repeated.
+    /// True if the last two distances were equal.
     steady: bool,
 }
 
-/// Entry of the table of promoted strides.
+/// Entry of the table of promoted strides, for one instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = EntryShape)]
 struct PromotedEntry {
@@ -114,27 +115,27 @@ struct PromotedEntry {
     warps: u8,
 }
 
-/// Entry of the table of strides between warps.
+/// Entry of the table of strides between warps, for one instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = EntryShape)]
 struct BetweenEntry {
     valid: bool,
     #[payload(width = shape.pc_bits)]
     pc: u32,
-    /// Warp slot of the last load, and the line that it requested.
+    /// Warp slot of the last load of the instruction. The field `line` is the line that this load requested.
     #[payload(width = WARP_BITS)]
     warp: u8,
     #[payload(width = shape.line_bits)]
     line: u64,
-    /// Distance from the line of a warp to that of the next one.
+    /// Distance in lines from the line of one warp to the line of the next warp, in two's complement.
     #[payload(width = shape.stride_bits)]
     stride: u64,
-    /// Number of times that the distance between warps was found.
+    /// Number of consecutive times that this distance was found; saturates.
     #[payload(width = COUNT_BITS)]
     count: u8,
 }
 
-/// Hardware of the prefetcher.
+/// Hardware of the many-thread-aware prefetcher.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ManyThread {
     config: ManyThreadConfig,
@@ -169,22 +170,22 @@ impl ManyThread {
         }
     }
 
-    /// Returns the distance from one line to another in two's complement; `None` if it is 0, or a page or
-    /// longer.
+    /// Returns the distance in lines from `from` to `to`, in two's complement; `None` if it is 0 or at least
+    /// a page.
     fn distance(&self, from: u64, to: u64) -> Option<u64> {
         let distance = distance(from, to, self.shape.stride_bits).filter(|distance| *distance != 0)?;
         Some(low_bits(distance as u64, self.shape.stride_bits))
     }
 
-    /// Starts a run at the lines that follow `line`, at a stride given in two's complement.
+    /// Starts a run of prefetches that follow `line` at the distance `stride`, given in two's complement.
     fn start(&mut self, line: u64, stride: u64) {
         let unused = u64::BITS - self.shape.stride_bits;
         let step = ((stride << unused) as i64) >> unused;
         self.run = Run::new(line, line.wrapping_add_signed(step), step, self.config.degree);
     }
 
-    /// Trains the distance between the lines of neighboring warps. Returns the distance once it was found
-    /// often enough.
+    /// Trains the distance between the lines of two warps in neighboring slots. Returns the distance if it
+    /// was found often enough.
     fn train_between(
         &mut self,
         at: &Edge<'_>,
@@ -207,8 +208,8 @@ impl ManyThread {
         (new.count == NEEDED).then_some(new.stride)
     }
 
-    /// Trains the stride of a warp. Returns the stride if it has repeated, with true if it repeats for the
-    /// first time.
+    /// Trains the stride of an instruction in one warp. If the new stride equals the previous one, returns
+    /// `(stride, first)`; `first` is true if this is its first repetition.
     fn train_warp(&mut self, at: &Edge<'_>, load: &DemandLoad) -> Option<(u64, bool)> {
         let &DemandLoad { pc, warp, line, .. } = load;
         let row = row_of(load, self.config.warp_entries);
@@ -337,7 +338,8 @@ mod tests {
         let lines = (0..5).map(|warp| bench.access(load(5, warp, 200 + 3 * u64::from(warp))));
         assert_eq!(lines.collect::<Vec<_>>(), [vec![], vec![], vec![], vec![212, 215], vec![215, 218]]);
         assert!(bench.access(load(5, 5, 400)).is_empty(), "a longer distance");
-        // A warp that is not in the next slot trains nothing.
+        // Two loads whose warps are not in the slot after that of the previous load: neither trains a
+        // distance or prefetches.
         assert!(bench.access(load(5, 9, 403)).is_empty());
         assert!(bench.access(load(5, 10, 406)).is_empty());
     }

@@ -43,10 +43,10 @@ use crate::choice::Choice;
 use crate::config::Rules;
 use crate::kernel::{Counted, Describe, DescribeExt, Edge, FieldsExt, Logic, Reason};
 
-/// Properties of the L1D for which a prefetcher is instantiated.
+/// Properties of the L1D from which its prefetcher is created.
 #[derive(Clone, Copy, Debug)]
 pub struct PrefetchPlace<'a> {
-    /// Hierarchical path of the cache: `sm3.l1`.
+    /// Hierarchical path of the cache, such as `sm3.l1`.
     pub path: &'a str,
     /// Width of a line address in bits.
     pub line_bits: u32,
@@ -56,28 +56,28 @@ pub struct PrefetchPlace<'a> {
     pub page_bits: u32,
 }
 
-/// Configuration of a prefetcher: the keys next to `kind` in `l1.prefetch`.
+/// Configuration of a prefetcher: its parameters are keys next to `kind` in `l1.prefetch`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Creates the hardware of the prefetcher; `None` if it prefetches nothing.
     fn hardware(&self, place: &PrefetchPlace<'_>) -> Option<Box<dyn Hooks>>;
 
-    /// Checks the keys of the prefetcher.
+    /// Checks the parameters of the prefetcher scheme.
     fn validate(&self, _rules: &mut Rules) {}
 
-    /// True if the prefetcher reads program counters. If false, the requests to the L1D carry none, and the
-    /// prefetcher gets 0.
+    /// True if the prefetcher reads program counters. If no scheme of the L1D reads them, requests to the L1D
+    /// carry no program counter, and the prefetcher receives 0.
     fn reads_pc(&self) -> bool {
         false
     }
 
-    /// True if the hardware can observe several loads per cycle, of which all but the first hit.
+    /// True if the prefetcher's hardware can observe several loads per cycle, of which all but the first hit.
     fn supports_multiple_lookups(&self) -> bool {
         false
     }
 }
 
-/// Prefetcher that a configuration selects.
+/// Prefetcher selected by the configuration.
 pub type PrefetchConfig = Choice<dyn Scheme>;
 
 impl<S: Scheme + 'static> From<S> for PrefetchConfig {
@@ -87,7 +87,7 @@ impl<S: Scheme + 'static> From<S> for PrefetchConfig {
 }
 
 impl PrefetchConfig {
-    /// True if a prefetcher is selected, with legal keys.
+    /// True if a prefetcher is selected and its parameters are legal.
     #[must_use]
     pub fn is_on(&self) -> bool {
         let mut rules = Rules::default();
@@ -95,7 +95,7 @@ impl PrefetchConfig {
         rules.is_kept() && self.hardware(&PrefetchPlace { path: "", line_bits: 25, pc_bits: 8, page_bits: 9 }).is_some()
     }
 
-    /// Checks the keys of the prefetcher, and that it fits the cache.
+    /// Checks the parameters of the prefetcher, and that it fits the cache.
     pub(super) fn validate(&self, l1: &L1Config, rules: &mut Rules) {
         rules.group("prefetch", |rules| Scheme::validate(&**self, rules));
         if !self.is_on() {
@@ -122,29 +122,31 @@ impl PrefetchConfig {
         rules.group("prefetch_limits", |rules| l1.prefetch_limits.validate(l1, rules));
     }
 
-    /// Creates the prefetcher of an L1D, with the unit around it; `None` if no prefetcher is selected.
+    /// Creates the prefetcher of an L1D, together with its prefetch unit; `None` if the configuration selects
+    /// no prefetcher.
     pub(super) fn unit(&self, place: &PrefetchPlace<'_>, l1: &L1Config, slots: u32) -> Option<Box<Prefetcher>> {
         let hooks = self.hardware(place)?;
         Some(Box::new(Prefetcher::new(Watched::of(self.typetag_name(), hooks), place, l1, slots)))
     }
 }
 
-/// Limits on prefetches; without effect if no prefetcher is selected.
+/// Limits on the resources that prefetches use; without effect if no prefetcher is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrefetchLimits {
     /// Number of entries of the prefetch queue, which holds lines until they are looked up.
     pub queue: u32,
-    /// Largest number of MSHR entries for prefetches in flight with which no load has merged.
+    /// Largest number of MSHR entries that prefetches in flight may use. A prefetch no longer counts once a
+    /// load has merged with it.
     pub mshr_share: u32,
-    /// Largest number of miss-queue entries for reads of prefetches.
+    /// Largest number of miss-queue entries that reads of prefetches may use.
     pub miss_queue_share: u32,
-    /// Size of the aligned page in bytes; a prefetch and the line that triggered it must lie on one page.
+    /// Size of an aligned page in bytes. A prefetch and the line that triggered it must lie on the same page.
     pub page_bytes: u32,
 }
 
 impl PrefetchLimits {
-    /// Returns log2 of the lines per page.
+    /// Returns the log2 of the number of lines per page.
     #[must_use]
     pub fn page_bits(&self, line_bytes: u32) -> u32 {
         self.page_bytes.max(1).ilog2().saturating_sub(line_bytes.ilog2())
@@ -170,13 +172,13 @@ impl PrefetchLimits {
 /// Load that the L1D has accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DemandLoad {
-    /// Line address.
+    /// Line address of the load.
     pub line: u64,
-    /// Program counter of the instruction; 0 unless the scheme reads it ([`Scheme::reads_pc`]).
+    /// Program counter of the instruction; 0 unless the prefetcher reads it ([`Scheme::reads_pc`]).
     pub pc: u32,
-    /// Warp slot.
+    /// Number of the load's warp slot.
     pub warp: u8,
-    /// True for the first line request of a warp instruction that the L1D accepts.
+    /// True if the load is the first line request of its warp instruction that the L1D accepts.
     pub is_first: bool,
     /// True if the load has missed: its line, or a sector that it requests, was neither present nor in
     /// flight.
@@ -185,16 +187,16 @@ pub struct DemandLoad {
     pub uses_prefetch: bool,
 }
 
-/// Line that a prefetcher returns, with its trigger.
+/// Line that a prefetcher returns, with the line of the load that triggered it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Line to prefetch; a negative line number wraps around.
+    /// Address of the line to prefetch. An address below 0 wraps around to a large one.
     pub line: u64,
-    /// Line whose access caused the prefetch. The line to prefetch must lie on the same page.
+    /// Line whose access triggered the prefetch. The line to prefetch must lie on the same page.
     pub trigger: u64,
 }
 
-/// Hooks that the L1D calls in a prefetcher.
+/// Hooks of a prefetcher, which the L1D calls.
 #[watched("l1.prefetch")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
@@ -205,26 +207,26 @@ pub trait Hooks: Debug + Send {
     /// the line and no load has used it yet.
     fn on_fill(&mut self, _at: &Edge<'_>, _line: u64, _prefetched: bool) {}
 
-    /// Returns a line to prefetch, called at most once per cycle. After it has returned `None`, this hook is
-    /// not called again before a call of `on_access` or `on_fill`.
+    /// Returns a line to prefetch, if there is one. The L1D calls this hook at most once per cycle. After a
+    /// return of `None`, it calls the hook again only after a call of `on_access` or `on_fill`.
     fn next(&mut self, at: &Edge<'_>) -> Option<Target>;
 
-    /// Clears the state at the end of a kernel.
+    /// Clears the state of the prefetcher at the end of a kernel.
     fn clear(&mut self) {}
 
-    /// Starts to keep digests of the array contents.
+    /// Starts to maintain digests (hashes) of the array contents.
     fn record(&mut self) {}
 
-    /// Adds registers, arrays and logic to the hardware description.
+    /// Adds the prefetcher's registers, arrays and logic to the hardware description.
     fn describe(&self, to: &mut dyn Describe);
 }
 
 /// Reason why a prefetch was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Reason)]
 pub enum DropReason {
-    /// The line, or a sector of it, was present.
+    /// The line to prefetch, or a sector of it, was already present.
     Present,
-    /// The line was in flight.
+    /// The line to prefetch was already in flight.
     InFlight,
     /// The line and the line that triggered the prefetch lie on different pages.
     OtherPage,
@@ -234,7 +236,7 @@ pub enum DropReason {
     KernelEnd,
 }
 
-/// Number of reasons for a drop.
+/// Number of reasons why a prefetch can be dropped.
 const DROPS: usize = DropReason::ALL.len();
 
 /// Counters of the prefetches of an L1D. When the kernel has ended, each prefetch sent counts as useful, late
@@ -254,7 +256,8 @@ pub struct PrefetchStats {
     pub dropped: [u64; DROPS],
 }
 
-/// Run of lines at a constant distance from each other, returned one per cycle. Most prefetchers use it.
+/// Run of prefetches: a sequence of lines at a constant distance from each other, of which one is returned
+/// per cycle. Most prefetchers use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     trigger: u64,
@@ -264,13 +267,14 @@ pub struct Run {
 }
 
 impl Run {
-    /// Starts a run of `count` lines: the line `first`, and each next line `step` lines further.
+    /// Creates a run of `count` lines, which starts at the line `first` and continues at intervals of `step`
+    /// lines. `trigger` is the line whose load triggered the run.
     #[must_use]
     pub fn new(trigger: u64, first: u64, step: i64, count: u32) -> Self {
         Self { trigger, line: first, step, left: count }
     }
 
-    /// Adds the registers and the adder to the hardware description. The widths come from `place`.
+    /// Adds the registers and the adder of the run to the hardware description, with the widths in `place`.
     pub fn describe(&self, place: &RunShape, to: &mut dyn Describe) {
         let Self { trigger, line, step, left } = self;
         let &RunShape { line_bits, step_bits, most } = place;
@@ -301,34 +305,34 @@ impl Iterator for Run {
 pub struct RunShape {
     /// Width of a line address in bits.
     pub line_bits: u32,
-    /// Width of the step in bits, in two's complement.
+    /// Width in bits of the step between two lines, in two's complement.
     pub step_bits: u32,
-    /// Greatest number of lines of a run.
+    /// Largest number of lines of a run.
     pub most: u32,
 }
 
 /// Width of a warp slot in bits.
 const WARP_BITS: u32 = 6;
 
-/// Returns the row of a key in a table: the XOR of all pieces of the key.
+/// Returns the table row of a key: splits the key into pieces as wide as a row number, and XORs the pieces.
 fn hash(key: u64, rows: u32) -> u32 {
     let bits = rows.ilog2();
     (0..u64::BITS).step_by(bits as usize).fold(0, |row, shift| row ^ low_bits(key >> shift, bits)) as u32
 }
 
-/// Returns the row of an instruction and warp in a table.
+/// Returns the table row for the instruction and the warp of a load.
 fn row_of(&DemandLoad { pc, warp, .. }: &DemandLoad, rows: u32) -> u32 {
     hash(u64::from(pc) << WARP_BITS | u64::from(warp), rows)
 }
 
-/// Returns the distance from one line to another; `None` if it does not fit into `bits` bits in two's
+/// Returns the distance in lines from `from` to `to`; `None` if it does not fit into `bits` bits in two's
 /// complement.
 fn distance(from: u64, to: u64, bits: u32) -> Option<i64> {
     let distance = to as i64 - from as i64;
     (distance.unsigned_abs() < 1 << (bits - 1)).then_some(distance)
 }
 
-/// Returns the lowest bits of a value.
+/// Returns the lowest `bits` bits of a value.
 #[must_use]
 pub(super) fn low_bits(value: u64, bits: u32) -> u64 {
     value & (u64::MAX >> (u64::BITS - bits))
@@ -340,7 +344,7 @@ pub(super) fn count_bits(most: u32) -> u32 {
     u32::BITS - most.leading_zeros()
 }
 
-/// Bench shared by the tests of the prefetchers.
+/// Test bench shared by the unit tests of the prefetchers.
 #[cfg(test)]
 mod bench {
     use super::*;
@@ -360,7 +364,8 @@ mod bench {
             Self { hooks, wake: Wake::new(&[1]), cycle: 0 }
         }
 
-        /// Returns the lines that a load triggers, one per cycle.
+        /// Reports a load to the prefetcher, and returns the lines to prefetch that it triggers, one per
+        /// cycle.
         pub fn access(&mut self, load: DemandLoad) -> Vec<u64> {
             self.cycle += 1;
             self.hooks.on_access(&Edge::new(self.cycle, self.cycle, &mut self.wake), &load);

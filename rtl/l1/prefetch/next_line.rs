@@ -15,15 +15,15 @@ use super::{DemandLoad, Hooks, PrefetchPlace, Run, RunShape, Scheme, Target};
 use crate::config::Rules;
 use crate::kernel::{Describe, DescribeExt, Edge, Logic};
 
-/// Loads that trigger a prefetch.
+/// Selects the loads that trigger a prefetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PrefetchTrigger {
-    /// All loads.
+    /// All loads trigger a prefetch.
     Always,
-    /// Loads that miss.
+    /// Loads that miss trigger a prefetch.
     Miss,
-    /// Loads that miss, or are the first to use a prefetched line.
+    /// Loads that miss, or are the first to use a prefetched line, trigger a prefetch.
     Tagged,
 }
 
@@ -33,7 +33,7 @@ pub enum PrefetchTrigger {
 pub struct NextLineConfig {
     /// Number of lines prefetched per triggering load.
     pub degree: u32,
-    /// Loads that trigger a prefetch.
+    /// Selects the loads that trigger a prefetch.
     pub trigger: PrefetchTrigger,
 }
 

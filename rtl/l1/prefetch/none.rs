@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Hooks, PrefetchPlace, Scheme};
 
-/// Configuration without a prefetcher; it has no keys.
+/// Configuration without a prefetcher; it has no parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoPrefetcher {}

@@ -29,18 +29,18 @@ use super::{DemandLoad, Hooks, PrefetchPlace, Run, RunShape, Scheme, Target, low
 use crate::config::Rules;
 use crate::kernel::{Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic};
 
-/// Configuration of stream prefetching; the default is the paper's middle setting.
+/// Configuration of stream prefetching. The default is the middle one of the paper's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StreamConfig {
     /// Number of streams tracked at the same time.
     pub streams: u32,
-    /// Size of the training window in lines: a further miss gives the direction only within this distance of
-    /// the stream's first miss.
+    /// Size of the training window in lines. A further miss gives a direction only if it is at most this far
+    /// from the stream's first miss.
     pub window: u32,
-    /// Greatest number of lines from the start of a monitored region to its end.
+    /// Largest distance in lines between the start and the end of a monitored region.
     pub distance: u32,
-    /// Number of lines prefetched per load of a monitored region.
+    /// Number of lines prefetched per load that accesses a monitored region.
     pub degree: u32,
 }
 
@@ -73,31 +73,32 @@ impl Scheme for StreamConfig {
     }
 }
 
-/// State of a stream.
+/// State of the training of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
 #[width(2)]
 enum State {
     #[default]
     Invalid,
-    /// One miss so far.
+    /// The stream has had one miss.
     Allocated,
-    /// Two misses so far, which give a direction.
+    /// The stream has had two misses, which give a direction.
     Training,
-    /// Three misses in one direction; a region is monitored.
+    /// The stream has had three misses in one direction, and its region is monitored.
     Monitoring,
 }
 
-/// Tracking entry of one stream.
+/// Registers that track one stream of accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Stream {
     state: State,
-    /// True if the stream runs to lower lines.
+    /// True if the stream runs toward lower line addresses.
     descends: bool,
-    /// Line of the first miss; start of the monitored region.
+    /// Line of the stream's first miss; later, the start of the monitored region.
     start: u64,
-    /// Line of the last miss in training; end of the monitored region.
+    /// Line of the stream's last miss during training; later, the end of the monitored region.
     end: u64,
-    /// LRU rank: number of streams used more recently.
+    /// Position in the LRU order of the streams: the number of streams used more recently, so the highest is
+    /// replaced next.
     rank: u8,
 }
 
@@ -106,19 +107,20 @@ impl Stream {
         if self.descends { -1 } else { 1 }
     }
 
-    /// True if the line lies in the monitored region.
+    /// True if the stream is monitored and the line lies in its region.
     fn monitors(&self, line: u64) -> bool {
         let (low, high) = if self.descends { (self.end, self.start) } else { (self.start, self.end) };
         self.state == State::Monitoring && (low..=high).contains(&line)
     }
 
-    /// True if a miss of the line can train the stream.
+    /// True if a miss of the line can train the stream: the stream is not monitored yet, and the line is at
+    /// most `window` lines from its first miss.
     fn trains(&self, line: u64, window: u32) -> bool {
         matches!(self.state, State::Allocated | State::Training) && line.abs_diff(self.start) <= u64::from(window)
     }
 
-    /// Trains the stream by a miss in its window. A miss against the direction restarts the training at its
-    /// line.
+    /// Trains the stream by a miss in its training window. A miss against the direction of the stream
+    /// restarts the training at the line of that miss.
     fn train(&mut self, line: u64) {
         let last = if self.state == State::Allocated { self.start } else { self.end };
         if line == last {
@@ -136,8 +138,9 @@ impl Stream {
         self.descends = descends;
     }
 
-    /// Moves the end of the region by `degree` lines, and moves the start so that it is at most `distance`
-    /// lines away. The stream ends if the region leaves the page of the load.
+    /// Moves the end of the monitored region by `degree` lines in the direction of the stream. Then moves its
+    /// start, so that the region has at most `distance` lines between start and end. If the new end is on
+    /// another page than the load, the stream ends instead.
     fn advance(&mut self, &StreamConfig { distance, degree, .. }: &StreamConfig, line: u64, page_bits: u32) {
         let end = self.end.wrapping_add_signed(self.step() * i64::from(degree));
         if end >> page_bits != line >> page_bits {
@@ -162,7 +165,8 @@ struct Streams {
 }
 
 impl Streams {
-    /// Returns the most recently used stream that matches, and moves it to the front of the LRU order.
+    /// Returns the most recently used stream for which `is_meant` is true, and moves it to the front of the
+    /// LRU order.
     fn find(&mut self, is_meant: impl Fn(&Stream) -> bool) -> Option<&mut Stream> {
         let matching = self.streams.iter().enumerate().filter(|(_, stream)| is_meant(stream));
         let at = matching.min_by_key(|(_, stream)| stream.rank)?.0;
@@ -176,7 +180,8 @@ impl Streams {
         &mut self.streams[at]
     }
 
-    /// Returns the stream that a miss to a new region replaces: an invalid one, else the least recently used.
+    /// Returns the number of the stream that a miss to a new region replaces: an invalid one, else the least
+    /// recently used one.
     fn victim(&self) -> usize {
         let order = |stream: &Stream| (stream.state == State::Invalid, stream.rank);
         (0..self.streams.len()).max_by_key(|at| order(&self.streams[*at])).unwrap_or(0)
@@ -229,7 +234,8 @@ impl Hooks for Streams {
                 to.sized("rank", u64::from(*rank), rank_bits);
             });
             run.describe(run_shape, to);
-            // Comparators for both ends of the region, and for the distance from the first miss.
+            // Each stream has two comparators for the ends of its region, and one for the distance from its
+            // first miss.
             to.logic("in_region", Logic::Less { width: line_bits, count: 2 * count });
             for _ in 0..count {
                 to.logic("from_start", Logic::Adder { width: line_bits });
@@ -294,7 +300,8 @@ mod tests {
             assert!(miss(&mut bench, line).is_empty());
         }
         assert_eq!(miss(&mut bench, 102), [103]);
-        // A third stream replaces the stream of lines 130 and 131, which is the least recently used.
+        // The miss of line 500 allocates a third stream. It replaces the stream of lines 130 and 131, which
+        // is the least recently used of the two.
         assert!(miss(&mut bench, 500).is_empty());
         assert_eq!(hit(&mut bench, 102), [104]);
         assert!([132, 133].iter().all(|line| miss(&mut bench, *line).is_empty()));
@@ -306,7 +313,8 @@ mod tests {
         let mut bench = bench(4, 16, 1);
         assert!([60, 61].iter().all(|line| miss(&mut bench, *line).is_empty()));
         assert_eq!(miss(&mut bench, 62), [63]);
-        // The prefetch unit around the prefetcher drops lines of another page.
+        // Line 64 lies on the next page. The prefetcher may return such a line, and the prefetch unit around
+        // it drops it.
         assert_eq!(hit(&mut bench, 63), [64]);
         assert!(hit(&mut bench, 63).is_empty());
     }

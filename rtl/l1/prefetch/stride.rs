@@ -38,11 +38,11 @@ use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logi
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StrideConfig {
-    /// Number of entries of the table.
+    /// Number of entries of the stride table.
     pub entries: u32,
     /// Number of times that a stride must repeat before its lines are prefetched.
     pub confidence: u32,
-    /// Number of lines prefetched per load.
+    /// Number of lines prefetched per load whose stride has repeated often enough.
     pub degree: u32,
 }
 
@@ -81,16 +81,16 @@ struct Entry {
     /// Program counter of the instruction.
     #[payload(width = shape.pc_bits)]
     pc: u32,
-    /// Warp slot.
+    /// Number of the warp slot.
     #[payload(width = WARP_BITS)]
     warp: u8,
-    /// Line of the last load.
+    /// Line address of the last load of the instruction in the warp.
     #[payload(width = shape.line_bits)]
     line: u64,
-    /// Distance between the last two lines, in two's complement; 0 if none is known.
+    /// Stride: distance between the lines of the last two loads, in two's complement; 0 if none is known.
     #[payload(width = shape.stride_bits)]
     stride: u64,
-    /// Number of times that the stride has repeated; saturates at the configured number.
+    /// Number of times that the stride has repeated; saturates at the configured `confidence`.
     #[payload(width = shape.count_bits)]
     count: u8,
 }
@@ -226,7 +226,8 @@ mod tests {
         }
         assert_eq!(bench.access(load(5, 2, 120)), [130]);
         assert_eq!(bench.access(load(5, 3, 240)), [260]);
-        // Both instructions hash to the same row, so the second replaces the first.
+        // The instructions at PCs 20 and 5 hash to the same row of the table. So the load of the first
+        // replaces the entry of the second.
         assert!(bench.access(load(20, 2, 9)).is_empty());
         assert!(bench.access(load(5, 2, 130)).is_empty());
     }

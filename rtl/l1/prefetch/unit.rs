@@ -27,36 +27,39 @@ use crate::kernel::{
 };
 use crate::l1::config::L1Config;
 
-/// Line in the prefetch queue. The payload shape is the width of a line address.
+/// Address of a line in the prefetch queue. The shape of the payload is the width of a line address in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct QueuedLine(#[payload(name = "line", width = *shape)] u64);
 
-/// Flag of a line: true if a prefetch fetched the line and no load has used it.
+/// Flag of a line in the L1D: true if a prefetch fetched the line and no load has used it yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 struct Unused(#[payload(name = "unused")] bool);
 
-/// Result for a line that the prefetcher has returned.
+/// Result of moving a line from the prefetcher into the prefetch queue. Holds the line address, except for a
+/// line on another page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enqueued {
-    /// The line has entered the queue.
+    /// The line has entered the prefetch queue.
     Queued(u64),
-    /// The queue was full.
+    /// The prefetch queue was full, so the line was dropped.
     QueueFull(u64),
-    /// The line and the line that triggered it lie on different pages.
+    /// The line and the line that triggered it lie on different pages, so the line was dropped.
     OtherPage,
 }
 
-/// Outcome of the head of the queue at the tags.
+/// Outcome of the tag probe for the head of the prefetch queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrefetchOutcome {
-    /// The read was sent. Holds the evicted line, if any, with true if that line was modified.
+    /// The read of the line has entered the miss queue. Holds `(line, modified)` of the line evicted from the
+    /// L1D, or `None` if no line was evicted.
     Issued(Option<(u64, bool)>),
-    /// The line was present.
+    /// The line was already present, so the prefetch is dropped.
     Present,
-    /// The line was in flight.
+    /// The line was already in flight, so the prefetch is dropped.
     InFlight,
-    /// The line needs a way, an MSHR entry or room in the miss queue, and stays in the queue.
+    /// The line stays in the prefetch queue, because it still needs a way, an MSHR entry or room in the miss
+    /// queue.
     Waits,
 }
 
@@ -66,26 +69,27 @@ pub struct Prefetcher {
     hooks: Box<dyn Hooks>,
     limits: PrefetchLimits,
     queue: Fifo<QueuedLine>,
-    /// One flag per line of the cache.
+    /// For each line of the L1D: true if a prefetch fetched the line and no load has used it yet.
     unused: Array<Unused>,
-    /// Number of MSHR entries of prefetches with which no load has merged.
+    /// Number of MSHR entries that prefetches use, without those with which a load has merged.
     in_flight: u32,
-    /// Number of reads of prefetches in the miss queue.
+    /// Number of reads for prefetches that wait in the miss queue.
     queued: u32,
-    /// Rows of the pending table whose instruction has had no request accepted yet, one bit per row.
+    /// Mask of the pending-table rows whose instruction has not had any request accepted by the L1D yet.
     fresh: u64,
-    /// True if `next` can return a line; keeps the LSU awake.
+    /// True if the prefetcher may return another line; the LSU is then evaluated in the next cycle.
     armed: bool,
     lookups: u32,
     slots: u32,
     line_bits: u32,
     page_bits: u32,
-    /// Counters; they model no hardware.
+    /// Event counters of prefetches; they model no hardware.
     pub stats: PrefetchStats,
 }
 
 impl Prefetcher {
-    /// Creates the unit of the L1D at `place` around a prefetcher. The pending table has `slots` rows.
+    /// Creates the prefetch unit of the L1D at `place`; `hooks` is its prefetcher. The pending table has
+    /// `slots` rows.
     pub(super) fn new(hooks: Box<dyn Hooks>, place: &PrefetchPlace<'_>, l1: &L1Config, slots: u32) -> Self {
         let &L1Config { sets, ways, lookups, prefetch_limits: limits, .. } = l1;
         let spec = ArraySpec {
@@ -93,8 +97,8 @@ impl Prefetcher {
             storage: Storage::Flops,
             rows: sets,
             columns: ways,
-            // A fill reads the flag of the filled line. An access reads and clears the flag of its line or of
-            // the victim.
+            // Ports of the flag array: a fill reads the flag of the filled line. An access reads the flag of
+            // its line, or of the line that it evicts, and clears it.
             reads: 1 + lookups,
             writes: lookups,
             collide: Collide::New,
@@ -116,18 +120,19 @@ impl Prefetcher {
         }
     }
 
-    /// True if a line waits in the queue or the prefetcher can return one.
+    /// True if a line waits in the prefetch queue or the prefetcher may return one.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.armed || !self.queue.is_empty()
     }
 
-    /// Records that an instruction has been given a row of the pending table.
+    /// Records that an instruction was given row `slot` of the pending table, so that its first accepted
+    /// request can be detected.
     pub fn take(&mut self, slot: u8) {
         self.fresh |= 1 << slot;
     }
 
-    /// Reports the arrival of a line at a position. `is_waited` is true if a load waits for the line.
+    /// Reports the arrival of a line in a set and way. `is_waited` is true if a load waits for the line.
     pub fn fill(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), line: u64, is_waited: bool) {
         self.in_flight -= u32::from(!is_waited);
         let prefetched = self.unused.read_cell(at, set, way).0;
@@ -135,7 +140,7 @@ impl Prefetcher {
         self.armed = true;
     }
 
-    /// Moves the next line of the prefetcher, if there is one, into the queue.
+    /// Moves the next line that the prefetcher returns, if any, into the prefetch queue.
     pub fn advance(&mut self, at: &impl AnyEdge) -> Option<Enqueued> {
         if !self.armed {
             return None;
@@ -156,32 +161,31 @@ impl Prefetcher {
         })
     }
 
-    /// Returns the oldest line of the queue.
+    /// Returns the oldest line of the prefetch queue.
     #[must_use]
     pub fn head(&self) -> Option<u64> {
         self.queue.front().map(|queued| queued.0)
     }
 
-    /// True if a prefetch can take an MSHR entry and a miss-queue entry without exceeding the limit of
-    /// either.
+    /// True if the limits permit another prefetch to take an MSHR entry and a miss-queue entry.
     #[must_use]
     pub fn has_share(&self) -> bool {
         self.in_flight < self.limits.mshr_share && self.queued < self.limits.miss_queue_share
     }
 
-    /// Returns the number of reads of prefetches in the miss queue.
+    /// Returns the number of reads for prefetches that wait in the miss queue.
     #[must_use]
     pub fn count_queued(&self) -> u32 {
         self.queued
     }
 
-    /// Drops the head of the queue.
+    /// Drops the head of the prefetch queue for the given reason.
     pub fn drop_head(&mut self, reason: DropReason) {
         self.queue.drop_front();
         self.count_drop(reason);
     }
 
-    /// Removes the head of the queue, whose read is now sent.
+    /// Removes the head of the prefetch queue, whose read now enters the miss queue.
     pub fn issue(&mut self) {
         self.queue.drop_front();
         self.in_flight += 1;
@@ -189,12 +193,13 @@ impl Prefetcher {
         self.stats.issued += 1;
     }
 
-    /// Reports that the read of a prefetch has left the miss queue.
+    /// Records that the read of a prefetch has left the miss queue.
     pub fn send(&mut self) {
         self.queued -= 1;
     }
 
-    /// Reports that a miss takes a way, or a prefetch does if `prefetches` is true.
+    /// Records that a line is allocated in a way: the line of a prefetch if `prefetches` is true, otherwise a
+    /// line that a load requested.
     pub fn claim(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), prefetches: bool) {
         let was_unused = self.unused.read_cell(at, set, way).0;
         self.stats.useless += u64::from(was_unused);
@@ -203,9 +208,9 @@ impl Prefetcher {
         }
     }
 
-    /// Reports an accepted load of the row `slot`. `place` is the way that serves the load now or after the
-    /// fill; `None` if the load has missed. `is_late` is true if the load is the first one to merge with a
-    /// prefetch in flight.
+    /// Reports an accepted load of the instruction in pending-table row `slot`. `place` is the set and way
+    /// that serve the load now or after the fill; `None` if the load has missed. `is_late` is true if the
+    /// load is the first one to merge with a prefetch in flight.
     pub fn access(&mut self, at: &impl AnyEdge, slot: u8, place: Option<(u32, u32)>, is_late: bool, load: DemandLoad) {
         let uses_prefetch = place.is_some_and(|(set, way)| {
             let is_unused = self.unused.read_cell(at, set, way).0;
@@ -223,8 +228,8 @@ impl Prefetcher {
         self.armed = true;
     }
 
-    /// Clears the queue and the prefetcher at the end of a kernel, when nothing is in flight and the cache
-    /// drops all lines.
+    /// Clears the prefetch queue and the prefetcher at the end of a kernel, when nothing is in flight and the
+    /// cache drops all lines.
     pub fn clear(&mut self) {
         while !self.queue.is_empty() {
             self.drop_head(DropReason::KernelEnd);
@@ -236,13 +241,13 @@ impl Prefetcher {
         self.armed = false;
     }
 
-    /// Starts to keep digests of the array contents.
+    /// Starts to maintain digests (hashes) of the array contents.
     pub fn record(&mut self) {
         self.unused.record();
         self.hooks.record();
     }
 
-    /// Adds the queue, counters, flags and prefetcher to the hardware description.
+    /// Adds the prefetch queue, the counters, the flags and the prefetcher to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             hooks,

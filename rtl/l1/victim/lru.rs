@@ -19,7 +19,7 @@ pub struct LruConfig {
     pub lines: u32,
 }
 
-/// The default is within the range of the paper, which has 1 to 5 lines.
+/// The default number of lines is within the range of the paper, which evaluates 1 to 5 lines.
 impl Default for LruConfig {
     fn default() -> Self {
         Self { lines: 4 }
@@ -37,7 +37,7 @@ impl Scheme for LruConfig {
     }
 }
 
-/// Order in which the entries were filled or used.
+/// Victim cache policy in LRU order. Orders the entries by the time at which each was last filled or used.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Lru {
     lines: u32,

@@ -46,20 +46,20 @@ use crate::kernel::{Counted, Describe, Edge};
 /// Largest number of lines of a victim cache.
 const MAX_LINES: u32 = 32;
 
-/// Configuration of a victim cache: the keys next to `kind` in `l1.victim`.
+/// Configuration of a victim cache: its parameters are keys next to `kind` in `l1.victim`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// Returns the number of lines; 0 if there is no victim cache.
+    /// Returns the number of lines that the victim cache holds; 0 if there is no victim cache.
     fn lines(&self) -> u32;
 
-    /// Creates the policy that selects the lines to keep; `None` if there is no victim cache.
+    /// Creates the policy that selects which evicted lines to keep; `None` if there is no victim cache.
     fn hardware(&self) -> Option<Box<dyn Hooks>>;
 
-    /// Checks the keys other than the number of lines.
+    /// Checks the parameters other than the number of lines.
     fn validate(&self, _rules: &mut Rules) {}
 }
 
-/// Victim cache that a configuration selects.
+/// Victim cache selected by the configuration.
 pub type VictimConfig = Choice<dyn Scheme>;
 
 impl<S: Scheme + 'static> From<S> for VictimConfig {
@@ -75,7 +75,7 @@ impl VictimConfig {
         self.lines() > 0
     }
 
-    /// Checks the keys of the victim cache, and that it fits the L1D.
+    /// Checks the parameters of the victim cache, and that it fits the L1D.
     pub(super) fn validate(&self, l1: &L1Config, rules: &mut Rules) {
         let kind = self.typetag_name();
         rules.group("victim", |rules| {
@@ -107,33 +107,33 @@ impl VictimConfig {
         );
     }
 
-    /// Creates the victim cache of an L1D at `path`; `None` if none is selected. `is_recalled` adds a port
-    /// for recalls.
+    /// Creates the victim cache of an L1D at `path`; `None` if the configuration selects none. If
+    /// `is_recalled`, it has an extra port for recalls.
     pub(super) fn unit(&self, path: &str, shape: VictimShape, is_recalled: bool) -> Option<Box<VictimCache>> {
         let hooks = Watched::of(self.typetag_name(), self.hardware()?);
         Some(Box::new(VictimCache::new(hooks, path, self.lines(), shape, is_recalled)))
     }
 }
 
-/// Hooks that the victim cache calls in its policy. An entry holds one line.
+/// Hooks of a replacement policy, which the victim cache calls. An entry holds one line.
 #[watched("l1.victim")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
-    /// Returns the entry for a line evicted from the L1D; `None` if the line is not kept. `empty` is the
-    /// lowest empty entry.
+    /// Returns the entry that takes a line evicted from the L1D; `None` if the line is not kept. `empty` is
+    /// the lowest empty entry, if there is one.
     fn on_evict(&mut self, at: &Edge<'_>, line: u64, empty: Option<u32>) -> Option<u32>;
 
     /// Reports that a load has found its line in an entry.
     fn lookup(&mut self, at: &Edge<'_>, entry: u32);
 
-    /// True if the line of the entry moves to the L1D. `evicted` is the clean line that then takes the entry;
-    /// if it is `None`, the entry becomes empty.
+    /// True if the line of the entry moves to the L1D. `evicted` is the clean line of the L1D that then takes
+    /// the entry; if it is `None`, the entry becomes empty.
     fn swap(&mut self, at: &Edge<'_>, entry: u32, evicted: Option<u64>) -> bool;
 
     /// Clears the state at the end of a kernel.
     fn clear(&mut self) {}
 
-    /// Starts to keep digests of the array contents.
+    /// Starts to maintain digests (hashes) of the array contents.
     fn record(&mut self) {}
 
     /// Adds registers, arrays and logic to the hardware description.

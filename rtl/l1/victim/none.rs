@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Hooks, Scheme};
 
-/// Configuration without a victim cache; it has no keys.
+/// Configuration without a victim cache; it has no parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoVictimCache {}

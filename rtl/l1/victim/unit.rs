@@ -8,9 +8,10 @@
 //! | `hit`    | in  | entry             | a load is served by the entry                                   |
 //! | `swap`   | in  | entry, line       | the line of the entry moves to the L1D, and a line of the L1D may take the entry |
 //! | `insert` | in  | line              | a miss or a prefetch has evicted a clean line                   |
-//! | `remove` | in  | line              | once per cycle by a store, a miss or a recall; recalls have a separate port |
+//! | `remove` | in  | line              | drops the line; once per cycle by a store, a miss or a recall; recalls have a separate port |
 //!
-//! A line is never both in the L1D and in the victim cache. A cycle has one read and one write of the bytes.
+//! A line is never both in the L1D and in the victim cache. In a cycle, the bytes are read at most once and
+//! written at most once.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Twin: `golden/l1/victim/mod.rs`.
@@ -29,26 +30,27 @@ pub struct VictimShape {
     pub line_bits: u32,
     /// Size of a line in bytes.
     pub line_bytes: u32,
-    /// Number of sectors per line that are fetched one by one; 1 if lines are fetched whole.
+    /// Number of sectors per line; 1 if the L1D fetches whole lines.
     pub sectors: u32,
-    /// Width of a set number in bits.
+    /// Width of an L1D set number in bits.
     pub set_bits: u32,
-    /// Number of MSHR entries, whose waiters may still read the L1D set in which a swap takes place.
+    /// Number of MSHR entries of the L1D. Before a swap, each is compared with the L1D set of the swap. The
+    /// loads that wait on the entry may still have to read a line of this set.
     pub mshr_entries: u32,
 }
 
-/// Line that the L1D evicts: its address, the mask of its present sectors, and its bytes.
+/// Line that the L1D evicts, with the mask of its present sectors and its bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct EvictedLine<'a> {
-    /// Line address.
+    /// Address of the evicted line.
     pub line: u64,
-    /// Mask of the present sectors.
+    /// Mask of the sectors of the line that are present.
     pub here: u8,
-    /// Bytes of the line.
+    /// Bytes of the evicted line.
     pub data: &'a [u8; LINE_BYTES],
 }
 
-/// Line that the victim cache keeps.
+/// Entry of the victim cache, which holds one evicted line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     valid: bool,
@@ -64,7 +66,7 @@ pub struct VictimCache {
     data: Array<LineData>,
     shape: VictimShape,
     is_recalled: bool,
-    /// Counters; they model no hardware.
+    /// Event counters of the victim cache; they model no hardware.
     pub stats: VictimStats,
 }
 
@@ -89,7 +91,8 @@ impl VictimCache {
         }
     }
 
-    /// Returns the entry that holds these sectors of a line; `None` if no entry does.
+    /// Returns the number of the entry that holds all the sectors `sectors` of a line; `None` if no entry
+    /// does.
     #[must_use]
     pub fn find(&self, line: u64, sectors: u8) -> Option<u32> {
         let has = |entry: &Entry| entry.valid && entry.line == line && sectors & !entry.here == 0;
@@ -102,24 +105,27 @@ impl VictimCache {
         self.find(line, 0).is_some()
     }
 
-    /// Returns all lines, for invariants.
+    /// Returns the addresses of all lines in the victim cache, for consistency checks.
     pub fn lines(&self) -> impl Iterator<Item = u64> {
         self.entries.iter().filter(|entry| entry.valid).map(|entry| entry.line)
     }
 
-    /// Serves a load by an entry. Returns the mask of the present sectors and the bytes of the line.
+    /// Serves a load from an entry. Returns the mask of the present sectors of the entry's line, and its
+    /// bytes.
     pub fn hit(&mut self, at: &impl AnyEdge, entry: u32) -> (u8, LineData) {
         self.stats.hits += 1;
         self.hooks.lookup(at.edge(), entry);
         (self.entries[entry as usize].here, self.data.read(at, entry)[0].clone())
     }
 
-    /// True if the line of an entry is swapped with `evicted`, the clean line that the L1D evicts for it.
+    /// True if the policy lets the line of an entry move to the L1D. `evicted` is the clean line that the L1D
+    /// evicts for it, if any.
     pub fn swaps(&mut self, at: &impl AnyEdge, entry: u32, evicted: Option<u64>) -> bool {
         self.hooks.swap(at.edge(), entry, evicted)
     }
 
-    /// Moves the line of an entry to the L1D, and replaces it by the line that the L1D evicts for it.
+    /// Removes the line of an entry, which moves to the L1D. The line that the L1D evicts for it, if any,
+    /// takes the entry.
     pub fn swap(&mut self, at: &impl AnyEdge, entry: u32, evicted: Option<EvictedLine<'_>>) {
         self.stats.swaps += 1;
         match evicted {
@@ -136,7 +142,7 @@ impl VictimCache {
         }
     }
 
-    /// Drops a line. Returns true if the victim cache held it.
+    /// Drops a line from the victim cache. Returns true if the victim cache held it.
     pub fn remove(&mut self, line: u64) -> bool {
         let entry = self.entries.iter_mut().find(|entry| entry.valid && entry.line == line);
         entry.map(|entry| entry.valid = false).is_some()
@@ -148,13 +154,14 @@ impl VictimCache {
         self.hooks.clear();
     }
 
-    /// Starts to keep digests of the array contents.
+    /// Starts to maintain digests (hashes) of the array contents.
     pub fn record(&mut self) {
         self.data.record();
         self.hooks.record();
     }
 
-    /// Adds entries, bytes, comparators and policy to the hardware description.
+    /// Adds the entries, the bytes, the comparators and the policy of the victim cache to the hardware
+    /// description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { hooks, entries, data, shape, is_recalled, stats } = self;
         let &VictimShape { line_bits, line_bytes: _, sectors, set_bits, mshr_entries } = shape;

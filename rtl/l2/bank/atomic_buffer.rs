@@ -146,7 +146,7 @@ impl AtomicBuffer {
         Ok(asked.change(&mut self.line, self.shape.operand_bytes))
     }
 
-    /// Adds the registers and logic of the atomic buffer to the hardware description.
+    /// Lists the registers and logic of the atomic buffer for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { shape, valid, place: (set, way), line } = self;
         let (set_bits, way_bits) = (bits_for(shape.sets), bits_for(shape.ways));

@@ -192,8 +192,8 @@ impl Core {
         }
     }
 
-    /// True if an access can write to the data memory in this cycle. With one write port, an arriving burst
-    /// has priority.
+    /// True if an access can write to the data memory in this cycle. If the memory has a single write port,
+    /// an arriving burst has priority.
     #[inline(always)]
     pub fn can_write(&self, arriving: bool) -> bool {
         !arriving || self.config.data_ports > 1
@@ -298,8 +298,8 @@ impl Core {
             && self.split.as_ref().is_none_or(|split| split.is_idle())
     }
 
-    /// Adds the registers, memories and logic of the bank to the hardware description; `flow` adds those of
-    /// the miss flow.
+    /// Lists the registers, memories and logic of the L2 bank for waveforms, digests and area estimates;
+    /// `flow` lists those of the miss flow.
     pub fn describe(&self, to: &mut dyn Describe, flow: impl FnOnce(&mut dyn Describe)) {
         let Self {
             path: _,
@@ -342,8 +342,9 @@ impl Core {
 
     fn describe_logic(&self, to: &mut dyn Describe) {
         let Self { config, place, index, .. } = self;
-        // Each run of consecutive lines keeps its number within the partition even if the partition index is
-        // hashed. A divider therefore suffices to compute line numbers within the bank.
+        // Even if the partition of a run of consecutive lines is hashed, its number within the partition is
+        // the run number divided by the number of partitions. A divider therefore suffices to compute line
+        // numbers within the bank.
         let Interleave { num_partitions: divisor, run_log2, .. } = place.interleave;
         to.logic("local_line", Logic::ConstantDivider { width: place.line_bits() - run_log2, divisor });
         index.describe(to);

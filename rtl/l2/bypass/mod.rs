@@ -72,6 +72,7 @@ pub trait Hooks: Debug + Send {
         None
     }
 
-    /// Adds the registers, arrays and logic of the policy as a component to the hardware description.
+    /// Lists the registers, arrays and logic of the bypass policy, as one component, for waveforms, digests
+    /// and area estimates.
     fn describe(&self, _to: &mut dyn Describe) {}
 }

@@ -90,7 +90,8 @@ impl<P: Packet, M: Lines> Switch<P, M> {
         self.inputs.iter().all(InputBuffer::is_empty)
     }
 
-    /// At the end of a run, counts the cycles before `cycle` of the stalls that still last.
+    /// Adds the cycles before `cycle` of stalls that have not ended to the counters; called at the end of a
+    /// run.
     pub(super) fn settle(&mut self, cycle: u64) {
         self.outputs.iter_mut().for_each(|output| output.count.settle(cycle));
     }
@@ -193,8 +194,8 @@ struct Outcome<M> {
     wake: u64,
     /// Mask of the inputs where a header arrives in this cycle and becomes the head of the buffer.
     entered: M,
-    /// Mask of the inputs with a packet on their link that has no room in the buffer before another grant of
-    /// the input.
+    /// Mask of the inputs with a packet on their link for which their buffer has no room until another packet
+    /// of the input is granted an output.
     roomless: M,
     /// Mask of the inputs that received a grant in this cycle.
     granted: M,
@@ -231,7 +232,7 @@ impl<P: Packet + 'static, M: Lines> Switch<P, M> {
         }
     }
 
-    /// Adds the outputs and inputs to the hardware description.
+    /// Lists the outputs and input buffers of the crossbar for waveforms, digests and area estimates.
     pub(super) fn describe(&self, to: &mut dyn Describe) {
         // `wanted` is redundant: it marks the outputs whose request register is not zero.
         let Self { path: _, flit_bytes, inputs, outputs, busy, tails: _, wanted: _ } = self;

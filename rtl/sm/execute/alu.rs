@@ -51,8 +51,8 @@ impl Compute {
     }
 }
 
-/// Computes an instruction; `mask` are its active lanes. Writes register results to `words` and returns
-/// predicate results in the order of the destinations.
+/// Computes an instruction in its active lanes, which `mask` gives. Writes register results to `words` and
+/// returns predicate results in the order of the destinations.
 #[inline(always)]
 pub(in crate::sm) fn execute(decoded: &DecodedInst, mask: u32, read: Operands<'_>, words: &mut Words) -> [u32; 2] {
     let [a, b, c, ..] = &decoded.srcs;
@@ -169,8 +169,8 @@ fn execute_other(decoded: &DecodedInst, read: Operands<'_>, words: &mut Words) -
             put(words, 0, &inst.dsts[0], &values);
             return [0, carry as u32];
         }
-        // The other operations are executed elsewhere: moves by `Compute::Copy`; exchanges, memory, matrix
-        // and control instructions by other functions.
+        // Operations without a case in this `match` are executed elsewhere: moves by `Compute::Copy`;
+        // exchanges, memory, matrix and control instructions by other functions.
         _ => {}
     }
     [0; 2]

@@ -91,8 +91,8 @@ pub(in crate::sm) struct Collectors {
     classes: [u8; PIPES],
     /// Mask applied to a scheduler's number to obtain its sub-core: all ones with sub-cores, else 0.
     own_part: u8,
-    /// For each pipe, mask applied to a scheduler's number to obtain its index in `entry` and `latch`. All
-    /// ones if each scheduler has its own pipe, else 0.
+    /// For each pipe, mask applied to a scheduler's number to obtain its index in the tables `entry` and
+    /// `latch` of this struct. The mask is all ones if each scheduler has its own pipe, else 0.
     own_entry: [u8; PIPES],
     /// Number of collectors of each class per sub-core.
     counts: [u8; CLASSES],
@@ -103,8 +103,8 @@ pub(in crate::sm) struct Collectors {
     unit_free: [[[u64; MAX_UNITS]; CLASSES]; MAX_SCHEDULERS],
     /// For each sub-core and class, index of the collector that is free first.
     first_free: [[u8; CLASSES]; MAX_SCHEDULERS],
-    /// For each sub-core and class, first cycle in which a collector of the class is free. For SFU and DP,
-    /// their common port must also be free. 0 for `NO_CLASS`.
+    /// For each sub-core and class, first cycle in which an instruction can enter a collector of the class.
+    /// For the class of SFU and DP, the entry port that both pipes share must also be free. 0 for `NO_CLASS`.
     class_free: [[u64; CLASSES + 1]; MAX_SCHEDULERS],
     /// First cycle in which each pipe accepts an instruction whose operands have been read. Schedulers that
     /// share a pipe use entry 0.
@@ -164,7 +164,8 @@ impl Collectors {
         (scheduler & usize::from(self.own_part)) % MAX_SCHEDULERS
     }
 
-    /// Returns the index in `entry` and `latch` for a pipe and a scheduler.
+    /// Returns the index of a pipe of a scheduler in the tables `entry` and `latch` (free times of the pipe
+    /// and of its input register).
     #[inline(always)]
     fn place(&self, pipe: Pipe, scheduler: usize) -> usize {
         (scheduler & usize::from(self.own_entry[pipe as usize])) % MAX_SCHEDULERS
@@ -182,7 +183,7 @@ impl Collectors {
         self.banks == 0
     }
 
-    /// True if a pipe that all schedulers share has accepted the last instruction issued to it.
+    /// True if a pipe that all schedulers share has accepted the last instruction issued to it by `cycle`.
     #[inline(always)]
     pub fn has_accepted(&self, pipe: Pipe, cycle: u64) -> bool {
         self.entry[0][pipe as usize] <= cycle
@@ -224,7 +225,8 @@ impl Collectors {
         *entry = start + interval;
         let mut leaves = start;
         if let Some(latch) = &mut self.latch {
-            // The input register is free in the cycle in which the pipe accepts its instruction.
+            // The input register of the pipe becomes free in the cycle in which the pipe accepts the
+            // instruction.
             let latch = &mut latch[place][pipe as usize];
             leaves = leaves.min(ready.max(*latch));
             *latch = start;
@@ -288,8 +290,8 @@ impl Collectors {
         }
     }
 
-    /// Describes the banks and collectors of one sub-core. They are numbered consecutively over all sub-
-    /// cores.
+    /// Lists the banks and collectors of one sub-core for waveforms and digests; they are numbered
+    /// consecutively over all sub-cores.
     fn describe_part(&self, part: u32, to: &mut dyn Describe) {
         let Self { banks, counts, bank_free, unit_free, .. } = self;
         for (bank, free) in (part * banks..(part + 1) * banks).zip(&bank_free[part as usize]) {
@@ -305,7 +307,7 @@ impl Collectors {
     }
 }
 
-/// Describes the input register of each pipe by the first cycle in which it is free.
+/// Lists, for waveforms and digests, the first cycle in which the input register of each pipe is free.
 fn describe_latches(
     pipes: &[Pipe],
     latch: &[[u64; PIPES]; MAX_SCHEDULERS],
@@ -448,11 +450,12 @@ mod tests {
         let mut collectors = Collectors::new("sm0", &SmConfig { operands, schedulers: 2, ..fermi() });
         let free = |collectors: &Collectors| collectors.unit_free[0][Class::Sp as usize][0];
         // The pipe accepts the first instruction in cycle 100 and is busy until cycle 110. The second
-        // instruction waits in the input register until then, and frees its collector in cycle 102.
+        // instruction waits in the pipe's input register until then, and frees its operand collector in cycle
+        // 102.
         assert_eq!((collectors.enter(Pipe::Sp, 0, 100, 100, 10), free(&collectors)), (100, 101));
         assert_eq!((collectors.enter(Pipe::Sp, 0, 101, 101, 10), free(&collectors)), (110, 102));
-        // The third instruction occupies the collector until cycle 110, when the second one leaves the input
-        // register.
+        // The second instruction leaves the pipe's input register in cycle 110. Until then, the third
+        // instruction cannot move there and occupies its operand collector.
         assert_eq!((collectors.enter(Pipe::Sp, 0, 102, 102, 10), free(&collectors)), (120, 111));
     }
 }

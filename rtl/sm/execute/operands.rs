@@ -128,9 +128,9 @@ impl Constants {
 pub(in crate::sm) enum Base<'a> {
     /// No base: the offset is the address.
     None,
-    /// 32-bit base addresses, which wrap around.
+    /// 32-bit base addresses, one per lane; their sums with the offset wrap around.
     Narrow(&'a Row),
-    /// 64-bit base addresses.
+    /// 64-bit base addresses, one per lane.
     Wide(Pair<'a, LANES>),
     /// Addresses of all lanes within their address space, to which no offset is added.
     Lanes(&'a [u64; LANES]),

@@ -81,22 +81,23 @@ impl Iterator for RetiringResults {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Pipes {
     bus: u8,
-    /// Bit of a calendar entry that is 1 while the result bus has room: the top bit of byte `bus - 1`. It is
-    /// 1 in an unused byte and 0 in an index.
+    /// Mask of one bit of a calendar entry, which is 1 while the result bus has room in that cycle. It is the
+    /// top bit of the byte for the last result that the bus can carry. That bit is 1 in an unused byte and 0
+    /// in an index of a result.
     room: u64,
     /// First cycle in which each pipe accepts an instruction of each scheduler, if there are no operand
     /// collectors. Schedulers that share a pipe use its first entry.
     #[serde(with = "BigArray")]
     free: [u64; MAX_SCHEDULERS * PIPES],
-    /// For each pipe, mask applied to a scheduler's number to obtain its entry in `free`. The mask is
-    /// `MAX_SCHEDULERS - 1` if each scheduler has an entry, else 0.
+    /// For each pipe, mask applied to a scheduler's number to obtain its entry in the table `free` of this
+    /// struct. The mask is `MAX_SCHEDULERS - 1` if each scheduler has an entry, else 0.
     places: [u8; PIPES],
     schedulers: usize,
     sub_cores: bool,
     /// Number of 32-lane halves per warp.
     halves: u32,
-    /// Pipes that instructions occupy for their initiation interval; the hardware description lists these
-    /// pipes.
+    /// Pipes that instructions occupy for their initiation interval. Waveforms and digests show the state of
+    /// these pipes.
     shown: Vec<Pipe>,
     #[serde(with = "BigArray")]
     flights: [Flight; FLIGHTS],
@@ -159,7 +160,8 @@ impl Pipes {
         }
     }
 
-    /// Returns the index in `free` for a pipe and a scheduler.
+    /// Returns the index of a pipe of a scheduler in `free`, the table of the cycles from which pipes are
+    /// free.
     #[inline(always)]
     fn place(&self, pipe: Pipe, scheduler: usize) -> usize {
         pipe as usize * MAX_SCHEDULERS + (scheduler & usize::from(self.places[pipe as usize])) % MAX_SCHEDULERS
@@ -270,10 +272,11 @@ impl Pipes {
         self.results.record();
     }
 
-    /// Describes the pipes; `free_at` returns the first cycle in which a pipe accepts an instruction of a
-    /// scheduler.
+    /// Lists the pipes and the results in flight for waveforms, digests and area estimates. `free_at` returns
+    /// the first cycle in which a pipe accepts an instruction of a scheduler.
     pub fn describe(&self, free_at: &dyn Fn(Pipe, usize) -> u64, to: &mut dyn Describe) {
-        // The calendar is redundant: it follows from the writeback cycles of the results in flight.
+        // The calendar of the result bus is omitted, because it follows from the writeback cycles of the
+        // results in flight.
         let Self { bus, free: _, places, schedulers, halves, shown, flights, busy, results, .. } = self;
         for &pipe in shown {
             let free_at = |scheduler| free_at(pipe, scheduler);

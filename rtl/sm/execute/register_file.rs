@@ -136,8 +136,8 @@ impl RegisterFile {
         if mask == u32::MAX
             && let Some(file) = self.words.unobserved_cells_mut(at)
         {
-            // Fast path for the usual case, a write of all lanes without observers: skips the checks per
-            // word.
+            // Fast path for the usual case, in which all lanes are written and no waveform or check observes
+            // the write. Skips the checks per word.
             for (row, values) in results {
                 file[(first + u32::from(*row)) as usize].0 = *values;
             }

@@ -20,16 +20,16 @@ use crate::sm::memory::check::check;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding, Reason)]
 #[width(4)]
 pub enum Pipe {
-    /// Integer and single precision, one pipe per scheduler.
+    /// Integer and single-precision operations, one pipe per scheduler.
     #[default]
     Sp,
-    /// Special functions.
+    /// Special functions (SFU): roots and transcendental functions.
     Sfu,
-    /// Double precision.
+    /// Double-precision operations.
     Dp,
-    /// Shared memory.
+    /// Accesses to shared memory.
     Shared,
-    /// Kernel parameters.
+    /// Loads of kernel parameters.
     Param,
     /// Device memory, through the address unit.
     Global,

@@ -42,7 +42,7 @@ pub(in crate::sm) struct Fetch {
 struct Stage {
     /// Mask of the warps of the sub-core.
     group: u64,
-    /// Warp slot fetched last.
+    /// Slot of the warp fetched last.
     last: u8,
     /// Mask of the warp slots above the one fetched last, which the round robin tries first.
     after: u64,
@@ -142,8 +142,8 @@ impl Fetch {
         self.second &= !(1 << warp);
     }
 
-    /// Describes the registers; `cached` is true if a cache line can end between the two instructions of a
-    /// fetch.
+    /// Lists the registers of the fetch stages for waveforms, digests and area estimates. `cached` is true if
+    /// a cache line can end between the two instructions of a fetch.
     pub fn describe(&self, cached: bool, to: &mut dyn Describe) {
         let Self { num_warps, head, second, decoding, stages, alone } = self;
         to.sized("head_valid", *head, *num_warps);
@@ -152,7 +152,7 @@ impl Fetch {
             stage.describe(*decoding, *num_warps, cached.then_some(*alone), to);
             return;
         }
-        // With an instruction cache, the first stage serves the warps of all sub-cores.
+        // With an instruction cache, only the first fetch stage exists; it serves the warps of all sub-cores.
         let stages = if cached { &stages[..1] } else { stages };
         for (part, stage) in (0..).zip(stages) {
             let alone = cached.then_some(*alone);

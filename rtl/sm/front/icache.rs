@@ -261,7 +261,7 @@ impl InstructionCache {
         *entry = ICacheMshrEntry { line, warps: bit };
         self.used |= 1 << free;
         self.waiting |= bit;
-        // The link has room for one request per MSHR entry, so it accepts this request.
+        // The link to the LSU has room for one request per MSHR entry, so it accepts this request.
         io.wanted.push(at, InstructionLineRequest { id: FIRST_ID + (self.stats.misses as u32 & !FIRST_ID), line });
         FetchOutcome::Miss
     }

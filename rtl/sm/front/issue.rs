@@ -253,9 +253,9 @@ impl SmCore {
         }
     }
 
-    /// Returns the first cycle in which a warp of the mask `open` may find its pipe and the result bus free.
-    /// No warp of the mask can issue in `cycle`. If the in-flight table is full, a retiring result ends the
-    /// stall earlier.
+    /// Returns the first cycle after `cycle` in which the pipe of a warp of the mask `open`, and the result
+    /// bus, may both be free. Called when none of these warps can issue in `cycle`. If the table of results
+    /// in flight is full, a retiring result may let a warp issue earlier.
     #[inline(never)]
     pub(in crate::sm) fn stall_end(&self, loaded: &Loaded, scheduler: usize, cycle: u64, open: u64) -> u64 {
         let mut rest = open;

@@ -60,7 +60,7 @@ impl Ages {
         self.older[usize::from(warp)] = all & !bit;
     }
 
-    /// Returns the oldest warp of the mask `of`, which must not be 0.
+    /// Returns the oldest warp of the mask `of`, which must contain at least one warp.
     #[must_use]
     pub fn oldest(&self, of: u64) -> u8 {
         let mut oldest = of.trailing_zeros() as usize;
@@ -73,7 +73,7 @@ impl Ages {
         }
     }
 
-    /// Describes the registers and the logic.
+    /// Lists the registers and logic of the age matrix for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { num_warps, older } = self;
         let rows = older.iter().take(*num_warps as usize);
@@ -96,7 +96,7 @@ pub struct Scheduler {
     /// Mask of the warps to which stall reasons are attributed. Pool warps of a two-level scheduler never
     /// wait long, so queued warps count only while the pool is empty.
     in_charge: u64,
-    /// Warp slot issued last.
+    /// Slot of the warp issued last.
     last: u8,
     /// One-bit mask of slot `last` while the slot holds the warp that was issued last; 0 otherwise.
     greedy: u64,
@@ -191,7 +191,7 @@ impl Scheduler {
         self.in_charge = if self.pool == 0 { self.group } else { self.pool };
     }
 
-    /// Describes the registers and the logic.
+    /// Lists the registers and logic of the warp scheduler for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { policy, group, pool, throttled, in_charge: _, last, greedy } = self;
         if *policy == SchedulerPolicy::TwoLevel {

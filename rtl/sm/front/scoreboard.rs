@@ -25,7 +25,7 @@ use crate::sm::MAX_WARPS;
 /// Number of registers and predicates per warp that can have a pending write.
 const REGISTERS: u32 = 4 * u64::BITS + u32::BITS;
 
-/// Scoreboards of all warps.
+/// Scoreboards (sets of registers with a pending write) of all warps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Scoreboard {
     num_warps: u32,
@@ -121,7 +121,7 @@ impl Scoreboard {
         }
     }
 
-    /// Describes the registers and the logic.
+    /// Lists the registers and logic of the scoreboards for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { num_warps, narrow: _, pending, memory, hazard, hazard_memory } = self;
         let warps = *num_warps;

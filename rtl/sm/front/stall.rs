@@ -205,8 +205,8 @@ impl Stalls {
         }
     }
 
-    /// Describes the counters of one scheduler, in that scheduler's scope; `caches` is true if the SM has an
-    /// instruction cache, so that fetches can miss.
+    /// Lists the stall counters of one scheduler. `caches` is true if the SM has an instruction cache, so
+    /// that fetches can miss.
     pub fn describe(&self, scheduler: usize, caches: bool, to: &mut dyn Describe) {
         let Self { num_schedulers: _, lines, charged: _ } = self;
         let Line { cycles, now, issue: (warp, pc) } = &lines[scheduler];
@@ -262,8 +262,8 @@ mod tests {
         };
         assert_eq!(counts(1, &stalls), [1, 1, 0]);
         assert_eq!(counts(5, &stalls), [1, 1, 8]);
-        // The core is evaluated at a later edge, without a warp. This does not change the cycles before cycle
-        // 5.
+        // The core wakes in cycle 9, without a warp. This must not change the counts of the cycles before
+        // cycle 5.
         stalls.wake(9);
         assert_eq!(counts(5, &stalls), [1, 1, 8]);
     }

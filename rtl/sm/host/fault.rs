@@ -25,7 +25,7 @@ pub enum AccessFault {
     /// The access extends beyond the end of a memory whose addresses begin at 0, such as shared memory.
     #[error("is outside the {size} bytes of {what}")]
     Beyond {
-        /// Name of the memory.
+        /// Name of the accessed memory.
         what: &'static str,
         /// Size of the memory in bytes.
         size: u32,
@@ -42,7 +42,7 @@ pub enum AccessFault {
     /// The access writes to memory that kernels may only read.
     #[error("is in the {what}, which are read only")]
     ReadOnly {
-        /// Name of the memory.
+        /// Name of the accessed memory.
         what: &'static str,
     },
 }
@@ -54,7 +54,7 @@ fn nearest_text(nearest: &Option<NamedRange>) -> String {
 /// Cause of a fault.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FaultKind {
-    /// Illegal memory access.
+    /// Memory access that is illegal.
     #[error("{verb} of {bytes} bytes at {address:#x} {wrong}")]
     Access {
         /// Kind of access: `load`, `store`, `atomic` or `texture fetch`.

@@ -7,8 +7,8 @@ use crate::l1::access::LANES;
 use crate::sm::KernelImage;
 use crate::sm::host::fault::{AccessFault, Fault, FaultKind};
 
-/// Returns start and end of the byte range in which an access at `address` must lie. In device memory, this
-/// is the buffer that contains `address`; an empty range if there is none.
+/// Returns `(start, end)`: the byte range in which an access at `address` must lie. In device memory, the
+/// range is the buffer that contains `address`, or an empty range if no buffer does.
 #[inline]
 fn bounds(image: &KernelImage, space: Space, address: u64) -> (u64, u64) {
     match space {
@@ -22,15 +22,16 @@ fn bounds(image: &KernelImage, space: Space, address: u64) -> (u64, u64) {
     }
 }
 
-/// Fast check: true only if an access of all lanes is legal, but also false for few legal accesses. Tests the
-/// smallest aligned power-of-two address range that contains all addresses. The addresses include `first` and
-/// differ only in the bits `differing`. That range rarely extends beyond a buffer unless an address does.
+/// Fast check of all lanes. If it returns true, the access is legal; it also returns false for a few legal
+/// accesses. `first` is one of the addresses, which differ only in the bits `differing`. Tests whether the
+/// smallest aligned power-of-two range that contains all addresses lies in one buffer.
 #[inline]
 pub(in crate::sm) fn is_plain(image: &KernelImage, space: Space, bytes: u8, first: u64, differing: u64) -> bool {
     let block = u64::MAX.checked_shr(differing.leading_zeros()).unwrap_or(0);
     let within = u64::from(bytes) - 1;
     let (start, end) = bounds(image, space, first);
-    // Offset of the lowest byte that a lane may touch, and size of the buffer from that byte on.
+    // Offset in the buffer of the lowest byte that a lane may access, and number of buffer bytes from that
+    // byte on.
     let lowest = (first & !block).wrapping_sub(start);
     let room = (end - start).saturating_sub(lowest);
     block.checked_add(within).is_some_and(|reach| reach < room) && (first | differing) & within == 0

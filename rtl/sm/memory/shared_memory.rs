@@ -210,12 +210,13 @@ fn conflict_free_words(address: &[u64; LANES], mask: u32) -> Option<u64> {
         *bank = word;
         asked |= 1 << (word % 32);
     }
-    // If two distinct words lie in one bank, the entry `*bank` changes more than once.
+    // A bank with several distinct words counts more than one change. The counts are equal only if each bank
+    // accessed has one word.
     (changes == asked.count_ones()).then(|| changes.into())
 }
 
-/// Returns the maximum number of distinct words in one bank, which is the number of cycles, and the number of
-/// distinct words in all banks.
+/// Returns `(cycles, words)`: the maximum number of distinct words in one bank, which is the number of
+/// cycles, and the number of distinct words in all banks.
 fn conflicts(address: &[u64; LANES], mask: u32, bytes: u32, banks: u32) -> (u16, u64) {
     const END: u8 = u8::MAX;
     // The distinct words of each bank form a linked list, whose first word is in `first` and whose links are

@@ -38,7 +38,7 @@ const UNIFORM_WORDS: u16 = 192;
 pub(in crate::sm) enum Role {
     /// Neither copies asynchronously nor waits for copies.
     Plain,
-    /// Asynchronous copy.
+    /// Starts an asynchronous copy.
     Copy,
     /// Commits a group of asynchronous copies (`LDGDEPBAR`).
     EndGroup,

@@ -105,8 +105,8 @@ impl SimtStacks {
         self.stacks[usize::from(warp) % MAX_WARPS].alive
     }
 
-    /// Returns the mask of the lanes that have not exited, and all stack entries, top first. For reports
-    /// only: the read occupies no memory port.
+    /// Returns the mask of the lanes of a warp that have not exited, and all its stack entries, top first.
+    /// For reports only: the read occupies no memory port.
     #[must_use]
     pub fn entries(&self, warp: u8) -> (u64, Vec<StackEntry>) {
         (self.alive(warp), self.all(warp).collect())
@@ -219,7 +219,7 @@ impl SimtStacks {
         self.memory.record();
     }
 
-    /// Describes the registers, the memory and the logic.
+    /// Lists the registers, memory and logic of the SIMT stacks for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { lanes, stacks, memory } = self;
         to.array("entries", memory);
@@ -237,9 +237,9 @@ impl SimtStacks {
         for _ in 0..spec.reads {
             to.logic("top", Logic::Mux { ways: warps, width: entry + *lanes + spec.columns.ilog2() + 1 });
             to.logic("next_pc", Logic::Counter { width: 32 });
-            // Comparators for three tests. Does the branch have the same reconvergence point as its own
-            // entry? Does each path have instructions before that point? Has the entry reached its
-            // reconvergence point?
+            // Comparators for three tests: Does the branch have the same reconvergence point as the top
+            // entry? Does each of its two paths have instructions before that point? Has the top entry
+            // reached its own reconvergence point?
             to.logic("reconverged", Logic::Comparator { width: 32, count: 5 });
             to.logic("lanes_left", Logic::Gates { count: 6 * *lanes });
             // Logic that tests, for each entry below the top, whether it has live lanes and whether it has

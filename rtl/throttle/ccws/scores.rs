@@ -195,8 +195,8 @@ impl Hooks for Scores {
         IssueLimit::Load(self.admitted_warps(seen.cycle + 1, seen.live))
     }
 
-    /// Returns the cycle before the one in which the set of admitted warps may change. The set is computed at
-    /// the end of the previous cycle.
+    /// Returns the last cycle before the set of admitted warps may change, because the set for a cycle is
+    /// computed at the end of the previous one.
     fn due(&self) -> Option<u64> {
         self.until().map(|cycle| cycle - 1)
     }
@@ -273,8 +273,8 @@ mod tests {
         for (lost, worth) in [(10, 192), (50, 960)] {
             let mut scores = scores(lost);
             scores.on_lost_locality(7, 40, ALL);
-            // The warp has the base score. Its score plus the boost exceeds the maximum, so the event sets it
-            // to the maximum.
+            // The score of the warp is the base of 100. With the added value, it would exceed the maximum
+            // score, which is the added value itself, so it becomes the maximum.
             assert_eq!(scores.score(7, 40), worth);
             assert_eq!(scores.score(7, 41), worth - 1);
         }

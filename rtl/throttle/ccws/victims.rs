@@ -79,8 +79,8 @@ impl Victims {
         let mut all = Self {
             sets: victim_sets,
             line_bits,
-            // There are two write ports. The evicted line is written to a row of its owner, and a hit updates
-            // a row of the requesting warp.
+            // The victim tags have two write ports: for the evicted line, in a row of the warp that fetched
+            // it, and for a hit, in a row of the requesting warp.
             tags: Array::new(spec("tags", Storage::Cam, warps * victim_sets, victim_ways, 1, 2), shape),
             owners: Array::new(
                 spec("owners", Storage::Sram, sets, ways, 1, 1),

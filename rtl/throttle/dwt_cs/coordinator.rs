@@ -37,7 +37,7 @@ use crate::throttle::Hub;
 use crate::throttle::message::{Instructions, Limit, Misses, Order, OrderKind, Report};
 use crate::throttle::side::HubIo;
 
-/// Maximum number of cores.
+/// Maximum number of cores that report to the coordinator.
 const MAX_CORES: u32 = 128;
 /// Sum of the misses of all cores: 7 bits wider than the count of one core.
 type AllMisses = u27;

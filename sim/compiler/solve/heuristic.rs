@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::Choice;
 use crate::graph::Graph;
 
-/// One iteration of the heuristic: the node considered, and the weights that decided whether to cache or
-/// bypass this node.
+/// One iteration of the heuristic. It has the node that was considered, and the weights that decided whether
+/// to cache this node.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Step {
     /// Index of the node considered in this iteration.
@@ -17,13 +17,14 @@ pub struct Step {
     pub total: f64,
 }
 
-/// Decides for each node whether to cache it. Each iteration considers the undecided node with the smallest
-/// sum of edge weights; of several such nodes, the last one. Returns the choice and the iterations in order.
+/// Decides for each node whether to cache it. Each iteration decides about the undecided node with the
+/// smallest sum of edge weights. If several nodes have the smallest sum, it takes the last of them. Returns
+/// the decisions and the iterations in order.
 #[must_use]
 pub fn heuristic(graph: &Graph) -> (Choice, Vec<Step>) {
     let count = graph.len();
-    // False for a bypassed node: its edges no longer count. The edges from undecided nodes to a cached node
-    // still count.
+    // For each node, true while its edges count: while it is undecided, and after the decision to cache it.
+    // The edges of a bypassed node no longer count.
     let mut is_there = vec![true; count];
     let mut left: Vec<usize> = (0..count).collect();
     let mut steps = Vec::with_capacity(count);

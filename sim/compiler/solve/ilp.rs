@@ -59,7 +59,7 @@ pub fn ilp(graph: &Graph) -> Result<Choice, IlpError> {
 }
 
 /// Decides the loads that need no search. Returns the decision for each load, and the loads that remain
-/// undecided. A load is cached if caching it saves traffic whatever is decided for the other loads. It is
+/// undecided. A load is cached if this saves traffic whatever is decided for the undecided loads. It is
 /// bypassed if caching it can never save traffic. At least one optimum agrees with all these decisions.
 fn settle(graph: &Graph) -> (Vec<bool>, Vec<usize>) {
     let mut cached = vec![false; graph.len()];
@@ -80,8 +80,8 @@ fn settle(graph: &Graph) -> (Vec<bool>, Vec<usize>) {
     }
 }
 
-/// Returns the graph of the undecided nodes. Their edges to nodes that are already decided as cached are
-/// added to their node weights.
+/// Returns the graph of the undecided nodes. The weight of each node includes its edges to the nodes that are
+/// already cached.
 fn remaining(graph: &Graph, cached: &[bool], open: &[usize]) -> Graph {
     let sure: Vec<usize> = (0..graph.len()).filter(|&node| cached[node]).collect();
     let weight = |&node: &usize| graph.node(node) + graph.edges_to(node, sure.iter().copied());
@@ -97,8 +97,8 @@ fn program(graph: &Graph) -> Result<Vec<bool>, IlpError> {
     }
     let pairs = || Triangle::<f64>::pairs(graph.len()).filter(|&(i, j)| graph.edge(i, j) != 0.0);
     let weights = (0..graph.len()).map(|i| graph.node(i)).chain(pairs().map(|(i, j)| graph.edge(i, j)));
-    // Weights are divided by the largest one. The solver would lose precision with weights of millions of
-    // bytes.
+    // All weights are divided by the largest one, since the solver would lose precision with weights of
+    // millions of bytes.
     let largest = weights.fold(0.0, |largest: f64, weight| largest.max(weight.abs()));
     if largest == 0.0 {
         return Ok(vec![false; graph.len()]);

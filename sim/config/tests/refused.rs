@@ -7,8 +7,8 @@ fn expect_errors(designs: &[&str], sets: &[&str]) -> Vec<String> {
     fermi(designs, sets).unwrap_err().lines()
 }
 
-/// Returns the error messages for a machine file with the given text, one per line, without the folder of the
-/// file.
+/// Returns the error messages for a machine file with the given text, one message per line. The folder in the
+/// file's path is removed.
 fn machine_refused(text: &str) -> Vec<String> {
     let lines = machine_file(text).unwrap_err().lines();
     lines.into_iter().map(|line| line[line.find("mine.toml").unwrap_or(0)..].to_owned()).collect()
@@ -831,8 +831,8 @@ fn a_victim_cache_is_refused_where_a_scheme_would_not_know_its_lines() {
     }
 }
 
-/// Changes one DRAM timing parameter so that it contradicts others. The violation must be reported at the
-/// changed parameter, since that one is at fault.
+/// Gives one DRAM timing parameter a value that contradicts other parameters. The violation must be reported
+/// at this parameter, since it is at fault.
 #[test]
 fn dram_distances_that_contradict_one_another_are_refused_at_the_one_that_is_given() {
     for (set, message) in [
@@ -872,8 +872,8 @@ fn dram_distances_that_contradict_one_another_are_refused_at_the_one_that_is_giv
             "{set}: {lines:#?}"
         );
     }
-    // These timing parameters are accepted. Either they differ from a sum only because each was rounded to
-    // cycles separately, or they contradict no other parameter.
+    // These values of timing parameters are accepted. Some exceed a sum of other parameters only by rounding,
+    // since each is rounded to cycles separately. The others contradict no parameter.
     for sets in [&["rc=39"][..], &["faw=21"], &["rrd_s=2"], &["ras=29"], &["rc=60", "rfc=80"], &["wr=20", "cl=18"]] {
         let sets: Vec<_> = sets.iter().map(|set| format!("dram.timing.{set}")).collect();
         assert_eq!(refused_on("fermi", &sets.iter().map(String::as_str).collect::<Vec<_>>()), [""; 0], "{sets:?}");

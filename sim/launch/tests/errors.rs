@@ -12,13 +12,14 @@ use proptest::prelude::*;
 use super::super::{KernelShape, LaunchFile, ParameterShape, write_npy};
 use super::{Folder, LAUNCH, launch_with, with_launch};
 
-/// Returns the problems of a launch file that is valid except perhaps for its only buffer, described by
-/// `rest`.
+/// Returns the problems of a launch file with one buffer `a`. `rest` is the text of the buffer's other keys.
+/// Everything else in the file is valid.
 fn buffer_problems(folder: &Folder, rest: &str) -> Vec<String> {
     folder.problems(&with_launch(&format!("[[buffer]]\nname = \"a\"\n{rest}\n")))
 }
 
-/// Returns the problems of a launch file with a buffer `c` of four `f32` and an output described by `rest`.
+/// Returns the problems of a launch file with an output of the buffer `c`, which has four `f32`. `rest` is
+/// the text of the output's other keys.
 fn output_problems(folder: &Folder, rest: &str) -> Vec<String> {
     let buffer = "[[buffer]]\nname = \"c\"\ntype = \"f32\"\nelements = 4\n";
     let output = format!("[[output]]\nbuffer = \"c\"\n{rest}\n");
@@ -431,8 +432,8 @@ fn parameter(name: &str, ty: Type, bytes: usize) -> ParameterShape {
     ParameterShape { name: name.to_owned(), ty, bytes }
 }
 
-/// Returns the problems of launching a kernel by `name` with arguments `args`, when the PTX file contains
-/// only the kernel `k(u64, u32, f32)`.
+/// Returns the problems of a launch that names the kernel `name` and has the arguments `args`. The PTX file
+/// contains only the kernel `k(u64, u32, f32)`.
 fn kernel_problems(name: &str, args: &str) -> Vec<String> {
     let kernels = [KernelShape {
         name: "k".to_owned(),
@@ -614,8 +615,8 @@ fn values_of_arguments_are_in_the_range_of_their_type() {
     );
 }
 
-/// Returns the problems of a launch file whose line 5 is `step`, followed by another step with a launch.
-/// Buffers `a` and `b` have 16 `f32`, `i` has 16 `i32`, and `n` has 8 structs.
+/// Returns the problems of a launch file with two steps. The text of the first is `step`, on line 5, and the
+/// second has a launch. Buffers `a` and `b` have 16 `f32`, `i` has 16 `i32`, and `n` has 8 structs.
 fn step_problems(step: &str) -> Vec<String> {
     let text = format!(
         r#"ptx = "k.ptx"
@@ -889,7 +890,8 @@ fn outputs_are_elements_that_are_there_once() {
     );
 }
 
-/// Finds the kernel that a launch file names, in a PTX file with the given kernels.
+/// Resolves the kernel name `name` of a launch file, if the PTX file has the kernels `kernels`. Returns the
+/// name of the kernel that was found, or the problems.
 fn resolve_name(name: &str, kernels: &[&str]) -> Result<String, String> {
     let folder = Folder::new();
     let mut file = folder.read(&launch_with("kernel = \"k\"", &format!("kernel = \"{name}\""))).unwrap();
@@ -942,7 +944,7 @@ fn a_name_that_no_kernel_or_several_have_is_refused_with_those_there_are() {
     assert_eq!(refused("sum<int>").split(" (").count(), 2);
 }
 
-/// Pieces of launch files that together contain every key. The test below combines and damages them at
+/// Pieces of text from launch files, which together contain every key. A test combines and damages them at
 /// random.
 const PIECES: &[&str] = &[
     "[[buffer]]\n",

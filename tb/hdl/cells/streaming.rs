@@ -40,8 +40,8 @@ struct Unit {
     own_periods: bool,
     dut: Streaming,
     golden: twin::Streaming,
-    /// Number of misses minus the number at which the cache would close, in weighted units. Half of the
-    /// generated accesses move it toward zero.
+    /// Weighted misses minus weighted accesses. The cache closes if this value is positive when a period
+    /// ends. Half of the generated accesses move it toward zero.
     above: i64,
     moods: TrafficModes<2>,
     random: Random,

@@ -6,7 +6,7 @@
 //! |-------------------------------------------------------------------|--------------------|
 //! | commands in the first cycle in which they are legal, and later    | `often`            |
 //! | a late column command delays the precharge, an early one does not | few cycles of tRAS |
-//! | precharge and refresh close to the tRC limit                      | drawn distances    |
+//! | precharge and refresh close to the tRC limit                      | random distances   |
 //! | the count of overtaking hits restarts with each row               | `overtakes`        |
 
 use rtl::dram::bank::Bank;

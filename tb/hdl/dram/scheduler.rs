@@ -6,9 +6,9 @@
 //! |-----------------------------------------------------------------------|-------------------------|
 //! | a request whose command is not legal yet lets others go first         | timing of a real device |
 //! | requests to the same burst; rows that close although others need them | few rows and columns    |
-//! | each gate of the scheduler closed: turn, columns, read room, rows     | `cycle`                 |
+//! | requests without permission for commands, column commands or rows     | `cycle`                 |
 //! | banks at their hit cap                                                | `capped`                |
-//! | a choice without gates equals a choice with all gates open            | `cycle`                 |
+//! | with all permissions, requests are chosen as without permissions      | `cycle`                 |
 //! | the oldest request is the one accepted first                          | `accepted`              |
 
 use rtl::dram::bank::Bank;

@@ -159,8 +159,8 @@ impl Bench for Unit {
 
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
         let [rows, columns, others, reads] = self.moods.next(&mut self.random);
-        // In the first 100 cycles, the test sends ACTs as fast as possible, so that the activate windows fill
-        // up.
+        // In the first 100 cycles, an ACT is sent whenever it is legal, so that the windows that limit the
+        // number of ACTs fill up.
         let (rows, others) = if at.cycle < 100 { (100, 0) } else { (rows, others) };
         let (now, banks) = (at.cycle, u64::from(self.groups * self.banks_per_group));
         let [row_bank, col_bank] = [(); 2].map(|()| self.random.below(banks) as u32);

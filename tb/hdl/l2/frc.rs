@@ -72,9 +72,9 @@ type Block = (u32, u64);
 struct Unit {
     shape: FrcShape,
     dut: Frc,
-    /// FRC entry of each line that is in the FRC.
+    /// For each line in the Fetch and Replacement Cache (FRC), the entry that holds it.
     held: BTreeMap<Block, u32>,
-    /// FRC entry whose swap with the bank is in progress.
+    /// Entry of the Fetch and Replacement Cache (FRC) whose swap with a way of the L2 bank is in progress.
     taken: Option<u32>,
     moods: TrafficModes<6>,
     random: Random,
@@ -135,7 +135,8 @@ impl Unit {
         self.shape.sets * self.shape.ways
     }
 
-    /// Returns a random FRC entry for which `is_so` is true, or `None` if there is none.
+    /// Returns a random entry of the Fetch and Replacement Cache (FRC) for which `is_so` is true, or `None`
+    /// if there is none.
     fn any(&mut self, is_so: impl Fn(&FrcEntry) -> bool) -> Option<u32> {
         let found: Vec<_> = (0..self.entries()).filter(|&entry| is_so(self.dut.entry(entry))).collect();
         (!found.is_empty()).then(|| found[self.random.below(found.len() as u64) as usize])
@@ -157,8 +158,8 @@ impl Unit {
         self.dut.data.row(row)[column as usize].clone()
     }
 
-    /// Performs the next step of the eviction of an entry's old line, provided that the previous step is
-    /// complete.
+    /// Performs the next step in the eviction of the old line of an entry of the Fetch and Replacement Cache
+    /// (FRC), if no L1 still has a copy of that line.
     fn step_out(&mut self, at: &Edge<'_>, entry: u32) {
         let &FrcEntry { set, tag, leaving, .. } = self.dut.entry(entry);
         if leaving.is_shared() {
@@ -182,7 +183,7 @@ impl Unit {
         }
     }
 
-    /// Searches the FRC for a random line, and returns that line.
+    /// Searches the Fetch and Replacement Cache (FRC) for a random line, and returns that line.
     fn find(&mut self, ports: &mut Ports) -> Block {
         let FrcShape { bank_sets, tag_bits, ways, .. } = self.shape;
         let here = (self.random.below(self.held.len().max(1) as u64) as usize, self.random.percent(50));
@@ -211,7 +212,7 @@ impl Unit {
         let id = self.random.below(1 << 32) as u32;
         let (mut op, mut copies, mut who) = (0u32, false, 0);
         if !self.random.percent(often) {
-            // The bank makes no access to the FRC in this cycle.
+            // The L2 bank makes no access to the Fetch and Replacement Cache (FRC) in this cycle.
         } else if let Some(entry) = waiter {
             (op, copies, who) = (2 * u32::from(self.random.percent(50)), self.random.percent(50), entry);
         } else if let Some(entry) = found {
@@ -243,7 +244,8 @@ impl Unit {
         }
     }
 
-    /// Writes bytes of a line that is in flight or waits for its swap. Also reads a line.
+    /// Writes some bytes of a random line that is in flight or waits for its swap. In the same cycle, reads
+    /// the line of another random FRC entry.
     fn put(&mut self, at: &Edge<'_>, ports: &mut Ports, often: u64) {
         let (line_bytes, entries) = (self.shape.line_bytes, self.entries());
         let get = self.random.below(entries.into()) as u32;

@@ -227,8 +227,8 @@ impl Bench for Unit {
             }
             self.key = key;
         }
-        // Generates random reports for the next cycle. A report comes either from a core that has not
-        // reported in this round, or it is a late report of the other kind.
+        // Generates random reports for the next cycle. Each is either a report of a core that has not
+        // reported in this round, or a late report of the kind that the coordinator does not wait for.
         for core in 0..self.cores as usize {
             let is_late = self.random.below(2000) < late;
             let may = !self.is_fixed && (self.round[core].is_none() || is_late) && !loads;

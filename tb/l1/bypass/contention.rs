@@ -75,8 +75,8 @@ fn instruction(random: &mut Random, line_bytes: u32) -> WarpAccess {
 #[test]
 fn a_hundred_thousand_random_instructions_contend_as_the_golden_rule_says() {
     let mut random = Random::new(2012);
-    // Numbers of instructions that touch exactly the limit of lines, one line less, and that are exempt from
-    // the contention test.
+    // Numbers of instructions that touch as many lines as the limit allows (`at`), that touch one line fewer
+    // (`below`), and that are exempt from the contention test (`others`).
     let (mut at, mut below, mut others) = (0, 0, 0);
     for _ in 0..INSTRUCTIONS / RUN {
         let line_bytes = [64, 128][random.below(2) as usize];
@@ -119,7 +119,8 @@ fn a_coalescer_that_does_not_judge_has_nothing_contend() {
 #[test]
 fn a_load_that_contends_waits_for_a_line_on_its_way_and_goes_past_if_that_does_not_stay() {
     let l1 = L1Config { bypass: Contentious {}.into(), mshr_merges: 1, ..l1() };
-    // With two resident warps, each warp's share of the cache is one line, so every load contends.
+    // The cache has two lines, and two warps are resident, so each warp's share is one line. A load of one
+    // line uses the whole share and therefore contends.
     let script = [(16, Load(1)), (17, Spread(1, 1, 2)), (20, Answer(1, 0))];
     let refused = "1:MSHR_MERGE[..M.]";
     assert_eq!(outcomes(&l1, &script), ["1:miss", refused, refused, refused, "1:hit"]);

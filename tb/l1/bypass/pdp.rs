@@ -50,8 +50,8 @@ fn what_is_no_access_to_a_set_does_not_age_it() {
     let script = slowly(&[&loads[..], &stores, &[(Load(3), true)]].concat());
     let seen = outcomes(&protecting(3), &script);
     assert_eq!(seen.last().map(String::as_str), Some("3:bypass"), "{seen:?}");
-    // Refused loads do not count as accesses either. The MSHR entry of line 1 has room for two loads, so the
-    // third load is refused for some cycles.
+    // Refused loads do not count as accesses to the set. The MSHR entry of line 1 has room for two loads, so
+    // the third load is refused for some cycles.
     let script = [(16, Load(1)), (17, Load(1)), (18, Load(1)), (40, Answer(1, 0))];
     let after = [(60, Load(2)), (70, Answer(2, 0)), (80, Load(3)), (90, Answer(3, 0))];
     let seen = outcomes(&protecting(3), &[&script[..], &after].concat());

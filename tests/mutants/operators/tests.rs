@@ -1,12 +1,12 @@
 use super::*;
 
-/// Returns the mutants of a text as operator, original and mutated code.
+/// Returns the mutants of a text, each as its mutation operator, the original code and the mutated code.
 fn mutants(text: &str) -> Vec<String> {
     let found = find(text).unwrap().mutants;
     found.iter().map(|m| format!("{}: {} -> {}", m.operator.name(), m.original, m.mutated)).collect()
 }
 
-/// Returns the mutants inside a function whose return type has no replacement values.
+/// Returns the mutants of the body of a function whose return type has no replacement values.
 fn inside(body: &str) -> Vec<String> {
     let all = mutants(&format!("fn f(&self) -> Kind {{ {body} }}"));
     all.into_iter().filter(|mutant| !mutant.starts_with("function")).collect()
@@ -31,7 +31,8 @@ fn conditions_are_negated_but_not_those_that_bind() {
     assert_eq!(inside("while busy { }"), ["condition negated: busy -> !(busy)"]);
     assert_eq!(inside("match x { A if busy => B, _ => C }"), ["condition negated: busy -> !(busy)"]);
     assert_eq!(inside("if let Some(x) = y && x { A } else { B }"), [""; 0]);
-    // Negating the condition and shifting the comparison give the same code here, which counts once.
+    // For this code, negating the condition and replacing the comparison operator give the same mutant, which
+    // must be listed only once.
     assert_eq!(inside("if a == b { A } else { B }"), ["condition negated: a == b -> !(a == b)"]);
 }
 
@@ -58,7 +59,8 @@ fn functions_return_at_once() {
     assert_eq!(function("fn f() -> u32 { g() }"), ["0", "1"]);
     assert_eq!(function("fn f() -> Option<u32> { g() }"), ["None"]);
     assert_eq!(function("fn f() { g(); h(); }"), ["()"]);
-    // The only statement already has a mutant that deletes it.
+    // The only statement of the function already has a mutant that deletes it, so there is no mutant that
+    // returns at once.
     assert_eq!(function("fn f() { g(); }"), [""; 0]);
     assert_eq!(function("fn f() -> Kind { g() }"), [""; 0]);
 }

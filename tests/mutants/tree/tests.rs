@@ -8,7 +8,7 @@ const FILES: [(&str, &str); 4] = [
     ("a/b/mod.rs", "fn f() { go(); stop(); }\n"),
 ];
 
-/// Returns a workspace of one crate, its files, and the mutants of its only function.
+/// Returns a workspace with one crate, the list of its files, and the mutants of its only function.
 fn workspace() -> (tempfile::TempDir, Vec<String>, Vec<Site>) {
     let root = tempfile::tempdir().unwrap();
     for (file, text) in FILES {
@@ -24,7 +24,7 @@ fn workspace() -> (tempfile::TempDir, Vec<String>, Vec<Site>) {
 #[test]
 fn the_copy_has_the_mutants_and_a_switch_in_their_crate_and_the_workspace_stays_as_it_is() {
     let (root, files, mut sites) = workspace();
-    // Mutants are drawn in any order.
+    // The mutants of the sample may be in any order.
     sites.reverse();
     let tree = Tree::new(root.path(), &files, &sites).unwrap();
     tree.restore().unwrap();

@@ -6,7 +6,7 @@ use golden::l1::bypass::{Bypass, CacheInfo, Contents, Path, Scheme};
 use golden::l1::event::{Load, Space};
 use serde::Deserialize;
 
-/// Configuration keys of the scheme, the same as those of the hardware model.
+/// Configuration keys of this L1 bypass scheme; its hardware model has the same keys.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     every: usize,
@@ -19,7 +19,7 @@ impl Scheme for Keys {
     }
 }
 
-/// Golden model of the scheme.
+/// Golden model of this L1 bypass scheme.
 #[derive(Debug)]
 struct Misses {
     every: usize,

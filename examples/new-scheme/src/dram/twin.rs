@@ -5,7 +5,7 @@
 use golden::dram::policy::{ChannelInfo, Policy, Scheme, Waiting};
 use serde::Deserialize;
 
-/// Configuration keys of the scheme, the same as those of the hardware model.
+/// Configuration keys of this DRAM arbitration policy; its hardware model has the same keys.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     hits_first: bool,

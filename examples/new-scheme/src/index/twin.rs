@@ -5,7 +5,7 @@
 use golden::index::{By, Function, IndexScheme};
 use serde::Deserialize;
 
-/// Configuration keys of the scheme, the same as those of the hardware model.
+/// Configuration keys of this set index function; its hardware model has the same keys.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     folds: u64,

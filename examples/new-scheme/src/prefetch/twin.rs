@@ -5,7 +5,7 @@
 use golden::l1::prefetch::{CacheInfo, Prefetcher, Scheme, Seen};
 use serde::Deserialize;
 
-/// Configuration keys of the scheme, the same as those of the hardware model.
+/// Configuration keys of this prefetcher; its hardware model has the same keys.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     ahead: i64,

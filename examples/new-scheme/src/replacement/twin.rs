@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use golden::replacement::{InsertedLine, Replacement, Scheme};
 use serde::Deserialize;
 
-/// Configuration keys of the scheme, the same as those of the hardware model.
+/// Configuration keys of this replacement policy; its hardware model has the same keys.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     every: u64,
@@ -21,7 +21,7 @@ impl Scheme for Keys {
     }
 }
 
-/// Golden model of the scheme.
+/// Golden model of this replacement policy.
 #[derive(Debug, Default)]
 struct Uses {
     every: u64,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::hash_by_division;
 
-/// Configuration keys of the scheme, the same as those of the hardware model.
+/// Configuration keys of this prefetcher of neighboring lines; its hardware model has the same keys.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     bits: u32,
@@ -22,7 +22,7 @@ impl Scheme for Keys {
     }
 }
 
-/// Golden model of the scheme.
+/// Golden model of this prefetcher of neighboring lines.
 #[derive(Debug)]
 struct Instructions {
     bits: u32,

@@ -14,7 +14,7 @@ use crate::hash_by_division;
 /// Maximum reuse distance, in accesses to the set; longer distances count as equal to it.
 const FAR: u64 = 15;
 
-/// Configuration keys of the scheme, the same as those of the hardware model.
+/// Configuration keys of this replacement policy by reuse distances; its hardware model has the same keys.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     bits: u32,
@@ -36,7 +36,7 @@ struct LineRecord {
     used: bool,
 }
 
-/// Golden model of the scheme.
+/// Golden model of this replacement policy by reuse distances.
 #[derive(Debug, Default)]
 struct Due {
     bits: u32,

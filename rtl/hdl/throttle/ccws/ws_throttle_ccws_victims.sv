@@ -13,9 +13,8 @@
 //
 // A miss first inserts the evicted line into the tags of the warp that fetched it. A line that is already
 // there keeps its entry. Otherwise it takes the lowest free entry of its set, else the least recently used
-// one.
-// Then the miss searches the tags of its own warp for its line, including the tag just inserted. A tag that
-// is found stays, and becomes the most recently used. `lost_o` is valid with `missed_valid_i`.
+// one. Then the miss searches the tags of its own warp for its line, including the tag just inserted. A tag
+// that is found stays, and becomes the most recently used. `lost_o` is valid with `missed_valid_i`.
 // Latency: none.
 // The set index of a tag is the low bits of the line. A row of `tags_q` is a set of a warp, with one entry
 // {valid, line, lru} per tag, entry 0 in the lowest bits; `lru` is its rank, with 0 for the most recently

@@ -21,13 +21,13 @@ pub enum WriteMiss {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FetchUnit {
-    /// The whole line.
+    /// A miss fetches the whole line.
     Line,
-    /// The DRAM bursts that hold missing bytes of the requested sectors. On eviction, only bursts that were
-    /// written to are written back.
+    /// A miss fetches the DRAM bursts that hold missing bytes of the requested sectors. On eviction, only
+    /// bursts that were written to are written back.
     Sectors,
-    /// Like `sectors`, and also the missing bursts of the other sector in the aligned 64-byte pair of
-    /// sectors.
+    /// Like `sectors`, but a miss also fetches the missing bursts of the other sector in the aligned 64-byte
+    /// pair of sectors.
     SectorPairs,
 }
 

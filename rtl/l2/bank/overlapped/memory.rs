@@ -100,7 +100,7 @@ pub(super) struct ToMemory {
     /// Order of all queued transfers: for each one, whether it is a fetch or a writeback.
     turns: Fifo<Turn>,
     pieces: BurstMap,
-    /// Position in the line from which the oldest transfer still has bursts to send, in bursts.
+    /// Position in its line of the first burst that the oldest transfer has not sent yet.
     sent: u32,
 }
 
@@ -191,7 +191,7 @@ impl ToMemory {
         is_done
     }
 
-    /// Adds the registers of the queues to the hardware description.
+    /// Lists the registers of the queues of fetches and writebacks for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { fetches, write_backs, turns, pieces, sent } = self;
         to.part("fetches", |to| fetches.describe(to));

@@ -177,13 +177,13 @@ impl Overlapped {
         self.core.is_idle() && self.memory.is_empty()
     }
 
-    /// Starts to maintain digests (hashes) of the memories that only this flow has.
+    /// Starts to maintain digests (hashes) of the memories that only the overlapped miss flow has.
     pub fn record(&mut self) {
         self.masks.iter_mut().for_each(|masks| masks.record());
         self.passing.iter_mut().for_each(|passing| passing.lines.record());
     }
 
-    /// Adds the registers, memories and logic of the bank to the hardware description.
+    /// Lists the registers, memories and logic of the L2 bank for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         // `matched` and `lacking` are not registers: they let the model skip lookups that hardware repeats in
         // every cycle.

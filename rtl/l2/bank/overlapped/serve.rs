@@ -132,14 +132,15 @@ impl Overlapped {
         let lines = &self.core.lines;
         match reason {
             Stall::ReplyQueue => !lines.replies.has_room(),
-            // A hit checks the reply queue for room before it checks the data port. With an atomic buffer, a
+            // A hit needs room in the reply queue first, and then the data port. With an atomic buffer, a
             // repeated lookup may find that the access no longer needs the port.
             Stall::Port => !can_write && lines.replies.has_room() && lines.atomic_buffer.is_none(),
-            // With sector fetches, an access served since then may have written the missing bytes, so that no
-            // fetch is needed.
+            // With sector fetches, an access served after the stall may have written the missing bytes, so
+            // that no fetch is needed.
             Stall::MissQueue => !self.core.by_sector && self.memory.room_for_fetch().is_err(),
             Stall::MshrEntry => self.core.mshr.free().is_none(),
-            // Arriving data and served waiters can end these stalls, so the lookup is repeated.
+            // Stalls for these reasons can end when data arrive or a waiter is served, so the lookup is
+            // repeated.
             Stall::LineAlloc | Stall::MshrMerge | Stall::WriteBackQueue | Stall::PendingQueue | Stall::AtomicBuffer => {
                 false
             }

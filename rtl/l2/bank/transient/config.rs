@@ -14,14 +14,15 @@ pub enum Coherence {
     Sharers,
 }
 
-/// Time at which a line that was fetched into the FRC gets its way.
+/// Time at which the way for a line that was fetched into the Fetch and Replacement Cache (FRC) is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VictimBind {
-    /// At the swap: the line takes the way that is least recently used then.
+    /// At the swap, which exchanges the fetched line with the old line of its way. The way is the least
+    /// recently used one at that time.
     Swap,
-    /// At the miss: the line takes the way that is least recently used then, even if that way is used before
-    /// the swap.
+    /// At the miss. The way is the least recently used one at that time, even if it is used again before the
+    /// fetched line is exchanged with its old line.
     Alloc,
 }
 
@@ -29,13 +30,13 @@ pub enum VictimBind {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FrcConfig {
-    /// Number of lines in the FRC (candel2018 section 5: 4 to 512); 0 means no FRC. Each set has 8 lines; an
-    /// FRC of fewer than 8 lines is a single set.
+    /// Number of lines in the FRC (candel2018 section 5: 4 to 512); 0 means no FRC. Each set of the FRC has 8
+    /// lines; an FRC of fewer than 8 lines is a single set.
     pub entries: u32,
-    /// Number of cycles for which a swap occupies the data memories. 0 means that swaps take no time and use
-    /// separate ports.
+    /// Number of cycles for which a swap (exchange of a fetched line in the FRC with the old line of its way)
+    /// occupies the data memories. 0 means that swaps take no time and use separate ports.
     pub swap_latency: u32,
-    /// Time at which a fetched line gets its way.
+    /// Time at which the way for a line that was fetched into the FRC is selected.
     pub victim_bind: VictimBind,
 }
 
@@ -94,7 +95,7 @@ pub struct TransientConfig {
     pub acknowledged: bool,
     /// Tracking of the L1 copies of lines.
     pub coherence: Coherence,
-    /// Fetch and Replacement Cache.
+    /// Fetch and Replacement Cache (FRC) of the bank.
     pub frc: FrcConfig,
 }
 

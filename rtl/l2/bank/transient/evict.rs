@@ -161,7 +161,7 @@ impl Transient {
         }
         let bursts = self.core.bursts;
         if write && !self.eviction(u32::from(who)).dirty {
-            // Memory already has the bytes, and receives only the notice of the eviction.
+            // A clean line: memory already has its bytes, and receives only the notice of the eviction.
             dram_req.push(at, DramRequest { id, burst, tag: who, acknowledged: true, ..DramRequest::default() });
             self.evictions.on_burst_sent(channel, 1);
             return self.evictions.job(channel).is_some();

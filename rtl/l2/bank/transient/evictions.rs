@@ -57,8 +57,8 @@ impl Eviction {
         self.dirty || self.unheard
     }
 
-    /// Adds the registers of one eviction to the hardware description. `l1s` is the number of L1s from which
-    /// lines are recalled, or 0 if lines are not recalled.
+    /// Lists the registers of one eviction for waveforms, digests and area estimates. `l1s` is the number of
+    /// L1s from which lines are recalled, or 0 if lines are not recalled.
     pub fn describe(&self, l1s: u32, acknowledged: bool, to: &mut dyn Describe) {
         let Self { sharers, inv_left, dirty, unheard, id, missed: _, reserved: _ } = self;
         if l1s > 0 {
@@ -86,7 +86,8 @@ pub(super) struct Job {
     /// True if the job writes the line of an eviction to memory or notifies memory of the eviction. False if
     /// it fetches the line of an MSHR entry.
     pub write: bool,
-    /// Number of the eviction if `write` is true, otherwise number of the MSHR entry.
+    /// If `write` is true, number of the eviction that the job is part of; otherwise number of the MSHR entry
+    /// whose line is fetched.
     #[payload(width = *shape)]
     pub who: u16,
     /// Sequence number of the request that caused the job.
@@ -202,7 +203,7 @@ impl Evictions {
         self.telling.is_empty() && self.jobs.iter().all(|jobs| jobs.queue.is_empty())
     }
 
-    /// Adds the registers of all evictions to the hardware description.
+    /// Lists the registers of all evictions in progress for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { ways, telling, jobs, bursts, l1s, acknowledged } = self;
         to.entries("way_of", ways.iter(), |leaving, to| leaving.describe(*l1s, *acknowledged, to));

@@ -54,7 +54,7 @@ use crate::kernel::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
 #[width(3)]
 pub enum FrcState {
-    /// The entry is empty.
+    /// The entry holds no line.
     #[default]
     Free,
     /// The new line is being fetched from memory, or the requests that wait for it are being served.
@@ -340,7 +340,8 @@ impl Frc {
         self.used -= 1;
     }
 
-    /// Adds the registers, memory and logic of the FRC to the hardware description.
+    /// Lists the registers, memory and logic of the Fetch and Replacement Cache for waveforms, digests and
+    /// area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { path: _, shape, entries, used: _, filled, data, turn: _ } = self;
         let count = |is_so: fn(FrcState) -> bool| entries.iter().filter(|entry| is_so(entry.state)).count() as u64;

@@ -63,23 +63,25 @@ pub(super) struct Transient {
     /// L1s that have copies of the lines in the ways; `None` if the bank does not keep L1s coherent.
     sharers: Option<Array<Sharers>>,
     frc: Option<Frc>,
-    /// Swap of an FRC entry and a way that is in progress, if any.
+    /// Swap in progress between an entry of the Fetch and Replacement Cache (FRC) and a way, if any.
     swap: Option<Swap>,
-    /// FRC entry whose last swap attempt found no way, and the number of tag writes at that time. The search
+    /// FRC entry for whose last swap no way was found, and the number of tag writes at that time. The search
     /// for a way is repeated only after another tag write, even if the bank is woken before.
     blocked: Option<(u32, u64)>,
 }
 
-/// Returns the dimensions of the bank's memories. Each step of an eviction reads a line and writes its state
-/// in parallel with the access of the cycle. A swap without latency needs additional ports.
+/// Returns the dimensions of the L2 bank's memories. A step of an eviction may read a line and write its
+/// state in the same cycle in which an access is served. A swap without latency needs additional ports.
 fn shape(config: &L2Config, place: &BankPlace, frc_ways: u32, swap: u32) -> CoreShape {
     let channels = place.channels.num_partitions;
     CoreShape {
-        // Tag reads in one cycle: lookup, and choice of a swap. Tag writes in one cycle: access, end of the
-        // recalls of a line, and end of a writeback for each channel.
+        // Reads of the tag memory in one cycle: one for a lookup, and one for the choice of a swap. Writes:
+        // one for the access that is served, one at the end of a line's recalls, and one per DRAM channel at
+        // the end of a writeback.
         tags: (2 + swap, 2 + channels + swap),
         order: (2 + swap, 1 + swap),
-        // Data reads in one cycle: access, and one burst for each channel.
+        // Reads of the data memory in one cycle: one for the access that is served, and one per DRAM channel
+        // for a burst to be sent.
         data: (1 + channels + swap, config.data_ports + swap),
         wide_tags: true,
         ways_beside: frc_ways,
@@ -161,8 +163,9 @@ impl Transient {
         swap.into_iter().chain(self.next_look_up()).min().map_or(Sleep::UntilEvent, Sleep::At)
     }
 
-    /// Accepts a burst from memory and serves one access. Returns two results: whether a waiter of a complete
-    /// line was served, and whether a lookup was.
+    /// Accepts a burst from memory and serves one access. Returns `(waiter, lookup)`: whether a waiter of a
+    /// complete line was served, and whether a request whose lookup is complete was served or deferred. Each
+    /// is an error if it stalled.
     #[inline(always)]
     fn access(
         &mut self,
@@ -186,7 +189,8 @@ impl Transient {
         (replayed, looked)
     }
 
-    /// Returns a stall if a lookup is complete in this cycle, because another access occupies the data port.
+    /// Returns a stall as an error if a lookup is complete in this cycle; its request cannot be served,
+    /// because another access occupies the data port.
     fn hold_up(&self, at: &impl AnyEdge) -> Result<bool, Stall> {
         if self.next_look_up().is_some_and(|due| due <= at.cycle()) { Err(Stall::Port) } else { Ok(false) }
     }
@@ -217,7 +221,7 @@ impl Transient {
             && self.frc.as_ref().is_none_or(Frc::is_empty)
     }
 
-    /// Starts to maintain digests (hashes) of the memories that only this flow has.
+    /// Starts to maintain digests (hashes) of the memories that only the transient miss flow has.
     pub fn record(&mut self) {
         self.sharers.iter_mut().for_each(Array::record);
         self.frc.iter_mut().for_each(|frc| frc.data.record());
@@ -228,7 +232,7 @@ impl Transient {
         self.frc.iter_mut().for_each(|frc| frc.data.refuse_unwritten());
     }
 
-    /// Adds the registers, memories and logic of the bank to the hardware description.
+    /// Lists the registers, memories and logic of the L2 bank for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             core,

@@ -172,7 +172,7 @@ impl Pending {
         (0..self.entries.len()).filter(|&place| over(&self.entries[place])).min_by_key(|&place| self.entries[place].due)
     }
 
-    /// Returns the request at queue position `place`.
+    /// Returns the request at position `place` of the pending queue.
     pub fn request(&self, place: usize) -> &Request {
         &self.requests[usize::from(self.entries[place].slot)]
     }
@@ -198,7 +198,7 @@ impl Pending {
         self.looking -= 1;
     }
 
-    /// Adds the registers and logic of the queue to the hardware description.
+    /// Lists the registers and logic of the pending queue for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { entries, requests, free: _, awake: _, looking: _, latency: _, set_bits, shape, empty } = self;
         let depth = requests.len() as u32;

@@ -18,7 +18,7 @@ use super::evictions::Eviction;
 use super::frc::{Frc, FrcEntry};
 use crate::kernel::{AnyEdge, ArrayView, Describe, FieldsExt};
 
-/// Swap in progress between an FRC entry and a way.
+/// Swap in progress between an entry of the Fetch and Replacement Cache (FRC) and a way.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Swap {
     pub entry: u32,
@@ -28,7 +28,8 @@ pub(super) struct Swap {
 }
 
 impl Swap {
-    /// Adds the registers of the swap to the hardware description.
+    /// Lists the registers of a swap between an FRC entry and a way for waveforms, digests and area
+    /// estimates.
     pub fn describe(swap: Option<&Self>, frc: &Frc, to: &mut dyn Describe) {
         let Self { entry, way, at } = swap.copied().unwrap_or_default();
         let (entries, ways) = frc.sizes();
@@ -40,8 +41,8 @@ impl Swap {
 }
 
 impl Transient {
-    /// True if a swap occupies the data memories in this cycle. In the last such cycle, also completes the
-    /// swap.
+    /// True if a swap between the FRC and a way occupies the data memories in this cycle. In the last such
+    /// cycle, also completes the swap.
     pub(super) fn end_swap(&mut self, at: &impl AnyEdge) -> bool {
         let Some(swap) = self.swap else { return false };
         if at.cycle() >= swap.at {
@@ -69,8 +70,8 @@ impl Transient {
             Some(way) => Some(u32::from(way)).filter(|&way| may_go(core.tags.row(set)[way as usize].state)),
             None => core.victim(set),
         };
-        // No way can be used, because misses are refilling them. These misses need no FRC entry, so the swap
-        // can wait without a deadlock.
+        // No way of the set can be used, because lines that missed are being fetched into all of them. These
+        // misses need no FRC entry, so the swap can wait without a deadlock.
         let Some(way) = way else {
             *blocked = Some(seen);
             return frc.pass_over();
@@ -118,7 +119,7 @@ impl Transient {
         let (row, column) = frc.cell(swap.entry);
         frc.data.take_reads(at, 1);
         let new_line = frc.data.row(row)[column as usize].clone();
-        // An empty way has no bytes to read.
+        // A way without a line has no bytes to read.
         if old.state.is_here() {
             let old_line = core.lines.take_victim(at, (set, way), &mut core.stats).clone();
             frc.data.update(at, row, column, |line| *line = old_line);

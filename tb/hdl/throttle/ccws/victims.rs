@@ -5,9 +5,9 @@
 //! | testpoint                                                               | where     |
 //! |-------------------------------------------------------------------------|-----------|
 //! | an evicted line is recorded under the warp that fetched it              | `lines`   |
-//! | it is recorded in its existing cell, in a free cell, in the oldest cell | few tags  |
-//! | evicted and missing line share a victim set, or even a cell             | few lines |
-//! | stores remove lines from all warps, and free their cells                | `stored`  |
+//! | it is recorded in its own entry, in a free entry or in the oldest entry | few tags  |
+//! | evicted and missing line share a victim set, or even an entry           | few lines |
+//! | stores remove lines from all warps, and free their entries              | `stored`  |
 //! | the golden lists report the same losses                                 | `cycle`   |
 
 use golden::throttle::Losses as _;
