@@ -11,7 +11,20 @@ use warpsieve::run::RunError;
 use crate::{RUNTIMES, failure};
 
 /// Prefixes by which a library name is recognized as a CUDA library other than the runtime.
-const OTHERS: [&str; 4] = ["libcu", "libnv", "libnpp", "libnccl"];
+const OTHERS: [&str; 12] = [
+    "libcublas",
+    "libcuda",
+    "libcudnn",
+    "libcufft",
+    "libcufile",
+    "libcupti",
+    "libcurand",
+    "libcusolver",
+    "libcusparse",
+    "libnccl",
+    "libnpp",
+    "libnv",
+];
 
 /// Returns the names of the CUDA functions that the replacement for the CUDA runtime implements.
 ///
@@ -87,6 +100,8 @@ mod tests {
             "the program needs functions of the CUDA runtime that are not supported: cudaGraphLaunch, cudaIpcOpen";
         assert_eq!(missing(&needs, &available), Err(message.to_owned()));
         assert_eq!(missing(&program(&["libcudart.so.12"], &["cudaMalloc"]), &available), Ok(()));
+        // Libraries of other origin whose names begin like those of CUDA are none of the model's business.
+        assert_eq!(missing(&program(&["libcudart.so.12", "libcurl.so.4", "libcups.so.2"], &[]), &available), Ok(()));
     }
 
     #[test]
