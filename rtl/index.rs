@@ -196,7 +196,7 @@ impl IndexUnit {
         &self.rows[j]
     }
 
-    /// Adds one XOR tree for each index bit that is not a plain wire to the hardware description.
+    /// Adds to the hardware description: one XOR tree for each index bit that is not a plain wire.
     pub fn describe(&self, to: &mut dyn Describe) {
         // The lookup tables are not hardware: they hold the rows in a form that is faster to simulate. In
         // hardware, the inverse of the index function needs the same XOR trees.

@@ -47,7 +47,7 @@ impl RoundRobin {
         Some(line)
     }
 
-    /// Adds the pointer and the logic to the hardware description.
+    /// Adds to the hardware description: the pointer and the logic.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { next, inputs } = self;
         to.sized("next", u64::from(*next), (u32::BITS - (inputs - 1).leading_zeros()).max(1));

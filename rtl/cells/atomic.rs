@@ -95,7 +95,7 @@ impl AtomicOp {
         changed
     }
 
-    /// Adds the logic of integer atomics on a line of `line_bytes` bytes to the hardware description: one
+    /// Adds to the hardware description the logic of integer atomics on a line of `line_bytes` bytes: one
     /// 64-bit datapath per 8 bytes, which can also process two 4-byte words.
     pub fn describe_logic(line_bytes: u32, to: &mut dyn Describe) {
         for _ in 0..line_bytes / 8 {

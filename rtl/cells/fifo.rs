@@ -144,7 +144,7 @@ impl<T: Payload> Fifo<T> {
         width_of::<T>(&self.shape)
     }
 
-    /// Adds the fill level, all slots and the shift logic to the hardware description. Slot 0 holds the
+    /// Adds to the hardware description: the fill level, all slots and the shift logic. Slot 0 holds the
     /// oldest entry.
     pub fn describe(&self, to: &mut dyn Describe) {
         // The hardware shifts entries toward slot 0, so the position of the oldest entry in the ring buffer

@@ -37,7 +37,7 @@ pub trait Lines:
     /// Returns the mask shifted up by one bit: each line takes the place of the next higher one, and `bit`
     /// becomes bit 0.
     fn shifted_in(self, bit: bool) -> Self;
-    /// Adds a register with the lowest `lines` bits of the mask to the hardware description.
+    /// Adds to the hardware description: a register with the lowest `lines` bits of the mask.
     fn describe(self, name: &'static str, lines: u32, to: &mut dyn Describe);
 }
 

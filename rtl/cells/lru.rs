@@ -91,7 +91,7 @@ impl Recency {
         (difference.wrapping_sub(ONES) & !difference & (ONES << 3)).trailing_zeros() / 4
     }
 
-    /// Adds the logic of one stack of `ways` positions to the hardware description: the update of the stack
+    /// Adds to the hardware description the logic of one stack of `ways` positions: the update of the stack
     /// and the selection of the victim.
     pub fn describe_logic(ways: u32, to: &mut dyn Describe) {
         let width = way_bits(ways);

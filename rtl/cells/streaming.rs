@@ -160,7 +160,7 @@ impl Streaming {
         }
     }
 
-    /// Adds the registers and the logic of the monitor to the hardware description.
+    /// Adds to the hardware description: the registers and the logic of the monitor.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { config, accesses, misses, closed, ends, closings } = self;
         to.flag("closed", *closed);

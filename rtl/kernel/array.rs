@@ -352,8 +352,8 @@ impl<T: Payload> Array<T> {
         &self.cells[row as usize * columns..][..columns]
     }
 
-    /// Returns entry number `cell` without using a port, as [`Self::row`] does for a row. Entries are
-    /// numbered in row-major order.
+    /// Returns one entry without using a port, under the same conditions as [`Self::row`]. `cell` is the number
+    /// of the entry in row-major order.
     #[must_use]
     #[inline(always)]
     pub fn cell_at(&self, cell: usize) -> &T {

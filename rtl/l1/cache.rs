@@ -712,7 +712,7 @@ impl Cache {
         }
     }
 
-    /// Adds tags, data, sectors, MSHR and the optional components of the cache to the hardware description.
+    /// Adds to the hardware description: tags, data, sectors, MSHR and the optional components of the cache.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             path: _,

@@ -410,7 +410,7 @@ impl Coalescer {
         }
     }
 
-    /// Adds the instruction register and the comparators to the hardware description.
+    /// Adds to the hardware description: the instruction register and the comparators.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             access,

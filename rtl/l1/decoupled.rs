@@ -409,7 +409,7 @@ impl Decoupled {
         self.replacement.record();
     }
 
-    /// Adds the arrays, the comparators and the set index unit to the hardware description.
+    /// Adds to the hardware description: the arrays, the comparators and the set index unit.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { config: _, tags, lines, free, replacement, index, line_bits, in_use, original, moves } = self;
         let (tag_ways, ways) = (tags.spec().columns, lines.spec().columns);

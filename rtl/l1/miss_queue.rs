@@ -169,7 +169,7 @@ impl MissQueue {
         self.entries.iter().any(|entry| writes(entry.kind) && entry.line == line)
     }
 
-    /// Adds the entries, and the comparators for the search of the bypass path, to the hardware description.
+    /// Adds to the hardware description: the entries, and the comparators for the search of the bypass path.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { entries, depth, shape } = self;
         entries.describe(to);

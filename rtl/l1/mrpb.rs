@@ -331,7 +331,7 @@ impl AccessQueue {
         }
     }
 
-    /// Adds the queues and the selection logic to the hardware description.
+    /// Adds to the hardware description: the queues and the selection logic.
     pub fn describe(&self, to: &mut dyn Describe) {
         match self {
             Self::Plain(queue) => queue.describe(to),

@@ -386,7 +386,7 @@ impl Mshr {
         (0..self.lines.len()).filter(is_meant).fold(0, |sectors, e| sectors | self.sectors[e])
     }
 
-    /// Adds entries and search logic to the hardware description. The registers of a free entry keep their
+    /// Adds to the hardware description: entries and search logic. The registers of a free entry keep their
     /// last values, as flip-flops do.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {

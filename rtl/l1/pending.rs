@@ -263,7 +263,7 @@ impl Pending {
         (row.kind == AccessKind::Load && is_last).then_some(row.times)
     }
 
-    /// Adds the rows and the logic that selects rows to the hardware description.
+    /// Adds to the hardware description: the rows and the logic that selects rows.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { rows, used, done, last_taken, offset_bits, shape } = self;
         let n = rows.len() as u32;

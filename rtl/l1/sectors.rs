@@ -90,7 +90,7 @@ impl SectorStore {
         self.0.record();
     }
 
-    /// Adds the array of sector states to the hardware description.
+    /// Adds to the hardware description: the array of sector states.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self(sectors) = self;
         to.array("sectors", sectors);

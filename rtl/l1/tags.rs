@@ -398,7 +398,7 @@ impl Tags {
         self.replacement.record();
     }
 
-    /// Adds the tag array, the comparators and the set index unit to the hardware description.
+    /// Adds to the hardware description: the tag array, the comparators and the set index unit.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { entries, replacement, index, line_bits, in_use, lookups } = self;
         let ways = entries.spec().columns;

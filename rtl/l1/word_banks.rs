@@ -106,7 +106,7 @@ impl WordBanks {
         Occupancy { cycles: u6::new(lookups.max(words_of_fullest_bank(address, mask, size_log2))), lanes }
     }
 
-    /// Adds the logic of the bank assignment to the hardware description; the banks themselves belong to the
+    /// Adds to the hardware description: the logic of the bank assignment; the banks themselves belong to the
     /// tags and the data array.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { masks, line_log2, line_bits } = self;

@@ -52,7 +52,7 @@ impl Duel {
         }
     }
 
-    /// Adds the counter to the hardware description.
+    /// Adds to the hardware description: the counter.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { sets: _, choice } = self;
         to.bits("choice", *choice);

@@ -140,7 +140,7 @@ pub trait Hooks: Debug + Send {
     /// Starts to maintain digests (hashes) of the array contents.
     fn record(&mut self) {}
 
-    /// Adds the policy's registers, arrays and logic to the hardware description, except the ranks.
+    /// Adds to the hardware description: the policy's registers, arrays and logic, except the ranks.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
@@ -239,13 +239,13 @@ impl Replacement {
         self.0.iter_mut().for_each(|hooks| hooks.record());
     }
 
-    /// Adds the policy's registers, arrays and logic to the hardware description, except the ranks.
+    /// Adds to the hardware description: the policy's registers, arrays and logic, except the ranks.
     pub fn describe(&self, to: &mut dyn Describe) {
         self.0.iter().for_each(|hooks| hooks.describe(to));
     }
 }
 
-/// Adds the logic that updates the ranks of a set and finds the highest rank to the hardware description.
+/// Adds to the hardware description: the logic that updates the ranks of a set and finds the highest rank.
 pub fn describe_ranks(ways: u32, bits: u32, to: &mut dyn Describe) {
     to.part("rank", |to| {
         to.logic("of_used", Logic::Mux { ways, width: bits });

@@ -123,7 +123,7 @@ impl Order {
         }
     }
 
-    /// Adds the memories and the policy's hardware to the hardware description.
+    /// Adds to the hardware description: the memories and the policy's hardware.
     pub fn describe(&self, to: &mut dyn Describe) {
         match self {
             Self::Lru(recency) => to.array("recency", recency),
@@ -138,7 +138,7 @@ impl Order {
         }
     }
 
-    /// Adds the logic that updates a set of `ways` ways and selects its victim to the hardware description.
+    /// Adds to the hardware description: the logic that updates a set of `ways` ways and selects its victim.
     pub fn describe_logic(&self, ways: u32, to: &mut dyn Describe) {
         match self {
             Self::Lru(_) => Recency::describe_logic(ways, to),

@@ -23,7 +23,7 @@ pub trait Position: Debug + Send {
     /// True if an inserted line is placed at the front of the LRU order; if false, it is placed at the end.
     fn is_front(&mut self, newcomer: &InsertedLine) -> bool;
 
-    /// Adds the registers and the logic of the rule to the hardware description.
+    /// Adds to the hardware description: the registers and the logic of the rule.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 

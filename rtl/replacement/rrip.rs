@@ -35,7 +35,7 @@ pub trait Insertion: Debug + Send {
     /// Starts to maintain digests (hashes) of the array contents.
     fn record(&mut self) {}
 
-    /// Adds the registers, arrays and logic of the rule to the hardware description.
+    /// Adds to the hardware description: the registers, arrays and logic of the rule.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
@@ -98,7 +98,7 @@ impl Bimodal {
         if self.is_rare() { LONG } else { DISTANT }
     }
 
-    /// Adds the insertion counter to the hardware description.
+    /// Adds to the hardware description: the insertion counter.
     pub fn describe(self, to: &mut dyn Describe) {
         to.bits("bimodal", self.0);
     }

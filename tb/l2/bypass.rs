@@ -1,5 +1,6 @@
-//! Tests of the bypass schemes of the L2 bank. A streaming monitor closes the bank for new lines and reopens
-//! it. `KeepNothing` never allocates a line. `Coalesced` does not allocate lines that an L1 will keep.
+//! Tests of the bypass schemes of the L2 bank. A streaming monitor stops the allocation of new lines in the
+//! bank, and later permits it again. `KeepNothing` never allocates a line. `Coalesced` does not allocate lines
+//! that an L1 will keep.
 
 use super::flat::requests;
 use super::partial::{self, APART};
@@ -29,8 +30,8 @@ fn play(config: &L2Config, script: &[Request]) -> Rig {
     partial::play(config, fermi_place(), script)
 }
 
-/// Returns enough reads of new lines that the streaming monitor closes the bank at the end of the monitoring
-/// period.
+/// Returns enough reads of new lines that the streaming monitor stops the allocation at the end of the
+/// monitoring period.
 fn stream() -> Vec<Request> {
     (0..10).map(|n| read(100 + n, n)).collect()
 }

@@ -25,7 +25,8 @@ fn with(mut kernel: Kernel, config: InstructionCacheConfig, delay: (u64, u64)) -
     kernel
 }
 
-/// Creates a kernel on cores with the instruction cache of a GTX 480. All lines have the same fixed latency.
+/// Creates a PTX kernel that runs on cores with the instruction cache of a GTX 480. The fill of a line always
+/// takes the same time.
 fn kernel_with_icache(body: &str) -> Kernel {
     with(Kernel::bare(body), InstructionCacheConfig::default(), (LINE, LINE))
 }

@@ -37,8 +37,8 @@ fn warps_that_wait_for_each_other_are_named() {
     }
 }
 
-/// The warps spin on a lock, so cycles pass and instructions issue. The run makes no progress, which shows
-/// only because all warps return to an earlier state.
+/// The warps spin on a lock, so cycles pass and instructions issue, but the run makes no progress. It must
+/// detect this from the fact that all warps return to an earlier state.
 #[test]
 fn warps_that_wait_for_a_lock_for_ever_are_noticed_and_named() {
     let report = Setup::default().run(&root().join("tests/machine/ptx/spin.toml"));

@@ -52,7 +52,7 @@ impl Contention {
         warps > self.most[lines as usize - 1]
     }
 
-    /// Adds the logic to the hardware description; the test has no registers.
+    /// Adds to the hardware description: the logic; the test has no registers.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { most: _, line_bits } = self;
         let lanes = LANES as u32;

@@ -243,7 +243,7 @@ pub trait Hooks: Debug + Send {
     /// Starts to maintain digests (hashes) of the array contents.
     fn record(&mut self) {}
 
-    /// Adds the scheme's registers, arrays and logic to the hardware description, as one component.
+    /// Adds to the hardware description, as one component: the scheme's registers, arrays and logic.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 

@@ -150,7 +150,7 @@ impl Hooks for Pdp {
         self.left.record();
     }
 
-    /// Adds the counters and the logic that decrements them to the hardware description.
+    /// Adds to the hardware description: the counters and the logic that decrements them.
     fn describe(&self, to: &mut dyn Describe) {
         let Self { distance: _, left } = self;
         to.part("pdp", |to| {

@@ -217,7 +217,7 @@ pub trait Hooks: Debug + Send {
     /// Starts to maintain digests (hashes) of the array contents.
     fn record(&mut self) {}
 
-    /// Adds the prefetcher's registers, arrays and logic to the hardware description.
+    /// Adds to the hardware description: the prefetcher's registers, arrays and logic.
     fn describe(&self, to: &mut dyn Describe);
 }
 
@@ -274,7 +274,7 @@ impl Run {
         Self { trigger, line: first, step, left: count }
     }
 
-    /// Adds the registers and the adder of the run to the hardware description, with the widths in `place`.
+    /// Adds to the hardware description: the registers and the adder of the run, with the widths in `place`.
     pub fn describe(&self, place: &RunShape, to: &mut dyn Describe) {
         let Self { trigger, line, step, left } = self;
         let &RunShape { line_bits, step_bits, most } = place;

@@ -120,7 +120,7 @@ impl Prefetcher {
         }
     }
 
-    /// True if a line waits in the prefetch queue or the prefetcher may return one.
+    /// True if a line waits in the prefetch queue, or if the prefetcher may propose a further line.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.armed || !self.queue.is_empty()
@@ -247,7 +247,7 @@ impl Prefetcher {
         self.hooks.record();
     }
 
-    /// Adds the prefetch queue, the counters, the flags and the prefetcher to the hardware description.
+    /// Adds to the hardware description: the prefetch queue, the counters, the flags and the prefetcher.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             hooks,

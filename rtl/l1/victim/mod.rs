@@ -136,7 +136,7 @@ pub trait Hooks: Debug + Send {
     /// Starts to maintain digests (hashes) of the array contents.
     fn record(&mut self) {}
 
-    /// Adds registers, arrays and logic to the hardware description.
+    /// Adds to the hardware description: registers, arrays and logic.
     fn describe(&self, to: &mut dyn Describe);
 }
 

@@ -183,7 +183,8 @@ impl Collectors {
         self.banks == 0
     }
 
-    /// True if a pipe that all schedulers share has accepted the last instruction issued to it by `cycle`.
+    /// True if `pipe`, which all schedulers share, is free again in `cycle`: it has accepted the last instruction
+    /// that was issued to it.
     #[inline(always)]
     pub fn has_accepted(&self, pipe: Pipe, cycle: u64) -> bool {
         self.entry[0][pipe as usize] <= cycle

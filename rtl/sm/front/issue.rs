@@ -92,8 +92,9 @@ impl SmCore {
                 Some(pipe) => {
                     issued = true;
                     if pipe.is_memory() {
-                        // The instruction uses the only memory issue port of the core. After a fault, no
-                        // other instruction issues.
+                        // The core has one memory issue port, which this instruction has used: no warp whose
+                        // next instruction accesses memory can issue in this cycle. If the instruction has
+                        // faulted, no warp can issue at all.
                         open &= !self.memory_heads();
                         if self.fault.is_some() {
                             (open, closed) = (0, 0);

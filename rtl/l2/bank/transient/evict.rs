@@ -11,8 +11,8 @@ use crate::dram::message::{BURST_BYTES, DramRequest};
 use crate::kernel::{AnyEdge, Array, TxBank};
 use crate::noc::interleave::Interleave;
 
-/// Replaces the mask of the L1s that have a copy of the line in a way by `new`. Returns the mask for the old
-/// line.
+/// Sets the mask of L1s that have a copy of the line at `(set, way)` to `new`. Returns the previous mask, which
+/// belonged to the line that was there before.
 pub(super) fn replace(sharers: &mut Array<Sharers>, at: &impl AnyEdge, (set, way): LinePlace, new: u128) -> u128 {
     let Sharers(old) = *sharers.read_cell(at, set, way);
     sharers.write(at, set, way, Sharers(new));

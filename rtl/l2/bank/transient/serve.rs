@@ -44,8 +44,8 @@ impl Transient {
         Ok(true)
     }
 
-    /// Makes a line available to lookups after its last waiter was served: sets its state in the tags or in
-    /// the FRC.
+    /// Makes a line available to lookups after its last waiter was served. Sets the state of the line in the
+    /// tag array, or in the FRC (fetch and replacement cache) if the line is there.
     fn finish_fill(&mut self, at: &impl AnyEdge, entry: MshrEntry) {
         let MshrEntry { set, way, dirty, .. } = entry;
         let ways = self.core.config.ways;
