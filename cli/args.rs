@@ -32,7 +32,7 @@ const RUN_EXAMPLES: &str = "Examples:
   warpsieve run kernels/syrk/launch.toml --design pric \\
       --set l1.mshr_entries=16
   warpsieve run kernels/syrk/launch.toml --report syrk.html
-  warpsieve run kernels/vadd/small.toml --wave vadd.vcd \\
+  warpsieve run kernels/vadd/small --wave vadd.vcd \\
       --wave-scope 'sm0.**' --wave-to 2000
   warpsieve run kernels/syrk/launch.toml --wave fails.fst --wave-last 1000 \\
       --wave-trigger 'sm0.l1.status == RESERVATION_FAIL for 100'";
@@ -119,7 +119,7 @@ instruction at a time. Loads are counted by warp instruction and by line.";
 
 const OPTIMIZE_EXAMPLES: &str = "Examples:
   warpsieve optimize kernels/syrk/launch.toml -o syrk.ptx
-  warpsieve optimize kernels/bfs/small.toml -o bfs.ptx --method ilp \\
+  warpsieve optimize kernels/bfs/small -o bfs.ptx --method ilp \\
       --report bfs.json --graph bfs.dot
   warpsieve run kernels/syrk/launch.toml --ptx syrk.ptx
 
@@ -181,7 +181,7 @@ Nothing is run. Exit status 2 if the file cannot be read, or if a kernel in it c
 rejected instruction is listed with its position.";
 
 const FOLLOW_EXAMPLES: &str = "Examples:
-  warpsieve run kernels/syrk/small.toml --wave syrk.fst
+  warpsieve run kernels/syrk/small --wave syrk.fst
   warpsieve waves follow syrk.fst --request 12 --sm 0
   warpsieve waves follow syrk.fst --line 0x2020
   warpsieve waves follow syrk.fst --pc 14 --sm 0
@@ -193,7 +193,7 @@ const INFO_EXAMPLES: &str = "Examples:
   warpsieve trace info kernel-3.traceg.xz --format json";
 
 const EXPORT_EXAMPLES: &str = "Examples:
-  warpsieve trace export kernels/bfs/small.toml -o traces/bfs
+  warpsieve trace export kernels/bfs/small -o traces/bfs
   warpsieve replay traces/bfs/kernelslist.g";
 
 /// Cycle-exact, bit-width-accurate model of a GPU's cache hierarchy.

@@ -1,6 +1,5 @@
 //! `warpsieve list`: lists machines, designs, kernels, blocks, figures, counters and stall reasons.
 
-use std::fs;
 use std::path::Path;
 
 use miette::{IntoDiagnostic, Report};
@@ -10,7 +9,8 @@ use super::args::{Format, ListArguments, ListCategory};
 use super::output::columns;
 use super::{Exit, blocks, dictionary, output};
 use warpsieve::config::{About, Slot, designs, machines};
-use warpsieve::kernels::{kernels_folder, list_folder, name_of};
+use warpsieve::kernels::{kernels_folder, list_folder, name_of, sizes};
+use warpsieve::launch::LaunchFile;
 
 #[derive(Serialize)]
 struct MachineEntry {
@@ -32,7 +32,7 @@ struct KernelEntry {
     name: String,
     /// Launch file of the kernel's main problem size.
     launch: String,
-    /// Launch files of the kernel's other problem sizes.
+    /// Names of the kernel's other problem sizes.
     others: Vec<String>,
     title: String,
 }
@@ -128,8 +128,7 @@ fn kernel_entries(folder: &Path) -> Result<Vec<KernelEntry>, Report> {
         if !launch.is_file() {
             continue;
         }
-        let others = list_folder(&kernel)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "toml"));
-        let others = others.filter(|path| *path != launch).map(|path| name_of(&path));
+        let others = sizes(&kernel)?.into_iter().filter(|(_, path)| *path != launch).map(|(size, _)| size);
         entries.push(KernelEntry {
             name: name_of(&kernel),
             others: others.collect(),
@@ -143,7 +142,5 @@ fn kernel_entries(folder: &Path) -> Result<Vec<KernelEntry>, Report> {
 /// Returns the title in a launch file. An error in the file is reported when the file is run, not when it is
 /// listed.
 fn title_of(launch: &Path) -> String {
-    let text = fs::read_to_string(launch).unwrap_or_default();
-    let table: toml::Table = text.parse().unwrap_or_default();
-    table.get("title").and_then(|title| title.as_str()).unwrap_or_default().to_owned()
+    LaunchFile::sizes(launch).unwrap_or_default().into_iter().next().map(|main| main.title).unwrap_or_default()
 }

@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_run_is_measured_if_its_structures_are_counted() {
-        let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/vadd/small.toml");
+        let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/vadd/small");
         let config = resolve_config("volta", &[], &["num_sms=2"]).unwrap().config;
         let of = |structures| {
             let options = RunOptions { structures, ..RunOptions::default() };

@@ -44,6 +44,7 @@ use progress::progress_bar;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use runs::Runner;
 use warpsieve::kernels::{list_folder, name_of};
+use warpsieve::launch::LaunchFile;
 
 /// Reason why a figure cannot be drawn.
 #[derive(Debug)]
@@ -143,10 +144,10 @@ pub struct Session {
 }
 
 impl Session {
-    /// Returns the path of a kernel's launch file. Its name is `size`, or `small` in quick mode.
+    /// Returns the path of a kernel's launch file in a problem size, or in the size `small` in quick mode.
     fn launch(&self, kernel: &str, size: &str) -> PathBuf {
         let size = if self.is_quick { "small" } else { size };
-        self.kernels.join(kernel).join(format!("{size}.toml"))
+        self.kernels.join(kernel).join(size)
     }
 
     /// Returns the kernels that have a launch file of their main problem size, each with the path of that
@@ -154,7 +155,7 @@ impl Session {
     fn suite(&self) -> Result<Vec<(String, PathBuf)>, Report> {
         let names = list_folder(&self.kernels)?.into_iter().map(|folder| name_of(&folder));
         let kernels = names.map(|kernel| (self.launch(&kernel, "launch"), kernel));
-        Ok(kernels.filter(|(path, _)| path.is_file()).map(|(path, kernel)| (kernel, path)).collect())
+        Ok(kernels.filter(|(path, _)| LaunchFile::exists(path)).map(|(path, kernel)| (kernel, path)).collect())
     }
 
     /// Applies `work` to every element on several threads, and displays the progress. Used for work that is

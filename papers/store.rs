@@ -20,6 +20,7 @@ use serde_json::value::RawValue;
 use waves::atomic_file::AtomicFile;
 
 use warpsieve::config::{ResolvedMachine, fnv1a};
+use warpsieve::launch::{LaunchFile, locate};
 
 /// Fingerprint (hash) of the sources that determine the results of a run. The build script `build.rs`
 /// computes it.
@@ -58,21 +59,22 @@ struct StoredEntry {
 }
 
 impl Input {
-    /// Hashes the contents of a launch file and of the files that it names.
+    /// Hashes the contents of a launch file in one problem size, and of the files that it names.
     ///
     /// # Errors
     /// If one of them cannot be read.
     pub fn launch(path: &Path) -> Result<Self, Report> {
-        let context = || format!("{} cannot be read", path.display());
-        let content = input::read_text(path).into_diagnostic().wrap_err_with(context)?;
-        let table: toml::Table = content.parse().into_diagnostic().wrap_err_with(context)?;
-        let folder = path.parent().unwrap_or(Path::new(""));
+        let table = LaunchFile::expand(path)?;
+        let (file, _) = locate(path);
+        let folder = file.parent().unwrap_or(Path::new(""));
         let mut named = Vec::new();
         table.values().for_each(|value| files(value, folder, &mut named));
         named.sort_unstable();
         named.dedup();
         let named = named.into_iter().map(|name| (name.to_owned(), folder.join(name)));
-        Self::of(path, [("launch".to_owned(), path.to_owned())].into_iter().chain(named))
+        let content = toml::to_string(&table).into_diagnostic()?;
+        let launch = format!("launch {:016x} {}\n", fnv1a(content.as_bytes()), content.len());
+        Self::of(path, launch, named)
     }
 
     /// Hashes the contents of the files of a trace. The first file is the list of the trace's kernels, and
@@ -83,11 +85,11 @@ impl Input {
     pub fn trace<'a>(mut files: impl Iterator<Item = &'a Path>) -> Result<Self, Report> {
         let list = files.next().unwrap_or(Path::new(""));
         let kernels = files.enumerate().map(|(number, path)| (format!("kernel {number}"), path.to_owned()));
-        Self::of(list, [("trace".to_owned(), list.to_owned())].into_iter().chain(kernels))
+        Self::of(list, String::new(), [("trace".to_owned(), list.to_owned())].into_iter().chain(kernels))
     }
 
-    fn of(path: &Path, files: impl Iterator<Item = (String, PathBuf)>) -> Result<Self, Report> {
-        let mut text = String::new();
+    /// Appends the hash of each file to `text`.
+    fn of(path: &Path, mut text: String, files: impl Iterator<Item = (String, PathBuf)>) -> Result<Self, Report> {
         for (name, path) in files {
             let digest = digest(&path).into_diagnostic();
             let (hash, bytes) = digest.wrap_err_with(|| format!("{} cannot be read", path.display()))?;

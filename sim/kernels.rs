@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use crate::config::near;
+use crate::launch::{LaunchFile, MAIN};
 
 /// Folder of the kernels in the source tree from which this program was built.
 const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels");
@@ -30,14 +31,12 @@ pub fn kernels_folder() -> Result<PathBuf, Report> {
     })
 }
 
-/// File name of the launch file for a kernel's main problem size.
-const MAIN: &str = "launch.toml";
 /// File extension of launch files.
 const ENDING: &str = "toml";
 
-/// Finds the launch file for a path or a kernel name. A path may name the launch file or its folder. A name
-/// selects a kernel in its main problem size (`syrk`) or in another size (`syrk/small`). A path that exists
-/// takes precedence over a kernel name.
+/// Finds the launch file for a path or a kernel name. A path may name the launch file, its folder, or one of its
+/// problem sizes as [`locate`] describes. A name selects a kernel in its main problem size (`syrk`) or in another
+/// size (`syrk/small`). A path that exists takes precedence over a kernel name.
 ///
 /// # Errors
 /// Fails if there is no such launch file; the message suggests the most similar name.
@@ -48,7 +47,7 @@ pub fn launch_file(given: &Path) -> Result<PathBuf, Report> {
     if given.is_dir() && in_folder.is_file() {
         return Ok(in_folder);
     }
-    if given.exists() && !given.is_dir() {
+    if (given.exists() && !given.is_dir()) || LaunchFile::exists(given) {
         return Ok(given.to_owned());
     }
     if let Some(file) = given.to_str().and_then(of_name) {
@@ -95,12 +94,33 @@ pub fn launches() -> Result<Vec<(String, PathBuf)>, Report> {
             continue;
         }
         launches.push((name.clone(), main));
-        for file in list_folder(&kernel)?.into_iter().filter(|file| file.extension().is_some_and(|end| end == ENDING)) {
-            let size = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            launches.push((format!("{name}/{size}"), file));
+        for (size, path) in sizes(&kernel)? {
+            launches.push((format!("{name}/{size}"), path));
         }
     }
     Ok(launches)
+}
+
+/// Returns the problem sizes of the kernel in a folder, each with the path that selects it, sorted by name. The main
+/// size has the name and the path of its file.
+///
+/// # Errors
+/// Fails if the folder cannot be read.
+pub fn sizes(kernel: &Path) -> Result<Vec<(String, PathBuf)>, Report> {
+    let mut sizes = Vec::new();
+    for file in list_folder(kernel)?.into_iter().filter(|file| file.extension().is_some_and(|end| end == ENDING)) {
+        let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        // An invalid file is reported when it is run, not when it is listed.
+        let of_file = LaunchFile::sizes(&file).unwrap_or_default().into_iter().filter_map(|size| size.name);
+        let is_main = file.ends_with(MAIN);
+        sizes.extend(of_file.map(|size| match is_main {
+            true => (size.clone(), kernel.join(size)),
+            false => (format!("{stem}.{ENDING}/{size}"), file.join(size)),
+        }));
+        sizes.push((stem, file));
+    }
+    sizes.sort();
+    Ok(sizes)
 }
 
 /// Suggests a launch file for a misspelled name or path. The input is compared with the names of the kernels,
@@ -149,19 +169,23 @@ mod tests {
         for (name, file) in [
             ("syrk", "syrk/launch.toml"),
             ("syrk/launch", "syrk/launch.toml"),
-            ("syrk/small", "syrk/small.toml"),
+            ("syrk/small", "syrk/small"),
             ("bfs_queue", "bfs_queue/launch.toml"),
         ] {
             let found = launch_file(Path::new(name)).unwrap();
-            assert!(found.is_file() && found.ends_with(Path::new("kernels").join(file)), "{name}: {}", found.display());
+            assert!(
+                LaunchFile::exists(&found) && found.ends_with(Path::new("kernels").join(file)),
+                "{name}: {}",
+                found.display()
+            );
         }
         for (slip, file) in [
             ("sykr", "kernels/syrk/launch.toml"),
             ("kmean", "kernels/kmeans/launch.toml"),
-            ("syrk/smal", "kernels/syrk/small.toml"),
+            ("syrk/smal", "kernels/syrk/small"),
             ("syrk.toml", "kernels/syrk/launch.toml"),
             ("kernels/syrk/lunch.toml", "kernels/syrk/launch.toml"),
-            ("kernels/sykr/small.toml", "kernels/syrk/small.toml"),
+            ("kernels/sykr/small", "kernels/syrk/small"),
             ("elsewhere/vad", "kernels/vadd/launch.toml"),
         ] {
             let report = launch_file(Path::new(slip)).unwrap_err();

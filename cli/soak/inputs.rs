@@ -71,7 +71,7 @@ fn ran(kernels: &Path) -> Result<(ResolvedMachine, RunReport), String> {
     let resolved = ResolvedMachine::new(&Request { machine: "fermi".to_owned(), designs: Vec::new(), sets });
     let resolved = resolved.map_err(|error| error.lines().join("\n"))?;
     let options = RunOptions { structures: true, ..RunOptions::default() };
-    let report = warpsieve::run::run(&kernels.join("vadd/small.toml"), &resolved.config, &options, &mut |_| {});
+    let report = warpsieve::run::run(&kernels.join("vadd/small"), &resolved.config, &options, &mut |_| {});
     Ok((resolved, report.map_err(|error| error.to_string())?))
 }
 
@@ -110,7 +110,7 @@ static KEPT: OnceLock<(ResolvedMachine, serde_json::Value)> = OnceLock::new();
 
 fn make_kept_run(kernels: &Path) -> Result<Vec<Sample>, String> {
     let (resolved, _) = ran(kernels)?;
-    let subject = WorkloadFile::Launch(kernels.join("vadd/small.toml"));
+    let subject = WorkloadFile::Launch(kernels.join("vadd/small"));
     let measured = RunMeasurement::of(&subject, &resolved.config, &RunOptions::default());
     let measured = measured.map_err(|trouble| format!("{trouble:?}"))?;
     let text = encode_entry(KEY, &measured).map_err(|error| error.to_string())?;

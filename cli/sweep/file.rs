@@ -12,6 +12,7 @@ use super::tidy::SPEEDUP;
 use warpsieve::config::{ConfigError, Problem};
 use warpsieve::content::Content;
 use warpsieve::kernels::of_name;
+use warpsieve::launch::LaunchFile;
 use warpsieve::launch::{LaunchError, Node, Number, Place, Problems, Table};
 
 /// Keys that the sweep file may have at its top level.
@@ -219,7 +220,7 @@ fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>
         let Some((name, node)) = read_name(node, key, problems) else { continue };
         let Some(text) = node.text("the name or pattern of a file", problems) else { continue };
         let kernel = || of_name(text).filter(|_| key == "launch");
-        let (name, paths) = match matching(folder, text) {
+        let (name, paths) = match matching(folder, text, key) {
             Ok(paths) => (name, paths),
             Err(why) => match kernel() {
                 Some(launch) => (name.or_else(|| Some(text.to_owned())), vec![launch]),
@@ -246,14 +247,24 @@ fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>
 }
 
 /// Returns the files that a name or pattern denotes, or the reason why it denotes no file.
-fn matching(folder: &Path, text: &str) -> Result<Vec<PathBuf>, String> {
+fn matching(folder: &Path, text: &str, key: &str) -> Result<Vec<PathBuf>, String> {
     if !text.contains(['*', '?', '[']) {
         let path = folder.join(text);
-        return if path.exists() { Ok(vec![path]) } else { Err(format!("a file: {} does not exist", path.display())) };
+        let exists = path.exists() || (key == "launch" && LaunchFile::exists(&path));
+        return if exists { Ok(vec![path]) } else { Err(format!("a file: {} does not exist", path.display())) };
     }
     let pattern = PathBuf::from(glob::Pattern::escape(&folder.display().to_string())).join(text);
     let paths = glob::glob(&pattern.display().to_string()).map_err(|error| format!("a pattern: {error}"))?;
-    let paths: Vec<_> = paths.collect::<Result<_, _>>().map_err(|error| format!("files that can be read: {error}"))?;
+    let unreadable = |error: glob::GlobError| format!("files that can be read: {error}");
+    let mut paths: Vec<_> = paths.collect::<Result<_, _>>().map_err(unreadable)?;
+    // The last part of a pattern may be a problem size of the launch files that the rest of the pattern matches.
+    if let (true, Some(parent), Some(size)) = (key == "launch", pattern.parent(), pattern.file_name()) {
+        let sized = glob::glob(&parent.display().to_string()).map_err(|error| format!("a pattern: {error}"))?;
+        let sized: Vec<_> =
+            sized.map(|path| Ok(path.map_err(unreadable)?.join(size))).collect::<Result<_, String>>()?;
+        paths.extend(sized.into_iter().filter(|path| !path.exists() && LaunchFile::exists(path)));
+        paths.sort();
+    }
     if paths.is_empty() {
         Err(format!("a pattern with files: none matches {}", folder.join(text).display()))
     } else {

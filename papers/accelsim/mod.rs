@@ -33,7 +33,7 @@ const fn kernel(name: &'static str, stock: u64, perfect: u64) -> Kernel {
 }
 
 /// Kernel cycles measured with Accel-Sim (GPGPU-Sim 4.2, `SM2_GTX480`, `-gpgpu_perf_sim_memcpy 0`). Accel-Sim
-/// ran traces that we exported from the launch file `small.toml` of each kernel.
+/// ran traces that we exported from the size `small` of each kernel.
 const KERNELS: [Kernel; 18] = [
     kernel("backprop", 6_703, 3_268),
     kernel("bfs", 37_332, 31_064),
@@ -71,7 +71,7 @@ tuned to match these numbers. Accel-Sim's cycles were measured once, with its in
 instruction cache that always hits (*perfect*).";
 
 fn cycles(desk: &Session) -> Result<Page, FigureError> {
-    let launches = KERNELS.iter().map(|kernel| desk.kernels.join(kernel.name).join("small.toml"));
+    let launches = KERNELS.iter().map(|kernel| desk.kernels.join(kernel.name).join("small"));
     let points: Vec<_> =
         launches.flat_map(|launch| OURS.map(|(_, designs)| Point::new(&launch, "fermi", designs, &[]))).collect();
     let cycles = desk.runner.measure("replayed", &points, &export_and_replay)?;

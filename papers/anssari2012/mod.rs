@@ -381,7 +381,7 @@ the thesis states a direction without a number, changes of at least 2 % count.
 ";
 
 const INPUTS: &str = "## Inputs
-The thesis does not state which inputs of Parboil it uses. Our runs (`thesis.toml`) are shorter, but the data that
+The thesis does not state which inputs of Parboil it uses. Our runs (size `thesis`) are shorter, but the data that
 they reuse exceed an L2 of 1 MB in all benchmarks except CutCP. Our kernels follow the sources of Parboil as follows:
 BFS lowers levels and changes colors with one atomic per word, and appends to a queue. LBM has planes of 120 x 120
 cells, and Stencil has planes of 512 x 512. Each launch of MRIQ reads its result and adds to it. Parboil reads the

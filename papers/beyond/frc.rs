@@ -107,7 +107,7 @@ pub(super) fn frc(desk: &Session) -> Result<Page, FigureError> {
 fn draw(is_quick: bool, measured: &[SettingResults]) -> Result<Page, FigureError> {
     let mut page = Page::new("beyond/frc", is_quick, "Gain of an FRC");
     let which = if is_quick {
-        "their `small.toml`, whose data stay in the L2, so that an FRC has no effect. Only the page\nof the usual sizes shows gains"
+        "their size `small`, whose data stay in the L2, so that an FRC has no effect. Only the page\nof the usual sizes shows gains"
     } else {
         "the sizes of the pages of candel2018, whose data are\nseveral times as large as the L2"
     };

@@ -80,9 +80,9 @@ fn join_names<T: AsRef<str>>(names: &[T]) -> String {
     }
 }
 
-/// Returns a phrase that names the launch files of the runs.
+/// Returns a phrase that names the problem size of the runs.
 fn size_shown(is_quick: bool) -> &'static str {
-    if is_quick { "`small.toml`, whose runs are short and fill few SMs," } else { "`launch.toml`" }
+    if is_quick { "size `small`, whose runs are short and fill few SMs," } else { "main size" }
 }
 
 /// Returns a phrase that describes the kernels of the runs.

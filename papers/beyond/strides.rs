@@ -15,6 +15,7 @@ use crate::judge::geometric_mean;
 use crate::page::Page;
 use crate::sheet::row;
 use crate::{FigureError, Session};
+use warpsieve::launch::LaunchFile;
 use warpsieve::run::open;
 
 /// Unmodified machine, and machines with the schemes that are compared with padding.
@@ -24,7 +25,7 @@ const DESIGNS: [Parts; 7] =
 /// Number of kernels in quick mode, which usually runs small launch files. No small launch file is padded, so
 /// quick mode runs the kernels with the fewest threads.
 const QUICK: usize = 4;
-const FILES: [&str; 2] = ["launch.toml", "padded.toml"];
+const FILES: [&str; 2] = ["launch", "padded"];
 
 /// Results of every kernel with each design, for launch files without and with padded rows.
 struct StrideResults {
@@ -77,7 +78,7 @@ pub(super) fn strides(desk: &Session) -> Result<Page, FigureError> {
 /// Returns every kernel that has a launch file with and one without padding. In quick mode, returns only the
 /// kernels with the fewest threads.
 fn pairs_of_files(desk: &Session) -> Result<Vec<(String, PathBuf)>, Report> {
-    let has_both = |path: &PathBuf| FILES.iter().all(|file| path.with_file_name(file).is_file());
+    let has_both = |path: &PathBuf| FILES.iter().all(|file| LaunchFile::exists(&path.with_file_name(file)));
     let mut kernels: Vec<_> = desk.suite()?.into_iter().filter(|(_, path)| has_both(path)).collect();
     for (_, path) in &mut kernels {
         path.set_file_name(FILES[0]);
@@ -109,8 +110,8 @@ fn draw(is_quick: bool, found: &StrideResults) -> Result<Page, Report> {
         format!("all {} kernels that have both files", found.kernels.len())
     };
     page.text(&format!(
-        "If matrix rows are a power-of-two number of lines apart, they map to few sets of the L1. The `padded.toml` of a kernel does the same\n\
-         work as its `launch.toml` with rows an odd number of lines apart. This page measures on `{MACHINE}`, for\n\
+        "If matrix rows are a power-of-two number of lines apart, they map to few sets of the L1. The size `padded` of a kernel does the same\n\
+         work as its main size with rows an odd number of lines apart. This page measures on `{MACHINE}`, for\n\
          {which}:\n\
          the gain of a scheme on unpadded rows, the gain of padding without a scheme, and the gain of the scheme on padded rows. These kernels have\n\
          a padded file because their rows conflict, so the page says nothing about other kernels. Padding also moves lines in the L2 and in the\n\

@@ -180,7 +180,7 @@ fn compared_configs() -> Vec<usize> {
 const L2S_SHOWN: &str = "The machine is `southern-islands`. *128 KB* is an L2 of two banks of 128 KB with 16 ways.
 *+Ne* adds an FRC of N lines to each bank. *256 KB* and *512 KB* have banks of that size with 32 ways. The kernels are
 our own sources of the same algorithms. The paper states no input sizes. Our inputs are 3 to 8 MB in size
-(`candel.toml`; Matrixtranspose: `launch.toml`), several times the 1 MB of the largest L2, so that every L2 evicts
+(size `candel`; Matrixtranspose: the main size), several times the 1 MB of the largest L2, so that every L2 evicts
 lines; BinomialOption has almost no data. BlackScholes, DCT, FastWalshTransform and MatrixMultiplication work like the
 samples of the AMD APP SDK.";
 

@@ -165,7 +165,7 @@ const METHOD: &str = "The baseline is `fermi` with `fetch-on-write`, as the pape
     a write misses. A load that bypasses the L1 requests only the 32-byte sectors that it touches\n\
     (`l1.bypass_sectors=32`), because that simulator coalesces to the part of a line that a warp needs. The kernels\n\
     are our own implementations of the same algorithms; `kernels/README.md` lists their sizes. For the applications\n\
-    with conflicts and streaming, we chose the sizes (`paper.toml`) at which we measured the effects of the paper.\n\
+    with conflicts and streaming, we chose the sizes (`paper`) at which we measured the effects of the paper.\n\
     This is a selection: [strides](../beyond/strides.md) shows what remains of the effects with padded rows.";
 
 /// Returns the applications that belong to one of the given classes.

@@ -40,7 +40,7 @@ struct Job<'a> {
 /// Results of one launch file.
 struct Row<'a> {
     kernel: String,
-    file: String,
+    size: String,
     untimed: UntimedResults,
     clocked: Option<ClockedResults>,
     reference: Option<&'a Reference>,
@@ -89,7 +89,7 @@ pub(super) fn suite(desk: &Session) -> Result<Page, FigureError> {
         let clocked = if is_clocked { clocked.next() } else { None };
         rows.push(Row {
             kernel,
-            file: name_of(&path),
+            size: name_of(&path),
             untimed,
             clocked: clocked.as_ref().map(ClockedResults::new),
             reference,

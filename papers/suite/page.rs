@@ -84,10 +84,6 @@ impl Row<'_> {
             real(l2.theirs),
         ]
     }
-
-    fn size(&self) -> &str {
-        self.file.trim_end_matches(".toml")
-    }
 }
 
 const UNTIMED: [&str; 8] = ["warp instr.", "theirs", "lines per load", "theirs", "L1 %", "theirs", "L2 %", "theirs"];
@@ -109,7 +105,7 @@ pub(super) fn markdown(rows: &[Row<'_>], quick: bool) -> String {
          not a target. Lines per load: average and maximum over the warp instructions that load.\n\n",
     );
     let head: Vec<_> = ["kernel", "size"].into_iter().chain(UNTIMED).collect();
-    let cells = rows.iter().map(|row| [vec![row.kernel.clone(), row.size().to_owned()], row.untimed_cells()].concat());
+    let cells = rows.iter().map(|row| [vec![row.kernel.clone(), row.size.to_owned()], row.untimed_cells()].concat());
     text.push_str(&table(&head, cells.collect(), 2));
     if !quick {
         text.push_str(&differences(rows));
@@ -152,7 +148,7 @@ fn differences(rows: &[Row<'_>]) -> String {
         let found = row.differences();
         if let (Some(reference), false) = (row.reference, found.is_empty()) {
             let why = if reference.why.is_empty() { "Not explained yet." } else { &reference.why };
-            let (kernel, size) = (&row.kernel, row.size());
+            let (kernel, size) = (&row.kernel, &row.size);
             text.push_str(&format!("- `{kernel}`, {size} (theirs: {}): {}. {why}\n", reference.size, found.join(", ")));
         }
     }
@@ -185,7 +181,7 @@ pub(super) fn csv(rows: &[Row<'_>]) -> Result<String, Report> {
     writer.write_record(&head).into_diagnostic()?;
     let real = |number: Option<f64>| number.map_or(String::new(), |number| format!("{number:.3}"));
     for row in rows {
-        let mut cells = vec![row.kernel.clone(), row.file.clone()];
+        let mut cells = vec![row.kernel.clone(), row.size.clone()];
         cells.extend(row.pairs().iter().flat_map(|pair| [real(pair.ours), real(pair.theirs)]));
         match &row.clocked {
             Some(clocked) => {

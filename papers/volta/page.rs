@@ -132,7 +132,7 @@ fn about(is_quick: bool, found: &PageResults) -> String {
     };
     format!(
         "`{VOLTA}` is a V100 as in Accel-Sim's QV100 configuration; `{FERMI}` is the GTX 480 of li2015 and khairy2015. Both run {} kernels with\n\
-         a `{SIZE}.toml`, each with {} designs, and compare the results with those of the references.\n\
+         a size `{SIZE}`, each with {} designs, and compare the results with those of the references.\n\
          {which}\n\
          Ratios are relative to the baseline, the machine without a design. Means of ratios are geometric.",
         kernels.len(),

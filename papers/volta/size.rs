@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use miette::Report;
 
 use warpsieve::kernels::{list_folder, name_of};
+use warpsieve::launch::LaunchFile;
 
 /// Name of the launch files whose data are several times larger than the L2, and larger than all L1s
 /// together, of a modern GPU.
@@ -23,8 +24,8 @@ pub(super) fn kernels(folder: &Path, is_quick: bool) -> Result<(Vec<Kernel>, Vec
     let (mut kernels, mut left_out) = (Vec::new(), Vec::new());
     for folder in list_folder(folder)? {
         let name = name_of(&folder);
-        if folder.join(format!("{SIZE}.toml")).is_file() {
-            kernels.push(Kernel { name, path: folder.join(format!("{size}.toml")) });
+        if LaunchFile::exists(&folder.join(SIZE)) {
+            kernels.push(Kernel { name, path: folder.join(size) });
         } else if folder.join("launch.toml").is_file() {
             left_out.push(name);
         }
@@ -64,6 +65,8 @@ mod tests {
     fn quick_pages_take_the_small_files_of_the_same_kernels() {
         let [(usual, _), (quick, _)] = [false, true].map(|is_quick| kernels(&folder(), is_quick).unwrap());
         assert_eq!(usual.len(), quick.len());
-        assert!(quick.iter().zip(&usual).all(|(quick, usual)| quick.name == usual.name && quick.path.is_file()));
+        assert!(
+            quick.iter().zip(&usual).all(|(quick, usual)| quick.name == usual.name && LaunchFile::exists(&quick.path))
+        );
     }
 }

@@ -228,7 +228,7 @@ mod tests {
 
     fn report() -> RunReport {
         let request = Request { machine: "fermi".to_owned(), ..Request::default() };
-        let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/vadd/small.toml");
+        let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/vadd/small");
         let options = RunOptions { structures: true, ..RunOptions::default() };
         run(&launch, &ResolvedMachine::new(&request).unwrap().config, &options, &mut |_| {}).unwrap()
     }

@@ -15,6 +15,7 @@
 
 mod arguments;
 mod buffers;
+mod expression;
 mod fill;
 mod iteration;
 mod kernel_names;
@@ -25,6 +26,7 @@ mod npy;
 mod outputs;
 mod problem;
 mod read;
+mod sizes;
 mod steps;
 mod structs;
 mod texture;
@@ -38,6 +40,7 @@ pub use model::{
 pub use node::{Node, Place, Table};
 pub use npy::{NpyError, read_npy, read_npy_bytes, write_npy};
 pub use problem::{LaunchError, Problem, Problems};
+pub use sizes::{MAIN, ProblemSize, locate};
 pub use structs::Field;
 pub use view::View;
 

@@ -13,8 +13,10 @@ use super::view::View;
 /// Contents of a launch file that breaks no rule.
 #[derive(Debug)]
 pub struct LaunchFile {
-    /// Path of the file.
+    /// Path by which the launch file was opened. It may select a problem size of the file.
     pub path: PathBuf,
+    /// Path of the file on disk.
+    pub file: PathBuf,
     /// Description of the launch file in one line.
     pub title: Option<String>,
     /// Buffers that the file declares; a [`BufferId`] is an index into this list.
@@ -40,7 +42,7 @@ impl LaunchFile {
     pub fn reads(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let ptx = self.launches().map(|launch| ("the PTX file", launch.ptx.as_path()));
         let data = self.data.iter().map(|path| ("the data file", path.as_path()));
-        iter::once(("the launch file", self.path.as_path())).chain(ptx).chain(data)
+        iter::once(("the launch file", self.file.as_path())).chain(ptx).chain(data)
     }
 
     /// Iterates over all files written after the last launch, each with the name of its output.

@@ -51,6 +51,10 @@ impl<'a> Node<'a> {
             shown = shown.chars().take(SHOWN).collect();
             shown.push_str("...");
         }
+        // The value of an expression is shown behind the expression.
+        if written.starts_with(['"', '\'']) && !value.get_ref().is_str() {
+            shown = format!("{shown} with the value {}", format_value(value.get_ref()));
+        }
         Self { place: Place { path, value: shown, span }, value: value.get_ref(), text }
     }
 
@@ -121,13 +125,7 @@ impl<'a> Node<'a> {
 
     /// Returns the value as a number, which may be an integer or a real number.
     pub fn number(&self) -> Option<Number> {
-        match self.value {
-            DeValue::Integer(integer) => {
-                i128::from_str_radix(integer.as_str(), integer.radix()).ok().map(Number::Integer)
-            }
-            DeValue::Float(real) => real.as_str().parse().ok().map(Number::Real),
-            _ => None,
-        }
+        read_number(self.value)
     }
 
     /// Returns the value as an integer. If it is not an integer in `range`, reports an error that gives `why`
@@ -159,6 +157,25 @@ impl<'a> Node<'a> {
             problems.refuse(&self.place, "a finite number that is 0 or more");
         }
         value
+    }
+}
+
+/// Formats a scalar value of TOML; an array is not written out.
+fn format_value(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::Integer(integer) => integer.as_str().to_owned(),
+        DeValue::Float(real) => real.as_str().to_owned(),
+        DeValue::Boolean(flag) => flag.to_string(),
+        other => other.type_str().to_owned(),
+    }
+}
+
+/// Returns a TOML value as a number, or `None` if it is not one.
+pub(super) fn read_number(value: &DeValue<'_>) -> Option<Number> {
+    match value {
+        DeValue::Integer(integer) => i128::from_str_radix(integer.as_str(), integer.radix()).ok().map(Number::Integer),
+        DeValue::Float(real) => real.as_str().parse().ok().map(Number::Real),
+        _ => None,
     }
 }
 

@@ -12,11 +12,11 @@ use super::model::{BufferId, LaunchFile};
 use super::node::{Node, Table};
 use super::npy::{NpyError, read_npy};
 use super::problem::{LaunchError, Problems};
+use super::sizes::{self, Results, expand, locate};
 use super::structs::{Field, StructType};
 use super::view::View;
 use super::{buffers, outputs, steps, structs};
 use crate::config::suggestion;
-use crate::content::Content;
 
 /// Definitions of a launch file, to which later parts of the file may refer.
 pub(super) struct Scope<'a> {
@@ -36,26 +36,32 @@ pub(super) struct Scope<'a> {
 }
 
 impl LaunchFile {
-    /// Reads and checks a launch file and its data files. PTX files must exist but are not opened.
+    /// Reads and checks a launch file and its data files. The path may select a problem size of the file, as
+    /// [`locate`] describes. PTX files must exist but are not opened.
     ///
     /// # Errors
     /// Fails if the file cannot be read or breaks a rule. The error then lists every rule that it breaks.
     pub fn read(path: &Path) -> Result<Self, LaunchError> {
-        let text =
-            Content::Launch.read(path).map_err(|reason| LaunchError::Unreadable { path: path.to_owned(), reason })?;
-        Self::parse(path, &text)
+        let (file, size) = locate(path);
+        let launch = Self::parse_size(&file, &sizes::read_text(&file)?, size.as_deref())?;
+        Ok(Self { path: path.to_owned(), ..launch })
     }
 
-    /// Parses `text` as the contents of the file `path`.
+    /// Parses `text` as the contents of the file `path`, in its main problem size.
     ///
     /// # Errors
     /// Returns every rule that the text breaks.
     pub fn parse(path: &Path, text: &str) -> Result<Self, LaunchError> {
-        let mut problems = Problems::new(path, text);
-        let Some(document) = problems.document(text) else { return problems.or(None) };
-        let root = Table::root(&document, text);
-        let file = read_root(path, text, &root, &mut problems);
-        problems.or(file)
+        Self::parse_size(path, text, None)
+    }
+
+    fn parse_size(file: &Path, text: &str, size: Option<&str>) -> Result<Self, LaunchError> {
+        let mut problems = Problems::new(file, text);
+        let results = Results::new();
+        let document = problems.document(text).and_then(|document| expand(document, size, &results, &mut problems));
+        let Some(document) = document else { return problems.or(None) };
+        let launch = read_root(file, text, &Table::root(&document, text), &mut problems);
+        problems.or(launch)
     }
 }
 
@@ -76,6 +82,7 @@ fn read_root(path: &Path, text: &str, root: &Table<'_>, problems: &mut Problems<
     let buffers: Option<Vec<_>> = scope.buffers.into_iter().map(|b| b.into_buffer()).collect();
     Some(LaunchFile {
         path: path.to_owned(),
+        file: path.to_owned(),
         title: title.map(str::to_owned),
         buffers: buffers?,
         steps: steps?,

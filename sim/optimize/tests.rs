@@ -59,7 +59,7 @@ fn hits_of_rewritten(subject: &Subject, launch: &Path, cached: &[usize]) -> (u64
 
 #[test]
 fn metrics_are_those_of_running_the_rewritten_ptx() {
-    for launch in ["kmeans/small.toml", "srad1/small.toml"] {
+    for launch in ["kmeans/small", "srad1/small"] {
         let (subject, path) = (subject(launch), kernels().join(launch));
         for kernel in subject.characterise(&|| {}) {
             let loads = &kernel.loads;
@@ -77,7 +77,7 @@ fn metrics_are_those_of_running_the_rewritten_ptx() {
 
 #[test]
 fn the_traffic_of_a_choice_is_that_of_running_the_rewritten_ptx() {
-    let launch = "kmeans/small.toml";
+    let launch = "kmeans/small";
     let (subject, path) = (subject(launch), kernels().join(launch));
     let all: Vec<usize> = (0..subject.loads.len()).collect();
     for cached in [&all[..], &[], &all[1..], &all[..2]] {
@@ -88,7 +88,7 @@ fn the_traffic_of_a_choice_is_that_of_running_the_rewritten_ptx() {
 
 #[test]
 fn with_exact_traffic_the_graph_says_what_one_cached_load_saves() {
-    let subject = subject("kmeans/small.toml");
+    let subject = subject("kmeans/small");
     let optimised = Optimization::new(&subject, subject.characterise(&|| {}), BypassTrafficModel::Exact);
     assert!(optimised.graph.len() > 1);
     for (node, &load) in optimised.graph.loads().iter().enumerate() {
@@ -99,7 +99,7 @@ fn with_exact_traffic_the_graph_says_what_one_cached_load_saves() {
 
 #[test]
 fn every_load_has_a_decision_with_its_reason() {
-    let subject = subject("vadd/small.toml");
+    let subject = subject("vadd/small");
     let optimised = Optimization::new(&subject, subject.characterise(&|| {}), BypassTrafficModel::Uniform);
     for method in Method::ALL {
         let decisions = optimised.decisions(method).unwrap();
@@ -113,7 +113,7 @@ fn every_load_has_a_decision_with_its_reason() {
 
 #[test]
 fn methods_agree_on_what_the_graph_is_worth() {
-    for launch in ["bfs/small.toml", "kmeans/small.toml", "backprop/small.toml"] {
+    for launch in ["bfs/small", "kmeans/small", "backprop/small"] {
         let subject = subject(launch);
         let optimised = Optimization::new(&subject, subject.characterise(&|| {}), BypassTrafficModel::Uniform);
         let [heuristic, ilp, exhaustive] =

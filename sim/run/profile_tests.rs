@@ -51,7 +51,7 @@ fn sum_accesses(profile: &Profile) -> (u64, u64, u64) {
 
 #[test]
 fn a_stream_gives_the_same_counts_on_the_machine() {
-    let (untimed, clocked) = both("vadd/small.toml", &fermi(&[], &[]));
+    let (untimed, clocked) = both("vadd/small", &fermi(&[], &[]));
     assert_eq!(untimed.warp_instructions, clocked.warp_instructions());
     assert_eq!(sum_accesses(&untimed), l1(&clocked));
     let l2 = clocked.totals().l2;
@@ -65,7 +65,7 @@ fn a_stream_gives_the_same_counts_on_the_machine() {
 fn an_l1_that_holds_everything_gives_the_same_hits_on_the_machine() {
     for designs in [&[][..], &["pric"]] {
         let sets = if designs.is_empty() { &["l1.sets=4096"][..] } else { &["l1.ways=256"] };
-        let (untimed, clocked) = both("syrk/small.toml", &fermi(designs, sets));
+        let (untimed, clocked) = both("syrk/small", &fermi(designs, sets));
         assert_eq!(untimed.warp_instructions, clocked.warp_instructions(), "{designs:?}");
         assert_eq!(sum_accesses(&untimed), l1(&clocked), "{designs:?}");
         assert!(sum_accesses(&untimed).1 > 0);
@@ -85,7 +85,7 @@ fn rows_that_meet_in_one_set_hit_with_the_polynomial_index_only() {
 
 #[test]
 fn a_design_that_bypasses_every_load_leaves_the_l1_without_hits() {
-    let kernels = profile(&kernels().join("syrk/small.toml"), None, &fermi(&["bypass-all"], &[])).unwrap();
+    let kernels = profile(&kernels().join("syrk/small"), None, &fermi(&["bypass-all"], &[])).unwrap();
     let loads = kernels[0].all().all_loads();
     assert_eq!((loads.l1_hits, loads.bypasses), (0, loads.transactions));
     assert!(loads.l2_hits > 0);
@@ -93,7 +93,7 @@ fn a_design_that_bypasses_every_load_leaves_the_l1_without_hits() {
 
 #[test]
 fn steps_that_repeat_until_a_flag_is_zero_run_as_often_as_on_the_machine() {
-    let path = kernels().join("bfs/small.toml");
+    let path = kernels().join("bfs/small");
     let launches = |name: &str, count: usize| (name.to_owned(), count as u64);
     let profiled = profile(&path, None, &fermi(&[], &[])).unwrap();
     let profiled: Vec<_> = profiled.iter().map(|kernel| launches(&kernel.name, kernel.launches.len())).collect();

@@ -195,7 +195,7 @@ mod tests {
     fn profile(kernel: &str) -> Vec<KernelSharing> {
         let request = Request { machine: "hybrid".to_owned(), ..Request::default() };
         let machine = ResolvedMachine::new(&request).unwrap().config;
-        let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../kernels/{kernel}/small.toml"));
+        let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../kernels/{kernel}/small"));
         sharing(&launch, &machine).unwrap()
     }
 
@@ -208,7 +208,7 @@ mod tests {
         );
         for one in &vadd.accesses {
             assert_eq!((one.touched, one.least, one.sharers), (one.warps, one.warps, one.words), "{one:?}");
-            // The kernel of vadd/small.toml adds 5,000 floats, so each instruction accesses 5,000 words.
+            // The kernel of vadd/small adds 5,000 floats, so each instruction accesses 5,000 words.
             assert_eq!(one.words, 5_000);
             assert!(!one.is_dependent);
         }

@@ -163,7 +163,7 @@ fn run_and_read(kernels: &Path, files: &[&str], options: impl Fn(&Path) -> RunOp
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let sample = |file: &&str| {
         let path = folder.path().join(file);
-        let launch = kernels.join("vadd/small.toml");
+        let launch = kernels.join("vadd/small");
         run(&launch, &resolved.config, &options(&path), &mut |_| {}).map_err(|error| error.to_string())?;
         let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(Sample { path: PathBuf::from(file), bytes })

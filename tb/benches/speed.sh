@@ -65,21 +65,21 @@ print_sms() {
         printf '| `%s` | %s | %s | %s |\n' "$run" "$(grouped "$all")" "$(grouped "$few")" \
             "$(awk "BEGIN { printf \"%.2f\", $all / $few }")"
     done <<-'END'
-		kernels/sgemm_cache/thesis.toml 2000 6000
-		kernels/conv2d/paper.toml 2000 4000
+		kernels/sgemm_cache/thesis 2000 6000
+		kernels/conv2d/paper 2000 4000
 	END
 }
 
 print_processes() {
     cat >"$scratch/sweep.toml" <<-END
-		launch = "$PWD/kernels/syrk/small.toml"
+		launch = "$PWD/kernels/syrk/small"
 		design = ["baseline", "pric", "bypass-all", "srrip", "decoupled"]
 		[set]
 		l1.mshr_entries = [16, 32]
 	END
     echo '| command | instructions |'
     echo '|---|---|'
-    printf '| `warpsieve run kernels/syrk/small.toml` | %s |\n' "$(grouped "$(whole run kernels/syrk/small.toml)")"
+    printf '| `warpsieve run kernels/syrk/small` | %s |\n' "$(grouped "$(whole run kernels/syrk/small)")"
     printf '| `warpsieve sweep` of ten such runs, 5 designs by 2 numbers of MSHR entries | %s |\n' \
         "$(grouped "$(whole sweep "$scratch/sweep.toml" --jobs 1 --cache "$scratch/cache" --quiet)")"
 }
@@ -114,9 +114,9 @@ print_memory() {
 		kernels/vadd/launch.toml
 		kernels/syrk/launch.toml
 		kernels/gesummv/launch.toml
-		kernels/vadd/paper.toml --machine volta
+		kernels/vadd/paper --machine volta
 		kernels/fdtd2d/launch.toml --machine volta
-		kernels/pathfinder/li.toml --machine volta
+		kernels/pathfinder/li --machine volta
 	END
 }
 

@@ -28,6 +28,7 @@ use super::{Case, ShrunkCase, Work, file};
 use crate::dram::random::distances;
 use crate::kit::Random;
 use warpsieve::config::{Request, ResolvedMachine};
+use warpsieve::launch::LaunchFile;
 use warpsieve::readers::Counts;
 use warpsieve::run::{Counters, Outcome, RunOptions, Threads, Verdict, run};
 
@@ -543,8 +544,8 @@ impl Draw {
 /// Returns the path of every kernel's small launch file, sorted by name.
 fn small_launches(kernels: &Path) -> Vec<PathBuf> {
     let folders = std::fs::read_dir(kernels).into_iter().flatten().flatten();
-    let mut files: Vec<_> = folders.map(|folder| Path::new(&folder.file_name()).join("small.toml")).collect();
-    files.retain(|file| kernels.join(file).is_file());
+    let mut files: Vec<_> = folders.map(|folder| Path::new(&folder.file_name()).join("small")).collect();
+    files.retain(|file| LaunchFile::exists(&kernels.join(file)));
     files.sort();
     files
 }
@@ -780,7 +781,7 @@ mod tests {
     fn a_machine_that_fails_shrinks_to_the_fields_that_make_it_fail_and_is_replayed_from_its_file() {
         let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
         let planted = "l1.miss_queue=1";
-        let mut case = MachineCase { launch: "vadd/small.toml".into(), ..draw_case(&kernels, 3) };
+        let mut case = MachineCase { launch: "vadd/small".into(), ..draw_case(&kernels, 3) };
         case.sets.retain(|set| !set.starts_with("l1.miss_queue"));
         case.sets.push(planted.to_owned());
         let machine = Machine { folder: kernels.clone(), case };

@@ -85,7 +85,7 @@ fn resolve(sets: &[&str]) -> Result<ResolvedMachine, String> {
 /// Runs a small kernel with every check enabled. Returns the report, and the number of scheduler cycles in
 /// which throttling prevented an issue.
 fn run_checked(kernel: &str, sets: &[&str], mode: Mode) -> (RunReport, u64) {
-    let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../kernels/{kernel}/small.toml"));
+    let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../kernels/{kernel}/small"));
     let options = RunOptions { check: true, mode, ..RunOptions::default() };
     let report = run(&launch, &resolve(sets).unwrap().config, &options, &mut |_| ()).unwrap();
     assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::Passed), "{kernel}");

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::{CommandResult, root, warpsieve};
 
-const SMALL: &str = "kernels/vadd/small.toml";
+const SMALL: &str = "kernels/vadd/small";
 
 #[test]
 fn a_missing_launch_file_is_named() {
@@ -16,13 +16,13 @@ fn a_missing_launch_file_is_named() {
 /// piece in its PTX file.
 fn vadd_with(launch: [&str; 2], ptx: [&str; 2]) -> CommandResult {
     let folder = tempfile::tempdir().unwrap();
-    for (file, [old, new]) in [("small.toml", launch), ("vadd.ptx", ptx)] {
+    for (file, [old, new]) in [("launch.toml", launch), ("vadd.ptx", ptx)] {
         let text = fs::read_to_string(root().join("kernels/vadd").join(file)).unwrap();
         assert!(text.contains(old), "{file} has no `{old}`");
         fs::write(folder.path().join(file), text.replacen(old, new, 1)).unwrap();
     }
     let path = |file: &str| folder.path().join(file).display().to_string();
-    let ended = warpsieve(&["run", &path("small.toml"), "--stats", &path("s.json")]);
+    let ended = warpsieve(&["run", &path("small"), "--stats", &path("s.json")]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "{ended:?}");
     ended
 }
@@ -43,9 +43,9 @@ fn an_unsupported_instruction_is_named_with_its_place() {
 
 #[test]
 fn arguments_that_do_not_fit_the_kernel_are_refused() {
-    vadd_with([", { i32 = 5000 }", ""], ["", ""])
+    vadd_with([", { i32 = \"= n\" }", ""], ["", ""])
         .assert_refused(&["`step[0].launch[0].args` has 3 arguments, expected 4"]);
-    vadd_with(["{ i32 = 5000 }", "{ f32 = 1.0 }"], ["", ""])
+    vadd_with(["{ i32 = \"= n\" }", "{ f32 = 1.0 }"], ["", ""])
         .assert_refused(&["`step[0].launch[0].args[3]` is { f32 = 1.0 }, expected an integer scalar of 4 bytes"]);
 }
 
@@ -57,7 +57,7 @@ fn a_kernel_that_does_not_exist_comes_with_those_that_do() {
 
 #[test]
 fn an_address_outside_every_buffer_names_warp_lane_pc_address_and_buffer() {
-    let ended = vadd_with(["{ i32 = 5000 }", "{ i32 = 6000 }"], ["", ""]);
+    let ended = vadd_with(["{ i32 = \"= n\" }", "{ i32 = 6000 }"], ["", ""]);
     ended.assert_refused(&[
         "vadd.ptx:41: kernel `vadd`, SM ",
         " warp ",
@@ -139,7 +139,7 @@ fn a_file_of_another_kind_is_named_as_what_it_is_in_one_message() {
     files.iter().for_each(|(name, bytes)| fs::write(path(name), bytes).unwrap());
     let names = files.map(|(name, _)| path(name));
     let [cubin, fatbin, npy, cu, trace, checkpoint, stats, vcd] = names.each_ref().map(String::as_str);
-    let (ptx, launch, sweep) = ("kernels/vadd/vadd.ptx", SMALL, "docs/example/sweep.toml");
+    let (ptx, launch, sweep) = ("kernels/vadd/vadd.ptx", "kernels/vadd/launch.toml", "docs/example/sweep.toml");
     let as_ptx = |file: &str| vec!["run".to_owned(), SMALL.to_owned(), "--ptx".to_owned(), file.to_owned()];
     let with = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     for (arguments, said) in [
@@ -211,7 +211,7 @@ fn kernels_are_run_by_their_names_from_any_folder() {
         CommandResult::of(command.args(arguments).current_dir(folder.path()))
     };
     let ended = elsewhere(&["run", "vadd/small"]);
-    assert!(ended.status == Some(0) && ended.out.contains("kernels/vadd/small.toml on fermi"), "{ended:?}");
+    assert!(ended.status == Some(0) && ended.out.contains("kernels/vadd/small on fermi"), "{ended:?}");
     assert_eq!(elsewhere(&["profile", "vadd/small"]).status, Some(0));
     let below = warpsieve(&["run", "kernels/vadd", "--max-cycles", "1"]);
     assert!(below.out.contains("kernels/vadd/launch.toml on fermi"), "{below:?}");

@@ -69,14 +69,13 @@ fn is_empty(chart: &Value) -> bool {
 fn a_browser_shows_the_figures_and_no_chart_is_empty_or_too_narrow_for_its_texts() {
     let folder = tempfile::tempdir().unwrap();
     let stats = folder.path().join("s.json");
-    let run = ["run", "kernels/syrk/small.toml", "--stats", stats.to_str().unwrap()];
+    let run = ["run", "kernels/syrk/small", "--stats", stats.to_str().unwrap()];
     let html = written(folder.path(), &run);
     let statistics: Value = serde_json::from_str(&fs::read_to_string(&stats).unwrap()).unwrap();
     let cycles = warpsieve::text::format_thousands(statistics["cycles"].as_u64().unwrap());
     let dom = render(folder.path(), &html);
     assert!(dom.contains(&format!("<th>cycles</th><td class=\"cells\"><span>{cycles}</span>")), "{dom}");
-    let compare =
-        ["compare", "kernels/syrk/small.toml", "kernels/vadd/small.toml", "--design-set", "baseline,pric,bypass-all"];
+    let compare = ["compare", "kernels/syrk/small", "kernels/vadd/small", "--design-set", "baseline,pric,bypass-all"];
     let compared = written(folder.path(), &compare);
     for (html, number) in [(&html, 5), (&compared, 3)] {
         let (charts, is_wide) = ask(folder.path(), html);

@@ -88,8 +88,8 @@ fn a_run_that_is_killed_again_and_again_ends_as_one_that_was_not() {
         for kill in 0..KILLS {
             let more = if folder.has("run.checkpoint") { &resumes[..] } else { &[] };
             let mut running = start(&[&saves[..], more].concat());
-            // The times of the kills are spread over the first fifth of a second. In this time, the command
-            // starts, reads its input, runs, and saves checkpoints.
+            // The test kills the command after between 1 and 200 ms. In this time, the command starts, reads
+            // its input, runs, and saves checkpoints.
             sleep(Duration::from_millis(1 + (number * KILLS + kill) * 79 % 200));
             running.kill().unwrap();
             kills += u64::from(!running.wait().unwrap().success());
@@ -125,8 +125,8 @@ fn a_trace_goes_on_with_the_ctas_that_were_running() {
     let list = folder.path("kernelslist.g");
     let whole = folder.statistics(&["replay", &list]);
     let cycles = whole["cycles"].as_u64().unwrap();
-    // The run is resumed from checkpoints at multiples of one eighth of its cycles. Each kernel contains at
-    // least one of these points, and the long kernels contain several.
+    // The replay is resumed from checkpoints at multiples of one eighth of its cycles. At least one of these
+    // cycles lies in each kernel, and several lie in a long kernel.
     for part in sample(1..8, 4) {
         let checkpoint = folder.saved_at(cycles * part / 8, &["replay", &list]);
         assert_eq!(folder.statistics(&["replay", &list, "--resume", &checkpoint]), whole, "{part} eighths");
@@ -155,7 +155,7 @@ const MACHINES: [&[&str]; 15] = [
 
 #[test]
 fn every_part_that_a_machine_may_have_is_saved() {
-    let launch = "kernels/sssp/small.toml";
+    let launch = "kernels/sssp/small";
     for machine in sample(MACHINES, 5) {
         let folder = Folder::new();
         let run = [&["run", launch], machine].concat();
@@ -168,7 +168,7 @@ fn every_part_that_a_machine_may_have_is_saved() {
 #[test]
 fn waveform_series_and_report_of_what_follows_are_those_of_the_whole_run() {
     let folder = Folder::new();
-    let launch = "kernels/sssp/small.toml";
+    let launch = "kernels/sssp/small";
     let [wave, series, report] = ["wave.vcd", "series.csv", "report.html"].map(|name| folder.path(name));
     let shown = ["--wave", &wave, "--wave-from", "6000", "--wave-scope", "sm0.**"];
     let counted = ["--series", &series, "--interval", "700", "--report", &report];
@@ -189,10 +189,10 @@ fn waveform_series_and_report_of_what_follows_are_those_of_the_whole_run() {
 
 /// Copies a launch file into the folder of the test, so that the test can modify it.
 fn copy_launch(folder: &Folder) -> String {
-    for name in ["small.toml", "vadd.ptx"] {
+    for name in ["launch.toml", "vadd.ptx"] {
         fs::copy(root().join("kernels/vadd").join(name), folder.path(name)).unwrap();
     }
-    folder.path("small.toml")
+    folder.path("small")
 }
 
 #[test]

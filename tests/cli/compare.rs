@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::warpsieve;
 
-const SMALL: &str = "kernels/syrk/small.toml";
+const SMALL: &str = "kernels/syrk/small";
 
 fn rows(arguments: &[&str]) -> Vec<Value> {
     // The test starts with an empty cache of run results. Results that an earlier build cached would hide
@@ -34,7 +34,7 @@ fn every_design_meets_every_swept_value_and_is_held_against_the_first() {
 
 #[test]
 fn what_a_run_counts_does_not_depend_on_its_neighbours() {
-    let launches = [SMALL, "kernels/vadd/small.toml", "kernels/bfs/small.toml"];
+    let launches = [SMALL, "kernels/vadd/small", "kernels/bfs/small"];
     let alone = launches.map(|launch| rows(&[launch, "--jobs", "1"]).remove(0));
     assert_eq!(rows(&[&launches[..], &["--jobs", "3"]].concat()), alone);
 }
@@ -146,7 +146,7 @@ fn every_wrong_name_of_a_design_set_is_reported_at_its_place() {
 fn a_run_that_is_stopped_is_named_and_leaves_its_row() {
     let ended = warpsieve(&["compare", SMALL, "--max-cycles", "100", "--format", "csv"]);
     assert_eq!(ended.status, Some(3), "{ended:?}");
-    assert!(ended.err.contains("kernels/syrk/small.toml on baseline: stopped after 100 cycles"), "{ended:?}");
+    assert!(ended.err.contains("kernels/syrk/small on baseline: stopped after 100 cycles"), "{ended:?}");
     assert!(ended.out.ends_with("cycle limit\n"), "{ended:?}");
 }
 
@@ -156,7 +156,7 @@ fn a_comparison_is_drawn_by_launch_file_with_the_mean_at_the_end() {
     let [svg, pdf] = ["a.svg", "a.pdf"].map(|name| folder.path().join(name).to_str().unwrap().to_owned());
     let designs = ["--design-set", "baseline,pric"];
     for path in [&svg, &pdf] {
-        let launches = ["compare", SMALL, "kernels/vadd/small.toml"];
+        let launches = ["compare", SMALL, "kernels/vadd/small"];
         let ended = warpsieve(&[&launches[..], &designs, &["--plot", path]].concat());
         assert_eq!(ended.status, Some(0), "{ended:?}");
         assert!(ended.err.contains(&format!("wrote {path}")), "{ended:?}");

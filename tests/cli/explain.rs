@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::{CommandResult, warpsieve};
 
 const ROWSUM: &str = "docs/example/rowsum.toml";
-const KMEANS: &str = "kernels/kmeans/small.toml";
+const KMEANS: &str = "kernels/kmeans/small";
 const FEW: &str = "l1.mshr_entries=4";
 const MANY: &str = "l1.mshr_entries=32";
 
@@ -41,8 +41,8 @@ fn section<'a>(changes: &'a Value, name: &str) -> &'a Value {
     changes["sections"].as_array().unwrap().iter().find(|section| section["name"] == name).unwrap()
 }
 
-/// Returns the sum of the values under `key` over all rows of a section, including rows that the output
-/// omits.
+/// Returns the sum of the values under `key` over all rows of a section of the report. Rows that the report
+/// leaves out are included.
 fn sum(section: &Value, key: &str) -> f64 {
     let rows = section["rows"].as_array().unwrap().iter().chain([&section["left_out"]["sum"]]);
     rows.map(|row| row[key].as_f64().unwrap()).sum()
@@ -104,7 +104,7 @@ fn sets_that_no_longer_conflict_are_found_as_the_cause() {
 /// unused issue slots of these four SMs must not count as stalls.
 #[test]
 fn issue_slots_are_exact_counts_of_the_sms_that_had_warps_in_a_launch() {
-    const REDUCTION: &str = "kernels/reduction/small.toml";
+    const REDUCTION: &str = "kernels/reduction/small";
     let folder = tempfile::tempdir().unwrap();
     let a = statistics(&folder, "a.json", &[REDUCTION]);
     let b = statistics(&folder, "b.json", &[REDUCTION, "--set", "l2.lookup_latency=60"]);
@@ -157,7 +157,7 @@ fn a_launch_file_is_explained_as_the_statistics_of_its_runs_are() {
         assert_eq!(changes["cycles"], of_files["cycles"]);
     }
     let name = &explain(&of_launch)["a"]["name"];
-    assert_eq!(name, "kernels/kmeans/small.toml on fermi l1.mshr_entries=4");
+    assert_eq!(name, "kernels/kmeans/small on fermi l1.mshr_entries=4");
 }
 
 #[test]

@@ -15,7 +15,11 @@ impl Inputs {
         let folder = tempfile::tempdir().unwrap();
         let text = |path: &str| fs::read_to_string(root().join(path)).unwrap();
         let init = "init = { random = { seed = 1, low = -1.0, high = 1.0 } }";
-        let launch = text("kernels/vadd/small.toml").replacen(init, "init = { file = \"a.npy\" }", 1);
+        let launch = text("kernels/vadd/launch.toml").replacen("n = 262144", "n = 5000", 1).replacen(
+            init,
+            "init = { file = \"a.npy\" }",
+            1,
+        );
         let launch = launch.replace("buffer = \"c\"\nexpect", "buffer = \"c\"\nwrite = \"c.npy\"\nexpect");
         assert!(launch.contains("a.npy") && launch.contains("c.npy"));
         let machine = "name = \"mine\"\ndescription = \"d\"\nsource = \"s\"\nbased-on = \"./base.toml\"\n";
@@ -181,7 +185,7 @@ fn two_runs_with_one_output_have_a_part_each() {
     let other = File::create(path("s.json.warpsieve-1.part")).unwrap();
     other.lock().unwrap();
     fs::write(path("s.json.warpsieve-1.part"), "of the other run").unwrap();
-    let ended = warpsieve(&["run", "kernels/vadd/small.toml", "--quiet", "--stats", path("s.json").to_str().unwrap()]);
+    let ended = warpsieve(&["run", "kernels/vadd/small", "--quiet", "--stats", path("s.json").to_str().unwrap()]);
     assert_eq!(ended.status, Some(0), "{ended:?}");
     assert_eq!(fs::read_to_string(path("s.json.warpsieve-1.part")).unwrap(), "of the other run");
     assert!(fs::read_to_string(path("s.json")).unwrap().contains("\"schema\": 1"));

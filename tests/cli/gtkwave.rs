@@ -88,7 +88,7 @@ fn gtkwave_finds_every_signal_of_every_view() {
     for arguments in RUNS {
         let folder = tempfile::tempdir().unwrap();
         let dump = folder.path().join("a.fst");
-        let run = ["run", "kernels/vadd/small.toml", "--quiet", "--wave", &dump.display().to_string()];
+        let run = ["run", "kernels/vadd/small", "--quiet", "--wave", &dump.display().to_string()];
         let ended = warpsieve(&[&run, arguments].concat());
         assert_eq!(ended.status, Some(0), "{ended:?}");
         for name in unseen.clone() {

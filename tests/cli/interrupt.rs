@@ -136,8 +136,8 @@ fn a_comparison_writes_the_rows_that_are_complete() {
     let folder = folder();
     let arguments = ["compare", "short.toml", "long.toml", "--jobs", "1", "--format", "csv", "--output", "table.csv"];
     let running = Running::start(folder.path(), &arguments);
-    // Once the output table exists, the command already catches signals. The first of its two runs then takes
-    // only milliseconds.
+    // Once the output table exists, the command catches signals. The first of its two runs is the short one,
+    // which then completes within milliseconds.
     wait_for(|| names(folder.path()).len() > 3);
     sleep(Duration::from_secs(3));
     running.signal("-INT");
@@ -251,7 +251,7 @@ fn a_run_that_cannot_go_on_ends_within_a_second_and_no_part_stays() {
 /// Tests commands that block on a pipe forever, each in a different part of the program.
 #[test]
 fn a_command_that_waits_for_a_pipe_ends_within_a_second() {
-    let vadd = root().join("kernels/vadd/small.toml").canonicalize().unwrap();
+    let vadd = root().join("kernels/vadd").canonicalize().unwrap().join("small");
     let vadd = vadd.to_str().unwrap();
     for (number, arguments) in [
         &["run", "pipe.toml"][..],
@@ -329,7 +329,7 @@ fn a_command_ends_within_a_second_at_any_moment() {
 #[test]
 fn a_limit_of_file_sizes_is_an_error_and_no_part_stays() {
     let folder = folder();
-    let vadd = root().join("kernels/vadd/small.toml").canonicalize().unwrap();
+    let vadd = root().join("kernels/vadd").canonicalize().unwrap().join("small");
     let vadd = vadd.display();
     let commands = [
         format!("run {vadd} --quiet --stats s.json"),

@@ -302,8 +302,8 @@ fn a_file_that_is_replaced_keeps_its_permissions_and_its_links() {
         symlink(output, path(&link)).unwrap();
         let arguments: Vec<_> = arguments.split(' ').chain([link.as_str()]).collect();
         let ended = run_bounded(folder.path(), &arguments);
-        // The command writes its output through a symbolic link, whose name has the same extension as the
-        // file.
+        // The command must accept a symbolic link as its output file. It must replace the file to which the
+        // link points, and keep the link and the access permissions.
         assert_eq!(ended.status, Some(0), "{arguments:?}: {ended:?}");
         assert_eq!(mode(output), 0o640, "{arguments:?}");
         assert!(fs::symlink_metadata(path(&link)).unwrap().is_symlink(), "{arguments:?}");

@@ -13,6 +13,7 @@ use serde_json::Value;
 use tb::kit::sample;
 
 use super::{CommandResult, root, warpsieve};
+use warpsieve::launch::LaunchFile;
 
 /// Returns a temporary folder for output files, and a function that converts a file name to its path in this
 /// folder.
@@ -50,11 +51,14 @@ fn programs(path: &Path) -> Vec<Program> {
 fn suite() -> Vec<(String, PathBuf)> {
     let mut all = Vec::new();
     for kernel in fs::read_dir(root().join("kernels")).unwrap().map(|entry| entry.unwrap().path()) {
-        let launch = kernel.join("small.toml");
+        let launch = kernel.join("small");
         let name = kernel.file_name().unwrap().to_str().unwrap();
         for ptx in [format!("{name}.ptx"), format!("{name}.nvrtc.ptx")].map(|file| kernel.join(file)) {
-            if launch.is_file() && ptx.is_file() {
-                all.push((fs::canonicalize(&launch).unwrap().display().to_string(), fs::canonicalize(ptx).unwrap()));
+            if LaunchFile::exists(&launch) && ptx.is_file() {
+                all.push((
+                    kernel.canonicalize().unwrap().join("small").display().to_string(),
+                    fs::canonicalize(ptx).unwrap(),
+                ));
             }
         }
     }
@@ -78,7 +82,7 @@ fn every_ptx_file_of_the_suite_is_optimised_to_the_same_program_and_passes_its_c
 fn only_operators_differ_between_the_texts() {
     let (_folder, path) = folder();
     let out = path("out.ptx");
-    optimize(&["optimize", "kernels/bfs/small.toml", "-o", &out, "--quiet"]);
+    optimize(&["optimize", "kernels/bfs/small", "-o", &out, "--quiet"]);
     let before = fs::read_to_string(root().join("kernels/bfs/bfs.ptx")).unwrap();
     let after = fs::read_to_string(&out).unwrap();
     assert_ne!(before, after);
@@ -91,7 +95,7 @@ fn only_operators_differ_between_the_texts() {
 fn the_report_has_every_load_pair_and_method() {
     let (_folder, path) = folder();
     let [out, report, dot] = ["out.ptx", "report.json", "graph.dot"].map(&path);
-    let given = ["optimize", "kernels/kmeans/small.toml", "-o", &out, "--report", &report, "--graph", &dot];
+    let given = ["optimize", "kernels/kmeans/small", "-o", &out, "--report", &report, "--graph", &dot];
     let ended = optimize(&[&given[..], &["--method", "ilp", "--t-off", "exact"]].concat());
     assert!(ended.out.contains("ilp *"), "{}", ended.out);
     let report: Value = serde_json::from_str(&fs::read_to_string(report).unwrap()).unwrap();
@@ -117,7 +121,7 @@ fn the_same_input_gives_the_same_bytes() {
     let (_folder, path) = folder();
     let texts = ["one", "two"].map(|name| {
         let [out, report] = ["ptx", "json"].map(|end| path(&format!("{name}.{end}")));
-        optimize(&["optimize", "kernels/srad1/small.toml", "-o", &out, "--report", &report, "--quiet"]);
+        optimize(&["optimize", "kernels/srad1/small", "-o", &out, "--report", &report, "--quiet"]);
         [out, report].map(|file| fs::read_to_string(file).unwrap())
     });
     assert_eq!(texts[0], texts[1]);
@@ -138,7 +142,7 @@ fn malformed_ptx_is_shown_with_its_line_and_nothing_is_written() {
     let text = fs::read_to_string(root().join("kernels/vadd/vadd.ptx")).unwrap();
     fs::write(path("bad.ptx"), text.replacen("ret;", "ret", 1)).unwrap();
     let [bad, out, report] = ["bad.ptx", "out.ptx", "report.json"].map(&path);
-    let ended = warpsieve(&["optimize", "kernels/vadd/small.toml", "--ptx", &bad, "-o", &out, "--report", &report]);
+    let ended = warpsieve(&["optimize", "kernels/vadd/small", "--ptx", &bad, "-o", &out, "--report", &report]);
     ended.assert_refused(&["bad.ptx:48:1: expected an operand, found `}`", "48 | }"]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{ended:?}");
 }
@@ -148,16 +152,16 @@ fn other_bad_input_is_refused_and_nothing_is_written() {
     let (folder, path) = folder();
     let out = path("out.ptx");
     warpsieve(&["optimize", "kernels/none.toml", "-o", &out]).assert_refused(&["kernels/none.toml"]);
-    warpsieve(&["optimize", "kernels/vadd/small.toml"]).assert_refused(&["--output <OUT.ptx>"]);
-    warpsieve(&["optimize", "kernels/vadd/small.toml", "-o", &path("no/where.ptx")]).assert_refused(&["no/where.ptx"]);
-    warpsieve(&["optimize", "kernels/vadd/small.toml", "-o", &out, "--method", "best"]).assert_refused(&["exhaustive"]);
+    warpsieve(&["optimize", "kernels/vadd/small"]).assert_refused(&["--output <OUT.ptx>"]);
+    warpsieve(&["optimize", "kernels/vadd/small", "-o", &path("no/where.ptx")]).assert_refused(&["no/where.ptx"]);
+    warpsieve(&["optimize", "kernels/vadd/small", "-o", &out, "--method", "best"]).assert_refused(&["exhaustive"]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]
 fn profiled_on_the_clocked_machine_the_report_has_its_hits_beside_those_without_time() {
     let (_folder, path) = folder();
-    let launch = root().join("kernels/kmeans/small.toml").display().to_string();
+    let launch = root().join("kernels/kmeans/small").display().to_string();
     let (out, report) = (path("out.ptx"), path("report.json"));
     let arguments =
         ["optimize", &launch, "-o", &out, "--report", &report, "--machine", "kepler", "--profile", "clocked"];

@@ -20,9 +20,9 @@ use std::fs;
 
 use super::warpsieve;
 
-const SMALL: &str = "kernels/syrk/small.toml";
+const SMALL: &str = "kernels/syrk/small";
 /// Launch file of a kernel with loops, divergent branches, barriers and shared memory.
-const SHARED: &str = "kernels/reduction/small.toml";
+const SHARED: &str = "kernels/reduction/small";
 
 /// Names of the pipeline stages, in the order in which an instruction passes them.
 const ORDER: [&str; 8] = ["F", "D", "B", "I", "O", "X", "M", "W"];

@@ -57,7 +57,7 @@ fn list_kernels_finds_the_launch_files_here_or_above() {
     assert!(names.is_sorted() && names.contains(&"syrk"), "{names:?}");
     let vadd = entries.iter().find(|entry| entry["name"] == "vadd").unwrap();
     assert_eq!(vadd["launch"], "kernels/vadd/launch.toml");
-    assert_eq!(vadd["others"], Value::from(vec!["modern.toml", "paper.toml", "small.toml"]));
+    assert_eq!(vadd["others"], Value::from(vec!["modern", "paper", "small"]));
     let mut below = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
     let below = CommandResult::of(below.args(["list", "kernels"]).current_dir(super::root().join("kernels/common")));
     assert!(below.out.contains("  ../../kernels/vadd/launch.toml  "), "{below:?}");
@@ -72,7 +72,7 @@ fn from_elsewhere_the_kernels_of_the_sources_are_found_and_run_but_nothing_is_wr
     };
     let kernels: Value = serde_json::from_str(&elsewhere(&["list", "kernels", "--format", "json"]).out).unwrap();
     let vadd = kernels.as_array().unwrap().iter().find(|entry| entry["name"] == "vadd").unwrap();
-    let small = Path::new(vadd["launch"].as_str().unwrap()).with_file_name("small.toml");
+    let small = Path::new(vadd["launch"].as_str().unwrap()).with_file_name("small");
     let ended = elsewhere(&["run", small.to_str().unwrap(), "--design", "pric", "--check"]);
     assert!(ended.status == Some(0) && ended.out.contains("  check         passed\n"), "{ended:?}");
     elsewhere(&["reproduce", "li2015/table1"])
@@ -199,14 +199,14 @@ fn is_there(value: &Value, path: &str) -> bool {
 fn a_counter_is_explained_by_its_key_or_its_end() {
     let ended = warpsieve(&["counters", "l1.reservation_fails.mshr_entry"]);
     let text = "l1.reservation_fails.mshr_entry\n  \
-                meaning  No MSHR entry is free, or the line still has waiters to serve.\n  \
+                meaning  No MSHR entry is free, or loads still wait to receive bytes of an earlier fill of the line.\n  \
                 within   Cycles in which the oldest access was refused (reservation fails), by reported reason.\n  \
                 unit     cycles of the core clock\n  \
                 in JSON  .l1.reservation_fails.mshr_entry\n";
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), text));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("s.json").display().to_string();
-    warpsieve(&["run", "kernels/vadd/small.toml", "--quiet", "--stats", &file]);
+    warpsieve(&["run", "kernels/vadd/small", "--quiet", "--stats", &file]);
     let statistics: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
     for (name, key, unit) in [
         ("mshr_entry", "l2.stalls.mshr_entry", "cycles of the L2 clock".into()),
@@ -266,8 +266,8 @@ fn completions_know_the_commands_and_bash_can_read_them() {
         let script = warpsieve(&["completions", shell]).out;
         let names = ["hbm2", "pric", "kmeans/small", "li2015/fig8"];
         assert!(names.iter().all(|name| script.contains(name)), "{shell}");
-        // If a script lists the values of an option, the fish shell also offers file names only if the script
-        // requests them.
+        // For an option whose values the script lists, the fish shell offers no file names unless the script
+        // requests them with `-F`.
         assert!(script.contains(if shell == "zsh" { "_files\"}" } else { "-r -F -a \"fermi" }), "{shell}");
     }
     let fish = warpsieve(&["completions", "fish"]).out;

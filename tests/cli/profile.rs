@@ -6,6 +6,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::warpsieve;
+use warpsieve::launch::LaunchFile;
 
 #[test]
 fn a_profile_has_a_row_for_each_load_with_its_line_in_the_ptx() {
@@ -39,7 +40,7 @@ fn the_table_of_a_profile_ends_with_all_loads() {
 #[test]
 fn bad_input_of_a_profile_is_refused() {
     warpsieve(&["profile", "kernels/none.toml"]).assert_refused(&["kernels/none.toml"]);
-    warpsieve(&["profile", "kernels/vadd/small.toml", "--set", "l1.sets=33"]).assert_refused(&["l1.sets is 33"]);
+    warpsieve(&["profile", "kernels/vadd/small", "--set", "l1.sets=33"]).assert_refused(&["l1.sets is 33"]);
 }
 
 #[test]
@@ -52,7 +53,7 @@ fn the_suite_is_written_as_markdown_and_csv_with_a_row_for_every_kernel() {
     let (page, csv) = (read("suite-quick.md"), read("suite-quick.csv"));
     let kernels = fs::read_dir(super::root().join("kernels")).unwrap();
     let kernels: Vec<_> =
-        kernels.map(|entry| entry.unwrap().path()).filter(|path| path.join("small.toml").is_file()).collect();
+        kernels.map(|entry| entry.unwrap().path()).filter(|path| LaunchFile::exists(&path.join("small"))).collect();
     assert_eq!(csv.lines().count(), kernels.len() + 1);
     for kernel in kernels {
         let name = kernel.file_name().unwrap().to_str().unwrap();

@@ -150,7 +150,7 @@ fn a_replay_that_is_stopped_ends_with_status_3() {
 fn an_export_is_a_list_and_a_file_for_each_launch() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("bfs").display().to_string();
-    let ended = warpsieve(&["trace", "export", "kernels/bfs/small.toml", "-o", &output, "--compress", "xz"]);
+    let ended = warpsieve(&["trace", "export", "kernels/bfs/small", "-o", &output, "--compress", "xz"]);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{ended:?}");
     let list = fs::read_to_string(folder.path().join("bfs/kernelslist.g")).unwrap();
     let kernels: Vec<_> = list.lines().filter(|line| line.starts_with("kernel")).collect();
@@ -166,7 +166,7 @@ fn an_export_has_the_binary_version_and_the_lines_that_it_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().display().to_string();
     let export = |more: &[&str]| {
-        warpsieve(&[&["trace", "export", "kernels/vadd/small.toml", "-o", &output, "--quiet"], more].concat())
+        warpsieve(&[&["trace", "export", "kernels/vadd/small", "-o", &output, "--quiet"], more].concat())
     };
     let first_instruction = || {
         let text = fs::read_to_string(folder.path().join("kernel-1.traceg")).unwrap();

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{root, warpsieve};
 
-const SYRK: &str = "kernels/syrk/small.toml";
+const SYRK: &str = "kernels/syrk/small";
 const BOTH: [&str; 2] = ["--design-set", "baseline,pric"];
 
 /// Runs a command with `--report` in an existing folder, and returns the text of the report.
@@ -165,7 +165,7 @@ fn a_name_that_is_markup_stays_a_name_and_two_runs_write_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let launch = folder.path().join("<b>&\"'\u{1b}.toml");
     let text_of = |path: &str| fs::read_to_string(root().join(path)).unwrap();
-    fs::write(&launch, text_of("kernels/vadd/small.toml")).unwrap();
+    fs::write(&launch, text_of("kernels/vadd/launch.toml").replacen("n = 262144", "n = 5000", 1)).unwrap();
     fs::write(folder.path().join("vadd.ptx"), text_of("kernels/vadd/vadd.ptx")).unwrap();
     let launch = launch.to_str().unwrap();
     let html = written(folder.path(), &["run", launch]);
@@ -246,7 +246,7 @@ fn a_comparison_has_every_run_and_what_changed_against_the_first() {
 fn a_sweep_has_its_table_its_picture_and_what_sets_the_machines_apart() {
     let folder = tempfile::tempdir().unwrap();
     let [file, csv] = ["s.toml", "s.csv"].map(|name| folder.path().join(name));
-    let launch = root().join("kernels/vadd/small.toml").canonicalize().unwrap();
+    let launch = root().join("kernels/vadd").canonicalize().unwrap().join("small");
     fs::write(&file, format!("launch = '{}'\nset.l1.ways = [2, 4]\n", launch.display())).unwrap();
     let sweep = ["sweep", file.to_str().unwrap(), "--csv", csv.to_str().unwrap()];
     let html = written(folder.path(), &[&sweep[..], &["--plot-of", "cycles"]].concat());
@@ -285,8 +285,8 @@ fn a_report_takes_the_place_of_no_other_file_of_the_command() {
         .assert_refused(&["`--timeline` is", "expected a file other than `--report`"]);
     warpsieve(&["compare", SYRK, "--report", path, "--output", path])
         .assert_refused(&["`--report` is", "expected a file other than `--output`"]);
-    warpsieve(&["reproduce", "suite", "--report", "kernels/vadd/small.toml"]).assert_refused(&[
-        "invalid value 'kernels/vadd/small.toml' for '--report <FILE.html>': expected a name that ends in .html",
+    warpsieve(&["reproduce", "suite", "--report", "kernels/vadd/small"]).assert_refused(&[
+        "invalid value 'kernels/vadd/small' for '--report <FILE.html>': expected a name that ends in .html",
     ]);
     warpsieve(&["run", SYRK, "--report", "no/such/folder/r.html"]).assert_refused(&["the report cannot be written"]);
     assert!(fs::read_dir(folder.path()).unwrap().next().is_none());

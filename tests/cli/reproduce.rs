@@ -94,7 +94,7 @@ fn the_pages_of_anssari2012_set_the_clocked_machine_beside_the_caches_without_ti
     };
     let lines: Vec<_> = lines.collect();
     // There are ten benchmarks. Each runs on three systems with four sizes and on four systems with one size,
-    // in each case both with and without timing: 10 * (3 * 4 + 4) * 2 rows.
+    // in each case both with and without timing: 10 * (3 * 4 + 4) * 2 = 320 rows.
     assert_eq!(lines.len(), 10 * (3 * 4 + 4) * 2);
     for line in &lines {
         let number = |name| cell(line, name).parse::<f64>().unwrap();

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{CommandResult, root, warpsieve};
 
-const SMALL: &str = "kernels/syrk/small.toml";
+const SMALL: &str = "kernels/syrk/small";
 
 /// Runs a command with the option `--stats`. Returns its output and the parsed statistics file.
 fn with_stats(arguments: &[&str]) -> (CommandResult, Value) {
@@ -39,7 +39,7 @@ fn count(value: &Value, path: &str) -> u64 {
 fn a_run_passes_its_check_and_prints_a_summary() {
     let ended = warpsieve(&["run", SMALL]);
     assert_eq!(ended.status, Some(0), "{ended:?}");
-    assert!(ended.out.starts_with("kernels/syrk/small.toml on fermi\n  kernels       syrk\n"), "{ended:?}");
+    assert!(ended.out.starts_with("kernels/syrk/small on fermi\n  kernels       syrk\n"), "{ended:?}");
     assert!(ended.out.contains("  check         passed\n"), "{ended:?}");
     assert_eq!(ended.err, "");
 }
@@ -199,13 +199,13 @@ fn caches_that_evict_nothing_are_named_unless_something_bypasses_them() {
 
 #[test]
 fn idle_sms_are_named_beside_the_stalls() {
-    let summary = warpsieve(&["run", "kernels/reduction/small.toml"]).out;
+    let summary = warpsieve(&["run", "kernels/reduction/small"]).out;
     assert!(find_rows(&summary, "stalls")[0].ends_with("4 of 15 SMs had no warp"), "{summary}");
 }
 
 #[test]
 fn load_instructions_sum_up_to_the_caches() {
-    for (launch, design) in [(SMALL, "baseline"), (SMALL, "bypass-all"), ("kernels/conv/small.toml", "baseline")] {
+    for (launch, design) in [(SMALL, "baseline"), (SMALL, "bypass-all"), ("kernels/conv/small", "baseline")] {
         let (_, stats) = with_stats(&["run", launch, "--design", design, "--quiet"]);
         let loads = stats["loads"].as_array().unwrap();
         for key in ["accesses", "hits", "hit_pending", "misses"] {
@@ -214,7 +214,7 @@ fn load_instructions_sum_up_to_the_caches() {
             let expected: u64 = caches.iter().map(|cache| stats[cache][key].as_u64().unwrap_or(0)).sum();
             assert_eq!(sum, expected, "{launch} on {design}: {key}");
         }
-        let ptx = launch.replace("small.toml", &format!("{}.ptx", launch.split('/').nth(1).unwrap()));
+        let ptx = launch.replace("small", &format!("{}.ptx", launch.split('/').nth(1).unwrap()));
         let text = fs::read_to_string(root().join(ptx)).unwrap();
         for load in loads {
             let line = text.lines().nth(load["line"].as_u64().unwrap() as usize - 1).unwrap();
@@ -263,14 +263,14 @@ fn max_cycles_ends_a_run_with_status_3_and_statistics() {
 #[test]
 fn a_wrong_result_ends_a_run_with_status_1_and_statistics() {
     let folder = tempfile::tempdir().unwrap();
-    let text = fs::read_to_string(root().join(SMALL)).unwrap();
+    let text = fs::read_to_string(root().join("kernels/syrk/launch.toml")).unwrap();
     let ptx = fs::canonicalize(root().join("kernels/syrk/syrk.ptx")).unwrap();
     let text = text.replace("\"syrk.ptx\"", &format!("{:?}", ptx.display().to_string()));
     let wrong = text.replace("{ f32 = 1.5 }, # alpha", "{ f32 = 1.25 }, # alpha");
     assert_ne!(text, wrong);
     let launch = folder.path().join("wrong.toml");
     fs::write(&launch, wrong).unwrap();
-    let (ended, stats) = with_stats(&["run", &launch.display().to_string()]);
+    let (ended, stats) = with_stats(&["run", &launch.join("small").display().to_string()]);
     assert_eq!(ended.status, Some(1), "{ended:?}");
     assert!(ended.err.starts_with("check failed:\noutput `c` is wrong:\n"), "{ended:?}");
     assert_eq!((&stats["outcome"], &stats["check"]), (&"finished".into(), &"failed".into()));
@@ -279,7 +279,7 @@ fn a_wrong_result_ends_a_run_with_status_1_and_statistics() {
 #[test]
 fn a_run_works_from_any_folder() {
     let folder = tempfile::tempdir().unwrap();
-    let launch = fs::canonicalize(root().join(SMALL)).unwrap();
+    let launch = fs::canonicalize(root()).unwrap().join(SMALL);
     let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
     let ended =
         CommandResult::of(command.arg("run").arg(Path::new(&launch)).arg("--design=pric").current_dir(folder.path()));
@@ -299,7 +299,7 @@ fn the_rows_of_a_time_series_cover_the_run_and_sum_up_to_its_statistics() {
 fn rows_cover_the_run(interval: u64) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.csv");
-    let arguments = ["run", "kernels/bfs/small.toml", "--quiet", "--interval", &interval.to_string(), "--series"];
+    let arguments = ["run", "kernels/bfs/small", "--quiet", "--interval", &interval.to_string(), "--series"];
     let (ended, stats) = with_stats(&[&arguments[..], &[path.to_str().unwrap()]].concat());
     assert_eq!(ended.status, Some(0), "{ended:?}");
     let text = fs::read_to_string(&path).unwrap();
@@ -337,8 +337,7 @@ fn a_program_that_hangs_ends_with_status_3() {
 
 #[test]
 fn the_summary_has_the_refusals_of_the_statistics_the_most_frequent_first() {
-    let (ended, stats) =
-        with_stats(&["run", "kernels/syrk/small.toml", "--set", "l1.mshr_entries=4", "--set", "l1.ways=1"]);
+    let (ended, stats) = with_stats(&["run", "kernels/syrk/small", "--set", "l1.mshr_entries=4", "--set", "l1.ways=1"]);
     for (label, path) in [("L1D res fails", "/l1/reservation_fails"), ("L2 stalls", "/l2/stalls")] {
         let reasons = stats.pointer(path).unwrap().as_object().unwrap();
         let counted = reasons.iter().filter_map(|(reason, cycles)| Some((cycles.as_u64().filter(|&c| c > 0)?, reason)));
@@ -350,7 +349,7 @@ fn the_summary_has_the_refusals_of_the_statistics_the_most_frequent_first() {
         assert_eq!(shown.join(" ").replace(',', ""), expected.join(" "), "{ended:?}");
     }
     assert!(stats["l2"]["stalls"]["pending_queue"].is_null() && stats["l2"]["stalls"]["port"].is_u64(), "{stats}");
-    let (ended, _) = with_stats(&["run", "kernels/vadd/small.toml"]);
+    let (ended, _) = with_stats(&["run", "kernels/vadd/small"]);
     assert!(!ended.out.contains("L1D res fails"), "{ended:?}");
 }
 

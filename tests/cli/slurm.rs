@@ -107,10 +107,8 @@ fn wait_for(what: &str, condition: impl Fn() -> bool) {
 fn a_job_array_makes_all_runs_and_what_it_keeps_is_gathered() {
     let cluster = Cluster::start();
     let kernels = root().join("kernels").canonicalize().unwrap();
-    let text = format!(
-        "launch = '{}/vadd/small.toml'\ndesign = ['baseline', 'pric']\nset.l1.ways = [2, 4]\n",
-        kernels.display()
-    );
+    let text =
+        format!("launch = '{}/vadd/small'\ndesign = ['baseline', 'pric']\nset.l1.ways = [2, 4]\n", kernels.display());
     fs::write(cluster.folder.path().join("s.toml"), text).unwrap();
     let warpsieve = |words: &str| {
         let mut command = cluster.command(assert_cmd::cargo::cargo_bin!("warpsieve").to_str().unwrap());

@@ -66,7 +66,7 @@ fn rows(csv: &str) -> Vec<BTreeMap<String, String>> {
 }
 
 const SMALL: &str = "
-launch = 'KERNELS/vadd/small.toml'
+launch = 'KERNELS/vadd/small'
 design = ['baseline', 'pric']
 [set]
 l1.ways = [2, 4]
@@ -99,7 +99,7 @@ fn the_short_form_finds_what_a_sweep_has_kept() {
     let folder = Folder::new(SMALL);
     folder.runs("sweep s.toml --cache c");
     let kept = folder.list_cached("c");
-    let launch = root().join("kernels/vadd/small.toml").canonicalize().unwrap();
+    let launch = root().join("kernels/vadd").canonicalize().unwrap().join("small");
     let words =
         format!("compare {} --design-set baseline,pric --set l1.ways=2,4 --cache c --format json", launch.display());
     let compared: Vec<Value> = serde_json::from_str(&folder.runs(&words).out).unwrap();
@@ -177,7 +177,7 @@ fn shards_together_are_the_whole() {
     assert_eq!(folder.runs("sweep s.toml --cache two --shard 2/3").status, Some(0));
     folder.runs("sweep gather s.toml --cache one --cache two --csv no.csv").assert_refused(&[
         "1 of 4 runs is missing",
-        "KERNELS/vadd/small.toml on pric l1.ways=2"
+        "KERNELS/vadd/small on pric l1.ways=2"
             .replace("KERNELS", root().join("kernels").canonicalize().unwrap().to_str().unwrap())
             .as_str(),
     ]);
@@ -198,7 +198,7 @@ fn shards_together_are_the_whole() {
     assert_ne!(other, text);
     fs::write(&path, with_digest(&other)).unwrap();
     let both = folder.runs("sweep gather s.toml --cache one --cache two --cache three");
-    both.assert_refused(&["1 of 4 runs has more than one result", "vadd/small.toml on "]);
+    both.assert_refused(&["1 of 4 runs has more than one result", "vadd/small on "]);
     folder.runs("sweep gather s.toml --cache four").assert_refused(&["`--cache` is four, expected a folder"]);
 }
 
@@ -206,7 +206,7 @@ fn shards_together_are_the_whole() {
 fn tables_for_programs_agree_to_the_last_bit_and_keep_odd_names() {
     let folder = Folder::new(
         "
-launch = [{ name = 'one, \"two\"', launch = 'KERNELS/syrk/small.toml' }, 'KERNELS/sgemm/small.toml']
+launch = [{ name = 'one, \"two\"', launch = 'KERNELS/syrk/small' }, 'KERNELS/sgemm/small']
 design = ['baseline', { name = 'both', design = ['pric', 'bypass-all'] }]
 [together]
 size = [{ name = '16 KB', l1.sets = 32 }, { l1.sets = 64, l1.ways = 8 }]
@@ -298,13 +298,13 @@ const BAR: usize = 48;
 
 #[test]
 fn a_picture_is_written_as_its_ending_says_and_other_endings_are_refused() {
-    let folder = Folder::new("launch = 'KERNELS/vadd/small.toml'\ndesign = ['baseline', 'pric']");
+    let folder = Folder::new("launch = 'KERNELS/vadd/small'\ndesign = ['baseline', 'pric']");
     let ended = folder.runs("sweep s.toml --cache c --plot a.pdf --plot-width single");
     assert_eq!(ended.status, Some(0), "{ended:?}");
     let page = fs::read(folder.path("a.pdf")).unwrap();
     let text = String::from_utf8_lossy(&page);
     assert!(text.starts_with("%PDF-") && text.contains("/MediaBox [0 0 237.6 "), "{text}");
-    for command in ["sweep s.toml", "compare KERNELS/vadd/small.toml"] {
+    for command in ["sweep s.toml", "compare KERNELS/vadd/small"] {
         for name in ["a.png", "a", "a.svg.bak", "a.SVG"] {
             let ended = folder.runs(&format!("{command} --cache c --plot {name}"));
             ended.assert_refused(&[name, "--plot <FILE.svg|FILE.pdf>", "expected a name that ends in .svg or .pdf"]);
@@ -322,7 +322,7 @@ fn a_picture_has_bars_by_design_lines_over_a_number_and_a_map_over_two() {
         assert_eq!(ended.status, Some(0), "{ended:?}");
         picture(&folder.read("a.svg"))
     };
-    let launches = "launch = [{ name = 'a < b', launch = 'KERNELS/vadd/small.toml' }, { name = 'syrk', launch = 'KERNELS/syrk/small.toml' }]\n";
+    let launches = "launch = [{ name = 'a < b', launch = 'KERNELS/vadd/small' }, { name = 'syrk', launch = 'KERNELS/syrk/small' }]\n";
     let bars = drawn(&format!("{launches}design = ['baseline', 'pric', 'bypass-all']"), "");
     bars.says(&["speed-up over the baseline", "a < b", "syrk", "geomean", "baseline", "pric", "bypass-all"]);
     // For each design, the picture has one bar per launch, one for the mean, and one in the legend. The bars
@@ -333,7 +333,8 @@ fn a_picture_has_bars_by_design_lines_over_a_number_and_a_map_over_two() {
     lines.says(&["core cycles", "l1.sets", "16", "64", "a < b", "syrk"]);
     let place = |name: &str| lines.texts.iter().find(|(text, _)| text == name).unwrap().1[0];
     assert!(place("16") < place("64"));
-    let map = "launch = 'KERNELS/vadd/small.toml'\ndesign = ['baseline', 'pric']\nset.l1.sets = [16, 32]\nset.l1.ways = [2, 4, 8]";
+    let map =
+        "launch = 'KERNELS/vadd/small'\ndesign = ['baseline', 'pric']\nset.l1.sets = [16, 32]\nset.l1.ways = [2, 4, 8]";
     let maps = drawn(map, "--plot-of l1.misses");
     maps.says(&["l1.misses", "baseline", "pric", "l1.sets", "l1.ways", "2", "4", "8", "314"]);
     let fields = |maps: &Picture| maps.boxes.values().sum::<usize>() - BAR;
@@ -354,10 +355,10 @@ fn a_picture_has_bars_by_design_lines_over_a_number_and_a_map_over_two() {
 
 #[test]
 fn traces_are_swept_beside_launch_files() {
-    let folder = Folder::new("trace = 'traces/*.traceg'\nlaunch = 'KERNELS/vadd/small.toml'\nset.l1.ways = [2, 4]\n");
+    let folder = Folder::new("trace = 'traces/*.traceg'\nlaunch = 'KERNELS/vadd/small'\nset.l1.ways = [2, 4]\n");
     let exported = folder.runs(&format!(
         "trace export {} -o traces",
-        root().join("kernels/vadd/small.toml").canonicalize().unwrap().display()
+        root().join("kernels/vadd").canonicalize().unwrap().join("small").display()
     ));
     assert_eq!(exported.status, Some(0), "{exported:?}");
     let ended = folder.runs("sweep s.toml --cache c --csv a.csv");
@@ -387,13 +388,23 @@ fn a_setting_of_one_value_stands_in_the_label_and_kernels_are_found_by_name() {
 }
 
 #[test]
+fn a_pattern_may_end_in_a_problem_size() {
+    let folder = Folder::new("launch = 'KERNELS/[uv]*/small'\nmax_cycles = 100\n");
+    let ended = folder.runs("sweep s.toml --cache c --csv a.csv");
+    assert_eq!(ended.status, Some(3), "{ended:?}");
+    let rows = rows(&folder.read("a.csv"));
+    assert!(rows.len() == 2 && rows[0]["launch"].ends_with("urng/small"), "{rows:?}");
+    Folder::new("launch = 'KERNELS/[uv]*/smal'\n").runs("sweep s.toml --cache c").assert_refused(&["none matches"]);
+}
+
+#[test]
 fn everything_wrong_with_a_file_is_named_with_its_line() {
     let refused = |text: &str, message: &[&str]| {
         let folder = Folder::new(text);
         folder.runs("sweep s.toml --cache c --csv a.csv").assert_refused(message);
         assert!(!folder.path("a.csv").exists() && folder.list_cached("c").is_empty());
     };
-    let launch = "launch = 'KERNELS/vadd/small.toml'\n";
+    let launch = "launch = 'KERNELS/vadd/small'\n";
     let with = |text: &str| format!("{launch}{text}");
     refused("", &["the file has neither `launch` nor `trace`"]);
     refused("launch = [", &["s.toml", "not TOML"]);
@@ -468,7 +479,7 @@ fn everything_wrong_with_a_file_is_named_with_its_line() {
 
 #[test]
 fn what_a_machine_refuses_stops_everything_before_the_first_run_or_is_left_out() {
-    let text = "launch = ['KERNELS/tensor/hmma-small.toml', 'KERNELS/vadd/small.toml']\nset.l1.sets = [32, 33]\n";
+    let text = "launch = ['KERNELS/tensor/hmma.toml/small', 'KERNELS/vadd/small']\nset.l1.sets = [32, 33]\n";
     let folder = Folder::new(text);
     let all = ["l1.sets is 33, expected a power of two", "[s.toml:2:20]"];
     folder.runs("sweep s.toml --cache c").assert_refused(&all);
@@ -476,7 +487,7 @@ fn what_a_machine_refuses_stops_everything_before_the_first_run_or_is_left_out()
     let refused = folder.runs("sweep s.toml --cache c");
     refused.assert_refused(&[
         "nothing was run, because some runs were rejected",
-        "hmma-small.toml on baseline l1.sets=64: ",
+        "hmma.toml/small on baseline l1.sets=64: ",
         "`sm.pipes.tensor` is 0",
     ]);
     assert_eq!(folder.list_cached("c").len(), 0);
@@ -484,12 +495,12 @@ fn what_a_machine_refuses_stops_everything_before_the_first_run_or_is_left_out()
     let left = folder.runs("sweep s.toml --cache c --csv a.csv --leave-out-refused");
     assert_eq!(left.status, Some(0), "{left:?}");
     for part in
-        ["left out: s.toml:2:20: on baseline l1.sets=33: l1.sets is 33", "hmma-small.toml on baseline l1.sets=32: "]
+        ["left out: s.toml:2:20: on baseline l1.sets=33: l1.sets is 33", "hmma.toml/small on baseline l1.sets=32: "]
     {
         assert!(left.err.contains(part), "{left:?}");
     }
     let rows = rows(&folder.read("a.csv"));
-    assert!(rows.len() == 1 && rows[0]["launch"].ends_with("vadd/small.toml"), "{rows:?}");
+    assert!(rows.len() == 1 && rows[0]["launch"].ends_with("vadd/small"), "{rows:?}");
     assert_eq!(folder.runs("sweep gather s.toml --cache c --leave-out-refused").status, Some(0));
 }
 
@@ -499,7 +510,7 @@ fn a_run_that_is_stopped_is_named_and_has_its_row() {
     for _ in 0..2 {
         let ended = folder.runs("sweep s.toml --cache c --csv a.csv");
         assert_eq!(ended.status, Some(3), "{ended:?}");
-        assert!(ended.err.contains("small.toml on pric l1.ways=4: stopped after 100 cycles"), "{ended:?}");
+        assert!(ended.err.contains("small on pric l1.ways=4: stopped after 100 cycles"), "{ended:?}");
         assert!(rows(&folder.read("a.csv")).iter().all(|row| row["outcome"] == "cycle-limit"));
     }
 }
@@ -556,7 +567,7 @@ const FAULT: &str = "
 
 #[test]
 fn a_kernel_at_fault_is_named_and_the_other_runs_are_written() {
-    let folder = Folder::new("launch = ['fault.toml', 'KERNELS/vadd/small.toml']");
+    let folder = Folder::new("launch = ['fault.toml', 'KERNELS/vadd/small']");
     let launch =
         "ptx = 'fault.ptx'\n[[step]]\n[[step.launch]]\nkernel = 'fault'\ngrid = [1]\nblock = [32]\nargs = []\n";
     fs::write(folder.path("fault.ptx"), FAULT).unwrap();
@@ -565,5 +576,5 @@ fn a_kernel_at_fault_is_named_and_the_other_runs_are_written() {
     assert_eq!(ended.status, Some(2), "{ended:?}");
     assert!(ended.err.starts_with("fault.toml on baseline: ") && ended.err.contains("0x10"), "{ended:?}");
     let rows = rows(&folder.read("a.csv"));
-    assert!(rows.len() == 1 && rows[0]["launch"].ends_with("vadd/small.toml"), "{rows:?}");
+    assert!(rows.len() == 1 && rows[0]["launch"].ends_with("vadd/small"), "{rows:?}");
 }

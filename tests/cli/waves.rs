@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{CommandResult, root, warpsieve};
 
-const SMALL: &str = "kernels/syrk/small.toml";
+const SMALL: &str = "kernels/syrk/small";
 /// Launch file of a kernel that takes seconds if a waveform of everything is recorded.
 const LONG: &str = "kernels/sgemm/launch.toml";
 
@@ -82,8 +82,7 @@ fn a_request_that_several_sms_have_or_none_is_refused() {
         .assert_refused(&["request 3 exists in SMs 0, 1, ", "`--sm`"]);
     let absent = ["waves", "follow", &path, "--request", "99999999"];
     warpsieve(&absent).assert_refused(&["request 99999999 never appears, expected a number from 0 to "]);
-    warpsieve(&["waves", "follow", SMALL, "--request", "3"])
-        .assert_refused(&["kernels/syrk/small.toml: cannot be read: "]);
+    warpsieve(&["waves", "follow", SMALL, "--request", "3"]).assert_refused(&["kernels/syrk/small: cannot be read: "]);
 }
 
 #[test]

@@ -30,7 +30,7 @@ const RUNS: [&[&str]; 15] = [
 fn statistics(options: &[&str]) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("stats.json");
-    let run = ["run", "kernels/vadd/small.toml", "--quiet", "--stats", file.to_str().unwrap()];
+    let run = ["run", "kernels/vadd/small", "--quiet", "--stats", file.to_str().unwrap()];
     super::print(&[&run[..], options].concat());
     serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
 }

@@ -56,7 +56,7 @@ fn one_bank_refuses_what_is_no_frc_and_no_waveform() {
 
 #[test]
 fn machine_names_a_design_that_does_not_exist() {
-    let error = format!("{:?}", run_machine("kernels/syrk/small.toml", "prik").unwrap_err());
+    let error = format!("{:?}", run_machine("kernels/syrk/small", "prik").unwrap_err());
     assert!(error.contains("there is no design `prik`"), "{error}");
 }
 

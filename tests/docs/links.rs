@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use warpsieve::launch::LaunchFile;
+
 /// Returns the paths of all documents of the repository, that is, all Markdown files outside of build output
 /// folders.
 fn documents() -> Vec<PathBuf> {
@@ -97,7 +99,8 @@ fn paths_in_the_text_exist() {
     let mut broken = Vec::new();
     for document in documents() {
         let text = fs::read_to_string(&document).unwrap();
-        let missing = paths(&text).into_iter().filter(|path| !super::root().join(path).exists());
+        let exists = |path: &Path| path.exists() || LaunchFile::exists(path);
+        let missing = paths(&text).into_iter().filter(|path| !exists(&super::root().join(path)));
         broken.extend(missing.map(|path| format!("{}: {path}", document.display())));
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));

@@ -112,7 +112,7 @@ fn help() -> String {
 /// conflict.
 fn effect() -> String {
     let mut table = "| rows | machine | cycles | L1 hits |\n|---|---|---|---|\n".to_owned();
-    for (rows, launch) in [("32 lines apart", "launch.toml"), ("33 lines apart", "padded.toml")] {
+    for (rows, launch) in [("32 lines apart", "launch.toml"), ("33 lines apart", "padded")] {
         for (machine, design) in [("`fermi`", "baseline"), ("`fermi` with `pric`", "pric")] {
             let folder = tempfile::tempdir().unwrap();
             let stats = folder.path().join("stats.json");

@@ -35,7 +35,7 @@ const UNROLLED: u64 = 8;
 
 const LINE: u64 = 128;
 const PARTITIONS: u64 = 6;
-/// Number of bytes in the DRAM rows that have the same row number, in all 16 banks of a channel.
+/// Total size in bytes of the 16 DRAM rows that have the same row number, one in each bank of a channel.
 const ROWS: u64 = 16 * 4096;
 
 /// Chain of dependent loads (pointer chasing) whose latency is measured.

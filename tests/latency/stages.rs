@@ -16,9 +16,8 @@ use wellen::simple::Waveform;
 
 use super::{CONFLICT, Chase, L1_HIT, L2_HIT, ROW_HIT, UNROLLED, VOLTA};
 
-/// Latency stages for which the statistics also have counters. Each has the key of the counter. Two names of
-/// waveform stages follow: the stage before the counted time, and the last stage within it. Both end at clock
-/// edges.
+/// Times that the statistics count and that the waveform also shows. Each entry has the key of the counter,
+/// the waveform stage at whose end the counted time begins, and the stage at whose end it ends.
 const COUNTED: [(&str, &str, &str); 5] = [
     ("tags", "link to the LSU", "coalescer, queue, tags"),
     ("miss_queue", "coalescer, queue, tags", "miss queue"),

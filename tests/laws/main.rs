@@ -23,6 +23,7 @@ use rtl::kernel::Mode;
 use serde_json::Value;
 use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::estimate::{Activity, Energy};
+use warpsieve::launch::LaunchFile;
 use warpsieve::run::{Outcome, RunOptions, RunReport, SeriesOptions, run};
 use warpsieve::statistics::of_run;
 
@@ -89,7 +90,7 @@ fn all_runs() -> Vec<Run> {
 fn kernels() -> Vec<String> {
     let folders = std::fs::read_dir(root().join("kernels")).unwrap().map(|entry| entry.unwrap().path());
     let name = |folder: PathBuf| folder.file_name().unwrap().to_str().unwrap().to_owned();
-    let mut names: Vec<_> = folders.filter(|folder| folder.join("small.toml").is_file()).map(name).collect();
+    let mut names: Vec<_> = folders.filter(|folder| LaunchFile::exists(&folder.join("small"))).map(name).collect();
     names.sort();
     names
 }
@@ -123,7 +124,7 @@ impl Task {
         });
         let options =
             RunOptions { check: is_watched, structures: true, mode: Mode::FAST, series, ..RunOptions::default() };
-        let launch = root().join("kernels").join(&kernel).join("small.toml");
+        let launch = root().join("kernels").join(&kernel).join("small");
         let name = format!("{kernel} on {} {}", request.machine, request.designs.join(" "));
         let report = run(&launch, &resolved.config, &options, &mut |_| {}).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(report.outcome, Outcome::Finished, "{name}");

@@ -30,7 +30,7 @@ fn words_shared_by_bytes_and_sums_pass_every_check_on_every_machine() {
     }
     for design in ["transient", "frc", "mrpb-all", "bypass-all", "streaming-l2"] {
         Setup::run_checked().designs(&[design]).sets(&ON).passes(&parts());
-        Setup::run_checked().designs(&[design]).sets(&ON).passes(&launch("histo", "small.toml"));
+        Setup::run_checked().designs(&[design]).sets(&ON).passes(&launch("histo", "small"));
     }
     for design in ["tracker", "tracker-4"] {
         Setup::run_checked().machine("hybrid").designs(&[design]).passes(&parts());

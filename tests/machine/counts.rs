@@ -84,7 +84,7 @@ fn line(name: &str, report: &RunReport) -> String {
 /// Runs a kernel, checks that its results are correct, and returns the table line of the run.
 fn run(setup: &Setup, kernel: &str) -> String {
     let names = [setup.machine.as_slice(), &setup.designs, &setup.sets].concat();
-    line(&format!("{kernel} on {}", names.join(" ")), &setup.clone().mode(DIGEST).passes(&launch(kernel, "small.toml")))
+    line(&format!("{kernel} on {}", names.join(" ")), &setup.clone().mode(DIGEST).passes(&launch(kernel, "small")))
 }
 
 /// Returns the table lines of the kernels that run on a machine. The kernels are distributed over all

@@ -29,8 +29,8 @@ fn pric_cures_the_conflicts_of_syrk() {
 
 #[test]
 fn without_conflicts_pric_changes_little() {
-    let linear = counters("syrk", "padded.toml", &[]);
-    let pric = counters("syrk", "padded.toml", &["pric"]);
+    let linear = counters("syrk", "padded", &[]);
+    let pric = counters("syrk", "padded", &["pric"]);
     assert!(hit_rate(&linear) > 0.95, "{}", hit_rate(&linear));
     assert!((0.9..1.1).contains(&times(&linear, &pric)), "{} and {} cycles", linear.cycles, pric.cycles);
 }
@@ -39,7 +39,7 @@ fn without_conflicts_pric_changes_little() {
 fn gesummv_shows_the_same_signs() {
     let linear = counters("gesummv", "launch.toml", &[]);
     let pric = counters("gesummv", "launch.toml", &["pric"]);
-    let padded = counters("gesummv", "padded.toml", &[]);
+    let padded = counters("gesummv", "padded", &[]);
     assert!(hit_rate(&linear) < 0.05 && hit_rate(&pric) > 0.7, "{} and {}", hit_rate(&linear), hit_rate(&pric));
     assert!(times(&linear, &pric) > 5.0, "{} and {} cycles", linear.cycles, pric.cycles);
     assert!((0.9..1.2).contains(&times(&pric, &padded)), "{} and {} cycles", pric.cycles, padded.cycles);
@@ -47,7 +47,7 @@ fn gesummv_shows_the_same_signs() {
 
 #[test]
 fn past_the_l1_nothing_hits_and_everything_is_counted_as_bypass() {
-    let l1 = counters("syrk", "small.toml", &["bypass-all"]).l1;
+    let l1 = counters("syrk", "small", &["bypass-all"]).l1;
     assert!(l1.iter().all(|l1| l1.hits == 0 && l1.misses == 0 && l1.bypasses == l1.accesses));
     assert!(l1.iter().any(|l1| l1.bypasses > 0));
 }
@@ -121,7 +121,7 @@ fn every_machine_runs_with_every_design() {
                 continue;
             }
             let setup = Setup::run_checked().machine(machine.name).designs(&[design.name]);
-            setup.passes(&launch("vadd", "small.toml"));
+            setup.passes(&launch("vadd", "small"));
         }
     }
 }
@@ -129,7 +129,7 @@ fn every_machine_runs_with_every_design() {
 #[test]
 fn designs_of_different_slots_compose() {
     let all = ["pric", "bypass-all", "ideal-operands", "li2015-clocks"];
-    let both = Setup::run_checked().designs(&all).passes(&launch("syrk", "small.toml"));
+    let both = Setup::run_checked().designs(&all).passes(&launch("syrk", "small"));
     assert_eq!(both.counters.core_khz, 1_400_000);
     assert_eq!(hit_rate(&both.counters), 0.0);
 }
@@ -139,7 +139,7 @@ fn the_transient_flow_and_the_frc_give_every_result() {
     let least = ["l2.flow.pending_queue=1", "l2.ways=1", "l2.mshr_entries=2"];
     for design in ["transient", "frc"] {
         for kernel in ["bfs", "syrk", "transpose"] {
-            let small = launch(kernel, "small.toml");
+            let small = launch(kernel, "small");
             Setup::run_checked().designs(&[design]).passes(&small);
             Setup::run_checked().designs(&[design]).sets(&least).passes(&small);
         }
@@ -153,7 +153,7 @@ fn schemes_that_send_loads_past_the_l1_give_every_result() {
     let other = ["l1.mrpb.order=\"round-robin\"", "l1.mrpb.greedy=true"];
     for design in ["mrpb", "mrpb-all", "pdp", "profiled"] {
         for kernel in ["bfs", "syrk", "transpose"] {
-            let small = launch(kernel, "small.toml");
+            let small = launch(kernel, "small");
             Setup::run_checked().designs(&[design]).passes(&small);
             Setup::run_checked().designs(&[design]).sets(&least).passes(&small);
             Setup::run_checked().designs(&[design]).sets(&other).passes(&small);
@@ -162,7 +162,7 @@ fn schemes_that_send_loads_past_the_l1_give_every_result() {
     for designs in [&["mrpb", "pdp"][..], &["mrpb-all", "pdp"], &["mrpb-all", "profiled"]] {
         let sets = if designs.contains(&"pdp") { &["l1.bypass.distance=5"][..] } else { &[] };
         for kernel in ["bfs", "syrk", "transpose"] {
-            Setup::run_checked().designs(designs).sets(&[&other, sets].concat()).passes(&launch(kernel, "small.toml"));
+            Setup::run_checked().designs(designs).sets(&[&other, sets].concat()).passes(&launch(kernel, "small"));
         }
     }
 }
@@ -184,7 +184,7 @@ fn mrpb_ends_the_wait_for_ways_of_a_set() {
 fn with_an_frc_no_miss_waits_for_a_way() {
     let small_l2 = ["l2.sets=8", "l2.ways=2"];
     let counters =
-        |design| Setup::run_checked().designs(&[design]).sets(&small_l2).passes(&launch("vadd", "small.toml")).counters;
+        |design| Setup::run_checked().designs(&[design]).sets(&small_l2).passes(&launch("vadd", "small")).counters;
     let (conventional, frc) = (counters("transient"), counters("frc"));
     let sum = |counters: &Counters, count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
     assert_eq!(sum(&conventional, |bank| bank.frc.misses), 0);
@@ -200,7 +200,7 @@ const REPLACEMENT: [&str; 5] = ["srrip", "brrip", "drrip", "ship", "ship-mem"];
 #[test]
 fn decoupled_tags_and_replacement_policies_pass_every_check() {
     for kernel in ["bfs", "gesummv", "histo", "sgemm", "transpose"] {
-        let small = launch(kernel, "small.toml");
+        let small = launch(kernel, "small");
         for design in DECOUPLED.iter().chain(&REPLACEMENT) {
             Setup::run_checked().designs(&[design]).passes(&small);
         }
@@ -213,8 +213,7 @@ fn decoupled_tags_and_replacement_policies_pass_every_check() {
 #[test]
 fn with_threshold_0_every_kernel_takes_the_cycles_of_the_baseline() {
     for kernel in ["bfs", "gesummv", "sgemm", "vadd"] {
-        let (mut decoupled, baseline) =
-            (counters(kernel, "small.toml", &["decoupled-t0"]), counters(kernel, "small.toml", &[]));
+        let (mut decoupled, baseline) = (counters(kernel, "small", &["decoupled-t0"]), counters(kernel, "small", &[]));
         for l1 in &mut decoupled.l1 {
             (l1.promotions, l1.demotions) = (0, 0);
         }
@@ -226,7 +225,7 @@ fn with_threshold_0_every_kernel_takes_the_cycles_of_the_baseline() {
 fn one_sm_has_nobody_to_duel_with() {
     let alone = |design| {
         let setup = Setup::run_checked().designs(&[design]).sets(&["num_sms=1"]);
-        setup.passes(&launch("bfs", "small.toml")).counters
+        setup.passes(&launch("bfs", "small")).counters
     };
     assert!(alone("decoupled-dueling") == alone("decoupled"));
 }
@@ -239,7 +238,7 @@ fn dueling_does_not_depend_on_how_the_machine_is_evaluated() {
             "l1.dueling.interval=50",
             "l1.dueling.leaders=pinned",
         ]);
-        setup.mode(mode).passes(&launch("gesummv", "small.toml"))
+        setup.mode(mode).passes(&launch("gesummv", "small"))
     };
     let fast = run(Mode { digest: true, ..Mode::default() });
     for (evaluate_all, lint, shuffle) in [(true, false, None), (false, true, None), (false, false, Some(1))] {
@@ -251,7 +250,7 @@ fn dueling_does_not_depend_on_how_the_machine_is_evaluated() {
 
 #[test]
 fn a_line_asked_for_once_goes_past_decoupled_tags() {
-    let l1 = counters("vadd", "small.toml", &["decoupled"]).l1;
+    let l1 = counters("vadd", "small", &["decoupled"]).l1;
     assert!(l1.iter().all(|l1| l1.misses == 0 && l1.hits == 0 && l1.bypasses == l1.accesses));
 }
 
@@ -264,7 +263,7 @@ fn every_throttle_gives_every_result_and_answers_for_every_cycle() {
             let of_l2 = (design == "streaming-l2").then_some("l2.bypass.period=300");
             let of_search = short.into_iter().filter(|_| design.starts_with("dwt"));
             let sets: Vec<_> = of_search.chain(of_l1).chain(of_l2).collect();
-            Setup::run_checked().designs(&[design]).sets(&sets).passes(&launch(kernel, "small.toml"));
+            Setup::run_checked().designs(&[design]).sets(&sets).passes(&launch(kernel, "small"));
         }
     }
 }

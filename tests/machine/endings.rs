@@ -16,7 +16,7 @@ fn barriers() -> PathBuf {
 #[test]
 fn a_run_stops_at_its_cycle_limit_and_keeps_its_counters() {
     let options = RunOptions { check: true, max_cycles: Some(300), ..RunOptions::default() };
-    let report = Setup { options, ..Setup::default() }.run(&launch("syrk", "small.toml"));
+    let report = Setup { options, ..Setup::default() }.run(&launch("syrk", "small"));
     assert_eq!(report.outcome, Outcome::CycleLimit(300));
     assert_eq!(report.verdict, Verdict::Off);
     assert!(report.counters.cycles <= 300);

@@ -28,7 +28,7 @@ fn assert_same(one: &RunReport, other: &RunReport, what: &str) {
 #[test]
 fn skipping_blocks_and_dead_time_changes_nothing() {
     for kernel in &some_kernels(6) {
-        let run = |mode| small().mode(mode).passes(&launch(kernel, "small.toml"));
+        let run = |mode| small().mode(mode).passes(&launch(kernel, "small"));
         let fast = run(FAST);
         assert!(fast.digests.is_some_and(|(state, beats)| state != 0 && beats != 0));
         assert_same(&fast, &run(Mode { evaluate_all: true, ..FAST }), kernel);
@@ -38,7 +38,7 @@ fn skipping_blocks_and_dead_time_changes_nothing() {
 #[test]
 fn skipping_changes_nothing_on_the_whole_machine() {
     for kernel in &some_kernels(6) {
-        let run = |mode| Setup::default().mode(mode).passes(&launch(kernel, "small.toml"));
+        let run = |mode| Setup::default().mode(mode).passes(&launch(kernel, "small"));
         assert_same(&run(Mode::default()), &run(Mode { evaluate_all: true, ..Mode::default() }), kernel);
     }
 }
@@ -46,7 +46,7 @@ fn skipping_changes_nothing_on_the_whole_machine() {
 #[test]
 fn the_order_of_evaluation_within_a_cycle_changes_nothing() {
     for kernel in ["vadd", "sgemm"] {
-        let run = |mode| Setup::default().mode(mode).passes(&launch(kernel, "small.toml"));
+        let run = |mode| Setup::default().mode(mode).passes(&launch(kernel, "small"));
         let fast = run(FAST);
         for seed in [1, 2, 3] {
             assert_same(&fast, &run(Mode { shuffle: Some(seed), ..FAST }), &format!("{kernel}, seed {seed}"));
@@ -63,7 +63,7 @@ fn a_run_that_goes_on_from_a_checkpoint_is_in_the_state_of_one_that_never_stoppe
     for (number, kernel) in (1..).zip(&some_kernels(6)) {
         let run = |max_cycles, checkpoints| {
             let options = RunOptions { max_cycles, checkpoints, mode: FAST, ..RunOptions::default() };
-            Setup { options, ..small() }.run(&launch(kernel, "small.toml"))
+            Setup { options, ..small() }.run(&launch(kernel, "small"))
         };
         let whole = run(None, Checkpoints::default());
         // The checkpoint is saved at a different point of each kernel: near its beginning, in its middle, or
@@ -83,7 +83,7 @@ fn a_run_goes_on_from_each_of_its_last_cycles() {
     let file = folder.path().join("run.checkpoint");
     let run = |max_cycles, checkpoints| {
         let options = RunOptions { max_cycles, checkpoints, mode: FAST, ..RunOptions::default() };
-        Setup { options, ..small() }.run(&launch("vadd", "small.toml"))
+        Setup { options, ..small() }.run(&launch("vadd", "small"))
     };
     let whole = run(None, Checkpoints::default());
     for back in [1, 2, 5, 20, 60, 61, 62, 100] {
@@ -97,7 +97,7 @@ fn a_run_goes_on_from_each_of_its_last_cycles() {
 #[test]
 fn no_block_acts_without_having_been_woken() {
     for kernel in ["vadd", "gesummv"] {
-        let run = |mode| small().mode(mode).passes(&launch(kernel, "small.toml"));
+        let run = |mode| small().mode(mode).passes(&launch(kernel, "small"));
         assert_same(&run(FAST), &run(Mode { lint: true, ..FAST }), kernel);
     }
 }
@@ -114,7 +114,7 @@ fn throttles_and_monitors_do_not_depend_on_who_is_evaluated() {
         let of_l2 = (design == "streaming-l2").then_some("l2.bypass.period=150");
         let of_search = short.into_iter().filter(|_| design.starts_with("dwt"));
         let sets: Vec<_> = of_search.chain(of_l1).chain(of_l2).collect();
-        let run = |mode| small().designs(&[design]).sets(&sets).mode(mode).passes(&launch(kernel, "small.toml"));
+        let run = |mode| small().designs(&[design]).sets(&sets).mode(mode).passes(&launch(kernel, "small"));
         let (fast, what) = (run(FAST), format!("{design}, {kernel}"));
         assert_same(&fast, &run(Mode { evaluate_all: true, ..FAST }), &what);
         assert_same(&fast, &run(Mode { lint: true, shuffle: Some(4), ..FAST }), &what);
@@ -127,7 +127,7 @@ fn throttles_and_monitors_do_not_depend_on_who_is_evaluated() {
 fn instruction_caches_do_not_depend_on_who_is_evaluated() {
     let cases = [("scan", vec!["sm.icache.ways=1"]), ("gesummv", vec![]), ("bfs", vec!["sm.icache.mshr_entries=1"])];
     for (kernel, sets) in sample(cases, 3) {
-        let run = |mode| small().designs(&["icache"]).sets(&sets).mode(mode).passes(&launch(kernel, "small.toml"));
+        let run = |mode| small().designs(&["icache"]).sets(&sets).mode(mode).passes(&launch(kernel, "small"));
         let fast = run(FAST);
         assert_same(&fast, &run(Mode { evaluate_all: true, ..FAST }), kernel);
         assert_same(&fast, &run(Mode { lint: true, shuffle: Some(4), ..FAST }), kernel);
@@ -145,7 +145,7 @@ fn a_line_that_finds_no_way_looks_for_one_no_more_often_in_another_order() {
     let run = |shuffle| {
         let options =
             RunOptions { structures: true, mode: Mode { shuffle, ..Mode::default() }, ..RunOptions::default() };
-        Setup { options, ..setup.clone() }.passes(&launch("sssp", "small.toml"))
+        Setup { options, ..setup.clone() }.passes(&launch("sssp", "small"))
     };
     let plain = run(None);
     (1..4).for_each(|seed| assert_same_statistics(&run(Some(seed)), &plain, "sssp"));
@@ -185,7 +185,7 @@ fn islands_and_threads_change_nothing() {
     for (number, kernel) in some_kernels(4).iter().enumerate() {
         let one = 1 + number % 3;
         let threads = if is_thorough() { 1..4 } else { one..one + 1 };
-        assert_same_in_threads(&Setup::default(), &launch(kernel, "small.toml"), true, kernel, threads);
+        assert_same_in_threads(&Setup::default(), &launch(kernel, "small"), true, kernel, threads);
     }
 }
 
@@ -205,11 +205,11 @@ fn islands_and_threads_change_nothing_with_other_machines_and_designs() {
     ];
     for design in designs {
         let setup = Setup::default().designs(&[design]);
-        assert_same_in_islands(&setup, &launch("gesummv", "small.toml"), true, design);
+        assert_same_in_islands(&setup, &launch("gesummv", "small"), true, design);
     }
     for machine in ["kepler", "hybrid"] {
         let setup = Setup::default().machine(machine);
-        assert_same_in_islands(&setup, &launch("sgemm", "small.toml"), true, machine);
+        assert_same_in_islands(&setup, &launch("sgemm", "small"), true, machine);
     }
     // With the shortest links, the independently simulated parts of the machine synchronize in every cycle.
     // Other links have delays that differ widely between the two directions.
@@ -218,7 +218,7 @@ fn islands_and_threads_change_nothing_with_other_machines_and_designs() {
         let links = [("inject", inject), ("deliver", deliver), ("request", request), ("reply", reply)];
         let links = links.map(|(link, cycles)| format!("link.{link}={cycles}"));
         let setup = least.clone().sets(&links.each_ref().map(String::as_str));
-        assert_same_in_islands(&setup, &launch("vadd", "small.toml"), true, &links.join(" "));
+        assert_same_in_islands(&setup, &launch("vadd", "small"), true, &links.join(" "));
     }
 }
 
@@ -230,7 +230,7 @@ fn islands_meet_over_every_network() {
     let recalls = Setup::default().machine("southern-islands").sets(&["link.inject=9", "link.deliver=4"]);
     for (what, setup) in [("tracker", tracker), ("recalls", recalls)] {
         for kernel in ["vadd", "syrk"] {
-            assert_same_in_islands(&setup, &launch(kernel, "small.toml"), true, &format!("{what}, {kernel}"));
+            assert_same_in_islands(&setup, &launch(kernel, "small"), true, &format!("{what}, {kernel}"));
         }
     }
 }
@@ -245,7 +245,7 @@ fn a_machine_whose_kernels_end_at_once_runs_in_step() {
     for (what, setup) in
         [("southern-islands", setup.clone().machine("southern-islands")), ("fermi", setup.sets(&without))]
     {
-        assert_eq!(setup.passes(&launch("vadd", "small.toml")).cycles_apart, 0, "{what}");
+        assert_eq!(setup.passes(&launch("vadd", "small")).cycles_apart, 0, "{what}");
     }
 }
 
@@ -306,7 +306,7 @@ fn neither_checks_nor_files_nor_threads_change_a_statistic() {
     ];
     for (number, kernel) in some_kernels(2).iter().enumerate() {
         let run = |options: &RunOptions| {
-            Setup { options: options.clone(), ..Setup::default() }.passes(&launch(kernel, "small.toml"))
+            Setup { options: options.clone(), ..Setup::default() }.passes(&launch(kernel, "small"))
         };
         let without = run(&plain);
         // Not all combinations are tested: each kernel runs with some of the options, and each option with
@@ -342,7 +342,7 @@ fn looking_at_contracts_changes_no_statistic_whatever_the_design() {
             let run = |mode| {
                 let options = RunOptions { structures: true, max_cycles, threads, mode, ..RunOptions::default() };
                 let setup = Setup { options, ..Setup::default() }.machine(machine).designs(&designs);
-                setup.run(&launch("gesummv", "small.toml"))
+                setup.run(&launch("gesummv", "small"))
             };
             let (checked, fast) = (run(Mode::default()), run(Mode::FAST));
             let what = format!("{machine} {designs:?}, {max_cycles:?}, {threads:?}");

@@ -13,7 +13,7 @@ use super::{accel_sim, fermi, launch, some_kernels};
 fn judge(kernel: &str, form: TraceForm) -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
     let ExportResult { warp_instructions, .. } =
-        export(open(&launch(kernel, "small.toml"), None).unwrap(), &fermi(), folder.path(), form).unwrap();
+        export(open(&launch(kernel, "small"), None).unwrap(), &fermi(), folder.path(), form).unwrap();
     let read = |name: &str| fs::read_to_string(folder.path().join(Path::new(name))).unwrap();
     let list = read("kernelslist.g");
     let names = accel_sim::list(&list).unwrap_or_else(|e| panic!("{kernel}: {e}"));

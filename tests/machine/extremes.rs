@@ -46,7 +46,7 @@ const MIN_FIELDS: [&str; 36] = [
 #[test]
 fn the_least_machine_runs_every_kernel() {
     for kernel in &some_kernels(4) {
-        Setup::run_checked().sets(&MIN_QUEUES).sets(&MIN_FIELDS).passes(&launch(kernel, "small.toml"));
+        Setup::run_checked().sets(&MIN_QUEUES).sets(&MIN_FIELDS).passes(&launch(kernel, "small"));
     }
 }
 
@@ -54,7 +54,7 @@ fn the_least_machine_runs_every_kernel() {
 fn warps_of_64_lanes_on_pipes_of_16_run_every_kernel() {
     let wide = ["sm.warp_lanes=64", "sm.simd_width=16", "sm.schedulers=4", "sm.pipes.result_bus=4"];
     for kernel in &some_kernels(4) {
-        Setup::run_checked().sets(&wide).passes(&launch(kernel, "small.toml"));
+        Setup::run_checked().sets(&wide).passes(&launch(kernel, "small"));
     }
 }
 
@@ -98,15 +98,15 @@ fn the_largest_machine_runs_every_kernel() {
         "dram.columns=256",
     ];
     for kernel in &some_kernels(4) {
-        Setup::run_checked().sets(&most).passes(&launch(kernel, "small.toml"));
+        Setup::run_checked().sets(&most).passes(&launch(kernel, "small"));
     }
 }
 
 #[test]
 fn refresh_at_its_fastest_slows_a_run_but_breaks_nothing() {
     let refreshed = ["dram.refresh=all-bank", "dram.timing.refi=200"];
-    let plain = Setup::run_checked().passes(&launch("vadd", "small.toml")).counters;
-    let slowed = Setup::run_checked().sets(&refreshed).passes(&launch("vadd", "small.toml")).counters;
+    let plain = Setup::run_checked().passes(&launch("vadd", "small")).counters;
+    let slowed = Setup::run_checked().sets(&refreshed).passes(&launch("vadd", "small")).counters;
     assert!(slowed.dram.iter().all(|dram| dram.refreshes > 0));
     assert!(slowed.cycles > plain.cycles, "{} and {} cycles", slowed.cycles, plain.cycles);
 }
@@ -117,7 +117,7 @@ fn clocks_of_any_simple_ratio_run() {
         let [core, xbar, l2, dram] = clocks;
         let sets = [("core", core), ("xbar", xbar), ("l2", l2), ("dram", dram)];
         let sets = sets.map(|(clock, khz)| format!("clock.{clock}_khz={khz}"));
-        Setup::run_checked().sets(&sets.each_ref().map(String::as_str)).passes(&launch("syrk", "small.toml"));
+        Setup::run_checked().sets(&sets.each_ref().map(String::as_str)).passes(&launch("syrk", "small"));
     }
 }
 

@@ -29,7 +29,7 @@ fn fetch_misses(counters: &Counters) -> u64 {
 #[test]
 fn every_machine_gives_every_result_with_an_instruction_cache() {
     for kernel in ["backprop", "bfs", "conv", "histo", "reduction", "scan", "vadd"] {
-        Setup::run_checked().designs(&ICACHE).passes(&launch(kernel, "small.toml"));
+        Setup::run_checked().designs(&ICACHE).passes(&launch(kernel, "small"));
     }
     let least = ["sm.icache.sets=1", "sm.icache.ways=1", "sm.icache.mshr_entries=1", "sm.icache.instruction_bytes=16"];
     for (machine, designs) in
@@ -37,15 +37,15 @@ fn every_machine_gives_every_result_with_an_instruction_cache() {
     {
         for sets in [&[][..], &least] {
             let setup = Setup::run_checked().machine(machine).designs(designs).sets(sets);
-            setup.passes(&launch("bfs", "small.toml"));
-            setup.passes(&launch("vadd", "small.toml"));
+            setup.passes(&launch("bfs", "small"));
+            setup.passes(&launch("vadd", "small"));
         }
     }
 }
 
 #[test]
 fn every_read_of_the_l2_is_a_miss_of_one_of_the_caches() {
-    let counters = Setup::run_checked().designs(&ICACHE).passes(&launch("sgemm", "small.toml")).counters;
+    let counters = Setup::run_checked().designs(&ICACHE).passes(&launch("sgemm", "small")).counters;
     let l1s = counters.l1.iter().chain(&counters.const_cache).chain(&counters.texture_cache);
     let data: u64 = l1s.map(|l1| l1.misses + l1.bypasses).sum();
     assert!(misses(&counters) > 0);
@@ -55,7 +55,7 @@ fn every_read_of_the_l2_is_a_miss_of_one_of_the_caches() {
 
 #[test]
 fn a_perfect_store_has_no_counters_and_loses_no_cycle() {
-    let counters = Setup::default().passes(&launch("sgemm", "small.toml")).counters;
+    let counters = Setup::default().passes(&launch("sgemm", "small")).counters;
     assert_eq!((counters.icache.len(), fetch_misses(&counters)), (0, 0));
 }
 
@@ -64,7 +64,7 @@ fn a_perfect_store_has_no_counters_and_loses_no_cycle() {
 #[test]
 fn lines_stay_from_launch_to_launch() {
     let of = |sets: &[&str]| {
-        Setup::run_checked().designs(&ICACHE).sets(sets).passes(&launch("pathfinder", "small.toml")).counters
+        Setup::run_checked().designs(&ICACHE).sets(sets).passes(&launch("pathfinder", "small")).counters
     };
     let large = ["sm.icache.sets=64", "sm.icache.ways=16"];
     let one = of(&[&large[..], &["num_sms=1"]].concat());

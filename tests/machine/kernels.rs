@@ -6,7 +6,7 @@ use super::{Setup, kernels, launch, root};
 #[test]
 fn every_small_launch_passes_every_check() {
     for kernel in &kernels() {
-        Setup::run_checked().passes(&launch(kernel, "small.toml"));
+        Setup::run_checked().passes(&launch(kernel, "small"));
     }
 }
 
@@ -15,7 +15,7 @@ fn every_small_launch_passes_with_the_other_compilers_ptx() {
     for kernel in &kernels() {
         let mut setup = Setup::default();
         setup.options.ptx = Some(launch(kernel, &format!("{kernel}.nvrtc.ptx")));
-        setup.passes(&launch(kernel, "small.toml"));
+        setup.passes(&launch(kernel, "small"));
     }
 }
 

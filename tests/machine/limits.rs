@@ -125,7 +125,7 @@ fn integer_limits(config: &mut Value, path: &str, value: u64) -> Vec<String> {
     limits
 }
 
-/// Returns those of the given choices for a field that the configuration rules reject.
+/// Tries the values `choices` of a field, and returns one line for each that the configuration rules reject.
 fn choice_limits(config: &mut Value, path: &str, choices: &[Value]) -> Vec<String> {
     let mut limits = Vec::new();
     for choice in choices {

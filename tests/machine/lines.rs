@@ -22,10 +22,10 @@ fn l1_misses(counters: &Counters) -> u64 {
 #[test]
 fn kepler_gives_every_result_with_each_size_of_its_l1() {
     for kernel in ["backprop", "bfs", "cutcp", "histo", "kmeans", "mrigridding", "reduction", "syrk"] {
-        Setup::run_checked().machine("kepler").passes(&launch(kernel, "small.toml"));
+        Setup::run_checked().machine("kepler").passes(&launch(kernel, "small"));
     }
     for design in ["kepler-l1-32k", "kepler-l1-48k"] {
-        Setup::run_checked().machine("kepler").designs(&[design]).passes(&launch("syrk", "small.toml"));
+        Setup::run_checked().machine("kepler").designs(&[design]).passes(&launch("syrk", "small"));
     }
 }
 
@@ -36,9 +36,9 @@ fn every_pair_of_line_sizes_gives_every_result() {
         let sizes = sizes.each_ref().map(String::as_str);
         for kernel in ["bfs", "histo", "syrk"] {
             let sets = [&sizes[..], &["l1.bypass_sectors=32", "interleave_bytes=256"]].concat();
-            Setup::run_checked().sets(&sets).passes(&launch(kernel, "small.toml"));
+            Setup::run_checked().sets(&sets).passes(&launch(kernel, "small"));
             let flow = [&sets[..], &["l2.split_requests=1", "l2.flow.kind=transient"]].concat();
-            Setup::run_checked().sets(&flow).passes(&launch(kernel, "small.toml"));
+            Setup::run_checked().sets(&flow).passes(&launch(kernel, "small"));
         }
     }
 }
@@ -49,7 +49,7 @@ fn every_pair_of_line_sizes_gives_every_result() {
 fn an_l1_miss_is_as_many_l2_reads_as_its_line_has_l2_lines() {
     let counters = |l2: &str| {
         let sets = [l2, "dram.bus_bits=32"];
-        Setup::run_checked().sets(&sets).passes(&launch("vadd", "small.toml")).counters
+        Setup::run_checked().sets(&sets).passes(&launch("vadd", "small")).counters
     };
     for (set, parts) in [("l2.line_bytes=128", 1), ("l2.line_bytes=64", 2), ("l2.line_bytes=32", 4)] {
         let counters = counters(set);
@@ -60,7 +60,7 @@ fn an_l1_miss_is_as_many_l2_reads_as_its_line_has_l2_lines() {
 /// xie2013 section 4.1: loads that bypass the L1 transfer 32 bytes each.
 #[test]
 fn loads_that_bypass_the_l1_bring_the_sectors_that_they_touch_and_no_more() {
-    let file = launch("kmeans", "small.toml");
+    let file = launch("kmeans", "small");
     // Number of data flits in the replies. Each packet also has one header flit, which is subtracted.
     let data = |setup: &Setup| {
         let counters = setup.passes(&file).counters;

@@ -61,6 +61,7 @@ use rtl::kernel::Mode;
 use rtl::machine::MachineConfig;
 use tb::kit::{MIN_QUEUES, sample, wave_path};
 use warpsieve::config::{Request, ResolvedMachine};
+use warpsieve::launch::LaunchFile;
 use warpsieve::run::{Counters, Outcome, RunOptions, RunReport, Verdict, WaveOptions, run};
 
 /// Returns the folder of the workspace.
@@ -94,7 +95,7 @@ fn fermi() -> MachineConfig {
 fn kernels() -> Vec<String> {
     let folders = std::fs::read_dir(root().join("kernels")).unwrap().map(|entry| entry.unwrap().path());
     let name = |folder: PathBuf| folder.file_name().unwrap().to_str().unwrap().to_owned();
-    let mut names: Vec<_> = folders.filter(|folder| folder.join("small.toml").is_file()).map(name).collect();
+    let mut names: Vec<_> = folders.filter(|folder| LaunchFile::exists(&folder.join("small"))).map(name).collect();
     names.sort();
     names
 }

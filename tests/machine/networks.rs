@@ -18,15 +18,15 @@ fn sum(outputs: &[OutputStats], of: fn(&OutputStats) -> u64) -> u64 {
 #[test]
 fn meshes_and_rings_give_every_result() {
     for kernel in ["bfs", "histo", "sgemm", "syrk"] {
-        Setup::run_checked().sets(MESH).passes(&launch(kernel, "small.toml"));
-        Setup::run_checked().sets(RING).passes(&launch(kernel, "small.toml"));
+        Setup::run_checked().sets(MESH).passes(&launch(kernel, "small"));
+        Setup::run_checked().sets(RING).passes(&launch(kernel, "small"));
     }
     for sets in [
         ["noc.kind=mesh", "noc.virtual_channels=1", "noc.hop_latency=3"],
         ["noc.kind=mesh", "noc.virtual_channels=4", "xbar.buffer_flits=5"],
         ["noc.kind=ring", "noc.virtual_channels=4", "noc.hop_latency=2"],
     ] {
-        Setup::run_checked().sets(&sets).passes(&launch("syrk", "small.toml"));
+        Setup::run_checked().sets(&sets).passes(&launch("syrk", "small"));
     }
 }
 
@@ -35,10 +35,10 @@ fn recalls_and_forwards_have_meshes_and_rings_of_their_own() {
     for kind in [MESH, RING] {
         let small = ["l2.sets=8", "l2.ways=2", "l2.flow.coherence=sharers"];
         let recalled = Setup::run_checked().designs(&["transient"]).sets(&small).sets(kind);
-        let recalled = recalled.passes(&launch("syrk", "padded.toml"));
+        let recalled = recalled.passes(&launch("syrk", "padded"));
         assert!(sum(&recalled.counters.recalls, |output| output.hop_bytes) > 0);
         let tracked = Setup::run_checked().machine("hybrid").designs(&["tracker"]).sets(kind);
-        let tracked = tracked.passes(&launch("bfs", "small.toml"));
+        let tracked = tracked.passes(&launch("bfs", "small"));
         assert!(sum(&tracked.counters.forwards, |output| output.hop_bytes) > 0);
     }
 }
@@ -46,13 +46,13 @@ fn recalls_and_forwards_have_meshes_and_rings_of_their_own() {
 #[test]
 fn a_gpu_of_eighty_sms_has_a_mesh_too() {
     let sets = ["noc.kind=mesh", "num_partitions=32", "partitions_per_channel=1"];
-    Setup::run_checked().machine("volta").sets(&sets).passes(&launch("vadd", "small.toml"));
+    Setup::run_checked().machine("volta").sets(&sets).passes(&launch("vadd", "small"));
 }
 
 /// The topology changes the latency of packets, but not which packets are sent.
 #[test]
 fn the_way_through_the_network_costs_cycles_and_is_counted() {
-    let run = |sets: &[&str]| Setup::run_checked().sets(sets).passes(&launch("vadd", "small.toml")).counters;
+    let run = |sets: &[&str]| Setup::run_checked().sets(sets).passes(&launch("vadd", "small")).counters;
     let [crossbar, mesh, ring] = [&[][..], MESH, RING].map(run);
     let sent = |counters: &Counters| [&counters.requests, &counters.replies].map(|outputs| sum(outputs, |o| o.bytes));
     let passed_on =
@@ -69,7 +69,7 @@ fn the_way_through_the_network_costs_cycles_and_is_counted() {
 /// simulate them may change results.
 #[test]
 fn a_mesh_is_the_same_in_every_mode_and_on_threads() {
-    let file = launch("syrk", "small.toml");
+    let file = launch("syrk", "small");
     let plain = Setup::default().sets(MESH).passes(&file).counters;
     let shuffled = Mode { shuffle: Some(7), lint: true, ..Mode::default() };
     assert_eq!(Setup::default().sets(MESH).mode(shuffled).passes(&file).counters, plain);

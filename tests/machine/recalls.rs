@@ -24,7 +24,7 @@ fn every_result_is_right_with_an_frc_and_without() {
         // Kernels with loads shared by SMs, atomics, local memory, constants, and textures.
         for kernel in ["vadd", "bfs", "syrk", "transpose", "histo", "srad1", "binomial", "kmeans", "conv"] {
             let setup = Setup::run_checked().designs(&[design]).sets(&SHARERS);
-            setup.passes(&launch(kernel, "small.toml"));
+            setup.passes(&launch(kernel, "small"));
         }
     }
 }
@@ -34,7 +34,7 @@ fn every_scheme_of_the_l1_lets_its_lines_be_recalled() {
     for scheme in ["decoupled", "decoupled-dueling", "streaming", "mrpb-all", "pdp", "ship", "ccws", "dwt-pric"] {
         for kernel in ["vadd", "bfs", "transpose"] {
             let setup = Setup::run_checked().designs(&["frc", scheme]).sets(&SHARERS);
-            setup.passes(&launch(kernel, "small.toml"));
+            setup.passes(&launch(kernel, "small"));
         }
     }
 }
@@ -45,7 +45,7 @@ fn an_l1_line_goes_with_the_first_of_its_l2_lines() {
         let lines = [format!("l2.line_bytes={l2}"), "dram.bus_bits=32".to_owned(), "l2.sets=16".to_owned()];
         let setup =
             Setup::run_checked().designs(&["transient"]).sets(&SHARERS).sets(&lines.each_ref().map(String::as_str));
-        let counters = setup.passes(&launch("bfs", "small.toml")).counters;
+        let counters = setup.passes(&launch("bfs", "small")).counters;
         assert!(sum(&counters, |l1| l1.recalls) > 0);
     }
 }
@@ -56,7 +56,7 @@ fn the_least_queues_on_all_ways_do_not_stop_it() {
     for design in ["transient", "frc"] {
         for kernel in ["bfs", "syrk", "histo"] {
             let setup = Setup::run_checked().designs(&[design]);
-            setup.sets(&MIN_QUEUES).sets(&least).passes(&launch(kernel, "small.toml"));
+            setup.sets(&MIN_QUEUES).sets(&least).passes(&launch(kernel, "small"));
         }
     }
 }
@@ -65,7 +65,7 @@ fn the_least_queues_on_all_ways_do_not_stop_it() {
 fn lines_that_leave_the_l2_leave_the_l1s_as_well_and_every_recall_is_answered() {
     let run = |sets: &[&str]| {
         let setup = Setup::run_checked().designs(&["transient"]).sets(&["l2.sets=8", "l2.ways=2"]).sets(sets);
-        setup.passes(&launch("syrk", "padded.toml")).counters
+        setup.passes(&launch("syrk", "padded")).counters
     };
     let (kept, recalled) = (run(&[]), run(&["l2.flow.coherence=sharers"]));
     assert_eq!((sum(&kept, |l1| l1.recalls), kept.recalls.len(), kept.recall_acks.len()), (0, 0, 0));
@@ -83,7 +83,7 @@ fn recalls_do_not_depend_on_how_the_host_evaluates_them_nor_on_checks() {
         let options = RunOptions { check, max_cycles, mode: Mode { digest: true, ..mode }, ..RunOptions::default() };
         let setup = Setup { options, ..Setup::default() }.designs(&["frc"]).sets(&SHARERS);
         let report = setup.sets(&["num_sms=3", "num_partitions=2", "l2.flow.frc.entries=4"]);
-        let report = report.run(&launch("bfs", "small.toml"));
+        let report = report.run(&launch("bfs", "small"));
         (report.counters, report.digests)
     };
     let plain = run(Mode::default(), false);
@@ -104,7 +104,7 @@ fn a_partition_of_two_channels_gives_every_result_and_uses_both() {
         for kernel in ["vadd", "bfs", "transpose"] {
             let two = Setup::run_checked().designs(&[design]).sets(&["channels_per_partition=2", "num_partitions=2"]);
             for run in ["interleave_bytes=128", "interleave_bytes=512"] {
-                let counters = two.clone().sets(&[run]).passes(&launch(kernel, "small.toml")).counters;
+                let counters = two.clone().sets(&[run]).passes(&launch(kernel, "small")).counters;
                 assert_eq!(counters.dram.len(), 4);
                 assert!(counters.dram.iter().all(|channel| channel.reads > 0), "{design}, {kernel}, {run}");
             }
@@ -112,13 +112,14 @@ fn a_partition_of_two_channels_gives_every_result_and_uses_both() {
     }
 }
 
-/// The eviction of a dirty line to one DRAM channel frees a way for a line of another channel. In that cycle,
-/// the turn of the other channel to send has already passed.
+/// Checks a case in which a request could get lost. An L2 bank evicts a dirty line to one DRAM channel, and
+/// thereby frees a way for a line of another channel. The bank serves its channels one after another, and in
+/// that cycle it has already served the other channel.
 #[test]
 fn a_line_that_leaves_to_one_channel_lets_its_successor_be_asked_of_another() {
     for ways in ["l2.ways=1", "l2.ways=2"] {
         let two = Setup::default().sets(&["channels_per_partition=2", "l2.flow.kind=transient"]);
-        two.sets(&["l2.sets=1", ways]).passes(&launch("particlefilter", "small.toml"));
+        two.sets(&["l2.sets=1", ways]).passes(&launch("particlefilter", "small"));
     }
 }
 
@@ -145,7 +146,7 @@ fn southern_islands_gives_every_result_with_each_l2_of_candel2018() {
     for designs in [&[][..], &["frc-4"], &["frc-64"], &["l2-256k"]] {
         for kernel in ["vadd", "bfs", "syrk", "histo", "transpose"] {
             let setup = Setup::run_checked().machine("southern-islands").designs(designs);
-            setup.passes(&launch(kernel, "small.toml"));
+            setup.passes(&launch(kernel, "small"));
         }
     }
 }

@@ -435,8 +435,8 @@ fn opcodes_take_as_long_as_the_machine_or_their_architecture_says() {
         let setup = Setup::default().sets(&[&format!("sm.trace_timing={timing}")]);
         traced.passes(&setup).counters.cycles as i64
     };
-    // Number of cycles that the second of two instructions adds to the run. It waits for the result of the
-    // first, or for the pipe.
+    // Number of cycles that the second of two equal instructions adds to the run. The second instruction
+    // waits for the result of the first, or until the pipe is free.
     let later = |version, second: &str| {
         let text = format!("0000 ffffffff 1 R2 {second} 1 R4 0 0\n0010 ffffffff 1 R3 {second} 1 R2 0 0");
         let alone = text.lines().next().unwrap();
@@ -607,9 +607,9 @@ fn waiting_warps_are_named_with_the_address_of_their_instruction() {
     assert!(are_seen);
 }
 
-/// Exports the launch file `small.toml` of a kernel as a trace.
+/// Exports the size `small` of a kernel as a trace.
 pub(super) fn export_kernel(kernel: &str, packing: Packing) -> TraceFolder {
-    pack(&launch(kernel, "small.toml"), &[], TraceForm { packing, ..TraceForm::default() })
+    pack(&launch(kernel, "small"), &[], TraceForm { packing, ..TraceForm::default() })
 }
 
 /// Exports a launch file as a trace of a Volta GPU, which has opcodes for matrix products. The exporting
@@ -668,11 +668,11 @@ const RACING: [&str; 2] = ["bfs_queue", "mrigridding"];
 #[test]
 fn an_exported_kernel_asks_for_what_the_kernel_asks_for_and_takes_about_its_time() {
     for kernel in some_kernels(4) {
-        let program = Setup::default().passes(&launch(&kernel, "small.toml")).counters;
+        let program = Setup::default().passes(&launch(&kernel, "small")).counters;
         let trace = export_kernel(&kernel, Packing::Plain).passes(&Setup::default()).counters;
-        // The trace takes less time for divisions and roots, which are several instructions in SASS. It takes
-        // more time for vectors: an instruction that reads one register of a vector waits for the whole
-        // vector.
+        // Replaying the trace takes less time than the program for divisions and roots, which are several
+        // instructions in SASS. It takes more time for vectors: in a trace, an instruction that reads one
+        // register of a vector waits for the whole vector.
         let part = trace.cycles as f64 / program.cycles as f64;
         assert!((0.9..1.01).contains(&part) || RACING.contains(&&*kernel), "{kernel}: {part} of the cycles");
         let [program, mut trace] = [&program, &trace].map(AccessCounts::of);
@@ -686,12 +686,12 @@ fn an_exported_kernel_asks_for_what_the_kernel_asks_for_and_takes_about_its_time
 
 #[test]
 fn an_exported_kernel_takes_the_time_that_the_kernel_takes() {
-    // These kernels load no vectors, since a trace names a vector as one register and waits for all of it.
-    // There are no register bank conflicts in this design. A trace would have other conflicts than the
-    // program, since its instructions name other registers.
+    // These kernels and this design avoid two differences between a program and its trace. The kernels load
+    // no vectors: a trace names a vector as one register, so instructions wait for all of it. The design has
+    // no register bank conflicts, which would differ because a trace uses other register numbers.
     let setup = Setup::default().designs(&["ideal-operands"]);
     for kernel in ["vadd", "syrk", "bfs", "gesummv", "conv", "spmv_jds"] {
-        let program = setup.passes(&launch(kernel, "small.toml")).counters;
+        let program = setup.passes(&launch(kernel, "small")).counters;
         let trace = export_kernel(kernel, Packing::Zstd).passes(&setup).counters;
         assert_eq!(trace.cycles, program.cycles, "{kernel}");
     }

@@ -28,7 +28,7 @@ fn bursts(counters: &Counters) -> (u64, u64) {
 #[test]
 fn every_kernel_gives_its_results_and_the_channels_move_the_bytes_that_the_banks_count() {
     for kernel in &some_kernels(4) {
-        let small = launch(kernel, "small.toml");
+        let small = launch(kernel, "small");
         sectored_setup().passes(&small);
         let past = Setup::run_checked().designs(&["l2-sectored", "bypass-all"]).sets(&NARROW);
         let counters = past.passes(&small).counters;
@@ -43,7 +43,7 @@ fn with_the_least_queues_small_lines_buffers_and_bypasses_it_gives_every_result(
     let least = ["l2.flow.miss_queue=1", "l2.flow.write_back_queue=1", "l2.ways=1", "l2.sets=4"];
     let lines = ["l1.line_bytes=128", "l2.line_bytes=64", "interleave_bytes=256"];
     for kernel in ["bfs", "histo", "spmv_csr", "transpose"] {
-        let small = launch(kernel, "small.toml");
+        let small = launch(kernel, "small");
         let past = || Setup::run_checked().designs(&["l2-sectored", "bypass-all"]).sets(&NARROW);
         past().sets(&MIN_QUEUES).sets(&least).passes(&small);
         past().sets(&lines).sets(&["l2.atomic_buffer=true"]).passes(&small);
@@ -56,9 +56,8 @@ fn with_the_least_queues_small_lines_buffers_and_bypasses_it_gives_every_result(
 
 #[test]
 fn it_fetches_less_where_loads_of_few_words_go_past_the_l1() {
-    let counters = |designs: &[&str]| {
-        Setup::run_checked().designs(designs).sets(&NARROW).passes(&launch("spmv_csr", "small.toml"))
-    };
+    let counters =
+        |designs: &[&str]| Setup::run_checked().designs(designs).sets(&NARROW).passes(&launch("spmv_csr", "small"));
     let (whole, sectors) = (counters(&["bypass-all"]).counters, counters(&["l2-sectored", "bypass-all"]).counters);
     let ((whole, _), (reads, _)) = (bursts(&whole), bursts(&sectors));
     assert!(reads < whole, "{reads} bursts instead of {whole}");
@@ -67,7 +66,7 @@ fn it_fetches_less_where_loads_of_few_words_go_past_the_l1() {
 #[test]
 fn l1s_that_fetch_sectors_give_every_result_with_every_scheme() {
     for kernel in sample(["backprop", "bfs", "histo", "kmeans", "spmv_csr", "srad1"], 2) {
-        let small = launch(kernel, "small.toml");
+        let small = launch(kernel, "small");
         for designs in [
             &["l1-sectored"][..],
             &["l1-sectored", "l2-sectored", "pric"],
@@ -90,7 +89,7 @@ fn l1s_that_fetch_sectors_give_every_result_with_every_scheme() {
 #[test]
 fn l1s_that_fetch_sectors_move_fewer_bytes_where_warps_touch_few_words() {
     let moved = |designs: &[&str]| {
-        let counters = Setup::run_checked().designs(designs).passes(&launch("spmv_csr", "small.toml")).counters;
+        let counters = Setup::run_checked().designs(designs).passes(&launch("spmv_csr", "small")).counters;
         (sum(&counters, |bank| bank.sectors.fetched_bytes), counters)
     };
     let ((whole, lines), (part, sectors)) = (moved(&["l2-sectored"]), moved(&["l2-sectored", "l1-sectored"]));
@@ -106,7 +105,7 @@ fn it_does_not_depend_on_how_the_host_evaluates_it_nor_on_checks() {
         let options = RunOptions { mode, check, ..RunOptions::default() };
         let setup = Setup { options, ..Setup::default() }.designs(&["l2-sectored", "bypass-all"]);
         let report =
-            setup.sets(&NARROW).sets(&["l2.sets=2", "l2.atomic_buffer=true"]).passes(&launch("histo", "small.toml"));
+            setup.sets(&NARROW).sets(&["l2.sets=2", "l2.atomic_buffer=true"]).passes(&launch("histo", "small"));
         (report.counters, report.digests)
     };
     let digest = Mode { digest: true, ..Mode::default() };
@@ -122,7 +121,7 @@ fn nor_do_l1s_that_fetch_sectors() {
     let run = |mode: Mode, check| {
         let options = RunOptions { mode, check, ..RunOptions::default() };
         let setup = Setup { options, ..Setup::default() }.designs(&["l1-sectored", "l2-sectored", "decoupled-dueling"]);
-        let report = setup.sets(&["l1.mshr_entries=4"]).passes(&launch("kmeans", "small.toml"));
+        let report = setup.sets(&["l1.mshr_entries=4"]).passes(&launch("kmeans", "small"));
         (report.counters, report.digests)
     };
     let digest = Mode { digest: true, ..Mode::default() };

@@ -7,8 +7,8 @@ use warpsieve::run::{RunOptions, Threads};
 
 use super::{MIN_QUEUES, Setup, launch, some_kernels};
 
-/// Settings for eight L2 banks, of which each two share a DRAM channel. Two consecutive lines go to the same
-/// bank.
+/// Settings for eight L2 banks. Every two banks share a DRAM channel, and every two consecutive lines are in
+/// the same bank.
 const SLICES: [&str; 4] =
     ["num_partitions=8", "partitions_per_channel=2", "interleave_bytes=256", "partition_index=i-poly"];
 
@@ -19,14 +19,14 @@ fn slices() -> Setup {
 #[test]
 fn every_kernel_gives_its_results() {
     for kernel in &some_kernels(5) {
-        slices().passes(&launch(kernel, "small.toml"));
+        slices().passes(&launch(kernel, "small"));
     }
 }
 
 #[test]
 fn schemes_of_the_l2_and_the_least_queues_give_the_results_too() {
     for kernel in ["bfs", "histo", "transpose"] {
-        let small = launch(kernel, "small.toml");
+        let small = launch(kernel, "small");
         slices().sets(&MIN_QUEUES).passes(&small);
         slices().sets(&["partitions_per_channel=8", "partition_index=modulo"]).passes(&small);
         for designs in [&["l2-sectored"][..], &["frc"], &["tracker"], &["pric", "streaming-l2"]] {
@@ -40,7 +40,7 @@ fn neither_evaluation_nor_checks_nor_islands_change_anything() {
     let run = |mode: Mode, check, threads| {
         let options = RunOptions { mode, check, threads, ..RunOptions::default() };
         let setup = Setup { options, ..Setup::default() }.sets(&SLICES);
-        let report = setup.passes(&launch("transpose", "small.toml"));
+        let report = setup.passes(&launch("transpose", "small"));
         (report.counters, report.digests)
     };
     let digest = Mode { digest: true, ..Mode::default() };

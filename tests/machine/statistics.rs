@@ -17,7 +17,7 @@ fn every_scheduler_spends_the_cycles_of_the_run_however_it_ends() {
     for mode in [Mode::default(), Mode::FAST, Mode { evaluate_all: true, ..Mode::default() }] {
         for max_cycles in limits {
             let setup = Setup { options: RunOptions { max_cycles, mode, ..RunOptions::default() }, ..Setup::default() };
-            let counters = setup.run(&launch("reduction", "small.toml")).counters;
+            let counters = setup.run(&launch("reduction", "small")).counters;
             assert!(max_cycles.is_none_or(|limit| counters.cycles == limit), "{max_cycles:?}: {}", counters.cycles);
             for (core, reasons) in counters.cores.iter().zip(&counters.stalls) {
                 assert_eq!(reasons.sum(), SCHEDULERS * counters.cycles, "{max_cycles:?}");
@@ -31,7 +31,7 @@ fn every_scheduler_spends_the_cycles_of_the_run_however_it_ends() {
 fn the_course_of_a_run_adds_up_to_its_counters() {
     let setup = Setup { options: RunOptions { history: true, ..RunOptions::default() }, ..Setup::default() };
     for kernel in ["bfs", "gesummv", "histo"] {
-        let report = setup.passes(&launch(kernel, "small.toml"));
+        let report = setup.passes(&launch(kernel, "small"));
         let sum = |count: fn(&Interval) -> u64| report.history.iter().map(count).sum::<u64>();
         let counters = &report.counters;
         assert!(sum(|i| i.cycles) >= counters.cycles, "{kernel}: the last stores reach memory after the end");
@@ -51,7 +51,7 @@ fn the_course_of_a_run_adds_up_to_its_counters() {
 
 #[test]
 fn vadd_counts_what_its_source_says() {
-    let counters = Setup::default().passes(&launch("vadd", "small.toml")).counters;
+    let counters = Setup::default().passes(&launch("vadd", "small")).counters;
     // The 5000 elements of an array occupy 157 lines of 32 elements. Two arrays are loaded (2 * 157 = 314
     // line accesses), and one is stored.
     let sum = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
@@ -64,7 +64,7 @@ fn vadd_counts_what_its_source_says() {
 /// The ten CTAs of the first grid run on the SMs 0 to 9. The single CTA of the second grid must run on SM 10.
 #[test]
 fn a_grid_begins_behind_the_sm_that_was_served_last() {
-    let counters = Setup::default().passes(&launch("reduction", "small.toml")).counters;
+    let counters = Setup::default().passes(&launch("reduction", "small")).counters;
     let worked = counters.cores.iter().map(|core| core.per_pipe.iter().sum::<u64>() > 0);
     assert!(worked.eq((0..15).map(|sm| sm <= 10)));
 }

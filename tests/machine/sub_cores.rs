@@ -8,7 +8,7 @@ use super::{Setup, launch, some_kernels};
 #[test]
 fn every_kernel_gives_its_results() {
     for kernel in &some_kernels(5) {
-        Setup::run_checked().designs(&["sub-cores"]).passes(&launch(kernel, "small.toml"));
+        Setup::run_checked().designs(&["sub-cores"]).passes(&launch(kernel, "small"));
     }
 }
 
@@ -16,7 +16,7 @@ fn every_kernel_gives_its_results() {
 fn with_an_instruction_cache_a_throttle_and_the_least_of_everything_too() {
     let least = ["sm.operands.banks=4", "sm.operands.generic_collectors=4", "sm.pipes.result_bus=1"];
     for kernel in ["bfs", "lud", "histo", "nn"] {
-        let small = launch(kernel, "small.toml");
+        let small = launch(kernel, "small");
         Setup::run_checked().designs(&["sub-cores", "icache"]).passes(&small);
         Setup::run_checked().designs(&["sub-cores", "ccws"]).passes(&small);
         Setup::run_checked().designs(&["sub-cores"]).sets(&["sm.operands.banks=0"]).passes(&small);
@@ -32,7 +32,7 @@ fn neither_evaluation_nor_checks_nor_islands_change_anything() {
     let run = |mode: Mode, check, threads| {
         let options = RunOptions { mode, check, threads, ..RunOptions::default() };
         let setup = Setup { options, ..Setup::default() }.designs(&["sub-cores"]);
-        let report = setup.passes(&launch("sgemm", "small.toml"));
+        let report = setup.passes(&launch("sgemm", "small"));
         (report.counters, report.digests)
     };
     let digest = Mode { digest: true, ..Mode::default() };

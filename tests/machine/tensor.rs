@@ -30,7 +30,7 @@ fn every_kernel_of_both_compilers_passes_every_check() {
         for ptx in ["ptx", "nvrtc.ptx"] {
             let mut setup = with_pipes();
             setup.options.ptx = Some(file(&format!("{kernel}.{ptx}")));
-            let report = setup.passes(&file(&format!("{kernel}-small.toml")));
+            let report = setup.passes(&file(&format!("{kernel}.toml/small")));
             let found: u64 = report.counters.cores.iter().map(|core| core.per_pipe[TENSOR]).sum();
             assert_eq!(found, steps, "{kernel}.{ptx}");
         }
@@ -43,9 +43,9 @@ fn the_main_sizes_pass_on_small_and_on_banked_machines() {
         let path = file(&format!("{kernel}.toml"));
         with_pipes().sets(&["num_sms=4"]).passes(&path);
         with_pipes().designs(&["tensor", "ideal-operands"]).passes(&path);
-        with_pipes().sets(&MIN_QUEUES).passes(&file(&format!("{kernel}-small.toml")));
+        with_pipes().sets(&MIN_QUEUES).passes(&file(&format!("{kernel}.toml/small")));
         let wide = ["sm.warp_lanes=64", "sm.simd_width=16", "sm.schedulers=4", "sm.pipes.result_bus=4"];
-        with_pipes().sets(&wide).passes(&file(&format!("{kernel}-small.toml")));
+        with_pipes().sets(&wide).passes(&file(&format!("{kernel}.toml/small")));
     }
 }
 
@@ -55,7 +55,7 @@ fn ways_of_evaluation_change_nothing() {
     for kernel in KERNELS {
         let run = |mode| {
             let small = Setup::default().designs(&["tensor"]).sets(&["num_sms=2", "num_partitions=2", "l2.sets=8"]);
-            let report = small.mode(mode).passes(&file(&format!("{kernel}-small.toml")));
+            let report = small.mode(mode).passes(&file(&format!("{kernel}.toml/small")));
             (report.counters, report.digests)
         };
         let plain = run(digest);
@@ -67,7 +67,7 @@ fn ways_of_evaluation_change_nothing() {
 #[test]
 fn a_machine_without_tensor_pipes_refuses_the_kernel_by_its_line() {
     let resolved = ResolvedMachine::new(&Request { machine: "fermi".to_owned(), ..Request::default() }).unwrap();
-    let refused = run(&file("wmma-small.toml"), &resolved.config, &RunOptions::default(), &mut |_| {});
+    let refused = run(&file("wmma.toml/small"), &resolved.config, &RunOptions::default(), &mut |_| {});
     let Err(error) = refused else { panic!("it runs") };
     let text = format!("{error:?}");
     for part in ["wmma.ptx:", "kernel `wmma` multiplies matrices", "`sm.pipes.tensor`", "design `tensor`"] {
@@ -79,7 +79,7 @@ fn a_machine_without_tensor_pipes_refuses_the_kernel_by_its_line() {
 fn faster_pipes_take_less_time_and_half_a_pipe_is_refused() {
     let cycles = |pipe: &str| {
         let setup = with_pipes().sets(&["num_sms=1", pipe]);
-        setup.passes(&file("wmma-small.toml")).counters.cycles
+        setup.passes(&file("wmma.toml/small")).counters.cycles
     };
     let [fast, plain, slow] = [(1, 1), (4, 4), (64, 48)].map(|(latency, interval)| {
         cycles(&format!("sm.pipes.tensor={{ latency = {latency}, interval = {interval} }}"))
@@ -97,7 +97,7 @@ fn faster_pipes_take_less_time_and_half_a_pipe_is_refused() {
 fn an_exported_kernel_asks_for_what_the_kernel_asks_for() {
     for kernel in KERNELS {
         let setup = with_pipes();
-        let path = file(&format!("{kernel}-small.toml"));
+        let path = file(&format!("{kernel}.toml/small"));
         let program = setup.passes(&path).counters;
         let trace = exported_from(&path, &["tensor"]).passes(&setup).counters;
         assert_eq!(AccessCounts::of(&trace), AccessCounts::of(&program), "{kernel}");
@@ -126,7 +126,7 @@ fn a_recorded_product_goes_to_the_tensor_pipe_if_there_is_one() {
 fn an_export_without_opcodes_for_products_is_refused_at_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let config = fermi();
-    let error = export(open(&file("hmma-small.toml"), None).unwrap(), &config, folder.path(), TraceForm::default());
+    let error = export(open(&file("hmma.toml/small"), None).unwrap(), &config, folder.path(), TraceForm::default());
     let error = error.unwrap_err().to_string();
     assert!(error.contains("hmma.ptx:") && error.contains("version 60") && error.contains("70 or later"), "{error}");
 }

@@ -24,8 +24,8 @@ fn tracker_counters(counters: &Counters) -> TrackerStats {
 fn every_result_is_right_with_each_tracker() {
     for design in ["tracker", "tracker-2", "tracker-4", "tracker-last"] {
         for kernel in sample(KERNELS, 2) {
-            hybrid(&[design]).passes(&launch(kernel, "small.toml"));
-            hybrid(&[design]).sets(&SMALL).passes(&launch(kernel, "small.toml"));
+            hybrid(&[design]).passes(&launch(kernel, "small"));
+            hybrid(&[design]).sets(&SMALL).passes(&launch(kernel, "small"));
         }
     }
 }
@@ -36,7 +36,7 @@ fn every_result_is_right_with_each_tracker() {
 fn every_result_is_right_with_a_tracker_and_each_prefetcher() {
     for prefetcher in ["next-line", "stride", "many-thread-aware", "stream"] {
         for kernel in ["syrk", "bfs"] {
-            let small = launch(kernel, "small.toml");
+            let small = launch(kernel, "small");
             let counters = hybrid(&["tracker", prefetcher]).passes(&small).counters;
             let of_small_l1s = hybrid(&["tracker", prefetcher]).sets(&SMALL).passes(&small).counters;
             let issued = [counters, of_small_l1s].map(|counters| counters.totals().l1.prefetch.issued);
@@ -49,27 +49,27 @@ fn every_result_is_right_with_a_tracker_and_each_prefetcher() {
 #[test]
 fn the_l1s_of_a_v100_supply_each_other() {
     for kernel in ["bfs", "sgemm_cache", "btree"] {
-        let counters =
-            Setup::run_checked().machine("volta").designs(&["tracker"]).passes(&launch(kernel, "small.toml"));
+        let counters = Setup::run_checked().machine("volta").designs(&["tracker"]).passes(&launch(kernel, "small"));
         let TrackerStats { supplied, .. } = tracker_counters(&counters.counters);
         assert!(supplied > 0, "{kernel}");
     }
 }
 
-/// Under `hybrid-policy`, a load that accesses a warp's whole share of the L1 bypasses it. With L1s of the
-/// normal size, these are some of the loads. With L1s of four lines, they are nearly all.
+/// Under `hybrid-policy`, each warp has an equal share of the L1, and a load that would fill the share of its
+/// warp bypasses the L1. With L1s of the normal size, some loads bypass. With L1s of four lines, nearly all
+/// do.
 #[test]
 fn every_result_is_right_with_the_policy_and_each_tracker() {
     let trackers: [&[&str]; 4] = [&["tracker"], &["tracker-4"], &["tracker-exclusive"], &[]];
     for tracker in trackers {
         let designs = [tracker, &["hybrid-policy"]].concat();
         for kernel in sample(KERNELS, 2) {
-            hybrid(&designs).passes(&launch(kernel, "small.toml"));
-            hybrid(&designs).sets(&SMALL).passes(&launch(kernel, "small.toml"));
+            hybrid(&designs).passes(&launch(kernel, "small"));
+            hybrid(&designs).sets(&SMALL).passes(&launch(kernel, "small"));
         }
     }
     let kept = ["tracker.probes=kept"];
-    hybrid(&["tracker", "hybrid-policy"]).sets(&SMALL).sets(&kept).passes(&launch("bfs", "small.toml"));
+    hybrid(&["tracker", "hybrid-policy"]).sets(&SMALL).sets(&kept).passes(&launch("bfs", "small"));
 }
 
 /// Each lane of the kernel `gesummv` reads a different matrix row, so one load accesses 32 of 512 lines. With
@@ -96,7 +96,7 @@ fn scattered_loads_that_contend_fetch_their_sectors_alone_and_others_whole_lines
 #[test]
 fn a_kernel_without_contention_takes_the_cycles_that_it_takes_without_the_policy() {
     for kernel in ["vadd", "bfs", "sgemm"] {
-        let run = |designs: &[&str]| hybrid(designs).passes(&launch(kernel, "small.toml")).counters;
+        let run = |designs: &[&str]| hybrid(designs).passes(&launch(kernel, "small")).counters;
         assert!(run(&["tracker", "hybrid-policy"]) == run(&["tracker"]), "{kernel}");
     }
 }
@@ -106,7 +106,7 @@ fn a_kernel_without_contention_takes_the_cycles_that_it_takes_without_the_policy
 #[test]
 fn an_l2_without_what_l1s_keep_fetches_it_again() {
     let fetches = |design: &str| {
-        let counters = hybrid(&[design, "hybrid-policy"]).passes(&launch("bfs", "small.toml")).counters;
+        let counters = hybrid(&[design, "hybrid-policy"]).passes(&launch("bfs", "small")).counters;
         counters.totals().l2.fetches
     };
     let (both, one) = (fetches("tracker"), fetches("tracker-exclusive"));
@@ -118,7 +118,7 @@ fn an_l2_without_what_l1s_keep_fetches_it_again() {
 /// section 3.2 with an ordinary kernel.
 #[test]
 fn the_naive_tracker_gives_btree_a_value_that_its_own_block_has_overwritten() {
-    let small = launch("btree", "small.toml");
+    let small = launch("btree", "small");
     let sets = ["l1.sets=2"];
     hybrid(&["tracker"]).sets(&sets).passes(&small);
     let report = hybrid(&["tracker-naive"]).sets(&sets).run(&small);
@@ -129,7 +129,7 @@ fn the_naive_tracker_gives_btree_a_value_that_its_own_block_has_overwritten() {
 
 #[test]
 fn lines_that_others_hold_are_supplied_by_them_and_not_by_the_l2() {
-    let run = |designs: &[&str]| hybrid(designs).passes(&launch("syrk", "padded.toml")).counters;
+    let run = |designs: &[&str]| hybrid(designs).passes(&launch("syrk", "padded")).counters;
     let (alone, tracker) = (run(&[]), run(&["tracker"]));
     let reads = |counters: &Counters| counters.totals().l2.accesses;
     let TrackerStats { supplied, refused, forwards, .. } = tracker_counters(&tracker);
@@ -161,7 +161,7 @@ fn the_least_queues_on_all_ways_do_not_stop_it() {
     ];
     for designs in designs {
         for kernel in ["bfs", "syrk", "histo"] {
-            hybrid(designs).sets(&SMALL).sets(&MIN_QUEUES).sets(&least).passes(&launch(kernel, "small.toml"));
+            hybrid(designs).sets(&SMALL).sets(&MIN_QUEUES).sets(&least).passes(&launch(kernel, "small"));
         }
     }
 }
@@ -179,7 +179,7 @@ fn runs_alike(designs: &[&str], sets: &str) -> Counters {
     let run = |mode: Mode, check| {
         let options = RunOptions { check, mode: Mode { digest: true, ..mode }, ..RunOptions::default() };
         let setup = Setup { options, ..Setup::default() }.machine("hybrid").designs(designs).sets(&[sets]);
-        let report = setup.sets(&["num_sms=4", "num_partitions=2"]).passes(&launch("btree", "small.toml"));
+        let report = setup.sets(&["num_sms=4", "num_partitions=2"]).passes(&launch("btree", "small"));
         (report.counters, report.digests)
     };
     let plain = run(Mode::default(), false);

@@ -25,14 +25,14 @@ fn file(name: &str) -> PathBuf {
 fn every_kernel_gives_its_results() {
     for kernel in &some_kernels(5) {
         // Twelve SMs are enough for small launches. With fewer SMs, the checks take less time.
-        volta().sets(&["num_sms=12"]).passes(&launch(kernel, "small.toml"));
+        volta().sets(&["num_sms=12"]).passes(&launch(kernel, "small"));
     }
 }
 
 #[test]
 fn products_of_matrices_give_their_results_on_its_own_tensor_pipes() {
     for kernel in ["hmma", "wmma"] {
-        let report = volta().passes(&launch("tensor", &format!("{kernel}-small.toml")));
+        let report = volta().passes(&launch("tensor", &format!("{kernel}.toml/small")));
         assert!(report.counters.cores.iter().any(|core| core.per_pipe[TENSOR] > 0), "{kernel}");
     }
 }
@@ -44,7 +44,7 @@ const VERSIONS: [u32; 3] = [70, 75, 80];
 fn traces_from_volta_to_ampere_ask_for_what_the_program_asks_for() {
     let setup = volta().sets(&["num_sms=12"]);
     for kernel in ["vadd", "histo", "scan", "sgemm", "barneshut"] {
-        let small = launch(kernel, "small.toml");
+        let small = launch(kernel, "small");
         let program = AccessCounts::of(&setup.passes(&small).counters);
         for version in VERSIONS {
             let trace = exported_as(version, &small, &[]).passes(&setup).counters;
@@ -121,8 +121,7 @@ fn an_l1d_of_four_lookups_serves_the_same_loads_in_fewer_cycles() {
     let run = |lookups: u32, mode: Mode| {
         let options = RunOptions { mode, ..RunOptions::default() };
         let setup = Setup { options, ..Setup::default() }.machine("volta");
-        let report =
-            setup.sets(&["num_sms=12", &format!("l1.lookups={lookups}")]).run(&launch("likelihood", "small.toml"));
+        let report = setup.sets(&["num_sms=12", &format!("l1.lookups={lookups}")]).run(&launch("likelihood", "small"));
         report.counters
     };
     let [one, two, four] = [1, 2, 4].map(|lookups| run(lookups, Mode::default()));
@@ -141,7 +140,7 @@ fn word_banks_give_the_same_results_in_fewer_cycles() {
     for (kernel, is_faster) in [("kmeans", true), ("fft", false), ("sgemm_cache", false)] {
         let run = |mode: Mode, sets: &[&str]| {
             let setup = volta().mode(mode).sets(&["num_sms=12"]).sets(sets);
-            setup.passes(&launch(kernel, "small.toml")).counters
+            setup.passes(&launch(kernel, "small")).counters
         };
         let words = run(Mode::default(), &["l1.banks.kind=words"]);
         let sectors = run(Mode::default(), &[]);

@@ -25,7 +25,7 @@ pub struct Binary {
 }
 
 impl Binary {
-    /// Returns the name of the test binary that is printed in messages.
+    /// Returns the name by which messages refer to the test binary.
     pub fn name(&self) -> String {
         self.target.clone().unwrap_or_else(|| self.package.clone())
     }

@@ -52,16 +52,17 @@ use crate::tree::Tree;
 #[derive(Debug, Parser)]
 #[command(name = "mutants")]
 struct Arguments {
-    /// Number of mutants to draw
+    /// Number of mutants to select at random
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     sample: u32,
-    /// Seed of the sample; the same seed draws the same mutants
+    /// Seed of the sample; the same seed selects the same mutants
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Folder or file to draw from, such as rtl/l1; several may be given [default: all of mutants.toml]
+    /// Folder or file to select mutants from, such as rtl/l1; several may be given [default: all of
+    /// mutants.toml]
     #[arg(long = "in", value_name = "PATH")]
     within: Vec<String>,
-    /// Only list all mutants that could be drawn
+    /// Only list all mutants that could be selected
     #[arg(long)]
     list: bool,
     /// Number of mutants tested in parallel

@@ -12,7 +12,7 @@ use crate::cargo::Binary;
 /// Limit of the address space of a test in KiB. It protects the memory of other tests from a mutant that
 /// allocates memory in an endless loop.
 const MEMORY_KIB: u64 = 12 << 20;
-/// Interval between two checks whether a running test has ended.
+/// Interval at which the program checks if a running test has ended.
 const LOOK: Duration = Duration::from_millis(3);
 
 /// Result of a test process.

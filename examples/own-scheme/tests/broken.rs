@@ -113,7 +113,7 @@ impl throttle::Hooks for Broken {
 /// Runs a kernel with the failing scheme in slot `slot`. Returns the error output and the duration of the
 /// run.
 fn run(slot: &str, hangs: bool, threads: &str) -> (String, Duration) {
-    let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/syrk/small.toml");
+    let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/syrk/small");
     let folder = tempfile::tempdir().unwrap();
     let stats = folder.path().join("s.json");
     let mut command = Command::new(std::env::current_exe().unwrap());

@@ -10,7 +10,7 @@ use warpsieve::config::{Request, ResolvedMachine, add_designs};
 use warpsieve::run::{Outcome, RunOptions, RunReport, Verdict, run};
 
 fn kernel(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../kernels/{name}/small.toml"))
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../kernels/{name}/small"))
 }
 
 fn request(designs: &[&str], sets: &[&str]) -> Request {

@@ -1022,7 +1022,7 @@ proptest! {
 
     #[test]
     fn no_damage_to_one_place_makes_the_reader_panic(at in 0_usize..2000, cut in 0_usize..20, put in 0..PIECES.len()) {
-        let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/bfs/small.toml");
+        let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/bfs/launch.toml");
         let mut text = fs::read_to_string(kernels).unwrap();
         let at = at.min(text.len());
         text.replace_range(at..(at + cut).min(text.len()), PIECES[put]);

@@ -7,20 +7,14 @@ use std::path::{Path, PathBuf};
 use isa::program::LaunchLimits;
 use isa::types::Type;
 
-use super::super::{KernelShape, LaunchFile, ParameterShape};
+use super::super::{KernelShape, LaunchFile, ParameterShape, Repeat};
+use crate::kernels::{list_folder, sizes};
 
+/// Returns the paths of all launch files in all problem sizes.
 fn launch_files() -> Vec<PathBuf> {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
-    let mut files = Vec::new();
-    for folder in fs::read_dir(kernels).unwrap() {
-        let folder = folder.unwrap().path();
-        if folder.is_dir() {
-            let inside = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-            files.extend(inside.filter(|path| path.extension().is_some_and(|e| e == "toml")));
-        }
-    }
-    files.sort();
-    files
+    let folders = list_folder(&kernels).unwrap().into_iter().filter(|folder| folder.is_dir());
+    folders.flat_map(|folder| sizes(&folder).unwrap()).map(|(_, path)| path).collect()
 }
 
 /// Returns the kernels of a PTX file with their scalar parameters. Reads only the declarations, which have
@@ -60,8 +54,11 @@ fn every_kernel_has_a_main_and_a_small_launch_file_and_the_ptx_of_both_compilers
     });
     let mut count = 0;
     for (_, folder, key) in sources.filter(|(source, ..)| source.is_file()) {
-        for name in ["launch.toml", "small.toml", &format!("{key}.ptx"), &format!("{key}.nvrtc.ptx")] {
-            assert!(folder.join(name).is_file(), "{key} has no {name}");
+        for size in ["launch", "small"] {
+            assert!(LaunchFile::exists(&folder.join(size)), "{key} has no size {size}");
+        }
+        for name in [format!("{key}.ptx"), format!("{key}.nvrtc.ptx")] {
+            assert!(folder.join(&name).is_file(), "{key} has no {name}");
         }
         count += 1;
     }
@@ -79,7 +76,7 @@ fn every_launch_file_suits_its_kernel_and_its_reference() {
         }
         // Expected results are computed only for the small launch files. They cover every reference function,
         // and a large file would take seconds.
-        if path.to_str().is_some_and(|path| path.ends_with("small.toml")) {
+        if path.to_str().is_some_and(|path| path.ends_with("small") || path.ends_with("small.toml")) {
             let expected = file.compute_expected(&file.initial());
             let expected = expected.unwrap_or_else(|e| panic!("{:#?}", e.lines()));
             assert!(expected.iter().any(Option::is_some), "{path:?} expects nothing");
@@ -89,7 +86,7 @@ fn every_launch_file_suits_its_kernel_and_its_reference() {
 
 #[test]
 fn the_small_graph_has_unreached_nodes_and_several_levels() {
-    let bfs = launch_files().into_iter().find(|path| path.ends_with("bfs/small.toml"));
+    let bfs = launch_files().into_iter().find(|path| path.ends_with("bfs/small"));
     let file = LaunchFile::read(&bfs.unwrap()).unwrap();
     let expected = file.compute_expected(&file.initial()).unwrap().remove(0).unwrap();
     let levels: Vec<_> = (0..expected.values.len()).map(|v| expected.values.integer(v)).collect();
@@ -122,20 +119,21 @@ fn the_examples_of_the_documentation_are_legal_launch_files() {
     let text = documentation();
     let examples: Vec<_> = text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     let folder = super::Folder::new();
-    for ptx in ["vadd.ptx", "bodies.ptx"] {
+    for ptx in ["vadd.ptx", "bodies.ptx", "sum.ptx"] {
         fs::write(folder.path(ptx), "").unwrap();
     }
     let read = |example: &&str| folder.read(example).unwrap_or_else(|e| panic!("{:#?}", e.lines()));
     let files: Vec<_> = examples.iter().map(read).collect();
-    assert_eq!(files.len(), 2);
+    assert_eq!(files.len(), 3);
     assert!(files[0].compute_expected(&files[0].initial()).unwrap()[0].is_some());
 }
 
 #[test]
-fn loops_on_the_host_take_few_lines() {
+fn a_loop_on_the_host_states_each_of_its_launches_once() {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
-    for kernel in ["gramschmidt", "fdtd2d"] {
-        let text = fs::read_to_string(kernels.join(kernel).join("launch.toml")).unwrap();
-        assert!(text.lines().count() < 25, "{kernel} takes {} lines", text.lines().count());
+    for kernel in ["gramschmidt", "fdtd2d", "gaussian"] {
+        let file = LaunchFile::read(&kernels.join(kernel).join("launch.toml")).unwrap();
+        assert_eq!(file.launches().count(), 3, "{kernel}");
+        assert!(file.steps.iter().any(|step| matches!(step.repeat, Repeat::Times(10..))), "{kernel}");
     }
 }

@@ -3,6 +3,7 @@
 //! - `model`: meaning of a valid file.
 //! - `data`: memory contents that a file describes.
 //! - `errors`: every rule that a file can break.
+//! - `sizes`: problem sizes and expressions.
 //! - `variables`: PTX variables and textures.
 //! - `kernels`: the launch files of the project's own kernels.
 
@@ -10,6 +11,7 @@ mod data;
 mod errors;
 mod kernels;
 mod model;
+mod sizes;
 mod variables;
 
 use std::fs;

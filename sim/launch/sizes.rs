@@ -1,0 +1,363 @@
+//! # Problem sizes of a launch file
+//! The table `[size]` of a launch file holds named values; `[size.NAME]` holds those that differ in the problem
+//! size NAME. A string that begins with `=` is an expression of these values, and is replaced by its result
+//! before the rest of the file is read.
+//!
+//! A size is selected by its path, as if it were a file: `kernels/syrk/small` or `kernels/syrk/launch.toml/small`
+//! is the size `small` of `kernels/syrk/launch.toml`. A size whose launches differ in more than values has a file of
+//! its own, such as `kernels/fwt/small.toml`, which the path `kernels/fwt/small` selects as well.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, Deserializer};
+
+use super::expression::{Value, evaluate};
+use super::model::LaunchFile;
+use super::node::read_number;
+use super::problem::{LaunchError, Problems};
+use crate::config::suggestion;
+use crate::content::Content;
+
+/// File name of a launch file that the path of its folder denotes.
+pub const MAIN: &str = "launch.toml";
+/// Key of the table of sizes.
+const SIZE: &str = "size";
+/// Maximum number of values each of which is computed from the next one.
+const MAX_CHAIN: usize = 64;
+
+/// Returns the file that contains the launch file with the given path, and the name of the problem size that the
+/// path selects. The name is `None` for the main size, and if there is no such file.
+#[must_use]
+pub fn locate(path: &Path) -> (PathBuf, Option<String>) {
+    let main = path.join(MAIN);
+    if main.is_file() {
+        return (main, None);
+    }
+    // A path that ends in `.toml` is meant as a file, even if there is none.
+    let name = path.file_name().and_then(|name| name.to_str()).filter(|name| !name.contains('.'));
+    let (Some(name), false) = (name, path.exists()) else { return (path.to_owned(), None) };
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let own = folder.join(format!("{name}.toml"));
+    if own.is_file() {
+        return (own, None);
+    }
+    let sized = [folder.to_owned(), folder.join(MAIN)].into_iter().find(|file| file.is_file());
+    match sized {
+        Some(file) => (file, Some(name.to_owned())),
+        None => (path.to_owned(), None),
+    }
+}
+
+/// Problem size of a launch file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProblemSize {
+    /// Name of the size; `None` for the main size.
+    pub name: Option<String>,
+    /// Title of the launch file in this size; empty if it has none.
+    pub title: String,
+}
+
+impl LaunchFile {
+    /// Lists the problem sizes of a launch file: the main size, then the others in the order of the file.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read, is not TOML, or breaks a rule of sizes. Other rules are not checked.
+    pub fn sizes(file: &Path) -> Result<Vec<ProblemSize>, LaunchError> {
+        let text = read_text(file)?;
+        let names = std::iter::once(None).chain(names(file, &text)?.into_iter().map(Some));
+        let size = |name: Option<String>| {
+            let table = expand_to_table(file, &text, name.as_deref())?;
+            let title = table.get("title").and_then(toml::Value::as_str).unwrap_or_default().to_owned();
+            Ok(ProblemSize { name, title })
+        };
+        names.map(size).collect()
+    }
+
+    /// True if the path is that of a launch file, or of a problem size that a launch file has.
+    #[must_use]
+    pub fn exists(path: &Path) -> bool {
+        let (file, size) = locate(path);
+        let has = |size: String| names(&file, &read_text(&file)?).map(|names| names.contains(&size));
+        file.is_file() && size.is_none_or(|size| has(size).unwrap_or(false))
+    }
+
+    /// Returns the contents of a launch file in one problem size as TOML without expressions.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read, is not TOML, or breaks a rule of sizes. Other rules are not checked.
+    pub fn expand(path: &Path) -> Result<toml::Table, LaunchError> {
+        let (file, size) = locate(path);
+        expand_to_table(&file, &read_text(&file)?, size.as_deref())
+    }
+}
+
+/// Reads the text of a launch file.
+pub(super) fn read_text(file: &Path) -> Result<String, LaunchError> {
+    Content::Launch.read(file).map_err(|reason| LaunchError::Unreadable { path: file.to_owned(), reason })
+}
+
+/// Returns the names of the problem sizes in the text of a launch file, without the main size.
+fn names(file: &Path, text: &str) -> Result<Vec<String>, LaunchError> {
+    let mut problems = Problems::new(file, text);
+    let document = problems.document(text);
+    let names = document.map(|document| {
+        let size = document.get_ref().get(SIZE).and_then(|size| size.get_ref().as_table());
+        let named = size.into_iter().flatten().filter(|(_, value)| value.get_ref().is_table());
+        named.map(|(name, _)| name.get_ref().to_string()).collect()
+    });
+    problems.or(names)
+}
+
+fn expand_to_table(file: &Path, text: &str, size: Option<&str>) -> Result<toml::Table, LaunchError> {
+    let mut problems = Problems::new(file, text);
+    let results = Results::new();
+    let document = problems.document(text).and_then(|document| expand(document, size, &results, &mut problems));
+    let table = document.and_then(|document| {
+        let table = toml::Table::deserialize(Deserializer::from(document));
+        table.map_err(|error| problems.add(error.span().unwrap_or_default(), error.message().to_owned(), None)).ok()
+    });
+    problems.or(table)
+}
+
+/// Results of the expressions of a document as TOML, in the order of the document. The expanded document borrows
+/// them.
+pub(super) type Results = OnceCell<Vec<String>>;
+
+/// Removes the table of sizes from a document, and replaces each expression by its value in the given problem
+/// size. `None` selects the main size. Returns `None` if a rule is broken.
+pub(super) fn expand<'t>(
+    mut document: Spanned<DeTable<'t>>,
+    size: Option<&str>,
+    results: &'t Results,
+    problems: &mut Problems<'_>,
+) -> Option<Spanned<DeTable<'t>>> {
+    let sizes = document.get_mut().remove(SIZE);
+    let declared = declare(sizes.as_ref(), size, problems)?;
+    let mut values =
+        Values { declared: &declared, computed: BTreeMap::new(), chain: Vec::new(), used: BTreeSet::new(), problems };
+    let mut texts = Vec::new();
+    let is_known =
+        document.get_ref().iter().map(|(_, value)| values.evaluate_all(value, &mut texts)).fold(true, |a, b| a & b);
+    if !(values.finish() & is_known) {
+        return None;
+    }
+    let mut texts = results.get_or_init(|| texts).iter();
+    document.get_mut().iter_mut().for_each(|(_, value)| replace(value, &mut texts));
+    Some(document)
+}
+
+/// Value of a size as the file declares it.
+struct Declared<'d, 't> {
+    /// Key path of the value, such as `size.small.n`.
+    path: String,
+    key: Range<usize>,
+    value: &'d Spanned<DeValue<'t>>,
+}
+
+/// Returns the values of a problem size by name: those of the main size, or the ones with which the size replaces
+/// them.
+fn declare<'d, 't>(
+    sizes: Option<&'d Spanned<DeValue<'t>>>,
+    size: Option<&str>,
+    problems: &mut Problems<'_>,
+) -> Option<BTreeMap<&'d str, Declared<'d, 't>>> {
+    let mut declared = BTreeMap::new();
+    let mut named = BTreeMap::new();
+    if let Some(sizes) = sizes {
+        let Some(table) = sizes.get_ref().as_table() else {
+            problems.add(
+                sizes.span(),
+                "`size` must be a table of values, and of sizes such as `[size.small]`".to_owned(),
+                None,
+            );
+            return None;
+        };
+        for (key, value) in table {
+            let name: &str = key.get_ref();
+            let path = format!("size.{name}");
+            let may = |c: char| c.is_ascii_alphanumeric() || c == '_' || (c == '-' && value.get_ref().is_table());
+            if !name.chars().all(may) || name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() {
+                let message = format!("`{path}` has an illegal name: expected letters, digits and _ after a letter");
+                problems.add(key.span(), message, None);
+            }
+            match value.get_ref().as_table() {
+                Some(values) => drop(named.insert(name, values)),
+                None => drop(declared.insert(name, Declared { path, key: key.span(), value })),
+            }
+        }
+    }
+    // Sizes that were not selected may not have unknown values either, since nobody may ever select them.
+    for (size, values) in &named {
+        for (key, _) in *values {
+            let name: &str = key.get_ref();
+            if !declared.contains_key(name) {
+                let help = suggestion(name, "values of `[size]`", &declared.keys().copied().collect::<Vec<_>>());
+                problems.add(
+                    key.span(),
+                    format!("`size.{size}.{name}` has no value in the main size `[size]`"),
+                    Some(help),
+                );
+            }
+        }
+    }
+    if let Some(size) = size {
+        let Some(values) = named.get(size) else {
+            let help = suggestion(size, "sizes", &named.keys().copied().collect::<Vec<_>>());
+            let span = sizes.map_or(0..0, Spanned::span);
+            problems.add(span, format!("there is no problem size `{size}` in the file"), Some(help));
+            return None;
+        };
+        for (key, value) in *values {
+            let name: &str = key.get_ref();
+            declared.insert(name, Declared { path: format!("size.{size}.{name}"), key: key.span(), value });
+        }
+    }
+    Some(declared)
+}
+
+/// Values of a problem size, which are computed when an expression first names them.
+struct Values<'d, 't, 'p, 'f> {
+    declared: &'d BTreeMap<&'d str, Declared<'d, 't>>,
+    /// Values computed so far; `None` for those that have no value, which has been reported.
+    computed: BTreeMap<&'d str, Option<Value>>,
+    /// Names of the values that are being computed, each of which needs the next one.
+    chain: Vec<&'d str>,
+    /// Names that an expression has used.
+    used: BTreeSet<&'d str>,
+    problems: &'p mut Problems<'f>,
+}
+
+/// Reason for a missing value that has been reported.
+const REPORTED: String = String::new();
+
+impl<'d> Values<'d, '_, '_, '_> {
+    /// Returns the value of a name. The error is [`REPORTED`] if a problem has been added for it.
+    fn look_up(&mut self, name: &str) -> Result<Value, String> {
+        let declared = self.declared;
+        let Some((&name, value)) = declared.get_key_value(name) else {
+            let names: Vec<_> = declared.keys().copied().collect();
+            return Err(format!("`[size]` has no value `{name}` ({})", suggestion(name, "values", &names)));
+        };
+        self.used.insert(name);
+        if self.chain.contains(&name) {
+            return Err(format!(
+                "`{name}` is computed from itself: {}",
+                [&self.chain[..], &[name]].concat().join(" from ")
+            ));
+        }
+        if self.chain.len() == MAX_CHAIN {
+            return Err(format!("more than {MAX_CHAIN} values are each computed from the next"));
+        }
+        self.chain.push(name);
+        let value = self.compute(name, value);
+        self.chain.pop();
+        value.ok_or(REPORTED)
+    }
+
+    /// Returns the declared value of a name, and computes it if that has not been done.
+    fn compute(&mut self, name: &'d str, declared: &Declared<'_, '_>) -> Option<Value> {
+        if let Some(known) = self.computed.get(name) {
+            return known.clone();
+        }
+        let value = self.of(declared.value.get_ref(), false);
+        let value = value.map_err(|reason| self.report(&declared.path, declared.value.span(), reason)).ok();
+        self.computed.insert(name, value.clone());
+        value
+    }
+
+    fn report(&mut self, path: &str, span: Range<usize>, reason: String) {
+        if reason != REPORTED {
+            self.problems.add(span, format!("`{path}`: {reason}"), None);
+        }
+    }
+
+    /// Returns a value of the file, and the result if it is an expression.
+    fn of(&mut self, value: &DeValue<'_>, in_list: bool) -> Result<Value, String> {
+        let value = match value {
+            DeValue::String(text) => match text.strip_prefix('=') {
+                Some(expression) => evaluate(expression, &mut |name| self.look_up(name))?,
+                None => Value::Text(text.to_string()),
+            },
+            DeValue::Boolean(flag) => Value::Flag(*flag),
+            DeValue::Array(elements) => {
+                let elements = elements.iter().map(|element| self.of(element.get_ref(), true));
+                Value::List(elements.collect::<Result<_, _>>()?)
+            }
+            number => match read_number(number) {
+                Some(number) => Value::Number(number),
+                None => return Err("expected a number, a text, true, false or an array".to_owned()),
+            },
+        };
+        if in_list && matches!(value, Value::List(_)) {
+            return Err("expected no array within an array".to_owned());
+        }
+        Ok(value)
+    }
+
+    /// Appends the results of all expressions in a value of the file, as TOML. Returns false if one of them has
+    /// none, which is reported.
+    fn evaluate_all(&mut self, value: &Spanned<DeValue<'_>>, results: &mut Vec<String>) -> bool {
+        match value.get_ref() {
+            DeValue::String(text) if text.starts_with('=') => match self.of(value.get_ref(), false) {
+                Ok(result) => {
+                    results.push(result.to_string());
+                    true
+                }
+                Err(reason) => {
+                    self.report(text, value.span(), reason);
+                    false
+                }
+            },
+            DeValue::Array(elements) => {
+                elements.iter().fold(true, |all, element| self.evaluate_all(element, results) & all)
+            }
+            DeValue::Table(table) => table.iter().fold(true, |all, (_, value)| self.evaluate_all(value, results) & all),
+            _ => true,
+        }
+    }
+
+    /// Reports values that no expression has used, and those that cannot be computed. Returns true if all values
+    /// are known and used.
+    fn finish(mut self) -> bool {
+        let mut are_good = true;
+        for (name, declared) in self.declared {
+            if !self.used.contains(name) {
+                let message = format!("`{}` is not used by any expression such as `\"= {name}\"`", declared.path);
+                self.problems.add(declared.key.clone(), message, None);
+                are_good = false;
+            }
+            are_good &= self.look_up(name).is_ok();
+        }
+        are_good
+    }
+}
+
+/// Replaces the expressions in a value of the file by their results, which are in the same order.
+fn replace<'t>(value: &mut Spanned<DeValue<'t>>, results: &mut impl Iterator<Item = &'t String>) {
+    match value.get_mut() {
+        DeValue::String(text) if text.starts_with('=') => {
+            let result = results.next().and_then(|result| DeValue::parse(result).ok());
+            let result = result.expect("each expression has a result that is TOML");
+            *value = move_to(result, &value.span());
+        }
+        DeValue::Array(elements) => elements.iter_mut().for_each(|element| replace(element, results)),
+        DeValue::Table(table) => table.iter_mut().for_each(|(_, value)| replace(value, results)),
+        _ => {}
+    }
+}
+
+/// Moves a value and the elements of an array to the position of the expression that they result from.
+fn move_to<'t>(value: Spanned<DeValue<'t>>, span: &Range<usize>) -> Spanned<DeValue<'t>> {
+    let mut value = value.into_inner();
+    if let DeValue::Array(elements) = &mut value {
+        for element in elements.iter_mut() {
+            *element = move_to(std::mem::replace(element, Spanned::new(0..0, DeValue::Boolean(false))), span);
+        }
+    }
+    Spanned::new(span.clone(), value)
+}
