@@ -105,8 +105,8 @@ impl Names {
     }
 }
 
-/// True if every shell reads `name` as one word without quotes. A kernel name may not be such a word, since
-/// it comes from a folder name, which may contain any character.
+/// True if every shell reads `name` as one word without quotes. The names of kernels may fail this test: they
+/// come from folder names, which may contain any character.
 fn is_plain(name: &str) -> bool {
     name.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c)) && !name.starts_with(['-', '+'])
 }

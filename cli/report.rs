@@ -2,17 +2,17 @@
 //! pictures from elsewhere. The file is also well-formed XML, so that programs can read it, and equal runs
 //! give equal bytes.
 //!
-//! | file      | gives                                                     |
-//! |-----------|-----------------------------------------------------------|
-//! | `html`    | the page frame, tables, bars and charts                   |
-//! | `single`  | the report of `run` and `replay`                          |
-//! | `side`    | the report of `compare`                                   |
-//! | `sweep`   | the report of `sweep`                                     |
-//! | `figures` | the report of `reproduce`                                 |
-//! | `machine` | the fields of a configuration, and the area of its blocks |
-//! | `course`  | charts over the cycles of a run                           |
-//! | `counted` | counts of a run: loads, stalls, refusals, latencies       |
-//! | `changes` | the comparison of two runs by `explain`                   |
+//! | file      | gives                                                         |
+//! |-----------|---------------------------------------------------------------|
+//! | `html`    | the page frame, tables, bars and charts                       |
+//! | `single`  | the report of `run` and `replay`                              |
+//! | `side`    | the report of `compare`                                       |
+//! | `sweep`   | the report of `sweep`                                         |
+//! | `figures` | the report of `reproduce`                                     |
+//! | `machine` | the configuration fields, and the area of the hardware blocks |
+//! | `course`  | charts over the cycles of a run                               |
+//! | `counted` | counts of a run: loads, stalls, refusals, latencies           |
+//! | `changes` | the comparison of two runs by `explain`                       |
 
 mod changes;
 mod counted;

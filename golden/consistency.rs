@@ -141,7 +141,7 @@ impl std::error::Error for Violation {}
 pub struct Checker {
     cells: MixMap<u64, Cell>,
     own: MixMap<(usize, u64), Own>,
-    /// Atomics that have not returned, by compute unit and memory cell: number of the operation, and old
+    /// Atomics that have not returned, by compute unit and memory cell: identifier of the operation, and old
     /// value that the atomic found.
     found: MixMap<(usize, u64), Vec<(u64, u64)>>,
     issued: u64,

@@ -142,8 +142,8 @@ proptest! {
             }
             let strict: Vec<usize> =
                 (0..count).filter(|&d| d != b && !reaches_end(&cfg, b, d)).collect();
-            // The immediate post-dominator of a basic block is the strict post-dominator that all other
-            // strict post-dominators post-dominate.
+            // The immediate post-dominator of a basic block is its nearest strict post-dominator. All other
+            // strict post-dominators of the basic block post-dominate the nearest one.
             let nearest = strict.iter().copied().find(|&d| {
                 strict.iter().all(|&other| other == d || !reaches_end(&cfg, d, other))
             });

@@ -16,7 +16,7 @@
 
 use crate::types::Space;
 
-/// Position in bits of the byte of a generic address that selects the space.
+/// Position of the lowest bit of a generic address's top byte, which selects the space.
 pub const TAG_SHIFT: u32 = 56;
 /// Mask of the address within its space.
 pub const OFFSET_MASK: u64 = (1 << TAG_SHIFT) - 1;

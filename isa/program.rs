@@ -43,7 +43,7 @@ pub enum Form {
 /// Kernel that is ready to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
-    /// Name of the `.entry` directive.
+    /// Name of the kernel, from its `.entry` directive.
     pub name: String,
     /// Name of the source file, as given to the parser.
     pub file: Arc<str>,
@@ -327,12 +327,12 @@ pub enum Src {
     Special(Special),
 }
 
-/// Predicate with the value that it must have.
+/// Predicate, possibly inverted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Guard {
     /// Index of the predicate.
     pub pred: u16,
-    /// True if the predicate must be false.
+    /// True if the value of the predicate is inverted.
     pub negated: bool,
 }
 
@@ -399,8 +399,8 @@ pub enum Op {
     /// Texture fetch: `dsts[0..4] =` the components of a texel. `srcs[0]` is the handle, `srcs[1..4]` are the
     /// coordinates x, y and z: [`TexOp`].
     Texture(TexOp),
-    /// Memory fence: threads in the scope observe the memory accesses before the fence earlier than those
-    /// after the fence.
+    /// Memory fence: the threads in the scope observe the accesses before the fence earlier than the accesses
+    /// after it.
     Fence(Scope),
     /// CTA barrier: waits until every thread of the CTA that has not exited has arrived. All lanes of the
     /// warp that have not exited must arrive together; otherwise the launch ends with a

@@ -108,7 +108,7 @@ impl Type {
         self.bits() / 8
     }
 
-    /// True if widening a value of this type is sign extension: for signed integers.
+    /// True for signed integers, which are widened by sign extension.
     pub const fn is_signed(self) -> bool {
         matches!(self, Type::S8 | Type::S16 | Type::S32 | Type::S64)
     }

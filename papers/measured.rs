@@ -1,5 +1,5 @@
 //! # Stored metrics of a run
-//! Data of a run from which tables are made. They are the report of the run, the area of the machine, and the
+//! Metrics from which tables of results are made: the report of a run, the area of the machine, and the
 //! energy of the run. Large data, and data about the computer that ran the simulator, are left out of the
 //! report.
 

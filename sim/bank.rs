@@ -161,8 +161,8 @@ impl BankAlone {
         Self::of(wired, config.interleave(config.l1.line_bytes), partition)
     }
 
-    /// Creates an empty L2 bank at the position `place` in the machine, even if no machine has a bank there.
-    /// Its lines are as long as those of the L1s.
+    /// Creates an empty L2 bank at the position `place`, which need not be the position of a bank in any
+    /// machine. Its lines are as long as those of the L1s.
     ///
     /// # Panics
     ///
@@ -251,9 +251,10 @@ mod tests {
         BankAlone::new(&ResolvedMachine::new(&request).unwrap().config, partition)
     }
 
-    /// Reads lines 0 and 1 of the bank. The memory behind the bank replies at once, and every byte of a burst
-    /// holds the channel number times 10 plus the burst number. Returns the number of bursts requested from
-    /// each channel, and the ticket and first byte of each line.
+    /// Reads lines 0 and 1 of the bank. The memory behind the bank replies at once. Every byte of a burst
+    /// holds 10 times the channel number plus the burst number. Returns the number of bursts requested from
+    /// each channel. For each line, also returns the ticket of its request (the cycle of the request) and its
+    /// first byte.
     fn read_two_lines(mut alone: BankAlone) -> ([u32; 2], Vec<(u64, u8)>) {
         let (mut asked, mut read) = ([0, 0], Vec::new());
         let lines = [alone.line(0), alone.line(1)];

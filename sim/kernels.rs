@@ -124,7 +124,7 @@ pub fn sizes(kernel: &Path) -> Result<Vec<(String, PathBuf)>, Report> {
 }
 
 /// Suggests a launch file for a misspelled name or path. The input is compared with the names of the kernels,
-/// with and without a problem size. Of a path, the last two components are compared.
+/// with and without a problem size. If the input is a path, only its last two components are compared.
 fn meant(given: &Path, launches: &[(String, PathBuf)]) -> Option<String> {
     let given = given.to_str()?.trim_end_matches('/');
     let name = given.strip_suffix(".toml").unwrap_or(given);

@@ -3,7 +3,7 @@
 //!
 //! | testpoint                                                                           | test                  |
 //! |-------------------------------------------------------------------------------------|-----------------------|
-//! | every irreducible polynomial of degree 1 to 12 gives the remainder                  | `every_irreducible_*` |
+//! | for every irreducible polynomial of degree 1 to 12, the index is the remainder      | `every_irreducible_*` |
 //! | all 64 addresses of khairy2015 Figure 5(b) map to the sets that the figure shows    | `figure_5b_*`         |
 //! | the trees of khairy2015 Figure 7 have the inputs that the figure lists              | `figure_7_*`          |
 //! | each tree has exactly the inputs that the golden function depends on                | `every_tree_*`        |

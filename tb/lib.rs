@@ -5,7 +5,7 @@
 //! | module     | holds                                                                    |
 //! |------------|--------------------------------------------------------------------------|
 //! | [`kit`]    | environment of a device under test: sources, sinks, stalls, cycle tables |
-//! | [`soak`]   | soaks of the hardware, run by name                                       |
+//! | [`soak`]   | soak tests (long random tests) of the hardware, run by name              |
 //! | [`litmus`] | litmus tests: small racing programs with all outcomes they may have      |
 
 mod dram;

@@ -211,8 +211,8 @@ impl SaveFile<'_> {
     }
 }
 
-/// Enumeration that some signal uses: the signal after which its filter file is named, the names of its
-/// codes, and its width in bits.
+/// Enumeration: one signal that uses it (its filter file is named after this signal), the names of its codes,
+/// and its width in bits.
 type EnumUse = (SignalId, EnumNames, u32);
 
 /// Lists the distinct enumerations of a tree. Their numbers are the same for the whole tree, so all save

@@ -19,7 +19,7 @@ pub struct History {
     /// Values of all selected signals after the changes of the oldest time that is kept.
     oldest: Values,
     now: Values,
-    /// Each time that the history still contains, and the number of words in `changes` that the changes at
+    /// Times that the history still contains. Each has the number of words in `changes` that the changes at
     /// that time occupy.
     steps: VecDeque<(u64, usize)>,
     /// Changes in the order of time. Each consists of the signal's index in `ids`, followed by the words of

@@ -190,8 +190,8 @@ fn matches(parts: &[GlobComponent], names: &[&str]) -> bool {
 /// one more letter. Retrying only the last `*` suffices, since it can match whatever an earlier `*` could.
 fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut seen) = (0, 0);
-    // After a `*`: the position after it in the pattern, and the position in the name at which the rest of
-    // the pattern is tried.
+    // Position in the pattern after the last `*`, and position in the name after the letters that this `*`
+    // matches so far.
     let mut star = None;
     while seen < name.len() {
         match (pattern.get(at), star) {

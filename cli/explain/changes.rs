@@ -155,8 +155,8 @@ impl Row {
     }
 
     /// True if the change of the row exceeds the fraction `least` of the reference value `of`. Also true if
-    /// another counter of the row changed by more than the fraction `least` of that counter's own reference
-    /// value.
+    /// the change of any other counter of the row exceeds the fraction `least` of that counter's own
+    /// reference value.
     fn is_large(&self, least: f64, of: f64) -> bool {
         let is_large = |further: &OtherValue| (further.b - further.a).abs() > least * further.of;
         self.change.abs() > least * of || self.further.iter().any(is_large)

@@ -27,8 +27,8 @@ pub struct Side {
     /// Path of the statistics file; for a cached run, its label.
     pub name: String,
     pub statistics: Statistics,
-    /// All numbers of the statistics, by key. Excluded are numbers in lists, and numbers about the computer
-    /// that ran the simulator.
+    /// All numbers of the statistics, by key, except numbers in lists and numbers about the computer that ran
+    /// the simulator.
     pub numbers: BTreeMap<String, f64>,
     /// Energy of the whole machine, followed by the energy of each component.
     pub energy: Vec<BlockEnergy>,

@@ -74,7 +74,7 @@ impl Sources {
     }
 }
 
-/// Returns a line of a text, counted from 1. Each run of blanks is reduced to a single blank.
+/// Returns line number `line` of a text, counted from 1. Each run of blanks is reduced to a single blank.
 fn line_of(text: &str, line: u32) -> Option<String> {
     let text = text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)?;
     Some(text.split_whitespace().collect::<Vec<_>>().join(" "))

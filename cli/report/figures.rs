@@ -32,8 +32,8 @@ fn held(pages: &[Page]) -> Markup {
     }
 }
 
-/// Returns the body of a page with its pictures embedded. Of a link, only the text remains, since its target
-/// is not in the file.
+/// Returns the body of a page with its pictures embedded. Links are reduced to their text, since their
+/// targets are not in the file.
 fn body(page: &Page) -> Markup {
     let file = page.name.rsplit('/').next().unwrap_or_default();
     let picture = |name: &str| {

@@ -257,7 +257,8 @@ fn matching(folder: &Path, text: &str, key: &str) -> Result<Vec<PathBuf>, String
     let paths = glob::glob(&pattern.display().to_string()).map_err(|error| format!("a pattern: {error}"))?;
     let unreadable = |error: glob::GlobError| format!("files that can be read: {error}");
     let mut paths: Vec<_> = paths.collect::<Result<_, _>>().map_err(unreadable)?;
-    // The last part of a pattern may be a problem size of the launch files that the rest of the pattern matches.
+    // The last part of a pattern may be the name of a problem size. It then applies to all kernels that the
+    // rest of the pattern matches.
     if let (true, Some(parent), Some(size)) = (key == "launch", pattern.parent(), pattern.file_name()) {
         let sized = glob::glob(&parent.display().to_string()).map_err(|error| format!("a pattern: {error}"))?;
         let sized: Vec<_> =

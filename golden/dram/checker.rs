@@ -87,8 +87,8 @@ impl Checker {
         rules.filter_map(move |(rule, &bound)| self.check_rule(rule, bound, history, command))
     }
 
-    /// Yields the violations by `command` of all rules on its distance from the commands in `before`, which
-    /// were issued in earlier cycles.
+    /// Yields each violation by `command` of a rule on the minimum distance between two commands. `before`
+    /// holds the commands of earlier cycles.
     pub(super) fn distance_violations(&self, before: &[Command], command: &Command) -> impl Iterator<Item = Violation> {
         self.check_rules(History { before, beside: &[] }, command)
     }

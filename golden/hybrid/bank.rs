@@ -6,7 +6,7 @@
 use super::Protections;
 use super::tracker::{Tracker, TrackerConfig};
 
-/// Kinds of request that the tracker treats differently.
+/// Kinds of requests that the tracker distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrackedRequest {
     /// Load whose line is to be allocated in the L1.
@@ -43,7 +43,8 @@ pub enum SupplierResponse {
     Gone,
 }
 
-/// Place to which an outstanding load was last sent, or from which it was refused.
+/// Position of an outstanding load: sent to the L1 that is to supply its line, refused by that L1, or sent to
+/// memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Supplier(usize),
@@ -154,7 +155,7 @@ impl Bank {
         Ok(())
     }
 
-    /// Forwards a load to memory, after the L1 that was asked to supply its line did not.
+    /// Forwards a load to memory, after an L1 has refused to supply its line.
     ///
     /// # Errors
     /// Returns an error if no such L1 refused the load.

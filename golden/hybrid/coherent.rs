@@ -11,7 +11,7 @@ use crate::untimed::lines::Lines;
 pub struct L2Config {
     /// Number of L2 banks; consecutive L1 lines map to consecutive banks.
     pub banks: usize,
-    /// Sets and ways of each L2 bank, counted in L2 lines.
+    /// Number of sets and ways of each L2 bank; each way holds one L2 line.
     pub bank: Geometry,
     /// True if a write miss fetches its L2 line from DRAM even when it writes the whole line (section 4.3, on
     /// Figure 4.3).

@@ -44,7 +44,7 @@ pub const SECTORS: usize = LINE_BYTES / SECTOR_BYTES;
 pub struct Config {
     /// Number of compute units, each with its own L1.
     pub cus: usize,
-    /// Sets and ways of each L1.
+    /// Number of sets and ways of each L1.
     pub l1: Geometry,
     /// Configuration of the L2.
     pub l2: L2Config,

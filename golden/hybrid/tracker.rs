@@ -12,7 +12,7 @@ pub struct TrackerConfig {
     /// Number of trackers. Each serves its own group of compute units, and does not query the other trackers
     /// (section 4.3).
     pub count: usize,
-    /// Sets and ways of each tracker, counted in L1 lines.
+    /// Number of sets and ways of each tracker; each entry belongs to one L1 line.
     pub geometry: Geometry,
     /// Which sharers of a line a tracker entry lists.
     pub list: SharerList,
@@ -80,7 +80,8 @@ impl Tracker {
         }
     }
 
-    /// Removes the tracker entry of a line, so that the tracker names no L1 as its supplier.
+    /// Removes the tracker entry of a line, so that the tracker no longer names an L1 that can supply the
+    /// line.
     pub fn forget(&mut self, line: u64) {
         self.lines.remove(line);
     }

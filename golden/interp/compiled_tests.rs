@@ -251,7 +251,7 @@ fn atomics_of_halves_change_their_own_half_of_a_word() {
     assert_eq!(results(file, 32, &add("bf16", 0x3f80, 0x4000)), [0x4280_4200; 32]);
     let pairs = "mov.u64 %rd1, word; red.add.noftz.bf16x2 [%rd1], 0x40003f80; bar.sync 0; ld.global.u32 %r1, [word];";
     assert_eq!(results(file, 32, pairs), [0x4280_4200; 32]);
-    // Each thread increments the 16-bit counter by one, with a compare-and-swap loop.
+    // Each of the 32 threads increments the same 16-bit counter by one, with a compare-and-swap loop.
     let swap = "mov.u64 %rd1, word; mov.b16 %rs1, 0;\n\
                 again: add.u16 %rs2, %rs1, 1; atom.cas.b16 %rs3, [%rd1+2], %rs1, %rs2; setp.ne.b16 %p1, %rs3, %rs1;\n\
                 mov.b16 %rs1, %rs3; @%p1 bra again; bar.sync 0; ld.global.u32 %r1, [word];";

@@ -75,7 +75,8 @@ impl fmt::Display for Livelocked {
 
 /// Livelock detector for one launch.
 pub(super) struct Livelock {
-    /// Number of warp instructions since memory, a warp or a CTA last made progress.
+    /// Number of warp instructions since the last progress, such as a changed value in memory, the end of a
+    /// warp or a new CTA.
     quiet: u64,
     patience: u64,
     steps: u64,

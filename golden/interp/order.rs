@@ -81,7 +81,7 @@ pub fn run_finding_undefined(
     Ok((Counts { thread_instructions }, reads))
 }
 
-/// Runs a launch to its end in the given order. The number of resident CTAs is what the SMs hold.
+/// Runs a launch to its end in the given order. As many CTAs are resident as fit on the SMs.
 ///
 /// # Errors
 /// Returns the same errors as [`run`].

@@ -12,9 +12,9 @@ pub(super) type Words = [u32; LANES];
 /// Register row of 64-bit values, one per lane.
 pub(super) type Longs = [u64; LANES];
 
-/// Register row of zeros, which an absent 32-bit source operand reads.
+/// Register row of zeros, from which an absent 32-bit source operand takes its values.
 const NO_WORDS: &Words = &[0; LANES];
-/// Register row of zeros, which an absent 64-bit source operand reads.
+/// Register row of zeros, from which an absent 64-bit source operand takes its values.
 pub(super) const NO_LONGS: &Longs = &[0; LANES];
 
 /// Operand of an instruction, as a reference to a register row.

@@ -158,7 +158,7 @@ impl Cta<'_> {
             });
         };
         let row = &mut registers.words[at as usize];
-        // Bytes of the memory buffer in which most lanes access, and the address of its first byte.
+        // Address of the first byte, and contents, of the memory buffer that most lanes access.
         let (base, window): (u64, &[u8]) = match mem.space {
             Space::Global => memory.around(addresses[mask.trailing_zeros() as usize]).unwrap_or_default(),
             Space::Shared => (0, shared),

@@ -672,8 +672,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Moves the line `gone`, which a miss or a prefetch of `line` evicts, to the victim cache if it is
-    /// clean. If the victim cache has an incomplete copy of `line`, drops that copy.
+    /// Updates the victim cache after a miss or a prefetch of `line`. The evicted line `gone`, if any, moves
+    /// to the victim cache if it is clean. An incomplete copy of `line` in the victim cache is dropped.
     fn keep_evicted(&mut self, line: u64, gone: Option<u64>) {
         let evicted = self.clean_parts(gone);
         if let Some(victims) = &mut self.victims {
@@ -682,8 +682,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Moves a line from the victim cache to the cache. The line that the cache evicts for it moves to the
-    /// victim cache if it is clean.
+    /// Moves a line from the victim cache to the L1D. If the L1D evicts a clean line to make room, that line
+    /// moves to the victim cache.
     fn swap_victim(&mut self, line: u64, pc: u32) {
         let (gone, _) = self.place_for(line);
         let (evicted, parts) = (self.clean_parts(gone), self.kept_parts(line));

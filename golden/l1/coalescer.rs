@@ -155,7 +155,7 @@ pub fn coalesce_constant(access: &WarpAccess, line_bytes: usize) -> Result<Vec<L
 }
 
 /// Groups the active lanes by the value of `key`, and returns the requests of each group. The key of a lane
-/// may depend on the active lanes with lower numbers, which are passed as its second argument.
+/// may depend on the active lanes with lower numbers; `key` gets them as its second argument.
 fn split(
     access: &WarpAccess,
     line_bytes: usize,

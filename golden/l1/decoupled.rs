@@ -18,7 +18,7 @@ pub struct Config {
     /// Reuse count of a line after its first request.
     pub first: u32,
     /// True if an access that evicts one line and allocates another decrements the reuse counts of all other
-    /// lines twice; false if once.
+    /// lines in the set twice; false if once.
     pub ages_twice: bool,
     /// True if a new line may take the tag of a line with clean data, and not only the tag of a line without
     /// data.
@@ -97,7 +97,8 @@ impl Filter {
         lost
     }
 
-    /// Records that the cache allocates a line. `loser` is the line that it evicts for that, if any.
+    /// Records that the cache allocates a line. `loser` is the line that the cache evicts to make room, if
+    /// any.
     pub fn on_allocate(&mut self, set: usize, line: u64, loser: Option<u64>, standing: impl Fn(u64) -> Standing) {
         let count = self.next_count(set, line);
         if !self.has_tag(set, line) && self.sets[set].len() >= self.config.tags {

@@ -24,7 +24,7 @@ pub struct Rules {
 pub struct Duel {
     rules: Rules,
     interval: u64,
-    /// Number of accesses and number of misses of each leader in the current interval.
+    /// For each leader: number of accesses and number of misses in the current interval.
     seen: [(u64, u64); 2],
     original: bool,
     joined: bool,

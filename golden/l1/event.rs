@@ -214,7 +214,7 @@ pub enum Event<W> {
     Load {
         /// Line, sectors and attributes of the load.
         load: Load,
-        /// Identifier of the load, which receives the data.
+        /// Identifier of the load, by which it later receives its data.
         waiter: W,
         /// Number of miss-queue slots in use.
         queue_used: usize,
@@ -251,9 +251,10 @@ pub enum Event<W> {
         /// True if the filter admits every line from now on.
         original: bool,
     },
-    /// Once per cycle: the prefetcher adds the next line that it wants to prefetch to the prefetch queue.
+    /// Step of the prefetcher, which occurs once per cycle: the next line to prefetch enters the prefetch
+    /// queue or is dropped.
     Deliver,
-    /// Lookup of the oldest line in the prefetch queue.
+    /// Cache lookup for the oldest line in the prefetch queue.
     Prefetch {
         /// Number of the line to prefetch.
         line: u64,
@@ -322,7 +323,7 @@ impl<W> Event<W> {
     }
 }
 
-/// Outcome of the lookup of a prefetched line.
+/// Outcome of the cache lookup for a line to prefetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrefetchOutcome {
     /// The cache sends a request to memory, and evicts `victim` if no way was free.
@@ -348,7 +349,7 @@ pub enum Outcome<W> {
     Write(WriteOutcome),
     /// Line that the prefetcher added to the prefetch queue or dropped; `None` if it had no line.
     Delivered(Option<Delivery>),
-    /// Outcome of the lookup of a prefetched line.
+    /// Outcome of the cache lookup for a line to prefetch.
     Prefetched(PrefetchOutcome),
     /// Outcome of a fill: arrival of the data of a line.
     Filled {

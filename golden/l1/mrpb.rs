@@ -6,7 +6,7 @@
 /// Priority among the warp groups, each of which has a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The group with the lowest number that has a request.
+    /// Among the groups that have a request, the one with the lowest number.
     Fixed,
     /// Round robin: the next group with a request, after the group that was served last.
     RoundRobin,
@@ -14,7 +14,7 @@ pub enum Order {
     LongestFirst,
 }
 
-/// Parameters of the request buffer.
+/// Parameters of the memory request prioritization buffer (MRPB).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Number of warp groups; a warp belongs to group `warp % groups`.
@@ -29,7 +29,7 @@ pub struct Config {
     pub delay: u64,
 }
 
-/// State of the request buffer. The type `T` identifies a request.
+/// State of the memory request prioritization buffer (MRPB). The type `T` identifies a request.
 #[derive(Clone, Debug)]
 pub struct Mrpb<T> {
     config: Config,

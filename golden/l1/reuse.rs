@@ -1,8 +1,8 @@
 //! # Reuse in a stream of accesses
 //! Measures how often each line is accessed, and the reuse distance between two accesses to the same line
-//! (li2015 Figures 3, 4 and 11). The distance is the number of accesses between the two, counting repeated
-//! accesses to one line each time. In A B C A, it is 2 for line A. The distance does not depend on the
-//! contents of a cache. The stream of an SM ends with its kernel.
+//! (li2015 Figures 3, 4 and 11). The distance is the number of accesses between the two, where repeated
+//! accesses to the same line all count. In the accesses A B C A, the reuse distance of A is 2. The distance
+//! does not depend on the contents of a cache. The stream of an SM ends with its kernel.
 
 use std::collections::BTreeMap;
 

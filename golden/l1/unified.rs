@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 /// Returns the number of L1D ways per set while a kernel needs `needed` bytes of shared memory per SM. The
-/// array holds the number of sets, the number of ways and the line size in bytes if the L1D uses the whole
-/// memory. Shared memory gets the smallest size in `parts` that is at least `needed`, or the largest size if
+/// first argument describes an L1D that uses the whole memory: number of sets, number of ways, line size in
+/// bytes. Shared memory gets the smallest size in `parts` that is at least `needed`, or the largest size if
 /// all are smaller.
 #[must_use]
 pub fn ways([sets, ways, line_bytes]: [u64; 3], parts: &[u32], needed: u64) -> u64 {

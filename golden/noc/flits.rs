@@ -30,9 +30,9 @@ pub struct Network {
     pub shape: Shape,
     /// Number of virtual channels on each link between routers.
     pub channels: usize,
-    /// Capacity of each input buffer of a router in flits.
+    /// Capacity in flits of each input buffer of a router.
     pub buffer: usize,
-    /// Latency of a link from router to router in network cycles.
+    /// Latency in network cycles of a link from router to router.
     pub hop: u64,
     /// Number of packets that a link between a router and an endpoint can hold.
     pub site_depth: usize,
@@ -115,8 +115,8 @@ impl Shape {
                 let way = if forwards.len() <= backwards.len() { forwards } else { backwards };
                 let half = channels / 2;
                 let before = [&[from], way.as_slice()].concat();
-                // Last hop of the route that crosses the dateline, if any. The dateline is the link between
-                // the first and the last router of the ring.
+                // Index of the last hop at which the route crosses the dateline; `None` if it never does. The
+                // dateline is the link between the first and the last router of the ring.
                 let last_across = (0..way.len()).rfind(|&hop| before[hop].abs_diff(way[hop]) == all - 1 && all > 2);
                 let last_across = last_across.or((all == 2 && way == [0]).then_some(0));
                 let channel =
@@ -149,7 +149,7 @@ struct Flit {
 #[derive(Clone, Debug, Default)]
 struct Queue {
     depth: usize,
-    /// Latency in network cycles, both of packets on the link and of credits in the opposite direction.
+    /// Latency of the link in network cycles, for packets and also for credits in the opposite direction.
     delay: u64,
     /// Packets on the link, each with the cycle from which the receiver can take it.
     in_link: VecDeque<(u64, Moving)>,
@@ -253,8 +253,8 @@ enum To {
 
 #[derive(Clone, Debug, Default)]
 struct Router {
-    /// Indices of the input queues: first the links from other routers, in order of routers and virtual
-    /// channels, then the links from endpoints.
+    /// Indices of the input queues of the router, in this order: the queues of links from other routers,
+    /// sorted by router and virtual channel; the queues of links from endpoints.
     inputs: Vec<usize>,
     wires: Vec<Wire>,
 }

@@ -7,7 +7,8 @@ use super::{
 
 /// Number of hidden units. It is also the number of inputs that are summed together.
 const UNITS: usize = 16;
-/// Number of elements in a row of the weight matrix: element 0, which is unused, and one element per unit.
+/// Number of elements in a row of the weight matrix: element 0, which is unused, and one element per hidden
+/// unit.
 const ROW: usize = UNITS + 1;
 
 /// Weighted sums: the inputs, numbered from 1 to `inputs`, form groups of 16. For every group and every unit

@@ -169,8 +169,8 @@ mod tests {
     #[test]
     fn barneshut_takes_far_nodes_as_a_whole_and_near_ones_apart() {
         let pulls = values(&pull(0.25, &AFTER).unwrap());
-        // Node 1 has size 2. Its distance is 10 from the body at the origin, for which it replaces its
-        // subtree, and 1 from the body at x = 9, for which it does not.
+        // Node 1 has size 2. It is at distance 10 from the body at the origin, for which it replaces its
+        // subtree. It is at distance 1 from the body at x = 9, for which it does not.
         let expected =
             [acceleration(2.0, 10.0), 0.0, 0.0, 0.0, acceleration(1.0, 2.0) - acceleration(1.0, 9.0), 0.0, 0.0, 0.0];
         for (got, expected) in pulls.iter().zip(expected) {
@@ -181,8 +181,8 @@ mod tests {
     #[test]
     fn barneshut_takes_a_node_as_a_whole_only_if_all_that_walk_together_may() {
         let pulls = values(&pull_together(2, 0.25, &AFTER).unwrap());
-        // Node 1 is too close to the body at x = 9 to replace its subtree, so it is not used for the body at
-        // the origin either.
+        // The bodies at the origin and at x = 9 traverse the tree together. Node 1 is too close to the latter
+        // to replace its subtree, so its subtree is used for both bodies.
         assert!((pulls[0] - acceleration(1.0, 9.0) - acceleration(1.0, 11.0)).abs() < 1e-9, "{}", pulls[0]);
     }
 

@@ -209,12 +209,12 @@ mod tests {
 
     #[test]
     fn cfd_carries_mass_momentum_and_energy_with_the_flow() {
-        // The gas in both cells flows at speed 2 in x direction. Its energy is 2.5 + 2, and its pressure is
-        // still 1.
+        // The gas in both cells flows at speed 2 in x direction. Its energy is 2.5 + 2 = 4.5, and its
+        // pressure is still 1.
         let disturbance = [0.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 0.0, 2.0, 2.0];
         let after = two_cells(&disturbance, [1, 0], 1);
-        // The mass density is 1. The flux through a side of area 1 is 2 for the mass, 2 x 2 + 1 for the
-        // momentum, and 2 x (4.5 + 1) for the energy, where 4.5 is the energy and 1 the pressure.
+        // The mass density is 1. The flux through a side of area 1 is 2 for the mass, 2 x 2 + 1 = 5 for the
+        // momentum, and 2 x (4.5 + 1) = 11 for the energy, where 4.5 is the energy and 1 the pressure.
         assert_near(&after, &[0.0, 2.0, -0.5, 4.5, 0.0, 0.0, 0.0, 0.0, -1.0, 10.0]);
     }
 }

@@ -76,15 +76,15 @@ mod tests {
         // The field is uniform except that the source sets row 0 of `ey`. Therefore `hz` increases by 0.7
         // times the source in row 0 only.
         near(&after(1, 3.0, &[0.0; 6]), &[7.0, 7.0, 7.0, 0.0, 0.0, 0.0]);
-        // In step 2, row 1 of `ey` becomes 0 - (0 - 7) / 2 = 3.5. Row 0 of `hz` becomes 7 - 0.7 (3.5 - 20),
-        // and row 1 becomes 0.7 * 3.5.
+        // In step 2, row 1 of `ey` becomes 0 - (0 - 7) / 2 = 3.5. Row 0 of `hz` becomes 7 - 0.7 (3.5 - 20) =
+        // 18.55, and row 1 becomes 0.7 * 3.5 = 2.45.
         near(&after(2, 3.0, &[0.0; 6]), &[18.55, 18.55, 18.55, 2.45, 2.45, 2.45]);
     }
 
     #[test]
     fn fdtd2d_couples_columns_through_ex_but_not_across_its_edges() {
-        // Row 1 of `hz` is 0, 2, 0. This makes `ex` between its columns -1 and 1, and `ey` above row 1
-        // becomes 0, -1, 0.
+        // Row 1 of `hz` is 0, 2, 0. Next to its middle element, `ex` therefore becomes -1 on the left and 1
+        // on the right. The row of `ey` above it becomes 0, -1, 0.
         let got = after(1, 0.0, &[0.0, 0.0, 0.0, 0.0, 2.0, 0.0]);
         near(&got, &[7.0, 7.7, 7.0, 0.7, 2.0 - 0.7 * 3.0, 0.7]);
     }

@@ -15,8 +15,8 @@ const WINDOW: usize = SIDE + 2 * REACH;
 const PLACES: usize = 2 * REACH + 1;
 /// Minimum distance in pixels between a point and the edges of the frame.
 const MARGIN: usize = WINDOW / 2;
-/// Exclusive upper limit of pixel values. Below it, `f32` represents the sums over 35 columns of 15 squares
-/// exactly.
+/// Exclusive upper limit of pixel values. Below it, `f32` exactly represents a sum of squared pixels over 35
+/// columns of 15 pixels each.
 const PIXEL_END: i128 = 128;
 
 const INPUTS: &[Input] = &[input("frame", ElementType::U8), input("points", ElementType::I32)];
@@ -24,7 +24,7 @@ const PARAMETERS: &[Parameter] = &[count("tracked"), count("rows"), count("colum
 
 /// Correlation of the texture around each point with the 21 x 21 candidate positions around that point in the
 /// next frame. The next frame is `frame` moved by `down` rows and `right` columns with wraparound. The list
-/// of points holds row and column of each point in turn.
+/// of points holds the row and the column of each point, one point after the other.
 pub(super) static HEARTWALL: Reference = Reference {
     name: "heartwall",
     summary: "correlation of the 15 x 15 pixels around each point with 21 x 21 places in the moved frame",

@@ -5,8 +5,8 @@ use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceE
 /// Maximum count of a bin, which is the largest value of a byte.
 const SATURATED: i128 = 255;
 
-/// Histogram: number of elements of the image in each of `bins` bins, at most 255. The image holds bin
-/// numbers in `height` rows of `width` elements. Rows are `pitch` elements apart.
+/// Histogram: for each of `bins` bins, the number of elements of the image in that bin, limited to 255. The
+/// image holds bin numbers in `height` rows of `width` elements. Rows are `pitch` elements apart.
 pub(super) static HISTO: Reference = Reference {
     name: "histo",
     summary: "counts of bin numbers, at most 255, in height rows of width elements, pitch apart",

@@ -158,8 +158,8 @@ mod tests {
 
     #[test]
     fn lbm_sends_back_what_reaches_a_solid_cell() {
-        // A solid cell reverses directions. After two steps in a lattice of solid cells, all values are back
-        // where they started.
+        // A solid cell sends each value that reaches it back in the opposite direction. After two steps in a
+        // lattice of solid cells only, all values are back where they started.
         let gas = |cell: usize, d: usize| (100 * d + cell) as f64;
         let after = soa(gas, 0, 2, 1.0);
         assert!(after.iter().enumerate().all(|(idx, &value)| value == gas(idx % 24, idx / 24)));
@@ -171,7 +171,7 @@ mod tests {
         let total: f64 = (0..DIRECTIONS).map(|d| after[24 * d]).sum();
         assert!((total - 1.0).abs() < 1e-7, "{total}");
         // The density is 1 and the velocity in x is 0.05. In equilibrium, the values along +x and -x differ
-        // by 2 x 3 x 0.05 / 18.
+        // by 2 x 3 x 0.05 / 18 = 0.3 / 18.
         assert!((after[24] - after[48] - 0.3 / 18.0).abs() < 1e-7);
     }
 

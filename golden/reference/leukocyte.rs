@@ -5,7 +5,7 @@ use std::f64::consts::FRAC_1_PI;
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
-/// Offsets from an element to its eight neighbors: to the right, and down.
+/// Offsets from an element to its eight neighbors: number of columns to the right, and number of rows down.
 const NEIGHBOURS: [[i8; 2]; 8] = [[-1, -1], [0, -1], [1, -1], [-1, 0], [1, 0], [-1, 1], [0, 1], [1, 1]];
 /// Maximum absolute error of the kernel's arctangent: ten roundings of numbers below 2, and the error of its
 /// polynomial.
@@ -118,8 +118,8 @@ mod tests {
         let is = values(&field(&[0.0, 0.0, 0.0, 1.0], 2, [0.0, 0.0], 1, 0.0).unwrap());
         assert!(is_near(is[0], 0.1 * 0.5), "{}", is[0]);
         assert!(is_near(is[1], 0.1 * 0.5 * 2.0), "{}", is[1]);
-        // The bright element differs from five of its neighbors, which decreases it. A fifth of that decrease
-        // is then undone, toward the image.
+        // The bright element differs from five of its neighbors, and therefore decreases. Then a fifth of
+        // that decrease is undone, which moves the element back toward the image.
         assert!(is_near(is[3], 1.0 - 0.1 * 0.5 * 5.0 * 0.8), "{}", is[3]);
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, index, input};
 
-/// Brightness of the background. The next constant is the brightness of the object.
+/// Brightness of the background; the next constant holds the brightness of the object.
 const BACKGROUND: i128 = 100;
 const OBJECT: i128 = 228;
 

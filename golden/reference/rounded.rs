@@ -8,7 +8,7 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Maximum relative error of a correctly rounded `f32` operation: 2^-24, plus a millionth of that for the
+/// Maximum relative error of a correctly rounded `f32` operation: 2^-24, plus a millionth of 2^-24 for the
 /// roundings of the `f64` arithmetic in this file.
 const UNIT: f64 = (1.0 + 1e-6) / (1 << 24) as f64;
 /// Maximum absolute error of an `f32` result that underflows: half the smallest subnormal number.

@@ -6,8 +6,8 @@ use super::{Arguments, ElementType, ExpectedOutput, Parameter, Reference, Refere
 const PARAMETERS: &[Parameter] =
     &[count("rows"), count("columns"), count("ld"), real("speckle"), real("pace"), count("iterations")];
 
-/// [`SRAD2`] applied to `e^(image / 255)`, and then transformed back by `255 ln`. Elements of a column are
-/// contiguous, and columns are `ld` elements apart.
+/// Image that results if [`SRAD2`] is applied to `e^(image / 255)` and each value v of its result is
+/// transformed back to `255 ln v`. Elements of a column are contiguous, and columns are `ld` elements apart.
 pub(super) static SRAD1: Reference = Reference {
     name: "srad1",
     summary: "diffusion of a rows x columns image of gray values 0 to 255, its columns ld apart",

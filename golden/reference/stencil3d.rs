@@ -4,10 +4,9 @@ use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
 /// Grid after `sweeps` sweeps, which alternate between two grids; the first sweep reads `even` and writes
-/// `odd`. A sweep sets each inner cell to `side` times the sum of its six neighbors minus `middle` times the
-/// cell itself.
-/// Surface cells, and the padding between rows (`row` elements apart) and planes (`plane` elements apart),
-/// keep the values that they have in the grid that is written.
+/// `odd`. A sweep sets each inner cell to `side` times the sum of its six neighbors, minus `middle` times its
+/// own value. Rows are `row` elements apart, and planes `plane` elements. A sweep leaves the surface cells
+/// and the padding of the grid that it writes unchanged.
 pub(super) static STENCIL3D: Reference = Reference {
     name: "stencil3d",
     summary: "7-point stencil over nx x ny x nz cells, from grid even to odd, back, and so on",
@@ -87,7 +86,7 @@ mod tests {
     #[test]
     fn stencil3d_needs_its_grids_to_their_last_cells() {
         // The last cell of the grid comes after three whole planes, two whole rows and two cells, so a grid
-        // needs 3 * 13 + 2 * 4 + 3 elements.
+        // needs 3 * 13 + 2 * 4 + 3 = 50 elements.
         assert!(sweep_of(3 * 13 + 2 * 4 + 3, 1, 4).is_ok());
         assert!(sweep_of(3 * 13 + 2 * 4 + 2, 1, 4).is_err());
     }

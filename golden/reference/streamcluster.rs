@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn streamcluster_moves_points_that_come_cheaper() {
-        // At the candidate center, the costs of the three points are 0, 2 x 25 and 2.
+        // At the candidate center, the costs of the three points are 0, 2 x 25 = 50, and 2.
         let cost = [5.0, 51.0, 1.5];
         assert_eq!(values(&streamcluster("streamcluster_moves", &cost)), [1.0, 1.0, 0.0]);
         let gain = values(&streamcluster("streamcluster_gain", &cost));

@@ -38,12 +38,13 @@ fn advance(state: i128) -> i128 {
     MULTIPLIER * state % MODULUS
 }
 
-/// Generates 24 numbers from `seed`, and returns one of the last 16. The range in which the 24th number lies,
-/// from 0 to 15, is the number of steps back from the 24th number.
+/// Generates 24 numbers from `seed`, and returns one of the last 16. The 24th number selects it: all possible
+/// numbers form 16 equal ranges, and range r (from 0 to 15) selects the number r steps before the 24th.
 fn shuffle(seed: i128) -> i128 {
     let numbers: Vec<i128> = std::iter::successors(Some(seed), |&state| Some(advance(state))).take(25).collect();
     let last = numbers[24];
-    // The numbers below the modulus are divided into sixteen equal ranges, one per table entry.
+    // All numbers below the modulus of the generator form sixteen equal ranges, one per entry of the shuffle
+    // table.
     let entry = last / (MODULUS / TABLE as i128 + 1);
     numbers[24 - entry as usize]
 }

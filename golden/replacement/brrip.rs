@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::intervals::{FAR, Insertion, Intervals, LONG};
 use super::{Replacement, Scheme};
 
-/// Configuration of the BRRIP policy, which has no parameters.
+/// Configuration of the BRRIP replacement policy, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Brrip {}
 

@@ -8,7 +8,7 @@ use super::dueling::Duel;
 use super::intervals::{Insertion, Intervals, LONG};
 use super::{Replacement, Scheme};
 
-/// Configuration of the DRRIP policy, which has no parameters.
+/// Configuration of the DRRIP replacement policy, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Drrip {}
 

@@ -1,6 +1,6 @@
 //! # Set dueling
-//! Two policies compete: each has leader sets that always use it, and all other sets use the policy with
-//! fewer misses in its leader sets (Qureshi et al., ISCA 2007).
+//! Two policies compete (Qureshi et al., ISCA 2007). Each has leader sets that always use it. All other sets
+//! use the policy with fewer misses in its leader sets.
 
 /// State of set dueling between two policies.
 #[derive(Clone, Copy, Debug)]

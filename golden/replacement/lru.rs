@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{Replacement, Scheme};
 
-/// Configuration of the LRU policy, which has no parameters.
+/// Configuration of the LRU replacement policy, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Lru {}
 

@@ -7,7 +7,7 @@ automod::dir!(pub "replacement");
 
 use std::fmt::Debug;
 
-/// Configuration of a replacement policy, which can create the reference model of that policy.
+/// Configuration of a replacement policy. It can create the reference model of the policy.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
     /// Creates the reference model of the policy for a cache with `sets` sets of `ways` ways.

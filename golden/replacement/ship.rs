@@ -19,7 +19,7 @@ pub enum Signature {
     Region,
 }
 
-/// Configuration of the SHiP policy.
+/// Configuration of the SHiP (signature-based hit prediction) replacement policy.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
     signature: Signature,
@@ -33,7 +33,7 @@ impl Scheme for Keys {
     }
 }
 
-/// State of the SHiP policy.
+/// State of the SHiP (signature-based hit prediction) replacement policy.
 #[derive(Clone, Debug)]
 struct Ship {
     keys: Keys,

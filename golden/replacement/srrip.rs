@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::intervals::{Insertion, Intervals, LONG};
 use super::{Replacement, Scheme};
 
-/// Configuration of the SRRIP policy, which has no parameters.
+/// Configuration of the SRRIP replacement policy, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Srrip {}
 

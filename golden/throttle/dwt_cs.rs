@@ -17,7 +17,7 @@ pub enum Trigger {
     Sum,
     /// Any core: the counts of at least one core must exceed the threshold.
     AnyCore,
-    /// Only the core of the coordinator, which is the unit that decides on the limits.
+    /// Only the core on which the coordinator runs; the coordinator is the unit that decides on the limits.
     CoordinatorOnly,
 }
 
@@ -51,7 +51,7 @@ pub struct Sampling {
     /// Number of warps per scheduler, which is the highest possible limit.
     most: usize,
     kernel: u16,
-    /// Periods of the current kernel so far: true for each period that was thrashing.
+    /// One flag for each period of the current kernel so far: true if the period was thrashing.
     periods: Vec<bool>,
     /// Warp limit that each core tries in the current sampling round.
     tried: Vec<usize>,

@@ -6,7 +6,7 @@ automod::dir!(pub "throttle");
 
 use std::fmt::Debug;
 
-/// Configuration of a warp throttling scheme, which can create the reference models of that scheme.
+/// Configuration of a warp throttling scheme. It can create the reference models of the scheme.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
     /// Creates the model that detects lost locality; `None` if the scheme does not use lost locality.
@@ -70,7 +70,7 @@ pub struct Counts {
     pub instructions: u64,
 }
 
-/// Decision of the search for a warp limit, which is broadcast to all cores.
+/// Decision that the search for a warp limit broadcasts to all cores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The warp limits do not change.
@@ -93,8 +93,8 @@ pub trait Search: Debug + Send {
     fn end_round(&mut self, instructions: &[u64]) -> Answer;
 }
 
-/// Returns the warps that a warp limit allows to issue loads: the first `limit` warps in launch order among
-/// those for which `can` returns true.
+/// Returns the warps that may issue under a warp limit: the first `limit` warps in launch order among those
+/// for which `can` returns true.
 pub fn oldest<W: Copy>(launched: &[W], can: impl Fn(W) -> bool, limit: usize) -> Vec<W> {
     launched.iter().copied().filter(|warp| can(*warp)).take(limit).collect()
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::Recording;
 
-/// Scope of the request count that is compared with the threshold.
+/// Selects the request count that is compared with the threshold: that of one SM, that of all SMs, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountScope {
     /// Only requests of the SM for which the set is computed.

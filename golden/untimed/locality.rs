@@ -38,7 +38,7 @@ pub struct AccessCounts {
     pub found: [u64; CLASSES],
 }
 
-/// Locality counts in the caches of a machine, and in caches without capacity limit.
+/// Counts of requests by locality class, for the caches of a machine and for caches without capacity limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LocalityCounts {
     /// Load requests at the L1s of all SMs.

@@ -59,11 +59,11 @@ pub struct Config {
     pub num_sms: usize,
     /// Line size of the L1 in bytes.
     pub line_bytes: usize,
-    /// Sets and ways of each L1.
+    /// Number of sets and ways of each L1.
     pub l1: Geometry,
     /// True if every load bypasses the L1.
     pub bypass: bool,
-    /// Sets and ways of each L2 bank. Line numbers are local to the bank.
+    /// Number of sets and ways of each L2 bank. Each bank numbers its lines on its own.
     pub l2: Geometry,
     /// Line size of the L2 in bytes; at most the line size of the L1.
     pub l2_line_bytes: usize,
@@ -101,7 +101,7 @@ pub struct Load {
     pub lanes: u64,
     /// Number of requests, each for one line.
     pub transactions: u64,
-    /// Largest number of line requests that one execution by a warp caused.
+    /// Largest number of line requests that a single execution of the load by a warp caused.
     pub most: u64,
     /// Number of line requests that hit in the L1.
     pub l1_hits: u64,
@@ -235,7 +235,7 @@ impl Caches {
     }
 
     /// Accesses the L2 for the bytes of L1 line `line` that `byte_mask` selects. Returns true if all L2 lines
-    /// that contain such bytes were present.
+    /// that contain any of these bytes were present.
     fn reach_l2(&mut self, line: u64, byte_mask: u128, write: bool, write_backs: &mut u64) -> bool {
         let Config { line_bytes, l2_line_bytes, banks, .. } = self.config;
         let parts = line_bytes / l2_line_bytes;

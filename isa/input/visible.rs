@@ -12,8 +12,8 @@ const MAX_LINES: usize = 100;
 const MAX_CHARACTERS: usize = 1000;
 const LAST_CHARACTERS: usize = 300;
 
-/// Escapes characters that control a terminal, are invisible, or reorder a line, as `\u001b`, the notation of
-/// JSON and TOML. Line ends and tabs stay.
+/// Replaces characters that control a terminal, are invisible, or reorder a line by escapes such as `\u001b`,
+/// the notation of JSON and TOML. Line ends and tabs stay.
 #[must_use]
 pub fn escape_hidden(text: &str) -> Cow<'_, str> {
     // Fast path: nearly all texts are plain ASCII.
@@ -58,8 +58,8 @@ fn is_hidden(character: char) -> bool {
         )
 }
 
-/// Shortens a message to few and short lines, however long the values are that it quotes. A long line loses
-/// its middle, and a message with many lines loses the last ones.
+/// Shortens a message to a few short lines, however long the values that it quotes. A long line loses its
+/// middle, and a message with many lines loses the last ones.
 #[must_use]
 pub fn shorten(message: &str) -> String {
     let mut lines = message.lines();

@@ -1,4 +1,5 @@
-//! Faults of warp exchanges and barriers that some lanes of a warp do not execute together with the others.
+//! Faults that occur if some lanes of a warp do not execute a warp exchange or a barrier together with the
+//! others.
 
 use thiserror::Error;
 

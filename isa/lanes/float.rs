@@ -132,10 +132,10 @@ fn divide_approximately(a: f32, b: f32) -> f32 {
     if b.is_finite() && b.abs() > LARGEST { a * 0f32.copysign(b) } else { a / b }
 }
 
-/// Computes a fused multiply-add. The product of two singles is exact in double precision. The sum is
-/// computed in double precision and rounded to single. This is correct unless the sum is a tie between two
-/// singles or the result is subnormal. If any lane has such a rare case, all lanes use the slow fused
-/// operation of the host CPU.
+/// Computes a fused multiply-add. The product of two single-precision numbers is exact in double precision.
+/// The sum is computed in double precision and rounded to single precision. This is correct unless the sum is
+/// a tie between two single-precision numbers or the result is subnormal. If any lane has such a rare case,
+/// all lanes use the slow fused operation of the host CPU.
 #[inline]
 fn fma<const N: usize>(a: &[f32; N], b: &[f32; N], c: &[f32; N]) -> [f32; N] {
     const TIE: u64 = 1 << 28;

@@ -123,8 +123,8 @@ fn approximations_are_the_rounded_true_values() {
 
 #[test]
 fn a_sum_that_double_precision_turns_into_a_tie_is_still_rounded_once() {
-    // 1 + 2^-24 is a tie between two singles. Adding 2^-60 breaks the tie, but double precision cannot
-    // represent that sum: it still appears to be a tie.
+    // 1 + 2^-24 is a tie between two single-precision numbers. Adding 2^-60 breaks the tie, but double
+    // precision cannot represent that sum: it still appears to be a tie.
     let a = f32::from_bits(0x3f80_0800);
     let c = -f32::from_bits(0x3300_0000 - (36 << 23));
     for (a, b, c) in [(1.0 + 2f32.powi(-12), 1.0 + 2f32.powi(-12), 2f32.powi(-60)), (a, a, c)] {

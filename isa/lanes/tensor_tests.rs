@@ -204,8 +204,8 @@ proptest! {
     }
 }
 
-/// Returns an element of D of the shape m16n8k16. All rows of A begin with the numbers `a`, all columns of B
-/// with the numbers `b`; the other elements are zero.
+/// Returns an element of D for a product of the shape m16n8k16. All rows of A begin with the numbers `a`, and
+/// all columns of B with the numbers `b`; the other elements are zero.
 fn element(factor: Factor, c: f32, a: &[u16], b: &[u16]) -> f32 {
     let form = &FORMS[5];
     let padded = |all: &[u16], at: usize| all.get(at).copied().unwrap_or(0).into();

@@ -164,8 +164,8 @@ pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
             let both = |x, y| alu(&op, &[x], &[y], &[0])[0];
             let mut lanes = (0..32).filter(|lane| active >> lane & 1 != 0).map(|lane| a[lane]);
             let first = lanes.next().unwrap_or(0);
-            // A reduction over a single lane must also take the magnitude and make a NaN canonical, so the
-            // first value is combined with itself.
+            // The function that combines two floats also takes the magnitude and makes a NaN canonical. This
+            // must happen even if only one lane is active, so the first value is combined with itself.
             let first = if op.ty.is_float() { both(first, first) } else { first & u64::from(u32::MAX) };
             WarpResult { values: [lanes.fold(first, both); 32], preds: 0 }
         }

@@ -1,7 +1,7 @@
 //! # Forms of the PTX ISA
 //! Explains why an instruction is rejected: either PTX does not have it, or PTX has it but the machine does
 //! not model it. The file `forms.txt` lists the forms of all instructions, that is, their combinations of
-//! modifiers. It also describes its notation.
+//! modifiers. The notation of the forms is described in the file itself.
 
 use std::fmt;
 
@@ -35,8 +35,8 @@ pub(super) struct Advice {
 
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Each pair has a target architecture that introduced instructions, and an older architecture. Code
-        // for the older one does not use these instructions.
+        // Each pair consists of a target architecture that introduced instructions, and an older architecture
+        // without these instructions. PTX compiled for the older architecture does not contain them.
         const OLDER: [(u32, u32); 8] =
             [(70, 60), (72, 70), (75, 70), (80, 75), (89, 80), (90, 80), (100, 90), (120, 90)];
         let older = OLDER.iter().find(|(target, _)| Some(*target) == self.since).map(|(_, older)| older);
@@ -169,7 +169,8 @@ fn assign(words: &[&str], groups: &[Group], used: u64, anything: bool) -> bool {
     fitting.any(|at| assign(rest, groups, used | 1 << at, anything))
 }
 
-/// Alternatives for one modifier of a form, of which an instruction has one.
+/// Group of alternative modifiers in a form. An instruction of this form has one of them, or none if the
+/// group is optional.
 #[derive(Clone, Copy, Debug)]
 struct Group(&'static str);
 

@@ -405,8 +405,9 @@ impl<'p, 'a> Lowering<'p, 'a> {
         Ok(lowered)
     }
 
-    /// Returns the error to report for a rejected instruction: `error`, or a better one. The better one says
-    /// that PTX has no such word, or that the machine does not model the instruction.
+    /// Returns the error to report for a rejected instruction. This is `error`, unless PTX has no such
+    /// instruction or modifier, or the machine does not model the instruction. In these cases, returns an
+    /// error that says so.
     fn judge(&self, inst: &Instruction<'a>, error: PtxError) -> PtxError {
         let opcode = inst.opcode.text;
         let mean = |close: Option<&str>| close.map(|close| format!("did you mean `{close}`?"));

@@ -148,7 +148,7 @@ impl Class {
         }
     }
 
-    /// Returns the class with the generic space replaced by the space `generic`.
+    /// Returns the class in which the specific space `generic` replaces the generic space.
     #[must_use]
     pub fn in_space(self, generic: Space) -> Self {
         match self {
@@ -196,16 +196,16 @@ pub struct Opcode {
     pub class: Class,
     /// Number of bytes that each lane accesses in a memory instruction: 1, 2, 4, 8 or 16.
     pub width: u8,
-    /// True for a load that bypasses the L1: it must see stores of other SMs, or a modifier requests the
-    /// bypass.
+    /// True for a load that bypasses the L1, either because it must see stores of other SMs or because a
+    /// modifier requests the bypass.
     pub bypasses_l1: bool,
 }
 
-/// Opcodes that load or store matrices. Each lane of them supplies the address of one row.
+/// Opcodes that load or store matrices. Each participating lane supplies the address of one row.
 const MATRIX_ACCESSES: [&str; 2] = ["LDSM", "STSM"];
 /// Size in bytes of a row of an 8 x 8 matrix with 16-bit elements.
 const ROW_BYTES: u8 = 16;
-/// Number of rows of a matrix that such an opcode loads or stores.
+/// Number of rows of a matrix that an `LDSM` loads or an `STSM` stores.
 const ROWS: u32 = 8;
 /// Number of bytes that a lane accesses if no token of the opcode gives a width.
 const WORD_BYTES: u8 = 4;
@@ -610,8 +610,8 @@ mod tests {
         for &(text, bytes, by_tracer) in WIDTHS {
             let opcode = Opcode::new(text, Load(Global));
             assert_eq!((opcode.width, width_by_tracer(text)), (bytes, by_tracer.into()), "{text}");
-            // A tracer derives this width from the opcode, so the text of the opcode counts. Any other
-            // recorded width takes precedence over the text.
+            // If the recorded width is the one that tracers derive from the opcode, the width from the text
+            // of the opcode is used instead. Any other recorded width takes precedence over the text.
             assert_eq!(opcode.recorded_width(by_tracer), Some(bytes), "{text}");
             let is_matrix = MATRIX_ACCESSES.contains(&opcode.name());
             for recorded in [1, 2, 4, 8, 16].into_iter().filter(|&recorded| recorded != by_tracer && !is_matrix) {

@@ -5,7 +5,7 @@
 //! | all address modes and tracer versions, and unusual but legal texts, are read | `reading` |
 //! | a cached line is parsed like any other line, whether it is intact or damaged | `known`   |
 //! | malformed texts are rejected, with position and wording                      | `refused` |
-//! | text to records to text loses nothing and uses the tracer's address modes    | `round`   |
+//! | reading a text and writing it loses nothing and uses the tracer's modes      | `round`   |
 //! | xz and zstd files are read, and damaged ones are detected                    | `packed`  |
 
 mod known;

@@ -92,8 +92,8 @@ const L2_BANKS: usize = 8;
 /// Assumed length of a network hop in mm, which the thesis does not state.
 const HOP_MM: f64 = 10.0;
 
-/// Indices in the list of compared systems. A system of one of the first three kinds exists once for each L2
-/// size, so a kind takes four indices. Every other system has an L2 of 1 MB.
+/// Indices in the list of compared systems. The first three constants are the first of four consecutive
+/// systems, one for each L2 size. The other systems have an L2 of 1 MB.
 const BASELINE: usize = 0;
 const TRACKER: usize = 4;
 const BOTH: usize = 8;

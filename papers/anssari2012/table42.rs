@@ -27,8 +27,8 @@ const OWNED: f64 = 1.25;
 /// Maximum average number of CTAs that access a word, for shared data that count as shared between neighbors
 /// only.
 const NEIGHBOURS: f64 = 8.0;
-/// An access of a warp touches at least a minimum number of lines. Up to this average excess over the
-/// minimum, an instruction counts as coalesced.
+/// Maximum average number of lines that an access of a warp touches beyond the necessary minimum, for an
+/// instruction that counts as coalesced.
 const MISALIGNED: f64 = 1.0;
 /// Minimum fraction of its kernel's data that an instruction must access; the class of other instructions is
 /// ignored.

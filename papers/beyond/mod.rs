@@ -145,8 +145,9 @@ const SPEED_AND_BYTES: [&str; 6] = ["speed-up", LEAVE_ONE_OUT, "gain 5 %", "lose
 /// Head of the column that follows a mean and contains its leave-one-out range.
 const LEAVE_ONE_OUT: &str = "leave-one-out";
 
-/// Formats the geometric means of the speedups and of the relative DRAM bytes, each with its leave-one-out
-/// range. Between them are the numbers of kernels that are clearly faster and clearly slower.
+/// Formats three results: the mean speedup, the numbers of kernels that are clearly faster and clearly
+/// slower, and the mean of the relative DRAM bytes. The means are geometric, and each has its leave-one-out
+/// range.
 fn speed_and_bytes(speedups: &[f64], bytes: &[f64]) -> impl Iterator<Item = String> + use<> {
     let speed = format_range(speedups, 3, geometric_mean).into_iter().chain(gain_and_lose(speedups));
     speed.chain(format_range(bytes, 3, geometric_mean))

@@ -75,8 +75,8 @@ pub(super) fn strides(desk: &Session) -> Result<Page, FigureError> {
     Ok(draw(desk.is_quick, &StrideResults { kernels, plain: plain?, padded: padded? })?)
 }
 
-/// Returns every kernel that has a launch file with and one without padding. In quick mode, returns only the
-/// kernels with the fewest threads.
+/// Returns every kernel that has two launch files, one with and one without padding. In quick mode, returns
+/// only the kernels with the fewest threads.
 fn pairs_of_files(desk: &Session) -> Result<Vec<(String, PathBuf)>, Report> {
     let has_both = |path: &PathBuf| FILES.iter().all(|file| LaunchFile::exists(&path.with_file_name(file)));
     let mut kernels: Vec<_> = desk.suite()?.into_iter().filter(|(_, path)| has_both(path)).collect();

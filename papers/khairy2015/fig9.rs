@@ -13,7 +13,7 @@ use crate::{FigureError, Session, index_of};
 const MACHINES: [&[&str]; 4] = [&[], DWT_PRIC, &["ccws"], &["mrpb"]];
 const NAMES: [&str; 4] = ["baseline", "DWT-PRIC", "CCWS", "MRPB"];
 
-/// Class of applications. Its elements are the name, the classes of Table 2, and the published gains of DWT-
+/// Class of applications. Its elements are the name, the classes of Table 2, and two published gains: of DWT-
 /// PRIC over CCWS and over MRPB. The last element lists the schemes by descending IPC, as indices into
 /// [`NAMES`]; the order follows from these gains.
 type PublishedGains = (&'static str, &'static [Kind], [f64; 2], [usize; 3]);

@@ -207,8 +207,8 @@ fn sheet<'a>(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (&'
     Table::new(["app", "class"], apps.iter().map(|app| [app.name, app.kind.name()])).columns(places, columns)
 }
 
-/// Creates a table of ratios, one row per application. Below them are rows with the harmonic means of each
-/// class and of all applications.
+/// Creates a table of ratios, one row per application. The last rows are the harmonic means of each class and
+/// of all applications.
 fn with_means(apps: &[&App], columns: impl IntoIterator<Item = (&'static str, Vec<f64>)>) -> Table {
     let kinds = Kind::ALL.into_iter().filter(|kind| apps.iter().any(|app| app.kind == *kind));
     let of_kinds = kinds.fold(sheet(apps, 3, columns), |sheet, kind| {

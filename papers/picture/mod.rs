@@ -80,7 +80,7 @@ enum Shape {
     },
 }
 
-/// Part of a text that is placed at the given position: start, middle or end.
+/// Horizontal alignment of a text: its start, middle or end is at the given position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,

@@ -174,8 +174,8 @@ pub(super) fn csv(rows: &[Row<'_>]) -> Result<String, Report> {
         head.extend([format!("untimed_{what}"), format!("reference_{what}")]);
     }
     head.extend(["cycles", "ipc", "warp_instructions", "l1_percent", "l2_percent", "check"].map(str::to_owned));
-    // Without an instruction cache, instruction fetches never miss, and no machine of the suite has one. The
-    // column for this stall reason is therefore left out.
+    // The column for instruction fetches that miss is left out. No machine of the suite has an instruction
+    // cache, so this stall reason never occurs.
     let reasons = StallReason::ALL.iter().filter(|reason| **reason != StallReason::FetchMiss);
     head.extend(reasons.map(|reason| format!("{}_percent", reason.name())));
     writer.write_record(&head).into_diagnostic()?;

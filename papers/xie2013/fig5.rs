@@ -146,8 +146,8 @@ fn draw(desk: &Session, bars: &[Bar<'_>]) -> Result<Page, FigureError> {
 
 /// Highest speedup that the paper states. It does not say for which benchmark.
 const PUBLISHED_MAX: f64 = 2.62;
-/// Benchmark that loses so much performance with all loads cached that the mean over all benchmarks is a
-/// loss, with an L1 of 16 KB.
+/// Benchmark whose slowdown makes the mean over all benchmarks a loss, if all loads are cached in an L1 of 16
+/// KB.
 const LOSING: &str = "SRR";
 /// Name of the design whose L1 has a hashed set index.
 const HASHED: &str = "fermi-hash";

@@ -13,8 +13,8 @@ pub const SECTOR_BYTES: u32 = 32;
 /// Number of sectors in the largest line.
 pub const SECTORS: u32 = LINE_BYTES as u32 / SECTOR_BYTES;
 
-/// Bytes of a line. The shape of the payload is the line size in bytes. Lines shorter than `LINE_BYTES` use
-/// only the first bytes.
+/// Bytes of a line. The payload shape is a run-time parameter: the line size in bytes. Lines shorter than
+/// `LINE_BYTES` use only the first bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub struct LineData(

@@ -1,6 +1,6 @@
 //! # Bit masks of request lines
-//! Bit masks of request lines or ways. A mask is the narrowest integer with enough bits, because narrow
-//! integers are faster to simulate.
+//! Integers of several widths as sets of request lines or ways, one bit each. A mask is the narrowest integer
+//! with enough bits, because narrow integers are faster to simulate.
 
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
@@ -34,8 +34,7 @@ pub trait Lines:
     fn first(self) -> Option<u32>;
     /// Returns the mask without its lowest request line; an empty mask stays empty.
     fn without_first(self) -> Self;
-    /// Returns the mask shifted up by one bit: each line takes the place of the next higher one, and `bit`
-    /// becomes bit 0.
+    /// Returns the mask shifted up by one bit: bit `n` becomes bit `n + 1`, and `bit` becomes bit 0.
     fn shifted_in(self, bit: bool) -> Self;
     /// Adds to the hardware description: a register with the lowest `lines` bits of the mask.
     fn describe(self, name: &'static str, lines: u32, to: &mut dyn Describe);

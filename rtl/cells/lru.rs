@@ -108,7 +108,7 @@ impl Payload for Recency {
     fn fields<F: Fields + ?Sized>(&self, ways: &u32, to: &mut F) {
         let width = way_bits(*ways);
         if let (Self::Word(stack), 4) = (self, width) {
-            // In this case a hardware position has 4 bits, as a packed position does, so one field shows all
+            // A position of this stack has 4 bits in hardware, as in the packed word, so one field shows all
             // positions.
             to.sized("recency", stack & (u64::MAX >> (64 - 4 * ways)), 4 * ways);
             return;

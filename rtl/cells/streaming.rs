@@ -29,7 +29,8 @@ type Count = u14;
 /// Type of a number of misses in percent of the accesses.
 type Percent = u7;
 
-/// Treatment of ways with a tag but no data (tag-only ways) when the closed cache opens again.
+/// Treatment of ways with a tag but no data (tag-only ways) when the cache opens again after a time in which
+/// loads bypassed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reopen {
@@ -45,11 +46,13 @@ pub enum Reopen {
 pub struct StreamingConfig {
     /// Length of a period in cycles (khairy2015 Table 4: 10K).
     pub period: u32,
-    /// Percentage of misses above which the cache closes (khairy2015 Table 4: 90).
+    /// Percentage of misses above which the cache closes, so that loads bypass it (khairy2015 Table 4: 90).
     pub miss_percent: u32,
-    /// Minimum number of accesses in a period; with fewer accesses, the cache stays open or closed as before.
+    /// Minimum number of accesses in a period. With fewer accesses, the cache stays open, or stays closed
+    /// (loads bypass it), as before.
     pub min_accesses: u32,
-    /// Treatment of ways with a tag but no data (tag-only ways) when the closed cache opens again.
+    /// Treatment of ways with a tag but no data (tag-only ways) when the cache opens again after a time in
+    /// which loads bypassed it.
     pub reopen: Reopen,
 }
 
@@ -72,7 +75,7 @@ impl StreamingConfig {
     }
 }
 
-/// Streaming monitor of one cache, which decides when the cache closes and opens.
+/// Streaming monitor of one cache, which decides when the cache closes (loads bypass it) and opens again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Streaming {
     config: StreamingConfig,
@@ -106,7 +109,7 @@ impl Streaming {
         self.ends
     }
 
-    /// True if the cache is closed in the current period.
+    /// True if the cache is closed in the current period, so that loads bypass it.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.closed
@@ -140,8 +143,9 @@ impl Streaming {
         }
     }
 
-    /// Ends a period, and opens or closes the cache by the miss rate of the period. If `may_close` is false,
-    /// the cache is always open afterwards. Returns true if the closed cache has opened.
+    /// Ends a period, and opens the cache or closes it (loads bypass it), by the miss rate of the period. If
+    /// `may_close` is false, the cache is always open afterwards. Returns true if the closed cache has
+    /// opened.
     pub fn end_period(&mut self, may_close: bool) -> bool {
         let was_closed = self.closed;
         self.closed = self.decide(may_close);

@@ -133,8 +133,8 @@ impl Bank {
         // Logic that selects the later of the new and the previous constraint on a command, for PRE and ACT.
         to.logic("later", Logic::Less { width, count: 2 });
         to.logic("later_of", Logic::Mux { ways: 3, width });
-        // Adders for earliest cycles: three for ACT, one each for PRE and REF, and one for the earliest PRE
-        // that ACT, RD and WR share.
+        // Adders that compute the earliest cycles of later commands: three for an ACT, one for a PRE and one
+        // for a REF. ACT, RD and WR share another adder, for the earliest PRE.
         for _ in 0..6 {
             to.logic("from", Logic::Counter { width });
         }

@@ -258,8 +258,8 @@ impl DramChannel {
         if issued || self.queue.has_room() && req.has_beat(at) {
             return Sleep::Next;
         }
-        // Data that could be sent but were not wait for room on the reply link. When there is room, that link
-        // wakes the channel.
+        // If read data are ready but were not sent, the reply link is full. That link wakes the channel when
+        // it has room.
         let data = self.replies.first_due();
         let data = if data > cycle || sent { data } else { u64::MAX };
         sleep_until(self.due().min(self.refresher.due()).min(data).min(self.quantum), cycle)
@@ -302,7 +302,8 @@ impl DramChannel {
     /// after the last waiting row hits are served.
     fn drain_for_refresh(&mut self, cycle: u64, reads: bool) {
         self.refresher.prepare(&self.queue, self.scheduler.eligible(&self.queue, ServableSlots::ALL), reads);
-        // While draining, the set of requests that can be served may change although no command was issued.
+        // While the channel drains for a refresh, the set of requests that can be served may change although
+        // no command was issued.
         self.plan_from(cycle, reads);
         if self.refresher.last() == 0 {
             self.plan.from = self.refresh(cycle);
@@ -347,8 +348,9 @@ impl DramChannel {
         true
     }
 
-    /// Chooses the commands for `cycle` or later, after an edge that changed the candidates. `keeps` is true
-    /// if that change cannot affect a column command that is already planned for `cycle`.
+    /// Chooses the commands for `cycle` or later, after a clock edge that changed the set of requests that
+    /// can be served. `keeps` is true if that change cannot affect a column command that is already planned
+    /// for `cycle`.
     #[inline(always)]
     fn look_ahead(&mut self, cycle: u64, keeps: bool) {
         self.drain.update(cycle, &self.queue);
@@ -484,7 +486,7 @@ impl DramChannel {
         }
     }
 
-    /// Reports a command that is being issued to the policy, if the policy ranks requests.
+    /// Notifies the policy of a command that is being issued, if the policy ranks requests.
     fn report_issue(&mut self, cycle: u64, kind: CommandKind, slot: usize) {
         if let Some(hooks) = self.scheduler.hooks_mut() {
             hooks.on_issue(cycle, &self.queue.request(slot), kind);

@@ -15,7 +15,7 @@ use crate::config::{Rules, Side};
 pub struct DramConfig {
     /// Number of requests that can wait in the controller, reads and writes together.
     pub queue_entries: u32,
-    /// Number of read bursts that can wait between their column command and the reply link.
+    /// Maximum number of read bursts whose RD was issued and whose data have not been sent on the reply link.
     pub reply_entries: u32,
     /// Arbitration policy for the command bus.
     pub policy: PolicyConfig,
@@ -89,11 +89,12 @@ pub enum CommandBus {
 pub enum AddressMapping {
     /// Fields in the order row, bank, column.
     RowBankColumn,
-    /// Row, bank, column, with the lowest bank bit above the lowest two column bits. The two halves of a
-    /// 512-byte block map to two banks. This is GPGPU-Sim's mapping for the GTX 480.
+    /// Row, bank, column, with the lowest bank bit above the lowest two column bits. The two halves of an
+    /// aligned 512-byte region map to two banks. This is GPGPU-Sim's mapping for the GTX 480.
     Gtx480,
     /// Row, bank, column, with the lowest bank bit above the lowest three column bits. With bursts of 32
-    /// bytes, the two halves of a 512-byte block map to two banks. This is Accel-Sim's mapping for the QV100.
+    /// bytes, the two halves of an aligned 512-byte region map to two banks. This is Accel-Sim's mapping for
+    /// the QV100.
     Qv100,
     /// Row, bank, column, with the bank number XORed with the low bits of the row. Consecutive rows in the
     /// address range of a bank thus map to different banks.
@@ -104,13 +105,14 @@ pub enum AddressMapping {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GroupBits {
-    /// Low bits: consecutive banks are in different groups.
+    /// The low bits of the bank number select the group: consecutive banks are in different groups.
     Low,
-    /// High bits: consecutive banks are in the same group.
+    /// The high bits of the bank number select the group: consecutive banks are in the same group.
     High,
 }
 
-/// Minimum distances in cycles of the command clock, named as in the GDDR5 and HBM standards without the `t`.
+/// Minimum distances in cycles of the command clock. The names are those of the GDDR5 and HBM standards
+/// without the leading `t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DramTiming {
@@ -135,9 +137,9 @@ pub struct DramTiming {
     pub rrd_s: u32,
     /// Minimum command clock cycles from ACT to ACT in the same bank group.
     pub rrd_l: u32,
-    /// Window [command clock cycles] that can contain at most 4 ACTs.
+    /// Length in command clock cycles of a window that can contain at most 4 ACTs.
     pub faw: u32,
-    /// Window [command clock cycles] that can contain at most 32 ACTs.
+    /// Length in command clock cycles of a window that can contain at most 32 ACTs.
     pub aw32: u32,
     /// Minimum command clock cycles from RD to RD and from WR to WR in different bank groups.
     pub ccd_s: u32,
@@ -234,8 +236,8 @@ impl DramTiming {
         rules.expect_relation(refi > busy, [refresh].into_iter().chain(rfc), why);
     }
 
-    /// Checks that each minimum distance is not below the shorter distances that it includes. All distances
-    /// are in cycles.
+    /// Checks that each minimum distance is at least as long as the shorter distances that it covers. For
+    /// example, ACT to ACT in one bank covers ACT to PRE plus PRE to ACT. All distances are in cycles.
     fn validate_relations(&self, rules: &mut Rules) {
         let &Self { burst, rcd_rd, rcd_wr, rp, ras, rc, rrd_s, rrd_l, faw, aw32, .. } = self;
         let &Self { ccd_s, ccd_l, rtp, wtr_s, wtr_l, rfc, .. } = self;

@@ -5,40 +5,42 @@ use crate::kernel::Counted;
 /// Statistics of a DRAM channel since reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
 pub struct Counts {
-    /// Bursts read.
+    /// Number of bursts read.
     pub reads: u64,
-    /// Bursts written.
+    /// Number of bursts written.
     pub writes: u64,
-    /// Column commands that found their row open, not counting the first one after each ACT.
+    /// Number of column commands that found their row open, not counting the first one after each ACT.
     pub row_hits: u64,
-    /// ACT commands: rows opened.
+    /// Number of ACT commands, each of which opens a row.
     pub activates: u64,
-    /// Rows closed to open another row in the same bank.
+    /// Number of rows that were closed so that another row of the same bank could be opened.
     pub precharges: u64,
-    /// Refreshes of all banks.
+    /// Number of REF commands, each of which refreshes all banks.
     pub refreshes: u64,
-    /// Bytes on the data bus.
+    /// Number of bytes transferred on the data bus, in both directions.
     #[counted(bytes, nsight = "dram__bytes.sum")]
     pub bytes: u64,
-    /// Cycles in which the data bus was reserved for a burst.
+    /// Number of cycles in which the data bus was reserved for a burst.
     #[counted(cycles)]
     pub bus_busy_cycles: u64,
     /// Number of waiting requests, summed over all cycles.
     pub queue_occupancy: u64,
-    /// Cycles from acceptance to the end of the data, summed over all reads.
+    /// Number of cycles from the acceptance of a read to the end of its data, summed over all reads.
     #[counted(cycles)]
     pub read_latency: u64,
     /// Number of banks for which a request waited, summed over all cycles.
     pub banks_waiting: u64,
-    /// Cycles in which at least one request waited; `banks_waiting` / `waiting_cycles` is the bank-level
-    /// parallelism.
+    /// Number of cycles in which at least one request waited; `banks_waiting` / `waiting_cycles` is the bank-
+    /// level parallelism.
     #[counted(cycles)]
     pub waiting_cycles: u64,
-    /// Reads by latency: below 16, 32, 64 and so on up to 4,096 cycles, and 4,096 or more.
+    /// Number of reads in each latency class: below 16 cycles, 16 to 31, 32 to 63 and so on; the last class
+    /// is 4,096 or more.
     pub read_latencies: [u64; LATENCY_CLASSES],
 }
 
-/// Number of classes in the histogram of read latencies, which double in length.
+/// Number of classes in the histogram of read latencies. From the third class on, each is twice as wide as
+/// the one before it.
 pub const LATENCY_CLASSES: usize = 10;
 
 impl Counts {

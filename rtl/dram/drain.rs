@@ -24,7 +24,7 @@ use crate::kernel::{Describe, FieldsExt, Logic};
 pub struct ServableSlots {
     /// Bit mask of the queue slots whose requests can be served.
     pub slots: u64,
-    /// If `slots` is empty, cycle from which requests in some slots can be served.
+    /// Cycle from which some requests can be served; used only if `slots` is empty.
     pub from: u64,
 }
 
@@ -49,7 +49,7 @@ pub struct Drain {
     marks: Option<Marks>,
     /// True while writes are served; it becomes false when at most `low` writes wait.
     draining: bool,
-    /// Cycle from which no read has been waiting; `u64::MAX` while a read waits.
+    /// First cycle of the current period without a waiting read; `u64::MAX` while a read waits.
     quiet_since: u64,
 }
 

@@ -1,6 +1,6 @@
 //! # Address mapping
-//! Splits a burst address into row, bank and column, using only bit fields. The channel has already been
-//! selected, because a number of channels that is not a power of two requires a division.
+//! Splits a burst address into row, bank and column, using only bit fields. The channel is selected
+//! elsewhere, since that may require a division: the number of channels need not be a power of two.
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
@@ -57,8 +57,8 @@ pub struct Mapping {
     low_column_bits: u32,
     /// Mask of the low row bits that are XORed with the bank bits of the address; 0 if there is no XOR.
     permuted: u64,
-    /// Bank for each value of the bank bits in the address. In a bank, the group bits are above the bits of
-    /// the bank within its group.
+    /// Bank number for each value of the bank bits in the address. The upper bits of a bank number are the
+    /// number of the bank group; the lower bits are the bank's number within the group.
     #[serde(with = "BigArray")]
     banks: [u8; BANKS],
 }

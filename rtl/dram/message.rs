@@ -15,18 +15,19 @@ pub const BURST_BYTES: usize = 64;
 pub struct DramRequest {
     /// True for a request to write `data`, false for a read.
     pub write: bool,
-    /// Serial number of the request from which this one originates, to follow it in a waveform.
+    /// Serial number of the request that caused this one, by which both can be followed in a waveform.
     pub id: u32,
     /// Burst address within the channel.
     #[payload(width = shape.burst_bits)]
     pub burst: u64,
-    /// Tag chosen by the L2 bank, which the read data or the acknowledgment of a write return unchanged.
+    /// Tag chosen by the L2 bank. The reply (read data or acknowledgment) returns it unchanged.
     pub tag: u16,
     /// Requester, for a policy that ranks requests: 0 for the L2 itself, which writes lines back; otherwise
     /// the SM number plus 1.
     #[payload(only(let Some(bits) = shape.requester_bits), width = bits)]
     pub requester: u16,
-    /// True to request an acknowledgment. For a read, only the acknowledgment is sent, without data.
+    /// True to request an acknowledgment. With this flag, a read is a notice of an eviction: the channel
+    /// sends only the acknowledgment and no data.
     #[payload(only(shape.acknowledges))]
     pub acknowledged: bool,
     /// Mask of the bytes to store: bit `i` selects byte `i` of the burst. Zero for a read.
@@ -66,8 +67,8 @@ pub struct DramReply {
     pub burst: u64,
     /// Tag of the request that is answered.
     pub tag: u16,
-    /// True if the reply is an acknowledgment (of a write or of the notice of an eviction) and carries no
-    /// data.
+    /// True if the reply is an acknowledgment, which carries no data. It acknowledges a write or the notice
+    /// of an eviction.
     #[payload(only(shape.acknowledges))]
     pub is_ack: bool,
     /// Data of a read burst.

@@ -56,13 +56,13 @@ impl Default for WriteBurst {
 /// simulator allocates state for all 64 and takes numbers modulo 64, so that the compiler can omit bounds
 /// checks.
 pub(super) const MAX: usize = 64;
-/// Number of slots whose ages the simulator updates with one loop, for speed.
+/// Number of slots in a group. The simulator updates the masks of older slots group by group, for speed.
 const ROWS: usize = 16;
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Slot {
     entry: Entry,
-    /// Older slots that access the same burst as this slot, one bit per slot.
+    /// Queue slots with older requests to the same burst as this request, one bit per slot.
     same_burst: u64,
     /// Cycle in which the request was accepted; for statistics.
     accepted: u64,
@@ -103,7 +103,7 @@ pub struct Queue {
     /// Width of the requester number in bits; `None` if requests carry no requester.
     requester_bits: Option<u32>,
     num_slots: u32,
-    /// Number of groups of [`ROWS`] slots, rounded up.
+    /// Number of groups of [`ROWS`] slots that cover the whole queue; the last group may be incomplete.
     age_rows: usize,
     num_banks: u32,
     /// Bit mask of all slots of the queue.
@@ -114,7 +114,7 @@ pub struct Queue {
     /// because freeing a slot updates all these masks.
     #[serde(with = "BigArray")]
     older: [u64; MAX],
-    /// For each free slot, its mask in `older` at the time when the slot was freed.
+    /// For each free slot, the mask of older slots that it had when it was freed.
     #[serde(with = "BigArray")]
     last_older: [u64; MAX],
     /// Occupied slots, grouped by the low bits of their burst address: only slots with equal low bits can
@@ -124,14 +124,14 @@ pub struct Queue {
     data: Array<WriteBurst>,
     occupied: u64,
     writes: u64,
-    /// Slots whose request is a row hit (its row is open), one bit per slot.
+    /// Queue slots whose request is a row hit (its row is open), one bit per slot.
     hits: u64,
-    /// Slots that must wait for an older slot that accesses the same burst, one bit per slot.
+    /// Queue slots whose request must wait for an older request to the same burst, one bit per slot.
     blocked: u64,
-    /// For each bank, a mask of the slots that access it.
+    /// For each bank, a mask of the queue slots whose requests access it.
     #[serde(with = "BigArray")]
     in_bank: [u64; MAX],
-    /// Banks that at least one slot accesses, one bit per bank.
+    /// Banks that at least one waiting request accesses, one bit per bank.
     banks: u64,
     /// Banks that have at least one waiting row hit, one bit per bank.
     hit_banks: u64,

@@ -27,11 +27,11 @@ use super::scheduler::{Gates, Plan, View};
 /// Requests that compete for the command bus, with their ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct RankedCandidates {
-    /// Slots whose RD or WR may be issued, one bit per slot.
+    /// Queue slots whose RD or WR may be issued, one bit per slot.
     columns: u64,
-    /// Slots whose ACT or PRE may be issued, one bit per slot; at most one slot per bank.
+    /// Queue slots whose ACT or PRE may be issued, one bit per slot; at most one slot per bank.
     rows: u64,
-    /// Rank of the request in each slot; only slots whose request can be served have one.
+    /// Rank of the request in each queue slot; valid only for slots whose request can be served.
     ranks: [u64; MAX],
     /// Cycle from which requests may be served again, if none can be served now; otherwise `None`.
     from: Option<u64>,

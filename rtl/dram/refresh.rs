@@ -81,8 +81,8 @@ impl Refresher {
         }
         if !reads {
             self.last &= queue.writes();
-            // If a read need not be served, a younger write to the same burst, which must wait for the read,
-            // need not be served, either.
+            // If a read need not be served, neither does a younger write to the same burst, because that
+            // write must wait for the read.
             self.last &= !queue.blocked_slots();
         }
     }
@@ -118,8 +118,8 @@ impl Refresher {
         to.sized("last", *last, num_slots);
         to.logic("is_due", Logic::Less { width: u64::BITS, count: 1 });
         to.logic("next_due", Logic::Counter { width: u64::BITS });
-        // Gates that set, remove and clear the mask of row hits to be served, and gates that find open banks
-        // whose PRE is not legal yet.
+        // Gates that update the mask of row hits to be served before the refresh. Also gates that find open
+        // banks whose PRE is not legal yet.
         to.logic("last", Logic::Gates { count: 8 * num_slots });
         to.logic("served", Logic::Decoder { outputs: num_slots });
         to.logic("open", Logic::Gates { count: 2 * num_banks });

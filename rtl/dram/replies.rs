@@ -1,7 +1,7 @@
 //! # Read data buffer
-//! Buffers the data of every RD from the output of the device until the reply link accepts them. Data leave
-//! in the order of the reads, and not before their latency has elapsed. When all entries are occupied, no RD
-//! is issued: a stalled receiver stops reads, but loses no data.
+//! Buffers the data of every RD from the output of the device until the reply link accepts them. Data are
+//! sent in the order of the RDs, and not before their latency has elapsed. When all entries are occupied, no
+//! RD is issued: a stalled receiver stops reads, but loses no data.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/requests.rs`.

@@ -51,9 +51,9 @@ pub struct View<'a> {
 /// Restrictions on the commands that the channel may issue.
 #[derive(Clone, Copy, Debug)]
 pub struct Gates {
-    /// Slots whose requests can be served, as the write drain allows.
+    /// Queue slots whose requests the write drain currently allows to be served.
     pub turn: ServableSlots,
-    /// Slots whose RD or WR may be issued, one bit per slot.
+    /// Queue slots whose RD or WR may be issued, one bit per slot.
     pub columns: u64,
     /// True if rows may be opened and closed; if false, the cap on overtaking row hits is not applied.
     pub rows: bool,
@@ -62,9 +62,9 @@ pub struct Gates {
 /// Requests that compete for the command bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidates {
-    /// Slots whose requests can be served, one bit per slot.
+    /// Queue slots whose requests can be served, one bit per slot.
     slots: u64,
-    /// Slots whose RD or WR may be issued, one bit per slot.
+    /// Queue slots whose RD or WR may be issued, one bit per slot.
     columns: u64,
     /// Banks in which a row may be opened or closed, one bit per bank.
     rows: u64,

@@ -99,8 +99,8 @@ impl Store {
         }
     }
 
-    /// Replaces the contents by those of a memory for the replay of a trace, to which nothing has been stored
-    /// yet.
+    /// Replaces the contents by those of a memory for the replay of a trace. No store has been made to that
+    /// memory yet.
     pub(super) fn record(&mut self, place: ChannelPlace) {
         self.tables = Box::default();
         self.recorded = Some(Box::new(ChannelTags::new(place, self.burst_bytes)));

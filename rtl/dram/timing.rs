@@ -40,13 +40,13 @@ struct Group {
 /// Minimum distances between RD and WR commands in command clock cycles, derived from the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Columns {
-    /// Distance from RD to RD and from WR to WR: first for different bank groups, then for the same bank
-    /// group.
+    /// Distance from RD to RD and from WR to WR in different bank groups. The next field holds the distance
+    /// within one group.
     like: u64,
     like_in_group: u64,
     /// Distance from RD to WR, for any two banks.
     read_to_write: u64,
-    /// Distance from WR to RD: first for different bank groups, then for the same bank group.
+    /// Distance from WR to RD in different bank groups. The next field holds the distance within one group.
     write_to_read: u64,
     write_to_read_in_group: u64,
 }
@@ -198,8 +198,8 @@ impl Timing {
         self.ref_from = cycle + u64::from(self.config.rfc);
     }
 
-    /// Lists the registers and logic that track the distances between commands for waveforms, digests and
-    /// area estimates.
+    /// Lists, for waveforms, digests and area estimates, the registers and logic that track the distances
+    /// between commands.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             config: _,
@@ -240,8 +240,8 @@ impl Timing {
         // selects the entry to write.
         to.logic("window", Logic::Mux { ways: acts.len() as u32, width: 2 * width });
         to.logic("place", Logic::Decoder { outputs: acts.len() as u32 });
-        // Logic that selects the latest of both windows and the minimum distance for ACT; and the later of
-        // the new and the previous constraint for REF, RD and WR.
+        // For ACT: logic that selects the latest of three constraints, which are both windows and the minimum
+        // distance. For REF, RD and WR: logic that selects the later of the new and the previous constraint.
         to.logic("later", Logic::Less { width, count: 7 });
         to.logic("later_of", Logic::Mux { ways: 8, width });
         // Adders that add a distance to the current cycle: five for ACT, three each for RD and WR, two for
@@ -249,7 +249,8 @@ impl Timing {
         for _ in 0..14 {
             to.logic("from", Logic::Counter { width });
         }
-        // Multiplexers that select among the distances that RD, WR, PRE and REF impose on the same register.
+        // Multiplexers for registers that several kinds of commands update (RD, WR, PRE, REF): they select
+        // the distance that the issued command imposes.
         to.logic("imposed", Logic::Mux { ways: 5, width });
         to.logic("imposed_on_group", Logic::Mux { ways: 2, width: ways * width });
     }

@@ -117,7 +117,8 @@ pub struct Array<T: Payload> {
     shape: T::Shape,
     access: Access,
     cells: Box<[T]>,
-    /// Tick and row of the last access that forbids certain other accesses to the same row in the same tick.
+    /// Tick and row of the last recorded access. Certain other accesses to that row in that tick are contract
+    /// violations.
     touched: Cell<(u64, u32)>,
     used: PortUse,
     /// True if accesses need checks beyond the port counts, because they can conflict or the contents are
@@ -195,7 +196,7 @@ impl<T: Payload> Array<T> {
         &self.cells[self.index(row, column)]
     }
 
-    /// Uses `count` read ports at once. For a memory whose reads return entries written in the same cycle
+    /// Uses `count` read ports at once, for a memory whose reads return entries written in the same cycle
     /// ([`Collide::New`]). The caller then reads the rows with [`Self::row`].
     ///
     /// # Panics

@@ -42,7 +42,7 @@ pub struct ChanSpec {
     pub to: BlockId,
 }
 
-/// Stands for a tick that is never reached.
+/// Tick number that stands for "never".
 const NEVER: u64 = u64::MAX;
 const PUSHED: usize = 0;
 const POPPED: usize = 1;
@@ -216,8 +216,8 @@ impl<T: Payload> Chan<T> {
         }
     }
 
-    /// Panics if the simulator `end` has run beyond tick `from`, from which it should have seen the beat or
-    /// freed slot that it receives only now.
+    /// Panics if the simulator `end` has already run beyond tick `from`. A beat or freed slot that it
+    /// receives only now should have been visible to it from that tick on.
     fn check_not_late(&self, from: u64, end: &Simulator) {
         let now = end.reached_tick();
         assert!(from >= now, "{}: message for tick {from} at tick {now}, which is too late", self.spec.path);
@@ -327,8 +327,8 @@ impl<T: Payload> Tx<'_, T> {
         let chan = &*self.0;
         let full = chan.room_from > at.tick();
         if full && chan.room_from != NEVER {
-            // The channel was not full when the slot of this credit was popped, so that pop did not wake the
-            // sender. This call schedules the wake-up instead.
+            // When the next slot was popped, the sender still counted another slot as free, so that pop did
+            // not wake the sender. This call schedules the wake-up instead.
             at.with_edge(|at| at.wake.at_tick(at.tick, chan.spec.from, chan.room_from));
         }
         full
@@ -351,8 +351,8 @@ impl<T: Payload> Tx<'_, T> {
         self.push_with(at, |slot| *slot = beat);
     }
 
-    /// Sends one beat that `form` builds in place in its slot. The slot still contains an old beat, so `form`
-    /// must set all fields. For beats that are too large to copy.
+    /// Sends one beat that `form` builds in place in its slot, for beats that are too large to copy. The slot
+    /// still contains an old beat, so `form` must set all fields.
     ///
     /// # Panics
     /// As [`Self::push`].
@@ -397,8 +397,8 @@ impl<T: Payload> Rx<'_, T> {
     }
 
     /// True if a beat is visible now, or will be visible at the next edge because a beat was already popped
-    /// at this edge. Only while this is false may the receiver sleep until an event. Beats in flight wake it
-    /// when they become visible.
+    /// at this edge. The receiver may sleep until an event only if this is false. Beats in flight wake the
+    /// receiver when they become visible.
     #[must_use]
     #[inline]
     pub fn has_beat(&self, at: &impl AnyEdge) -> bool {
@@ -444,7 +444,8 @@ impl<T: Payload> Rx<'_, T> {
     }
 }
 
-/// Numbers 0 to 255 of adjacent channels, for the functions that take a list of channel numbers.
+/// Channel numbers 0 to 255. A slice of this array stands for adjacent channels where a function takes a list
+/// of channel numbers.
 const EACH: [u32; 256] = {
     let mut each = [0; 256];
     let mut i = 0;
@@ -486,7 +487,7 @@ impl<'a, T: Payload> RxBank<'a, T> {
         (0..self.0.len()).fold(0, |ends, i| ends | u64::from(self.at(i).peek(at).is_some()) << i)
     }
 
-    /// Returns for each end whether a beat is visible now or will be visible at the next edge.
+    /// Returns, for each receiving end, whether a beat is visible now or will be visible at the next edge.
     #[inline(always)]
     pub fn each_waiting(&self, at: &impl AnyEdge) -> impl DoubleEndedIterator<Item = bool> {
         let tick = at.tick();
@@ -632,7 +633,7 @@ mod tests {
         fn describe(&self, _: BlockId, _: &mut dyn Describe) {}
     }
 
-    /// Creates a simulator for one end of a link, which has already reached `tick`.
+    /// Creates a simulator for one end of a link. The simulator has already reached tick `tick`.
     fn simulator_at(tick: u64) -> Simulator {
         let mut sim = Simulator::new(&[1], &NoBlocks, Mode::default());
         sim.jump(tick);

@@ -146,7 +146,7 @@ pub trait Counted: Copy + Default {
     type Has;
     /// Adds the counters of another hardware unit of the same type.
     fn add(&mut self, other: &Self);
-    /// Subtracts the earlier counters of the same hardware unit.
+    /// Subtracts counters that were read earlier from the same hardware unit.
     fn subtract(&mut self, other: &Self);
     /// Passes all counters to the reader `to`.
     fn list(&self, has: &Self::Has, to: &mut dyn CounterReader);

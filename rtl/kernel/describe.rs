@@ -154,7 +154,7 @@ impl Fields for WidthSum {
     }
 }
 
-/// Returns a field of a payload whose value does not fit its width, if any.
+/// Returns a field of a payload that holds a value too wide for the field; `None` if all values fit.
 #[inline]
 pub(super) fn misfit<T: Payload>(value: &T, shape: &T::Shape) -> Option<OverflowingField> {
     let mut excess = ExcessBits(0);
@@ -325,11 +325,11 @@ pub trait Describe: Fields {
     /// Reads a statistic, which may belong to a group. Statistics are reported and compared at the end of a
     /// run; they are not hardware.
     fn stat_in(&mut self, group: Option<&'static str>, name: &'static str, count: u64);
-    /// Reads a memory.
+    /// Reads the description of a memory.
     fn array(&mut self, name: &'static str, array: &dyn ArrayView);
-    /// Reads a channel, whose storage counts as part of its receiver.
+    /// Reads the description of a channel, whose storage counts as part of its receiver.
     fn channel(&mut self, name: &'static str, depth: u32, beat_bits: u32);
-    /// Reads a combinational logic function.
+    /// Reads the description of a combinational logic function.
     fn logic(&mut self, name: &'static str, logic: Logic);
 }
 
@@ -397,7 +397,7 @@ pub trait DescribeExt: Describe {
 
 impl<D: Describe + ?Sized> DescribeExt for D {}
 
-/// Reader that passes the fields of a payload on as signals that are not stored state.
+/// Reader that passes the fields of a payload to another reader, as signals that are not stored state.
 pub(crate) struct AsProbes<'a>(pub &'a mut dyn Describe);
 
 impl Fields for AsProbes<'_> {

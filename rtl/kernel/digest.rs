@@ -1,7 +1,7 @@
 //! # State and beat hashes
-//! Allows two runs that should be equal to be compared by 64-bit digests: of their state, and of every beat
-//! that crossed a channel. Memories maintain their digest incrementally: a write replaces the contribution of
-//! the old entry by that of the new one.
+//! Computes 64-bit digests of the state of a run, and of every beat that crossed a channel. Two runs that
+//! should be equal can be compared by their digests. Memories maintain their digest incrementally: a write
+//! replaces the contribution of the old entry by that of the new one.
 
 use std::hash::{Hash, Hasher};
 

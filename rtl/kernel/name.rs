@@ -1,15 +1,15 @@
 //! # Names in a saved state
-//! Saves and restores names that are part of a hardware block's state. Such a name is static text of the
-//! program. A name that is read back from a saved state is a leaked copy of that text. Equal names share one
-//! copy. Fields of type [`Name`] select this module with `#[serde(with = "kernel::name")]`.
+//! Saves and restores static names (`&'static str`) that are part of a hardware block's state. A restored
+//! name is copied to memory that is never freed. Equal names share one copy. Fields of type [`Name`] select
+//! this module with `#[serde(with = "kernel::name")]`.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Deserializer, Serializer};
 
-/// Static text of the program. The alias is needed because `serde` treats a field declared as `&'static str`
-/// as borrowed from its input.
+/// Name as static text. The alias is needed because `serde` treats a field declared as `&'static str` as
+/// borrowed from the serialized input.
 pub type Name = &'static str;
 
 static KNOWN: Mutex<BTreeSet<Name>> = Mutex::new(BTreeSet::new());

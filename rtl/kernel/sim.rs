@@ -16,15 +16,16 @@ use super::{AnyEdge, ArrayView, BlockId, Describe, Digest, Edge, FastEdge, Field
 /// Options for the evaluation of hardware blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mode {
-    /// Evaluate every hardware block at every edge of its clock.
+    /// True if every hardware block is evaluated at every edge of its clock.
     pub evaluate_all: bool,
-    /// Report hardware blocks that act without having been woken; implies `evaluate_all`.
+    /// True if hardware blocks that act without having been woken are reported; implies `evaluate_all`.
     pub lint: bool,
     /// Seed for a random order of evaluation at every edge; `None` for a fixed order.
     pub shuffle: Option<u64>,
-    /// Maintain the digests of memories and beats that [`Simulator::state_digest`] combines.
+    /// True if digests of memories and beats are maintained; [`Simulator::state_digest`] combines them.
     pub digest: bool,
-    /// Skip the checks of [contracts](super::contract), if none of the other options is set.
+    /// True if the checks of [contracts](super::contract) are skipped. Has no effect if any other option is
+    /// set.
     pub unchecked: bool,
 }
 
@@ -83,7 +84,7 @@ pub trait Blocks {
 /// Hardware blocks that run independently of all other blocks between synchronization points.
 pub trait IndependentBlocks {
     /// Executes one clock edge of the scheduled hardware blocks of a clock domain. Returns `Break` if the
-    /// blocks must not continue.
+    /// blocks must not be evaluated further.
     fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()>;
 }
 
@@ -303,8 +304,8 @@ impl Simulator {
         self.reached
     }
 
-    /// Returns the timing wheels, and the last tick before [`Self::reached_tick`]. When beats and credits
-    /// arrive from the other simulator, their wake-ups are requested as if at that tick.
+    /// Returns the timing wheels, and the last tick before [`Self::reached_tick`]. Wake-ups for beats and
+    /// credits that arrive from the other simulator count as requested at that tick.
     pub(crate) fn wake_and_last_tick(&mut self) -> (&mut Wake, u64) {
         (&mut self.wake, self.reached.saturating_sub(1))
     }
@@ -363,7 +364,8 @@ impl Simulator {
         }
         self.tick = tick;
         self.started = true;
-        // No block schedules another one for the tick of its own edge, so these domains stay the only ones.
+        // No hardware block schedules another one for the tick of its own edge, so no domain is added to
+        // these at this tick.
         while domains != 0 {
             let domain = domains.trailing_zeros() as u8;
             domains &= domains - 1;

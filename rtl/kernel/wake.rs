@@ -38,7 +38,8 @@ impl BlockSet {
 
     #[inline]
     pub(super) fn insert(&mut self, slot: u8) {
-        // Index and shift are computed in the word size of the simulating computer, which is fast.
+        // The conversion makes index and shift use the native word size of the simulating computer, which is
+        // fast.
         let slot = usize::from(slot);
         self.0[slot / 64 % 2] |= 1 << (slot % 64);
     }

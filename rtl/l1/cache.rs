@@ -372,7 +372,7 @@ impl Cache {
         1 + u32::from(victim.is_some_and(|victim| victim.modified || self.notifies && victim.holds))
     }
 
-    /// Selects the way that a miss of the line takes; `None` if no way can be taken.
+    /// Selects the way for the line of a miss; `None` if no way can be taken.
     #[inline(always)]
     fn victim(&self, set: u32, line: u64) -> Option<Victim> {
         if self.schemes.is_empty() { self.tags.victim(set, line) } else { self.chosen_victim(set, line) }
@@ -633,9 +633,9 @@ impl Cache {
         });
     }
 
-    /// Drops a line because an L2 bank evicts and recalls it. A fill in flight may carry newer data than the
-    /// recalled copy. The fill is dropped anyway, at the cost of a miss: telling the two cases apart would
-    /// need ordering across two networks.
+    /// Drops a line because an L2 bank evicts and recalls it. A fill in flight is dropped even if it carries
+    /// newer data than the recalled copy. This costs a miss; to detect newer data, messages would have to be
+    /// ordered across two networks.
     pub fn recall(&mut self, at: &impl AnyEdge, line: u64) -> RecallEffect {
         self.drop_line(at, line, Mshr::recall)
     }
@@ -770,7 +770,7 @@ impl Cache {
         if let Some(losses) = losses {
             losses.describe(to);
         }
-        // This excludes the counters of decoupled tags, the prefetcher and the victim cache, because these
+        // These counters exclude those of decoupled tags, the prefetcher and the victim cache, because these
         // components add their own counters to the hardware description.
         let has = L1Features {
             stores: *id == CacheId::L1d,
@@ -784,8 +784,8 @@ impl Cache {
     }
 }
 
-/// Returns the mask of the conditions for which a miss is refused. Each condition has one bit, whose number
-/// is the value of its `Fail` variant.
+/// Returns a mask of the conditions for which a miss is refused. Bit `n` stands for the `Fail` variant with
+/// value `n`.
 fn conditions(line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> u8 {
     let bit = |fails: bool, fail: Fail| u8::from(fails) << fail as u8;
     bit(line_alloc, Fail::LineAlloc) | bit(mshr_entry, Fail::MshrEntry) | bit(miss_queue, Fail::MissQueue)

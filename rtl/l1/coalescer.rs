@@ -12,8 +12,8 @@
 //! | port   | dir | payload      | contract                                                    |
 //! |--------|-----|--------------|-------------------------------------------------------------|
 //! | `take` | in  | `WarpAccess` | only while idle; at least one lane active                   |
-//! | `emit` | out | `LineAccess` | one per cycle while busy, first line first                  |
-//! | `emit` | out | `LineAccess` | further ones while `has_more`, one per further output       |
+//! | `emit` | out | `LineAccess` | one per cycle while busy, in the order of the lines' lowest lanes |
+//! | `emit` | out | `LineAccess` | additional requests while `has_more`, one per additional output |
 //!
 //! In one cycle, in this order:
 //! 1. `emit`, once per output.
@@ -246,8 +246,8 @@ impl Coalescer {
     #[inline(always)]
     pub fn end_cycle(&mut self) {
         if self.banks.is_some() {
-            // The counter stops at 1 rather than 0, because an idle coalescer is not evaluated in every
-            // cycle.
+            // The count of remaining bank cycles stops at 1 rather than 0, because an idle coalescer is not
+            // evaluated in every cycle.
             self.left -= u6::new(u8::from(self.is_counting()));
             self.served = 0;
         }
@@ -562,7 +562,7 @@ const WORDS: [u64; LANES] = {
 #[inline(never)]
 fn is_in_order(address: &[u64; LANES], line_log2: u32) -> bool {
     let in_line = (1 << line_log2) - 1;
-    // The comparison includes the first lane, so that the loop works on whole vectors.
+    // Lane 0 is compared too, although it defines the line, so that the loop works on whole vectors.
     let line = address[0] & !in_line;
     // Four independent accumulators, which fit the vector registers of the CPU that runs the simulator.
     let mut disorder = [0; 4];
@@ -754,8 +754,8 @@ mod tests {
         assert!(!more(AccessKind::Atomic, MemorySpace::Global) && !more(AccessKind::Reduce, MemorySpace::Global));
     }
 
-    /// Returns the lanes of the requests that leave in each cycle, starting with the cycle after the load is
-    /// accepted.
+    /// Returns, for each cycle, the lane masks of the requests that the coalescer emits. The first element is
+    /// the cycle after the load was accepted.
     fn leave_by_cycle(access: &WarpAccess) -> Vec<Vec<u32>> {
         let mut coalescer = Coalescer::new(128, 25, true);
         coalescer.set_word_banks(WordBanks::new(&WordBanksConfig::default(), 128, 25));

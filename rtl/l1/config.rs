@@ -40,8 +40,8 @@ pub enum FailOrder {
 }
 
 impl FailOrder {
-    /// Returns the condition to report from a mask of failing conditions. Each condition has one bit, whose
-    /// number is the value of its `Fail` variant.
+    /// Returns the condition to report from a mask of failing conditions. Bit `n` of the mask stands for the
+    /// `Fail` variant with value `n`.
     pub(super) fn first(self, fails: u8) -> Fail {
         let order = match self {
             Self::MshrFirst => [Fail::LineAlloc, Fail::MshrMerge, Fail::MshrEntry],
@@ -79,8 +79,9 @@ pub enum BanksConfig {
     /// One data bank per sector of a line. Two lines can be read in the same cycle if their requested sectors
     /// differ.
     Sectors(SectorBanksConfig),
-    /// 32 data banks of 4-byte words, and tag banks that look up one line each per cycle. A load takes one
-    /// cycle per line in its fullest tag bank, or per word in its fullest data bank if these are more.
+    /// 32 data banks of 4-byte words, and tag banks that look up one line each per cycle. The cycles of a
+    /// load are the larger of two numbers: its lines in the fullest tag bank, and its words in the fullest
+    /// data bank.
     Words(WordBanksConfig),
 }
 

@@ -36,7 +36,8 @@
 //! Each of these steps happens at most once per cycle, which the ports of the arrays enforce, and sees the
 //! results of the steps before it.
 //!
-//! Area order: tag comparators, counters with decrementers, minimum over the counts of a set. Free data ways
+//! Area, mainly: tag comparators, counters with decrementers, minimum over the counts of a set. Free data
+//! ways
 //! and the owners of data ways need no storage beyond that of li2015 section 6.5: both follow from the
 //! data-way numbers in the tags.
 //!
@@ -169,8 +170,8 @@ impl Decoupled {
         past
     }
 
-    /// Counts a load that has bypassed the cache in the tag of its line. If the line has no tag, it replaces
-    /// the tag victim, if there is one.
+    /// Counts a load that has bypassed the cache, in the reference count of its line's tag. If the line has
+    /// no tag, its tag replaces the tag victim, if there is one.
     pub fn on_bypass(&mut self, at: &Edge<'_>, line: u64) {
         let set = self.set_of(line);
         let Some(count) = self.count(set, line) else { return };
@@ -506,13 +507,14 @@ impl Decoupled {
         }
     }
 
-    /// Returns the position in its set of the tag of a line, if the line has a tag.
+    /// Returns the position of a line's tag within its set; `None` if the line has no tag.
     fn find(&self, set: u32, line: u64) -> Option<usize> {
         let tag = line >> self.index.bits();
         self.tags.row(set).iter().position(|entry| entry.tag == tag && entry.status != Status::Empty)
     }
 
-    /// Returns the position in its set of the tag whose line is in data way `way`; `None` if the way is free.
+    /// Returns the position, within its set, of the tag whose line occupies data way `way`; `None` if the way
+    /// is free.
     fn owner(&self, set: u32, way: u32) -> Option<usize> {
         self.tags.row(set).iter().position(|tag| tag.status.is_committed() && u32::from(tag.pos) == way)
     }

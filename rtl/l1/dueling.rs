@@ -38,7 +38,7 @@
 //! Latency: an access is counted in the cycle after it was accepted; a mode takes effect in the cycle after
 //! the decision. The simulator does not evaluate this hardware block while there are no loads to count; the
 //! end of the interval wakes it.
-//! Area order: four counters, two products.
+//! Area, mainly: four counters, and multipliers for two products.
 //!
 //! Bench: its own tests.
 
@@ -92,7 +92,7 @@ pub enum Leaders {
 }
 
 impl DuelingConfig {
-    /// Configuration without SM dueling; the other parameters are those of li2015 Table 3.
+    /// Configuration without SM dueling. The unused parameters have the values of li2015 Table 3.
     pub const OFF: Self =
         Self { leaders: Leaders::None, interval: 500, margin: 10, margin_of: MarginOf::Misses, min_accesses: 16 };
 

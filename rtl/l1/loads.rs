@@ -29,10 +29,11 @@ pub struct LoadStats {
     /// Number of warp-level loads answered. A load of 16 bytes per lane counts twice if the SM splits it into
     /// two accesses.
     pub answers: u64,
-    /// Sum of the load latencies, from arrival in the LSU to the last byte [core cycles].
+    /// Sum of the load latencies, from arrival in the LSU to the last byte, in core cycles.
     #[counted(cycles)]
     pub latency: u64,
-    /// Number of loads by latency class: below 16, 32, 64 and so on to below 16,384 core cycles, and longer.
+    /// Histogram of the load latencies in core cycles. Class 0 counts loads below 16 cycles, class 1 those
+    /// from 16 to below 32, and so on; the last class counts loads of 16,384 cycles or more.
     pub latencies: [u64; LOAD_LATENCIES],
 }
 

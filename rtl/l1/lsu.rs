@@ -104,7 +104,7 @@ enum StageStatus {
     VictimHit,
 }
 
-/// Values that are constant during a run, set by the configuration and the kernel.
+/// Values that do not change while a kernel runs, set by the configuration and the kernel.
 #[derive(Debug, Serialize, Deserialize)]
 struct RunConstants {
     place: LsuPlace,

@@ -34,7 +34,7 @@ use crate::noc::packet::TICKET_BITS;
 /// Kind of a miss-queue entry, which is a request to memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MissKind {
-    /// Read of a line, or of its touched sectors, for a load that misses without a line in flight.
+    /// Read of a line, or of its touched sectors, for a load whose line is neither present nor in flight.
     #[default]
     Read,
     /// Store whose bytes are sent to memory.

@@ -97,8 +97,8 @@ impl MrpbConfig {
 }
 
 impl StallBypass {
-    /// True if a load bypasses when the conditions in the mask `fails` refuse it. Each condition has one bit,
-    /// whose number is the value of its `Fail` variant.
+    /// True if a load bypasses when the conditions in the mask `fails` refuse it. Bit `n` of the mask stands
+    /// for the `Fail` variant with value `n`.
     #[must_use]
     pub fn covers(self, fails: u8) -> bool {
         match self {
@@ -182,7 +182,7 @@ fn has_data(access: &LineAccess) -> bool {
 
 impl AccessQueue {
     /// Creates the access queue at `path`: an MRPB if `mrpb` configures one, else a single queue of `depth`
-    /// requests. The single queue has up to `moves` pushes and pops per cycle.
+    /// requests. The single queue supports up to `moves` pushes and up to `moves` pops per cycle.
     #[must_use]
     pub fn new(path: &str, depth: u32, moves: u32, mrpb: &MrpbConfig, shape: LineShape) -> Self {
         match mrpb {

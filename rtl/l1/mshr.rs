@@ -26,7 +26,7 @@
 //! leaves, or by the fill if there are no waiters. Until then the entry's line cannot be allocated again,
 //! because a second entry for the line would make the search ambiguous. In a cache that fetches sectors, an
 //! entry tracks the sectors of one request. A line may have several entries, none of which share a sector.
-//! Area order: one line-address comparator per entry, and storage for the waiters of all entries.
+//! Area, mainly: one line-address comparator per entry, and storage for the waiters of all entries.
 //!
 //! Part of `rtl/l1/cache.rs`.
 
@@ -197,7 +197,7 @@ impl Mshr {
     }
 
     /// Records a use of the access or recall port. In a cache of whole lines, a port can be used once per
-    /// cycle. In a cache that fetches sectors, it can be used once per cycle and MSHR entry.
+    /// cycle. In a cache that fetches sectors, it can be used once per cycle for each MSHR entry.
     #[inline(always)]
     fn take(&mut self, port: usize) {
         if self.shape.sectors == 1 { self.turn.take(port) } else { self.turn.take_again(port) }

@@ -6,7 +6,7 @@
 //! | port          | dir | payload            | contract                                        |
 //! |---------------|-----|--------------------|-------------------------------------------------|
 //! | `alloc`       | in  | `WarpAccess`       | only while a row is free                        |
-//! | `lanes_in`    | out | row, lanes, sectors | the subset of the lanes that name bytes of the sectors |
+//! | `lanes_in`    | out | row, lanes, sectors | the subset of the lanes that access bytes of the sectors |
 //! | `deliver`     | in  | row, lanes, line   | the lanes wait for this line                    |
 //! | `acknowledge` | in  | row, lanes         | marks lanes that wait for no data as done       |
 //! | `take`        | out | `WarpReply`        | frees a row whose lanes are all done            |
@@ -84,7 +84,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Creates an empty table of `rows` rows (1 to 64) for lines of `line_bytes` bytes.
+    /// Creates an empty pending table of `rows` rows (1 to 64) for lines of `line_bytes` bytes.
     #[must_use]
     pub fn new(rows: u32, line_bytes: u32, shape: AccessShape) -> Self {
         let row = Row {

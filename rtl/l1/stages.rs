@@ -13,8 +13,8 @@ pub struct Stays {
     /// Sum of the times in the stage, in core cycles.
     #[counted(cycles)]
     pub cycles: u64,
-    /// Number of loads or reads by time in the stage: below 16, 32, 64 and so on to below 16,384 core cycles,
-    /// and longer.
+    /// Histogram of the times in the stage in core cycles. Class 0 counts loads or reads below 16 cycles,
+    /// class 1 those from 16 to below 32, and so on; the last class counts those of 16,384 cycles or more.
     pub latencies: [u64; LOAD_LATENCIES],
 }
 

@@ -80,7 +80,7 @@ pub struct L1Stats {
 }
 
 impl L1Stats {
-    /// Returns the cycles in which the oldest access was refused, by reported condition.
+    /// Returns the number of cycles in which the oldest access was refused, by reported condition.
     pub fn refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
         Fail::zip_names(&self.fails)
     }

@@ -73,7 +73,7 @@ pub struct TagEntry {
 pub struct TagShape {
     /// Width of the address tag in bits.
     pub tag_bits: u32,
-    /// Name and width of the replacement rank.
+    /// Name and width of the replacement rank, a field of the tag entry.
     pub rank: RankShape,
     /// True if ways can hold a tag without data (tag-only), which takes one more status bit.
     pub hollow: bool,

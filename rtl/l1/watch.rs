@@ -51,8 +51,8 @@ pub enum Outcome {
     StoreMissed,
     /// Store or atomic to a line in flight, which is therefore invalidated on arrival.
     Overtook,
-    /// Refused access. Holds the reported condition, and the mask of all failing conditions. Each condition
-    /// has one bit, whose number is the value of its `Fail` variant.
+    /// Refused access. Holds the reported condition, and a mask of all failing conditions. Bit `n` of the
+    /// mask stands for the `Fail` variant with value `n`.
     Refused(Fail, u8),
 }
 
@@ -160,7 +160,7 @@ pub const BESIDE: usize = SECTORS as usize - 1;
 /// instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
-    /// End of a throttle period; true if the streaming monitor may close the cache.
+    /// End of a throttle period; true if the streaming monitor may close the cache, so that loads bypass it.
     pub period: Option<bool>,
     /// Fill of a line or of sectors: cache, line address, mask of the filled sectors, and mask of those that
     /// stay valid.

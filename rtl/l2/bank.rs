@@ -7,7 +7,7 @@
 //! | port       | dir | payload       | contract                                                     |
 //! |------------|-----|---------------|--------------------------------------------------------------|
 //! | `req`      | in  | `Request`     | accepted when the lookup pipeline has a free stage           |
-//! | `rsp`      | out | `Reply`       | `Data` for a read or an atomic; `Ack` for a write or a reduction as soon as it has its place in the order of the line |
+//! | `rsp`      | out | `Reply`       | `Data` for a read or an atomic; `Ack` for a write or a reduction, as soon as its position in the order of accesses to the line is fixed |
 //! | `dram_req[c]` | out | `DramRequest` | bursts of fetches and writebacks in lookup order; also notices of clean evictions where memory acknowledges evictions |
 //! | `dram_rsp[c]` | in  | `DramReply` | at most one burst per cycle over all channels; none while a swap holds the data memories |
 //! | `recall.inv` | out | `Invalidate` | one per L1 that has a copy of an evicted line               |
@@ -31,8 +31,8 @@
 //! must keep their order.
 //!
 //! Order: the requests to a line take effect in lookup order. Accesses to an in-flight line wait in that
-//! order in the MSHR. A write or a reduction is acknowledged as soon as it has its place in that order.
-//!
+//! Order: the requests to a line take effect in lookup order. Accesses to an in-flight line wait in that
+//! order in the MSHR. A write or a reduction is acknowledged as soon as its position in that order is fixed.
 //! Atomics: an atomic reads and writes its words in the one cycle in which it is served. It uses both ports
 //! of the data memory, so no other access can interleave with it. Its reply holds the old bytes of the line.
 //! With `bank/atomic_buffer` the atomic unit works on the buffered line; the data memory is accessed only

@@ -52,7 +52,8 @@ pub struct L2Config {
     pub ways: u32,
     /// Line size in bytes; an L1 line may span several lines of the bank.
     pub line_bytes: u32,
-    /// Number of L1 lines that can be served at the same time as several shorter lines of the bank.
+    /// Maximum number of split requests in progress, each for one L1 line that spans several lines of the
+    /// bank.
     pub split_requests: u32,
     /// Function that maps the line number within the bank to a set. All papers but khairy2015 section 6 use
     /// the linear one.
@@ -62,9 +63,9 @@ pub struct L2Config {
     /// Cycles from the acceptance of a request to its tag match. The lookup is pipelined and accepts one
     /// request per cycle.
     pub lookup_latency: u32,
-    /// Number of MSHR entries, the limit of lines in flight from memory (khairy2015 Table 1: 32). In the
-    /// transient flow, ways and FRC entries hold these lines, so that MSHR entries may be the limit
-    /// (candel2018 section 3).
+    /// Number of MSHR entries, which limits the number of lines in flight from memory (khairy2015 Table 1:
+    /// 32). In the transient flow, ways and entries of the FRC (fetch and replacement cache) hold these
+    /// lines, so MSHR entries may be the limit (candel2018 section 3).
     pub mshr_entries: u32,
     /// Number of accesses that can wait for one line, including the first one (GPGPU-Sim's GTX 480: 4).
     pub mshr_merges: u32,
@@ -84,7 +85,8 @@ pub struct L2Config {
 /// Parameters that the machine sets for all L2 banks, and the position of this bank in the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BankPlace {
-    /// Field widths of the messages between SMs and banks, whose lines have the size of L1 lines.
+    /// Field widths of the messages between SMs and banks. A line in these messages has the size of an L1
+    /// line.
     pub packets: PacketShape,
     /// Mapping of lines to partitions.
     pub interleave: Interleave,
@@ -98,7 +100,7 @@ pub struct BankPlace {
     pub line_bytes: u32,
     /// Size of a DRAM burst in bytes.
     pub burst_bytes: u32,
-    /// Number of L1s from which evicted lines are recalled, at most 64; 0 if lines are not recalled.
+    /// Number of L1s from which evicted lines are recalled, at most 128; 0 if lines are not recalled.
     pub coherent_l1s: u32,
     /// Width in bits of the requester number in requests to DRAM channels; `None` if the channels do not rank
     /// requests.
@@ -263,9 +265,9 @@ impl BankPlace {
         PacketShape { line_bits: self.line_bits(), line_bytes: self.line_bytes, ..self.packets }
     }
 
-    /// Returns the size in bytes of the data that a request carries. The compare operand of a compare-and-
-    /// swap occupies the upper half of these data. If a request is split, that half follows the L2 line;
-    /// otherwise, it is part of the line.
+    /// Returns the size in bytes of the data that a request carries. For a compare-and-swap, the upper half
+    /// of these data is the compare operand. If a request is split, that half follows the L2 line; otherwise,
+    /// it is part of the line.
     #[must_use]
     pub fn operand_bytes(&self) -> u32 {
         if self.parts_log2() == 0 { self.line_bytes } else { 2 * self.line_bytes }

@@ -16,7 +16,8 @@
 //! waiter frees the entry. By then all requested bursts have arrived, because the access that requested a
 //! burst waits for it. A line counts as complete while the bursts that its next waiter needs have arrived.
 //!
-//! Area order: entries x merges waiters, each with the bytes of a line; one line comparator per entry.
+//! Area, mainly: storage for the waiters of all entries, each with the bytes of a line; one line comparator
+//! per entry.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/bank.rs`.
@@ -123,13 +124,14 @@ pub struct MshrEntry {
     pub dirty: bool,
 }
 
-/// Number of an MSHR entry, as an element of a queue. The payload shape is the width of this number in bits.
+/// Number of an MSHR entry, as an element of a queue. The payload shape is a run-time parameter: the width of
+/// this number in bits.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct MshrSlot(#[payload(name = "entry", width = *shape)] u16);
 
-/// Bursts of a line that a waiter needs, one bit per burst. The payload shape is the number of bursts per
-/// line.
+/// Bursts of a line that a waiter needs, one bit per burst. The payload shape is a run-time parameter: the
+/// number of bursts per line.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Needs(#[payload(name = "bursts", width = *shape)] Bursts);
@@ -149,8 +151,8 @@ pub struct MshrShape {
     pub line_bits: u32,
     /// Number of sets of the L2 bank.
     pub sets: u32,
-    /// Number of ways of the L2 bank, including extra ways that denote lines outside the sets (bypass buffer
-    /// or FRC).
+    /// Number of ways of the L2 bank. Includes extra ways that denote lines outside the sets, in the bypass
+    /// buffer or the FRC (fetch and replacement cache).
     pub ways: u32,
     /// Field widths of a waiter.
     pub waiter: WaiterShape,

@@ -36,7 +36,7 @@ use crate::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
 /// row number.
 const PART_BITS: u32 = 2;
 
-/// Row (table entry) for one request for an L1 line that is split into L2 lines.
+/// Row (table entry) for one split request: a request for an L1 line that spans several L2 lines.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Row {
     /// Reply to the L1, completed as the answers for its L2 lines arrive.

@@ -60,7 +60,8 @@ impl L2Features {
 /// delay is time in the queue of the DRAM channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
 pub struct Delays {
-    /// Cycles until a way or an FRC entry was free for the line, summed over all misses.
+    /// Cycles until a way or an entry of the FRC (fetch and replacement cache) was free for the line, summed
+    /// over all misses.
     #[counted(cycles)]
     pub way: u64,
     /// Cycles until the eviction of the victim from its way was complete, summed over all misses.
@@ -71,11 +72,12 @@ pub struct Delays {
 /// Counters of the Fetch and Replacement Cache (candel2018 section 4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
 pub struct FrcStats {
-    /// Misses of any kind whose line was fetched into the FRC at once.
+    /// Misses of any kind whose line was fetched into the FRC (fetch and replacement cache) at once.
     pub misses: u64,
-    /// Accesses that hit in the FRC, in a fetched line or in a line being evicted.
+    /// Accesses that hit in the FRC (fetch and replacement cache), in a fetched line or in a line being
+    /// evicted.
     pub hits: u64,
-    /// Lines swapped from the FRC into their ways.
+    /// Lines swapped from the FRC (fetch and replacement cache) into their ways.
     pub swaps: u64,
 }
 
@@ -142,7 +144,7 @@ pub struct L2Stats {
     pub evictions: u64,
     /// Accesses that waited for their line and were then served.
     pub replays: u64,
-    /// Writes, and atomics that changed the value in memory.
+    /// Writes, plus those atomics and reductions that changed the value in memory.
     pub changes: u64,
     /// Cycles from the lookup that missed to the first burst request of the fetch, summed over all fetches.
     #[counted(cycles)]

@@ -166,8 +166,8 @@ impl Machine {
     pub fn changes(&self) -> u64 {
         let banks = self.banks().iter().map(|bank| bank.stats().changes).sum::<u64>();
         let cores = self.cores().iter().map(|core| core.counters().shared_changes).sum::<u64>();
-        // The store hits of an L1 are stores to local memory. Stores to global memory are counted at the L2,
-        // even if they update a copy in an L1.
+        // An L1 counts only stores to local memory as store hits. Stores to global memory are counted at the
+        // L2, even if they update a copy in an L1.
         let local = self.lsus().iter().map(|lsu| lsu.stats().store_hits).sum::<u64>();
         banks + cores + local + self.dispatchers().iter().map(|block| block.progress().0).sum::<u64>()
     }
@@ -262,8 +262,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Writes bytes to memory, as a memory copy from the host does. Copies in the L2 are updated here; copies
-    /// in L1s were invalidated at the end of the last kernel.
+    /// Writes bytes to memory, like a memory copy from host to device. Updates copies in the L2; copies in
+    /// L1s were invalidated at the end of the last kernel.
     ///
     /// # Errors
     /// If the range is not mapped.
@@ -273,8 +273,8 @@ impl Machine {
         for (line, offset, range) in cut(address, bytes.len(), line_bytes) {
             let piece = &bytes[range];
             let partition = channels.partitions.partition(line) as usize;
-            // Bytes of the line that the L2 bank does not have remain absent there; they are written to DRAM
-            // below.
+            // Updates the copy of the line in the L2 bank, if there is one. Bytes that the copy lacks remain
+            // absent there. All bytes are also written to DRAM below.
             if let Some((&(mut data), _)) = self.banks()[partition].peek(line) {
                 data[offset..offset + piece.len()].copy_from_slice(piece);
                 self.banks_mut()[partition].poke(line, &data);
@@ -291,7 +291,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Reads bytes from memory, as a memory copy to the host does: the newest copy, from the L2 or from DRAM.
+    /// Reads bytes from memory, like a memory copy from device to host. Returns the newest copy, from the L2
+    /// or from DRAM.
     ///
     /// # Errors
     /// If the range is not mapped.
@@ -327,9 +328,9 @@ impl Machine {
         Ok(read)
     }
 
-    /// Loads a kernel into every core and the dispatcher. The caller must then wake the dispatcher and, with
-    /// a throttle, the cores. The throttle's monitoring periods start with the kernel, even if a core has no
-    /// warps.
+    /// Loads a kernel into every core and the dispatcher. The caller must then wake the dispatcher and, if
+    /// there is a throttle, the cores. The throttle's monitoring periods start with the kernel, even if a
+    /// core has no warps.
     ///
     /// # Errors
     /// If not even one CTA fits into an SM.

@@ -159,7 +159,7 @@ fn outstanding_ctas(dispatcher: &Dispatcher, ports: &DispatcherPorts, links: &Wi
 /// thread.
 pub struct MachineIslands {
     islands: Islands<Wires, Roles>,
-    /// Kind of the CTA dispatchers, and their number.
+    /// Handle for the CTA dispatchers, and number of dispatchers.
     dispatchers: (Family<Dispatcher>, usize),
 }
 
@@ -170,7 +170,8 @@ impl MachineIslands {
         self.islands.count()
     }
 
-    /// Returns the number of synchronization points between two periods in which the islands run.
+    /// Returns the number of synchronization points per round: those after all islands have run, and before
+    /// they run again.
     #[must_use]
     pub fn num_sync_points(&self) -> usize {
         self.islands.num_sync_points()

@@ -1,5 +1,5 @@
-//! Field widths and positions that the configuration of a machine determines for its hardware blocks. Such
-//! blocks can also be built outside a machine, for tests.
+//! Field widths and other parameters that the configuration of a machine determines for its hardware blocks.
+//! Such blocks can also be built outside a machine, for tests.
 
 use super::MachineConfig;
 use crate::l2::BankPlace;

@@ -17,9 +17,9 @@
 //!                    dram0..c
 //! ```
 //! Every arrow is a link of the netlist, a registered channel. Depending on the configuration, there are
-//! additional links: those of instruction caches (`wanted`, `brought`), the sideband of a throttle with its
-//! coordinator, and SM dueling. If the L2 keeps the L1s coherent, there is a network of recalls. A sharing
-//! tracker is placed between crossbars and L2 banks, with a network of its own.
+//! additional links for instruction caches (`wanted`, `brought`), for the messages between a throttle and its
+//! coordinator, and for SM dueling. If the L2 keeps the L1s coherent, there is a network of recalls. A
+//! sharing tracker is placed between crossbars and L2 banks, with a network of its own.
 
 use super::MachineConfig;
 use super::node::Node;
@@ -171,8 +171,8 @@ fn add_blocks(net: &mut MachineNet, links: &Links<'_>) -> Kinds {
 }
 
 /// Adds a network: a crossbar named `crossbar`, or routers named `routed` and the links between them.
-/// `inputs` and `outputs` give, for each endpoint, the number of the network's block to which it is
-/// connected.
+/// `inputs` and `outputs` give, for each endpoint of the network, the number of the crossbar or router to
+/// which it is connected.
 fn add_network<P: Packet + 'static>(
     net: &mut MachineNet,
     links: &Links<'_>,
@@ -445,8 +445,8 @@ fn new_tracker(config: &MachineConfig, partition: usize) -> Tracker {
     Tracker::new(place, &config.tracker, config.tracker.scheme.protections())
 }
 
-/// Parameters of a link without additional delay: the receiver sees a beat at its next edge, because one tick
-/// is less than any clock period.
+/// Parameters of a link without additional delay. Its delay is one tick, which is less than any clock period,
+/// so the receiver sees a beat at its next edge.
 const PLAIN: LinkSpec = LinkSpec { depth: 2, latency: 1, credit: 1 };
 
 /// Data from which the parameters of all links are computed.
@@ -462,12 +462,12 @@ struct Links<'a> {
 }
 
 impl Links<'_> {
-    /// Returns the number of the network's block to which an SM is connected.
+    /// Returns the number of the router to which an SM is connected; 0 if the network is a crossbar.
     fn at_sm(&self, sm: usize) -> usize {
         self.topology.map_or(0, |topology| topology.router_of_sm(sm))
     }
 
-    /// Returns the number of the network's block to which a partition is connected.
+    /// Returns the number of the router to which a partition is connected; 0 if the network is a crossbar.
     fn at_partition(&self, partition: usize) -> usize {
         self.topology.map_or(0, |topology| topology.router_of_partition(partition))
     }
@@ -476,8 +476,8 @@ impl Links<'_> {
     /// next router accepts packets.
     fn router_to_router(&self) -> LinkSpec {
         let cycles = self.config.noc.as_routed().map_or(1, |routed| routed.hop_latency);
-        // One tick is less than any clock period, so the receiving router sees the packet at its next edge
-        // after the delay.
+        // The last tick is less than any clock period, so the receiving router sees the packet at its next
+        // edge after the delay.
         let ticks = u64::from(cycles - 1) * self.hop + 1;
         LinkSpec { depth: 2 * cycles, latency: ticks, credit: ticks }
     }

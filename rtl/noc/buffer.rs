@@ -45,13 +45,13 @@ struct Flits<P: Packet> {
     /// Size of a flit in bytes.
     bytes: u32,
     shape: P::Shape,
-    /// Circular buffer of packets. Packets are large, so a packet keeps its slot until it leaves.
+    /// Circular buffer of packets. Packets are large, so the simulator never moves a packet to another slot.
     packets: Box<[BufferedPacket<P>]>,
     /// Index in `packets` of the head packet, which is the oldest one.
     head: usize,
     /// Number of packets in the buffer.
     level: usize,
-    /// Number of flits written to the flit memory and read from it.
+    /// Number of flits written to the flit memory, and number of flits read from it.
     accesses: Accesses,
 }
 
@@ -137,7 +137,7 @@ impl<P: Packet> InputBuffer<P> {
         if missing == 0 {
             return Some(0);
         }
-        // A flit that leaves frees its room in the buffer from the next cycle on.
+        // The room of a flit that leaves the buffer is free from the next cycle on.
         self.leaving_since.filter(|_| missing <= self.head_length).map(|since| since + u64::from(missing))
     }
 

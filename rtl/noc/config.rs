@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::packet::LONGEST_PACKET;
 use crate::config::Rules;
 
-/// Parameters of all networks.
+/// Parameters common to all networks between SMs and memory partitions.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct XbarConfig {

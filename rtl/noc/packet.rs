@@ -73,9 +73,9 @@ pub enum Sharing {
     /// No hint: a read of constants or texels, or any request in a machine without a sharing tracker.
     #[default]
     Aside,
-    /// Load whose line the requesting L1D will keep.
+    /// Load whose line the requesting L1D will allocate.
     Keeps,
-    /// Load whose line the requesting L1D will not keep. Another L1 can supply the requested sectors.
+    /// Load whose line the requesting L1D will not allocate. Another L1 can supply the requested sectors.
     Takes,
     /// Request that only the L2 can serve.
     Coherent,
@@ -90,7 +90,7 @@ pub struct PacketShape {
     pub tracked: bool,
     /// Width of a line address in bits.
     pub line_bits: u32,
-    /// Line size in bytes.
+    /// Size of a cache line in bytes.
     pub line_bytes: u32,
     /// Width of an SM number in bits.
     pub sm_bits: u32,
@@ -181,7 +181,7 @@ pub struct Reply {
     pub kind: ReplyKind,
     /// Serial number of the answered request.
     pub id: u32,
-    /// Line address.
+    /// Address of the line: byte address divided by the line size.
     #[payload(width = shape.line_bits)]
     pub line: u64,
     /// SM that sent the request.

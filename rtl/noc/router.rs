@@ -59,7 +59,7 @@ pub struct RouterPlace {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct ActiveTransfer {
     input: u8,
-    /// Virtual channel, as an index into the outputs of the wire.
+    /// Virtual channel of the packet, as an index into the outputs that share these wires.
     channel: u8,
     tail_at: u64,
 }
@@ -154,8 +154,7 @@ impl<P: Packet> Router<P> {
         self.inputs.iter().all(InputBuffer::is_empty)
     }
 
-    /// Adds the cycles before `cycle` of stalls that have not ended to the counters; called at the end of a
-    /// run.
+    /// Counts the stall cycles before `cycle` for stalls that have not ended; called at the end of a run.
     pub fn settle(&mut self, cycle: u64) {
         self.outputs.iter_mut().for_each(|output| output.count.settle(cycle));
     }
@@ -275,8 +274,8 @@ impl<P: Packet> Router<P> {
 /// Conditions that determine the next clock edge at which the router must be evaluated.
 struct Wake {
     cycle: u64,
-    /// Mask of the inputs with a packet on their link for which their buffer has no room until another packet
-    /// of the input is granted an output.
+    /// Mask of the inputs with a packet on their link that must wait: the input buffer has no room until
+    /// another packet of the input is granted an output.
     roomless: u64,
     /// Mask of the inputs that received a grant in this cycle.
     granted: u64,

@@ -44,7 +44,7 @@ pub struct CrossbarConfig {}
 pub struct RoutedConfig {
     /// Number of virtual channels per link between routers, each with a separate buffer.
     pub virtual_channels: u32,
-    /// Latency from router to router [cycles of the network clock].
+    /// Latency from router to router in cycles of the network clock.
     pub hop_latency: u32,
 }
 
@@ -153,7 +153,7 @@ impl Topology {
         partitions.fold(sm, |router, of_partition| router + usize::from(of_partition <= router))
     }
 
-    /// Returns the neighbors of a router. A link leads to each neighbor, and another one back.
+    /// Returns the neighbors of a router. One link leads to each neighbor, and another link leads back.
     #[must_use]
     pub fn neighbours(&self, router: usize) -> Vec<usize> {
         let (all, columns) = (self.routers(), self.columns);

@@ -35,14 +35,14 @@ pub const MAX_PORTS: u32 = Wide::MAX;
 /// Statistics of one output of a crossbar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
 pub struct OutputStats {
-    /// Packets sent.
+    /// Number of packets sent.
     pub packets: u64,
-    /// Flits sent; equals the number of cycles in which the output was busy.
+    /// Number of flits sent, which equals the number of cycles in which the output was busy.
     pub flits: u64,
-    /// Bytes transferred, including the unused bytes of partially filled flits.
+    /// Number of bytes transferred, including the unused bytes of partially filled flits.
     #[counted(bytes)]
     pub bytes: u64,
-    /// Cycles in which a packet waited at an idle output because the receiver was full.
+    /// Number of cycles in which a packet waited at an idle output because the receiver was full.
     #[counted(cycles)]
     pub blocked: u64,
     /// Bytes forwarded between routers on the path to this output, including the unused bytes of partially
@@ -51,7 +51,8 @@ pub struct OutputStats {
     pub hop_bytes: u64,
 }
 
-/// Statistics of an output: packets sent, and cycles in which the output is blocked. No hardware.
+/// Statistics of an output: packets sent, and cycles in which the output is blocked. Not part of the
+/// hardware.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct OutputCount {
     stats: OutputStats,
@@ -92,8 +93,7 @@ impl OutputCount {
         self.stats.bytes += u64::from(flits) * u64::from(flit_bytes);
     }
 
-    /// Adds the cycles before `cycle` of a stall that has not ended to the counter; called at the end of a
-    /// run.
+    /// Counts the stall cycles before `cycle` for a stall that has not ended; called at the end of a run.
     pub fn settle(&mut self, cycle: u64) {
         if let Some(since) = &mut self.blocked_since {
             self.stats.blocked += cycle.saturating_sub(*since);
@@ -175,8 +175,7 @@ impl<P: Packet> Xbar<P> {
         }
     }
 
-    /// Adds the cycles before `cycle` of stalls that have not ended to the counters; called at the end of a
-    /// run.
+    /// Counts the stall cycles before `cycle` for stalls that have not ended; called at the end of a run.
     pub fn settle(&mut self, cycle: u64) {
         match &mut self.0 {
             Size::Small(switch) => switch.settle(cycle),

@@ -66,8 +66,8 @@ mod tests {
             let newcomer = InsertedLine { set, way: 1, evicts: true, source: ANY };
             bench.on_insert(newcomer, None, [0, 1, 2, 3])[1]
         };
-        // On a tie of the leader sets, a follower set uses the bimodal policy, which inserts at the LRU
-        // position, 3.
+        // On a tie of the leader sets, a follower set uses the bimodal policy, which inserts the line at
+        // position 3, the least recently used one.
         assert_eq!(insert(1), 3);
         assert_eq!([8, 24].map(&mut insert), [3, 3]);
         assert_eq!(insert(1), 0);

@@ -65,8 +65,8 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Checks the parameters of the policy, and that the policy fits the given cache.
     fn validate(&self, _store: &StoreInfo, _rules: &mut Rules) {}
 
-    /// True if the policy reads program counters. If no scheme of a cache reads them, its requests carry
-    /// none, and the policy receives 0.
+    /// True if the policy reads program counters. If no scheme of a cache reads them, requests to the cache
+    /// carry no program counter, and the policy receives 0.
     fn reads_pc(&self) -> bool {
         false
     }

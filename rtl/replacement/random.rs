@@ -61,8 +61,8 @@ impl Lfsr {
     }
 }
 
-/// Way number of the next victim of a set. The payload shape, which sets the field width, is the number of
-/// ways.
+/// Way number of the next victim of a set. The payload shape is a run-time parameter that sets the field
+/// width: the number of ways.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct NextVictim(u8);
 

@@ -85,7 +85,7 @@ impl Default for Counter {
 }
 
 /// Predictor state of a cache line: the signature of its source, and true if it was hit since its insertion.
-/// The payload shape is the width of a signature in bits.
+/// The payload shape is a run-time parameter: the width of a signature in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Origin {
@@ -171,7 +171,7 @@ mod tests {
         let mut bench = Bench::new(ShipConfig { signature: Signature::Pc, bits: 8 }, 1);
         let from = |pc: u32| Source { line: 0, pc };
         assert_eq!((bench.start((0, 0), false, from(7)), bench.start((0, 1), false, from(9))), (2, 2));
-        // The line of PC 7 will be evicted without a hit; the line of PC 9 is hit.
+        // The line loaded at PC 7 will be evicted without a hit; the line loaded at PC 9 is hit.
         bench.on_hit(0, 1, [0; 4]);
         assert_eq!(bench.start((0, 0), true, from(7)), 3);
         assert_eq!(bench.start((0, 1), true, from(9)), 2);

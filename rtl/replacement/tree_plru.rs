@@ -61,7 +61,8 @@ impl Scheme for TreePlru {
 }
 
 /// Tree bits of a set, numbered as in a heap: the root is bit 1, and the children of node `n` are `2n` and
-/// `2n + 1`. A bit of 1 points to the second child. The payload shape is the number of leaves.
+/// `2n + 1`. A bit of 1 points to the second child. The payload shape is a run-time parameter: the number of
+/// leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Nodes(u64);
 
@@ -141,7 +142,8 @@ impl Hooks for Tree {
         if *leaves > 1 {
             to.array("tree_plru", nodes);
             to.logic("path", Logic::Decoder { outputs: *leaves });
-            // A node selects the only half with an eligible way, or the half to which its bit points.
+            // A node selects the half to which its bit points, or the other half if only that one has an
+            // eligible way.
             to.logic("eligible", Logic::Gates { count: 4 * (leaves - 1) });
             to.logic("pointed", Logic::Mux { ways: 2, width: leaves - 1 });
         }

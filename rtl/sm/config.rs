@@ -138,8 +138,8 @@ pub struct SharedConfig {
 
 impl SharedConfig {
     /// Returns the part of the L1 capacity, in bytes, that becomes shared memory for a kernel with `bytes`
-    /// bytes of shared memory per SM. This is the smallest carve-out of at least `bytes` bytes, else the
-    /// largest carve-out; 0 without carve-outs.
+    /// bytes of shared memory per SM. This is the smallest carve-out of at least `bytes` bytes, or the
+    /// largest carve-out if all are smaller. Returns 0 if there are no carve-outs.
     #[must_use]
     pub fn carve_out(&self, bytes: u64) -> u32 {
         let fits = |carve_out: &&u32| u64::from(**carve_out) >= bytes;
@@ -222,7 +222,7 @@ pub struct SmConfig {
 }
 
 impl SmConfig {
-    /// Returns the optional hardware of the SM, which decides which counters exist.
+    /// Returns the optional hardware of the SM. It determines which counters the SM has.
     #[must_use]
     pub fn has(&self) -> OptionalHardware {
         OptionalHardware {
@@ -281,7 +281,8 @@ impl SmConfig {
         rules.expect(self.warp_limit == 0, "throttle", kind, "none while `sm.warp_limit` is not 0", why);
     }
 
-    /// Checks that the warp limit does not exceed the warps of a scheduler and that the policy supports it.
+    /// Checks that the warp limit does not exceed the number of warps of a scheduler, and that the scheduling
+    /// policy supports a limit.
     fn validate_warp_limit(&self, rules: &mut Rules) {
         let &Self { warps, schedulers, warp_limit, .. } = self;
         if ["warps", "schedulers"].iter().any(|field| rules.is_broken(field)) {

@@ -93,9 +93,9 @@ pub struct SmExtraPorts {
     pub brought: In<InstructionLineReply>,
     /// Loads that missed in the L1D of this SM; used by a throttle.
     pub misses: In<Miss>,
-    /// Messages to the L1D that a period of the throttle has ended.
+    /// Messages to the L1D that a monitoring period of the throttle has ended.
     pub periods: Out<PeriodEnd>,
-    /// Reports of the counts of a period to the throttle's coordinator, which all SMs share.
+    /// Reports of the counts of a monitoring period to the throttle's coordinator, which all SMs share.
     pub reports: Out<Report>,
     /// Warp limits from the throttle's coordinator, which all SMs share.
     pub orders: In<Order>,
@@ -105,7 +105,7 @@ impl HasPorts for SmCore {
     type Ports = SmPorts;
 }
 
-/// Ends of a core's channels, as the core uses them at one clock edge.
+/// Ends of the channels of an SM core that the core uses at one clock edge.
 pub struct SmIo<'a> {
     /// CTA launches from the dispatcher.
     pub launch: Rx<'a, CtaLaunch>,
@@ -119,7 +119,7 @@ pub struct SmIo<'a> {
     pub fetch: Option<FetchIo<'a>>,
 }
 
-/// Optional hardware of an SM, which decides which counters exist.
+/// Optional hardware of an SM. It determines which counters the SM has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OptionalHardware {
     /// True if the SM has tensor pipes.
@@ -183,7 +183,7 @@ impl Counters {
 pub struct WaitingWarp {
     /// Slot of the waiting warp.
     pub warp: u8,
-    /// Next instruction: its index in a PTX kernel, its address in a traced kernel.
+    /// Next instruction of the warp: its index in a PTX kernel, or its address in a traced kernel.
     pub pc: u32,
     /// Line of that instruction in the PTX file or in the source of a trace; 0 if unknown.
     pub line: u32,
@@ -219,8 +219,8 @@ pub struct SmCore {
     pub(super) ages: Ages,
     /// Throttle that restricts which warps may issue; `None` if all warps may issue.
     pub(super) throttle: Option<Box<dyn Hooks>>,
-    /// True if the pools of the schedulers (the warps that may issue) vary: two-level scheduling, a warp
-    /// limit or a throttle.
+    /// True if the pools of the schedulers (the sets of warps that may issue) can change. This is the case
+    /// with two-level scheduling, a warp limit or a throttle.
     pub(super) pooled: bool,
     pub(super) scoreboard: Scoreboard,
     pub(super) halves: Halves,
@@ -241,9 +241,9 @@ pub struct SmCore {
     pub(super) heads: [u64; PIPES],
     #[serde(skip)]
     pub(super) fault: Option<Box<Fault>>,
-    /// First cycle in which a stalled scheduler might issue again, computed when the core went to sleep; 0 if
-    /// the core was awake. Ignored if the address unit becomes free or an instruction line arrives before
-    /// that cycle.
+    /// First cycle in which a stalled scheduler might issue again; 0 unless the core went to sleep at its
+    /// last evaluation. Ignored if the address unit becomes free or an instruction line arrives before that
+    /// cycle.
     pub(super) stalled_until: u64,
     pub(super) stalls: Stalls,
     pub(super) counters: Counters,
@@ -364,8 +364,8 @@ impl SmCore {
         (0..self.config.schedulers as usize).map(|scheduler| self.stalls.cycles(scheduler, reason)).sum()
     }
 
-    /// Returns the number of cycles before `cycle`, summed over all schedulers, for each stall reason. The
-    /// core must not have been evaluated with a resident warp after `cycle`.
+    /// Returns, for each stall reason, the number of cycles before `cycle` that are charged to it, summed
+    /// over all schedulers. If the core was evaluated after `cycle`, it must have had no resident warp then.
     ///
     /// # Panics
     /// If the cycles of a scheduler do not add up to `cycle`.
@@ -618,8 +618,8 @@ impl Block for SmCore {
             counters,
         } = self;
         let num_warps = self.config.warps;
-        // The mask of the warps whose head instruction uses a pipe is described only for pipes that this SM
-        // has.
+        // Selects the pipes that this SM has. For each of them, the description lists the mask of the warps
+        // whose head instruction uses the pipe.
         let exists = |pipe: &Pipe| pipe.exists(&self.config.pipes);
         for (index, scheduler) in schedulers[..self.config.schedulers as usize].iter().enumerate() {
             to.parts("scheduler", index as u32, |to| {

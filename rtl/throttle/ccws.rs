@@ -29,7 +29,7 @@ pub struct CcwsConfig {
 }
 
 impl CcwsConfig {
-    /// Values of khairy2015 Table 4.
+    /// Parameter values of khairy2015 Table 4.
     pub const KHAIRY2015: Self = Self { victims: 16, victim_ways: 8, base_score: 100, k: 8 };
 }
 

@@ -1,6 +1,6 @@
 //! # Dynamic warp throttling via cores sampling
 //! DWT-CS (khairy2015 section 4.2): while the L1Ds thrash, each core tries a different limit on the number of
-//! warps that may issue. Then all cores keep the limit of the core that executed the most instructions. A
+//! warps that may issue. Then all cores use the limit of the core that executed the most instructions. A
 //! monitor in each core counts and reports; one coordinator decides for all cores.
 
 pub mod coordinator;
@@ -35,7 +35,7 @@ pub enum Trigger {
     CoordinatorOnly,
 }
 
-/// State that is kept beyond the end of a kernel.
+/// Part of the throttle's state that is retained after the end of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Persist {
@@ -50,7 +50,7 @@ pub enum Persist {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DwtConfig {
-    /// Length of a monitoring or sampling period [core cycles] (khairy2015 Table 4: 10K).
+    /// Length of a monitoring or sampling period in core cycles (khairy2015 Table 4: 10K).
     pub period: u32,
     /// Number of misses per thousand thread instructions (MPKI) above which a period counts as thrashing
     /// (Table 4: 10).
@@ -59,15 +59,15 @@ pub struct DwtConfig {
     pub above: u32,
     /// Number of periods for which each core tries its limit.
     pub sample: u32,
-    /// Latency of a message between a core and the coordinator [core cycles].
+    /// Latency of a message between a core and the coordinator in core cycles.
     pub latency: u32,
-    /// Selection of the counts that start the sampling.
+    /// Selection of the cores whose counts can start the sampling.
     pub trigger: Trigger,
     /// With trigger `coordinator-only`: number of the core whose counts start the sampling, counted from 1.
     pub coordinator: u32,
     /// Number of kernels in the memo, the table of the limits found for kernels.
     pub memo: u32,
-    /// State that is kept beyond the end of a kernel.
+    /// Part of the throttle's state that is retained after the end of a kernel.
     pub persist: Persist,
 }
 
@@ -76,8 +76,8 @@ pub struct DwtConfig {
 const THREADS_A_CYCLE: u64 = 4 * 32;
 
 impl DwtConfig {
-    /// Values of khairy2015 Table 4. Section 4.2 gives only the sum of `above` and `sample`, which is split
-    /// evenly.
+    /// Values of khairy2015 Table 4. Section 4.2 gives only the sum of `above` and `sample`; this model gives
+    /// each of them half of it.
     pub const KHAIRY2015: Self = Self {
         period: 10_000,
         mpki: 10,

@@ -243,7 +243,7 @@ pub trait Losses: Debug + Send {
 /// Hub of a throttle: the hardware block to which all cores report their counts.
 #[typetag::serde]
 pub trait Hub: Debug + Send {
-    /// Returns the latency of a message between the hub and a core [core cycles].
+    /// Returns the latency of a message between the hub and a core in core cycles.
     fn latency(&self) -> u32;
 
     /// Called when a kernel is loaded between two launches; the key identifies the kernel.

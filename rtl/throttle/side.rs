@@ -7,37 +7,39 @@ use crate::kernel::{In, Many, Out, Ports, Rx, RxBank, Tx, TxBank};
 
 /// Ends of a core's throttle links, which are separate from the memory network.
 pub struct CoreSide<'a> {
-    /// Load misses from the L1D.
+    /// Receiving end for the load misses that the L1D reports.
     pub misses: Rx<'a, Miss>,
-    /// Messages to the L1D that a period has ended; `None` if the scheme does not send them.
+    /// Sending end for messages to the L1D that a period has ended; `None` if the scheme does not send them.
     pub periods: Option<Tx<'a, PeriodEnd>>,
-    /// Reports of counts to the hub; `None` if the scheme has no hub.
+    /// Sending end for reports of counts to the hub; `None` if the scheme has no hub.
     pub reports: Option<Tx<'a, Report>>,
-    /// Orders from the hub, which set limits on warps; `None` if the scheme has no hub.
+    /// Receiving end for orders of the hub, each of which sets a limit on warps; `None` if the scheme has no
+    /// hub.
     pub orders: Option<Rx<'a, Order>>,
 }
 
 /// Ends of an L1D's throttle links, which are separate from the memory network.
 pub struct L1Side<'a> {
-    /// Load misses that the L1D reports to the core.
+    /// Sending end for the load misses that the L1D reports to the core.
     pub misses: Tx<'a, Miss>,
-    /// Messages from the core that a period has ended; `None` if the scheme does not send them.
+    /// Receiving end for messages of the core that a period has ended; `None` if the scheme does not send
+    /// them.
     pub periods: Option<Rx<'a, PeriodEnd>>,
 }
 
 /// Ports of the hub of a throttle: one link per SM in each direction.
 #[derive(Default, Ports)]
 pub struct HubPorts {
-    /// Reports of counts from the cores.
+    /// Inputs of the count reports that the cores send, one link per core.
     pub reports: Many<In<Report>>,
-    /// Orders to the cores, which set limits on warps.
+    /// Outputs of the orders to the cores, each of which sets a limit on warps; one link per core.
     pub orders: Many<Out<Order>>,
 }
 
 /// Ends of the hub's throttle links: one link per core in each direction.
 pub struct HubIo<'a> {
-    /// Reports of counts from the cores.
+    /// Receiving ends for the count reports that the cores send, one per core.
     pub reports: RxBank<'a, Report>,
-    /// Orders to the cores, which set limits on warps.
+    /// Sending ends for the orders to the cores, each of which sets a limit on warps; one per core.
     pub orders: TxBank<'a, Order>,
 }

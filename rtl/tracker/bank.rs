@@ -16,11 +16,11 @@
 //! over a reply, and a reply over the oldest request. Answers and replies belong to loads that passed the
 //! tracker earlier, so requests cannot starve.
 //!
-//! Listing: an L1 that will keep a line is listed as a sharer when the reply of the L2 passes the tracker, or
-//! when the supplier of the line answers. The line may still be in flight at that time. A forward that
-//! arrives before the line is refused, but the L1 stays listed, because it will have the line. A store or a
-//! coherent operation removes its line from the table, and in-flight loads of the line will not be listed.
-//! The copy of a listed L1 was therefore requested after every write that has passed the tracker, and
+//! Listing: an L1 that will allocate a line is listed as a sharer when the reply of the L2 passes the
+//! tracker, or when the supplier of the line answers. The line may still be in flight at that time. A forward
+//! that arrives before the line is refused, but the L1 stays listed, because it will have the line. A store
+//! or a coherent operation removes its line from the table, and in-flight loads of the line will not be
+//! listed. The copy of a listed L1 was therefore requested after every write that has passed the tracker, and
 //! contains these writes. An L1 that drops a line sends a notice. The notice may arrive before the answer
 //! that lists the L1. The L1 then has no copy, or a copy that it requested later.
 //!
@@ -130,8 +130,8 @@ enum WaitReason {
     Memory,
     /// Waits for room in the link that carries forwarded loads to the L1s.
     Forward,
-    /// Waits for the end of an earlier load of the same SM to the same line, which was forwarded to another
-    /// L1.
+    /// Waits for the end of an earlier load that the same SM made to the same line and that was forwarded to
+    /// another L1.
     Own,
 }
 
@@ -230,9 +230,9 @@ impl Tracker {
         self.place.interleave.local(line)
     }
 
-    /// Lists the L1 that sent a load as a sharer of the line, unless the L1 will not keep the line or a later
-    /// write has marked the load as stale (poisoned). The line is in the L1 or in flight to it. Returns true
-    /// if the L1 was listed.
+    /// Lists the L1 that sent a load as a sharer of the line. Does nothing if the L1 will not allocate the
+    /// line, or if a later write has marked the load as stale (poisoned). The line is in the L1 or in flight
+    /// to it. Returns true if the L1 was listed.
     fn list(&mut self, at: &Edge<'_>, transfer: &Transfer) -> bool {
         let is_listed = transfer.keeps && !transfer.poisoned;
         if is_listed {

@@ -55,10 +55,10 @@ pub enum SharerList {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Probes {
-    /// All loads (anssari2012 section 3.5).
+    /// All L1 load misses probe the tracker (anssari2012 section 3.5).
     All,
-    /// Only loads whose lines will stay in the L1; all other loads go directly to the L2 (anssari2012 section
-    /// 3.3, interpreted without section 3.5).
+    /// Only load misses whose lines will be allocated in the L1 probe the tracker; all others go directly to
+    /// the L2 (anssari2012 section 3.3, interpreted without section 3.5).
     Kept,
 }
 

@@ -79,7 +79,7 @@ pub enum ForwardResult {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = TrackShape)]
 pub struct Answer {
-    /// Partition whose bank sent the forward.
+    /// Memory partition whose tracker bank sent the forward.
     #[payload(width = shape.partition_bits)]
     pub partition: u8,
     /// Row of the load in the bank's table of in-flight loads, copied from the forward.

@@ -4,30 +4,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::Counted;
 
-/// Counters of one bank.
+/// Counters of one bank of the sharing tracker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counted)]
 pub struct TrackerStats {
-    /// Loads that probe the tracker, including the loads counted as `unnoted`.
+    /// Number of loads that probed the tracker, including the loads counted as `unnoted`.
     pub lookups: u64,
-    /// Loads forwarded to an L1.
+    /// Number of loads forwarded to an L1.
     pub forwards: u64,
-    /// Forwards whose line was supplied.
+    /// Number of forwarded loads whose line was supplied.
     pub supplied: u64,
-    /// Forwards whose line was not present at the supplier.
+    /// Number of forwarded loads that the supplier refused, because it did not have the line.
     pub refused: u64,
-    /// Refused forwards whose line was still in flight to the supplier.
+    /// Number of refused loads, included in `refused`, whose line was still in flight to the supplier.
     pub too_early: u64,
-    /// Lines whose requesting L1 was listed as a sharer when the line was sent to it.
+    /// Number of lines whose requesting L1 was listed as a sharer when the line was sent to it.
     pub listed: u64,
-    /// Lines whose requesting L1 was not listed because the line was written while in flight.
+    /// Number of lines whose requesting L1 was not listed because the line was written while in flight.
     pub poisoned: u64,
-    /// Loads sent to the L2 without a table lookup because no transfer row was free.
+    /// Number of loads sent to the L2 without a table lookup, because the table of in-flight loads was full.
     pub unnoted: u64,
-    /// Stores and coherent operations.
+    /// Number of stores and coherent operations.
     pub writes: u64,
-    /// Eviction notices from L1s.
+    /// Number of eviction notices from L1s.
     pub notices: u64,
-    /// Cycles in which a store or a coherent operation waited for a forwarded load of the same SM.
+    /// Number of cycles in which a store or a coherent operation waited for a forwarded load of the same SM.
     #[counted(cycles)]
     pub held: u64,
 }

@@ -123,8 +123,8 @@ impl Table {
         self.recency.write(at, set, 0, recency);
     }
 
-    /// Selects, round robin, a sharer of `line` that can supply the line to SM `to`, and is not that SM;
-    /// `None` if there is none.
+    /// Selects the SM whose L1 is to supply `line` to SM `to`: round robin among the sharers other than `to`.
+    /// Returns `None` if there is none.
     pub fn supplier(&mut self, at: &Edge<'_>, line: u64, to: u32) -> Option<u32> {
         let TrackerPlace { set, way: Some(way), .. } = self.find(at, line) else { return None };
         self.touch(at, set, way);

@@ -1,7 +1,8 @@
 //! # Transfers of a sharing tracker
-//! Table of in-flight loads that a bank of the tracker sent to the L2 or to another L1. An L1 that will keep
-//! the line is listed as a sharer when the reply passes, unless the line was written in the meantime
-//! (`poisoned`). A load that was forwarded to an L1 can still go to the L2 if that L1 no longer has the line.
+//! Table of in-flight loads that a bank of the tracker sent to the L2 or to another L1. An L1 that will
+//! allocate the line is listed as a sharer when the reply passes the tracker, unless the line was written in
+//! the meantime (`poisoned`). A load that was forwarded to an L1 can still go to the L2 if that L1 no longer
+//! has the line.
 //!
 //! | port         | dir | payload        | contract                                                  |
 //! |--------------|-----|----------------|-----------------------------------------------------------|
@@ -45,7 +46,7 @@ pub struct Transfer {
     pub ticket: u64,
     /// Mask of the requested sectors of the line.
     pub sectors: u8,
-    /// True if the requesting L1 will keep the line.
+    /// True if the requesting L1 will allocate the line.
     pub keeps: bool,
     /// True if the line was written after the load passed the tracker.
     pub poisoned: bool,
@@ -110,8 +111,8 @@ impl Transfers {
         }
     }
 
-    /// True if a load of the line by SM `sm` was forwarded to another L1 that has not answered yet, or was
-    /// refused there and must still go to the L2.
+    /// True if a load of the line by SM `sm` was forwarded to another L1 and is not finished: that L1 has not
+    /// answered, or it refused and the load must still go to the L2.
     #[must_use]
     pub fn is_forwarded(&self, sm: u8, line: u64) -> bool {
         let is_same = |row: usize| (self.rows[row].sm, self.rows[row].line) == (sm, line);
@@ -141,7 +142,8 @@ impl Transfers {
         (row < u64::BITS).then(|| (row as u8, &self.rows[row as usize]))
     }
 
-    /// Records that a refused load was sent to the L2. Frees the row unless the L1 will keep the line.
+    /// Records that a refused load was sent to the L2. Frees the row unless the requesting L1 will allocate
+    /// the line.
     pub fn on_resend(&mut self, row: u8) {
         self.refused &= !(1 << row);
         if !self.rows[usize::from(row)].keeps {

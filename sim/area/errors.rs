@@ -64,10 +64,9 @@ impl FromIterator<f64> for RelativeErrors {
 }
 
 impl Technology {
-    /// Returns the leave-one-out errors of the grid. Each grid point is estimated as the mean of its
-    /// neighbors: those along the number of words, those along the word width, or all four. Neighbors along
-    /// one axis are used only if the grid has both of them. Corners of the grid have neither pair and are
-    /// skipped.
+    /// Returns the leave-one-out errors of the grid. Each grid point is estimated as the mean of its two
+    /// neighbors along the number of words and its two neighbors along the word width. A pair of neighbors is
+    /// used only if the grid has both of them. Corners of the grid have neither pair and are skipped.
     #[must_use]
     pub fn leave_one_out_errors(&self, metric: Metric, node: Option<Node>) -> RelativeErrors {
         let tables = self.sram.tables.iter().filter(|table| node.is_none_or(|node| table.node == node));

@@ -123,10 +123,10 @@ impl LogForm {
     }
 }
 
-/// Returns the natural logarithm of the factor by which additional ports increase a cost. `beyond` is the
-/// number of ports in addition to the first, and `second` is this logarithm for one additional port. The
-/// closed form was fitted only to memories with one and two ports. Each port beyond the second is assumed to
-/// add as much to the cost as the second one.
+/// Returns the natural logarithm of the factor by which ports beyond the first increase a cost. `beyond` is
+/// the number of ports beyond the first. `second` is the logarithm of the factor for a memory with two ports.
+/// The closed form was fitted only to memories with one and two ports. Each port beyond the second is assumed
+/// to add as much to the cost as the second one.
 fn by_ports(second: f64, beyond: f64) -> f64 {
     let added = (1.0 - (-second).exp()).max(0.0);
     if beyond <= 1.0 { second * beyond } else { second + ((beyond - 1.0) * added).ln_1p() }

@@ -1,7 +1,8 @@
 //! # Lockstep check of an SM's L1 caches against their golden models
 //! The clocked caches of an LSU report the events of each clock edge. These events are replayed in untimed
 //! golden models, and the outcomes are compared. Events are replayed in the order in which they happened:
-//! fill, recall, supply, drain, mode, accesses. Testbenches and `--check` use this module.
+//! fill, recall by the L2, supply of a line to another SM, replay of a waiting load, mode change by SM
+//! dueling, prefetch, accesses. Testbenches and `--check` use this module.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -238,8 +239,8 @@ impl Lockstep {
         self.twins[CacheId::L1d as usize].resize(ways);
     }
 
-    /// Passes the lines that may be cached in the L1D to the bypass schemes of its golden model, for all
-    /// later events.
+    /// Gives the bypass schemes of the L1D's golden model the list of lines that may be cached in the L1D.
+    /// The list applies to all later events.
     pub fn admit(&mut self, lines: &[u64]) {
         self.twins[CacheId::L1d as usize].admit(lines);
     }
@@ -725,8 +726,8 @@ mod tests {
         let l1 = L1Config { bypass: Contentious {}.into(), ..l1() };
         let new = || Lockstep::new("sm3.l1", 3, &l1, [&l1.cache(); 2], true).unwrap();
         let waiter = Waiter { slot: 1, lanes: 1 };
-        // Two warps share a cache of two lines. An access to one line touches a warp's whole share, so the
-        // instruction is contentious.
+        // Two warps share a cache of two lines, so the share of each warp is one line. An access to one line
+        // touches this whole share, so the instruction is contentious.
         let take = |lockstep: &mut Lockstep, resident| {
             lockstep.take(&WarpAccess { resident: Warps::new(resident), mask: 1, ..WarpAccess::default() });
         };

@@ -45,8 +45,8 @@ impl TransferCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BypassTrafficModel {
-    /// Estimates the traffic of a bypassing load from the load efficiency of all loads together. Hardware
-    /// that does not count the sectors of each load can measure this.
+    /// Estimates the traffic of a bypassing load from the load efficiency of all loads together. The load
+    /// efficiency can be measured even by hardware that does not count the sectors of each load.
     #[default]
     Uniform,
     /// Computes the traffic of a bypassing load from the number of sectors that this load touches.

@@ -1,4 +1,4 @@
-//! Built-in machines and designs, and designs that a program of the user adds to them.
+//! Built-in machines and designs, and designs that a program using this library adds to them.
 
 use std::sync::OnceLock;
 

@@ -354,7 +354,8 @@ impl Overlay<'_> {
         }
     }
 
-    /// Returns a table with a `kind`, or a table inside one, after changing single keys of it.
+    /// Changes single keys of a table with a `kind`, or of a table nested in it, and returns the changed
+    /// table. Returns `None` if a change is invalid.
     fn patch_table(&mut self, path: &str, old: &toml::Table, changes: &DeTable<'_>) -> Option<toml::Table> {
         let mut table = old.clone();
         let mut is_legal = true;

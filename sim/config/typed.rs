@@ -48,8 +48,8 @@ pub(super) fn restore(
     }
 }
 
-/// Finds the key of the wrong type in a table with a `kind`, if the error names only the table. It is the
-/// first key for which replacing its value by a legal one makes this error disappear.
+/// Finds the key whose value has the wrong type in a table with a `kind`, if the error names only the table.
+/// It is the first key for which replacing its value by a legal one makes this error disappear.
 fn key_at_fault(error: &TypeError, holder: &str, fields: &Fields, right: &Field) -> Option<String> {
     if error.path() != holder
         || !matches!(error.fault, Fault::Variant { .. } | Fault::Range { .. } | Fault::Value { .. })

@@ -98,7 +98,7 @@ struct Port {
     sent: VecDeque<u64>,
 }
 
-/// Request that the feeder has sent and that was not reported as served yet.
+/// Request that the feeder has sent and that has not yet been reported as served.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
     channel: usize,
@@ -220,8 +220,8 @@ impl Window {
         &mut self.pending[(index - self.first) as usize]
     }
 
-    /// Returns the trace index of a request in the window. `id` has the low bits of this index, which are all
-    /// that commands and replies carry.
+    /// Returns the trace index of a request in the window. Commands and replies carry only the low bits of
+    /// this index, `id`.
     fn index(&self, id: u32) -> u64 {
         self.first + u64::from(id.wrapping_sub(self.first as u32))
     }

@@ -1,5 +1,6 @@
-//! Energy of a run. Dynamic energy is the sum over all memory accesses, network bytes and DRAM bytes of the
-//! energy of each. Leakage energy is leakage power times run time.
+//! Energy of a run. Dynamic energy is the sum of the energies of all memory accesses, of all bytes on the
+//! networks, and of all bytes read from or written to the DRAM. Leakage energy is leakage power times run
+//! time.
 //!
 //! Memories count the accesses at their ports. Channels, logic, and flip-flops outside memories contribute
 //! only leakage, because their switching is not counted.

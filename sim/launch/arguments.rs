@@ -11,7 +11,7 @@ use super::model::{Argument, KernelLaunch, LaunchFile};
 use super::problem::{LaunchError, Problems};
 use crate::config::suggestion;
 
-/// Declaration of a kernel in a PTX file, as far as a launch must agree with it.
+/// Properties of a kernel, declared in its PTX file, with which a launch must agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelShape {
     /// Name of the kernel.

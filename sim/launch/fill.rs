@@ -152,7 +152,8 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    /// Returns a uniform integer in `low..high`, which must not be empty and not be wider than 2^64.
+    /// Returns a uniformly distributed integer in the range `low..high`. The range must contain at least one
+    /// integer and at most 2^64.
     fn integer(&mut self, low: i128, high: i128) -> i128 {
         low + ((u128::from(self.bits()) * (high - low) as u128) >> 64) as i128
     }
@@ -195,8 +196,8 @@ mod tests {
         let mut random = SplitMix(7);
         let high = f64::from(1.0_f32.next_up());
         for _ in 0..100 {
-            // `high` is the number after 1, so rounding to f32 gives either 1 or `high`. Since `high` is
-            // excluded, only 1 remains.
+            // `high` is the smallest `f32` above 1, so rounding to `f32` gives either 1 or `high`. Since
+            // `high` is excluded, only 1 remains.
             assert_eq!(random.real(1.0, high, ElementType::F32), 1.0);
         }
     }

@@ -283,7 +283,7 @@ pub struct KernelLaunch {
 pub enum Argument {
     /// Address of an element in a buffer.
     Buffer {
-        /// Buffer that contains the address.
+        /// Buffer to which the address points.
         buffer: BufferId,
         /// Offset of the address from the start of the buffer in bytes, for each iteration.
         offset: Sequence,

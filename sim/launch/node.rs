@@ -51,7 +51,7 @@ impl<'a> Node<'a> {
             shown = shown.chars().take(SHOWN).collect();
             shown.push_str("...");
         }
-        // The value of an expression is shown behind the expression.
+        // In a message, an expression is followed by its value.
         if written.starts_with(['"', '\'']) && !value.get_ref().is_str() {
             shown = format!("{shown} with the value {}", format_value(value.get_ref()));
         }

@@ -180,8 +180,8 @@ impl Launch {
         self.numbers.iter().zip(self.recording.loads()).filter_map(|(number, asked)| Some(((*number)?, asked)))
     }
 
-    /// Returns for each load of the recording whether the L1 caches it. `is_cached` states this for the loads
-    /// whose operator can be chosen.
+    /// Returns, for each load of the recording, true if the L1 caches it. `is_cached` decides this for the
+    /// loads whose operator can be chosen. All other loads are cached or bypassed as in the recorded program.
     fn cached_loads(&self, is_cached: impl Fn(usize) -> bool) -> Vec<bool> {
         let loads = self.recording.loads().iter();
         self.numbers.iter().zip(loads).map(|(number, asked)| number.map_or(asked.is_cached, &is_cached)).collect()

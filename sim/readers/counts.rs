@@ -1,6 +1,7 @@
 //! # Structure counts: the hardware components of a machine
 //! Counts the flip-flops, memories, channels and logic of every scope, such as an SM or its L1. The widths
-//! are those that the simulation itself uses, so a wider field counts as wider without any other change.
+//! are those that the simulation itself uses. If a field becomes wider there, its counted width follows
+//! without any other change.
 
 use std::borrow::Cow;
 use std::mem;

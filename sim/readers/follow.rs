@@ -1,8 +1,9 @@
 //! # Follow: the path of one request through the machine, from a waveform dump
-//! Lists, in order of time, the ports and queues at whose head a request stood. Ports of a DRAM channel carry
-//! the number of a request, but not its SM. So a request of another SM may have the same number there. A
-//! request at such a port counts only in a partition at which the followed request has arrived. It counts
-//! until the followed request was last seen at a port that carries the SM.
+//! Lists, in order of time, the ports and queues at whose head the request stood. A port of a DRAM channel
+//! shows the number of a request, but not its SM. Requests of different SMs may have the same number. A
+//! number at such a port is therefore taken as the followed request only under two conditions. The request
+//! must already have been seen elsewhere in the same memory partition, at a port that shows the SM. It must
+//! also be seen again, or still be seen, at a port that shows the SM.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

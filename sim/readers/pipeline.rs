@@ -259,8 +259,8 @@ struct Core {
     sm: u64,
     operand_read: u64,
     signals: Signals,
-    /// Signal values that stand for an access kind that ends with a reply. `data` is the value that stands
-    /// for a reply with data.
+    /// Codes of the access kinds that end with a reply, as values of the address unit's signal `kind`. The
+    /// next field, `data`, is the code of a reply that carries data.
     replied: Vec<u64>,
     data: u64,
     /// For each warp, the log lines of its fetched instructions that have not been issued yet.

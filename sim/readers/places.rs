@@ -53,8 +53,8 @@ pub(super) fn places(paths: &[String]) -> Vec<RequestPort> {
         let short = scope.split_once('.').map_or(scope, |(_, below)| below);
         let own = short.split('.').next().and_then(|first| first.strip_prefix("sm")).and_then(|sm| sm.parse().ok());
         let sm = match (own, find(format!("{scope}.sm"))) {
-            // The signal takes precedence: an L1 that supplies other L1s receives their requests at a
-            // separate port with an SM signal.
+            // The signal `sm` takes precedence over the SM in the path: an L1 that supplies other L1s
+            // receives their requests at a port of its own SM, and this port has a signal `sm`.
             (_, Some(signal)) => SmSource::Signal(signal),
             (Some(sm), None) => SmSource::Fixed(sm),
             (None, None) => SmSource::Unknown,

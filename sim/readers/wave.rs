@@ -186,12 +186,12 @@ pub struct Waveform<W: Write + Seek> {
     /// Tick of the last simulation step inside the window, even if no signal changed in this step.
     passed: u64,
     markers: Vec<Marker>,
-    /// Cycle at which the dump ended early, and the reason. Early means before the window and before the run
-    /// ended.
+    /// Cycle at which the dump ended early, and the reason. Early means before the end of the window and
+    /// before the end of the run.
     cut: Option<(u64, Cut)>,
 }
 
-/// Reason why a dump ended before its window and before the run.
+/// Reason why a dump ended before the end of its window and before the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// The dump has reached its size limit.
@@ -214,8 +214,8 @@ pub struct RecordedDump {
     pub sight: (u64, u64),
     /// Markers at the times of the trigger and of failures.
     pub markers: Vec<Marker>,
-    /// Cycle at which the dump ended early, and the reason. Early means before the window and before the run
-    /// ended.
+    /// Cycle at which the dump ended early, and the reason. Early means before the end of the window and
+    /// before the end of the run.
     pub cut: Option<(u64, Cut)>,
 }
 

@@ -142,9 +142,9 @@ impl MemoryModel {
             // memory.
             return Ok(());
         }
-        // Messages of one tick are processed in this order: accepted by memory, replies, then issued
-        // instructions. This is safe because a hardware block sees the effects of other blocks only at a
-        // later tick.
+        // Messages of one tick are processed in this order: requests accepted by memory, then replies, then
+        // issued instructions. This is safe because a hardware block sees the effects of other blocks only at
+        // a later tick.
         for request in machine.accepted_requests(tick) {
             match request.kind {
                 RequestKind::Read => {}

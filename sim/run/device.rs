@@ -521,7 +521,7 @@ impl<'o> Device<'o> {
     }
 
     /// Returns the report of the last launch alone; an empty report if there was no launch. However, the
-    /// verdict of the checks and the notes cover all launches so far.
+    /// notes and the verdict of the checks cover all launches so far.
     ///
     /// # Errors
     /// If a launch stopped the machine.

@@ -246,9 +246,9 @@ impl<'o> Drive<'o> {
         self.simulating
     }
 
-    /// Ends the run. `ran` is the result of its launches. If all launches finished, the closure `conclude` is
-    /// called with the idle machine. It appends failed checks to the given list. It returns true if there was
-    /// anything to check, and the paths of the files that it has written.
+    /// Ends the run. `ran` is the result of its launches. If all launches finished, calls the closure
+    /// `conclude` with the idle machine. The closure appends failed checks to the list that it is given. It
+    /// returns true if there was anything to check, and the paths of the files that it has written.
     pub(super) fn finish(
         mut self,
         ran: Result<(), StopReason>,
@@ -326,7 +326,7 @@ impl<'o> Drive<'o> {
         })
     }
 
-    /// Passes the lines that may be cached to the L1Ds and their golden models, one list of lines per SM.
+    /// Gives the L1Ds and their golden models the lines that they may cache: one list of lines per SM.
     pub(super) fn admit(&mut self, lines: &[Arc<[u64]>]) {
         self.machine.admit(lines);
         if let Some(shadow) = &mut self.observers.shadow {
@@ -633,7 +633,8 @@ impl Periodic {
     }
 }
 
-/// Detectors of a kernel that will never end: without activity, or in a livelock.
+/// Detectors of a kernel that will never end, either because the machine is inactive or because its warps are
+/// in a livelock.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct HangDetectors {
     idle: Idle,

@@ -295,8 +295,8 @@ impl Drop for Dismissal<'_, '_> {
 }
 
 /// Simulates a machine as islands (groups of hardware blocks) up to tick `end`. Stops earlier if no hardware
-/// block needs evaluation any more, if a core has stopped at a fault, or if the kernel might end. After this,
-/// the caller must check at every edge whether the kernel has ended.
+/// block needs evaluation any more, if a core has stopped at a fault, or if the kernel might end. In the last
+/// case, the caller must then check at every edge whether the kernel has ended.
 ///
 /// If `interrupt` becomes nonzero, stops at the next tick at which all islands can synchronize. If `rounds`
 /// is given, uses one thread and records the time of each round.

@@ -31,7 +31,7 @@ pub(super) fn run(
         None => Drive::new(create_machine(prepared, config)?, shadow, options)?,
         Some(saved) => {
             // Each launch has a list of lines that may be cached. The lists for finished launches are
-            // skipped, and the one for the resumed launch, which the machine already has.
+            // skipped. The list for the resumed launch is skipped too, because the machine already has it.
             admitted.nth(saved.run.launched as usize);
             Drive::resume(saved, options)?
         }

@@ -122,8 +122,8 @@ impl WatchedWarp {
         match &self.seen {
             None => self.seen = core.warp_state(self.warp),
             Some(seen) if core.pc(self.warp) != seen.pc() => self.left = true,
-            // A warp that branches to the same instruction never changes its program counter. It would never
-            // be seen in a different state, so it is treated specially.
+            // A branch to itself never changes the program counter of its warp. The warp would never be seen
+            // at a different instruction, so this case is treated separately.
             Some(seen) if self.left || core.branches_to_itself(self.warp) => {
                 self.back = core.warp_state(self.warp).is_some_and(|state| state == *seen);
             }

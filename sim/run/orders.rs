@@ -1,7 +1,7 @@
 //! Distinguishes wrong results from results that depend on the order in which warps execute. If the machine
 //! and the functional interpreter disagree, the interpreter repeats the launch with other orders of warps. If
-//! another order also changes an element, the program has a race. If all orders give the same value, the
-//! machine is wrong.
+//! the value of a differing element depends on the order, the program has a race. If all orders give the same
+//! value, the machine is wrong.
 
 use golden::interp::{self, Launch, Order, Sms};
 use golden::memory::FlatMemory;

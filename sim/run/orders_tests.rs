@@ -76,8 +76,8 @@ fn beside_what_depends_on_the_order_a_mistake_still_shows() {
     assert!(text.starts_with("1 of 72 elements differ") && text.contains("expected"), "{text}");
 }
 
-/// Checks a value within a tolerance that depends on the order of warps. This dependence does not excuse a
-/// value of the machine that exceeds the tolerance.
+/// Tests a value that depends on the order of warps and that may deviate by a tolerance. Even so, the value
+/// that the machine computes must not deviate by more than the tolerance.
 #[test]
 fn a_tolerance_bounds_what_the_order_of_warps_explains() {
     let within = Rule::Tolerance { relative: 0.0, absolute: 1.0 };

@@ -102,7 +102,7 @@ mod tests;
 pub struct L2 {
     /// Number of lines accessed in the L2.
     pub accesses: u64,
-    /// Number of these accesses that hit.
+    /// Number of line accesses that hit in the L2.
     pub hits: u64,
 }
 

@@ -208,7 +208,8 @@ mod tests {
         );
         for one in &vadd.accesses {
             assert_eq!((one.touched, one.least, one.sharers), (one.warps, one.warps, one.words), "{one:?}");
-            // The kernel of vadd/small adds 5,000 floats, so each instruction accesses 5,000 words.
+            // The kernel of vadd/small adds 5,000 floats, so each of its two loads and its store accesses
+            // 5,000 distinct words, summed over all threads.
             assert_eq!(one.words, 5_000);
             assert!(!one.is_dependent);
         }

@@ -161,7 +161,7 @@ impl Shadow {
         }
     }
 
-    /// Passes the lines that may be cached to the golden L1Ds, for all later accesses.
+    /// Gives the golden L1Ds the list of lines that they may cache, for all later accesses.
     pub(super) fn admit(&mut self, lines: &[Arc<[u64]>]) {
         self.l1s.iter_mut().zip(lines).for_each(|(l1, lines)| l1.admit(lines));
     }
@@ -186,8 +186,8 @@ impl Shadow {
         }
     }
 
-    /// Sets the number of ways of the golden L1Ds. It depends on the shared memory that the loaded kernel
-    /// uses, since both share the same storage.
+    /// Sets the number of ways of the golden L1Ds. The number depends on how much shared memory the loaded
+    /// kernel uses, since shared memory and the L1D use the same storage.
     pub(super) fn on_load(&mut self, config: &MachineConfig, image: &KernelImage) {
         let SharedConfig { carve_outs, .. } = &config.sm.shared;
         let Ok(ctas) = occupancy(&config.sm, image) else { return };
@@ -311,8 +311,8 @@ fn icaches(config: &MachineConfig) -> Result<Vec<FetchLockstep>, String> {
     (0..config.num_sms).map(twin).collect()
 }
 
-/// Adds a text to a list, unless the list already has the maximum length. Then only increments the count
-/// `more`.
+/// Adds a text to a list, unless the list already has the maximum length. In that case, increments the count
+/// `more` instead.
 fn push(texts: &mut Vec<String>, more: &mut u64, text: String) {
     if texts.len() < MAX_REPORTS {
         texts.push(text);

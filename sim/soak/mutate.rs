@@ -15,7 +15,7 @@ const REPEATS: u64 = 400;
 /// Minimum number of characters in a long line. Column numbers in such a line do not fit into 16 bits.
 const LONG_LINE: usize = (1 << 16) + 1;
 /// Among the mutations that make long lines, one out of `LONG_LINES` adds filler to a line. The others join
-/// all lines, which is faster to read.
+/// all lines into one, because readers process such a file faster.
 const LONG_LINES: u64 = 4;
 
 /// Words that mutations insert: values at the limits of what readers accept.

@@ -50,8 +50,8 @@ pub fn dictionary() -> Vec<Entry> {
         machine: "",
         designs: &[String::new()],
         config_hash: "",
-        // Keys whose value is null are listed too. Only the L1 must be assumed to serve stores, because an L1
-        // that serves only loads has fewer keys.
+        // Keys whose value is null are listed too, so most optional hardware can be absent here. Only an L1
+        // that serves stores must be assumed, because an L1 that serves only loads lacks some keys.
         has: MachineFeatures { l1: L1Features { stores: true, ..L1Features::default() }, ..MachineFeatures::default() },
         report: &report,
         energy: Some(&energy),

@@ -141,7 +141,8 @@ pub struct Run {
     pub commands: Vec<Command>,
     /// Cycle in which the channel accepted each request.
     pub accepted: Vec<u64>,
-    /// Replies with the cycle in which each was sent. The cycles are correct only if the sink never stalls.
+    /// Replies, each with the cycle in which it was sent. The cycles are correct only if the sink never
+    /// stalls.
     pub replies: Vec<(u64, DramReply)>,
     pub counts: Counts,
     pub cycles: u64,

@@ -3,7 +3,7 @@
 //!
 //! | mistake                                                          | reported for                   | test |
 //! |------------------------------------------------------------------|--------------------------------|-----|
-//! | a write behind a read of its address hangs a full queue          | DRAMsim3 2, 27, 43             | `reference::a_write_behind_a_read_of_its_address_completes_in_a_full_queue` |
+//! | a full queue hangs if a write waits behind a read of its address | DRAMsim3 2, 27, 43             | `reference::a_write_behind_a_read_of_its_address_completes_in_a_full_queue` |
 //! | writes without reads are never served                            | ramulator 45, ramulator2 100   | `few_writes_and_no_read_are_served_under_every_policy` |
 //! | tFAW, tCCD or tRRD is enforced per bank, not per channel         | litedram 18, 19                | `activates_and_columns_of_different_groups_keep_their_distance` |
 //! | a refresh comes too early after a write or an activate           | ramulator 57, 69; basejump 535 | `a_refresh_waits_for_the_recovery_of_the_last_write` |

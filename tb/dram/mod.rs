@@ -2,23 +2,23 @@
 //! A source sends requests in order, and a sink receives the replies. Both stall at random in some tests. The
 //! golden command checker checks every run, and a model of the memory contents checks the data.
 //!
-//! | testpoint                                                                               | file |
-//! |-----------------------------------------------------------------------------------------|-----|
-//! | command streams equal those of an independent simulator, command by command             | `reference` |
-//! | traces on which other controllers hung complete                                         | `reference` |
-//! | data, order per address, nothing lost or doubled, under stalls on both sides            | `random` |
-//! | each choice of each policy is that of its golden model; mistakes in a policy are caught | `policies` |
-//! | every policy, hit cap, queue and buffer size keeps every rule of the command bus        | `random` |
-//! | sleeping, evaluating all and shuffling agree                                            | `random` |
-//! | earliest legal cycle of each kind of command                                            | `directed` |
-//! | hit cap, refresh, stalled receiver, unmapped memory, statistics                         | `directed` |
-//! | mistakes that published controllers made                                                | `mistakes` |
-//! | a controller with any one distance a cycle too short is caught                          | `mutants` |
-//! | a second, forward checker agrees with the golden checker on changed streams             | `soak::coverage::random_controllers_*` |
-//! | each pair of commands occurs at its least distance, on one bus and on two               | `pairs`, `soak::coverage::random_controllers_*` |
-//! | two command buses: which commands may share a cycle, bandwidth                          | `dual` |
-//! | a recorded stream of two buses is refused if one command is moved illegally             | `dual` |
-//! | several L2 banks on a channel: round robin, routing of data, a bank that stalls         | `shared` |
+//! | testpoint                                                                                  | file |
+//! |--------------------------------------------------------------------------------------------|-----|
+//! | command streams equal those of an independent simulator, command by command                | `reference` |
+//! | traces on which other controllers hung complete                                            | `reference` |
+//! | right data and order per address, no request lost or duplicated, with stalls at both ends  | `random` |
+//! | each choice of each policy is that of its golden model; mistakes in a policy are caught    | `policies` |
+//! | every policy, hit cap, queue and buffer size keeps every rule of the command bus           | `random` |
+//! | equal results if idle blocks sleep, if all blocks are evaluated, and in shuffled order     | `random` |
+//! | earliest legal cycle of each kind of command                                               | `directed` |
+//! | hit cap, refresh, stalled receiver, unmapped memory, statistics                            | `directed` |
+//! | mistakes that published controllers made                                                   | `mistakes` |
+//! | a controller with any one distance a cycle too short is caught                             | `mutants` |
+//! | the second checker, which works forward, agrees with the golden checker on changed streams | `soak::coverage::random_controllers_*` |
+//! | each pair of commands occurs at its least distance, on one bus and on two                  | `pairs`, `soak::coverage::random_controllers_*` |
+//! | two command buses: which commands may share a cycle, bandwidth                             | `dual` |
+//! | a recorded stream of two buses is refused if one command is moved illegally                | `dual` |
+//! | several L2 banks on a channel: round robin, routing of data, a bank that stalls            | `shared` |
 
 pub(crate) mod bench;
 pub(crate) mod forward;

@@ -22,8 +22,8 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Generates a random test case. With a smaller number of requests, the sequence is a prefix of the
-    /// longer one.
+    /// Generates the random test case of a seed, with the given number of requests. With a larger number, the
+    /// case has the same requests, followed by more.
     pub fn draw(seed: u64, requests: usize) -> Self {
         let mut random = Random::new(seed);
         let config = config(&mut random);
@@ -86,8 +86,8 @@ fn config(random: &mut Random) -> DramConfig {
         write_drain: write_drain(random, queue_entries),
         ..device
     };
-    // Randomly selects one kind of timing: that of the device, activate windows that delay ACTs, bank groups
-    // with longer distances, or distances that no real device has.
+    // Selects at random one of four kinds of timing: that of the device, long activate windows that delay
+    // ACTs, long distances within a bank group, or random distances that no real device has.
     let t = &mut config.timing;
     match random.below(4) {
         0 => {}

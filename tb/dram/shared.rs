@@ -87,8 +87,8 @@ fn read(burst: u64, tag: u16) -> DramRequest {
 
 #[test]
 fn requests_of_all_banks_are_taken_in_turn() {
-    // There are three L2 banks. Of every six consecutive bursts, bank 0 has bursts 0 and 1, bank 1 has 2 and
-    // 3, and bank 2 has 4 and 5.
+    // Of every six consecutive bursts, the first two belong to L2 bank 0, the next two to bank 1, and the
+    // last two to bank 2.
     let mut bench = SharedChannel::new(&DramConfig { queue_entries: 4, ..reference() }, 3);
     for bank in 0..3 {
         bench.script[bank] = (0..60).map(|tag| read(6 * (u64::from(tag) % 10) + 2 * bank as u64, tag)).collect();

@@ -6,19 +6,19 @@
 //! program that reads rows of inputs and writes rows of outputs and registers. All comparisons are made in
 //! Rust.
 //!
-//! | module          | holds                                                                     |
-//! |-----------------|---------------------------------------------------------------------------|
-//! | `ports`         | [`Ports`]: ports of one cycle, as a bench drives and expects them         |
-//! | `traffic_modes` | traffic modes: probabilities of events that change over time              |
-//! | `random`        | pseudorandom numbers from a seed                                          |
-//! | `registers`     | names of registers in a module, derived from the Rust block's description |
-//! | `tool_cache`    | cache of tool outputs                                                     |
-//! | `program`       | build of the verilated program, and the pipe to it                        |
-//! | `lockstep`      | lockstep run of block and module, and its first difference                |
-//! | `vectors`       | traffic as a file, with a SystemVerilog bench                             |
-//! | `waves`         | waveforms of both sides of a run                                          |
-//! | `proofs`        | formal proofs of properties, independent of traffic                       |
-//! | `synthesis`     | gates by Yosys, next to the estimate of `area`                            |
+//! | module          | holds                                                                      |
+//! |-----------------|----------------------------------------------------------------------------|
+//! | `ports`         | [`Ports`]: inputs that a testbench drives in a cycle, and expected outputs |
+//! | `traffic_modes` | traffic modes: probabilities of events that change over time               |
+//! | `random`        | pseudorandom numbers from a seed                                           |
+//! | `registers`     | names of registers in a module, derived from the Rust model's description  |
+//! | `tool_cache`    | cache of tool outputs                                                      |
+//! | `program`       | build of the verilated program, and the pipe to it                         |
+//! | `lockstep`      | lockstep run of Rust model and module, and its first difference            |
+//! | `vectors`       | test vectors in a file, with a SystemVerilog testbench                     |
+//! | `waves`         | waveforms of the Rust model and of the module                              |
+//! | `proofs`        | formal proofs of properties, independent of traffic                        |
+//! | `synthesis`     | gates by Yosys, next to the estimate of `area`                             |
 //!
 //! `docs/hdl.md` explains how to add a block.
 

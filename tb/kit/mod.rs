@@ -3,9 +3,9 @@
 //! | file       | holds                                                                                      |
 //! |------------|--------------------------------------------------------------------------------------------|
 //! | `random`   | random stalls from a seed, and replay of one seed with `SEED=`                             |
-//! | `source`   | sends a list of beats, at full rate or with stalls                                         |
-//! | `sink`     | receives beats, at full rate or with stalls, and records them with their cycles            |
-//! | `bench`    | runs a bench in every evaluation mode of the simulator and compares digests and statistics |
+//! | `source`   | sends a list of payloads, at full rate or with stalls                                      |
+//! | `sink`     | receives payloads, at full rate or with stalls, and records them with their cycles         |
+//! | `bench`    | runs a testbench in every evaluation mode of the simulator, compares hashes and statistics |
 //! | `table`    | cycle tables: inputs and outputs cycle by cycle, as text                                   |
 //! | `waves`    | waveforms of tests, with `WAVES=DIR cargo test NAME`                                       |
 //! | `coverage` | functional coverage: points that the stimulus must reach, with hit counts                  |

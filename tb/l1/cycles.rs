@@ -19,7 +19,7 @@
 //! | write-evict; a store to a line in flight                                | `a_global_store_*`, `a_store_to_a_line_*` |
 //! | contending loads probe the tags, and bypass by sector on a miss         | `a_load_that_contends_*` |
 //! | the bypass path and queued stores                                       | `a_bypassing_load_*` |
-//! | atomics bypass the copy, in order with stores                           | `an_atomic_*`, `*_queued_atomic_*` |
+//! | atomics bypass the cached copy, and keep their order with stores        | `an_atomic_*`, `*_queued_atomic_*` |
 //! | read-only caches have their own lines and MSHRs; round robin of waiters | `one_line_in_three_*`, `a_read_only_*` |
 //! | local lines are written in place and written back                       | `a_local_*`, `a_modified_*` |
 //! | end of a kernel                                                         | `a_flush_*` |
@@ -207,7 +207,7 @@ impl Player {
 
 const PLUG: u64 = 0x1ff_ffff;
 
-/// Returns the number of cycles from sending a message to the cycle that a script gives for it.
+/// Returns the number of cycles by which a message must be sent before the cycle that a script gives for it.
 fn lead(act: Act) -> u64 {
     if matches!(act, Answer(..)) { 1 } else { TO_PROBE }
 }

@@ -10,8 +10,8 @@
 //! | every instruction gets one reply, and nothing stays in flight                                  | `random_programs_*` |
 //! | hits, misses, victims, refusals, fills and waiters equal the golden model's                    | `random_programs_*` |
 //! | counters agree with the events, and every access is counted in one status                      | `random_programs_*` |
-//! | sleeping, evaluating all, shuffling and the lint give the same beats                           | `random_programs_*` |
-//! | memory ends as the program left it                                                             | `random_programs_*` |
+//! | every evaluation mode of the simulator gives the same messages in the same cycles              | `random_programs_*` |
+//! | the final memory contents are those that the program wrote                                     | `random_programs_*` |
 //! | all of the above with decoupled tags and other replacement policies                            | `decoupled_tags_*` |
 //! | recalled lines are dropped, at once or on arrival, unless modified                             | `random_programs_*` |
 //! | the same instructions contend as in the golden model, and contending loads bypass if they miss | `random_programs_*` |

@@ -5,7 +5,7 @@
 //! | testpoint                                                                       | test                        |
 //! |---------------------------------------------------------------------------------|-----------------------------|
 //! | in every cycle the head, and the warps that have room, equal the golden model's | `the_head_of_every_cycle_*` |
-//! | requests of a warp keep their order, and each leaves exactly once               | `the_head_of_every_cycle_*` |
+//! | requests of a warp keep their order, and each is dequeued exactly once          | `the_head_of_every_cycle_*` |
 //! | a buffer whose head may change without input does not sleep                     | `a_buffer_that_sleeps_*`    |
 
 use golden::l1::mrpb::{Config, Mrpb, Order};

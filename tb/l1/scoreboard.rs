@@ -61,8 +61,8 @@ pub struct Scoreboard {
     /// Expected replies of each instruction: a mask of the lanes not served yet, and the data words of each
     /// lane. A load of 16 bytes per lane gets two replies.
     expected: BTreeMap<usize, (u32, [[u32; LANES]; 4])>,
-    /// Number of load requests that the tags accepted, by cache. The fields `stores` and `atomics` count
-    /// these requests of all caches together.
+    /// Number of load requests that the tags accepted, one count per cache. The fields `stores` and `atomics`
+    /// count store and atomic requests, over all caches.
     pub loads: [u64; 3],
     pub stores: u64,
     pub atomics: u64,

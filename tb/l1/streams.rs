@@ -8,7 +8,7 @@
 //! |--------------------------------------------------------------|------------------------|
 //! | tags, counts, data ways and victims equal the golden model's | `a_hundred_thousand_*` |
 //! | threshold 0 takes exactly the cycles of a plain L1D          | `with_threshold_0_*`   |
-//! | sleeping and evaluating all give the same beats              | `streams_go_alike_*`   |
+//! | results are equal if idle blocks sleep or are evaluated      | `streams_go_alike_*`   |
 //! | a two-stage probe costs a cycle of latency but no throughput | `a_longer_probe_*`     |
 
 use std::sync::Arc;

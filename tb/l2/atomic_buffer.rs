@@ -181,7 +181,8 @@ fn lockstep(seed: u64, place: BankPlace) -> (u64, u64) {
 
 #[test]
 fn the_buffer_hits_and_gives_its_line_up_as_the_golden_one_does() {
-    // Bank lines that are shorter than the L1 lines, and bank lines as long as those of the golden model.
+    // Two banks are tested. The lines of the first are shorter than those of the L1s; the lines of the second
+    // have the same length as those of the L1s.
     for place in [split_place(128, 32, 32), place(32, 32)] {
         for_each_seed(10, |seed| {
             let (hits, flushes) = lockstep(seed, place);

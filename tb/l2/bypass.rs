@@ -1,6 +1,6 @@
 //! Tests of the bypass schemes of the L2 bank. A streaming monitor stops the allocation of new lines in the
-//! bank, and later permits it again. `KeepNothing` never allocates a line. `Coalesced` does not allocate lines
-//! that an L1 will keep.
+//! bank, and later permits it again. `KeepNothing` never allocates a line. `Coalesced` does not allocate
+//! lines that the requesting L1 allocates.
 
 use super::flat::requests;
 use super::partial::{self, APART};
@@ -138,7 +138,7 @@ fn a_bank_that_keeps_nothing_asks_memory_every_time() {
     assert_eq!((rig.memory.taken().len() - writes, writes), (6, 4));
 }
 
-/// Returns a read request for a line that the requesting L1 will keep.
+/// Returns a read request for a line that the requesting L1 allocates (the read does not bypass the L1).
 fn kept_read(local: u64, ticket: u64) -> Request {
     Request { sharing: Sharing::Keeps, ..read(local, ticket) }
 }
@@ -167,7 +167,7 @@ fn a_bank_without_what_l1s_keep_hits_and_fetches_as_the_golden_system() {
     script.retain(|request| !request.kind.is_atomic());
     for (ticket, request) in (0..).zip(&mut script) {
         (request.ticket, request.id) = (ticket, ticket as u32);
-        // An L1 that will keep the line requests all of its sectors.
+        // An L1 that allocates the line requests all of its sectors.
         request.sectors = if request.sharing == Sharing::Keeps { 0b1111 } else { request.sectors };
     }
     let rig = partial::play(&config, place, &script);

@@ -1,7 +1,7 @@
-//! Reproduces candel2018 Figure 2 to the cycle: the lines B, C and D replace each other in the way that line
-//! A occupied. A lookup takes 10 cycles, recall and eviction of a line take 80, a fetch takes 110, and swaps
-//! take none. The figure shows the cycles in which B, C and D are served. Their replies leave the bank one
-//! cycle later.
+//! Reproduces candel2018 Figure 2 to the cycle: the lines B, C and D replace one another in the cache way
+//! that line A occupied. A lookup takes 10 cycles, recall and eviction of a line take 80, a fetch takes 110,
+//! and swaps take none. The figure shows the cycles in which B, C and D are served. Their replies leave the
+//! bank one cycle later.
 //!
 //! In the figure, the fetch of C starts at cycle 90, without a lookup. In this test it starts at cycle 100,
 //! after the lookup of C has missed.
@@ -119,8 +119,9 @@ fn the_conventional_flow_serialises_three_replacements_as_in_figure_2a() {
     // its miss. The fetch of A was not delayed.
     let stats = rig.bank.stats();
     assert_eq!((stats.miss_delay, stats.fetches), (80 + 190 + 240, 4));
-    // Line B reserves the way at once. Lines C and D can reserve it only when the previous line has arrived.
-    // In addition, each of the three lines waits for an eviction.
+    // Lines B, C and D compete for the only way of the set. B reserves it at once, C when B's data have
+    // arrived, and D when C's data have arrived. Each of them also waits for the eviction of the line that it
+    // replaces.
     assert_eq!((stats.delays.way, stats.delays.eviction), (110 + 160, 80 + 80 + 80));
 }
 

@@ -226,9 +226,9 @@ pub fn check(rig: &Rig, script: &[Request]) {
     }
 }
 
-/// Checks that the bank writes back or gives up each burst at most once per fetch, and only bursts that it
-/// has fetched. If the bank also reports clean evictions (`acknowledges`), it must not fetch a burst again
-/// before it has evicted that burst.
+/// Checks that the bank evicts only bursts that it has fetched, and each of them at most once per fetch. If
+/// the bank also reports clean evictions (`acknowledges`), it must not fetch a burst again before it has
+/// evicted that burst.
 pub fn check_write_backs(rig: &Rig, place: BankPlace, acknowledges: bool) {
     let mut here = BTreeSet::new();
     for (cycle, request) in rig.memory.taken() {

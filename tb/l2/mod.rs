@@ -2,8 +2,8 @@
 //!
 //! | testpoint           | intent                                                                                            | test |
 //! |---------------------|---------------------------------------------------------------------------------------------------|-----|
-//! | flat memory         | every read returns the bytes of a byte map, every request is answered once                        | `contents::under_random_stalls_*` |
-//! | final state         | bank and memory together hold the byte map, nothing is lost or written twice                      | `contents::under_random_stalls_*` |
+//! | flat memory         | every read returns the bytes of the flat memory model, every request is answered once             | `contents::under_random_stalls_*` |
+//! | final state         | bank and memory together hold the bytes of the flat model, nothing is lost or written twice       | `contents::under_random_stalls_*` |
 //! | golden model        | hits, misses, victims and writebacks equal the golden bank's                                      | `contents::one_request_*` |
 //! | earliest reply      | a hit is answered in the cycle of its contract, hits at one per cycle                             | `timing::a_hit_*`, `timing::hits_*` |
 //! | miss                | a miss cycle by cycle: bursts, early acknowledgment, replay in order                              | `timing::a_miss_*` |
@@ -14,13 +14,13 @@
 //! | sectors             | bursts fetched and written, and the sectors that each request waits for, equal the golden model's | `sectors` |
 //! | replacement         | every policy evicts as its golden model says, and has the state that its paper gives it           | `replacement` |
 //! | stale memory        | a line fetched right after its eviction has the bytes written back                                | `contents::a_line_fetched_*` |
-//! | stalls              | every reason to refuse a request is reached and charged                                           | `stalls` |
+//! | stalls              | every reason to refuse a request occurs and is counted                                            | `stalls` |
 //! | split lines         | with lines shorter than the L1s', a request for any sectors is answered once                      | `contents::l1_lines_*` |
 //! | host access         | peek and poke see cached lines, dirty or being evicted                                            | `contents::the_host_*` |
 //! | Figure 2            | the three replacements of candel2018 to the cycle, conventional and with an FRC                   | `figure2` |
 //! | transient flow      | one case for each rule of the flow and of the FRC                                                 | `transient` |
 //! | bypassing           | a bank under a bypass scheme allocates and bypasses as the golden model does; order, dirty lines  | `bypass` |
-//! | FRC under load      | any size, any bank: byte map, writebacks, recalls, modes, golden model                            | `frc` |
+//! | FRC under load      | any size, any bank: data, writebacks, recalls, evaluation modes, golden model                     | `frc` |
 //! | counters of the FRC | each counter is reached without an FRC, with a small and with a large one                         | `soak::coverage::random_banks_*` |
 
 #[cfg(test)]

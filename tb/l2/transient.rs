@@ -66,7 +66,8 @@ fn a_write_of_a_whole_line_fetches_it_as_well() {
 #[test]
 fn a_request_that_waits_for_a_way_lets_other_sets_pass() {
     let config = L2Config { sets: 2, ways: 1, ..config(0) };
-    // Line 3 waits for the way that line 1 occupies. Line 2 is in the other set and need not wait.
+    // Lines 1 and 3 are in the same set. Line 3 waits for the only way of this set, which line 1 occupies.
+    // Line 2 is in the other set and need not wait.
     let rig = play(&config, &[(0, read(1, 0)), (1, read(3, 1)), (2, read(2, 2))]);
     assert_eq!(order(&rig), [0, 2, 1]);
     assert_eq!(rig.bank.stats().put_down, 1);

@@ -7,7 +7,7 @@
 //! | random traffic    | each packet arrives in the cycle in which the golden model's flits do | `random_traffic_*` |
 //! | order             | per (input, output), every packet arrives once, unchanged, in order   | `random_traffic_*` |
 //! | earliest delivery | N routers and F flits take 2N + F - 2 cycles                          | `a_lone_packet_*` |
-//! | saturation        | a site that all others send to receives a flit per cycle              | `a_site_wanted_by_all_*` |
+//! | saturation        | a destination to which all others send receives a flit per cycle      | `a_site_wanted_by_all_*` |
 //! | channels          | a stalled packet does not stall packets of other virtual channels     | `a_full_site_*` |
 //! | no deadlock       | a ring full of long packets keeps moving                              | `a_ring_full_of_*` |
 //! | counts            | the bytes forwarded are counted on every link of the route            | `random_traffic_*` |

@@ -37,8 +37,8 @@ fn stores(first: u32, count: u32) -> String {
     (0..count).map(|at| format!("st.global.u32 [%rd2+{}], %r{}; ", 4 * at, first + at)).collect()
 }
 
-/// Returns PTX code with all forms of `mma` in sequence. The result of each `mma` is the accumulator of the
-/// next form with the same number of registers.
+/// Returns PTX code with all forms of `mma` in sequence. The result registers of each `mma` are the
+/// accumulator of the next form that has the same number of registers.
 fn products(seed: u64) -> String {
     let mut body = fill(4, 24, seed);
     for form in &FORMS {
@@ -58,7 +58,9 @@ fn products(seed: u64) -> String {
             let in_a = registers("r", 4, form.a.elements() / form.per_register());
             let in_b = registers("r", 12, form.b.elements() / form.per_register());
             body += &format!("mma.sync.aligned.{shape}.{a}.{b}.{types} {d}, {in_a}, {in_b}, {c};\n");
-            // Combines two words of the result into another word of the accumulator that the next `mma` uses.
+            // Stores the XOR of the result words in `%r20` and `%r21` in an accumulator register, so that
+            // later results depend on this one.
+            // registers reads as part of its accumulator.
             body += &format!("xor.b32 %r{}, %r20, %r21;\n", 20 + count % 8);
         }
     }

@@ -567,7 +567,7 @@ fn draw_case(kernels: &Path, seed: u64) -> MachineCase {
     let changed = [10, 50, 90][random.below(3) as usize];
     let is_volta = random.percent(25);
     let mut draw = Draw { random, is_volta, changed, sets: Vec::new() };
-    // Machines with many SMs are rare, since they take long to simulate.
+    // Machines with many SMs are generated rarely, since they take long to simulate.
     let sms = if draw.random.percent(3) { draw.number(21, 116) } else { draw.number(1, 20) }.unwrap_or(15);
     draw.set("num_sms", sms);
     draw.partitions();

@@ -7,7 +7,8 @@ use golden::consistency::{Checker, Issue, PendingLoad};
 
 use super::rig::{Event, OpKind, Rig};
 
-/// Memory-model checker, with the accesses in flight whose completion it must be notified of.
+/// Memory-model checker, and the accesses in flight. The checker must be notified when one of these accesses
+/// completes.
 #[derive(Default)]
 pub struct MemoryModelCheck {
     checker: Checker,
@@ -15,7 +16,7 @@ pub struct MemoryModelCheck {
     loading: HashMap<(usize, usize), PendingLoad>,
     /// For each compute unit, the coherent loads that have not reached memory yet.
     coherent: HashMap<usize, VecDeque<(usize, Issue)>>,
-    /// Atomic exchanges in flight, by compute unit and the value to write, which occurs only once.
+    /// Atomic exchanges in flight, by compute unit and the value to write. No value is written twice.
     exchanges: HashMap<(usize, u32), (usize, Issue)>,
     /// Value that memory returned for an access, by compute unit and number of the access.
     given: HashMap<(usize, usize), u32>,

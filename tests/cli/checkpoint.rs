@@ -6,7 +6,7 @@
 //! | killed    | runs killed repeatedly at any moment must end with the same counters as uninterrupted runs                   |
 //! | signals   | SIGTERM saves the run at the current cycle                                                                   |
 //! | traces    | a resumed replay reads again the CTAs that were running                                                      |
-//! | schemes   | the state of every block and scheme is saved, on machines that cover all of them                             |
+//! | schemes   | the state of every hardware block and scheme is saved, on machines that cover all of them                    |
 //! | waves     | after resuming, every waveform edge and every series row equals that of the uninterrupted run                |
 //! | refused   | a different program, configuration or input, and damaged or foreign files, are rejected; no file is replaced |
 

@@ -4,20 +4,20 @@
 //! markers `<!-- generated: NAME -->` and `<!-- end -->`. The tests compare it with the current output. The
 //! command `UPDATE_DOCS=1 cargo test --workspace --test docs` writes it again.
 //!
-//! | testpoint                                                                   | file            |
-//! |-----------------------------------------------------------------------------|-----------------|
-//! | the generated parts of README and `docs/` are up to date                    | `main`          |
-//! | every field of the configuration is documented, with its source             | `configuration` |
-//! | the book lists every page; an excerpt of code is up to date                 | `book`          |
-//! | functions of the CUDA runtime that programs can call                        | `cuda`          |
-//! | the examples do what their pages say                                        | `examples`      |
-//! | the examples in Python, and what they print                                 | `python`        |
-//! | unknown, unused and unclosed markers of generated text are rejected         | `parts`         |
-//! | links and paths in the documents lead to existing files                     | `links`         |
-//! | each block has ports and latency, each component a golden model and a bench | `map`           |
-//! | every counter and stall reason is in the dictionary, with its meaning       | `dictionary`    |
-//! | the tour shows the current output of its commands                           | `tour`          |
-//! | the testpoints in the headers of benches name existing tests                | `testpoints`    |
+//! | testpoint                                                                                | file            |
+//! |------------------------------------------------------------------------------------------|-----------------|
+//! | the generated parts of README and `docs/` are up to date                                 | `main`          |
+//! | every field of the configuration is documented, with its source                          | `configuration` |
+//! | the book lists every page; an excerpt of code is up to date                              | `book`          |
+//! | functions of the CUDA runtime that programs can call                                     | `cuda`          |
+//! | the examples do what their pages say                                                     | `examples`      |
+//! | the examples in Python, and what they print                                              | `python`        |
+//! | unknown, unused and unclosed markers of generated text are rejected                      | `parts`         |
+//! | links and paths in the documents lead to existing files                                  | `links`         |
+//! | each hardware block has ports and latency, each component a golden model and a testbench | `map`           |
+//! | every counter and stall reason is in the dictionary, with its meaning                    | `dictionary`    |
+//! | the tour shows the current output of its commands                                        | `tour`          |
+//! | the testpoints in the headers of testbenches name existing tests                         | `testpoints`    |
 
 mod book;
 mod configuration;

@@ -136,8 +136,8 @@ fn stages(chase: &Chase) -> Vec<(&'static str, f64)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chase.vcd");
     let globs = SIGHTS.iter().map(|sight| sight.signal).chain([ISSUE]);
-    // On a machine, either each memory partition has its own DRAM channels, or several partitions share a
-    // channel. The signals of the other kind of channel do not exist on it.
+    // On some machines, each memory partition has its own DRAM channels; on others, several partitions share
+    // one. The waveform lacks the signals of the kind that the machine does not have.
     let absent = if chase.machine == "volta" { ("partition", ".dram.req.level") } else { ("channel", "") };
     let globs = globs.filter(|(begin, end)| *begin != absent.0 || !end.ends_with(absent.1));
     let scopes = globs.map(|(begin, end)| match begin {

@@ -56,7 +56,7 @@ fn no_counter_of_a_block_is_missing_in_the_statistics() {
         let before = statistics(&run.resolved, &plain, None);
         let mut pointers = Vec::new();
         numbers(String::new(), &serde_json::to_value(&run.report.counters).unwrap(), &mut pointers);
-        // Of each kind of unit, such as the L1s, only the counters of the first unit are checked. The
+        // For each kind of unit, such as the L1s, only the counters of the first unit are checked. The
         // statistics treat all units of a kind alike.
         let is_first = |pointer: &String| pointer.split('/').nth(2).is_none_or(|unit| ["0", ""].contains(&unit));
         for pointer in pointers.into_iter().filter(is_first) {

@@ -4,8 +4,8 @@
 //! | testpoint                                                                      | file       |
 //! |--------------------------------------------------------------------------------|------------|
 //! | every law holds for every kernel, on `fermi` and round robin on other machines | `laws`     |
-//! | every law breaks if a number that it reads changes                             | `relation` |
-//! | no counter of a block is missing from the statistics                           | `counters` |
+//! | every law is violated if a number that it reads changes                        | `relation` |
+//! | no counter of a hardware block is missing from the statistics                  | `counters` |
 
 mod counters;
 mod laws;
@@ -205,11 +205,11 @@ fn every_law_breaks_if_a_number_that_it_reads_is_another() {
     assert!(unbroken.is_empty(), "{} numbers do not matter:\n{}", unbroken.len(), unbroken.join("\n"));
 }
 
-/// Returns the keys of numbers that a law reads but that have no effect: no change of the number breaks the
-/// law in any run. Units of the same kind, such as the L1s, share their keys.
+/// Changes each number that a law reads, one at a time. Returns the keys of the numbers whose change violates
+/// the law in no run. Units of the same kind, such as the L1s, share their keys.
 ///
-/// In a law of the form "a is at most b", `b` matters only in runs where `a` is not zero. Keys of such a law
-/// are returned only if none of its numbers can break it.
+/// In a law of the form "a is at most b", a change of `b` may have no effect in any run. For such a law, keys
+/// are returned only if no change of any number violates the law.
 fn unbroken(law: &Law, runs: &[Run]) -> Vec<String> {
     let mut matters: BTreeMap<String, bool> = BTreeMap::new();
     let mut is_bound = false;

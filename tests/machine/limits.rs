@@ -1,8 +1,8 @@
 //! Checks the limits of every configuration field: the values at which the field becomes legal or illegal,
 //! with the messages for illegal values.
 //!
-//! The file `limits.txt` lists the limits. The test varies one field at a time. It tries many values of every
-//! integer field. Of every other field, it tries all values that occur in any machine or design. If a
+//! The file `limits.txt` lists the limits. The test varies one field at a time. For an integer field, it
+//! tries many values. For any other field, it tries all values that occur in any machine or design. If a
 //! configuration rule is removed, shifted by one, or accepts other values, a line of the file changes.
 //! `UPDATE_LISTS=1` writes the file again; the difference must then be reviewed.
 

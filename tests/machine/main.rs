@@ -1,31 +1,31 @@
 //! Tests whole machines, run as a user runs them.
 //!
-//! | testpoint                                                                    | file         |
-//! |------------------------------------------------------------------------------|--------------|
-//! | every kernel gives its results, with all checks on                           | `kernels`    |
-//! | neither the way of evaluation nor checking changes counters or state         | `evaluation` |
-//! | index functions have the effect that the papers report; designs compose      | `designs`    |
-//! | lines of every size, sectors, interleave                                     | `lines`      |
-//! | small racing programs show only outcomes that the memory model allows        | `litmus`     |
-//! | machines at the limits of their configuration                                | `extremes`   |
-//! | the limits of each field, and the rules that set them                        | `limits`     |
-//! | an L2 that recalls lines from L1s; two DRAM channels per partition           | `recalls`    |
-//! | atomics, partially written words, bypassing loads, with and without a buffer | `atomics`    |
-//! | programs that rely on the order of lanes, or of warps                        | `orders`     |
-//! | an L2 that fetches sectors                                                   | `sectors`    |
-//! | L2 banks that share a DRAM channel, a hashed partition index                 | `slices`     |
-//! | schedulers with their own pipes, banks and collectors                        | `sub_cores`  |
-//! | L1s that supply lines to each other                                          | `tracker`    |
-//! | the machine of a V100: results, bandwidth, peak issue                        | `volta`      |
-//! | runs keep their cycles and counters                                          | `counts`     |
-//! | counters sum up                                                              | `statistics` |
-//! | cycle limit, and programs that make no progress                              | `endings`    |
-//! | operations of the host between launches                                      | `host`       |
-//! | launches of a host program: checks, counts of each, memory that is freed     | `device`     |
-//! | matrix products, with and without tensor pipes                               | `tensor`     |
-//! | arguments as kernels read them; rejected launches and illegal operations     | `arguments`  |
-//! | traces: replay, export, rejected files                                       | `replay`     |
-//! | exports satisfy Accel-Sim's reader                                           | `exports`    |
+//! | testpoint                                                                        | file         |
+//! |----------------------------------------------------------------------------------|--------------|
+//! | every kernel computes correct results, with all checks enabled                   | `kernels`    |
+//! | neither the evaluation mode of the simulator nor checks change counters or state | `evaluation` |
+//! | index functions have the effects that the papers report; designs can be combined | `designs`    |
+//! | lines of every size, sectors, interleave                                         | `lines`      |
+//! | small racing programs show only outcomes that the memory model allows            | `litmus`     |
+//! | machines at the limits of their configuration                                    | `extremes`   |
+//! | the limits of each field, and the rules that set them                            | `limits`     |
+//! | an L2 that recalls lines from L1s; two DRAM channels per partition               | `recalls`    |
+//! | atomics, partially written words, bypassing loads, with and without a buffer     | `atomics`    |
+//! | programs that rely on the order of lanes, or of warps                            | `orders`     |
+//! | an L2 that fetches sectors                                                       | `sectors`    |
+//! | L2 banks that share a DRAM channel, a hashed partition index                     | `slices`     |
+//! | schedulers with their own pipes, banks and collectors                            | `sub_cores`  |
+//! | L1s that supply lines to each other                                              | `tracker`    |
+//! | the machine of a V100: results, bandwidth, peak issue                            | `volta`      |
+//! | cycles and counters of runs equal the stored ones                                | `counts`     |
+//! | counters agree with the cycles and the work of a run                             | `statistics` |
+//! | cycle limit, and programs that make no progress                                  | `endings`    |
+//! | operations of the simulator (host code) between launches                         | `host`       |
+//! | launches of a host program: checks, counters of each launch, freed memory        | `device`     |
+//! | matrix products, with and without tensor pipes                                   | `tensor`     |
+//! | arguments as kernels read them; rejected launches and illegal operations         | `arguments`  |
+//! | traces: replay, export, rejected files                                           | `replay`     |
+//! | exports satisfy Accel-Sim's reader                                               | `exports`    |
 
 mod accel_sim;
 mod arguments;

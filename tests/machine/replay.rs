@@ -510,7 +510,7 @@ pub(super) fn start_on(
 }
 
 /// Only some CTAs of a trace are in the simulator's memory: those that run, those that start in the same
-/// cycle, and those read ahead. Of the CTAs that start in one cycle, a later one may be requested first.
+/// cycle, and those read ahead. CTAs that start in the same cycle may be requested in any order.
 #[test]
 fn only_the_ctas_that_run_and_some_ahead_are_in_memory() {
     let traced = TraceFolder::synthetic(Kind::Stream, Size { ctas: 60, iterations: 2 });

@@ -8,7 +8,8 @@ use warpsieve::run::{Counters, RunOptions};
 
 use super::{MIN_QUEUES, Setup, launch, some_kernels};
 
-/// Settings with which loads that bypass the L1 request sectors. Each sector is one DRAM burst.
+/// Settings under which a load that bypasses the L1 requests single sectors instead of a whole line. Each
+/// sector is one DRAM burst.
 const NARROW: [&str; 2] = ["l1.bypass_sectors=32", "dram.bus_bits=32"];
 
 fn sectored_setup() -> Setup {

@@ -73,7 +73,7 @@ fn every_result_is_right_with_the_policy_and_each_tracker() {
 }
 
 /// Each lane of the kernel `gesummv` reads a different matrix row, so one load accesses 32 of 512 lines. With
-/// two compute units, many warps share these lines in one L1. With sixteen, few do.
+/// two compute units, many warps share these lines in one L1. With sixteen, few warps share them.
 #[test]
 fn scattered_loads_that_contend_fetch_their_sectors_alone_and_others_whole_lines() {
     let run = |designs: &[&str], sets: &[&str]| {

@@ -74,7 +74,7 @@ pub fn find_refused(root: &Path, tree: &Tree) -> Result<BTreeSet<u32>, String> {
     }
 }
 
-/// Returns the name of the package in a folder, which the manifest gives.
+/// Returns the name of the package in a folder, as its manifest states it.
 fn package_name(folder: &Path) -> Result<String, String> {
     let path = folder.join("Cargo.toml");
     let error = |reason: &dyn std::fmt::Display| format!("{}: {reason}", path.display());

@@ -55,7 +55,7 @@ struct Stream {
     width: u32,
     /// Index in the frame of the first character of the signal's value.
     at: u32,
-    /// Index in the section's list of times of the last change of the signal.
+    /// Index, in the section's list of times, of the time at which the signal last changed.
     changed: u32,
     bytes: Vec<u8>,
 }
@@ -224,7 +224,7 @@ fn pack<'a>(bytes: &[u8], packed: &'a mut Vec<u8>, packer: &mut CompressTable) -
     Some(&packed[..length])
 }
 
-/// Encodes that the next `none` signals have no stream, and resets `none` to 0.
+/// Encodes that none of the next `none` signals has a stream, and resets `none` to 0.
 fn put_run(offsets: &mut Vec<u8>, none: &mut u64) {
     if *none > 0 {
         put_number(offsets, *none << 1);

@@ -100,7 +100,8 @@ mod tests {
             "the program needs functions of the CUDA runtime that are not supported: cudaGraphLaunch, cudaIpcOpen";
         assert_eq!(missing(&needs, &available), Err(message.to_owned()));
         assert_eq!(missing(&program(&["libcudart.so.12"], &["cudaMalloc"]), &available), Ok(()));
-        // Libraries of other origin whose names begin like those of CUDA are none of the model's business.
+        // Libraries that are not part of CUDA are accepted, even if their names begin like those of CUDA
+        // libraries.
         assert_eq!(missing(&program(&["libcudart.so.12", "libcurl.so.4", "libcups.so.2"], &[]), &available), Ok(()));
     }
 

@@ -352,8 +352,8 @@ impl<'d, 'c> Server<'d, 'c> {
                     _ => return self.refuse(&error),
                 };
                 match error {
-                    // Of all launch errors, only the text of this one lacks the name of the kernel, so the
-                    // name is added.
+                    // Unlike the texts of all other launch errors, this text lacks the name of the kernel, so
+                    // the name is added.
                     LaunchError::Shape { .. } => self.fail(code, &format!("kernel `{name}`: {error}")),
                     error => self.fail(code, &error),
                 }

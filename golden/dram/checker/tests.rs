@@ -31,9 +31,8 @@ fn raise_bound(checker: &Checker, row: usize) -> Checker {
 /// allows.
 fn tight() -> Vec<(usize, Timing, Vec<Command>)> {
     let usual = Timing::REFERENCE;
-    // Timing for the tests of tFAW and t32AW, with both raised. With the default timing they would never
-    // matter:
-    // tRRD already spaces ACTs far enough apart.
+    // Timing for the tests of tFAW and t32AW, with a lower tRRD and a higher t32AW. With the default timing,
+    // tFAW and t32AW never matter, because tRRD already spaces ACTs far enough apart.
     let windowed = Timing { rrd_s: 5, rrd_l: 5, aw32: 192, ..usual };
     // Timing with data bursts of one cycle, and with a separate command bus for row commands.
     let apart = Timing { bus: Bus::RowsApart, ccd_s: 1, burst: 1, ..usual };
@@ -318,7 +317,7 @@ fn a_refresh_that_comes_too_late_for_the_start_is_noticed() {
 #[test]
 fn bursts_of_different_direction_may_not_meet_on_the_data_bus() {
     // The turnaround rule is disabled, to test the data-bus rule alone. The data of a WR that is issued 9
-    // cycles after a RD would overlap the read data.
+    // cycles after an RD would overlap the read data.
     let checker = reference_checker().with_bound(row(13, 0), 0);
     assert_eq!(violated_rules(&checker, "1 ACT 0.0 5, 40 RD 0.0 5 0, 49 WR 0.0 5 1"), [21]);
     assert_eq!(violated_rules(&checker, "1 ACT 0.0 5, 40 RD 0.0 5 0, 50 WR 0.0 5 1"), []);

@@ -2,8 +2,8 @@
 //! Requests that have waited for more than a limit come first, then those of the SM with the least attained
 //! service, then row hits (Kim et al., HPCA 2010, rule 2). The service of a request is the time from its
 //! first command to the end of its data. At the end of a quantum, the total of an SM becomes `total - total /
-//! 2^decay + service / 2^decay`, each quotient rounded down. The order of the totals then holds for the next
-//! quantum.
+//! 2^decay + service / 2^decay`, each quotient rounded down. The order of the totals then sets the priorities
+//! of the SMs for the next quantum.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,8 @@ pub struct Config {
     pub quantum: u64,
     /// Waiting time in command clocks beyond which a request precedes all other requests.
     pub starvation: u64,
-    /// Weight of one quantum in the total service of an SM, as a shift: the weight is `1 / 2^decay`.
+    /// Exponent of the weight that a new quantum gets in the total service of an SM: the weight is `1 /
+    /// 2^decay`.
     pub decay: u32,
 }
 

@@ -11,10 +11,10 @@ use std::fmt::Debug;
 
 use super::command::{BankId, Kind};
 
-/// Configuration of an arbitration policy, which can create the reference model of that policy.
+/// Configuration of an arbitration policy. It can create the reference model of the policy.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
-    /// Creates the reference model of the policy for one channel.
+    /// Creates the reference model of the policy for one DRAM channel.
     fn twin(&self, channel: &ChannelInfo) -> Box<dyn Policy>;
 }
 
@@ -46,7 +46,7 @@ pub struct Waiting {
     pub accept: u64,
 }
 
-/// Waiting memory requests by number, so that the oldest is first.
+/// Waiting memory requests, sorted by request number, so that the oldest is first.
 pub type Requests = BTreeMap<u64, Waiting>;
 
 /// Reference model of an arbitration policy for one channel.

@@ -15,8 +15,8 @@ pub struct BypassOnStall {
 
 impl Bypass for BypassOnStall {
     /// Returns [`Path::Either`] for a load that may bypass: both paths are legal. The decision of the
-    /// hardware also depends on the miss-queue occupancy when the load is at the head of the access queue,
-    /// which the model does not know.
+    /// hardware also depends on the miss-queue occupancy at the time when the load is at the head of the
+    /// access queue. The model does not know this occupancy.
     fn way(&self, load: &Load, contents: &dyn Contents) -> Path {
         let Fails { line_alloc, mshr_entry, mshr_merge, miss_queue } = contents.refusals(load);
         let covered = self.covered;

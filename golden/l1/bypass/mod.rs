@@ -10,7 +10,7 @@ use std::fmt::Debug;
 
 use super::event::{Fails, Load};
 
-/// Configuration of a bypass scheme, which can create the reference model of that scheme.
+/// Configuration of a bypass scheme. It can create the reference model of the scheme.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
     /// Creates the reference model of the scheme; `None` if the scheme never lets a load bypass.

@@ -26,8 +26,8 @@ impl Scheme for Config {
     }
 }
 
-/// Reference model of the protecting distance policy: access numbers that determine which lines are
-/// protected.
+/// Reference model of the protecting distance policy. The access numbers that it records determine which
+/// lines are protected.
 #[derive(Clone, Debug)]
 pub struct Pdp {
     distance: u64,

@@ -17,7 +17,7 @@ pub struct Config {
     pub warp_entries: u64,
     /// Number of slots in each table that is indexed by the instruction alone.
     pub pc_entries: u64,
-    /// Number of lines that each trigger prefetches.
+    /// Prefetch degree: number of lines to prefetch per trigger event.
     pub degree: i64,
 }
 
@@ -44,7 +44,7 @@ struct Tables {
     /// For each table slot: an instruction, its stride in lines, and the number of times that a warp has
     /// found this stride.
     votes: BTreeMap<u64, (u32, i64, usize)>,
-    /// For each table slot: loads of an instruction by successive warps.
+    /// For each table slot: history of the loads of one instruction by successive warps.
     neighbors: BTreeMap<u64, Neighbors>,
 }
 
@@ -54,8 +54,8 @@ struct Neighbors {
     pc: u32,
     last_warp: u8,
     last_line: i64,
-    /// Last three distances in lines between the loads of neighboring warps, at most. A distance of a page or
-    /// more is stored as 0.
+    /// Up to three most recent distances between the loads of neighboring warps, in lines. A distance of a
+    /// page or more is stored as 0.
     distances: Vec<i64>,
 }
 
@@ -96,9 +96,9 @@ impl Tables {
         stride
     }
 
-    /// Records a load and returns `(stride, is_new)`: the stride within the warp in lines, and true if the
-    /// distance before the last two differs or is unknown. `None` unless the last two distances are equal and
-    /// not 0.
+    /// Records a load and returns `(stride, is_new)`: `stride` is the stride within the warp in lines;
+    /// `is_new` is true if the third last distance differs from it or is unknown. `None` unless the last two
+    /// distances are equal and not 0.
     fn within(&mut self, pc: u32, warp: u8, line: i64) -> Option<(i64, bool)> {
         let slot = slot(u64::from(pc) * 64 + u64::from(warp), self.config.warp_entries);
         let (owner, lines) = self.warps.entry(slot).or_insert_with(|| ((pc, warp), Vec::new()));

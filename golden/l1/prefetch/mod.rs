@@ -10,7 +10,7 @@ use std::fmt::Debug;
 
 use super::event::Load;
 
-/// Configuration of a prefetcher, which can create the reference model of that prefetcher.
+/// Configuration of a prefetcher. It can create the reference model of the prefetcher.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
     /// Creates the reference model of the prefetcher; `None` if the configuration selects no prefetching.
@@ -49,8 +49,8 @@ pub trait Prefetcher: Debug + Send {
     /// The returned lines replace those of earlier loads that have not yet entered the prefetch queue.
     fn on_access(&mut self, seen: &Seen) -> Option<Vec<i64>>;
 
-    /// Returns the lines to prefetch because the data of line `_line` arrived. The result is handled as
-    /// described for [`Prefetcher::on_access`].
+    /// Returns the lines to prefetch because the data of line `_line` arrived. These lines, too, replace
+    /// earlier ones that have not yet entered the prefetch queue.
     fn on_fill(&mut self, _line: u64, _prefetched: bool) -> Option<Vec<i64>> {
         None
     }

@@ -9,9 +9,9 @@ use super::{CacheInfo, Prefetcher, Scheme, Seen};
 /// Configuration of the next-line prefetcher.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Config {
-    /// Number of lines that each trigger prefetches.
+    /// Prefetch degree: number of lines to prefetch per trigger event.
     pub degree: i64,
-    /// Name of the event that triggers a prefetch.
+    /// Name of the trigger: the kind of event that starts a prefetch.
     pub trigger: String,
 }
 

@@ -18,7 +18,7 @@ pub struct Config {
     pub window: i64,
     /// Prefetch distance in lines: maximum length of the monitored region.
     pub distance: i64,
-    /// Prefetch degree: number of lines that each trigger prefetches.
+    /// Prefetch degree: number of lines to prefetch per trigger event.
     pub degree: i64,
 }
 

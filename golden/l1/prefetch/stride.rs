@@ -18,7 +18,7 @@ pub struct Config {
     pub entries: u64,
     /// Number of times that a stride must repeat before prefetching starts.
     pub confidence: usize,
-    /// Number of lines that each trigger prefetches.
+    /// Prefetch degree: number of lines to prefetch per trigger event.
     pub degree: i64,
 }
 

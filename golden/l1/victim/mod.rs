@@ -11,7 +11,7 @@ use std::fmt::Debug;
 
 use super::event::Sectors;
 
-/// Configuration of a victim cache, which can create the reference model of its policy.
+/// Configuration of a victim cache. It can create the reference model of the victim cache's policy.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
     /// Creates the reference model of the policy; `None` if the configuration selects no victim cache.

@@ -6,7 +6,8 @@ use serde::Deserialize;
 
 use super::{Access, Bypass, Scheme};
 
-/// Configuration and model of the L2 bypass by all misses. The scheme has neither parameters nor state.
+/// Configuration and model of the scheme in which all misses bypass the L2 bank. The scheme has neither
+/// parameters nor state.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct All {}
 

@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::{Access, Bypass, Scheme};
 
-/// Configuration and model of the L2 bypass by lines that an L1 allocates. The scheme has neither parameters
-/// nor state.
+/// Configuration and model of the scheme in which lines that an L1 allocates bypass the L2 bank. The scheme
+/// has neither parameters nor state.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Coalesced {}
 

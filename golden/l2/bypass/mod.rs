@@ -29,15 +29,15 @@ pub enum Access {
 /// Part of the memory system that served an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServedFrom {
-    /// Bank: the data were present.
+    /// The L2 bank served the access: the data were present.
     Here,
-    /// Bank, after it allocated the line and fetched it from memory.
+    /// The L2 bank served the access, after it allocated the line and fetched it from memory.
     Brought,
-    /// Memory: the access bypassed the bank.
+    /// Memory served the access, which bypassed the L2 bank.
     Past,
 }
 
-/// Configuration of a bypass scheme, which can create the reference model of that scheme.
+/// Configuration of a bypass scheme. It can create the reference model of the scheme.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug {
     /// Creates the reference model of the bypass scheme.

@@ -25,8 +25,8 @@ const SHIFTED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64];
 const FIELDS: &[Type] = &[U32, S32, U64, S64];
 const COUNTED: &[Type] = &[B32, B64];
 
-/// Returns the arithmetic function of an opcode and its legal types. For a product, it is the low half of an
-/// integer product, or the floating-point product.
+/// Returns the arithmetic function of an opcode and its legal types. The function of a product is the low
+/// half of an integer product, or the floating-point product.
 fn function(opcode: &str) -> Option<(AluFn, &'static [Type])> {
     Some(match opcode {
         "add" => (AluFn::Add, SUMMED),

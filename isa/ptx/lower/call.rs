@@ -160,7 +160,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// True if the argument `actual` has the same size as the parameter `formal`, or is not a declared name.
+    /// True if the argument `actual` has the same size as the parameter `formal`. Also true if `actual` is
+    /// not the name of a declared variable, but, for example, a constant.
     fn same_size(&self, formal: &Variable<'a>, actual: &Operand<'a>) -> bool {
         let OperandKind::Name(name, None) = actual.kind else { return true };
         let Some(found) = self.scopes.find(name.text) else { return true };
@@ -450,8 +451,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// True if the function takes the address of a parameter: uses it other than as the address of a load or
-/// store.
+/// True if the function takes the address of a parameter, that is, uses the parameter other than as the
+/// address of a load or store.
 fn takes_address(function: &Function<'_>, formal: &Variable<'_>) -> bool {
     let is_it = |operand: &Operand<'_>| match operand.kind {
         OperandKind::Name(name, _) | OperandKind::Sum(name, _) => name.text == formal.name.text,

@@ -75,8 +75,8 @@ impl<'a> Lowering<'_, 'a> {
                 compare.dsts[0] = Dst::Pred(high);
                 compare.srcs[..2].copy_from_slice(&[index, Src::Imm(middle as u64)]);
                 self.push(compare)?;
-                // The branch leads to the code for the lower half of the range, which is lowered later. The
-                // code for the upper half follows here.
+                // The branch leads to the code for the smaller indices of the range, which is generated
+                // later. The code for the larger indices follows here.
                 open.push((Some(self.insts.len()), first, middle));
                 self.guard = Some(Guard { pred: high, negated: true });
                 self.push(open_branch(uniform))?;
@@ -91,8 +91,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Prepares the lowering of one instruction to several branches. If the instruction has a guard, appends
-    /// a branch that skips them when the guard is false. Returns the pc of that branch, whose target
-    /// [`Self::land`] must set afterwards. Then clears the guard.
+    /// a branch that skips them when the guard is false, and clears the guard. Returns the pc of the appended
+    /// branch, whose target [`Self::land`] must set afterwards.
     pub(super) fn skip_unless_guarded(&mut self) -> Result<Option<usize>, PtxError> {
         let Some(guard) = self.guard else { return Ok(None) };
         self.guard = Some(Guard { negated: !guard.negated, ..guard });

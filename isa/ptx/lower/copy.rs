@@ -93,8 +93,9 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(store))
     }
 
-    /// Loads at most `limit` bytes, word by word, into the registers `held`. If `limit` is instead a
-    /// predicate, loads nothing where it is true. All other bytes of the registers become zero.
+    /// Loads at most `limit` bytes, word by word, into the registers `held`. If `limit` is a predicate
+    /// instead of a number, nothing is loaded in lanes in which it is true. All other bytes of the registers
+    /// become zero.
     fn limited_load(
         &mut self,
         inst: &'a Instruction<'a>,

@@ -115,8 +115,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// Parses the modifiers that loads and stores share. Returns the access without its address, its memory
-    /// order, and its scope.
+    /// Parses the modifiers that loads and stores share. Returns the memory access, the memory order, and the
+    /// scope. The address of the access is not set yet.
     fn access(
         &self,
         inst: &Instruction<'a>,

@@ -1,6 +1,6 @@
 //! Lowering of function parameters, which are kept in registers instead of memory. Each store to a parameter
-//! defines a *piece*, which has its own register. A load of other bytes than those of one piece assembles its
-//! value from several pieces.
+//! defines a *piece*, which has its own register. A load whose bytes are not exactly those of one piece
+//! assembles its value from several pieces.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, Storage, Variable};

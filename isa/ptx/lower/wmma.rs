@@ -126,8 +126,8 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Copies an address that a relocation completes to a register. The relocation applies only to the next
-    /// instruction, but several instructions use the address.
+    /// Copies an address to a register if the address still needs a relocation. A relocation applies to one
+    /// instruction only, but several instructions use the address.
     fn in_register(&mut self, mem: MemOp) -> Result<MemOp, PtxError> {
         let Some((place, _)) = self.pending.last_mut() else { return Ok(mem) };
         *place = Relocated::Source(0);

@@ -26,8 +26,8 @@ const PUBLISHED: [Bound; BENCHMARKS.len()] = [
     Bound::Bandwidth,
 ];
 
-/// Minimum fraction for a bound: compute cycles for a compute bound, or memory cycles for a memory bound. It
-/// is a fraction of the compute and memory cycles of the schedulers; other cycles do not count.
+/// Minimum fraction of compute cycles for a benchmark that counts as compute bound, and of memory cycles for
+/// one that counts as memory bound. It is a fraction of the sum of both kinds of cycles.
 const MIN_BOUND_SHARE: f64 = 2.0 / 3.0;
 /// Minimum fraction of the time in which a bus or network must transfer data to count as busy.
 const BUSY: f64 = 0.5;

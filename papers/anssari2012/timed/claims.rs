@@ -128,8 +128,9 @@ fn with_time(claims: &mut Claims<'_, BenchmarkRuns>) {
 fn byte_masks(claims: &mut Claims<'_, BenchmarkRuns>) {
     let counts =
         |one: &BenchmarkRuns| Some(one.masked.as_ref()?.each_ref().map(|counters| dram_bytes(counters) as f64));
-    // Byte masks save fetches with and without L2 bypass, so the ratio of these two traffics means little.
-    // The added traffic is therefore divided by the traffic of the same system without byte masks.
+    // Byte masks reduce the DRAM traffic both with and without L2 bypass, so the ratio of these two traffics
+    // would be misleading. The traffic that L2 bypass adds is therefore divided by the traffic of a system
+    // without byte masks and without L2 bypass.
     let added = |one: &BenchmarkRuns| {
         let [proposed, passing] = counts(one)?;
         let whole = one.dram(PROPOSED);

@@ -1,9 +1,9 @@
 //! # Least attained service (ATLAS)
 //! First serves the SM that has received the least service from the banks (Kim et al., "ATLAS", HPCA 2010).
-//! At the end of each quantum, the service of each SM is added to its history, in which older quanta count
-//! less. SMs are then ranked by their history, shortest first. Requests that have waited too long have
-//! priority over all others. Among requests of equal rank, row hits are served first, then the oldest
-//! request.
+//! At the end of each quantum, the service of each SM is added to its history, a weighted sum of the service
+//! in earlier quanta; the older a quantum, the lower its weight. The SM with the smallest history then gets
+//! the highest rank. Requests that have waited too long have priority over all others. Among requests of
+//! equal rank, row hits are served first, then the oldest request.
 //!
 //! | port         | dir | payload | contract                                                               |
 //! |--------------|-----|---------|------------------------------------------------------------------------|
@@ -27,7 +27,7 @@ use super::{ChannelSize, CommandKind, Hooks, Order, Scheme, WaitingRequest};
 use crate::config::Rules;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 
-/// Configuration of the ATLAS policy.
+/// Configuration of the DRAM arbitration policy ATLAS (least attained service first).
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AtlasConfig {
@@ -35,7 +35,8 @@ pub struct AtlasConfig {
     pub quantum: u32,
     /// Number of command clock cycles after which a waiting request has priority over all others.
     pub starvation: u32,
-    /// Weight of the last quantum in the history is 2^-`decay`: 3 gives 1/8, which is 1 - 0.875 in the paper.
+    /// Exponent of the weight that the last quantum gets in the history: the weight is 2^-`decay`. The value
+    /// 3 gives 1/8, the complement of the paper's 0.875.
     pub decay: u32,
 }
 
@@ -71,10 +72,10 @@ struct Requester {
     /// Service in the current quantum: number of cycles in which a bank served the requester, summed over all
     /// banks.
     service: u64,
-    /// Service in earlier quanta, in which older quanta count less.
+    /// Weighted sum of the service in earlier quanta; the older a quantum, the lower its weight.
     history: u64,
-    /// Rank of the requester: number of requesters with a longer history. The requester with the largest
-    /// number is served first.
+    /// Rank of the requester: number of requesters with a larger history value, that is, with more past
+    /// service. The requester with the highest rank is served first.
     rank: u16,
 }
 
@@ -230,8 +231,8 @@ mod tests {
         let mut atlas = Atlas::new(&AtlasConfig { quantum: 1000, ..AtlasConfig::default() }, &SIZE);
         atlas.on_accept(1, &request(0, 1));
         atlas.on_accept(2, &request(1, 2));
-        // From its ACT to the end of its data, the first request is served for 24 + 14 cycles. The second, a
-        // row hit, needs no ACT and is served for 14 cycles.
+        // From its ACT to the end of its data, the first request is served for 24 + 14 = 38 cycles. The
+        // second, a row hit, needs no ACT and is served for 14 cycles.
         atlas.on_issue(10, &request(0, 1), CommandKind::Act);
         atlas.on_issue(34, &request(0, 1), CommandKind::Rd);
         atlas.on_issue(40, &request(1, 2), CommandKind::Rd);

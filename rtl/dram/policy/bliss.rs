@@ -16,7 +16,7 @@ use super::{ChannelSize, CommandKind, Hooks, Order, Scheme, WaitingRequest};
 use crate::config::Rules;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 
-/// Configuration of the BLISS policy.
+/// Configuration of the DRAM arbitration policy BLISS (blacklisting of SMs).
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BlissConfig {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ChannelSize, Order, Scheme};
 
-/// Configuration of the FCFS policy, which has no parameters.
+/// Configuration of the DRAM arbitration policy FCFS (first come, first served), which has no parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fcfs {}

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{ChannelSize, Order, Scheme};
 use crate::config::Rules;
 
-/// Configuration of the FR-FCFS policy.
+/// Configuration of the DRAM arbitration policy FR-FCFS (first ready, first come, first served).
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FrFcfs {

@@ -51,27 +51,27 @@ pub use super::command::CommandKind;
 /// Properties of a channel that its arbitration policy needs.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct ChannelSize {
-    /// Number of requesters: all SMs, and the L2 itself, which has number 0.
+    /// Number of requesters: one per SM, plus one for the L2 itself, which is requester 0.
     pub requesters: u32,
     /// Maximum number of requests that wait in the channel.
     pub entries: u32,
     /// Number of DRAM banks.
     pub banks: u32,
-    /// Number of cycles from RD to the end of its data, and from WR to the end of its data.
+    /// Number of cycles from a column command to the end of its data: first for RD, then for WR.
     pub latencies: [u32; 2],
 }
 
 /// Configuration of an arbitration policy: its parameters are the keys of `dram.policy` other than `kind`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// Creates the order of service, with the policy's state, for one channel.
+    /// Creates the rule by which one channel orders its requests, including the state of the policy.
     fn order(&self, size: &ChannelSize) -> Order;
 
     /// Checks the parameters of the policy.
     fn validate(&self, _rules: &mut Rules) {}
 }
 
-/// Order in which a channel serves its requests.
+/// Rule that determines the order in which a channel serves its requests.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Order {
     /// Serves only the oldest request.
@@ -96,8 +96,8 @@ impl<S: Scheme + 'static> From<S> for PolicyConfig {
 }
 
 impl PolicyConfig {
-    /// Returns the order of service for one channel. A policy that ranks requests is wrapped, so that each
-    /// call of a hook is recorded.
+    /// Creates the rule by which one channel orders its requests. A policy that ranks requests is wrapped, so
+    /// that each call of one of its hooks is recorded.
     pub(super) fn watch(&self, size: &ChannelSize) -> Order {
         match self.order(size) {
             Order::Ranked(hooks) => Order::Ranked(Watched::of(self.typetag_name(), hooks)),

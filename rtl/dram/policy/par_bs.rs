@@ -6,7 +6,7 @@
 //!
 //! Within a batch, the SM with the shortest job ranks highest. Jobs are compared by the largest number of
 //! requests to one bank, and among equals by the total number of requests. SMs that are equal in both have
-//! the same rank, where the paper decides at random.
+//! the same rank; the paper instead breaks such ties at random.
 //!
 //! The L2 itself counts as one more SM. Writes are batched like reads, since they wait in the same queue.
 //!
@@ -24,11 +24,11 @@ use super::{ChannelSize, CommandKind, Hooks, Order, Scheme, WaitingRequest};
 use crate::config::Rules;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 
-/// Configuration of the PAR-BS policy.
+/// Configuration of the DRAM arbitration policy PAR-BS (parallelism-aware batch scheduling).
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ParBsConfig {
-    /// Largest number of requests of one SM to one bank in a batch.
+    /// Maximum number of requests that a batch contains from one SM to one bank.
     pub marking_cap: u32,
 }
 

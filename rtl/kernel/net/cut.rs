@@ -1,7 +1,7 @@
 //! # Where to cut a netlist into islands
 //! Groups the hardware blocks into islands, which can be simulated independently between synchronization
-//! points. Blocks joined by links shorter than a threshold are in one island, so that only links with longer
-//! delays connect islands.
+//! points. Blocks joined by a link whose delay is below a threshold are in one island. Hence only links with
+//! longer delays connect islands.
 //!
 //! Every island runs for a window of `w` ticks without messages from the others. Island `i` may run ahead of
 //! the slowest island by a lead of `a[i]` ticks. A link from island `i` to island `j` has a latency `l` and a
@@ -44,8 +44,8 @@ type Bound = (usize, usize, u64);
 pub(super) fn cut(links: &[Link], cycle: u64, tells: &dyn Fn(&Link) -> bool) -> Option<Cut> {
     let delays: BTreeSet<u64> = links.iter().map(Link::least_delay).filter(|delay| *delay >= cycle).collect();
     let mut best: Option<Cut> = None;
-    // Delays are tried in ascending order, and cutting shorter links gives more islands. Of several cuts with
-    // equal windows, the first one therefore has the most islands.
+    // Delays are tried in ascending order, and cutting links with shorter delays gives more islands. Of
+    // several cuts with equal windows, the first one therefore has the most islands.
     for least in delays {
         let known = best.as_ref().map_or(0, |best| best.window / cycle);
         best = cut_at(links, cycle, (least, known), tells).or(best);
@@ -78,7 +78,7 @@ fn cut_at(links: &[Link], cycle: u64, (least, known): (u64, u64), tells: &dyn Fn
             *known = link.spec.latency.min(*known);
         }
     }
-    // Twice the window is at most the sum of the delays from one island to another and from there back.
+    // The window is at most half the sum of the delays from one island to another and back.
     let there_and_back = |(&(from, to), ticks)| Some(ticks + shortest.get(&(to, from))?);
     let (mut fits, mut most) = (known, shortest.iter().filter_map(there_and_back).min()? / 2 / cycle);
     let bounds: Vec<Bound> = shortest.into_iter().map(|((from, to), ticks)| (from, to, ticks)).collect();

@@ -53,8 +53,8 @@ struct IslandInfo {
     guests: Vec<SyncPeer>,
 }
 
-/// Island that takes part in another island's synchronization point, with the links to it (`there`) and from
-/// it (`back`).
+/// Island that exchanges messages at another island's synchronization point, with the links to it (`there`)
+/// and from it (`back`).
 #[derive(Clone, Debug, Default)]
 struct SyncPeer {
     island: usize,
@@ -260,7 +260,8 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
         self.islands.len()
     }
 
-    /// Returns the number of synchronization points between two periods in which the islands run.
+    /// Returns the number of synchronization points per round: those after all islands have run, and before
+    /// they run again.
     #[must_use]
     pub fn num_sync_points(&self) -> usize {
         self.plan.hosts.len()

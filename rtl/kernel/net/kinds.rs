@@ -92,7 +92,8 @@ pub struct BlockRange {
     pub(super) first: usize,
     pub(super) count: usize,
     seats: SlotMask,
-    /// Number of a hardware block within its kind minus its bit position in the 64-slot half, modulo 2^64.
+    /// Number within the kind minus bit position in the 64-slot half, modulo 2^64. The difference is equal
+    /// for all these hardware blocks.
     base: usize,
 }
 
@@ -215,8 +216,8 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
     }
 }
 
-/// Interface to all hardware blocks of one kind, independent of their type. Derived for an enum of [`Of`]s:
-/// [`derive::Kinds`].
+/// Interface to all hardware blocks of one kind, independent of their type. The derive macro
+/// [`derive::Kinds`] implements it for an enum of [`Of`]s.
 pub trait Kind<L>: Sized + Send {
     /// Executes one clock edge of the scheduled hardware blocks of a range, given as one bit per block.
     /// Returns the number of the first block that requests attention from the simulator, if any.

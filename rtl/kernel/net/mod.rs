@@ -180,8 +180,8 @@ impl<L: Links, K: Kind<L>> IndependentBlocks for Board<L, K> {
 pub struct Net<L, K> {
     board: Board<L, K>,
     shown: Vec<KindInfo>,
-    /// Number of clock domains that each represent a different clock. The domains after these hold hardware
-    /// blocks for which the first ones have no room.
+    /// Number of clock domains that represent the clocks of the machine, one per clock. The domains after
+    /// these have the same clocks, and hold hardware blocks for which the first domains have no room.
     clocks: usize,
     /// Clock period of each domain in ticks.
     periods: Vec<u32>,
@@ -194,9 +194,9 @@ pub struct Net<L, K> {
 }
 
 impl<L: Links, K: Kind<L>> Net<L, K> {
-    /// Creates a netlist without hardware blocks, with one domain per entry of `clocks`. The first `own`
-    /// domains represent the clocks of the machine. Each later domain holds blocks for which earlier domains
-    /// with the same period have no room.
+    /// Creates a netlist without hardware blocks, with one clock domain per entry of `clocks`. The first
+    /// `own` domains represent the clocks of the machine. Each later domain has the period of an earlier
+    /// domain, and holds the blocks for which earlier domains have no room.
     #[must_use]
     pub fn new(clocks: &Clocks, own: usize) -> Self {
         let periods = clocks.periods().to_vec();
@@ -522,8 +522,8 @@ impl<L: Links, K: Kind<L>> Blocks for Net<L, K> {
         self.board.eval(due, at);
     }
 
-    // Because this function is not inherited, the compiler generates both variants, with and without checks,
-    // in the crate that declares the netlist. All users of that crate share them.
+    // This function replaces the default of the trait. The compiler therefore generates both variants, with
+    // and without checks, in the crate that declares the netlist. All users of that crate share them.
     fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
         self.board.eval(due, at);
     }

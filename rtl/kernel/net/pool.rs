@@ -175,7 +175,7 @@ fn of_kind<T: Payload + 'static>(pool: &mut dyn AnyPool) -> &mut Pool<T> {
     pool
 }
 
-/// All link pools of a netlist. Derived: [`derive::Links`].
+/// All link pools of a netlist. The derive macro [`derive::Links`] implements this trait.
 pub trait Links: Default + Send + 'static {
     /// Number of link pools, one for each type of beat.
     const COUNT: usize;

@@ -104,7 +104,7 @@ impl<P: Ports> AnyPort for Extra<P> {
     }
 }
 
-/// Ports of a hardware block. Derived: [`derive::Ports`].
+/// Ports of a hardware block. The derive macro [`derive::Ports`] implements this trait.
 pub trait Ports: Default + Send + 'static {
     /// Calls `visitor` for each port, in declaration order.
     fn visit(&mut self, visitor: &mut impl PortVisitor);

@@ -52,7 +52,7 @@ impl Contention {
         warps > self.most[lines as usize - 1]
     }
 
-    /// Adds to the hardware description: the logic; the test has no registers.
+    /// Adds to the hardware description: the logic of the contention test, which has no registers.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { most: _, line_bits } = self;
         let lanes = LANES as u32;
@@ -60,7 +60,8 @@ impl Contention {
         to.logic("first", Logic::Gates { count: lanes * (lanes - 1) });
         to.logic("lines", Logic::Population { inputs: lanes });
         to.logic("resident", Logic::Population { inputs: MAX_WARPS });
-        // The thresholds are constants, so the hardware computes them by logic gates instead of a memory.
+        // The thresholds are constants, so the hardware implements the table with logic gates instead of a
+        // memory.
         to.logic("most", Logic::Gates { count: lanes * bits_of::<Warps>() });
         to.logic("contends", Logic::Less { width: bits_of::<Warps>(), count: 1 });
     }

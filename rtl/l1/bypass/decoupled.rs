@@ -1,6 +1,7 @@
 //! # Bypass by the counts of decoupled tags
-//! Makes a load bypass the L1D if its line's count in the decoupled tags is still too low (li2015 section 4).
-//! The counts lie in the tags: this scheme reads them, and reports the loads that bypassed.
+//! Makes a load bypass the L1D if the reference count of its line is still too low (li2015 section 4). The
+//! decoupled tags hold the counts. This scheme reads them, and reports each bypassing load to the tags, which
+//! count it.
 
 use serde::{Deserialize, Serialize};
 

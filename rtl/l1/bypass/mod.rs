@@ -5,12 +5,12 @@
 //!
 //! | hook          | when                                                                             |
 //! |---------------|----------------------------------------------------------------------------------|
-//! | `start`       | in each cycle with a head that does not already bypass by its instruction, ahead of `bypasses` |
-//! | `bypasses`    | for the load at the head, before the status function; and for a further load of the cycle, which would hit |
+//! | `start`       | in each cycle in which the access queue has a head, unless the head bypasses by its instruction; before `bypasses` |
+//! | `bypasses`    | for the load at the head of the access queue, before the status function; and for each further load of the cycle, if it would hit |
 //! | `victim`      | when a miss selects a way                                                        |
 //! | `on_lookup`   | when the status function has accepted or refused a load                          |
-//! | `on_bypass`   | when a load that a scheme chose has left on the bypass path                      |
-//! | `next_choice` | before the LSU sleeps: returns when the path of a waiting head may change        |
+//! | `on_bypass`   | when a load has been sent on the bypass path because a scheme chose it           |
+//! | `next_choice` | before the LSU sleeps: returns when the decision for a waiting head may change   |
 //! | `end_period`  | when a period of the throttle ends                                               |
 //! | `clear`, `record`, `describe` | at kernel end; for digests; for waveforms and area counts         |
 //!
@@ -174,16 +174,16 @@ impl<'a> View<'a> {
         self.tags().as_plain().is_some_and(|tags| tags.peek(tags.set_of(line), line) == Probe::Absent)
     }
 
-    /// Returns the conditions that would refuse the load at the head of the access queue now. Each condition
-    /// has one bit in the mask, whose number is the value of its `Fail` variant.
+    /// Returns a mask of the conditions that would refuse the load at the head of the access queue now. Bit
+    /// `n` stands for the `Fail` variant with value `n`.
     #[must_use]
     pub fn fails(&self, head: &LineAccess) -> u8 {
         self.cache.failing(head, self.queue)
     }
 }
 
-/// Result of the tag probe of a bypassing load. A scheme may still update the tags while it has closed the
-/// cache.
+/// Result of the tag probe of a bypassing load. While a scheme has closed the cache, so that loads bypass it,
+/// the scheme may still update the tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BypassProbe {
     /// True if the load would have missed in the cache, had it not bypassed.
@@ -214,7 +214,7 @@ pub trait Hooks: Debug + Send {
     /// serves it now or after the fill.
     fn on_lookup(&mut self, _at: &Edge<'_>, _load: &LineAccess, _place: (u32, Option<u32>), _outcome: Outcome) {}
 
-    /// Reports that a load has left on the bypass path because a scheme made it bypass.
+    /// Reports that a load has been sent to memory on the bypass path, because a scheme made it bypass.
     fn on_bypass(&mut self, _at: &Edge<'_>, _request: &LineAccess, _tags: &mut TagStore) -> BypassProbe {
         BypassProbe::default()
     }
@@ -230,7 +230,7 @@ pub trait Hooks: Debug + Send {
     fn follow_periods(&mut self) {}
 
     /// Ends a period of the bypass scheme, when the throttle of the core signals its end. `_may_close` is
-    /// true if the scheme may close the cache.
+    /// true if the scheme may close the cache, so that loads bypass it.
     fn end_period(&mut self, _at: &Edge<'_>, _may_close: bool, _tags: &mut TagStore) {}
 
     /// Sets the lines that the cache may allocate: a sorted list that the simulator obtained from an earlier

@@ -100,8 +100,8 @@ impl Pdp {
         self.left.row(set)[way as usize].0 <= 1
     }
 
-    /// Decrements the remaining protection of all lines of a set, for one access. `way` is the way that
-    /// served the access, whose protection restarts; `None` if the access bypassed.
+    /// Decrements the remaining protection of all lines of a set, for one access. Restarts the protection of
+    /// `way`, which served the access; `way` is `None` if the access bypassed.
     pub fn age(&mut self, at: &Edge<'_>, set: u32, way: Option<u32>) {
         let Self { distance, left } = self;
         left.update_row(at, set, |row| {

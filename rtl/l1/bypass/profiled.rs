@@ -16,11 +16,11 @@ use crate::kernel::Edge;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProfileScope {
-    /// Counts only the requests that the same SM has made in the profile.
+    /// Counts only the requests that the SM itself made in the profiled run.
     Local,
-    /// Counts the requests that all SMs together have made in the profile.
+    /// Counts the requests that all SMs together made in the profiled run.
     Global,
-    /// Either the requests of the same SM or those of all SMs must reach the threshold.
+    /// Admits a line if either its requests from the SM itself or those from all SMs reach the threshold.
     Either,
 }
 
@@ -31,7 +31,8 @@ pub enum ProfileScope {
 pub struct ProfiledConfig {
     /// SMs whose requests in the profile are counted.
     pub scope: ProfileScope,
-    /// Smallest number of requests for a line in a kernel launch that admits the line to the L1D.
+    /// Minimum number of requests: a line with at least this many requests in a kernel launch is admitted to
+    /// the L1D.
     pub threshold: u32,
 }
 

@@ -52,8 +52,8 @@ impl StreamingBypass {
         Self { config: config.clone(), monitor: Streaming::new(config, true) }
     }
 
-    /// Invalidates all tag-only ways, if `opened` is true because the cache has just reopened, and if the
-    /// configuration requires it.
+    /// Invalidates all tag-only ways if the cache has just reopened (`opened`) and the configuration requires
+    /// it.
     fn reopen_cache(&self, at: &Edge<'_>, opened: bool, tags: &mut TagStore) {
         if opened && self.monitor.flushes() {
             tags.drop_hollow(at);

@@ -41,13 +41,14 @@ impl Cache {
     }
 
     /// Ends a period of the bypass schemes, when the throttle of the core signals its end. `may_close` is
-    /// true if the streaming monitor may close the cache.
+    /// true if the streaming monitor may close the cache, so that loads bypass it.
     pub fn end_period(&mut self, at: &impl AnyEdge, may_close: bool) {
         self.schemes.end_period(at.edge(), may_close, &mut self.tags);
     }
 
-    /// Notifies the bypass schemes that a load, which one of them made bypass, has left on the bypass path.
-    /// Returns true if the load missed in the tags, which are updated even while the cache is closed.
+    /// Notifies the bypass schemes that a load has been sent to memory on the bypass path, because one of
+    /// them made it bypass. Returns true if the load missed in the tags, which are updated even while the
+    /// cache is closed.
     pub fn on_bypass(&mut self, at: &impl AnyEdge, request: &LineAccess) -> bool {
         let BypassProbe { missed, evicted } = self.schemes.on_bypass(at.edge(), request, &mut self.tags);
         self.stats.evictions += u64::from(evicted);
@@ -76,8 +77,8 @@ impl Cache {
         &self.tags
     }
 
-    /// Returns the conditions that would refuse the load at the head of the access queue now. Each condition
-    /// has one bit in the mask, whose number is the value of its `Fail` variant.
+    /// Returns a mask of the conditions that would refuse the load at the head of the access queue now. Bit
+    /// `n` stands for the `Fail` variant with value `n`.
     #[inline(never)]
     pub fn failing(&self, head: &LineAccess, queue: &MissQueue) -> u8 {
         let Some(tags) = self.tags.as_plain() else { return 0 };

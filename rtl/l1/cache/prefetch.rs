@@ -55,7 +55,8 @@ impl Cache {
         Some((line, outcome))
     }
 
-    /// Sends the read of a line to prefetch that is absent from the cache, if all resources for it are free.
+    /// Sends the memory read of a prefetch whose line is absent from the cache, if all resources for it are
+    /// free.
     fn send_prefetch(&mut self, at: &impl AnyEdge, set: u32, line: u64, queue: &mut MissQueue) -> PrefetchOutcome {
         let has_share = self.prefetcher.as_ref().is_some_and(|prefetcher| prefetcher.has_share());
         let (Some(victim), Some(entry)) = (self.victim(set, line), self.mshr.free_for(line, WHOLE)) else {

@@ -30,8 +30,8 @@ struct Needs {
     entry: Option<u16>,
     /// Way in which the load finds its line, or into which it fetches the line.
     place: SectorPlace,
-    /// Mask of the conditions for which the load is refused. Each condition has one bit, whose number is the
-    /// value of its `Fail` variant.
+    /// Mask of the conditions for which the load is refused. Bit `n` stands for the `Fail` variant with value
+    /// `n`.
     fails: u8,
 }
 
@@ -105,8 +105,8 @@ impl Cache {
         })
     }
 
-    /// Returns the conditions that would refuse a load now, in a cache whose misses fetch sectors. Each
-    /// condition has one bit in the mask, whose number is the value of its `Fail` variant.
+    /// Returns a mask of the conditions that would refuse a load now, in a cache whose misses fetch sectors.
+    /// Bit `n` stands for the `Fail` variant with value `n`.
     pub(super) fn failing_of_sectors(&self, set: u32, probe: Probe, head: &LineAccess, queue: &MissQueue) -> u8 {
         let held = match (&self.sectors, probe) {
             (Some(store), Probe::Present { way, .. } | Probe::Reserved { way }) => store.peek(set, way),
@@ -197,7 +197,7 @@ impl Cache {
         self.tags.touch(at, set, way, LineUse::Load);
         let set_way = set * self.ways + way;
         // If an earlier load of this cycle has used the read port of the data array, this load uses the same
-        // port: it reads other banks.
+        // port. This is possible because it reads other banks.
         let data = if self.banks == 0 { self.data.read(at, set_way) } else { self.data.row(set_way) };
         self.banks |= sectors;
         pending.deliver(slot, lanes, &data[0].0);

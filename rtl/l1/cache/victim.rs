@@ -18,7 +18,8 @@ impl Cache {
     #[inline(always)]
     pub(super) fn entry_of(&self, request: &LineAccess) -> Option<u32> {
         let victims = self.victims.as_ref()?;
-        // In a cache that fetches whole lines, lines have no sector states, so no sectors are required.
+        // A cache that fetches whole lines has no sector states, so the search requires no particular
+        // sectors.
         victims.find(request.line, if self.sectors.is_some() { request.sectors } else { 0 })
     }
 

@@ -19,9 +19,10 @@ pub struct DecoupledConfig {
     pub threshold_cmp: Comparison,
     /// Reference count after the first load of a line.
     pub rc_init: u32,
-    /// Number of aging steps of the other tags for an access that evicts one line and admits another.
+    /// Number of steps by which all other tags of the set age when an access evicts one line and admits
+    /// another.
     pub age_mode: AgeMode,
-    /// Tags of a set that the tag of a new candidate line may replace.
+    /// Tags of a set that can be replaced by the tag of a new candidate, which is a line without a data way.
     pub tag_victim: TagVictim,
     /// True if the other tags of the set age when a store or a recall drops a line, as they do at an
     /// eviction.
@@ -41,7 +42,7 @@ pub enum Comparison {
     Above,
 }
 
-/// Number of aging steps of the other tags for an access that evicts one line and admits another.
+/// Number of steps by which all other tags of the set age when an access evicts one line and admits another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgeMode {
@@ -51,13 +52,13 @@ pub enum AgeMode {
     Twice,
 }
 
-/// Tags of a set that the tag of a new candidate line may replace.
+/// Tags of a set that can be replaced by the tag of a new candidate, which is a line without a data way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TagVictim {
     /// Only tags of other candidates, which are lines without data.
     Candidate,
-    /// Tags of other candidates and of clean lines; such a line then loses its data.
+    /// Tags of other candidates and of clean lines. A clean line whose tag is replaced loses its data.
     Any,
 }
 

@@ -22,8 +22,7 @@ pub(super) struct Refusal {
     pub counted: u64,
     /// Reason reported for the refusal.
     pub fail: Fail,
-    /// Mask of all failing conditions. Each condition has one bit, whose number is the value of its `Fail`
-    /// variant.
+    /// Mask of all failing conditions. Bit `n` stands for the `Fail` variant with value `n`.
     pub all: u8,
 }
 
@@ -144,8 +143,8 @@ impl Lsu {
         l1d.stats.accesses += 1;
         l1d.stats.bypasses += 1;
         if chosen {
-            // A load that misses in the tags of a closed cache is also reported to the throttle. From these
-            // reports the throttle can detect thrashing warps, and reopen the cache.
+            // A load that misses in the tags of a closed cache (loads bypass it) is also reported to the
+            // throttle. From these reports the throttle can detect thrashing warps, and reopen the cache.
             let missed = l1d.on_bypass(at, head);
             self.missed = (missed && self.constants.monitored).then_some(Miss { warp, lost: false });
         } else if self.constants.place.is_tracked && uncached {

@@ -65,7 +65,8 @@ impl Lsu {
         &self.observed.loads
     }
 
-    /// Returns the time that loads and reads spent in each stage of the memory system, over all kernels.
+    /// Returns, for each stage of the memory system, the total time that warp loads and their line reads
+    /// spent in it, summed over all kernels.
     #[must_use]
     pub fn stages(&self) -> &Stages {
         &self.observed.stages

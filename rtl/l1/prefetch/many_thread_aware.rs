@@ -1,9 +1,10 @@
 //! # Many-thread-aware prefetching
 //! Finds strides within warps and between warps (Lee et al., "Many-thread aware prefetching mechanisms for
-//! GPGPU applications", MICRO 2010). A table by warp trains strides as the prefetcher `stride` does. A stride
-//! that three warps have found is promoted to a table by instruction, and from then on serves all warps
-//! without training. A third table trains the distance between the lines of one warp and of the next warp,
-//! and prefetches for the warps that follow.
+//! GPGPU applications", MICRO 2010). The first table trains the stride of each instruction and warp, as the
+//! prefetcher `stride` does. A stride that three warps have found is promoted to the second table, which has
+//! one entry per instruction. From then on, the stride serves all warps without training. The third table
+//! trains the distance between the lines of one warp and of the next warp, and prefetches for the warps that
+//! follow.
 //!
 //! | port        | dir | payload | contract                                                             |
 //! |-------------|-----|---------|----------------------------------------------------------------------|
@@ -40,10 +41,10 @@ const COUNT_BITS: u32 = 2;
 pub struct ManyThreadConfig {
     /// Number of entries of the table that holds the stride of each instruction and warp.
     pub warp_entries: u32,
-    /// Number of entries of each of the two tables with one entry per instruction: promoted strides, and
-    /// strides between warps.
+    /// Number of entries in each of the two tables that are indexed by instruction. One table holds the
+    /// promoted strides, the other the strides between warps.
     pub pc_entries: u32,
-    /// Number of lines prefetched per load that triggers a prefetch.
+    /// Number of lines to prefetch for each load that triggers a prefetch.
     pub degree: u32,
 }
 
@@ -177,7 +178,8 @@ impl ManyThread {
         Some(low_bits(distance as u64, self.shape.stride_bits))
     }
 
-    /// Starts a run of prefetches that follow `line` at the distance `stride`, given in two's complement.
+    /// Starts a run of prefetches of the lines after `line`, at intervals of `stride` lines (in two's
+    /// complement).
     fn start(&mut self, line: u64, stride: u64) {
         let unused = u64::BITS - self.shape.stride_bits;
         let step = ((stride << unused) as i64) >> unused;
@@ -338,8 +340,8 @@ mod tests {
         let lines = (0..5).map(|warp| bench.access(load(5, warp, 200 + 3 * u64::from(warp))));
         assert_eq!(lines.collect::<Vec<_>>(), [vec![], vec![], vec![], vec![212, 215], vec![215, 218]]);
         assert!(bench.access(load(5, 5, 400)).is_empty(), "a longer distance");
-        // Two loads whose warps are not in the slot after that of the previous load: neither trains a
-        // distance or prefetches.
+        // In both loads, the warp is not in the slot after that of the previous load. Neither load trains a
+        // distance or triggers a prefetch.
         assert!(bench.access(load(5, 9, 403)).is_empty());
         assert!(bench.access(load(5, 10, 406)).is_empty());
     }

@@ -52,7 +52,7 @@ pub struct PrefetchPlace<'a> {
     pub line_bits: u32,
     /// Width of a program counter in bits.
     pub pc_bits: u32,
-    /// log2 of the lines per page; a prefetch never crosses a page boundary.
+    /// log2 of the number of lines per page; a prefetch never crosses a page boundary.
     pub page_bits: u32,
 }
 
@@ -249,7 +249,8 @@ pub struct PrefetchStats {
     pub useful: u64,
     /// Prefetched lines that a load requested while they were in flight, counted once per line.
     pub late: u64,
-    /// Prefetched lines that no load used before another line took their way or the kernel ended.
+    /// Prefetched lines that were replaced before any load used them, or that were unused when the kernel
+    /// ended.
     pub useless: u64,
     /// Prefetches dropped, by reason.
     #[counted(by = DropReason)]
@@ -314,7 +315,8 @@ pub struct RunShape {
 /// Width of a warp slot in bits.
 const WARP_BITS: u32 = 6;
 
-/// Returns the table row of a key: splits the key into pieces as wide as a row number, and XORs the pieces.
+/// Hashes a key to a row number of a table: splits the key into pieces as wide as a row number, and XORs the
+/// pieces.
 fn hash(key: u64, rows: u32) -> u32 {
     let bits = rows.ilog2();
     (0..u64::BITS).step_by(bits as usize).fold(0, |row, shift| row ^ low_bits(key >> shift, bits)) as u32

@@ -31,7 +31,7 @@ pub enum PrefetchTrigger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NextLineConfig {
-    /// Number of lines prefetched per triggering load.
+    /// Number of lines to prefetch for each load that triggers a prefetch.
     pub degree: u32,
     /// Selects the loads that trigger a prefetch.
     pub trigger: PrefetchTrigger,

@@ -1,5 +1,5 @@
 //! # No prefetching
-//! Lines enter the L1D only by loads.
+//! The L1D fetches lines only for loads.
 
 use serde::{Deserialize, Serialize};
 

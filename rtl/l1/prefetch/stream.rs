@@ -2,9 +2,9 @@
 //! Follows accesses that run through memory in one direction, and prefetches ahead of them (Srinath et al.,
 //! "Feedback directed prefetching", HPCA 2007, section 2.1). A miss to a new region allocates a stream. Two
 //! further misses nearby give the direction, and the second of them prefetches the next lines. From then on
-//! the stream monitors the region from its first miss to its last prefetch. A load of a line in the region
-//! prefetches the lines after the region's end, and moves the region.
-//!
+//! pollution, which adapts them (section 3), is not modeled. The paper's choice of the LRU position at which
+//! a prefetched line is inserted, based on pollution, is not modeled either. In the paper, L2 misses of a
+//! single-threaded core train the streams; here, the L1D misses of an SM do.
 //! | port        | dir | payload | contract                                                            |
 //! |-------------|-----|---------|---------------------------------------------------------------------|
 //! | `on_access` | in  | load    | compares the line with all streams, and changes at most one          |
@@ -29,7 +29,7 @@ use super::{DemandLoad, Hooks, PrefetchPlace, Run, RunShape, Scheme, Target, low
 use crate::config::Rules;
 use crate::kernel::{Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic};
 
-/// Configuration of stream prefetching. The default is the middle one of the paper's settings.
+/// Configuration of stream prefetching. The default values are the middle setting of those in the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StreamConfig {
@@ -40,7 +40,7 @@ pub struct StreamConfig {
     pub window: u32,
     /// Largest distance in lines between the start and the end of a monitored region.
     pub distance: u32,
-    /// Number of lines prefetched per load that accesses a monitored region.
+    /// Number of lines to prefetch for each load that accesses a monitored region.
     pub degree: u32,
 }
 
@@ -97,8 +97,8 @@ struct Stream {
     start: u64,
     /// Line of the stream's last miss during training; later, the end of the monitored region.
     end: u64,
-    /// Position in the LRU order of the streams: the number of streams used more recently, so the highest is
-    /// replaced next.
+    /// Position in the LRU order of the streams: the number of streams that were used more recently. The
+    /// stream with the highest position is replaced next.
     rank: u8,
 }
 

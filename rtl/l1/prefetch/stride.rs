@@ -42,7 +42,7 @@ pub struct StrideConfig {
     pub entries: u32,
     /// Number of times that a stride must repeat before its lines are prefetched.
     pub confidence: u32,
-    /// Number of lines prefetched per load whose stride has repeated often enough.
+    /// Number of lines to prefetch for each load whose stride has repeated often enough.
     pub degree: u32,
 }
 

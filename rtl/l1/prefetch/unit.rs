@@ -27,7 +27,8 @@ use crate::kernel::{
 };
 use crate::l1::config::L1Config;
 
-/// Address of a line in the prefetch queue. The shape of the payload is the width of a line address in bits.
+/// Address of a line in the prefetch queue. The payload shape is a run-time parameter: the width of a line
+/// address in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct QueuedLine(#[payload(name = "line", width = *shape)] u64);
@@ -71,7 +72,7 @@ pub struct Prefetcher {
     queue: Fifo<QueuedLine>,
     /// For each line of the L1D: true if a prefetch fetched the line and no load has used it yet.
     unused: Array<Unused>,
-    /// Number of MSHR entries that prefetches use, without those with which a load has merged.
+    /// Number of MSHR entries that prefetches use, not counting entries with which a load has merged.
     in_flight: u32,
     /// Number of reads for prefetches that wait in the miss queue.
     queued: u32,

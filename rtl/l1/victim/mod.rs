@@ -9,9 +9,9 @@
 //! | `none` | nothing                                   |                    |
 //! | `lru`  | the clean lines evicted or used last      | Jouppi, ISCA 1990  |
 //!
-//! | hook       | when                                                                                |
-//! |------------|-------------------------------------------------------------------------------------|
-//! | `on_evict` | step 4 of an LSU cycle: a miss or a prefetch evicts a clean line                     |
+//! memory. Modified lines are written back, and not kept in the victim cache. A store, an atomic or a recall
+//! drops the line from the victim cache, where it would otherwise become stale. Where misses fetch sectors, a
+//! load of a sector that a victim-cache line lacks is a miss, and drops that line.
 //! | `lookup`   | step 4: a load has found its line in an entry                                        |
 //! | `swap`     | step 4, after `lookup`: the line of the entry and the line that the L1D evicts can be swapped |
 //! | `clear`    | the kernel has ended                                                                |
@@ -108,14 +108,15 @@ impl VictimConfig {
     }
 
     /// Creates the victim cache of an L1D at `path`; `None` if the configuration selects none. If
-    /// `is_recalled`, it has an extra port for recalls.
+    /// `is_recalled` is true, the victim cache has an extra port for recalls.
     pub(super) fn unit(&self, path: &str, shape: VictimShape, is_recalled: bool) -> Option<Box<VictimCache>> {
         let hooks = Watched::of(self.typetag_name(), self.hardware()?);
         Some(Box::new(VictimCache::new(hooks, path, self.lines(), shape, is_recalled)))
     }
 }
 
-/// Hooks of a replacement policy, which the victim cache calls. An entry holds one line.
+/// Hooks of a victim-cache policy, which selects the evicted lines to keep. Each entry of the victim cache
+/// holds one line.
 #[watched("l1.victim")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
@@ -127,7 +128,7 @@ pub trait Hooks: Debug + Send {
     fn lookup(&mut self, at: &Edge<'_>, entry: u32);
 
     /// True if the line of the entry moves to the L1D. `evicted` is the clean line of the L1D that then takes
-    /// the entry; if it is `None`, the entry becomes empty.
+    /// the entry; if `evicted` is `None`, the entry becomes empty.
     fn swap(&mut self, at: &Edge<'_>, entry: u32, evicted: Option<u64>) -> bool;
 
     /// Clears the state at the end of a kernel.

@@ -34,8 +34,8 @@ pub struct VictimShape {
     pub sectors: u32,
     /// Width of an L1D set number in bits.
     pub set_bits: u32,
-    /// Number of MSHR entries of the L1D. Before a swap, each is compared with the L1D set of the swap. The
-    /// loads that wait on the entry may still have to read a line of this set.
+    /// Number of MSHR entries of the L1D. Before a swap, all entries are searched for waiting loads that
+    /// still have to read a line of the L1D set.
     pub mshr_entries: u32,
 }
 

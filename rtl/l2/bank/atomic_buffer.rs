@@ -1,6 +1,6 @@
 //! # Atomic buffer
-//! Holds the line that the last atomic accessed, exclusively (anssari2012 section 3.4). The atomic unit works
-//! on the buffer and leaves the data memory free for other accesses.
+//! Holds the only valid copy of the line that the last atomic accessed (anssari2012 section 3.4). The atomic
+//! unit works on the buffer and leaves the data memory free for other accesses.
 //!
 //! | access                         | memory ports  | cycles                                                  |
 //! |--------------------------------|---------------|---------------------------------------------------------|
@@ -154,8 +154,8 @@ impl AtomicBuffer {
         to.sized("set", u64::from(*set), set_bits);
         to.sized("way", u64::from(*way), way_bits);
         line.fields(&shape.line_bytes, to);
-        // Two comparators of set and way with those of the buffered line: one for the accessed or evicted
-        // line, one for an arriving burst.
+        // Two comparators, each of which compares a set and way with those of the buffered line: one for the
+        // accessed or evicted line, one for an arriving burst.
         to.logic("place_match", Logic::Comparator { width: set_bits + way_bits, count: 2 });
         let width = shape.line_bytes * u8::BITS;
         // First multiplexer: input of the atomic unit, from the buffer or the data memory. Second: input of

@@ -1,4 +1,4 @@
-//! State that both miss flows of an L2 bank have: request and reply paths, lookup pipeline, memories and
+//! State common to both miss flows of an L2 bank: request and reply paths, lookup pipeline, memories and
 //! MSHR. A flow determines how the bank handles the victim of a miss.
 
 use serde::{Deserialize, Serialize};
@@ -36,13 +36,14 @@ pub(super) struct CoreShape {
     pub data: (u32, u32),
     /// True if the miss flow needs more line states than the four that both flows have.
     pub wide_tags: bool,
-    /// Number of extra ways that represent storage outside the sets (bypass buffer or FRC).
+    /// Number of extra ways, which represent storage outside the sets: the bypass buffer or the FRC (fetch
+    /// and replacement cache).
     pub ways_beside: u32,
     /// True if sectors of a line can be present individually.
     pub by_sector: bool,
 }
 
-/// Registers and memories of an L2 bank that both miss flows have.
+/// Registers and memories of an L2 bank that are common to both miss flows.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Core {
     pub path: String,
@@ -114,7 +115,7 @@ impl Core {
         }
     }
 
-    /// Converts the number of a line to its number within the bank.
+    /// Converts the number of a line in memory to its number within the bank.
     pub fn local(&self, line: u64) -> u64 {
         self.place.interleave.local(line)
     }
@@ -281,7 +282,8 @@ impl Core {
     #[inline(always)]
     pub fn victim(&self, set: u32) -> Option<u32> {
         let (row, ways) = (self.tags.row(set), self.config.ways);
-        // Ways fill in rising order, so a set has an empty way only if its last way is empty.
+        // The ways of a set are filled in ascending order, so a set has an empty way only if its last way is
+        // empty.
         if row[ways as usize - 1].state == LineState::Invalid {
             let empty = row.iter().position(|cell| cell.state == LineState::Invalid);
             return empty.map(|way| way as u32);
@@ -289,8 +291,8 @@ impl Core {
         self.order.victim(set, ways, |way| row[way as usize].state.is_evictable())
     }
 
-    /// True if nothing is in flight in the part of the bank that both miss flows have: no request, line or
-    /// reply.
+    /// True if nothing is in flight in the part of the bank that is common to both miss flows: no request,
+    /// line or reply.
     pub fn is_idle(&self) -> bool {
         self.looking.is_empty()
             && self.mshr.is_empty()
@@ -342,9 +344,9 @@ impl Core {
 
     fn describe_logic(&self, to: &mut dyn Describe) {
         let Self { config, place, index, .. } = self;
-        // Even if the partition of a run of consecutive lines is hashed, its number within the partition is
-        // the run number divided by the number of partitions. A divider therefore suffices to compute line
-        // numbers within the bank.
+        // Hashing may select the partition of a run of consecutive lines. Even then, the number of the run
+        // within its partition is the run number divided by the number of partitions. A divider therefore
+        // suffices to compute line numbers within the bank.
         let Interleave { num_partitions: divisor, run_log2, .. } = place.interleave;
         to.logic("local_line", Logic::ConstantDivider { width: place.line_bits() - run_log2, divisor });
         index.describe(to);

@@ -70,7 +70,7 @@ impl L2Bank {
         }
     }
 
-    /// Starts to panic on reads of lines that were never written.
+    /// Makes any later read of a line panic if the line was never written.
     pub fn refuse_unwritten(&mut self) {
         self.core_mut().lines.data.refuse_unwritten();
         if let Flow::Transient(bank) = &mut self.flow {

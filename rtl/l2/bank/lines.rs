@@ -1,4 +1,4 @@
-//! Data side of an L2 bank: data memory, atomic buffer, the effect of an access on a line that is present,
+//! Data path of an L2 bank: data memory, atomic buffer, the effect of an access on a line that is present,
 //! and the reply to the access.
 
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,8 @@ pub type LinePlace = (u32, u32);
 pub(super) enum Spot<'a> {
     /// The line is stored in a way of its set.
     Way(LinePlace),
-    /// The line is stored outside the sets: in a memory (bypass buffer or FRC), at the given row and column.
+    /// The line is stored outside the sets: in the bypass buffer or the FRC (fetch and replacement cache), at
+    /// the given row and column of its memory.
     Beside(&'a mut Array<LineData>, (u32, u32)),
 }
 

@@ -1,7 +1,7 @@
 //! # Streaming bypass
 //! While nearly all reads miss, read and write misses bypass the bank. The tags are still updated, and their
 //! miss rate shows when caching would help again (khairy2015 section 4.1). The streaming monitor
-//! (`cells/streaming`) decides when the bank stops to allocate lines, and when it allocates again.
+//! (`cells/streaming`) decides when the bank stops allocating lines, and when it resumes.
 
 use super::{Hooks, Request, Scheme};
 use crate::cells::streaming::{Reopen, Streaming, StreamingConfig};

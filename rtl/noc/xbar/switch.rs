@@ -90,8 +90,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
         self.inputs.iter().all(InputBuffer::is_empty)
     }
 
-    /// Adds the cycles before `cycle` of stalls that have not ended to the counters; called at the end of a
-    /// run.
+    /// Counts the stall cycles before `cycle` for stalls that have not ended; called at the end of a run.
     pub(super) fn settle(&mut self, cycle: u64) {
         self.outputs.iter_mut().for_each(|output| output.count.settle(cycle));
     }
@@ -194,8 +193,8 @@ struct Outcome<M> {
     wake: u64,
     /// Mask of the inputs where a header arrives in this cycle and becomes the head of the buffer.
     entered: M,
-    /// Mask of the inputs with a packet on their link for which their buffer has no room until another packet
-    /// of the input is granted an output.
+    /// Mask of the inputs with a packet on their link that must wait: the input buffer has no room until
+    /// another packet of the input is granted an output.
     roomless: M,
     /// Mask of the inputs that received a grant in this cycle.
     granted: M,

@@ -43,10 +43,10 @@ use crate::sm::{SmConfig, SmCore};
 pub(in crate::sm) const MAX_BANKS: usize = 32;
 /// Maximum number of collectors per class.
 pub(in crate::sm) const MAX_UNITS: usize = 8;
-/// Register rows that a collector holds: three operands of 64 bits.
+/// Number of register rows that a collector holds: six, for three operands of 64 bits.
 const COLLECTED_ROWS: u32 = 6;
-/// Maximum time from the issue of an instruction to its acceptance by the pipe [core cycles]. It keeps every
-/// writeback cycle within the calendar of the result bus.
+/// Maximum time from the issue of an instruction to its acceptance by the pipe [core cycles]. This limit
+/// keeps every writeback cycle within the span of the result bus calendar.
 const HORIZON: u64 = 128;
 
 /// Class of pipes that share operand collectors.
@@ -58,9 +58,10 @@ enum Class {
 
 /// Number of classes of operand collectors.
 const CLASSES: usize = 3;
-/// Class number of pipes without collectors.
+/// Class number of pipes that have no operand collectors.
 const NO_CLASS: usize = CLASSES;
-/// Pipes with operand collectors. They form a single class if the collectors are generic.
+/// Pipes that have operand collectors. If the collectors are generic, all these pipes belong to a single
+/// class.
 const COLLECTED: [Pipe; 8] =
     [Pipe::Sp, Pipe::Int, Pipe::Tensor, Pipe::Sfu, Pipe::Dp, Pipe::Shared, Pipe::Param, Pipe::Global];
 
@@ -91,8 +92,9 @@ pub(in crate::sm) struct Collectors {
     classes: [u8; PIPES],
     /// Mask applied to a scheduler's number to obtain its sub-core: all ones with sub-cores, else 0.
     own_part: u8,
-    /// For each pipe, mask applied to a scheduler's number to obtain its index in the tables `entry` and
-    /// `latch` of this struct. The mask is all ones if each scheduler has its own pipe, else 0.
+    /// For each pipe, mask that extracts a row number from a scheduler's number. It is all ones if each
+    /// scheduler has its own pipe, else 0. The rows are those of the tables `entry` and `latch`, which hold
+    /// when a pipe and its input register become free.
     own_entry: [u8; PIPES],
     /// Number of collectors of each class per sub-core.
     counts: [u8; CLASSES],
@@ -101,21 +103,21 @@ pub(in crate::sm) struct Collectors {
     /// First cycle in which each collector is free, per sub-core and class; `u64::MAX` for collectors that do
     /// not exist.
     unit_free: [[[u64; MAX_UNITS]; CLASSES]; MAX_SCHEDULERS],
-    /// For each sub-core and class, index of the collector that is free first.
+    /// For each sub-core and class, index of the collector that becomes free first.
     first_free: [[u8; CLASSES]; MAX_SCHEDULERS],
     /// For each sub-core and class, first cycle in which an instruction can enter a collector of the class.
     /// For the class of SFU and DP, the entry port that both pipes share must also be free. 0 for `NO_CLASS`.
     class_free: [[u64; CLASSES + 1]; MAX_SCHEDULERS],
-    /// First cycle in which each pipe accepts an instruction whose operands have been read. Schedulers that
-    /// share a pipe use entry 0.
+    /// For each scheduler and pipe, first cycle in which the pipe accepts an instruction whose operands have
+    /// been read. Schedulers that share a pipe use the entry of scheduler 0.
     entry: [[u64; PIPES]; MAX_SCHEDULERS],
-    /// First cycle in which the input register of each pipe is free; `None` without input registers.
-    /// Schedulers that share a pipe use entry 0.
+    /// For each scheduler and pipe, first cycle in which the pipe's input register is free; `None` if pipes
+    /// have no input registers. Schedulers that share a pipe use the entry of scheduler 0.
     latch: Option<Box<[[u64; PIPES]; MAX_SCHEDULERS]>>,
-    /// Flip-flops for waiting operands, in collectors and pipe input registers. They serve only the area
-    /// estimate: the model reads operands and computes the result already at issue.
+    /// Flip-flops for waiting operands, in collectors and pipe input registers. This array serves only the
+    /// area estimate, because the model reads operands and computes results already at issue.
     operands: Array<Word>,
-    /// Pipes with collectors that this SM has.
+    /// Pipes of this SM that have operand collectors.
     shown: Vec<Pipe>,
 }
 
@@ -158,14 +160,14 @@ impl Collectors {
         }
     }
 
-    /// Returns the index of the banks and collectors that a scheduler uses.
+    /// Returns the number of the sub-core whose banks and collectors a scheduler uses; 0 without sub-cores.
     #[inline(always)]
     fn part(&self, scheduler: usize) -> usize {
         (scheduler & usize::from(self.own_part)) % MAX_SCHEDULERS
     }
 
-    /// Returns the index of a pipe of a scheduler in the tables `entry` and `latch` (free times of the pipe
-    /// and of its input register).
+    /// Returns the row for a scheduler in the tables `entry` and `latch`, which hold when each pipe and its
+    /// input register become free. The row is 0 if all schedulers share `pipe`.
     #[inline(always)]
     fn place(&self, pipe: Pipe, scheduler: usize) -> usize {
         (scheduler & usize::from(self.own_entry[pipe as usize])) % MAX_SCHEDULERS
@@ -183,8 +185,8 @@ impl Collectors {
         self.banks == 0
     }
 
-    /// True if `pipe`, which all schedulers share, is free again in `cycle`: it has accepted the last instruction
-    /// that was issued to it.
+    /// True if `pipe`, which all schedulers share, has accepted the last instruction issued to it and is free
+    /// again in `cycle`.
     #[inline(always)]
     pub fn has_accepted(&self, pipe: Pipe, cycle: u64) -> bool {
         self.entry[0][pipe as usize] <= cycle
@@ -214,10 +216,10 @@ impl Collectors {
         last
     }
 
-    /// Schedules an instruction issued in `cycle`, with all operands read by `ready`, on a pipe that it
-    /// occupies for `interval` cycles. Returns the cycle in which the pipe accepts the instruction. The
-    /// collector is occupied to the end of that cycle, or of the cycle in which the instruction moves to the
-    /// pipe's input register.
+    /// Schedules an instruction on a pipe, which it occupies for `interval` cycles. The instruction issues in
+    /// `cycle`, and its last operand is read in cycle `ready`. Returns the cycle in which the pipe accepts
+    /// the instruction. The collector is occupied to the end of that cycle, or of the cycle, if earlier, in
+    /// which the instruction moves to the pipe's input register.
     #[inline(always)]
     fn enter(&mut self, pipe: Pipe, scheduler: usize, cycle: u64, ready: u64, interval: u64) -> u64 {
         let place = self.place(pipe, scheduler);
@@ -236,8 +238,8 @@ impl Collectors {
         start
     }
 
-    /// Occupies a collector of a class from `cycle` until `free`, when it is free again. Takes the collector
-    /// that is free first.
+    /// Occupies a collector of a class from `cycle` on; the collector is free again in cycle `free`. Selects
+    /// the collector that becomes free first.
     #[inline(always)]
     fn fill(&mut self, class: usize, part: usize, cycle: u64, free: u64) {
         let class = class.min(CLASSES - 1);

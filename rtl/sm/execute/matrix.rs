@@ -18,7 +18,7 @@ use crate::sm::memory::check::illegal;
 use crate::sm::memory::shared_memory::{BankUse, SharedMemory};
 
 impl SmCore {
-    /// Executes a matrix instruction, or stops the core if not all lanes of the warp take part.
+    /// Executes a matrix instruction, or stops the core if not all lanes of the warp execute it.
     #[inline(never)]
     pub(in crate::sm) fn serve_matrix(
         &mut self,
@@ -99,8 +99,8 @@ impl SmCore {
     }
 }
 
-/// Returns an 8x8 matrix of 16-bit elements from shared memory, two elements per lane. `rows` are the
-/// addresses of the matrix rows relative to `first`.
+/// Returns an 8x8 matrix of 16-bit elements from shared memory, two elements per lane. `rows` contains the
+/// byte offset of each matrix row from address `first`.
 fn matrix(shared: &SharedMemory, first: u32, rows: &[u64], transposed: bool) -> Row {
     let element = |lane: usize, half: u32| {
         let ElementPosition { row, column, .. } = EIGHT_BY_EIGHT.place(lane as u32, half);

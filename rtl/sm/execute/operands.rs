@@ -132,7 +132,7 @@ pub(in crate::sm) enum Base<'a> {
     Narrow(&'a Row),
     /// 64-bit base addresses, one per lane.
     Wide(Pair<'a, LANES>),
-    /// Addresses of all lanes within their address space, to which no offset is added.
+    /// Complete addresses of all lanes in their address space; no offset is added to them.
     Lanes(&'a [u64; LANES]),
 }
 
@@ -193,10 +193,10 @@ pub(in crate::sm) struct Operands<'a> {
     warps: &'a Warps,
     ctas: &'a CtaSlots,
     loaded: &'a Loaded,
-    /// Clock edge for reading predicate operands, always with contract checks. Predicate operands are too
-    /// rare to compile all operations a second time without checks.
+    /// Clock edge for reading predicate operands, always with contract checks. Predicate operands are so rare
+    /// that a second variant of all operations, without checks, is not worth compiling.
     at: &'a Edge<'a>,
-    /// Warp slot; `half` is the half of a 64-lane warp, 0 or 1.
+    /// Warp slot, and (in `half`) the half of a 64-lane warp: 0 or 1.
     warp: u8,
     half: u8,
     /// First register row of the warp or half.

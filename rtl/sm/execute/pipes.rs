@@ -29,13 +29,14 @@ const FLIGHTS: usize = 64;
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(in crate::sm) struct Flight {
     pub warp: u8,
-    /// Half of a 64-lane warp; `more` is true if the other half issues next.
+    /// Half of a 64-lane warp: 0 or 1. The field `more` is true if this is the lower half and the upper half
+    /// issues next.
     pub half: u8,
     pub more: bool,
     /// First register row of the warp or half. Redundant with the warp; kept for simulation speed.
     pub rows: u16,
     pub pc: u32,
-    /// Lanes in which the instruction acts.
+    /// Mask of the lanes in which the instruction acts.
     pub mask: u32,
     /// Predicate results as lane masks, in the order of the destinations.
     pub preds: [u32; 2],
@@ -81,16 +82,16 @@ impl Iterator for RetiringResults {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Pipes {
     bus: u8,
-    /// Mask of one bit of a calendar entry, which is 1 while the result bus has room in that cycle. It is the
-    /// top bit of the byte for the last result that the bus can carry. That bit is 1 in an unused byte and 0
-    /// in an index of a result.
+    /// Mask of one bit, which tests whether the result bus has room in a cycle of the calendar. It selects
+    /// the top bit of the byte for the last result that the bus can carry in a cycle. That bit is 1 while the
+    /// byte is unused (0xff), and 0 once the byte holds the index of a result.
     room: u64,
-    /// First cycle in which each pipe accepts an instruction of each scheduler, if there are no operand
-    /// collectors. Schedulers that share a pipe use its first entry.
+    /// For each pipe and scheduler, first cycle in which the pipe accepts an instruction of the scheduler.
+    /// Used only if the SM has no operand collectors. Schedulers that share a pipe use its first entry.
     #[serde(with = "BigArray")]
     free: [u64; MAX_SCHEDULERS * PIPES],
-    /// For each pipe, mask applied to a scheduler's number to obtain its entry in the table `free` of this
-    /// struct. The mask is `MAX_SCHEDULERS - 1` if each scheduler has an entry, else 0.
+    /// For each pipe, mask that extracts an entry number from a scheduler's number. It is `MAX_SCHEDULERS -
+    /// 1` if each scheduler has its own entry in the table `free` of this struct, else 0.
     places: [u8; PIPES],
     schedulers: usize,
     sub_cores: bool,
@@ -123,8 +124,8 @@ impl Pipes {
             bus: config.pipes.result_bus,
             room: 0x80 << (8 * (config.pipes.result_bus - 1)),
             free: [0; MAX_SCHEDULERS * PIPES],
-            // With sub-cores, each scheduler has its own collectors, even for a pipe that all schedulers
-            // share.
+            // With sub-cores, each scheduler has its own entry, even for a pipe that all schedulers share.
+            // For such a pipe, `keep` updates the entries of all schedulers.
             places: Pipe::ALL
                 .map(|pipe| if config.sub_cores || pipe.is_own(false) { MAX_SCHEDULERS as u8 - 1 } else { 0 }),
             sub_cores: config.sub_cores,
@@ -160,7 +161,7 @@ impl Pipes {
         }
     }
 
-    /// Returns the index of a pipe of a scheduler in `free`, the table of the cycles from which pipes are
+    /// Returns the index for a pipe and a scheduler in the table `free`, which holds when each pipe becomes
     /// free.
     #[inline(always)]
     fn place(&self, pipe: Pipe, scheduler: usize) -> usize {

@@ -91,8 +91,8 @@ impl SmCore {
         }
     }
 
-    /// Subtracts the beat of a reply from the outstanding beats of its warp. The function `count` does this
-    /// for a load or for a store.
+    /// Subtracts the beat of a reply from the outstanding beats of its warp. `count` is the function that
+    /// does this for load beats or for store beats.
     pub(in crate::sm) fn count_reply(
         &mut self,
         at: &impl AnyEdge,
@@ -104,8 +104,8 @@ impl SmCore {
         assert!(is_due, "cycle {}, {}: {kind:?} reply to warp {warp}, which awaits none", at.cycle(), self.path);
     }
 
-    /// Writes the elements that one beat of a load returns, whatever their size and number. Returns the
-    /// registers written.
+    /// Writes the elements that one beat of a load returns to their registers. The elements can have any size
+    /// and number. Returns the registers written.
     #[inline(never)]
     fn write_beat(&mut self, at: &impl AnyEdge, inst: &Inst, mem: &MemOp, reply: &WarpReply) -> RegMask {
         let (bytes, part) = (mem.ty.bytes(), Part::of(reply));

@@ -90,8 +90,8 @@ impl SmCore {
         decoded
     }
 
-    /// True if fetching can progress in the next cycle: a warp can be served, a lookup for a warp of `wanted`
-    /// can be made, or a line has arrived.
+    /// True if fetching can progress in the next cycle: a warp can be served, a warp of the mask `wanted` can
+    /// look up the cache, or a line has arrived.
     #[inline(never)]
     pub(in crate::sm) fn can_fetch(&self, wanted: u64, io: &Option<FetchIo<'_>>, at: &impl AnyEdge) -> bool {
         let Some(icache) = &self.icache else { return true };

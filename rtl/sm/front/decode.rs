@@ -16,7 +16,8 @@ use crate::sm::host::image::RESULT_WORDS;
 use crate::sm::memory::address_unit::extend;
 use crate::sm::memory::check::check;
 
-/// Unit to which an instruction issues: an execution pipe, or a unit in place of a pipe.
+/// Unit to which an instruction issues: an execution pipe, or another unit such as the address unit or the
+/// barriers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding, Reason)]
 #[width(4)]
 pub enum Pipe {
@@ -67,8 +68,8 @@ impl Pipe {
         matches!(self, Self::Shared | Self::Param | Self::Global)
     }
 
-    /// True if an instruction occupies the pipe for its initiation interval, in which the pipe accepts no
-    /// other one.
+    /// True if an instruction occupies the pipe for its initiation interval, during which the pipe accepts no
+    /// other instruction.
     pub(in crate::sm) fn is_kept(self) -> bool {
         matches!(self, Self::Sp | Self::Int | Self::Sfu | Self::Dp | Self::Shared | Self::Tensor)
     }
@@ -108,8 +109,8 @@ pub(in crate::sm) struct DecodedInst {
     /// in the register file. The result then waits for a free slot of the result bus, instead of reserving a
     /// slot before issue.
     pub queues: bool,
-    /// True if the instruction may have a result or occupy shared memory, unlike other instructions of its
-    /// pipe. Whether it does depends on its lane addresses, or on the opening of a barrier.
+    /// True if the instruction may use the result bus or shared memory, which other instructions of its pipe
+    /// never use. Whether it does so depends on its lane addresses, or on the opening of a barrier.
     pub late: bool,
     /// Registers read or written, which the scoreboard checks for hazards. A fence waits for all registers.
     pub uses: RegMask,
@@ -129,7 +130,8 @@ pub(in crate::sm) struct DecodedInst {
     /// Destination registers of the result words. Only the first `words` entries are valid.
     pub rows: [u16; RESULT_WORDS],
     pub words: u8,
-    /// Predicates of the first two destinations; `has_preds` is true if any destination is a predicate.
+    /// For each of the first two destinations, the predicate that it names; `None` if it is not a predicate.
+    /// The field `has_preds` is true if any destination is a predicate.
     pub preds: [Option<u16>; 2],
     pub has_preds: bool,
 }
@@ -273,8 +275,8 @@ fn timing_of(inst: &Inst, pipe: Pipe, config: &SmConfig) -> OpTiming {
     }
 }
 
-/// True if the instruction may have a result or occupy shared memory, unlike other instructions of its pipe
-/// ([`DecodedInst::late`]).
+/// True if the instruction may use the result bus or shared memory, which other instructions of its pipe
+/// never use ([`DecodedInst::late`]).
 fn is_late(inst: &Inst) -> bool {
     match inst.op {
         Op::Texture(_) | Op::BarrierWith(BarrierKind::All | BarrierKind::Any | BarrierKind::Count) => true,

@@ -101,7 +101,7 @@ pub struct FetchWatch {
     pub fetch: Option<WatchedFetch>,
 }
 
-/// Tag of a cache line. The payload shape, which sets the width of `tag`, is a number of bits.
+/// Valid bit and tag of one way. The payload's shape is the width of `tag` in bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Tag {

@@ -21,11 +21,12 @@ pub(in crate::sm) struct Ready {
 /// Position of an issue among the issues of the two halves of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sm) enum HalfOrder {
-    /// Only issue: the warp has 32 lanes, or the other half has no active lane.
+    /// The instruction issues only once: the warp has 32 lanes, or only one half has active lanes.
     Only,
-    /// Issue for the lower half of the warp. The upper half issues next.
+    /// First of two issues: the instruction issues for the lower half of the warp, and next for the upper
+    /// half.
     First,
-    /// Issue for the upper half of the warp, after the lower half.
+    /// Second of two issues: the instruction issues for the upper half of the warp.
     Second,
 }
 

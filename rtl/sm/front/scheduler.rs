@@ -279,8 +279,8 @@ mod tests {
         scheduler.refill(0xff, 0, &mut queue);
         scheduler.refill(0xff, 1 << 2, &mut queue);
         assert_eq!(scheduler.pool(), 0b0111_1011);
-        // Warp 7 replaces warp 4, which now waits: warp 2 no longer waits, but warp 7 has been in the queue
-        // longer.
+        // Warp 4 now waits, so warp 7 replaces it. Warp 2 no longer waits either, but warp 7 has been in the
+        // queue longer.
         scheduler.refill(0xff, 1 << 4, &mut queue);
         assert_eq!(scheduler.pool(), 0b1110_1011);
         scheduler.refill(0xff, 1 << 7, &mut queue);

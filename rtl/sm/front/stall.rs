@@ -108,7 +108,8 @@ impl Counted for StallCycles {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Line {
     cycles: [u64; REASONS],
-    /// Reason of the cycle charged last; while the core sleeps, reason of the cycles of the sleep.
+    /// Stall reason of the cycle charged last. While the core sleeps, reason to which all cycles of the sleep
+    /// are charged.
     now: StallReason,
     /// Warp and pc of the instruction issued last.
     issue: (u8, u32),

@@ -40,15 +40,15 @@ impl SmCore {
         self.pooled = true;
     }
 
-    /// Notifies the throttle that the kernel has ended; `cycle` was its last one.
+    /// Notifies the throttle that the kernel has ended; `cycle` is the last cycle of the kernel.
     pub fn end_kernel(&mut self, cycle: u64) {
         if let Some(throttle) = &mut self.throttle {
             throttle.end_kernel(cycle);
         }
     }
 
-    /// Evaluates one clock edge; `side` are the throttle links to the L1D and the hub, if the throttle has
-    /// any.
+    /// Evaluates one clock edge. `side` contains the throttle's links to the L1D and to the hub, which all
+    /// SMs share; `None` if the throttle has no links.
     #[inline(always)]
     pub(crate) fn eval_with_side_band(
         &mut self,

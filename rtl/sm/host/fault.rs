@@ -116,7 +116,7 @@ pub struct Fault {
     pub sm: u32,
     /// Slot of the warp with the fault.
     pub warp: u8,
-    /// Lowest lane with the fault.
+    /// Lowest-numbered lane in which the fault occurred.
     pub lane: u8,
     /// Program counter of the instruction.
     pub pc: u32,

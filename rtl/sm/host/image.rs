@@ -69,7 +69,7 @@ pub enum LaunchError {
         /// Name of the kernel.
         kernel: String,
     },
-    /// The trace was recorded with another number of lanes per warp.
+    /// The warps of the trace have a different number of lanes than the warps of the machine.
     #[error(
         "kernel `{kernel}` is a trace with warps of {LANES} lanes, expected a machine with such warps, not with \
          {lanes} lanes"

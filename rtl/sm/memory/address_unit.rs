@@ -39,7 +39,7 @@ pub(in crate::sm) type StoreData = [[u32; LANES]; 4];
 /// Address unit, with the memory instruction that currently occupies it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct AddressUnit {
-    /// True if a load of 16 bytes per lane is sent as one access.
+    /// True if a load of 16 bytes per lane is sent as one access instead of two.
     is_wide: bool,
     valid: bool,
     /// True if a beat of a texture fetch awaits its reply.
@@ -54,8 +54,8 @@ pub(in crate::sm) struct AddressUnit {
     mask: u32,
     /// Base-2 logarithm of the number of bytes per lane in one access to the LSU.
     size_log2: u8,
-    /// Index of the next beat; the instruction has `beats` of them. An access of 16 bytes per lane counts as
-    /// two.
+    /// Index of the next beat to send. The field `beats` is the number of beats of the instruction; an access
+    /// of 16 bytes per lane counts as two beats.
     beat: u3,
     beats: u3,
     atomic: AtomicOp,

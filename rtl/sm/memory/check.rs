@@ -22,16 +22,17 @@ fn bounds(image: &KernelImage, space: Space, address: u64) -> (u64, u64) {
     }
 }
 
-/// Fast check of all lanes. If it returns true, the access is legal; it also returns false for a few legal
-/// accesses. `first` is one of the addresses, which differ only in the bits `differing`. Tests whether the
-/// smallest aligned power-of-two range that contains all addresses lies in one buffer.
+/// Fast, conservative check of all lanes: true only if the access is legal, and false even for a few legal
+/// accesses. `first` is the address of one lane; the addresses of all lanes differ only in the bits
+/// `differing`. Tests whether the smallest aligned power-of-two range that contains all addresses lies in one
+/// buffer.
 #[inline]
 pub(in crate::sm) fn is_plain(image: &KernelImage, space: Space, bytes: u8, first: u64, differing: u64) -> bool {
     let block = u64::MAX.checked_shr(differing.leading_zeros()).unwrap_or(0);
     let within = u64::from(bytes) - 1;
     let (start, end) = bounds(image, space, first);
-    // Offset in the buffer of the lowest byte that a lane may access, and number of buffer bytes from that
-    // byte on.
+    // `lowest` is the offset in the buffer of the lowest byte that any lane may access. `room` is the number
+    // of bytes from there to the end of the buffer.
     let lowest = (first & !block).wrapping_sub(start);
     let room = (end - start).saturating_sub(lowest);
     block.checked_add(within).is_some_and(|reach| reach < room) && (first | differing) & within == 0

@@ -37,9 +37,9 @@ pub(in crate::sm) struct SharedMemory {
 /// Kind of a shared memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sm) enum BankUse {
-    /// Reads the words that it touches.
+    /// The access reads the words that its lanes address.
     Load,
-    /// Writes the words that it touches.
+    /// The access writes the words that its lanes address.
     Store,
 }
 
@@ -114,8 +114,8 @@ impl SharedMemory {
             *words = [self.load(first + address[0] as u32, 4) as u32; LANES];
             return;
         }
-        // Mask of the address offset within the smallest aligned power-of-two range that contains all
-        // addresses.
+        // Mask that extracts the offset of an address in the smallest aligned power-of-two range that
+        // contains all addresses.
         let block = u64::MAX.checked_shr(differing.leading_zeros()).unwrap_or(0) as u32;
         let lowest = first + (address[0] as u32 & !block);
         let from = &self.bytes[lowest as usize..];
@@ -210,8 +210,8 @@ fn conflict_free_words(address: &[u64; LANES], mask: u32) -> Option<u64> {
         *bank = word;
         asked |= 1 << (word % 32);
     }
-    // A bank with several distinct words counts more than one change. The counts are equal only if each bank
-    // accessed has one word.
+    // A bank in which the lanes access several words counts more than one change, but sets only one bit of
+    // `asked`. The two counts are therefore equal only if the lanes access at most one word per bank.
     (changes == asked.count_ones()).then(|| changes.into())
 }
 

@@ -170,7 +170,8 @@ fn place(operation: &Operation, opcode: &Opcode) -> TracedInstruction {
     TracedInstruction { pc: operation.pc, line: operation.line, lanes: opcode.addressing_lanes(), role }
 }
 
-/// Returns the PTX instruction that occupies the same pipe for the same time and uses the same registers.
+/// Returns the PTX instruction that models a traced instruction: it occupies the same pipe for the same time
+/// and uses the same registers.
 fn instruction(operation: &Operation, opcode: &Opcode, has_tensor: bool) -> Inst {
     let mut inst = Inst::new(match opcode.class {
         Class::Tensor if has_tensor => Op::Tensor(tensor::recorded_step(tensor::multiplications_of(&opcode.text))),

@@ -70,8 +70,8 @@ impl SmCore {
         self.loaded = Some(loaded);
     }
 
-    /// Sets the next instruction of a warp, whose properties are `place`. If the instruction must wait for
-    /// asynchronous copies, reserves the pseudo-predicate that represents them.
+    /// Sets the next instruction of a warp; `place` holds the properties of the instruction. If the
+    /// instruction must wait for asynchronous copies, reserves the pseudo-predicate that represents them.
     #[inline(always)]
     fn set_next(&mut self, warp: u8, Next { operation, mask }: Next, place: &TracedInstruction) {
         self.stacks.set(warp, operation, mask.into());
@@ -128,8 +128,8 @@ impl SmCore {
         self.step(loaded, warp, operation, mask);
     }
 
-    /// Advances a warp to its next recorded step, or ends the warp. `mask` has the lanes that executed the
-    /// last step.
+    /// Advances a warp to its next recorded step, or ends the warp if there is none. `mask` is the mask of
+    /// the lanes that executed the current step.
     #[inline(always)]
     fn step(&mut self, loaded: &Loaded, warp: u8, operation: u32, mask: u32) {
         let Some(recorded) = &loaded.recorded else { return };

@@ -173,8 +173,9 @@ impl Streams {
         stream.loads.push(Load { step: stream.step, operation, beats: 0, group });
     }
 
-    /// Records a reply to a load that has `beats` beats. Returns true if the reply completes the load.
-    /// Returns `None` if no load of this instruction in flight has addresses that `fits` accepts.
+    /// Records a reply to a load instruction that has `beats` beats. Returns true if the reply completes the
+    /// load. Returns `None` if the reply matches no load in flight: none of this instruction has addresses
+    /// that `fits` accepts.
     pub fn on_reply(
         &mut self,
         warp: u8,

@@ -39,9 +39,9 @@ pub(in crate::sm) struct Arrival {
     pub warps: u8,
     /// Number of threads whose arrival opens the barrier; 0: all threads of the CTA that have not exited.
     pub expected: u32,
-    /// Number of threads that take part in the reduction.
+    /// Number of threads of the warp that contribute to the barrier's reduction.
     pub threads: u32,
-    /// Number of threads in which the predicate is true.
+    /// Number of threads of the warp in which the reduction's predicate is true.
     pub held: u32,
 }
 
@@ -64,7 +64,7 @@ struct Round {
     /// the CTA that have not exited.
     expected: Threads,
     /// Reduction over the waiting warps: number of their threads, and (in `held`) number of those threads in
-    /// which the predicate was true.
+    /// which the reduction's predicate was true.
     threads: Threads,
     held: Threads,
 }
@@ -72,9 +72,9 @@ struct Round {
 /// Result of a barrier reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::sm) struct Reduction {
-    /// Number of threads that took part in the reduction.
+    /// Number of threads that contributed to the reduction.
     pub threads: Threads,
-    /// Number of threads in which the predicate was true.
+    /// Number of threads in which the reduction's predicate was true.
     pub held: Threads,
 }
 

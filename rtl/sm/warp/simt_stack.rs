@@ -26,7 +26,8 @@ use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, F
 use crate::sm::MAX_WARPS;
 use isa::program::NO_PC;
 
-/// Entry of a SIMT stack. The payload shape, which sets the width of `mask`, is the number of lanes per warp.
+/// Entry of a SIMT stack. The payload's shape is the number of lanes per warp, which is the width of `mask`
+/// in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub struct StackEntry {
@@ -312,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_loop_whose_lanes_leave_one_by_one_does_not_grow_the_stack() {
-        // Program: `0: ...; 1: @p bra 0`, reconverging at 2. One lane leaves the loop in each round.
+        // Program: `0: ...; 1: @p bra 0`, reconverging at 2. One lane leaves the loop in each iteration.
         let all = u64::from(u32::MAX);
         run(all, &mut |s, cycle| {
             for round in 1..32 {

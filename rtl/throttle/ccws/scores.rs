@@ -62,8 +62,8 @@ struct Share {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct AdmittedWarps {
     warps: u64,
-    /// First cycle in which the set may change although no warp loses locality, starts or ends; `None` if
-    /// there is none.
+    /// First cycle in which the set may change even if no warp loses locality, starts or ends; `None` if
+    /// there is no such cycle.
     until: Option<u64>,
 }
 
@@ -195,8 +195,8 @@ impl Hooks for Scores {
         IssueLimit::Load(self.admitted_warps(seen.cycle + 1, seen.live))
     }
 
-    /// Returns the last cycle before the set of admitted warps may change, because the set for a cycle is
-    /// computed at the end of the previous one.
+    /// Returns the cycle before the one in which the set of admitted warps may change. The set for a cycle is
+    /// computed at the end of the previous cycle.
     fn due(&self) -> Option<u64> {
         self.until().map(|cycle| cycle - 1)
     }
@@ -243,7 +243,8 @@ fn describe_logic(warps: u32, config: &CcwsConfig, to: &mut dyn Describe) {
         to.logic("divide", Logic::Mux { ways: 2, width: all });
     }
     to.logic("worth", Logic::Less { width: all + weight - score, count: 1 });
-    // Comparators of the scores of all pairs of warps, and adders for the sum of the scores before each warp.
+    // Comparators for the scores of every pair of warps. For each warp, adders that sum the scores of the
+    // warps ahead of it in admission order.
     to.logic("rank", Logic::Less { width: score, count: warps * (warps - 1) / 2 });
     for _ in 0..warps {
         to.logic("before", Logic::Gates { count: (warps - 1) * (score + 1) });
@@ -316,8 +317,8 @@ mod tests {
     #[test]
     fn the_warp_that_crosses_the_cutoff_is_admitted_and_those_after_it_are_not() {
         let mut scores = Scores::new(&CcwsConfig::KHAIRY2015, 4);
-        // One warp has a score of 260 and three have 100; the cutoff is 400. The sum is 360 with a second
-        // warp, and reaches the cutoff with a third.
+        // One warp has a score of 260 and three have 100; the cutoff is 400. The admitted scores sum to 360
+        // after the second warp and to 460 after the third, which is the last one admitted.
         scores.shares[2].rests = 160;
         assert_eq!((scores.admitted_warps(0, 0b1111), scores.until()), (0b0111, Some(61)));
         // In cycle 61, the three admitted scores sum to 399, so a fourth warp is admitted.

@@ -42,7 +42,7 @@ struct VictimShape {
     lru_bits: u32,
 }
 
-/// Number of the warp that fetched a line. The payload shape is the width of this number in bits.
+/// Number of the warp that fetched a line. Its `shape` is the width of this number in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Owner(#[payload(name = "warp", width = *shape)] u8);

@@ -48,12 +48,13 @@ type AllInstructions = u31;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
 #[width(2)]
 enum Phase {
-    /// Waits for enough consecutive periods in which the L1Ds thrash.
+    /// First phase: the coordinator waits for the required number of consecutive periods in which the L1Ds
+    /// thrash.
     #[default]
     Monitor,
-    /// Waits for the counts of a sample.
+    /// Second phase: the coordinator waits for the cores to report the counts of a sample.
     Sample,
-    /// The limit is found; waits for the end of the kernel.
+    /// Last phase: the limit has been found, and the coordinator waits for the end of the kernel.
     Fixed,
 }
 
@@ -284,7 +285,8 @@ impl Block for Coordinator {
                 to.logic("equal", Logic::Comparator { width: instructions, count: 1 });
                 to.logic("lower", Logic::Less { width: bits_of::<Limit>(), count: 1 });
                 to.logic("best", Logic::Mux { ways: 2, width: instructions + bits_of::<Limit>() });
-                // Logic that computes the limits that the core tries in this round and in the next one.
+                // Logic that computes the limit that a core tries in this round, and the one that it tries in
+                // the next round.
                 for _ in 0..2 {
                     to.logic("limit", Logic::Adder { width: bits_of::<Limit>() });
                     to.logic("most", Logic::Less { width: bits_of::<Limit>(), count: 1 });

@@ -23,8 +23,8 @@ pub struct Step {
 #[must_use]
 pub fn heuristic(graph: &Graph) -> (Choice, Vec<Step>) {
     let count = graph.len();
-    // For each node, true while its edges count: while it is undecided, and after the decision to cache it.
-    // The edges of a bypassed node no longer count.
+    // For each node, true while its edges are included in the sums: while the node is undecided, and after
+    // the decision to cache it. The edges of a bypassed node are excluded.
     let mut is_there = vec![true; count];
     let mut left: Vec<usize> = (0..count).collect();
     let mut steps = Vec::with_capacity(count);

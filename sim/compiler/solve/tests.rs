@@ -1,10 +1,10 @@
 //! | testpoint          | intent                                                                                     |
 //! |--------------------|--------------------------------------------------------------------------------------------|
 //! | worked example     | order, decisions and value of xie2013 figure 4 are reproduced to the digit                 |
-//! | below bypass-all   | an instance is known on which the heuristic ends below zero                                |
+//! | below bypass-all   | for one known graph, the heuristic's choice is worse than caching no load                  |
 //! | ties               | of equal nodes the heuristic takes the last; of equal subsets the smallest wins            |
 //! | random graphs      | integer programming finds the optimum of the exhaustive search; the heuristic is no better |
-//! | parts              | graphs too large for an exhaustive search are solved if their components are small         |
+//! | components         | graphs too large for an exhaustive search are solved if their components are small         |
 
 use proptest::test_runner::{RngAlgorithm, TestRng};
 

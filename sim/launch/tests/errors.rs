@@ -634,8 +634,8 @@ args = []
     Folder::new().problems(&text)
 }
 
-/// Returns the only problem of a launch file with a step whose launch has the given argument and whose key
-/// `iteration` has the given value.
+/// Returns the one problem that is found in a launch file with one step. `iteration` is the value of the
+/// step's key `iteration`, and `argument` is the only argument of the step's kernel launch.
 fn argument_problem(iteration: &str, argument: &str) -> String {
     let launch = format!("{{ kernel = \"k\", grid = [1], block = [1], args = [{argument}] }}");
     let iteration = if iteration.is_empty() { String::new() } else { format!("iteration = {iteration}") };

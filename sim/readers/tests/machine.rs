@@ -19,7 +19,7 @@ struct Word {
 }
 
 impl Payload for Word {
-    /// The shape of a word is the width of its data in bits.
+    /// A word is described by its shape, which is the width of its data in bits.
     type Shape = u32;
     fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
         let Self { data, mask } = self;

@@ -121,8 +121,8 @@ fn the_cycles_before_a_trigger_come_first_if_they_were_remembered() {
     let read = ReadBack::of(&dump);
     let sent = &read.changes["machine.sm1.core.stat.sent"];
     let (met, _) = sent.iter().find(|(_, count)| count == "10100").unwrap();
-    // The dump must begin thirty cycles of the 700 MHz clock before the trigger. It may begin earlier if no
-    // hardware block was evaluated before them.
+    // The dump must begin 30 cycles of the 700 MHz clock (42,857 ps) before the trigger. It may begin
+    // earlier, at the last time before these cycles at which a hardware block was evaluated.
     let before = met - read.times[0];
     assert!((42_857..60_000).contains(&before), "{before} ps before the trigger");
     for (time, values) in seen.into_iter().filter(|(time, _)| *time >= read.times[0]) {

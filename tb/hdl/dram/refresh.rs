@@ -8,7 +8,7 @@
 //! | without room for read data, neither reads nor the writes blocked behind them are served first | `reads` |
 //! | the scheduling policy admits only some of the hits                                            | `eligible` |
 //! | banks may be precharged one after another, or are already closed                              | `step` |
-//! | a refresh falls due while the one before is late                                              | few cycles of tREFI |
+//! | the time of the next refresh comes while the previous refresh is late                         | few cycles of tREFI |
 
 use rtl::dram::bank::Bank;
 use rtl::dram::command::CommandKind;

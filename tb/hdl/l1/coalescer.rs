@@ -6,7 +6,7 @@
 //! |------------------------------------------------------------------------------|-----------|
 //! | loads, stores, constants, atomics, compare-and-swap of every legal size      | `access`  |
 //! | lanes that share lines and words, are adjacent, or are scattered             | `access`  |
-//! | an instruction is accepted in the cycle in which the last request leaves     | `cycle`   |
+//! | an instruction is accepted in the cycle in which the last request is sent    | `cycle`   |
 //! | operand registers keep their values if the next instruction has no operands  | registers |
 //! | the golden coalescer, which sorts bytes, has the same lines, lanes and bytes | `cycle`   |
 
@@ -137,8 +137,8 @@ impl Unit {
     fn emit(&mut self, ports: &mut Ports, ready: bool) {
         let line_bytes = 1usize << self.line_log2;
         let valid = self.dut.is_busy();
-        // Request that the coalescer offers in this cycle. If the receiver does not accept it, a copy of the
-        // Rust model computes the request.
+        // Request that the coalescer offers in this cycle. If the receiver does not accept it, the request is
+        // computed by a copy of the Rust model, so that the model itself does not advance.
         let request = valid.then(|| {
             let mut request = LineAccess::default();
             if ready {

@@ -3,13 +3,13 @@
 //! cycle. Fills, mode switches and accesses occur in the same cycle, on the same set and on different sets.
 //! The table names each tested situation, and where this file generates it.
 //!
-//! | testpoint                                                  | where                           |
-//! |------------------------------------------------------------|---------------------------------|
-//! | every search has the same result, even if it is not used   | `access`                        |
-//! | an access sees the fill and the new mode of its cycle      | fills of its set, `mode`        |
-//! | candidates age whenever a line gains or loses a data way   | registers                       |
-//! | reuse counters saturate                                    | registers, in the original mode |
-//! | the golden filter admits the same lines and counts equally | `cycle`                         |
+//! | testpoint                                                   | where                           |
+//! |-------------------------------------------------------------|---------------------------------|
+//! | every search has the same result, even if it is not used    | `access`                        |
+//! | a fill and a mode switch affect an access of the same cycle | fills of its set, `mode`        |
+//! | candidates age whenever a line gains or loses a data way    | registers                       |
+//! | reuse counters saturate                                     | registers, in the original mode |
+//! | the golden filter admits the same lines and counts equally  | `cycle`                         |
 
 use std::collections::BTreeMap;
 

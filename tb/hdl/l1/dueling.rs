@@ -8,7 +8,7 @@
 //! | intervals without enough accesses                                    | traffic modes        |
 //! | a decision that includes the leaders is final                        | random size          |
 //! | an access in the cycle of a decision counts for the next interval    | `cycle`              |
-//! | the golden duel has the same modes                                   | `cycle`              |
+//! | the golden model selects the same modes                              | `cycle`              |
 
 use golden::l1::dueling as twin;
 use rtl::kernel::{Block as _, BlockId, Chan, ChanSpec, Describe, Edge, Payload, RxBank, TxBank, Wake};

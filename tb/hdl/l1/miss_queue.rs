@@ -2,11 +2,11 @@
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
 //! cycle. The table names each tested situation, and where this file generates it.
 //!
-//! | testpoint                                                                        | where   |
-//! |----------------------------------------------------------------------------------|---------|
-//! | none, one or two entries arrive while one leaves, with an empty and a full queue | `cycle` |
-//! | a search sees the entry that leaves in this cycle, but not those that arrive     | `cycle` |
-//! | lines that differ in one bit, in entries of every kind                           | `entry` |
+//! | testpoint                                                                            | where   |
+//! |--------------------------------------------------------------------------------------|---------|
+//! | 0, 1 or 2 entries are enqueued while one is dequeued, with an empty and a full queue | `cycle` |
+//! | a search finds the entry dequeued in its cycle, but not those enqueued               | `cycle` |
+//! | lines that differ in one bit, in entries of every kind                               | `entry` |
 
 use rtl::cells::atomic::AtomicOp;
 use rtl::cells::line::LINE_BYTES;

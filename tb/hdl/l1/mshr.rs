@@ -10,7 +10,7 @@
 //! | an entry freed by its last waiter is allocated in the same cycle  | pop and miss                              |
 //! | lines that differ in one bit are distinguished                    | half of the lines                         |
 //! | a fill waits while its set and way are still read                 | ways of draining lines are reserved again |
-//! | the golden map agrees on each verdict and each waiter             | `cycle`                                   |
+//! | the golden model gives the same results and waiters               | `cycle`                                   |
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@
 //! | testpoint                                                | where            |
 //! |----------------------------------------------------------|------------------|
 //! | every search has the same result, even if it is not used | `access`         |
-//! | an access sees the fill of its cycle                     | fills of its set |
+//! | a fill is visible to an access of the same cycle         | fills of its set |
 //! | sets in which every way is reserved                      | rare fills       |
 //! | the golden policy selects the same victim                | `access`         |
 

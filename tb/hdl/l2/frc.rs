@@ -158,8 +158,8 @@ impl Unit {
         self.dut.data.row(row)[column as usize].clone()
     }
 
-    /// Performs the next step in the eviction of the old line of an entry of the Fetch and Replacement Cache
-    /// (FRC), if no L1 still has a copy of that line.
+    /// Performs the next step in evicting the old line that an entry of the Fetch and Replacement Cache (FRC)
+    /// holds, if no L1 still has a copy of that line.
     fn step_out(&mut self, at: &Edge<'_>, entry: u32) {
         let &FrcEntry { set, tag, leaving, .. } = self.dut.entry(entry);
         if leaving.is_shared() {

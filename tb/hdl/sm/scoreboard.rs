@@ -2,13 +2,13 @@
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
 //! cycle. The table names each tested situation, and where this file generates it.
 //!
-//! | testpoint                                                                   | where              |
-//! |-----------------------------------------------------------------------------|--------------------|
-//! | an issue, a result and a new head in one cycle, of one warp or several      | `cycle`            |
-//! | the instruction behind the issued one becomes head before or after a result | `early`            |
-//! | heads that wait for device memory, for another result, for both             | `memory`           |
-//! | results that arrive register by register                                    | subsets of a write |
-//! | a hazard exists exactly while the head uses a register with a pending write | `expected`         |
+//! | testpoint                                                                           | where              |
+//! |-------------------------------------------------------------------------------------|--------------------|
+//! | an issue, a result and a new head instruction in one cycle, of one or several warps | `cycle`            |
+//! | the instruction behind the issued one becomes head before or after a result         | `early`            |
+//! | heads that wait for device memory, for another result, for both                     | `memory`           |
+//! | results that arrive register by register                                            | subsets of a write |
+//! | a hazard exists exactly while the head uses a register with a pending write         | `expected`         |
 
 use isa::program::RegMask;
 use rtl::kernel::{Describe, Edge};

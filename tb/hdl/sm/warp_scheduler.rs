@@ -6,7 +6,7 @@
 //! |--------------------------------------------------------------------------|-------------------------------|
 //! | greedy-then-oldest; loose round robin                                    | random size                   |
 //! | the warp issued last stalls, becomes ready again, or has been replaced   | slots that are launched again |
-//! | several warps launch in one cycle, as those of a CTA                     | `launch`                      |
+//! | several warps launch in one cycle, like the warps of a CTA               | `launch`                      |
 //! | an issue and a launch in one cycle                                       | `cycle`                       |
 //! | the pick is the first ready warp in launch order, or the next ready slot | `expected`                    |
 

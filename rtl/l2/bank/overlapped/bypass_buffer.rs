@@ -1,7 +1,7 @@
 //! Bypass buffer: serves the misses that the bypass policy (`l2/bypass`) excludes from the bank.
 //!
 //! A read miss that bypasses the bank fetches its line into the bypass buffer, which has one line per MSHR
-//! entry. Further reads of this line merge with the fetch; the line is dropped after the last one. A policy
+//! entry. Further reads of this line merge with the fetch; the line is dropped after the last read. A policy
 //! that keeps tags also allocates a tag-only entry for the line, and sends write misses directly to memory.
 //! Atomics are always performed in the bank, so they fetch their line as usual. Lines that are present are
 //! served from the bank, because they may be newer than memory.

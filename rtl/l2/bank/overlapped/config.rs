@@ -42,7 +42,7 @@ pub struct OverlappedConfig {
     pub write_back_queue: u32,
     /// Fetch policy of a write miss.
     pub write_miss: WriteMiss,
-    /// Unit of data that all other misses fetch.
+    /// Amount of data that a miss fetches from memory: the whole line, or sectors.
     pub fetch: FetchUnit,
 }
 

@@ -20,7 +20,8 @@ use crate::cells::line::LineData;
 use crate::dram::message::{BURST_BYTES, DramRequest};
 use crate::kernel::{AnyEdge, Describe, DescribeExt, Fields, FieldsExt, Payload, TxBank};
 
-/// Minimum width in bits of an MSHR entry's number; the number is wider if there are more entries.
+/// Minimum width in bits of the number of an MSHR entry. The number is wider if the MSHR has more than 64
+/// entries.
 const MIN_ENTRY_BITS: u32 = 6;
 
 /// Queued fetch of a line, or of some bursts of a line.
@@ -100,7 +101,7 @@ pub(super) struct ToMemory {
     /// Order of all queued transfers: for each one, whether it is a fetch or a writeback.
     turns: Fifo<Turn>,
     pieces: BurstMap,
-    /// Position in its line of the first burst that the oldest transfer has not sent yet.
+    /// Position, within its line, of the first burst that has not been sent yet for the oldest transfer.
     sent: u32,
 }
 

@@ -95,7 +95,8 @@ impl Overlapped {
             by_sector,
             ways_beside: if passing.is_some() { mshr_entries } else { 0 },
         };
-        // Two reads of the masks per cycle: one by the lookup or a waiter, and one by an arriving burst.
+        // The masks of present bytes are read up to twice per cycle: by the lookup or a waiter, and by an
+        // arriving burst.
         let spec = || memory_spec(path, config, "masks", config.ways, (2, 1));
         let held = PresentBytesShape { line_bytes: place.line_bytes, by_burst: by_sector.then(|| place.bursts()) };
         Self {

@@ -2,13 +2,13 @@
 //! lazy fetch on read).
 //!
 //! For each line, the bank records the bytes that are newer than memory and the bursts that memory has
-//! delivered. An access needs each burst that contains bytes of its sectors in neither set; a write needs
-//! none. A burst is the smallest unit of a fetch: a burst of 64 bytes delivers two sectors. With `fetch =
-//! "sector-pairs"`, a miss also fetches the other sector of the aligned pair, and waits for both sectors, as
-//! if one 64-byte burst delivered them (an H100 fetches 64 bytes, `machines/silicon/README.md`). Arriving
-//! bytes do not overwrite newer bytes. On eviction, the bursts that contain newer bytes are written back
-//! under their mask. Line states have the same meaning as in other banks, except that a clean or dirty line
-//! may be partially present.
+//! delivered. An access needs each burst that was not delivered and that contains bytes of its sectors that
+//! are not newer; a write needs none. A burst is the smallest unit of a fetch: a burst of 64 bytes delivers
+//! two sectors. With `fetch = "sector-pairs"`, a miss also fetches the other sector of the aligned pair, and
+//! waits for both sectors, as if one 64-byte burst delivered them (an H100 fetches 64 bytes,
+//! `machines/silicon/README.md`). Arriving bytes do not overwrite newer bytes. On eviction, the bursts that
+//! contain newer bytes are written back under their mask. Line states have the same meaning as in other
+//! banks, except that a clean or dirty line may be partially present.
 //!
 //! Order: while bursts of a line are in flight, the line has an MSHR entry, in which all accesses to the line
 //! wait in order. A merged access requests the bursts that it needs and that were not requested before. The

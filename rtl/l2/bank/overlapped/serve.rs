@@ -13,7 +13,8 @@ use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
 
 impl Overlapped {
-    /// Serves the next waiter of a line whose data have arrived. Returns true if a waiter was served.
+    /// Serves the next waiter (access that waits in an MSHR entry) of a line whose data have arrived. Returns
+    /// true if a waiter was served.
     pub(super) fn replay(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let Self { core, passing, .. } = self;
         if !core.mshr.is_ready() {
@@ -50,8 +51,8 @@ impl Overlapped {
             if self.core.looking.front().is_none_or(|oldest| oldest.due > at.cycle()) {
                 return Ok(false);
             }
-            // Serving a waiter can change which resource the oldest request lacks first, so a stored stall
-            // for `ReplyQueue` is discarded.
+            // After a waiter was served, the oldest request may stall for another resource first. A stored
+            // stall for `ReplyQueue` is therefore discarded.
             self.lacking = self.lacking.filter(|&reason| reason != Stall::ReplyQueue);
             return Err(Stall::Port);
         }
@@ -126,8 +127,8 @@ impl Overlapped {
     }
 
     /// True if the oldest request, which stalled for `reason`, need not be looked up again. This is the case
-    /// if the resource is still missing, and only another lookup could change anything else that matters to
-    /// the request.
+    /// if the resource is still missing, and if the other conditions of the request can change only by
+    /// another lookup.
     fn is_still_stalled(&self, reason: Stall, can_write: bool) -> bool {
         let lines = &self.core.lines;
         match reason {
@@ -180,8 +181,8 @@ impl Overlapped {
         Ok(())
     }
 
-    /// Serves the oldest request, which misses. Evicts a victim and fetches the line, unless the request is a
-    /// write that needs no fetch.
+    /// Serves the oldest request, which misses. Evicts a victim, and then fetches the line unless the request
+    /// is a write that needs no fetch.
     fn miss(&mut self, at: &impl AnyEdge, matched: Match, can_write: bool) -> Result<(), Stall> {
         let Match { local, set, tag, way: known } = matched;
         let core = &self.core;

@@ -22,7 +22,7 @@ pub enum VictimBind {
     /// recently used one at that time.
     Swap,
     /// At the miss. The way is the least recently used one at that time, even if it is used again before the
-    /// fetched line is exchanged with its old line.
+    /// fetched line is swapped into it.
     Alloc,
 }
 
@@ -30,34 +30,37 @@ pub enum VictimBind {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FrcConfig {
-    /// Number of lines in the FRC (candel2018 section 5: 4 to 512); 0 means no FRC. Each set of the FRC has 8
-    /// lines; an FRC of fewer than 8 lines is a single set.
+    /// Number of lines in the FRC (fetch and replacement cache; candel2018 section 5: 4 to 512). 0 means no
+    /// FRC. Each set of the FRC has 8 lines; an FRC of fewer than 8 lines is a single set.
     pub entries: u32,
-    /// Number of cycles for which a swap (exchange of a fetched line in the FRC with the old line of its way)
-    /// occupies the data memories. 0 means that swaps take no time and use separate ports.
+    /// Number of cycles for which a swap occupies the data memories. A swap exchanges a fetched line in the
+    /// FRC (fetch and replacement cache) with the old line of its way. 0 means that swaps take no time and
+    /// use separate ports.
     pub swap_latency: u32,
-    /// Time at which the way for a line that was fetched into the FRC is selected.
+    /// Time at which the way for a line that was fetched into the FRC (fetch and replacement cache) is
+    /// selected.
     pub victim_bind: VictimBind,
 }
 
-/// The default is no FRC, as in `machines/fermi.toml`.
+/// The default is no FRC (fetch and replacement cache), as in `machines/fermi.toml`.
 impl Default for FrcConfig {
     fn default() -> Self {
         Self { entries: 0, swap_latency: 1, victim_bind: VictimBind::Swap }
     }
 }
 
-/// Maximum number of ways of the FRC, a small cache that receives fetched lines (candel2018 section 5.2).
+/// Maximum number of ways of the FRC (fetch and replacement cache; candel2018 section 5.2).
 const FRC_WAYS: u32 = 8;
 
 impl FrcConfig {
-    /// Returns the number of ways per set of the FRC.
+    /// Returns the number of ways per set of the FRC (fetch and replacement cache).
     #[must_use]
     pub fn ways(&self) -> u32 {
         self.entries.min(FRC_WAYS)
     }
 
-    /// Returns the number of sets of the FRC; at least one, so that every line has a set number.
+    /// Returns the number of sets of the FRC (fetch and replacement cache); at least one, so that every line
+    /// has a set number.
     #[must_use]
     pub fn sets(&self) -> u32 {
         (self.entries / FRC_WAYS).max(1)

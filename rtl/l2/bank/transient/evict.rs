@@ -73,8 +73,8 @@ impl Transient {
         }
     }
 
-    /// Starts the next step of the eviction of the old line in an FRC entry. Releases the entry if the
-    /// eviction is complete.
+    /// Starts the next step of the eviction of the old line in an entry of the FRC (fetch and replacement
+    /// cache). Releases the entry if the eviction is complete.
     fn step_out_of_frc(&mut self, at: &impl AnyEdge, entry: u32, is_gone: bool) {
         let Some(frc) = &mut self.frc else { self.core.breach(at, "a line leaves an FRC that does not exist") };
         let set = frc.entry(entry).set;
@@ -176,8 +176,8 @@ impl Transient {
         self.core.stats.writebacks += u64::from(is_sent && write);
         if is_sent && write && !acknowledged {
             self.finish_memory_step(at, u32::from(who));
-            // The end of this eviction may have enqueued a fetch for a channel that has already had its turn
-            // in this cycle.
+            // The end of this eviction may have enqueued a fetch for a channel that was already served in
+            // this cycle.
             return true;
         }
         self.evictions.job(channel).is_some()
@@ -212,7 +212,7 @@ impl Transient {
     }
 
     /// Returns the remaining steps of the eviction with number `who`. A number at or above the number of MSHR
-    /// entries denotes an FRC entry.
+    /// entries denotes an entry of the FRC (fetch and replacement cache).
     fn eviction(&self, who: u32) -> &Eviction {
         match &self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => {
@@ -230,7 +230,7 @@ impl Transient {
     }
 
     /// Returns set and way of the line that the eviction with number `who` removes. A way at or above the
-    /// number of ways of a set denotes a way of the FRC.
+    /// number of ways of a set denotes a way of the FRC (fetch and replacement cache).
     fn eviction_place(&self, who: u32) -> LinePlace {
         match &self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => {

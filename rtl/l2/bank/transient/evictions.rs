@@ -73,13 +73,14 @@ impl Eviction {
     }
 }
 
-/// Number of an eviction, as an element of a queue. The payload shape is the width of this number in bits.
+/// Number of an eviction, as an element of a queue. The payload shape is a run-time parameter: the width of
+/// this number in bits.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct EvictionNumber(#[payload(name = "leaver", width = *shape)] u16);
 
-/// Job for a DRAM channel: a fetch, a writeback, or a notice that a line was evicted. The payload shape is
-/// the width of an eviction number in bits.
+/// Job for a DRAM channel: a fetch, a writeback, or a notice that a line was evicted. The payload shape is a
+/// run-time parameter: the width of an eviction number in bits.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub(super) struct Job {
@@ -130,8 +131,8 @@ pub(super) struct Evictions {
 }
 
 impl Evictions {
-    /// Returns the registers of a bank in which no line is being evicted. The numbers of MSHR entries and of
-    /// FRC entries determine how many registers there are.
+    /// Returns the registers of a bank in which no line is being evicted. Their number depends on the numbers
+    /// of entries of the MSHR and of the FRC (fetch and replacement cache).
     pub fn new(mshr_entries: u32, frc_entries: u32, acknowledged: bool, place: &BankPlace) -> Self {
         let l1s = place.coherent_l1s;
         let leavers = mshr_entries + frc_entries;

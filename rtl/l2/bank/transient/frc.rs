@@ -1,7 +1,8 @@
 //! # Fetch and Replacement Cache
 //! A small cache next to an L2 bank that receives the lines of misses, so that fetches need not wait for
 //! evictions (candel2018 section 4). Meanwhile the way for the new line keeps its old line. When the new line
-//! has arrived, the two lines are swapped, and the old line is evicted from the FRC. So no way is ever closed
+//! has arrived, the two lines are swapped, and the old line is evicted from the FRC. So every way stays
+//! usable
 //! during an eviction.
 //!
 //! | port       | dir | payload           | contract                                             |
@@ -33,7 +34,7 @@
 //! the new line, and must be found by the old line's address. This works because both lines belong to one set
 //! of the bank.
 //!
-//! Area order: entries x (a line and its tag), and the tag comparators of one set.
+//! Area, mainly: storage for one line and its tag per entry, and the tag comparators of one set.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/frc.rs`.
@@ -78,7 +79,7 @@ impl FrcState {
 /// Entry of the Fetch and Replacement Cache (FRC).
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct FrcEntry {
-    /// State of the FRC entry.
+    /// State of the entry of the FRC (fetch and replacement cache).
     pub state: FrcState,
     /// Set of the L2 bank to which the line belongs.
     pub set: u32,
@@ -96,9 +97,9 @@ pub struct FrcEntry {
 /// Dimensions and field widths of an FRC (Fetch and Replacement Cache).
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct FrcShape {
-    /// Number of sets of the FRC; the L2 bank has at least as many.
+    /// Number of sets of the FRC (fetch and replacement cache); the L2 bank has at least as many.
     pub sets: u32,
-    /// Number of ways of the FRC.
+    /// Number of ways of the FRC (fetch and replacement cache).
     pub ways: u32,
     /// Number of sets of the L2 bank.
     pub bank_sets: u32,
@@ -118,7 +119,8 @@ pub struct FrcShape {
     pub ports: (u32, u32),
 }
 
-/// Number of an FRC entry, as an element of a queue. The payload shape is the width of this number in bits.
+/// Number of an FRC entry (FRC: fetch and replacement cache), as an element of a queue. The payload shape is
+/// a run-time parameter: the width of this number in bits.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Slot(#[payload(name = "entry", width = *shape)] u16);
@@ -142,14 +144,14 @@ pub struct Frc {
     used: u32,
     /// Queue of the entries whose line waits for its swap, in the order in which the lines were filled.
     filled: Fifo<Slot>,
-    /// Data of the entries; each row holds the entries of one FRC set.
+    /// Data of the entries; each row holds the entries of one set of the FRC (fetch and replacement cache).
     pub data: Array<LineData>,
     #[serde(skip, default = "turn")]
     turn: PortOrder,
 }
 
 impl Frc {
-    /// Returns an FRC whose entries are all free.
+    /// Returns an FRC (fetch and replacement cache) whose entries are all free.
     #[must_use]
     pub fn new(path: &str, shape: FrcShape) -> Self {
         let entries = shape.sets * shape.ways;
@@ -179,8 +181,8 @@ impl Frc {
         self.used == 0
     }
 
-    /// Returns the number of the FRC entry in way `way` of the FRC set that belongs to set `set` of the L2
-    /// bank.
+    /// Returns the number of the entry in way `way` of the FRC (fetch and replacement cache), in the FRC set
+    /// that belongs to set `set` of the L2 bank.
     #[must_use]
     pub fn number(&self, set: u32, way: u32) -> u32 {
         self.row(set) * self.shape.ways + way
@@ -192,43 +194,46 @@ impl Frc {
         (entry / self.shape.ways, entry % self.shape.ways)
     }
 
-    /// Returns the entry with number `entry`.
+    /// Returns the FRC (fetch and replacement cache) entry with number `entry`.
     #[must_use]
     pub fn entry(&self, entry: u32) -> &FrcEntry {
         &self.entries[entry as usize]
     }
 
-    /// Returns the record of an entry's line for modification: the L1s with copies, and the remaining steps
-    /// of its eviction.
+    /// Returns, for modification, the registers of an entry for its line: the L1s with copies, and the
+    /// remaining steps of the line's eviction.
     pub fn eviction_mut(&mut self, entry: u32) -> &mut Eviction {
         &mut self.entries[entry as usize].leaving
     }
 
-    /// Returns two numbers: the entries of the FRC, and the ways per set of the L2 bank.
+    /// Returns the number of entries of the FRC (fetch and replacement cache), and the number of ways per set
+    /// of the L2 bank.
     #[must_use]
     pub fn sizes(&self) -> (u32, u32) {
         (self.entries.len() as u32, self.shape.bank_ways)
     }
 
-    /// True if two sets of the L2 bank use the same set of the FRC.
+    /// True if two sets of the L2 bank use the same set of the FRC (fetch and replacement cache).
     #[must_use]
     pub fn share(&self, set: u32, other: u32) -> bool {
         self.row(set) == self.row(other)
     }
 
-    /// Returns the way of the FRC entry that holds or fetches the line with this set and tag, if any.
+    /// Returns the way of the FRC (fetch and replacement cache) whose entry holds or fetches the line with
+    /// this set and tag, if any.
     #[must_use]
     pub fn find(&self, set: u32, tag: u64) -> Option<u32> {
         self.way_where(set, |entry| entry.state != FrcState::Free && (entry.set, entry.tag) == (set, tag))
     }
 
-    /// Returns the lowest FRC way whose entry is free for set `set` of the L2 bank, if any.
+    /// Returns the lowest way of the FRC (fetch and replacement cache) whose entry is free for set `set` of
+    /// the L2 bank, if any.
     #[must_use]
     pub fn free(&self, set: u32) -> Option<u32> {
         self.way_where(set, |entry| entry.state == FrcState::Free)
     }
 
-    /// Allocates a free entry for the line of a miss, which is then fetched; request `id` caused the miss.
+    /// Allocates a free entry for the line of a miss. The line is then fetched; request `id` caused the miss.
     ///
     /// # Panics
     /// If the entry is in use, or the line is in the FRC already.
@@ -276,7 +281,8 @@ impl Frc {
         self.filled.front().map(|&Slot(entry)| u32::from(entry))
     }
 
-    /// Removes the entry that [`Self::to_swap`] returned from the queue, because its swap starts.
+    /// Removes from the swap queue the entry that [`Self::to_swap`] returned, because the entry's swap
+    /// starts.
     pub fn take_swap(&mut self) {
         self.filled.drop_front();
     }
@@ -381,7 +387,7 @@ impl Frc {
         self.turn.take(port);
     }
 
-    /// Returns the FRC set that belongs to set `set` of the L2 bank.
+    /// Returns the set of the FRC (fetch and replacement cache) that belongs to set `set` of the L2 bank.
     fn row(&self, set: u32) -> u32 {
         set & (self.shape.sets - 1)
     }
@@ -406,8 +412,8 @@ impl FrcEntry {
     fn describe(&self, shape: &FrcShape, to: &mut dyn Describe) {
         let Self { state, set, tag, wr_pend, bound, leaving } = self;
         to.state("state", *state);
-        // The low bits of the bank's set number are the row number in the FRC, so only the upper bits are
-        // stored.
+        // The low bits of the bank's set number are the row number in the FRC (fetch and replacement cache),
+        // so only the upper bits are stored.
         let high_bits = (shape.bank_sets / shape.sets).ilog2();
         if high_bits > 0 {
             to.sized("set", u64::from(set / shape.sets), high_bits);

@@ -65,8 +65,9 @@ pub(super) struct Transient {
     frc: Option<Frc>,
     /// Swap in progress between an entry of the Fetch and Replacement Cache (FRC) and a way, if any.
     swap: Option<Swap>,
-    /// FRC entry for whose last swap no way was found, and the number of tag writes at that time. The search
-    /// for a way is repeated only after another tag write, even if the bank is woken before.
+    /// Entry of the FRC (fetch and replacement cache) for which the last attempted swap found no way, and the
+    /// number of tag writes at that time. The search for a way is repeated only after another tag write, even
+    /// if the bank is evaluated earlier.
     blocked: Option<(u32, u64)>,
 }
 
@@ -189,13 +190,14 @@ impl Transient {
         (replayed, looked)
     }
 
-    /// Returns a stall as an error if a lookup is complete in this cycle; its request cannot be served,
-    /// because another access occupies the data port.
+    /// Returns a stall as an error if a lookup is complete in this cycle. The looked-up request cannot be
+    /// served, because another access occupies the data port.
     fn hold_up(&self, at: &impl AnyEdge) -> Result<bool, Stall> {
         if self.next_look_up().is_some_and(|due| due <= at.cycle()) { Err(Stall::Port) } else { Ok(false) }
     }
 
-    /// Writes an arriving burst into the way or FRC entry that is reserved for its line.
+    /// Writes an arriving burst to the place reserved for its line: a way, or an entry of the FRC (fetch and
+    /// replacement cache).
     #[inline(always)]
     fn fill(&mut self, dram_rsp: &mut Rx<'_, DramReply>, at: &mut impl AnyEdge) {
         let Some(arrived) = dram_rsp.peek(at) else { return };
@@ -227,7 +229,8 @@ impl Transient {
         self.frc.iter_mut().for_each(|frc| frc.data.record());
     }
 
-    /// Starts to panic on reads of FRC entries that were never written.
+    /// Makes any later read of an entry of the FRC (fetch and replacement cache) panic if the entry was never
+    /// written.
     pub fn refuse_unwritten(&mut self) {
         self.frc.iter_mut().for_each(|frc| frc.data.refuse_unwritten());
     }
@@ -263,7 +266,7 @@ impl Transient {
 }
 
 /// Returns the storage location of a line. A way number at or above the number of ways of a set denotes a way
-/// of the FRC.
+/// of the FRC (fetch and replacement cache).
 #[inline(always)]
 fn spot_of(frc: &mut Option<Frc>, ways: u32, (set, way): LinePlace) -> Spot<'_> {
     match frc {

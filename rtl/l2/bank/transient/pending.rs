@@ -1,7 +1,7 @@
 //! # Pending queue of an L2 bank
-//! Holds requests of the transient flow that wait for a way, for an FRC entry, or for the end of an eviction
-//! of their line. A request repeats its lookup when an event in its set may let the lookup succeed.
-//!
+//! Holds requests of the transient flow that wait for a way, for an entry of the FRC (fetch and replacement
+//! cache), or for the end of an eviction of their line. A request repeats its lookup when an event in its set
+//! may let the lookup succeed.
 //! | port     | dir | payload      | contract                                                    |
 //! |----------|-----|--------------|-------------------------------------------------------------|
 //! | `push`   | in  | request, set | the queue has room                                          |
@@ -29,7 +29,8 @@ use crate::noc::packet::{PacketShape, Request};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
 #[width(2)]
 enum Step {
-    /// The request waits for a resource (a way, an FRC entry or the end of an eviction) to become free.
+    /// The request waits for a way, for an entry of the FRC (fetch and replacement cache), or for the end of
+    /// an eviction.
     #[default]
     Waiting,
     /// The request may repeat its lookup, because a resource became free.
@@ -115,7 +116,7 @@ impl Pending {
         self.entries.push(Entry { slot, line: request.line, set, step: Step::Waiting, due: 0, missed: cycle });
     }
 
-    /// Wakes the oldest request of set `set`, because a resource for the set became free.
+    /// Lets the oldest request of set `set` repeat its lookup, because a resource for the set became free.
     pub fn wake(&mut self, set: u32) {
         let oldest = self.entries.iter_mut().find(|entry| entry.set == set);
         if let Some(oldest) = oldest.filter(|oldest| oldest.step == Step::Waiting) {
@@ -124,7 +125,7 @@ impl Pending {
         }
     }
 
-    /// Wakes the oldest request of each set for which `meant` returns true.
+    /// Makes the oldest request of each set for which `meant` returns true ready to repeat its lookup.
     pub fn wake_where(&mut self, meant: impl Fn(u32) -> bool) {
         for place in 0..self.entries.len() {
             let Entry { set, step, .. } = self.entries[place];
@@ -135,12 +136,13 @@ impl Pending {
         }
     }
 
-    /// True if a request may repeat its lookup.
+    /// True if at least one request may repeat its lookup.
     pub fn is_awake(&self) -> bool {
         self.awake > 0
     }
 
-    /// Begins the repeated lookup of the oldest awake request. Returns false if no request is awake.
+    /// Begins the repeated lookup of the oldest request that may repeat its lookup. Returns false if there is
+    /// none.
     pub fn start(&mut self, cycle: u64) -> bool {
         if self.awake == 0 {
             return false;
@@ -236,7 +238,8 @@ mod tests {
         queue
     }
 
-    /// Begins the lookups of all awake requests and returns their tickets, in that order.
+    /// Begins the lookups of all awake requests. Returns the requests' tickets, in the order in which the
+    /// lookups began.
     fn start_all(queue: &mut Pending) -> Vec<u64> {
         let mut tickets = Vec::new();
         while queue.start(50 + tickets.len() as u64) {

@@ -25,7 +25,8 @@ enum LineLocation {
 }
 
 impl Transient {
-    /// Serves the next waiter of a line whose data have arrived. Returns true if a waiter was served.
+    /// Serves the next waiter (access that waits in an MSHR entry) of a line whose data have arrived. Returns
+    /// true if a waiter was served.
     pub(super) fn serve_waiter(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let Self { core, frc, .. } = self;
         if !core.mshr.is_ready() {
@@ -85,8 +86,8 @@ impl Transient {
         Ok(true)
     }
 
-    /// Serves the current request. Returns false if the request must wait for a way, an FRC entry or the end
-    /// of an eviction.
+    /// Serves the current request. Returns false if the request must wait for a way, for an entry of the FRC
+    /// (fetch and replacement cache), or for the end of an eviction.
     #[inline(always)]
     fn serve(
         &mut self,
@@ -165,7 +166,7 @@ impl Transient {
         Ok(true)
     }
 
-    /// Serves the current request, whose line hits in a way or in the FRC.
+    /// Serves the current request, whose line hits in a way or in the FRC (fetch and replacement cache).
     fn serve_here(
         &mut self,
         at: &impl AnyEdge,
@@ -260,8 +261,8 @@ impl Transient {
     }
 
     /// Records that the L1 of SM `sm` has a copy of the line that it read. If the line is being evicted, the
-    /// copy is not recorded: the FRC does not change the state of the coherence protocol (candel2018 section
-    /// 4).
+    /// copy is not recorded: the FRC (fetch and replacement cache) does not change the state of the coherence
+    /// protocol (candel2018 section 4).
     fn note_copy(&mut self, at: &impl AnyEdge, (set, way): LinePlace, kind: RequestKind, sm: u8) {
         let Self { core, sharers: Some(sharers), frc, .. } = self else { return };
         if kind != RequestKind::Read {

@@ -28,8 +28,8 @@ pub(super) struct Swap {
 }
 
 impl Swap {
-    /// Lists the registers of a swap between an FRC entry and a way for waveforms, digests and area
-    /// estimates.
+    /// Lists the registers of a swap between a way and an entry of the FRC (fetch and replacement cache), for
+    /// waveforms, digests and area estimates.
     pub fn describe(swap: Option<&Self>, frc: &Frc, to: &mut dyn Describe) {
         let Self { entry, way, at } = swap.copied().unwrap_or_default();
         let (entries, ways) = frc.sizes();
@@ -41,8 +41,8 @@ impl Swap {
 }
 
 impl Transient {
-    /// True if a swap between the FRC and a way occupies the data memories in this cycle. In the last such
-    /// cycle, also completes the swap.
+    /// True if a swap between the FRC (fetch and replacement cache) and a way occupies the data memories in
+    /// this cycle. In the last such cycle, also completes the swap.
     pub(super) fn end_swap(&mut self, at: &impl AnyEdge) -> bool {
         let Some(swap) = self.swap else { return false };
         if at.cycle() >= swap.at {
@@ -52,9 +52,10 @@ impl Transient {
         true
     }
 
-    /// Chooses the next FRC entry to swap into a way, in the order in which entries were filled. The new line
-    /// goes to the way selected at the miss, or else to the way that the replacement policy selects now. The
-    /// line in that way must be evictable. Returns true if another swap can be attempted in the next cycle.
+    /// Chooses the next entry of the FRC (fetch and replacement cache) to swap into a way, in the order in
+    /// which entries were filled. The new line goes to the way selected at the miss, or else to the way that
+    /// the replacement policy selects now. The line in that way must be evictable. Returns true if another
+    /// swap can be attempted in the next cycle.
     pub(super) fn choose_swap(&mut self, at: &impl AnyEdge) -> bool {
         let Self { core, frc: Some(frc), swap: None, swap_latency, blocked, .. } = self else { return false };
         let Some(entry) = frc.to_swap() else { return false };
@@ -71,7 +72,8 @@ impl Transient {
             None => core.victim(set),
         };
         // No way of the set can be used, because lines that missed are being fetched into all of them. These
-        // misses need no FRC entry, so the swap can wait without a deadlock.
+        // misses need no entry of the FRC (fetch and replacement cache), so the swap can wait without a
+        // deadlock.
         let Some(way) = way else {
             *blocked = Some(seen);
             return frc.pass_over();
@@ -86,7 +88,8 @@ impl Transient {
         false
     }
 
-    /// Exchanges the lines of an FRC entry and a way, and starts the eviction of the old line from the FRC.
+    /// Exchanges the lines of a way and of an entry of the FRC (fetch and replacement cache). Starts the
+    /// eviction of the old line from the FRC.
     fn exchange(&mut self, at: &impl AnyEdge, swap: Swap) {
         let Self { core, frc: Some(frc), sharers, acknowledged, .. } = self else { return };
         let Swap { entry, way, .. } = swap;
@@ -113,7 +116,8 @@ impl Transient {
         self.step_out(at, self.core.config.mshr_entries + entry);
     }
 
-    /// Exchanges the bytes of the line in the FRC entry and the line in the way.
+    /// Exchanges the bytes of the line in a way and of the line in an entry of the FRC (fetch and replacement
+    /// cache).
     fn exchange_lines(&mut self, at: &impl AnyEdge, swap: Swap, (set, way): LinePlace, old: Tag) {
         let Self { core, frc: Some(frc), .. } = self else { return };
         let (row, column) = frc.cell(swap.entry);

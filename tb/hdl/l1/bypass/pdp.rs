@@ -71,8 +71,8 @@ impl Bench for Unit {
         let clear = self.random.below(500) == 0;
         let age = !clear && self.random.percent(accesses);
         let serves = self.random.percent(served);
-        // The golden model tracks lines without assigning them to ways. This test therefore always keeps the
-        // same line in a way.
+        // The golden model identifies lines by number and does not assign them to ways. The test therefore
+        // gives each way a fixed line number.
         let line = |way: u32| u64::from(set * self.ways + way);
         let free = (0..self.ways).fold(0u64, |free, way| free | u64::from(self.dut.is_free(set, way)) << way);
         for way in 0..self.ways {

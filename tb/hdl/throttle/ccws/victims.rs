@@ -8,7 +8,7 @@
 //! | it is recorded in its own entry, in a free entry or in the oldest entry | few tags  |
 //! | evicted and missing line share a victim set, or even an entry           | few lines |
 //! | stores remove lines from all warps, and free their entries              | `stored`  |
-//! | the golden lists report the same losses                                 | `cycle`   |
+//! | the golden model detects the same losses of locality                    | `cycle`   |
 
 use golden::throttle::Losses as _;
 use golden::throttle::ccws as twin;
