@@ -95,8 +95,9 @@ pub struct PipeConfig {
     pub param: OpTiming,
     /// Timing of a matrix multiply step of 256 multiplications; an m8n8k4 instruction takes four such steps.
     /// A step with n times as many multiplications occupies its tensor pipe (one per scheduler) for n
-    /// initiation intervals. Its result comes n - 1 intervals later. If latency and initiation interval are
-    /// 0, the machine has no tensor pipe and refuses kernels with `mma` or `wmma`.
+    /// initiation intervals. Its result comes n - 1 intervals later than that of a step of 256. If latency
+    /// and initiation interval are 0, the machine has no tensor pipe and refuses kernels with `mma` or
+    /// `wmma`.
     pub tensor: OpTiming,
 }
 
@@ -104,16 +105,17 @@ pub struct PipeConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct OperandConfig {
-    /// Register file banks, each with one read per cycle; 0 models a register file without bank conflicts.
+    /// Number of register file banks, each with one read per cycle; 0 models a register file without bank
+    /// conflicts.
     pub banks: u32,
-    /// Operand collectors of the SP, integer and tensor pipes.
+    /// Number of operand collectors of the SP, integer and tensor pipes.
     pub sp_collectors: u8,
-    /// Operand collectors of the SFU and DP pipes.
+    /// Number of operand collectors of the SFU and DP pipes.
     pub sfu_collectors: u8,
-    /// Operand collectors of shared memory, kernel parameters and the address unit.
+    /// Number of operand collectors of shared memory, kernel parameters and the address unit.
     pub memory_collectors: u8,
-    /// Generic operand collectors, which serve all pipes and replace the collectors per class of pipes (SP,
-    /// SFU, memory). 0: each class has its own collectors.
+    /// Number of generic operand collectors, which serve all pipes and replace the collectors per class of
+    /// pipes (SP, SFU, memory). 0: each class has its own collectors.
     pub generic_collectors: u8,
     /// True if each pipe has an input register (GPGPU-Sim's OC_EX pipeline registers). An instruction with
     /// all its operands moves to a free input register and releases its operand collector.
@@ -126,7 +128,7 @@ pub struct OperandConfig {
 pub struct SharedConfig {
     /// Capacity in bytes (li2015 Table 2, khairy2015 Table 1: 48 KB).
     pub bytes: u32,
-    /// Banks, each 4 bytes wide.
+    /// Number of shared memory banks, each 4 bytes wide.
     pub banks: u32,
     /// Latency of a conflict-free access from operand read to writeback [core cycles].
     pub latency: u16,
@@ -187,11 +189,11 @@ impl Default for InstructionCacheConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SmConfig {
-    /// Warp slots per SM (li2015 Table 2: 48).
+    /// Number of warp slots per SM (li2015 Table 2: 48).
     pub warps: u32,
     /// Lanes per warp: 32, or 64 for the wavefronts of candel2018.
     pub warp_lanes: u32,
-    /// Lanes that a pipe processes per cycle.
+    /// Number of lanes that a pipe processes per cycle.
     pub simd_width: u32,
     /// Maximum number of resident threads per SM (1536 in Fermi).
     pub threads: u32,
@@ -199,7 +201,7 @@ pub struct SmConfig {
     pub ctas: u32,
     /// Number of 32-bit registers per SM (32768 in Fermi).
     pub registers: u32,
-    /// Warp schedulers per SM; warp slot `w` belongs to scheduler `w` modulo this number.
+    /// Number of warp schedulers per SM; warp slot `w` belongs to scheduler `w` modulo this number.
     pub schedulers: u32,
     /// True if each scheduler is a sub-core with its own pipes, one of each kind, and an equal share of the
     /// register banks and collectors. Shared memory, parameters and the address unit remain common to the SM.
