@@ -31,7 +31,6 @@
 //! must keep their order.
 //!
 //! Order: the requests to a line take effect in lookup order. Accesses to an in-flight line wait in that
-//! Order: the requests to a line take effect in lookup order. Accesses to an in-flight line wait in that
 //! order in the MSHR. A write or a reduction is acknowledged as soon as its position in that order is fixed.
 //! Atomics: an atomic reads and writes its words in the one cycle in which it is served. It uses both ports
 //! of the data memory, so no other access can interleave with it. Its reply holds the old bytes of the line.

@@ -60,7 +60,6 @@ fn products(seed: u64) -> String {
             body += &format!("mma.sync.aligned.{shape}.{a}.{b}.{types} {d}, {in_a}, {in_b}, {c};\n");
             // Stores the XOR of the result words in `%r20` and `%r21` in an accumulator register, so that
             // later results depend on this one.
-            // registers reads as part of its accumulator.
             body += &format!("xor.b32 %r{}, %r20, %r21;\n", 20 + count % 8);
         }
     }

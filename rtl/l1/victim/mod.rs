@@ -9,9 +9,9 @@
 //! | `none` | nothing                                   |                    |
 //! | `lru`  | the clean lines evicted or used last      | Jouppi, ISCA 1990  |
 //!
-//! memory. Modified lines are written back, and not kept in the victim cache. A store, an atomic or a recall
-//! drops the line from the victim cache, where it would otherwise become stale. Where misses fetch sectors, a
-//! load of a sector that a victim-cache line lacks is a miss, and drops that line.
+//! | hook       | when                                                                                |
+//! |------------|-------------------------------------------------------------------------------------|
+//! | `on_evict` | step 4 of an LSU cycle: a miss or a prefetch evicts a clean line                     |
 //! | `lookup`   | step 4: a load has found its line in an entry                                        |
 //! | `swap`     | step 4, after `lookup`: the line of the entry and the line that the L1D evicts can be swapped |
 //! | `clear`    | the kernel has ended                                                                |
@@ -25,7 +25,7 @@
 //!
 //! Unlike the direct-mapped caches of the paper, the L1D is set associative and has modified lines of local
 //! memory. Modified lines are written back, and not kept in the victim cache. A store, an atomic or a recall
-//! drops the line, so that it is never older than a copy in the L1D could be. Where misses fetch sectors, a
+//! drops the line from the victim cache, where it would otherwise become stale. Where misses fetch sectors, a
 //! load of a sector that a victim-cache line lacks is a miss, and drops that line.
 
 automod::dir!(pub "l1/victim");
