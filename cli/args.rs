@@ -361,6 +361,9 @@ pub(super) enum SchemeSlot {
     /// Choice of the lines that are prefetched into the L1
     #[value(name = "l1.prefetch")]
     Prefetch,
+    /// Choice of the evicted lines that a victim cache beside the L1 keeps
+    #[value(name = "l1.victim")]
+    Victim,
     /// Choice of the victim in the L1, the L2 and the read-only L1 caches
     #[value(name = "l1.replacement")]
     Replacement,

@@ -41,7 +41,7 @@ struct Template {
 }
 
 /// Schemes of the example, one for each policy that a scheme can replace.
-const TEMPLATES: [Template; 6] = [
+const TEMPLATES: [Template; 7] = [
     Template {
         slot: SchemeSlot::Bypass,
         module: "bypass",
@@ -55,6 +55,13 @@ const TEMPLATES: [Template; 6] = [
         scheme: include_str!("../examples/new-scheme/src/prefetch.rs"),
         twin: Some(include_str!("../examples/new-scheme/src/prefetch/twin.rs")),
         design: include_str!("../examples/new-scheme/designs/new-prefetch.toml"),
+    },
+    Template {
+        slot: SchemeSlot::Victim,
+        module: "victim",
+        scheme: include_str!("../examples/new-scheme/src/victim.rs"),
+        twin: Some(include_str!("../examples/new-scheme/src/victim/twin.rs")),
+        design: include_str!("../examples/new-scheme/designs/new-victim.toml"),
     },
     Template {
         slot: SchemeSlot::Replacement,

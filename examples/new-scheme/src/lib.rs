@@ -6,6 +6,7 @@ pub mod index;
 pub mod prefetch;
 pub mod replacement;
 pub mod throttle;
+pub mod victim;
 
 use warpsieve::config::Builtin;
 
@@ -29,4 +30,5 @@ pub static DESIGNS: &[Builtin] = &[
         path: "designs/new-throttle.toml",
         text: include_str!("../designs/new-throttle.toml"),
     },
+    Builtin { name: "new-victim", path: "designs/new-victim.toml", text: include_str!("../designs/new-victim.toml") },
 ];
