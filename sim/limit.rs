@@ -262,8 +262,8 @@ fn push_cut(text: &mut String, line: &str, mark: Range<usize>) -> Range<usize> {
 }
 
 impl SourceCode for Excerpt {
-    /// Returns the whole excerpt, with the line and column at which it starts. If the caller requests no
-    /// context lines, these are the reported position; otherwise, they are the start of the excerpt.
+    /// Returns the whole excerpt with a line and column for its heading. If the caller requests no context
+    /// lines, these are the position of the error; otherwise, they are the position of the excerpt's first line.
     fn read_span<'a>(
         &'a self,
         _span: &SourceSpan,

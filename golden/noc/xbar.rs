@@ -41,7 +41,7 @@ impl fmt::Display for Route {
 pub enum Violation<P> {
     /// A message arrived before `passed` older messages of the same route.
     Reordered {
-        /// Route on which the message arrived.
+        /// Source, destination and class with which the message arrived.
         route: Route,
         /// Message that overtook older ones.
         payload: P,
@@ -50,23 +50,23 @@ pub enum Violation<P> {
     },
     /// A message arrived on a route that differs from the one on which it was sent.
     Misrouted {
-        /// Route on which the message arrived.
+        /// Source, destination and class with which the message arrived.
         route: Route,
-        /// Route on which the message was sent.
+        /// Source, destination and class with which the message was sent.
         sent_on: Route,
         /// Message that arrived on the wrong route.
         payload: P,
     },
     /// A message arrived twice, although it was sent once.
     Duplicated {
-        /// Route on which the message arrived.
+        /// Source, destination and class with which the message arrived.
         route: Route,
         /// Message that arrived twice.
         payload: P,
     },
     /// A message arrived that was never sent. Either the network created it, or it corrupted another message.
     Unknown {
-        /// Route on which the message arrived.
+        /// Source, destination and class with which the message arrived.
         route: Route,
         /// Message that was never sent.
         payload: P,
@@ -75,7 +75,7 @@ pub enum Violation<P> {
     },
     /// A message was sent but never arrived.
     Lost {
-        /// Route on which the message was sent.
+        /// Source, destination and class with which the message was sent.
         route: Route,
         /// Message that never arrived.
         payload: P,

@@ -55,8 +55,9 @@ pub(super) static LBM_SOA: Reference = Reference {
 
 type Parts = [Rounded; DIRECTIONS];
 
-/// Computes the result for one memory layout. `at(cell, direction, cells)` returns the index of a value, and
-/// `a_cell` is the number of elements per cell.
+/// Computes the result for one memory layout of the lattice. `at(cell, direction, cells)` returns the index of
+/// the value of a cell in a direction, in a lattice of `cells` cells. `a_cell` is the number of array elements
+/// that each cell takes.
 fn compute(
     arguments: &Arguments<'_>,
     a_cell: usize,

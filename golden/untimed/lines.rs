@@ -26,8 +26,8 @@ impl<T> Lines<T> {
         Self { geometry, sets }
     }
 
-    /// Returns the note of a line, and makes that line the most recently used in its set. `None` if the line
-    /// is absent.
+    /// Returns the data that the caller attached to a line, and makes that line the most recently used in its
+    /// set. `None` if the line is absent.
     pub(crate) fn find(&mut self, line: u64) -> Option<&mut T> {
         let set = self.set(line);
         let at = set.iter().position(|(other, _)| *other == line)?;
@@ -35,7 +35,8 @@ impl<T> Lines<T> {
         set.last_mut().map(|(_, note)| note)
     }
 
-    /// Returns the note of a line without changing the LRU order. `None` if the line is absent.
+    /// Returns the data that the caller attached to a line, without changing the LRU order. `None` if the line
+    /// is absent.
     pub(crate) fn note(&mut self, line: u64) -> Option<&mut T> {
         self.set(line).iter_mut().find(|(other, _)| *other == line).map(|(_, note)| note)
     }

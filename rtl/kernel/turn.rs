@@ -42,8 +42,8 @@ impl PortOrder {
         let _ = tick;
     }
 
-    /// Uses port number `port`, which exists several times in hardware and may be used again in the same
-    /// cycle.
+    /// Uses the port with number `port`. Hardware has several copies of this port, so it may be used several
+    /// times in a cycle. Ports with other numbers must be used in ascending order.
     ///
     /// # Panics
     /// If a port with a higher number was already used in this cycle.

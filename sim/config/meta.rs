@@ -40,7 +40,7 @@ pub enum Slot {
     Queue,
     /// Organization of the L2 and its handling of misses.
     L2,
-    /// Sharing tracker between the L1s.
+    /// Sharing tracker, which records the lines that several L1s hold.
     Tracker,
 }
 

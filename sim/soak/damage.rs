@@ -43,7 +43,7 @@ struct SingleMutant {
 /// Failure of the reader on a mutant (damaged copy of a sample file).
 struct MutantFailure {
     number: u64,
-    /// Mutant on which the reader failed; `None` if it could not be identified.
+    /// Damaged copy of a sample file on which the file reader failed; `None` if it could not be identified.
     mutant: Option<SingleMutant>,
     what: String,
 }

@@ -53,7 +53,7 @@ const MAX_CYCLES: u64 = 100_000;
 
 /// Test case: an L1D, a program for it, and the behavior of the core and the memory.
 pub(crate) struct Stream {
-    /// Name of the L1D's scheme, if a machine or design uses it.
+    /// Name of the scheme of the L1D; `None` if its configuration was not made from a named scheme.
     scheme: Option<&'static str>,
     l1: L1Config,
     program: Vec<WarpAccess>,

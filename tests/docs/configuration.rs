@@ -94,8 +94,8 @@ fn is_read(attributes: &[Attribute]) -> bool {
     traits.into_iter().any(|list| list.tokens.to_string().contains("Deserialize"))
 }
 
-/// Returns the schemes of a slot, which is declared in the source file `slot`. A scheme is any other file in
-/// the folder of the slot that registers a scheme name.
+/// Returns the schemes that can fill a slot of the machine, such as `l1.bypass`. The source file `slot` declares
+/// the slot. Each other file in its folder that registers a name is a scheme.
 fn schemes(slot: &Path) -> Vec<DocumentedField> {
     let folder = if slot.ends_with("mod.rs") { slot.parent().unwrap().to_owned() } else { slot.with_extension("") };
     let mut found = Vec::new();

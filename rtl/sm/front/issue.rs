@@ -50,7 +50,8 @@ pub(in crate::sm) struct Issue {
     /// First register row of the warp or half.
     pub rows: u16,
     pub pc: u32,
-    /// Mask of the lanes in which the instruction acts, among the 32 lanes of the half.
+    /// Mask of the active lanes in the half of the warp that is issued. A half is 32 lanes of a wavefront of 64,
+    /// or a whole warp of 32.
     pub mask: u32,
     /// Mask of the lanes in which the instruction acts, among all lanes of the warp.
     pub lanes: u64,
