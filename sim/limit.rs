@@ -262,8 +262,9 @@ fn push_cut(text: &mut String, line: &str, mark: Range<usize>) -> Range<usize> {
 }
 
 impl SourceCode for Excerpt {
-    /// Returns the whole excerpt with a line and column for its heading. If the caller requests no context
-    /// lines, these are the position of the error; otherwise, they are the position of the excerpt's first line.
+    /// Returns the excerpt of the source file, with the line and column that a message prints above it. If the
+    /// caller requests no context lines, this is the position of the error, otherwise the position of the
+    /// excerpt's first line.
     fn read_span<'a>(
         &'a self,
         _span: &SourceSpan,

@@ -55,9 +55,9 @@ pub(super) static LBM_SOA: Reference = Reference {
 
 type Parts = [Rounded; DIRECTIONS];
 
-/// Computes the result for one memory layout of the lattice. `at(cell, direction, cells)` returns the index of
-/// the value of a cell in a direction, in a lattice of `cells` cells. `a_cell` is the number of array elements
-/// that each cell takes.
+/// Computes the expected output for one memory layout of the lattice. `at(cell, direction, cells)` returns the
+/// array index at which the layout stores the value of `cell` for `direction`; `cells` is the number of cells in
+/// the lattice. `a_cell` is the number of array elements per cell.
 fn compute(
     arguments: &Arguments<'_>,
     a_cell: usize,

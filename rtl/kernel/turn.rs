@@ -42,8 +42,8 @@ impl PortOrder {
         let _ = tick;
     }
 
-    /// Uses the port with number `port`. Hardware has several copies of this port, so it may be used several
-    /// times in a cycle. Ports with other numbers must be used in ascending order.
+    /// Uses the port with number `port`, which may be used several times in a cycle, because the hardware has
+    /// several copies of it. Within a cycle, ports must be used in ascending order of their numbers.
     ///
     /// # Panics
     /// If a port with a higher number was already used in this cycle.

@@ -60,7 +60,7 @@ pub(super) struct Loader {
 }
 
 impl Loader {
-    /// Creates a loader that has read only the schema. The schema is read once per process.
+    /// Creates a loader that has read the schema, but no file yet. The schema is read once per process.
     pub fn new() -> Self {
         static SCHEMA_ALONE: LazyLock<Loader> = LazyLock::new(Loader::of_schema);
         SCHEMA_ALONE.clone()

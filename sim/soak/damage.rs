@@ -43,7 +43,8 @@ struct SingleMutant {
 /// Failure of the reader on a mutant (damaged copy of a sample file).
 struct MutantFailure {
     number: u64,
-    /// Damaged copy of a sample file on which the file reader failed; `None` if it could not be identified.
+    /// Damaged copy of a sample file that made the file reader fail; `None` if the test could not determine
+    /// which copy caused the failure.
     mutant: Option<SingleMutant>,
     what: String,
 }

@@ -53,9 +53,9 @@ pub struct Scoreboard {
     by_warp: bool,
     /// Instruction in each row of the LSU's table of pending instructions, as its index in the program.
     in_row: [usize; ROWS],
-    /// For each instruction that the LSU accepted, the lines that have not passed the tags yet.
+    /// For each instruction that the LSU accepted, the lines that have not been looked up in the tags yet.
     lines: BTreeMap<usize, Vec<StoreRequest>>,
-    /// Number of instructions of which all lines have passed the tags.
+    /// Number of instructions of which all lines have been looked up in the tags.
     passed: usize,
     image: BTreeMap<u64, [u8; LINE_BYTES]>,
     /// Expected replies of each instruction: a mask of the lanes not served yet, and the data words of each

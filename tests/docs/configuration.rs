@@ -94,8 +94,9 @@ fn is_read(attributes: &[Attribute]) -> bool {
     traits.into_iter().any(|list| list.tokens.to_string().contains("Deserialize"))
 }
 
-/// Returns the schemes that can fill a slot of the machine, such as `l1.bypass`. The source file `slot` declares
-/// the slot. Each other file in its folder that registers a name is a scheme.
+/// Returns the names of the schemes that can fill one slot of the machine; `l1.bypass` is a slot, for example.
+/// `slot` is the path of the source file that declares the slot. Each other file in its folder that registers
+/// the name of a scheme defines one scheme.
 fn schemes(slot: &Path) -> Vec<DocumentedField> {
     let folder = if slot.ends_with("mod.rs") { slot.parent().unwrap().to_owned() } else { slot.with_extension("") };
     let mut found = Vec::new();

@@ -81,7 +81,8 @@ fn line(name: &str, report: &RunReport) -> String {
     )
 }
 
-/// Runs a kernel, checks that its results are correct, and returns the table line of the run.
+/// Runs a kernel, and checks that its results are correct. Returns the counts of the run, formatted as one line
+/// of the table of expected counts.
 fn run(setup: &Setup, kernel: &str) -> String {
     let names = [setup.machine.as_slice(), &setup.designs, &setup.sets].concat();
     line(&format!("{kernel} on {}", names.join(" ")), &setup.clone().mode(DIGEST).passes(&launch(kernel, "small")))

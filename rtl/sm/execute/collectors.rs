@@ -106,8 +106,8 @@ pub(in crate::sm) struct Collectors {
     /// For each sub-core and class, index of the collector that becomes free first.
     first_free: [[u8; CLASSES]; MAX_SCHEDULERS],
     /// First cycle in which an instruction can enter a collector, for each sub-core and class of pipes. SFU and
-    /// DP form one class: their collectors have a common entry port, which must be free as well. For
-    /// `NO_CLASS`, which needs no collector, the cycle is 0.
+    /// DP form one class, because their collectors share an entry port: in this cycle, both a collector and the
+    /// port are free. For `NO_CLASS`, which needs no collector, the cycle is 0.
     class_free: [[u64; CLASSES + 1]; MAX_SCHEDULERS],
     /// For each scheduler and pipe, first cycle in which the pipe accepts an instruction whose operands have
     /// been read. Schedulers that share a pipe use the entry of scheduler 0.
