@@ -262,9 +262,9 @@ fn push_cut(text: &mut String, line: &str, mark: Range<usize>) -> Range<usize> {
 }
 
 impl SourceCode for Excerpt {
-    /// Returns the excerpt of the source file, with the line and column that a message prints above it. If the
-    /// caller requests no context lines, this is the position of the error, otherwise the position of the
-    /// excerpt's first line.
+    /// Returns the excerpt of the source file to print in an error message, and the line and column to print
+    /// above the excerpt. They are those of the error if no context lines are requested, otherwise those of the
+    /// start of the excerpt.
     fn read_span<'a>(
         &'a self,
         _span: &SourceSpan,

@@ -78,9 +78,9 @@ pub fn companion_paths(dump: &Path) -> Vec<PathBuf> {
 }
 
 impl BuiltIn {
-    /// Returns the first scope of the waveform that the view can show: its hardware block is that of the view,
-    /// and at least one of its signals is in `selection`. If `part` of the view names a component, that signal
-    /// must belong to the component.
+    /// Returns the first scope that belongs to the hardware block of this view and has at least one signal in
+    /// `selection`. If the view's `part` names a component, at least one selected signal must belong to that
+    /// component.
     pub fn scope(&self, tree: &Tree, selection: &Selection) -> Option<ScopeId> {
         let shows = |scope: ScopeId| {
             let Some(part) = self.part else { return selection.touches(tree, scope) };

@@ -776,8 +776,8 @@ mod tests {
         assert!(all >= 10, "{all} of 1000");
     }
 
-    /// Tests that a failing machine is reduced to the one field that makes it fail. In this test, the field has
-    /// a value that is illegal whatever the values of the other fields are.
+    /// Tests the reduction of a machine configuration that fails: all settings are removed except the one that
+    /// causes the failure. Here, this setting is illegal whatever the other settings are.
     #[test]
     fn a_machine_that_fails_shrinks_to_the_fields_that_make_it_fail_and_is_replayed_from_its_file() {
         let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");

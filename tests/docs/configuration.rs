@@ -95,8 +95,8 @@ fn is_read(attributes: &[Attribute]) -> bool {
 }
 
 /// Returns the names of the schemes that can fill one slot of the machine; `l1.bypass` is a slot, for example.
-/// `slot` is the path of the source file that declares the slot. Each other file in its folder that registers
-/// the name of a scheme defines one scheme.
+/// `slot` is the path of the source file that declares the slot. The other files of its folder define one scheme
+/// each; files that register no name of a scheme are skipped.
 fn schemes(slot: &Path) -> Vec<DocumentedField> {
     let folder = if slot.ends_with("mod.rs") { slot.parent().unwrap().to_owned() } else { slot.with_extension("") };
     let mut found = Vec::new();

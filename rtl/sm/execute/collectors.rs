@@ -105,9 +105,9 @@ pub(in crate::sm) struct Collectors {
     unit_free: [[[u64; MAX_UNITS]; CLASSES]; MAX_SCHEDULERS],
     /// For each sub-core and class, index of the collector that becomes free first.
     first_free: [[u8; CLASSES]; MAX_SCHEDULERS],
-    /// First cycle in which an instruction can enter a collector, for each sub-core and class of pipes. SFU and
-    /// DP form one class, because their collectors share an entry port: in this cycle, both a collector and the
-    /// port are free. For `NO_CLASS`, which needs no collector, the cycle is 0.
+    /// First cycle in which an instruction can enter a collector, for each sub-core and class of pipes: a
+    /// collector and the entry port of the class are both free. SFU and DP form one class, because they share
+    /// the port. For `NO_CLASS`, which needs no collector, the cycle is 0.
     class_free: [[u64; CLASSES + 1]; MAX_SCHEDULERS],
     /// For each scheduler and pipe, first cycle in which the pipe accepts an instruction whose operands have
     /// been read. Schedulers that share a pipe use the entry of scheduler 0.

@@ -50,8 +50,8 @@ pub(in crate::sm) struct Issue {
     /// First register row of the warp or half.
     pub rows: u16,
     pub pc: u32,
-    /// Mask of the active lanes in the half of the warp that is issued. A half is 32 lanes of a wavefront of 64,
-    /// or a whole warp of 32.
+    /// Mask of the active lanes among the 32 lanes that are issued at once. A wavefront of 64 lanes is issued as
+    /// two halves, a warp of 32 lanes as a whole.
     pub mask: u32,
     /// Mask of the lanes in which the instruction acts, among all lanes of the warp.
     pub lanes: u64,
