@@ -34,9 +34,9 @@ pub fn kernels_folder() -> Result<PathBuf, Report> {
 /// File extension of launch files.
 const ENDING: &str = "toml";
 
-/// Finds the launch file for a path or a kernel name. A path may name the launch file, its folder, or one of its
-/// problem sizes as [`locate`] describes. A name selects a kernel in its main problem size (`syrk`) or in another
-/// size (`syrk/small`). A path that exists takes precedence over a kernel name.
+/// Finds the launch file for a path or a kernel name. A path may name the launch file, its folder, or one of
+/// its problem sizes, as [`locate`](crate::launch::locate) describes. A name selects a kernel in its main
+/// problem size (`syrk`) or in another size (`syrk/small`). A path that exists takes precedence over a name.
 ///
 /// # Errors
 /// Fails if there is no such launch file; the message suggests the most similar name.
