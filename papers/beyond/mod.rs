@@ -87,7 +87,7 @@ fn size_shown(is_quick: bool) -> &'static str {
 
 /// Returns a phrase that describes the kernels of the runs.
 fn kernels_shown(is_quick: bool, kernels: usize) -> String {
-    format!("the {kernels} kernels of the suite with their {} on `{MACHINE}`", size_shown(is_quick))
+    format!("the {kernels} kernels of the suite in their {} on `{MACHINE}`", size_shown(is_quick))
 }
 
 /// Runs each kernel on the machine with each combination of designs.

@@ -92,12 +92,13 @@ pub(super) fn prefetch(desk: &Session) -> Result<Page, FigureError> {
 fn draw(is_quick: bool, found: &PrefetchResults) -> Result<Page, Report> {
     let mut page = Page::new("beyond/prefetch", is_quick, "Prefetchers of the L1");
     page.text(&format!(
-        "What the classic prefetchers bring in the L1s, over\n\
-         {}.\n\
+        "Classic prefetchers in the L1s, over {}.\n\
          `next-line` prefetches the line after a miss or after the first use of a prefetched line, `stride` by instruction and warp,\n\
-         `many-thread-aware` also across warps, `stream` ahead of misses in one direction. All send reads only within their share of the MSHR and of the miss queue, and never in place of a load. Speed-ups\n\
-         and bytes over the DRAM's buses are relative to the machine without a prefetcher. Of the prefetches sent, *useful* ones were hit by a load,\n\
-         *late* ones were requested in flight, and the others were useless. {MEANS}",
+         `many-thread-aware` also across warps, `stream` ahead of misses in one direction. All send reads only within their share of the\n\
+         MSHR and of the miss queue, and never in place of a load. Speed-ups and bytes over the DRAM's buses are relative to the machine\n\
+         without a prefetcher. Of the prefetches sent, loads hit the *useful* ones, and requested the *late* ones while they were in\n\
+         flight; the others were useless.\n\
+         {MEANS}",
         kernels_shown(is_quick, found.kernels.len())
     ));
     let head = [&["prefetcher"][..], &SPEED_AND_BYTES, &["useful %", LEAVE_ONE_OUT, "late %", LEAVE_ONE_OUT]].concat();
@@ -120,7 +121,10 @@ fn draw(is_quick: bool, found: &PrefetchResults) -> Result<Page, Report> {
 }
 
 fn by_kernel(page: &mut Page, found: &PrefetchResults) {
-    page.text("## By kernel\nMisses of loads without a prefetcher; for each prefetcher the speed-up, and the useful and the late prefetches in percent of those sent.");
+    page.text(
+        "## By kernel\nMisses of loads without a prefetcher; for each prefetcher the speed-up, and the useful and the late prefetches in\n\
+         percent of those sent.",
+    );
     let mut head = vec!["kernel".to_owned(), "loads".to_owned(), "misses %".to_owned()];
     for parts in &DESIGNS[1..] {
         head.extend([name(parts), "useful %".to_owned(), "late %".to_owned()]);

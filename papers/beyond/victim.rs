@@ -72,9 +72,11 @@ fn draw(is_quick: bool, found: &VictimResults) -> Result<Page, Report> {
     let size = size_shown(is_quick);
     page.text(&format!(
         "Irregular kernels reuse lines at distances that they cannot choose, and rarely need the next line. A victim cache serves the first\n\
-         of these, a next-line prefetcher the second. The page runs {} with {size} on `fermi`, whose L1 has 4 ways per set,\n\
-         and on `volta`, whose L1 has up to 256. Speed-ups and bytes over the DRAM's buses are relative to the same machine without\n\
-         either. L1 %: loads that find their line in the L1, in the victim cache or in flight. {MEANS}",
+         of these, a next-line prefetcher the second. The page runs {}\n\
+         in their {size} on `fermi`, whose L1 has 4 ways per set, and on `volta`, whose L1 has up to 256.\n\
+         Speed-ups and bytes over the DRAM's buses are relative to the same machine without either. L1 %: loads that find their line in\n\
+         the L1, in the victim cache or in flight.\n\
+         {MEANS}",
         super::join_names(&KERNELS)
     ));
     let head = [&["machine", "scheme"][..], &SPEED_AND_BYTES, &["L1 %", LEAVE_ONE_OUT]].concat();
@@ -91,7 +93,7 @@ fn draw(is_quick: bool, found: &VictimResults) -> Result<Page, Report> {
         let sheet = Table::new(["kernel"], KERNELS.iter().map(|kernel| [*kernel])).columns(3, columns);
         sheet.show(&mut page, &format!("## By kernel on `{name}`\nSpeed-ups."))?;
         let chart = Chart::relative(&format!("Victim cache and prefetcher on {name}"), "speed-up");
-        sheet.chart(&mut page, name, chart.logarithmic(), sheet.all());
+        sheet.chart(&mut page, &format!("-{name}"), chart.logarithmic(), sheet.all());
     }
     page.text(&format!("## Conclusions\n{}", findings(found)));
     page.csv = numbers(found)?;
@@ -117,8 +119,13 @@ fn findings(found: &VictimResults) -> String {
         if let Some([most, least]) = extremes(&kernels, &against) {
             text.push_str(&format!(": from {:.2} in `{}` to {:.2} in `{}`", least.1, least.0, most.1, most.0));
         }
+        let evict = found.0[machine][0].iter().filter(|run| run.l1_evictions > 0).count();
+        let evictions = match evict {
+            0 => "no kernel evicts a line from an L1, so a victim cache has nothing to keep".to_owned(),
+            _ => format!("{evict} of {} kernels evict lines from an L1", KERNELS.len()),
+        };
         text.push_str(&format!(
-            ".\nBoth together make it {}.\n",
+            ".\nBoth together make it {}. Without them, {evictions}.\n",
             in_words(&found.speedups(machine, SCHEMES.len() - 1))
         ));
     }
@@ -146,12 +153,19 @@ mod tests {
 
     #[test]
     fn the_better_scheme_is_told_by_machine_and_kernel() {
-        let one = |cycles| RunMetrics { cycles, loads: 10, found: 5, dram_bytes: 64, ..RunMetrics::default() };
+        let one = |cycles| RunMetrics {
+            cycles,
+            loads: 10,
+            found: 5,
+            dram_bytes: 64,
+            l1_evictions: u64::from(cycles == 100),
+            ..RunMetrics::default()
+        };
         let all = |cycles: u64| vec![one(cycles); KERNELS.len()];
         let mut victim = all(50);
         victim[1] = one(400);
         let fermi = vec![all(100), all(100), all(100), victim, all(50)];
-        let volta = vec![all(100), all(80), all(100), all(100), all(80)];
+        let volta = vec![all(101), all(80), all(101), all(101), all(80)];
         let page = draw(false, &VictimResults(vec![fermi, volta])).unwrap();
         let text = &page.markdown;
         assert!(
@@ -159,6 +173,10 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("The victim cache is the better one for 0 of 7 kernels: from 0.80"), "{text}");
+        assert!(
+            text.contains("Without them, 7 of 7 kernels evict") && text.contains("Without them, no kernel evicts"),
+            "{text}"
+        );
         assert_eq!(page.csv.lines().count(), 1 + MACHINES.len() * SCHEMES.len() * KERNELS.len());
     }
 }

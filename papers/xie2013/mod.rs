@@ -66,14 +66,14 @@ impl Check {
 
     fn row(&self) -> Vec<String> {
         let verdict = if self.theirs == self.ours { "equal" } else { "DIFFERENT" };
-        vec![self.what.clone(), self.theirs.clone(), self.ours.clone(), verdict.to_owned()]
+        vec![self.what.clone(), self.ours.clone(), self.theirs.clone(), verdict.to_owned()]
     }
 }
 
 /// Creates a results page of checks. In each check, our result must be equal to that of the paper. `none` is
 /// the reason why the checks do not count as evidence.
 fn page(name: &str, text: &str, checks: &[Check], none: &str) -> Result<Page, FigureError> {
-    let head = ["what", "paper", "here", "verdict"];
+    let head = ["what", "ours", "published", "verdict"];
     let rows: Vec<_> = checks.iter().map(Check::row).collect();
     let judged = |check: &Check| {
         let Check { what, theirs, ours } = check;

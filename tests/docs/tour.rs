@@ -8,12 +8,12 @@ use super::{code_block, first_columns, holds, print, root, show_file, summary};
 /// Launch file of the kernel that the tour examines in detail.
 const LAUNCH: &str = "kernels/gesummv/launch.toml";
 
-/// Runs the tour's sweep for the kernel of [`LAUNCH`] only, and returns the rows of this kernel in the
+/// Runs a sweep of the tour for one of its launch files only, and returns the rows of this launch file in the
 /// printed table.
-fn rows() -> String {
+fn rows(sweep: &str, launch: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let text = fs::read_to_string(root().join("docs/example/tour.toml")).unwrap();
-    let others = |line: &&str| !line.contains("{ name") || line.contains(LAUNCH);
+    let text = fs::read_to_string(root().join(sweep)).unwrap();
+    let others = |line: &&str| !line.contains("{ name") || line.contains(launch);
     let text: Vec<_> = text.lines().filter(others).collect();
     let kernels = root().join("kernels").canonicalize().unwrap();
     let sweep = folder.path().join("tour.toml");
@@ -54,12 +54,17 @@ fn the_tour_shows_what_its_commands_print() {
     let area = print(&["area", "--design", "pric", "--against", "baseline", "--depth", "2"]);
     let parts = [
         Part { name: "file", text: show_file("docs/example/tour.toml", "toml") },
-        Part { name: "rows", text: code_block(&first_columns(&rows())) },
+        Part { name: "rows", text: code_block(&first_columns(&rows("docs/example/tour.toml", LAUNCH))) },
         Part { name: "why", text: code_block(&explained) },
         Part { name: "counter", text: code_block(&counter) },
         Part { name: "follow", text: code_block(&follow()) },
         Part { name: "area", text: code_block(&area) },
         Part { name: "energy", text: summary(&["run", LAUNCH, "--design", "pric", "--energy"]) },
+        Part { name: "victim", text: show_file("docs/example/victim.toml", "toml") },
+        Part {
+            name: "victims",
+            text: code_block(&first_columns(&rows("docs/example/victim.toml", "kernels/octree/launch.toml"))),
+        },
     ];
     holds("docs/tour.md", &parts);
 }
@@ -69,5 +74,5 @@ fn the_tour_takes_fifteen_commands_at_most() {
     let text = fs::read_to_string(root().join("docs/tour.md")).unwrap();
     let blocks = text.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap_or_default());
     let commands = blocks.flat_map(|block| block.replace("\\\n", " ").lines().map(str::to_owned).collect::<Vec<_>>());
-    assert_eq!(commands.count(), 11, "the tour says eleven");
+    assert_eq!(commands.count(), 12, "the tour says twelve");
 }

@@ -118,7 +118,7 @@ impl Bounds {
     pub(super) fn table(&self, page: &mut Page) {
         page.text(TEXT);
         let reasons = AT_WORK.iter().chain(&AT_MEMORY).map(|reason| format!("{} %", reason.name().replace('_', " ")));
-        let heads: Vec<String> = ["benchmark", "bound", "thesis", "at work %"]
+        let heads: Vec<String> = ["benchmark", "bound", "published", "at work %"]
             .into_iter()
             .chain(["DRAM buses %", "requests %", "replies %"])
             .map(str::to_owned)
