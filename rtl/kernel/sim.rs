@@ -372,10 +372,11 @@ impl Simulator {
             let Some((cycle, taken)) = self.wake.begin(domain, tick) else { continue };
             self.taken[usize::from(domain)] = (tick, taken);
             let mut due = Due { domain, blocks: taken, again: BlockSet::EMPTY };
-            let at = Edge { tick, cycle, wake: &mut self.wake, actions: 0 };
-            match self.checked {
-                true => blocks.eval_due(&mut due, &mut { at }),
-                false => blocks.eval_due_fast(&mut due, &mut FastEdge::new(at)),
+            let mut at = Edge { tick, cycle, wake: &mut self.wake, actions: 0 };
+            if self.checked {
+                blocks.eval_due(&mut due, &mut at);
+            } else {
+                blocks.eval_due_fast(&mut due, &mut FastEdge::new(at));
             }
             self.wake.end(domain, tick, due.again);
         }
