@@ -11,16 +11,20 @@ use warpsieve::run::RunError;
 use crate::{RUNTIMES, failure};
 
 /// Prefixes by which a library name is recognized as a CUDA library other than the runtime.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 16] = [
     "libcublas",
     "libcuda",
     "libcudnn",
+    "libcudss",
     "libcufft",
     "libcufile",
+    "libcuinj",
     "libcupti",
     "libcurand",
     "libcusolver",
     "libcusparse",
+    "libcustatevec",
+    "libcutensor",
     "libnccl",
     "libnpp",
     "libnv",
