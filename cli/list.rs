@@ -142,5 +142,6 @@ fn kernel_entries(folder: &Path) -> Result<Vec<KernelEntry>, Report> {
 /// Returns the title in a launch file. An error in the file is reported when the file is run, not when it is
 /// listed.
 fn title_of(launch: &Path) -> String {
-    LaunchFile::sizes(launch).unwrap_or_default().into_iter().next().map(|main| main.title).unwrap_or_default()
+    let table = LaunchFile::expand(launch).unwrap_or_default();
+    table.get("title").and_then(|title| title.as_str()).unwrap_or_default().to_owned()
 }

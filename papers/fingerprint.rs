@@ -12,7 +12,8 @@ use std::{fs, io};
 /// Files of the workspace that determine its crates, its build settings and the versions of dependencies.
 const OF_WORKSPACE: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
 
-/// Folder of the crate that embeds machines and designs.
+/// Folder of the crate that embeds machines and designs. It is left out, since the key of a result contains the
+/// resolved configuration.
 const OF_MACHINES: &str = "machines";
 
 /// Lists the files and the folders of crates that determine results, for the workspace in the folder `root`.

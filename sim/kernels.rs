@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use crate::config::near;
-use crate::launch::{LaunchFile, MAIN};
+use crate::launch::{LaunchFile, MAIN, locate};
 
 /// Folder of the kernels in the source tree from which this program was built.
 const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels");
@@ -35,19 +35,20 @@ pub fn kernels_folder() -> Result<PathBuf, Report> {
 const ENDING: &str = "toml";
 
 /// Finds the launch file for a path or a kernel name. A path may name the launch file, its folder, or one of
-/// its problem sizes, as [`locate`](crate::launch::locate) describes. A name selects a kernel in its main
+/// its problem sizes, as [`locate`] describes. A name selects a kernel in its main
 /// problem size (`syrk`) or in another size (`syrk/small`). A path that exists takes precedence over a name.
 ///
 /// # Errors
 /// Fails if there is no such launch file; the message suggests the most similar name.
 pub fn launch_file(given: &Path) -> Result<PathBuf, Report> {
-    // A kernel's folder stands for its main problem size. Devices and pipes are accepted in place of regular
-    // files.
-    let in_folder = given.join(MAIN);
-    if given.is_dir() && in_folder.is_file() {
-        return Ok(in_folder);
+    // A kernel's folder stands for its main problem size.
+    let (file, size) = locate(given);
+    if given.is_dir() && file.is_file() {
+        return Ok(file);
     }
-    if (given.exists() && !given.is_dir()) || LaunchFile::exists(given) {
+    // Devices and pipes are accepted in place of regular files. A size that the file does not have is reported
+    // when the file is read.
+    if size.is_some() || (file.exists() && !file.is_dir()) {
         return Ok(given.to_owned());
     }
     if let Some(file) = given.to_str().and_then(of_name) {
@@ -78,7 +79,10 @@ fn list_of_trace(folder: &Path) -> Option<PathBuf> {
 /// Finds the launch file of a kernel by its name, with or without a size: `syrk`, `syrk/small`.
 #[must_use]
 pub fn of_name(name: &str) -> Option<PathBuf> {
-    launches().ok()?.into_iter().find(|(known, _)| known == name).map(|(_, file)| file)
+    let (kernel, size) = name.split_once('/').unwrap_or((name, "launch"));
+    let mut folders = list_folder(&kernels_folder().ok()?).ok()?.into_iter();
+    let folder = folders.find(|folder| name_of(folder) == kernel && folder.join(MAIN).is_file())?;
+    sizes(&folder).ok()?.into_iter().find(|(known, _)| known == size).map(|(_, path)| path)
 }
 
 /// Returns the launch files of all kernels by name. A kernel has one entry under its own name, and one for
@@ -101,8 +105,8 @@ pub fn launches() -> Result<Vec<(String, PathBuf)>, Report> {
     Ok(launches)
 }
 
-/// Returns the problem sizes of the kernel in a folder, each with the path that selects it, sorted by name. The main
-/// size has the name and the path of its file.
+/// Returns the problem sizes of the kernel in a folder, each with the path that selects it, sorted by name. The
+/// main size has the name and the path of its file.
 ///
 /// # Errors
 /// Fails if the folder cannot be read.
@@ -111,7 +115,7 @@ pub fn sizes(kernel: &Path) -> Result<Vec<(String, PathBuf)>, Report> {
     for file in list_folder(kernel)?.into_iter().filter(|file| file.extension().is_some_and(|end| end == ENDING)) {
         let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         // An invalid file is reported when it is run, not when it is listed.
-        let of_file = LaunchFile::sizes(&file).unwrap_or_default().into_iter().filter_map(|size| size.name);
+        let of_file = LaunchFile::size_names(&file).unwrap_or_default().into_iter();
         let is_main = file.ends_with(MAIN);
         sizes.extend(of_file.map(|size| match is_main {
             true => (size.clone(), kernel.join(size)),

@@ -12,8 +12,7 @@ use super::tidy::SPEEDUP;
 use warpsieve::config::{ConfigError, Problem};
 use warpsieve::content::Content;
 use warpsieve::kernels::of_name;
-use warpsieve::launch::LaunchFile;
-use warpsieve::launch::{LaunchError, Node, Number, Place, Problems, Table};
+use warpsieve::launch::{LaunchError, LaunchFile, Node, Number, Place, Problems, Table};
 
 /// Keys that the sweep file may have at its top level.
 const KEYS: [&str; 9] = ["launch", "trace", "machine", "design", "check", "max_cycles", "set", "together", "baseline"];
@@ -254,16 +253,16 @@ fn matching(folder: &Path, text: &str, key: &str) -> Result<Vec<PathBuf>, String
         return if exists { Ok(vec![path]) } else { Err(format!("a file: {} does not exist", path.display())) };
     }
     let pattern = PathBuf::from(glob::Pattern::escape(&folder.display().to_string())).join(text);
-    let paths = glob::glob(&pattern.display().to_string()).map_err(|error| format!("a pattern: {error}"))?;
-    let unreadable = |error: glob::GlobError| format!("files that can be read: {error}");
-    let mut paths: Vec<_> = paths.collect::<Result<_, _>>().map_err(unreadable)?;
+    let find = |pattern: &Path| {
+        let paths = glob::glob(&pattern.display().to_string()).map_err(|error| format!("a pattern: {error}"))?;
+        paths.collect::<Result<Vec<_>, _>>().map_err(|error| format!("files that can be read: {error}"))
+    };
+    let mut paths = find(&pattern)?;
     // The last part of a pattern may be the name of a problem size. It then applies to all kernels that the
     // rest of the pattern matches.
     if let (true, Some(parent), Some(size)) = (key == "launch", pattern.parent(), pattern.file_name()) {
-        let sized = glob::glob(&parent.display().to_string()).map_err(|error| format!("a pattern: {error}"))?;
-        let sized: Vec<_> =
-            sized.map(|path| Ok(path.map_err(unreadable)?.join(size))).collect::<Result<_, String>>()?;
-        paths.extend(sized.into_iter().filter(|path| !path.exists() && LaunchFile::exists(path)));
+        let sized = find(parent)?.into_iter().map(|path| path.join(size));
+        paths.extend(sized.filter(|path| !path.exists() && LaunchFile::exists(path)));
         paths.sort();
     }
     if paths.is_empty() {

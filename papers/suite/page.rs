@@ -105,7 +105,7 @@ pub(super) fn markdown(rows: &[Row<'_>], quick: bool) -> String {
          not a target. Lines per load: average and maximum over the warp instructions that load.\n\n",
     );
     let head: Vec<_> = ["kernel", "size"].into_iter().chain(UNTIMED).collect();
-    let cells = rows.iter().map(|row| [vec![row.kernel.clone(), row.size.to_owned()], row.untimed_cells()].concat());
+    let cells = rows.iter().map(|row| [vec![row.kernel.clone(), row.size.clone()], row.untimed_cells()].concat());
     text.push_str(&table(&head, cells.collect(), 2));
     if !quick {
         text.push_str(&differences(rows));

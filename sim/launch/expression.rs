@@ -8,7 +8,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use toml::de::DeValue;
+
 use super::model::Number;
+use super::node::read_number;
 use crate::config::suggestion;
 
 /// Value in a launch file from which others are computed.
@@ -22,7 +25,7 @@ pub(super) enum Value {
 }
 
 /// Functions of two numbers that an expression can call.
-pub(super) const FUNCTIONS: [&str; 6] = ["div_ceil", "div_floor", "max", "min", "next_multiple", "pow"];
+const FUNCTIONS: [&str; 6] = ["div_ceil", "div_floor", "max", "min", "next_multiple", "pow"];
 /// Maximum depth of parentheses and functions within each other.
 const MAX_DEPTH: u32 = 64;
 /// Maximum length in bytes of a text that is joined.
@@ -163,14 +166,15 @@ impl<'a> Parser<'a, '_> {
         });
         let (text, rest) = start.split_at(end.unwrap_or(start.len()));
         self.rest = rest.trim_start();
-        let value: Option<toml::Value> =
-            toml::from_str(&format!("n = {text}")).ok().and_then(|mut table: toml::Table| table.remove("n"));
-        match value {
-            Some(toml::Value::Integer(integer)) => Ok(Value::Number(Number::Integer(integer.into()))),
-            Some(toml::Value::Float(real)) => Ok(Value::Number(Number::Real(real))),
-            _ => Err(format!("`{text}` is not a number")),
-        }
+        let number = DeValue::parse(text).ok().and_then(|value| read_number(value.get_ref()));
+        let number = number.filter(|number| number.integer().is_none_or(fits));
+        number.map(Value::Number).ok_or_else(|| format!("`{text}` is not a number of 64 bits"))
     }
+}
+
+/// True if an integer fits 64 bits, with or without a sign.
+fn fits(integer: i128) -> bool {
+    i64::try_from(integer).is_ok() || u64::try_from(integer).is_ok()
 }
 
 /// Computes an operation on two numbers: that of integers if both are integers, otherwise that of reals.
@@ -186,8 +190,7 @@ fn combine(
     };
     let result = match (a, b) {
         (Number::Integer(a), Number::Integer(b)) => {
-            let fits = |result: &i128| i64::try_from(*result).is_ok() || u64::try_from(*result).is_ok();
-            integers(*a, *b).filter(fits).map(Number::Integer)
+            integers(*a, *b).filter(|result| fits(*result)).map(Number::Integer)
         }
         _ => Some(reals(a.real(), b.real())).filter(|result| result.is_finite()).map(Number::Real),
     };
@@ -319,8 +322,9 @@ mod tests {
             ("min(n)", "expected `,` before `)`"),
             ("$", "expected a number, a name or a text, not `$`"),
             ("'a", "expected `'` at the end of the text"),
-            ("1.2.3", "`1.2.3` is not a number"),
-            ("01", "`01` is not a number"),
+            ("1.2.3", "`1.2.3` is not a number of 64 bits"),
+            ("01", "`01` is not a number of 64 bits"),
+            ("18446744073709551616", "`18446744073709551616` is not a number of 64 bits"),
             ("m", "no m"),
             ("n / 256", "1000 / 256 is not an integer; use `div_ceil(1000, 256)` or `div_floor(1000, 256)`"),
             ("n / 0", "`/` of 1000 and 0 is not a number of 64 bits"),

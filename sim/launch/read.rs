@@ -12,7 +12,7 @@ use super::model::{BufferId, LaunchFile};
 use super::node::{Node, Table};
 use super::npy::{NpyError, read_npy};
 use super::problem::{LaunchError, Problems};
-use super::sizes::{self, Results, expand, locate};
+use super::sizes::{locate, read_text, with_expanded};
 use super::structs::{Field, StructType};
 use super::view::View;
 use super::{buffers, outputs, steps, structs};
@@ -43,7 +43,7 @@ impl LaunchFile {
     /// Fails if the file cannot be read or breaks a rule. The error then lists every rule that it breaks.
     pub fn read(path: &Path) -> Result<Self, LaunchError> {
         let (file, size) = locate(path);
-        let launch = Self::parse_size(&file, &sizes::read_text(&file)?, size.as_deref())?;
+        let launch = Self::parse_size(&file, &read_text(&file)?, size.as_deref())?;
         Ok(Self { path: path.to_owned(), ..launch })
     }
 
@@ -56,12 +56,9 @@ impl LaunchFile {
     }
 
     fn parse_size(file: &Path, text: &str, size: Option<&str>) -> Result<Self, LaunchError> {
-        let mut problems = Problems::new(file, text);
-        let results = Results::new();
-        let document = problems.document(text).and_then(|document| expand(document, size, &results, &mut problems));
-        let Some(document) = document else { return problems.or(None) };
-        let launch = read_root(file, text, &Table::root(&document, text), &mut problems);
-        problems.or(launch)
+        with_expanded(file, text, size, |document, problems| {
+            read_root(file, text, &Table::root(&document, text), problems)
+        })
     }
 }
 

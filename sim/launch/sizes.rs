@@ -53,37 +53,28 @@ pub fn locate(path: &Path) -> (PathBuf, Option<String>) {
     }
 }
 
-/// Problem size of a launch file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProblemSize {
-    /// Name of the size; `None` for the main size.
-    pub name: Option<String>,
-    /// Title of the launch file in this size; empty if it has none.
-    pub title: String,
-}
-
 impl LaunchFile {
-    /// Lists the problem sizes of a launch file: the main size, then the others in the order of the file.
+    /// Returns the names of the problem sizes of a launch file in the order of the file, without the main size.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, is not TOML, or breaks a rule of sizes. Other rules are not checked.
-    pub fn sizes(file: &Path) -> Result<Vec<ProblemSize>, LaunchError> {
+    /// Fails if the file cannot be read or is not TOML. Other rules are not checked.
+    pub fn size_names(file: &Path) -> Result<Vec<String>, LaunchError> {
         let text = read_text(file)?;
-        let names = std::iter::once(None).chain(names(file, &text)?.into_iter().map(Some));
-        let size = |name: Option<String>| {
-            let table = expand_to_table(file, &text, name.as_deref())?;
-            let title = table.get("title").and_then(toml::Value::as_str).unwrap_or_default().to_owned();
-            Ok(ProblemSize { name, title })
-        };
-        names.map(size).collect()
+        let mut problems = Problems::new(file, &text);
+        let names = problems.document(&text).map(|document| {
+            let size = document.get_ref().get(SIZE).and_then(|size| size.get_ref().as_table());
+            let named = size.into_iter().flatten().filter(|(_, value)| value.get_ref().is_table());
+            named.map(|(name, _)| name.get_ref().to_string()).collect()
+        });
+        problems.or(names)
     }
 
     /// True if the path is that of a launch file, or of a problem size that a launch file has.
     #[must_use]
     pub fn exists(path: &Path) -> bool {
         let (file, size) = locate(path);
-        let has = |size: String| names(&file, &read_text(&file)?).map(|names| names.contains(&size));
-        file.is_file() && size.is_none_or(|size| has(size).unwrap_or(false))
+        let has = |size| Self::size_names(&file).is_ok_and(|names| names.contains(&size));
+        file.is_file() && size.is_none_or(has)
     }
 
     /// Returns the contents of a launch file in one problem size as TOML without expressions.
@@ -92,7 +83,10 @@ impl LaunchFile {
     /// Fails if the file cannot be read, is not TOML, or breaks a rule of sizes. Other rules are not checked.
     pub fn expand(path: &Path) -> Result<toml::Table, LaunchError> {
         let (file, size) = locate(path);
-        expand_to_table(&file, &read_text(&file)?, size.as_deref())
+        with_expanded(&file, &read_text(&file)?, size.as_deref(), |document, problems| {
+            let table = toml::Table::deserialize(Deserializer::from(document));
+            table.map_err(|error| problems.add(error.span().unwrap_or_default(), error.message().to_owned(), None)).ok()
+        })
     }
 }
 
@@ -101,36 +95,31 @@ pub(super) fn read_text(file: &Path) -> Result<String, LaunchError> {
     Content::Launch.read(file).map_err(|reason| LaunchError::Unreadable { path: file.to_owned(), reason })
 }
 
-/// Returns the names of the problem sizes in the text of a launch file, without the main size.
-fn names(file: &Path, text: &str) -> Result<Vec<String>, LaunchError> {
-    let mut problems = Problems::new(file, text);
-    let document = problems.document(text);
-    let names = document.map(|document| {
-        let size = document.get_ref().get(SIZE).and_then(|size| size.get_ref().as_table());
-        let named = size.into_iter().flatten().filter(|(_, value)| value.get_ref().is_table());
-        named.map(|(name, _)| name.get_ref().to_string()).collect()
-    });
-    problems.or(names)
-}
-
-fn expand_to_table(file: &Path, text: &str, size: Option<&str>) -> Result<toml::Table, LaunchError> {
+/// Applies `read` to the document in `text`, in which each expression has been replaced by its value in the given
+/// problem size. `None` selects the main size.
+///
+/// # Errors
+/// Fails if the text is not TOML, breaks a rule of sizes, or if `read` adds problems.
+pub(super) fn with_expanded<R>(
+    file: &Path,
+    text: &str,
+    size: Option<&str>,
+    read: impl FnOnce(Spanned<DeTable<'_>>, &mut Problems<'_>) -> Option<R>,
+) -> Result<R, LaunchError> {
     let mut problems = Problems::new(file, text);
     let results = Results::new();
     let document = problems.document(text).and_then(|document| expand(document, size, &results, &mut problems));
-    let table = document.and_then(|document| {
-        let table = toml::Table::deserialize(Deserializer::from(document));
-        table.map_err(|error| problems.add(error.span().unwrap_or_default(), error.message().to_owned(), None)).ok()
-    });
-    problems.or(table)
+    let result = document.and_then(|document| read(document, &mut problems));
+    problems.or(result)
 }
 
 /// Results of the expressions of a document as TOML, in the order of the document. The expanded document borrows
 /// them.
-pub(super) type Results = OnceCell<Vec<String>>;
+type Results = OnceCell<Vec<String>>;
 
 /// Removes the table of sizes from a document, and replaces each expression by its value in the given problem
 /// size. `None` selects the main size. Returns `None` if a rule is broken.
-pub(super) fn expand<'t>(
+fn expand<'t>(
     mut document: Spanned<DeTable<'t>>,
     size: Option<&str>,
     results: &'t Results,
@@ -326,12 +315,12 @@ impl<'d> Values<'d, '_, '_, '_> {
     fn finish(mut self) -> bool {
         let mut are_good = true;
         for (name, declared) in self.declared {
-            if !self.used.contains(name) {
-                let message = format!("`{}` is not used by any expression such as `\"= {name}\"`", declared.path);
-                self.problems.add(declared.key.clone(), message, None);
-                are_good = false;
-            }
-            are_good &= self.look_up(name).is_ok();
+            are_good &= self.compute(name, declared).is_some();
+        }
+        for (name, declared) in self.declared.iter().filter(|(name, _)| !self.used.contains(*name)) {
+            let message = format!("`{}` is not used by any expression such as `\"= {name}\"`", declared.path);
+            self.problems.add(declared.key.clone(), message, None);
+            are_good = false;
         }
         are_good
     }

@@ -9,6 +9,10 @@ const SMALL: &str = "kernels/vadd/small";
 
 #[test]
 fn a_missing_launch_file_is_named() {
+    for size in ["kernels/vadd/smal", "kernels/vadd/launch.toml/smal"] {
+        warpsieve(&["run", size])
+            .assert_refused(&["there is no problem size `smal` in the file", "did you mean `small`?"]);
+    }
     warpsieve(&["run", "nowhere.toml"]).assert_refused(&["nowhere.toml: cannot read the launch file: No such file"]);
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use golden::reference::ElementType;
 
-use super::super::{LaunchFile, ProblemSize, locate};
+use super::super::{LaunchFile, locate};
 use super::Folder;
 
 const SIZED: &str = r#"
@@ -94,8 +94,10 @@ fn a_path_selects_a_size_only_if_no_file_has_that_path() {
     {
         assert_eq!(LaunchFile::exists(&folder.path(path)), exists, "{path}");
     }
-    let size = |name: Option<&str>, title: &str| ProblemSize { name: name.map(str::to_owned), title: title.to_owned() };
-    assert_eq!(LaunchFile::sizes(&folder.path("run.toml")).unwrap(), [size(None, "many"), size(Some("few"), "few")]);
+    assert_eq!(LaunchFile::size_names(&folder.path("run.toml")).unwrap(), ["few"]);
+    for (path, title) in [("run.toml", "many"), ("run.toml/few", "few")] {
+        assert_eq!(LaunchFile::expand(&folder.path(path)).unwrap()["title"].as_str(), Some(title));
+    }
 }
 
 #[test]
@@ -124,6 +126,10 @@ fn every_broken_rule_of_sizes_is_reported_at_its_line() {
             &["4:1: `size.small.gird` has no value in the main size `[size]` (did you mean `grid`?)"],
         ),
         ("[size]\ngrid = [1]\nn = 3\n", &["3:1: `size.n` is not used by any expression such as `\"= n\"`"]),
+        (
+            "[size]\ngrid = [1]\nb = 2\nz = \"= b\"\n",
+            &["4:1: `size.z` is not used by any expression such as `\"= z\"`"],
+        ),
         (
             "[size]\ngrid = [\"= a\"]\na = \"= b\"\nb = \"= a + 1\"\n",
             &["4:5: `size.b`: `a` is computed from itself: grid from a from b from a"],
