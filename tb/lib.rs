@@ -4,11 +4,12 @@
 //!
 //! | module     | holds                                                                    |
 //! |------------|--------------------------------------------------------------------------|
+//! | [`dram`]   | testbench of a DRAM channel; [`dram::policies`] judges a policy of one's own |
 //! | [`kit`]    | environment of a device under test: sources, sinks, stalls, cycle tables |
 //! | [`soak`]   | soak tests (long random tests) of the hardware, run by name              |
 //! | [`litmus`] | litmus tests: small racing programs with all outcomes they may have      |
 
-mod dram;
+pub mod dram;
 #[cfg(test)]
 mod index;
 pub mod kit;

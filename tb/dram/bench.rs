@@ -52,7 +52,6 @@ impl fmt::Debug for TimedRequest {
 }
 
 /// Creates a request for the full burst at a byte address, offered from `cycle` on.
-#[cfg(test)]
 pub fn offer(cycle: u64, write: bool, address: u64) -> TimedRequest {
     let byte_mask = if write { u64::MAX } else { 0 };
     TimedRequest { cycle, request: DramRequest { write, burst: address / 64, byte_mask, ..DramRequest::default() } }

@@ -23,6 +23,7 @@
 pub(crate) mod bench;
 pub(crate) mod forward;
 pub(crate) mod pairs;
+pub mod policies;
 pub(crate) mod random;
 
 #[cfg(test)]
@@ -33,8 +34,6 @@ mod dual;
 mod mistakes;
 #[cfg(test)]
 mod mutants;
-#[cfg(test)]
-mod policies;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]

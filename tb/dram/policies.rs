@@ -1,37 +1,30 @@
-//! Tests of the DRAM arbitration policies, on random traffic of several SMs. Each time the channel selects a
-//! request, the policy's golden model must select the same one.
+//! Compares the choices of a DRAM channel with those of the golden model of its arbitration policy, on random
+//! traffic of several SMs. Each time the channel selects a request, the golden model must select the same one.
+//! Crates with a policy of their own use [`find_difference`].
 
 use golden::dram::arbiter::Choice;
 use golden::dram::checker::Checker;
 use golden::dram::command::{Op, Request, Service};
 use golden::dram::policy::{ChannelInfo, Policy};
-use proptest::prelude::*;
 use rtl::dram::config::{CommandBus, DramConfig, Refresh, WriteDrain};
-use rtl::dram::policy::atlas::AtlasConfig;
-use rtl::dram::policy::bliss::BlissConfig;
-use rtl::dram::policy::fcfs::Fcfs;
-use rtl::dram::policy::fr_fcfs::FrFcfs;
-use rtl::dram::policy::par_bs::ParBsConfig;
-use rtl::dram::policy::{ChannelSize, Hooks, Order, PolicyConfig, Scheme, WaitingRequest};
-use rtl::kernel::Mode;
-use serde::{Deserialize, Serialize};
+use rtl::dram::policy::PolicyConfig;
 use warpsieve::dram::judge;
 
-use super::bench::{LEAD, NUM_SMS, Run, TimedRequest, offer, preset, reference, run, run_checked};
-use super::random::Case;
+use super::bench::{LEAD, NUM_SMS, Run, TimedRequest, offer, preset, reference, run_checked};
 use crate::kit::{Random, Stall};
 
-/// Generates a random arbitration policy, with parameters that take effect in short runs.
-fn draw(random: &mut Random) -> PolicyConfig {
-    let quantum = [100, 317, 1000][random.below(3) as usize];
-    match random.below(5) {
-        0 => Fcfs {}.into(),
-        1 => FrFcfs { hit_cap: random.below(5) as u32 }.into(),
-        2 => BlissConfig { threshold: random.below(5) as u32, interval: quantum }.into(),
-        3 => AtlasConfig { quantum, starvation: [100, 5000][random.below(2) as usize], decay: random.below(4) as u32 }
-            .into(),
-        _ => ParBsConfig { marking_cap: 1 + random.below(5) as u32 }.into(),
-    }
+/// Sends `requests` random requests of several SMs to a channel with the arbitration policy `policy`. Compares
+/// each choice of the channel with that of the policy's golden model, and returns an explanation of the first
+/// choice that differs, or `None`.
+///
+/// # Errors
+/// If the policy has no golden model.
+pub fn find_difference(policy: &PolicyConfig, seed: u64, requests: usize) -> Result<Option<String>, String> {
+    let random = &mut Random::new(seed);
+    let config = channel(random, policy.clone());
+    let offers = traffic(random, requests);
+    let run = run_checked(&config, &offers, Stall::Never);
+    judge(&config, policy, &offers, &run)
 }
 
 /// Returns a channel configuration whose arbitration the golden model can check. The channel always has room
@@ -49,14 +42,19 @@ fn channel(random: &mut Random, policy: PolicyConfig) -> DramConfig {
 }
 
 /// Compares the choices of the channel with those of the golden model under `policy`. Returns an explanation
-/// of the first choice that differs, or `None`.
-fn judge(config: &DramConfig, policy: &PolicyConfig, offers: &[TimedRequest], run: &Run) -> Option<String> {
+/// of the first choice that differs, or `None`; an error if the policy has no golden model.
+fn judge(
+    config: &DramConfig,
+    policy: &PolicyConfig,
+    offers: &[TimedRequest],
+    run: &Run,
+) -> Result<Option<String>, String> {
     let info = ChannelInfo {
         num_sms: NUM_SMS,
         read_latency: config.timing.read_latency().into(),
         write_latency: config.timing.write_latency().into(),
     };
-    let mut twin: Box<dyn Policy> = judge::policy(policy).expect("the policy has a twin").twin(&info);
+    let mut twin: Box<dyn Policy> = judge::policy(policy)?.twin(&info);
     let requests: Vec<Request> = (0..)
         .zip(offers.iter().zip(&run.accepted))
         .map(|(number, (offer, accepted))| Request {
@@ -79,7 +77,7 @@ fn judge(config: &DramConfig, policy: &PolicyConfig, offers: &[TimedRequest], ru
         })
         .collect();
     let checker = Checker::new(judge::timing(config), false);
-    checker.check_choices(&judge::mapping(config), &mut *twin, (&requests, &sms), &choices)
+    Ok(checker.check_choices(&judge::mapping(config), &mut *twin, (&requests, &sms), &choices))
 }
 
 /// Returns random requests of all SMs. Most requests follow the previous request without a pause, so that the
@@ -101,92 +99,122 @@ fn traffic(random: &mut Random, requests: usize) -> Vec<TimedRequest> {
     (0..requests).map(&mut step).collect()
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rtl::dram::policy::atlas::AtlasConfig;
+    use rtl::dram::policy::bliss::BlissConfig;
+    use rtl::dram::policy::fcfs::Fcfs;
+    use rtl::dram::policy::fr_fcfs::FrFcfs;
+    use rtl::dram::policy::par_bs::ParBsConfig;
+    use rtl::dram::policy::{ChannelSize, Hooks, Order, Scheme, WaitingRequest};
+    use rtl::kernel::Mode;
+    use serde::{Deserialize, Serialize};
 
-    #[test]
-    fn each_choice_is_that_of_the_twin(seed: u64, requests in 1usize..250) {
-        let random = &mut Random::new(seed);
-        let policy = draw(random);
-        let config = channel(random, policy.clone());
-        let offers = traffic(random, requests);
-        let run = run_checked(&config, &offers, Stall::Never);
-        prop_assert_eq!(judge(&config, &policy, &offers, &run), None, "{:?}", policy);
+    use super::*;
+    use crate::dram::bench::run;
+    use crate::dram::random::Case;
+
+    /// Generates a random arbitration policy, with parameters that take effect in short runs.
+    fn draw(random: &mut Random) -> PolicyConfig {
+        let quantum = [100, 317, 1000][random.below(3) as usize];
+        match random.below(5) {
+            0 => Fcfs {}.into(),
+            1 => FrFcfs { hit_cap: random.below(5) as u32 }.into(),
+            2 => BlissConfig { threshold: random.below(5) as u32, interval: quantum }.into(),
+            3 => AtlasConfig {
+                quantum,
+                starvation: [100, 5000][random.below(2) as usize],
+                decay: random.below(4) as u32,
+            }
+            .into(),
+            _ => ParBsConfig { marking_cap: 1 + random.below(5) as u32 }.into(),
+        }
     }
 
-    /// Compares a ranked policy that prefers row hits with FR-FCFS. The two arbiters are separate
-    /// implementations, so each checks the other. The runs include refresh, write drain and stalls.
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn each_choice_is_that_of_the_twin(seed: u64, requests in 1usize..250) {
+            let policy = draw(&mut Random::new(seed));
+            prop_assert_eq!(find_difference(&policy, seed, requests), Ok(None), "{:?}", policy);
+        }
+
+        /// Compares a ranked policy that prefers row hits with FR-FCFS. The two arbiters are separate
+        /// implementations, so each checks the other. The runs include refresh, write drain and stalls.
+        #[test]
+        fn row_hits_ranked_first_give_the_commands_of_fr_fcfs(seed: u64, requests in 1usize..250) {
+            let Case { config, offers, sink } = Case::draw(seed, requests);
+            let commands = [FrFcfs { hit_cap: 0 }.into(), PolicyConfig::from(HitsFirst {})].map(|policy| {
+                let config = DramConfig { policy, ..config.clone() };
+                run(&config, &offers, sink.clone(), Mode::default()).commands
+            });
+            prop_assert_eq!(&commands[0], &commands[1]);
+        }
+    }
+
+    /// FR-FCFS as a ranked policy, for comparison with the channel's own FR-FCFS arbiter.
+    #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+    struct HitsFirst {}
+
+    #[typetag::serde(name = "test-hits-first")]
+    impl Scheme for HitsFirst {
+        fn order(&self, _size: &ChannelSize) -> Order {
+            Order::Ranked(Box::new(*self))
+        }
+    }
+
+    #[typetag::serde]
+    impl Hooks for HitsFirst {
+        fn rank(&self, request: &WaitingRequest) -> u64 {
+            request.is_hit.into()
+        }
+    }
+
+    /// Checks that the comparison with the golden model detects a channel whose policy differs from that of the
+    /// model in one parameter.
     #[test]
-    fn row_hits_ranked_first_give_the_commands_of_fr_fcfs(seed: u64, requests in 1usize..250) {
-        let Case { config, offers, sink } = Case::draw(seed, requests);
-        let commands = [FrFcfs { hit_cap: 0 }.into(), PolicyConfig::from(HitsFirst {})].map(|policy| {
-            let config = DramConfig { policy, ..config.clone() };
-            run(&config, &offers, sink.clone(), Mode::default()).commands
+    fn a_policy_with_any_mistake_is_caught_by_its_twin() {
+        let bliss = BlissConfig { threshold: 4, interval: 1000 };
+        let atlas = AtlasConfig { quantum: 400, starvation: 300, decay: 3 };
+        let mistakes: [(PolicyConfig, PolicyConfig); 9] = [
+            (bliss.into(), BlissConfig { threshold: 3, ..bliss }.into()),
+            (bliss.into(), BlissConfig { interval: 1001, ..bliss }.into()),
+            (atlas.into(), AtlasConfig { quantum: 401, ..atlas }.into()),
+            (atlas.into(), AtlasConfig { starvation: 301, ..atlas }.into()),
+            (atlas.into(), AtlasConfig { decay: 0, ..atlas }.into()),
+            (ParBsConfig { marking_cap: 5 }.into(), ParBsConfig { marking_cap: 4 }.into()),
+            (FrFcfs { hit_cap: 4 }.into(), FrFcfs { hit_cap: 5 }.into()),
+            (FrFcfs { hit_cap: 0 }.into(), bliss.into()),
+            (Fcfs {}.into(), FrFcfs { hit_cap: 1 }.into()),
+        ];
+        for (right, wrong) in mistakes {
+            let is_caught = |seed| {
+                let random = &mut Random::new(seed);
+                let config = DramConfig { queue_entries: 16, ..channel(random, wrong.clone()) };
+                let offers = traffic(random, 400);
+                let run = run(&config, &offers, Stall::Never, Mode::default());
+                judge(&config, &right, &offers, &run).unwrap().is_some()
+            };
+            assert!((0..20).any(is_caught), "{wrong:?} passes for {right:?}");
+        }
+    }
+
+    /// Checks BLISS: an SM that streams over one row delays a request of another SM to another row of the same
+    /// bank. With the threshold of the paper, the streaming SM is blacklisted after six requests in a row.
+    #[test]
+    fn bliss_serves_the_other_sm_after_six_requests_of_a_stream() {
+        let mut offers: Vec<TimedRequest> = (0..100).map(|i| offer(0, false, i % 64 * 64)).collect();
+        offers.iter_mut().for_each(|timed| timed.request.requester = 1);
+        let mut other = offer(0, false, 1 << 16);
+        other.request.requester = 2;
+        offers.insert(1, other);
+        let before = [FrFcfs { hit_cap: 0 }.into(), PolicyConfig::from(BlissConfig::default())].map(|policy| {
+            let run = run_checked(&DramConfig { policy, ..reference() }, &offers, Stall::Never);
+            let columns = run.commands.iter().filter(|command| command.kind.is_column());
+            columns.take_while(|command| command.id != 1).count()
         });
-        prop_assert_eq!(&commands[0], &commands[1]);
+        assert_eq!(before, [100, 6]);
     }
-}
-
-/// FR-FCFS as a ranked policy, for comparison with the channel's own FR-FCFS arbiter.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct HitsFirst {}
-
-#[typetag::serde(name = "test-hits-first")]
-impl Scheme for HitsFirst {
-    fn order(&self, _size: &ChannelSize) -> Order {
-        Order::Ranked(Box::new(*self))
-    }
-}
-
-#[typetag::serde]
-impl Hooks for HitsFirst {
-    fn rank(&self, request: &WaitingRequest) -> u64 {
-        request.is_hit.into()
-    }
-}
-
-/// Checks that the comparison with the golden model detects a channel whose policy differs from that of the
-/// model in one parameter.
-#[test]
-fn a_policy_with_any_mistake_is_caught_by_its_twin() {
-    let bliss = BlissConfig { threshold: 4, interval: 1000 };
-    let atlas = AtlasConfig { quantum: 400, starvation: 300, decay: 3 };
-    let mistakes: [(PolicyConfig, PolicyConfig); 9] = [
-        (bliss.into(), BlissConfig { threshold: 3, ..bliss }.into()),
-        (bliss.into(), BlissConfig { interval: 1001, ..bliss }.into()),
-        (atlas.into(), AtlasConfig { quantum: 401, ..atlas }.into()),
-        (atlas.into(), AtlasConfig { starvation: 301, ..atlas }.into()),
-        (atlas.into(), AtlasConfig { decay: 0, ..atlas }.into()),
-        (ParBsConfig { marking_cap: 5 }.into(), ParBsConfig { marking_cap: 4 }.into()),
-        (FrFcfs { hit_cap: 4 }.into(), FrFcfs { hit_cap: 5 }.into()),
-        (FrFcfs { hit_cap: 0 }.into(), bliss.into()),
-        (Fcfs {}.into(), FrFcfs { hit_cap: 1 }.into()),
-    ];
-    for (right, wrong) in mistakes {
-        let is_caught = |seed| {
-            let random = &mut Random::new(seed);
-            let config = DramConfig { queue_entries: 16, ..channel(random, wrong.clone()) };
-            let offers = traffic(random, 400);
-            let run = run(&config, &offers, Stall::Never, Mode::default());
-            judge(&config, &right, &offers, &run).is_some()
-        };
-        assert!((0..20).any(is_caught), "{wrong:?} passes for {right:?}");
-    }
-}
-
-/// Checks BLISS: an SM that streams over one row delays a request of another SM to another row of the same
-/// bank. With the threshold of the paper, the streaming SM is blacklisted after six requests in a row.
-#[test]
-fn bliss_serves_the_other_sm_after_six_requests_of_a_stream() {
-    let mut offers: Vec<TimedRequest> = (0..100).map(|i| offer(0, false, i % 64 * 64)).collect();
-    offers.iter_mut().for_each(|timed| timed.request.requester = 1);
-    let mut other = offer(0, false, 1 << 16);
-    other.request.requester = 2;
-    offers.insert(1, other);
-    let before = [FrFcfs { hit_cap: 0 }.into(), PolicyConfig::from(BlissConfig::default())].map(|policy| {
-        let run = run_checked(&DramConfig { policy, ..reference() }, &offers, Stall::Never);
-        let columns = run.commands.iter().filter(|command| command.kind.is_column());
-        columns.take_while(|command| command.id != 1).count()
-    });
-    assert_eq!(before, [100, 6]);
 }

@@ -1,22 +1,29 @@
-//! # Three schemes defined outside of warpsieve
-//! An L1 bypass by load instruction ([`by_pc`]), a prefetcher of neighboring lines ([`neighbor`]) and a
-//! replacement policy by predicted reuse distances ([`reuse_distance`]), each with its golden model. Nothing
-//! in warpsieve refers to them: linking this crate is enough to register them.
+//! # Four schemes defined outside of warpsieve
+//! An L1 bypass by load instruction ([`by_pc`]), a prefetcher of neighboring lines ([`neighbor`]), a
+//! replacement policy by predicted reuse distances ([`reuse_distance`]) and a DRAM policy that serves the SMs
+//! in turn ([`sm_round_robin`]), each with its golden model. Nothing in warpsieve refers to them: linking this
+//! crate is enough to register them.
 
 pub mod by_pc;
 pub mod neighbor;
 pub mod reuse_distance;
+pub mod sm_round_robin;
 
 use warpsieve::config::Builtin;
 
 /// Designs of this crate, by their names in `--design`.
-pub static DESIGNS: [Builtin; 3] = [
+pub static DESIGNS: [Builtin; 4] = [
     Builtin { name: "by-pc", path: "designs/by-pc.toml", text: include_str!("../designs/by-pc.toml") },
     Builtin { name: "neighbor", path: "designs/neighbor.toml", text: include_str!("../designs/neighbor.toml") },
     Builtin {
         name: "reuse-distance",
         path: "designs/reuse-distance.toml",
         text: include_str!("../designs/reuse-distance.toml"),
+    },
+    Builtin {
+        name: "sm-round-robin",
+        path: "designs/sm-round-robin.toml",
+        text: include_str!("../designs/sm-round-robin.toml"),
     },
 ];
 

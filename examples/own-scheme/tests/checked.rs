@@ -4,8 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
+use own_scheme::sm_round_robin::SmRoundRobin;
 use rtl::kernel::Counted;
 use rtl::l1::prefetch::PrefetchStats;
+use tb::dram::policies::find_difference;
 use warpsieve::config::{Request, ResolvedMachine, add_designs};
 use warpsieve::run::{Outcome, RunOptions, RunReport, Verdict, run};
 
@@ -57,6 +59,23 @@ fn neighbors_of_missing_lines_are_prefetched_and_used() {
     }
     assert!(all.issued > 0 && all.useful + all.late > 0, "{all:?}");
     run_checked("bfs", &["neighbor", "reuse-distance"], &["l1.sets=2"]);
+}
+
+#[test]
+fn sms_in_turn_change_the_order_of_dram_requests() {
+    // The L2 is too large for many DRAM requests of small kernels, so the test reduces its number of sets.
+    let small = ["l1.sets=2", "l2.sets=4"];
+    let cycles = |designs: &[&str]| run_checked("bfs", designs, &small).counters.cycles;
+    assert_ne!(cycles(&[]), cycles(&["sm-round-robin"]));
+    run_checked("bfs", &["neighbor", "reuse-distance", "sm-round-robin"], &small);
+}
+
+#[test]
+fn sms_in_turn_are_chosen_as_the_golden_model_says() {
+    for seed in 0..20 {
+        let difference = find_difference(&SmRoundRobin {}.into(), seed, 200);
+        assert_eq!(difference, Ok(None), "seed {seed}");
+    }
 }
 
 #[test]
