@@ -21,6 +21,7 @@
 //! | [`machine`] | top level: wiring of all hardware blocks, and the interface for the simulator (host code) |
 //! | [`recorded`]| synthetic memory values for traces, which record addresses only        |
 //! | [`hook`]    | calls of scheme hooks in progress, to report a hook that never returns |
+//! | [`scheme_counts`] | counters that schemes declare themselves                         |
 //! | [`config`]  | collection of the rules that a configuration violates                  |
 
 // The code that derive macros generate refers to this crate by the name `rtl`, even inside the crate.
@@ -39,6 +40,7 @@ pub mod machine;
 pub mod noc;
 pub mod recorded;
 pub mod replacement;
+pub mod scheme_counts;
 pub mod sm;
 pub mod throttle;
 pub mod tracker;

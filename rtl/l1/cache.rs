@@ -59,7 +59,9 @@ use crate::cells::line::LineData;
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, bytes_of_sectors, sectors_of};
 use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
-use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, Logic, Storage};
+use crate::kernel::{
+    AnyEdge, Array, ArraySpec, Collide, Counted, CounterReader, Describe, DescribeExt, Logic, Storage,
+};
 use crate::noc::packet::Reply;
 use crate::replacement::Source;
 use crate::throttle::Losses;
@@ -710,6 +712,18 @@ impl Cache {
         if let Lookup::Open(entry) | Lookup::Full(entry) = self.mshr.lookup(line, WHOLE) {
             close(self.mshr.at(at.tick()), entry);
         }
+    }
+
+    /// Lists the counters that the schemes of the cache declare themselves.
+    pub fn scheme_counters(&self, to: &mut dyn CounterReader) {
+        self.schemes.counters(to);
+        if let Some(prefetcher) = &self.prefetcher {
+            prefetcher.counters(to);
+        }
+        if let Some(victims) = &self.victims {
+            victims.counters(to);
+        }
+        self.tags.counters(to);
     }
 
     /// Adds to the hardware description: tags, data, sectors, MSHR and the optional components of the cache.

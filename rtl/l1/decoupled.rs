@@ -53,7 +53,8 @@ use super::tags::{LineUse, Probe, Victim};
 use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
 use crate::kernel::{
-    Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Storage, bits_of,
+    Array, ArraySpec, ArrayView, Collide, CounterReader, Describe, DescribeExt, Edge, FieldsExt, Logic, Storage,
+    bits_of,
 };
 use crate::replacement::{InsertedLine, Replacement, ReplacementConfig, Source, describe_ranks};
 
@@ -408,6 +409,11 @@ impl Decoupled {
         self.lines.record();
         self.free.record();
         self.replacement.record();
+    }
+
+    /// Lists the counters that the replacement policy declares itself.
+    pub fn counters(&self, to: &mut dyn CounterReader) {
+        self.replacement.counters(to);
     }
 
     /// Adds to the hardware description: the arrays, the comparators and the set index unit.

@@ -9,7 +9,7 @@ use super::decoupled::{Decoupled, Moves};
 use super::tags::{LineUse, Probe, Status, Tags, Victim};
 use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
-use crate::kernel::{AnyEdge, Describe};
+use crate::kernel::{AnyEdge, CounterReader, Describe};
 use crate::replacement::{ReplacementConfig, Source};
 
 /// Tag store of a cache: ordinary or decoupled tags.
@@ -249,6 +249,13 @@ impl TagStore {
         match self {
             Self::Plain(tags) => tags.record(),
             Self::Decoupled(tags) => tags.record(),
+        }
+    }
+
+    pub(super) fn counters(&self, to: &mut dyn CounterReader) {
+        match self {
+            Self::Plain(tags) => tags.counters(to),
+            Self::Decoupled(tags) => tags.counters(to),
         }
     }
 

@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
 use crate::kernel::{
-    AnyEdge, Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Encoding, Fields, FieldsExt, Logic, Payload,
-    Storage,
+    AnyEdge, Array, ArraySpec, ArrayView, Collide, CounterReader, Describe, DescribeExt, Encoding, Fields, FieldsExt,
+    Logic, Payload, Storage,
 };
 use crate::replacement::{HasRank, InsertedLine, RankShape, Replacement, ReplacementConfig, Source, describe_ranks};
 
@@ -396,6 +396,11 @@ impl Tags {
     pub fn record(&mut self) {
         self.entries.record();
         self.replacement.record();
+    }
+
+    /// Lists the counters that the replacement policy declares itself.
+    pub fn counters(&self, to: &mut dyn CounterReader) {
+        self.replacement.counters(to);
     }
 
     /// Adds to the hardware description: the tag array, the comparators and the set index unit.

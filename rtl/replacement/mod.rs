@@ -50,7 +50,7 @@ use serde::{Deserialize, Serialize};
 use crate::choice::{CacheGeometry, Choice};
 use crate::config::Rules;
 use crate::kernel::name::{Name, intern};
-use crate::kernel::{Describe, DescribeExt, Edge, Fields, FieldsExt, Logic};
+use crate::kernel::{CounterReader, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic};
 
 /// Configuration of a replacement policy: the keys next to `kind` in `l1.replacement` or `l2.replacement`.
 #[typetag::serde(tag = "kind")]
@@ -98,6 +98,14 @@ impl ReplacementConfig {
     pub fn selects_lru(&self) -> bool {
         self.typetag_name() == "lru"
     }
+
+    /// Lists the counters of every linked policy, with default parameters, in a cache of the configuration
+    /// group `group`, for the dictionary of counters.
+    pub fn list_counters(group: Name, to: &mut dyn CounterReader) {
+        for scheme in Self::linked() {
+            Replacement::new(&scheme, &CacheGeometry::example(group)).counters(to);
+        }
+    }
 }
 
 impl<S: Scheme + 'static> From<S> for ReplacementConfig {
@@ -142,6 +150,10 @@ pub trait Hooks: Debug + Send {
 
     /// Adds to the hardware description: the policy's registers, arrays and logic, except the ranks.
     fn describe(&self, _to: &mut dyn Describe) {}
+
+    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
+    /// keys, and no counter may decrease, not even at the end of a kernel.
+    fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 
 /// Name and width of a replacement rank.
@@ -242,6 +254,11 @@ impl Replacement {
     /// Adds to the hardware description: the policy's registers, arrays and logic, except the ranks.
     pub fn describe(&self, to: &mut dyn Describe) {
         self.0.iter().for_each(|hooks| hooks.describe(to));
+    }
+
+    /// Lists the counters that the policy declares itself.
+    pub fn counters(&self, to: &mut dyn CounterReader) {
+        self.0.iter().for_each(|hooks| hooks.counters(to));
     }
 }
 

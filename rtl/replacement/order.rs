@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::{HasRank, InsertedLine, RankShape, Replacement, ReplacementConfig, describe_ranks};
 use crate::cells::lru::Recency;
 use crate::choice::CacheGeometry;
-use crate::kernel::{AnyEdge, Array, ArraySpec, ArrayView, Describe, Fields, Payload};
+use crate::kernel::{AnyEdge, Array, ArraySpec, ArrayView, CounterReader, Describe, Fields, Payload};
 
 /// Replacement state of all sets of a cache.
 #[derive(Debug, Serialize, Deserialize)]
@@ -135,6 +135,13 @@ impl Order {
                 }
                 policy.describe(to);
             }
+        }
+    }
+
+    /// Lists the counters that the policy declares itself.
+    pub fn counters(&self, to: &mut dyn CounterReader) {
+        if let Self::Ranked(order) = self {
+            order.policy.counters(to);
         }
     }
 

@@ -66,6 +66,7 @@ use crate::kernel::{
 };
 use crate::l1::access::{LANES, WarpAccess, WarpReply};
 use crate::l1::instructions::{FetchIo, InstructionLineReply, InstructionLineRequest};
+use crate::scheme_counts::SchemeCounts;
 use crate::throttle::Hooks;
 use crate::throttle::message::{Miss, Order, PeriodEnd, Report};
 
@@ -355,6 +356,12 @@ impl SmCore {
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// Returns the counters that the throttle declares itself.
+    #[must_use]
+    pub fn scheme_counts(&self) -> SchemeCounts {
+        SchemeCounts::of(|to| self.throttle.iter().for_each(|throttle| throttle.counters(to)))
     }
 
     /// Returns the cycles charged to a stall reason, summed over all schedulers; exact after

@@ -18,6 +18,7 @@
 //! | `on_access` | step 4: the L1D has accepted a load; up to `l1.lookups` times per cycle              |
 //! | `clear`     | the kernel has ended                                                                |
 //! | `record`, `describe` | for digests; for waveforms and area counts                                 |
+//! | `counters`  | when statistics are read: counters of the prefetcher's own                           |
 //!
 //! A line that `next` returns enters the prefetch queue. The head of that queue is looked up in a cycle in
 //! which no request waits at the tags, so that prefetches delay no accesses. A prefetch is dropped if its
@@ -41,7 +42,7 @@ use self::unit::Prefetcher;
 use super::config::{L1Config, Organisation};
 use crate::choice::Choice;
 use crate::config::Rules;
-use crate::kernel::{Counted, Describe, DescribeExt, Edge, FieldsExt, Logic, Reason};
+use crate::kernel::{Counted, CounterReader, Describe, DescribeExt, Edge, FieldsExt, Logic, Reason};
 
 /// Properties of the L1D from which its prefetcher is created.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +56,9 @@ pub struct PrefetchPlace<'a> {
     /// log2 of the number of lines per page; a prefetch never crosses a page boundary.
     pub page_bits: u32,
 }
+
+/// Properties of an ordinary L1D, for a prefetcher that is created only to inspect it.
+const EXAMPLE: PrefetchPlace<'static> = PrefetchPlace { path: "", line_bits: 25, pc_bits: 8, page_bits: 9 };
 
 /// Configuration of a prefetcher: its parameters are keys next to `kind` in `l1.prefetch`.
 #[typetag::serde(tag = "kind")]
@@ -92,7 +96,16 @@ impl PrefetchConfig {
     pub fn is_on(&self) -> bool {
         let mut rules = Rules::default();
         Scheme::validate(&**self, &mut rules);
-        rules.is_kept() && self.hardware(&PrefetchPlace { path: "", line_bits: 25, pc_bits: 8, page_bits: 9 }).is_some()
+        rules.is_kept() && self.hardware(&EXAMPLE).is_some()
+    }
+
+    /// Lists the counters of every linked prefetcher, with default parameters, for the dictionary of counters.
+    pub fn list_counters(to: &mut dyn CounterReader) {
+        for scheme in Self::linked() {
+            if let Some(hooks) = scheme.hardware(&EXAMPLE) {
+                Watched::of(scheme.typetag_name(), hooks).counters(to);
+            }
+        }
     }
 
     /// Checks the parameters of the prefetcher, and that it fits the cache.
@@ -219,6 +232,10 @@ pub trait Hooks: Debug + Send {
 
     /// Adds to the hardware description: the prefetcher's registers, arrays and logic.
     fn describe(&self, to: &mut dyn Describe);
+
+    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
+    /// keys, and no counter may decrease, not even at the end of a kernel.
+    fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 
 /// Reason why a prefetch was dropped.

@@ -7,12 +7,24 @@ use super::core::Core;
 use super::lines::LinePlace;
 use super::{Flow, L2Bank};
 use crate::cells::line::LINE_BYTES;
+use crate::scheme_counts::SchemeCounts;
 
 impl L2Bank {
     /// Returns the counters of the bank.
     #[must_use]
     pub fn stats(&self) -> &L2Stats {
         &self.core().stats
+    }
+
+    /// Returns the counters that the schemes of the bank declare themselves.
+    #[must_use]
+    pub fn scheme_counts(&self) -> SchemeCounts {
+        SchemeCounts::of(|to| {
+            if let Flow::Overlapped(bank) = &self.flow {
+                bank.bypass_counters(to);
+            }
+            self.core().order.counters(to);
+        })
     }
 
     /// Adds the cycles of a stall that has not ended to the counters, at the end of a run.

@@ -39,7 +39,7 @@ use super::lines::put;
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LINE_BYTES;
 use crate::dram::message::DramReply;
-use crate::kernel::{AnyEdge, Array, Describe, Rx, Sleep};
+use crate::kernel::{AnyEdge, Array, CounterReader, Describe, Rx, Sleep};
 use crate::noc::packet::Request;
 use bypass_buffer::{BypassBuffer, spot_of};
 pub use config::{FetchUnit, OverlappedConfig, WriteMiss};
@@ -182,6 +182,13 @@ impl Overlapped {
     pub fn record(&mut self) {
         self.masks.iter_mut().for_each(|masks| masks.record());
         self.passing.iter_mut().for_each(|passing| passing.lines.record());
+    }
+
+    /// Lists the counters that the bypass policy declares itself.
+    pub fn bypass_counters(&self, to: &mut dyn CounterReader) {
+        if let Some(passing) = &self.passing {
+            passing.scheme.counters(to);
+        }
     }
 
     /// Lists the registers, memories and logic of the L2 bank for waveforms, digests and area estimates.
