@@ -300,7 +300,8 @@ impl MachineConfig {
     }
 
     fn validate_noc(&self, rules: &mut Rules) {
-        self.noc.validate(rules);
+        let (sms, partitions) = (self.num_sms.clamp(1, MAX_SMS), self.num_partitions.clamp(1, MAX_CHANNELS));
+        self.noc.validate(sms, partitions, rules);
         let domains = CLOCKS.len() + self.more_domains().iter().sum::<usize>();
         let (sms, partitions) = (self.num_sms, self.num_partitions);
         rules.expect(

@@ -36,6 +36,11 @@ const MOVED: &[(&str, &str)] = &[
     ("l2.pending_queue", "it is a key of `l2.flow` now: l2.flow = { kind = \"transient\", pending_queue = 32 }"),
     ("l2.serve_transient", "it is a key of `l2.flow` now: l2.flow = { kind = \"transient\", serve_transient = true }"),
     ("l2.coherence", "it is a key of `l2.flow` now: l2.flow = { kind = \"transient\", coherence = \"sharers\" }"),
+    (
+        "dram.group_bits",
+        "the fields of `dram.mapping` say so now: fields = [\"column\", \"group\", \"bank\", \"row\"] has the group in the \
+         low bits of the bank",
+    ),
     ("throttle.scheme", "it is `kind` of `throttle` now: throttle = { kind = \"dwt-cs\" }"),
     (
         "throttle.dwt",

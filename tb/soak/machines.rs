@@ -423,6 +423,19 @@ impl Draw {
         true
     }
 
+    /// Randomly selects the clusters and links of a two-level network, such that no router has more than 64
+    /// inputs even with four virtual channels.
+    fn clusters(&mut self) {
+        let drawn = |field: &str| self.sets.iter().rev().find_map(|set| set.strip_prefix(field)?.parse().ok());
+        let (sms, partitions): (u64, u64) = (drawn("num_sms=").unwrap_or(15), drawn("num_partitions=").unwrap_or(6));
+        let least = sms.div_ceil(40);
+        let clusters = least + self.random.below(sms.min(6) - least + 1);
+        self.set("noc.clusters", clusters);
+        let least = partitions.div_ceil(40);
+        let links = least + self.random.below(partitions.min(4) - least + 1);
+        self.set("noc.links", links);
+    }
+
     fn l2(&mut self, l2_line_bytes: u32) {
         self.range("xbar.buffer_flits", 5, 64);
         if self.random.percent(40) {
@@ -430,6 +443,9 @@ impl Draw {
             if self.sets.last().is_some_and(|set| set.starts_with("noc.kind=")) {
                 self.one_of("noc.virtual_channels", &[2, 4]);
                 self.range("noc.hop_latency", 1, 6);
+            }
+            if self.sets.iter().any(|set| set == "noc.kind=two-level") {
+                self.clusters();
             }
         }
         self.range("link.inject", 0, 100);
@@ -507,6 +523,24 @@ impl Draw {
         }
     }
 
+    /// Randomly selects an address mapping that is legal for every drawn size of the channel.
+    fn dram_mapping(&mut self) {
+        let fields = [
+            "[\"column\", \"group\", \"bank\", \"row\"]",
+            "[\"column\", \"bank\", \"group\", \"row\"]",
+            "[\"column:2\", \"bank:1\", \"column\", \"bank\", \"group\", \"row\"]",
+            "[\"row:1\", \"bank:1\", \"column:3\", \"row:3\", \"group\", \"bank\", \"column\", \"row\"]",
+        ];
+        // With one bank group, the machine's default mapping would have a bit too many, so another mapping
+        // must be selected.
+        let needs_other = self.sets.iter().any(|set| set == "dram.bank_groups=1");
+        if let Some(at) = self.number(0, fields.len() as u64 - 1).or(needs_other.then_some(0)) {
+            self.set("dram.mapping.fields", fields[at as usize]);
+        }
+        let xors = ["[]", "[\"bank ^ row\", \"group ^ row[3..]\"]", "[\"bank[0] ^ row[3] ^ column[2] ^ row[9]\"]"];
+        self.one_of("dram.mapping.xor", &xors);
+    }
+
     fn dram(&mut self, l2_line_bytes: u32) {
         self.range("dram.queue_entries", 1, 64);
         self.range("dram.reply_entries", 1, 256);
@@ -518,8 +552,7 @@ impl Draw {
         // Even two DRAM banks with the smallest number of rows can hold all buffers of the small kernels.
         self.one_of("dram.rows", &[16_384, 65_536]);
         self.one_of("dram.columns", &[16, 64, 256]);
-        self.one_of("dram.mapping", &["row-bank-column", "qv100", "gtx480", "permuted-bank"]);
-        self.one_of("dram.group_bits", &["high", "low"]);
+        self.dram_mapping();
         let mut timing = crate::dram::bench::reference().timing;
         let mut changes = Vec::new();
         if self.random.percent(self.changed) {
@@ -776,8 +809,8 @@ mod tests {
         assert!(all >= 10, "{all} of 1000");
     }
 
-    /// Tests the reduction of a machine configuration that fails: all settings are removed except the one that
-    /// causes the failure. Here, this setting is illegal whatever the other settings are.
+    /// Tests the reduction of a machine configuration that fails: all settings are removed except the one
+    /// that causes the failure. Here, this setting is illegal whatever the other settings are.
     #[test]
     fn a_machine_that_fails_shrinks_to_the_fields_that_make_it_fail_and_is_replayed_from_its_file() {
         let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");

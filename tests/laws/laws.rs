@@ -3,6 +3,7 @@
 
 use rtl::l1::config::{Fetch, Organisation};
 use rtl::machine::MachineConfig;
+use rtl::noc::topology::NocConfig;
 
 use super::relation::Relation::{AtMost, Equal, Near};
 use super::relation::{Relation, Statistics};
@@ -541,13 +542,18 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "routers pass every packet on",
-        says: "bytes <= bytes passed on from router to router in a mesh or ring; none in a crossbar",
+        says: "bytes <= bytes passed on from router to router; none in a crossbar; at most twice the bytes if SMs of a \
+               cluster supply each other with lines",
         on: On::Every,
         holds: |s| {
-            let is_crossbar = s.config.noc.as_routed().is_none();
             let passed_on = |network: String| {
                 let passed_on = s.count(&format!("{network}.hop_bytes"));
-                if is_crossbar { Equal(passed_on, 0) } else { AtMost(s.count(&format!("{network}.bytes")), passed_on) }
+                let bytes = s.count(&format!("{network}.bytes"));
+                match s.config.noc {
+                    NocConfig::Crossbar(_) => Equal(passed_on, 0),
+                    NocConfig::TwoLevel(_) if s.config.tracker.is_on() => AtMost(passed_on, 2 * bytes),
+                    NocConfig::TwoLevel(_) | NocConfig::Mesh(_) | NocConfig::Ring(_) => AtMost(bytes, passed_on),
+                }
             };
             networks(s).map(passed_on).collect()
         },

@@ -4,7 +4,7 @@
 use super::{MIN_QUEUES, Setup, launch, some_kernels};
 
 /// Smallest legal values of those configuration fields that `MIN_QUEUES` does not set.
-const MIN_FIELDS: [&str; 36] = [
+const MIN_FIELDS: [&str; 37] = [
     "num_sms=1",
     "num_partitions=1",
     "sm.warps=16",
@@ -41,6 +41,7 @@ const MIN_FIELDS: [&str; 36] = [
     "dram.bank_groups=1",
     "dram.banks_per_group=2",
     "dram.columns=16",
+    "dram.mapping.fields=[\"column\", \"bank\", \"row\"]",
 ];
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::{fermi, machine_file};
 use crate::config::{ConfigError, Request, ResolvedMachine};
+use rtl::dram::layout::MappingConfig;
 
 fn expect_errors(designs: &[&str], sets: &[&str]) -> Vec<String> {
     fermi(designs, sets).unwrap_err().lines()
@@ -681,6 +682,58 @@ fn sub_cores_take_equal_parts_of_banks_and_collectors() {
     assert!(generic.len() == 1 && generic[0].contains("sm.operands.generic_collectors is 6"), "{generic:?}");
     let too_many = expect_errors(&[], &["sm.operands.generic_collectors=9", "sm.pipes.result_bus=9"]);
     assert_eq!(too_many.len(), 2, "{too_many:?}");
+}
+
+#[test]
+fn an_address_mapping_is_given_as_data_and_refused_with_the_exact_reason() {
+    let plain = "dram.mapping.fields=[\"column\", \"group\", \"bank\", \"row\"]";
+    let mapping = fermi(&[], &[plain, "dram.mapping.xor=[\"bank ^ row\"]"]).unwrap().config.dram.mapping;
+    assert_eq!(mapping, MappingConfig::new(&["column", "group", "bank", "row"], &["bank ^ row"]));
+    let table =
+        fermi(&[], &["dram.mapping={ fields = [\"column\", \"group\", \"bank\", \"row\"], xor = [\"bank ^ row\"] }"]);
+    assert_eq!(table.unwrap().config.dram.mapping, mapping);
+    for (set, message) in [
+        ("dram.mapping=qv100", "--set:1:14: `dram.mapping` is \"qv100\", expected a table of fields, xor"),
+        ("dram.mapping.fields=[1]", "--set:1:21: `dram.mapping.fields` is [1], expected a string"),
+        ("dram.mapping.xor=bank", "--set:1:18: `dram.mapping.xor` is \"bank\", expected an array"),
+    ] {
+        assert_eq!(expect_errors(&[], &[set]), [message]);
+    }
+    // Whichever of the two is given is blamed.
+    let why = "the fields have every bit of a burst address once";
+    let seven = "[\"column:7\", \"group\", \"bank\", \"row\"]";
+    assert_eq!(
+        expect_errors(&[], &[&format!("dram.mapping.fields={seven}")]),
+        [format!(
+            "--set:1:21: dram.mapping.fields is {seven}, expected 6 bits of column with columns = 64, not 7: {why}"
+        )]
+    );
+    let fields = "[\"column:2\", \"group:1\", \"column\", \"group\", \"bank\", \"row\"]";
+    assert_eq!(
+        expect_errors(&[], &["dram.bank_groups=1"]),
+        [format!("--set:1:18: dram.bank_groups is 1, expected 2 or more with mapping.fields = {fields}: {why}")]
+    );
+    assert_eq!(
+        expect_errors(&[], &["dram.mapping.xor=[\"bank[0] ^ bank[1]\", \"bank[1] ^ bank[0]\"]"]),
+        [
+            "--set:1:18: dram.mapping.xor is [\"bank[0] ^ bank[1]\", \"bank[1] ^ bank[0]\"], expected an XOR that keeps bank[1], \
+          bit 9 of the burst address: every burst has a place of its own"
+        ]
+    );
+    let moved = expect_errors(&[], &["dram.group_bits=low"]);
+    assert!(moved[0].contains("unknown key `dram.group_bits` (the fields of `dram.mapping` say so now: "), "{moved:?}");
+}
+
+#[test]
+fn a_two_level_network_fits_the_sms_and_partitions_of_the_machine() {
+    assert_eq!(
+        expect_errors(&[], &["noc.kind=two-level", "noc.clusters=16"]),
+        ["--set:1:14: noc.clusters is 16, expected 1 to 15: each cluster has at least one SM"]
+    );
+    assert_eq!(
+        fermi(&["two-level-noc"], &[]).unwrap().config.noc,
+        fermi(&[], &["noc.kind=two-level"]).unwrap().config.noc
+    );
 }
 
 #[test]
