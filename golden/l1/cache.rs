@@ -500,7 +500,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
         match (*event, *outcome) {
             (Event::Load { load, .. }, Outcome::Load(LoadOutcome::Hit)) => {
-                self.touch(load.line, true);
+                self.touch(load.line, Some(load.pc));
                 self.notify_access(&load, false, false);
             }
             (Event::Load { load, .. }, Outcome::Load(LoadOutcome::VictimHit { moves, .. })) => {
@@ -515,7 +515,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             (Event::Load { load, waiter, .. }, Outcome::Load(LoadOutcome::HitPending)) => {
                 let is_late = self.is_late(&load);
                 self.wait(&load, waiter);
-                self.touch(load.line, true);
+                self.touch(load.line, Some(load.pc));
                 self.notify_access(&load, false, is_late);
             }
             (Event::Load { load, waiter, .. }, Outcome::Load(LoadOutcome::Miss { .. })) => {
@@ -523,7 +523,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                 let (gone, _) = self.place_for(load.line);
                 self.wait(&load, waiter);
                 if self.has_parts(load.line) {
-                    self.touch(load.line, true)
+                    self.touch(load.line, Some(load.pc))
                 } else {
                     self.keep_evicted(load.line, gone);
                     self.place(load.line, load.pc, gone)
@@ -533,7 +533,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             }
             (Event::Bypass { load, chosen: true }, _) => self.notify_bypass(&load),
             (Event::Store { line, .. }, Outcome::Write(WriteOutcome::WrittenBack)) => self.change(line, true),
-            (Event::Supply { line, .. }, Outcome::Supplied(true)) => self.touch(line, false),
+            (Event::Supply { line, .. }, Outcome::Supplied(true)) => self.touch(line, None),
             (Event::Store { .. } | Event::Atomic { .. }, Outcome::Write(WriteOutcome::Refused { .. })) => {}
             (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(_))
                 if self.kept_parts(line).is_some() =>
@@ -704,7 +704,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         let known = self.find_line(line).is_some();
         self.record_bypass(line);
         if self.schemes.iter().any(|scheme| scheme.leaves_tags()) {
-            if known { self.touch(line, true) } else { self.keep_tag(line) }
+            if known { self.touch(line, Some(load.pc)) } else { self.keep_tag(line) }
         }
         self.schemes.iter_mut().for_each(|scheme| scheme.on_bypass(load, set, known));
     }
@@ -780,7 +780,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// Makes a stored line the most recently used. If `local` is true, memory does not receive the store, so
     /// the line is marked as modified.
     fn change(&mut self, line: u64, local: bool) {
-        self.touch(line, false);
+        self.touch(line, None);
         if let Some(held) = self.find_line_mut(line) {
             held.modified |= local;
         }
@@ -857,13 +857,14 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Makes a line the most recently used, and notifies the replacement policy and the decoupled filter.
-    fn touch(&mut self, line: u64, by_load: bool) {
+    /// `load` is the program counter of the load that uses the line; `None` for other uses.
+    fn touch(&mut self, line: u64, load: Option<u32>) {
         let set = self.set_of(line);
         // Moves the line to the end of the list. The sort is stable, so all other lines keep their order.
         self.sets[set].sort_by_key(|held| held.line == line);
-        self.replacement.on_hit(line);
+        self.replacement.on_hit(line, load.unwrap_or(0));
         if let Some(filter) = &mut self.filter {
-            filter.on_hit(set, line, by_load);
+            filter.on_hit(set, line, load.is_some());
         }
     }
 }

@@ -60,7 +60,7 @@ impl<S: Insertion> Replacement for Intervals<S> {
         lines.max_by_key(|line| self.lines.get(line).map(|memory| (memory.interval, Reverse(self.places.of(*line)))))
     }
 
-    fn on_hit(&mut self, line: u64) {
+    fn on_hit(&mut self, line: u64, _pc: u32) {
         if let Some(memory) = self.lines.get_mut(&line) {
             memory.interval = 0;
             memory.reused = true;

@@ -37,7 +37,19 @@ impl LineSets {
         let set = &mut self.sets[self.index.set_of_line(line)];
         set.retain(|other| *other != line);
         set.push(line);
-        self.policy.on_hit(line);
+        self.policy.on_hit(line, 0);
+    }
+
+    /// Removes a line that is invalidated rather than replaced.
+    pub fn remove(&mut self, line: u64) {
+        self.sets[self.index.set_of_line(line)].retain(|other| *other != line);
+        self.policy.on_invalidate(line);
+    }
+
+    /// Removes all lines. What the policy has learned is retained.
+    pub fn clear(&mut self) {
+        self.sets.iter_mut().for_each(Vec::clear);
+        self.policy.forget_lines();
     }
 
     /// Inserts a line. If its set was full, returns the line that it replaces. Only a line for which `may_go`

@@ -431,7 +431,7 @@ impl Cache {
         let waiter = Waiter { slot: request.slot, lanes: request.lanes };
         match self.tags.probe(at, set, line) {
             Probe::Present { way, .. } => {
-                self.tags.touch(at, set, way, LineUse::Load);
+                self.tags.touch(at, (set, way), LineUse::Load, Source { line, pc: request.pc });
                 let data = &self.data.read(at, set * self.ways + way)[0];
                 pending.deliver(waiter.slot, waiter.lanes, &data.0);
                 (Outcome::Hit, Some(way))
@@ -441,7 +441,7 @@ impl Cache {
                     return (Outcome::Refused(Fail::MshrMerge, 1 << Fail::MshrMerge as u8), None);
                 };
                 self.mshr.at(at.tick()).merge(entry, waiter);
-                self.tags.touch(at, set, way, LineUse::Load);
+                self.tags.touch(at, (set, way), LineUse::Load, Source { line, pc: request.pc });
                 (Outcome::HitPending, Some(way))
             }
             probe @ (Probe::Absent | Probe::TagOnly { .. }) => {
@@ -569,7 +569,7 @@ impl Cache {
             if self.mshr.drains(set_way, WHOLE) {
                 return None;
             }
-            self.tags.touch(at, set, way, LineUse::Modify);
+            self.tags.touch(at, (set, way), LineUse::Modify, Source { line, pc: 0 });
             self.data.update(at, set_way, 0, |cell| cell.merge(request.byte_mask, &request.data));
             pending.acknowledge(slot, lanes);
             return Some(Outcome::WrittenBack);
@@ -583,7 +583,7 @@ impl Cache {
                 if self.mshr.drains(set_way, WHOLE) {
                     return None;
                 }
-                self.tags.touch(at, set, way, LineUse::Other);
+                self.tags.touch(at, (set, way), LineUse::Other, Source { line, pc: 0 });
                 self.data.update(at, set_way, 0, |cell| cell.merge(request.byte_mask, &request.data));
                 Outcome::Updated
             }
@@ -691,7 +691,7 @@ impl Cache {
         }
         match probe {
             Probe::Present { way, modified: false } => {
-                self.tags.touch(at, set, way, LineUse::Other);
+                self.tags.touch(at, (set, way), LineUse::Other, Source { line, pc: 0 });
                 (ForwardResult::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
             }
             Probe::Reserved { .. } => (ForwardResult::Coming, None),

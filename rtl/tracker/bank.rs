@@ -136,7 +136,7 @@ enum WaitReason {
 }
 
 /// Bank of the sharing tracker.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Tracker {
     place: TrackerPlace,
     protections: Protections,
@@ -163,7 +163,7 @@ impl Tracker {
         let table = |number: u32| {
             let path = format!("{}.table{number}", place.path);
             let geometry = (config.sets / config.count, config.ways);
-            Table::new(&path, geometry, (served, config.sharers), line_bits)
+            Table::new(&path, (geometry, &config.replacement), (served, config.sharers), line_bits)
         };
         Self {
             protections,

@@ -367,6 +367,15 @@ impl Draw {
         self.one_of("tracker.count", &counts);
         self.one_of("tracker.sets", &[8, 32, 128]);
         self.range("tracker.ways", 1, 8);
+        self.one_of(
+            "tracker.replacement",
+            &[
+                "{ kind = \"srrip\" }",
+                "{ kind = \"tree-plru\" }",
+                "{ kind = \"ship\", signature = \"region\", bits = 6 }",
+                "{ kind = \"lru\" }",
+            ],
+        );
         self.one_of("tracker.sharers", &["last", "all"]);
         self.one_of("tracker.probes", &["kept", "all"]);
         self.range("tracker.transfers", 1, 64);
@@ -376,26 +385,32 @@ impl Draw {
         }
     }
 
-    /// Randomly selects the replacement policy of a cache. `signature` is the kind of SHiP signature that
-    /// accesses to this cache carry. DRRIP and DIP need eight sets. Tree pseudo-LRU is excluded if a set may
-    /// have more ways than the tree supports.
+    /// Randomly selects the replacement policy of a cache. `signature` is the kind of signature that accesses
+    /// to this cache carry, for SHiP and Hawkeye. DRRIP and DIP need eight sets. Tree pseudo-LRU and Hawkeye
+    /// are excluded if a set may have more ways than they support.
     fn replacement(&mut self, cache: &str, signature: &str) {
         let sets = format!("{cache}.sets=");
         let drawn = self.sets.iter().rev().find_map(|set| set.strip_prefix(&sets)?.parse::<u64>().ok());
-        let count = if drawn.is_some_and(|sets| sets >= 8) { 10 } else { 8 };
-        let policies = ["srrip", "brrip", "ship", "lip", "bip", "random", "tree-plru", "lru", "dip", "drrip"];
+        let count = if drawn.is_some_and(|sets| sets >= 8) { 11 } else { 9 };
+        let policies =
+            ["srrip", "brrip", "ship", "hawkeye", "lip", "bip", "random", "tree-plru", "lru", "dip", "drrip"];
         if !self.random.percent(self.changed) {
             return;
         }
         let policy = policies[self.random.below(count) as usize];
-        let kind = if policy == "tree-plru" && self.is_volta && cache == "l1" { "random" } else { policy };
-        let more = if kind == "ship" { format!(", signature = \"{signature}\", bits = 6") } else { String::new() };
+        let has_many_ways = self.is_volta && cache == "l1";
+        let kind = if has_many_ways && ["tree-plru", "hawkeye"].contains(&policy) { "random" } else { policy };
+        let more = match kind {
+            "ship" => format!(", signature = \"{signature}\", bits = 6"),
+            "hawkeye" => format!(", signature = \"{signature}\", bits = 6, sampled_sets = 1"),
+            _ => String::new(),
+        };
         self.set(&format!("{cache}.replacement"), format!("{{ kind = \"{kind}\"{more} }}"));
     }
 
     /// True if the L1D has a replacement policy with a table that is updated by every use of a line.
     fn learns(&self) -> bool {
-        ["ship", "tree-plru"].iter().any(|kind| self.has(&format!("l1.replacement={{ kind = \"{kind}\"")))
+        ["ship", "hawkeye", "tree-plru"].iter().any(|kind| self.has(&format!("l1.replacement={{ kind = \"{kind}\"")))
     }
 
     /// Randomly selects the replacement policy of the L1D. If the tag organization is randomized too, half of

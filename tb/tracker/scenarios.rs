@@ -4,6 +4,7 @@
 use rtl::kernel::{Counted, Mode};
 use rtl::l1::bypass::contention::Contentious;
 use rtl::l1::config::{L1Config, StoreHit};
+use rtl::replacement::lru::Lru;
 use rtl::tracker::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
 
 use super::judge::MemoryModelCheck;
@@ -33,6 +34,7 @@ fn setup(protections: Protections) -> Setup {
             count: 1,
             sets: 4,
             ways: 4,
+            replacement: Lru {}.into(),
             sharers: SharerList::All,
             probes: Probes::All,
             transfers: 8,

@@ -195,7 +195,7 @@ fn with_an_frc_no_miss_waits_for_a_way() {
 }
 
 const DECOUPLED: [&str; 3] = ["decoupled", "decoupled-t0", "decoupled-dueling"];
-const REPLACEMENT: [&str; 5] = ["srrip", "brrip", "drrip", "ship", "ship-mem"];
+const REPLACEMENT: [&str; 6] = ["srrip", "brrip", "drrip", "ship", "ship-mem", "hawkeye"];
 
 #[test]
 fn decoupled_tags_and_replacement_policies_pass_every_check() {

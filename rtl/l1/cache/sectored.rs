@@ -17,6 +17,7 @@ use super::{Cache, conditions};
 use crate::cells::line::{LINE_BYTES, SECTORS, bytes_of_sectors, touched_sectors};
 use crate::kernel::AnyEdge;
 use crate::noc::packet::Reply;
+use crate::replacement::Source;
 use crate::tracker::ForwardResult;
 
 /// Resources that a load needs in a cache whose misses fetch sectors.
@@ -147,7 +148,7 @@ impl Cache {
                         Outcome::Miss(None)
                     }
                     None => {
-                        self.tags.touch(at, set, way, LineUse::Load);
+                        self.tags.touch(at, (set, way), LineUse::Load, Source { line, pc: request.pc });
                         if waits == 0 { Outcome::Hit } else { Outcome::HitPending }
                     }
                 };
@@ -194,7 +195,7 @@ impl Cache {
             return false;
         }
         debug_assert!(self.word_banks.is_some() || self.banks & sectors == 0, "a bank is read once per cycle");
-        self.tags.touch(at, set, way, LineUse::Load);
+        self.tags.touch(at, (set, way), LineUse::Load, Source { line, pc: request.pc });
         let set_way = set * self.ways + way;
         // If an earlier load of this cycle has used the read port of the data array, this load uses the same
         // port. This is possible because it reads other banks.
@@ -231,7 +232,7 @@ impl Cache {
         pending: &Pending,
     ) {
         let &LineAccess { line, id, slot, lanes, .. } = request;
-        self.tags.reserve_again(at, set, way);
+        self.tags.reserve_again(at, (set, way), Source { line, pc: request.pc });
         self.set_sectors(at, (set, way), sectors);
         let waiter = Waiter { slot, lanes: pending.lanes_in(slot, lanes, absent) };
         self.mshr.at(at.tick()).alloc(entry, (line, absent), set * self.ways + way, waiter);
@@ -303,7 +304,8 @@ impl Cache {
             return None;
         }
         if changes && here != 0 {
-            self.tags.touch(at, set, way, if is_local { LineUse::Modify } else { LineUse::Other });
+            let by = if is_local { LineUse::Modify } else { LineUse::Other };
+            self.tags.touch(at, (set, way), by, Source { line, pc: 0 });
             let bytes = byte_mask & bytes_of_sectors(here);
             self.data.update(at, set * self.ways + way, 0, |cell| cell.merge(bytes, &request.data));
         }
@@ -392,7 +394,7 @@ impl Cache {
         if sectors & !held.here != 0 {
             return (ForwardResult::Coming, None);
         }
-        self.tags.touch(at, set, way, LineUse::Other);
+        self.tags.touch(at, (set, way), LineUse::Other, Source { line: self.tags.line_in(set, way), pc: 0 });
         (ForwardResult::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
     }
 

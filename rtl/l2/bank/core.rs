@@ -264,7 +264,9 @@ impl Core {
     /// Updates the replacement state after an access whose line has a tag in the set.
     #[inline]
     pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
-        self.order.on_hit(at, set, way);
+        let Self { order, tags, index, .. } = self;
+        let line = || index.line(tags.row(set)[way as usize].tag, set);
+        order.on_hit(at, (set, way), || Source { line: line(), pc: 0 });
     }
 
     /// Updates the replacement state for a new line that is allocated in a way. At this time, the way must

@@ -366,8 +366,9 @@ fn a_kind_that_is_no_text_is_refused_with_those_that_there_are() {
     for (path, kinds) in [
         ("throttle", "ccws, dwt-cs, none"),
         ("l1.bypass", "streaming"),
-        ("l1.replacement", "bip, brrip, dip, drrip, lip, lru, random, ship, srrip, tree-plru"),
-        ("l2.replacement", "bip, brrip, dip, drrip, lip, lru, random, ship, srrip, tree-plru"),
+        ("l1.replacement", "bip, brrip, dip, drrip, hawkeye, lip, lru, random, ship, srrip, tree-plru"),
+        ("tracker.replacement", "bip, brrip, dip, drrip, hawkeye, lip, lru, random, ship, srrip, tree-plru"),
+        ("l2.replacement", "bip, brrip, dip, drrip, hawkeye, lip, lru, random, ship, srrip, tree-plru"),
         ("l2.bypass", "streaming"),
         ("l1.index", "fermi, i-poly, linear"),
         ("sm.icache", "cache"),
@@ -633,6 +634,13 @@ fn a_policy_that_its_machine_cannot_follow_is_refused() {
              table records hits of its own SM and has no port for those of other SMs"
         ]
     );
+    for kind in ["ship", "hawkeye"] {
+        let policy = format!("tracker.replacement={{ kind = \"{kind}\", signature = \"pc\", bits = 8 }}");
+        let lines = expect_errors(&[], &[&policy]);
+        let message =
+            "tracker.replacement.signature is pc, expected region: the requests to this store carry no program counter";
+        assert!(lines.len() == 1 && lines[0].ends_with(message), "{lines:?}");
+    }
     assert_eq!(
         expect_errors(&[], &["l2.bypass.kind=coalesced"]),
         ["--set:1:4: l2.bypass is coalesced, expected another with tracker.scheme = \"off\": the sharing tracker is \
@@ -718,6 +726,10 @@ fn several_lookups_a_cycle_are_refused_where_something_else_takes_one() {
         (
             "l1.replacement={ kind = \"ship\", signature = \"pc\", bits = 8 }",
             "1 with an l1.replacement of kind ship: its table has a port for one use per cycle",
+        ),
+        (
+            "l1.replacement={ kind = \"hawkeye\", sampled_sets = 4, history = 2 }",
+            "1 with an l1.replacement of kind hawkeye: its table has a port for one use per cycle",
         ),
         ("l1.bypass.kind=pdp", "1 with an l1.bypass of kind pdp: the scheme observes one load per cycle"),
         ("l1.prefetch.kind=stream", "1 with an l1.prefetch of kind stream: the prefetcher observes one load per cycle"),

@@ -183,13 +183,13 @@ impl Unit {
                 self.reserved.push((set, victim.way, line));
             }
             (1, Some(way)) => {
-                self.dut.touch(at, set, way, LineUse::Load);
-                self.golden.on_hit(line);
+                self.dut.touch(at, (set, way), LineUse::Load, Source { line, pc: 0 });
+                self.golden.on_hit(line, 0);
                 self.renew(set, line);
             }
             (2, Some(way)) if present => {
-                self.dut.touch(at, set, way, LineUse::Modify);
-                self.golden.on_hit(line);
+                self.dut.touch(at, (set, way), LineUse::Modify, Source { line, pc: 0 });
+                self.golden.on_hit(line, 0);
                 self.renew(set, line);
             }
             (2 | 3, Some(way)) if present => {

@@ -84,7 +84,7 @@ impl Replacement for Due {
         lines.max_by_key(|line| (left(line), Reverse(self.places.of(*line))))
     }
 
-    fn on_hit(&mut self, line: u64) {
+    fn on_hit(&mut self, line: u64, _pc: u32) {
         let Some(known) = self.lines.get(&line).copied() else { return };
         self.learn(known.instruction, self.now(known.set) - known.last);
         let last = self.next(known.set);
