@@ -370,6 +370,9 @@ pub(super) enum SchemeSlot {
     /// Choice of the set for a line, in any cache
     #[value(name = "l1.index")]
     Index,
+    /// Choice of the ready warp that a scheduler issues
+    #[value(name = "sm.scheduler")]
+    Scheduler,
     /// Choice of the warps that may issue
     #[value(name = "throttle")]
     Throttle,

@@ -41,7 +41,7 @@ struct Template {
 }
 
 /// Schemes of the example, one for each policy that a scheme can replace.
-const TEMPLATES: [Template; 7] = [
+const TEMPLATES: [Template; 8] = [
     Template {
         slot: SchemeSlot::Bypass,
         module: "bypass",
@@ -76,6 +76,13 @@ const TEMPLATES: [Template; 7] = [
         scheme: include_str!("../examples/new-scheme/src/index.rs"),
         twin: Some(include_str!("../examples/new-scheme/src/index/twin.rs")),
         design: include_str!("../examples/new-scheme/designs/new-index.toml"),
+    },
+    Template {
+        slot: SchemeSlot::Scheduler,
+        module: "scheduler",
+        scheme: include_str!("../examples/new-scheme/src/scheduler.rs"),
+        twin: Some(include_str!("../examples/new-scheme/src/scheduler/twin.rs")),
+        design: include_str!("../examples/new-scheme/designs/new-scheduler.toml"),
     },
     Template {
         slot: SchemeSlot::Throttle,

@@ -6,6 +6,7 @@
 //! |------------|--------------------------------------------------------------------------|
 //! | [`kit`]    | environment of a device under test: sources, sinks, stalls, cycle tables |
 //! | [`soak`]   | soak tests (long random tests) of the hardware, run by name              |
+//! | [`sm`]     | testbench of the SM core, and of warp schedulers of other crates         |
 //! | [`litmus`] | litmus tests: small racing programs with all outcomes they may have      |
 
 mod dram;
@@ -17,7 +18,7 @@ mod l2;
 pub mod litmus;
 mod noc;
 mod replacement;
-mod sm;
+pub mod sm;
 pub mod soak;
 mod throttle;
 mod tracker;

@@ -47,6 +47,7 @@ const MOVED: &[(&str, &str)] = &[
         "its keys are those of `throttle` now: throttle = { kind = \"ccws\", victims = 16, victim_ways = 8, \
          base_score = 100, k = 8 }",
     ),
+    ("sm.policy", "it is `kind` of `sm.scheduler` now: sm.scheduler = { kind = \"greedy-then-oldest\" }"),
     ("l2.frc", "its keys are in `l2.flow` now: l2.flow = { kind = \"transient\", frc = { entries = 64 } }"),
 ];
 

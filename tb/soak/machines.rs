@@ -189,7 +189,15 @@ impl Draw {
         let sub_cores = self.random.percent(if self.is_volta { 75 } else { 25 });
         self.set("sm.sub_cores", sub_cores);
         self.one_of("sm.pipes.int_pipe", &[false, true]);
-        self.one_of("sm.policy", &["loose-round-robin", "two-level", "greedy-then-oldest"]);
+        let schedulers = [
+            "{ kind = \"loose-round-robin\" }",
+            "{ kind = \"two-level\" }",
+            "{ kind = \"greedy-then-oldest\" }",
+            "{ kind = \"greedy-then-youngest\" }",
+            "{ kind = \"caws\", decay = 3, greedy = true }",
+            "{ kind = \"caws\", decay = 1, greedy = false }",
+        ];
+        self.one_of("sm.scheduler", &schedulers);
         self.range("sm.pipes.operand_read", 1, 16);
         self.range("sm.pipes.result_bus", 1, 8);
         for class in ["int.add", "int.mul", "int.mad", "fp.add", "fp.mad"] {
@@ -731,7 +739,7 @@ mod tests {
     use rtl::dram::config::CommandBus;
     use rtl::l2::{FetchUnit, FlowConfig};
     use rtl::machine::{MachineConfig, PartitionIndex};
-    use rtl::sm::{InstructionStore, SchedulerPolicy};
+    use rtl::sm::InstructionStore;
 
     use super::*;
 
@@ -754,7 +762,7 @@ mod tests {
         ("hashed partitions", |config| config.partition_index == PartitionIndex::IPoly && config.num_partitions > 1),
         ("many MSHR entries", |config| config.l1.mshr_entries > 256),
         ("routers", |config| config.noc.as_routed().is_some()),
-        ("round-robin warps", |config| config.sm.policy == SchedulerPolicy::LooseRoundRobin),
+        ("round-robin warps", |config| config.sm.scheduler.typetag_name() == "loose-round-robin"),
     ];
 
     #[test]

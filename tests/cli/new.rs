@@ -87,6 +87,7 @@ fn each_slot_has_a_crate_with_its_own_scheme() {
         ("l1.victim", "victim"),
         ("l1.replacement", "replacement"),
         ("l1.index", "index"),
+        ("sm.scheduler", "scheduler"),
         ("throttle", "throttle"),
         ("dram.policy", "dram"),
     ];

@@ -5,6 +5,7 @@ pub mod dram;
 pub mod index;
 pub mod prefetch;
 pub mod replacement;
+pub mod scheduler;
 pub mod throttle;
 pub mod victim;
 
@@ -24,6 +25,11 @@ pub static DESIGNS: &[Builtin] = &[
         name: "new-replacement",
         path: "designs/new-replacement.toml",
         text: include_str!("../designs/new-replacement.toml"),
+    },
+    Builtin {
+        name: "new-scheduler",
+        path: "designs/new-scheduler.toml",
+        text: include_str!("../designs/new-scheduler.toml"),
     },
     Builtin {
         name: "new-throttle",

@@ -131,7 +131,18 @@ fn a_throttle_is_judged_by_its_own_keys_and_by_the_cores() {
         ["--set:1:17: throttle.period is 20000, expected 1 to 16383: the timer has 14 bits"]
     );
     assert_eq!(
-        expect_errors(&["ccws"], &["sm.policy=two-level"]),
+        expect_errors(&["caws"], &["sm.scheduler.decay=9"]),
+        ["--set:1:20: sm.scheduler.decay is 9, expected 0 to 8: the average is shifted by at most 8 bits"]
+    );
+    assert!(fermi(&["caws", "ccws"], &[]).is_ok() && fermi(&["caws", "swl-1"], &[]).is_ok());
+    assert_eq!(
+        expect_errors(&[], &["sm.policy=two-level"]),
+        [
+            "--set:1:4: unknown key `sm.policy` (it is `kind` of `sm.scheduler` now: sm.scheduler = { kind = \"greedy-then-oldest\" })"
+        ]
+    );
+    assert_eq!(
+        expect_errors(&["ccws"], &["sm.scheduler.kind=two-level"]),
         [
             "machines/designs/ccws.toml:6:1: throttle is ccws, expected none with a two-level scheduler: a two-level scheduler orders its \
              warps by their queue, not by their age"
@@ -395,8 +406,8 @@ fn a_rule_between_fields_is_laid_to_the_one_that_is_given() {
         (&["fermi-hash"], "l1.sets=16", "l1.sets is 16, expected 32 or 64 with an index of kind fermi: the hash"),
         (
             &["swl-1"],
-            "sm.policy=two-level",
-            "sm.policy is two-level, expected another with sm.warp_limit = 1: a two-level scheduler",
+            "sm.scheduler.kind=two-level",
+            "sm.scheduler is two-level, expected another with sm.warp_limit = 1: a two-level scheduler",
         ),
         (
             &[],
