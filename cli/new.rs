@@ -41,7 +41,7 @@ struct Template {
 }
 
 /// Schemes of the example, one for each policy that a scheme can replace.
-const TEMPLATES: [Template; 7] = [
+const TEMPLATES: [Template; 9] = [
     Template {
         slot: SchemeSlot::Bypass,
         module: "bypass",
@@ -62,6 +62,20 @@ const TEMPLATES: [Template; 7] = [
         scheme: include_str!("../examples/new-scheme/src/victim.rs"),
         twin: Some(include_str!("../examples/new-scheme/src/victim/twin.rs")),
         design: include_str!("../examples/new-scheme/designs/new-victim.toml"),
+    },
+    Template {
+        slot: SchemeSlot::Mshr,
+        module: "mshr",
+        scheme: include_str!("../examples/new-scheme/src/mshr.rs"),
+        twin: Some(include_str!("../examples/new-scheme/src/mshr/twin.rs")),
+        design: include_str!("../examples/new-scheme/designs/new-mshr.toml"),
+    },
+    Template {
+        slot: SchemeSlot::Partition,
+        module: "partition",
+        scheme: include_str!("../examples/new-scheme/src/partition.rs"),
+        twin: None,
+        design: include_str!("../examples/new-scheme/designs/new-partition.toml"),
     },
     Template {
         slot: SchemeSlot::Replacement,

@@ -16,6 +16,7 @@
 //! | [`dram`]    | GDDR5 or HBM channel                                                   |
 //! | [`cells`]   | FIFO, arbiter, LRU, atomic unit                                        |
 //! | [`index`]   | set index functions as XOR trees                                       |
+//! | [`mshr_policy`] | which accesses may use the MSHR of the L1D or of an L2 bank         |
 //! | [`replacement`] | replacement policies of all set-associative stores                  |
 //! | [`kernel`]  | clocks, registers, arrays, channels, `describe`, the evaluation loop   |
 //! | [`machine`] | top level: wiring of all hardware blocks, and the interface for the simulator (host code) |
@@ -36,6 +37,7 @@ pub mod kernel;
 pub mod l1;
 pub mod l2;
 pub mod machine;
+pub mod mshr_policy;
 pub mod noc;
 pub mod recorded;
 pub mod replacement;

@@ -15,6 +15,8 @@ pub mod kit;
 mod l1;
 mod l2;
 pub mod litmus;
+#[cfg(test)]
+mod mshr_policy;
 mod noc;
 mod replacement;
 mod sm;

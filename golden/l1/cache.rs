@@ -33,6 +33,7 @@ use super::prefetch::Seen;
 use super::prefetch::unit::{Counts, Unit};
 use super::victim::Victims;
 use crate::index::SetIndex;
+use crate::mshr_policy::{Ledger, MshrPolicy};
 use crate::replacement::lru::Lru;
 use crate::replacement::{InsertedLine, Replacement};
 
@@ -133,6 +134,8 @@ pub struct Cache<W> {
     replacement: Box<dyn Replacement>,
     filter: Option<Filter>,
     mshr: Mshr<W>,
+    /// MSHR policy, with the requesters of the loads that wait.
+    ledger: Option<Ledger>,
     /// Bypass schemes. A load bypasses the cache if any of them requires it.
     schemes: Vec<Box<dyn Bypass>>,
     prefetch: Option<Unit>,
@@ -163,6 +166,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             replacement: Box::new(Lru {}),
             filter: config.filter.map(|filter| Filter::new(filter, sets)),
             mshr,
+            ledger: None,
             schemes: Vec::new(),
             prefetch: None,
             victims: None,
@@ -193,6 +197,11 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// Adds a prefetcher to the cache.
     pub fn prefetch(&mut self, unit: Unit) {
         self.prefetch = Some(unit);
+    }
+
+    /// Adds an MSHR policy to the cache; by default, every load may use the MSHR.
+    pub fn limit_by(&mut self, policy: Box<dyn MshrPolicy>) {
+        self.ledger = Some(Ledger::new(policy, self.config.mshr_entries));
     }
 
     /// Adds a victim cache to the cache.
@@ -420,12 +429,16 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         let mut all = Fails::default();
         if !coming.is_empty() {
             all.mshr_merge = self.mshr.verdict(line, coming) != Verdict::Merged;
+            let refuses = |ledger: &Ledger| !ledger.may_merge(load.warp.into());
+            all.mshr_policy |= !all.mshr_merge && self.ledger.as_ref().is_some_and(refuses);
         }
         let (victim, none) = self.victim_for(line);
         if !absent.is_empty() {
             let needed = 1 + usize::from(victim.is_some_and(|victim| victim.modified || self.config.notifies));
             all.line_alloc = none;
             all.mshr_entry = self.mshr.verdict(line, absent) != Verdict::Primary;
+            let refuses = |ledger: &Ledger| !ledger.may_allocate(load.warp.into());
+            all.mshr_policy |= !all.mshr_entry && self.ledger.as_ref().is_some_and(refuses);
             all.miss_queue = queue_used + needed > self.config.miss_queue;
         }
         match all.first(self.config.fail_order) {
@@ -562,6 +575,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             }
             (Event::Fill { line, parts }, Outcome::Filled { kept, .. }) => {
                 self.mshr.fill(line, parts).map_err(Breach::Fill)?;
+                self.ledger.iter_mut().for_each(|ledger| ledger.fill((line, parts.0)));
                 let prefetched = self.find_line(line).is_some_and(|held| held.unused);
                 if let Some(unit) = &mut self.prefetch {
                     unit.on_fill(line, prefetched);
@@ -571,6 +585,9 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                 self.drop_if_empty(line);
             }
             (Event::Drain, _) => {
+                if let (Some(ledger), Some((line, parts))) = (&mut self.ledger, self.mshr.head_key()) {
+                    ledger.leave((line, parts.0));
+                }
                 self.mshr.pop();
             }
             (Event::Deliver, _) => self.prefetch.iter_mut().for_each(Unit::deliver),
@@ -664,6 +681,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.place(line, 0, gone);
         self.set_parts(line, parts, Some(SectorState::OnWay { doomed: false }));
         self.mshr.prefetch(line, parts);
+        self.ledger.iter_mut().for_each(|ledger| ledger.allocate((line, parts.0), None));
         if let Some(held) = self.find_line_mut(line) {
             held.unused = true;
         }
@@ -752,7 +770,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
         set.retain(|held| Some(held.line) != victim);
         let stay: Vec<_> = set.iter().map(|held| (held.line, held.status() != Status::Reserved)).collect();
-        self.replacement.on_insert(InsertedLine { line, pc, set: number }, victim, &stay);
+        self.replacement.on_insert(InsertedLine { line, pc, set: number, first_way: 0 }, victim, &stay);
         set.push(CacheLine::hollow(line));
     }
 
@@ -772,6 +790,14 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// allocates an entry for its absent sectors.
     fn wait(&mut self, load: &Load, waiter: W) {
         let (coming, absent) = self.missing_sectors(load);
+        if let Some(ledger) = &mut self.ledger {
+            for (line, parts) in self.mshr.tracking(load.line, coming) {
+                ledger.merge((line, parts.0), load.warp.into());
+            }
+            if !absent.is_empty() {
+                ledger.allocate((load.line, absent.0), Some(load.warp.into()));
+            }
+        }
         for parts in [coming, absent].into_iter().filter(|parts| !parts.is_empty()) {
             self.mshr.alloc(load.line, parts, waiter);
         }

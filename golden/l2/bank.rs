@@ -13,7 +13,9 @@ use std::fmt;
 use isa::lanes::{AtomicFn, global_atomic};
 use isa::types::Type;
 
+use super::partition::Partition;
 use crate::index::SetIndex;
+use crate::mshr_policy::{Ledger, MshrPolicy};
 use crate::replacement::Replacement;
 use crate::replacement::order::LineSets;
 
@@ -95,7 +97,8 @@ pub enum Outcome {
         /// Line that the bank evicts for the miss, if any.
         victim: Option<Victim>,
     },
-    /// Reservation fail: every line of the set is in flight. The state of the bank is unchanged.
+    /// Reservation fail: the MSHR policy refuses the access. Or every line of the set, or every line that the group of the SM owns in it, is in
+    /// flight. The state of the bank is unchanged.
     Refused,
 }
 
@@ -122,6 +125,8 @@ enum Entry<R> {
 pub struct Bank<R> {
     lines: BTreeMap<u64, Entry<R>>,
     sets: LineSets,
+    /// MSHR policy, with the SMs of the accesses that wait.
+    ledger: Option<Ledger>,
 }
 
 /// Interleaving of cache lines across L2 banks.
@@ -145,7 +150,7 @@ impl Banks {
 impl<R: Clone> Bank<R> {
     /// Creates an empty bank with `ways` lines per set.
     pub fn new(index: SetIndex, ways: usize) -> Self {
-        Bank { lines: BTreeMap::new(), sets: LineSets::new(index, ways) }
+        Bank { lines: BTreeMap::new(), sets: LineSets::new(index, ways), ledger: None }
     }
 
     /// Sets the replacement policy; the default is LRU.
@@ -153,10 +158,29 @@ impl<R: Clone> Bank<R> {
         self.sets.replace_by(policy);
     }
 
-    /// Performs an access to `line` and returns its outcome.
+    /// Divides each set among groups of SMs; by default, they share it.
+    pub fn partition_by(&mut self, partition: Box<dyn Partition>) {
+        self.sets.partition_by(partition);
+    }
+
+    /// Limits the use of an MSHR with `entries` entries by a policy; by default, every access may use it.
+    pub fn limit_by(&mut self, policy: Box<dyn MshrPolicy>, entries: usize) {
+        self.ledger = Some(Ledger::new(policy, entries));
+    }
+
+    /// Performs an access of SM 0 to `line` and returns its outcome.
     pub fn access(&mut self, line: u64, access: Access<R>) -> Outcome {
+        self.access_by(0, line, access)
+    }
+
+    /// Performs an access of SM `sm` to `line` and returns its outcome.
+    pub fn access_by(&mut self, sm: usize, line: u64, access: Access<R>) -> Outcome {
         let outcome = match self.lines.get_mut(&line) {
             Some(Entry::Pending(waiting)) => {
+                if self.ledger.as_ref().is_some_and(|ledger| !ledger.may_merge(sm)) {
+                    return Outcome::Refused;
+                }
+                self.ledger.iter_mut().for_each(|ledger| ledger.merge((line, 0), sm));
                 waiting.push(access);
                 Outcome::HitPending
             }
@@ -178,9 +202,13 @@ impl<R: Clone> Bank<R> {
                 Outcome::Hit(seen)
             }
             None => {
+                if self.ledger.as_ref().is_some_and(|ledger| !ledger.may_allocate(sm)) {
+                    return Outcome::Refused;
+                }
                 let here = |other| matches!(self.lines.get(&other), Some(Entry::Here { .. }));
-                let Ok(victim) = self.sets.insert(line, here) else { return Outcome::Refused };
+                let Ok(victim) = self.sets.insert_by(sm, line, here) else { return Outcome::Refused };
                 let victim = victim.map(|victim| self.evict(victim));
+                self.ledger.iter_mut().for_each(|ledger| ledger.allocate((line, 0), Some(sm)));
                 self.lines.insert(line, Entry::Pending(vec![access]));
                 return Outcome::Miss { victim };
             }
@@ -202,6 +230,7 @@ impl<R: Clone> Bank<R> {
         let mut answers = Vec::new();
         let mut dirty = false;
         for access in waiting {
+            self.ledger.iter_mut().for_each(|ledger| ledger.leave((line, 0)));
             match access {
                 Access::Read(reader) => answers.push((reader.clone(), bytes.clone())),
                 Access::Write(write) => {

@@ -80,7 +80,7 @@ impl<S: Insertion> Replacement for Intervals<S> {
                 self.start.on_dead_eviction(gone.source);
             }
         }
-        self.places.on_insert(newcomer.line, victim, stay);
+        self.places.on_insert((newcomer.line, newcomer.first_way), victim, stay);
         let source = self.start.source(newcomer);
         let interval = self.start.first(newcomer.set, source);
         self.lines.insert(newcomer.line, Memory { interval, source, reused: false });

@@ -23,6 +23,8 @@ pub struct InsertedLine {
     pub pc: u32,
     /// Number of the set into which the line is inserted.
     pub set: usize,
+    /// Lowest way that the line may take if no line leaves its set; above 0 only in a partitioned set.
+    pub first_way: usize,
 }
 
 /// Reference model of a replacement policy.

@@ -70,7 +70,7 @@ impl Replacement for Halves {
     }
 
     fn on_insert(&mut self, newcomer: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
-        self.places.on_insert(newcomer.line, victim, stay);
+        self.places.on_insert((newcomer.line, newcomer.first_way), victim, stay);
         self.set_of.insert(newcomer.line, newcomer.set);
         self.on_hit(newcomer.line);
     }

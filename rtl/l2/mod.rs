@@ -4,6 +4,7 @@
 //! |---------------------|------------------------------------------------------------------------------|
 //! | `config`            | parameters of a bank and its position in the machine; flow parameters are in the flow's folder |
 //! | `bypass`            | bypass policies, one file per scheme                                         |
+//! | `partition`         | way partitioning, one file per scheme                                        |
 //! | `line`              | entries of the tag memory, line states, records of present bytes             |
 //! | `mshr`              | in-flight lines and the accesses that wait for them                          |
 //! | `lookup_pipeline`   | entries of the lookup pipeline                                               |
@@ -26,6 +27,7 @@ pub mod config;
 mod line;
 mod lookup_pipeline;
 mod mshr;
+pub mod partition;
 mod split;
 mod stats;
 
@@ -38,4 +40,5 @@ pub use coherence::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo
 pub use config::{BankPlace, FlowConfig, L2Config};
 pub use line::{LineState, Tag};
 pub use mshr::{Mshr, Waiter};
+pub use partition::L2Partition;
 pub use stats::{Delays, L2Features, L2Stats, Stall};

@@ -229,6 +229,25 @@ impl Mshr {
         u32::from(self.entries[entry as usize].count) < self.shape.merges
     }
 
+    /// Returns the number of free entries.
+    #[must_use]
+    pub fn count_free(&self) -> u32 {
+        self.shape.entries - self.used.iter().map(|word| word.count_ones()).sum::<u32>()
+    }
+
+    /// Returns the number of accesses that wait in entry `entry`.
+    #[must_use]
+    pub fn waiters(&self, entry: u32) -> u32 {
+        let MshrEntry { count, served, .. } = self.entries[entry as usize];
+        u32::from(count - served)
+    }
+
+    /// Returns the number of the entry of the next waiter to serve.
+    #[must_use]
+    pub fn first_ready(&self) -> Option<u32> {
+        self.ready.front().map(|MshrSlot(entry)| u32::from(*entry))
+    }
+
     /// True if no line is in flight.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -26,6 +26,8 @@ pub enum Stall {
     PendingQueue,
     /// The atomic buffer wrote its line back to the data memory in this cycle; only with an atomic buffer.
     AtomicBuffer,
+    /// The MSHR has room, but the MSHR policy refuses the request; only with an `l2.mshr_policy`.
+    MshrPolicy,
 }
 
 /// Number of reasons for which a request can stall.
@@ -44,6 +46,8 @@ pub struct L2Features {
     pub atomic_buffer: bool,
     /// True if the bank fetches single sectors instead of whole lines.
     pub sectors: bool,
+    /// True if the bank has an MSHR policy.
+    pub mshr_policy: bool,
 }
 
 impl L2Features {
@@ -51,6 +55,7 @@ impl L2Features {
         match reason {
             Stall::PendingQueue => self.transient,
             Stall::AtomicBuffer => self.atomic_buffer,
+            Stall::MshrPolicy => self.mshr_policy,
             _ => true,
         }
     }

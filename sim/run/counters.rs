@@ -64,6 +64,7 @@ impl MachineFeatures {
                 recalls: config.l2.recalls(),
                 prefetches: config.l1.prefetch.is_on(),
                 victims: config.l1.victim.is_on(),
+                mshr_policy: config.l1.mshr_policy.is_on(),
             },
             l2: config.l2.has(),
             tracker: config.tracker.is_on(),
@@ -73,7 +74,7 @@ impl MachineFeatures {
     /// Optional hardware of a read-only cache (constant or texture cache) of the load-store unit.
     #[must_use]
     pub fn read_only(&self) -> L1Features {
-        L1Features { stores: false, ..self.l1 }
+        L1Features { stores: false, mshr_policy: false, ..self.l1 }
     }
 }
 

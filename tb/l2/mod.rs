@@ -13,6 +13,8 @@
 //! | byte masks          | fetches and writebacks equal the golden model's if missing writes fetch nothing                   | `partial` |
 //! | sectors             | bursts fetched and written, and the sectors that each request waits for, equal the golden model's | `sectors` |
 //! | replacement         | every policy evicts as its golden model says, and has the state that its paper gives it           | `replacement` |
+//! | way partitioning    | with every partition, hits, misses and evictions equal the golden bank's, also with lines in flight | `partition` |
+//! | MSHR policies       | an SM at its limit stalls, another one does not, as in the golden bank                            | `mshr_policy` |
 //! | stale memory        | a line fetched right after its eviction has the bytes written back                                | `contents::a_line_fetched_*` |
 //! | stalls              | every reason to refuse a request occurs and is counted                                            | `stalls` |
 //! | split lines         | with lines shorter than the L1s', a request for any sectors is answered once                      | `contents::l1_lines_*` |
@@ -38,7 +40,11 @@ pub(crate) mod frc;
 mod l1s;
 mod memory;
 #[cfg(test)]
+mod mshr_policy;
+#[cfg(test)]
 mod partial;
+#[cfg(test)]
+mod partition;
 #[cfg(test)]
 mod replacement;
 #[cfg(test)]
@@ -62,10 +68,12 @@ use rtl::index::i_poly::IPoly;
 use rtl::index::linear::Linear;
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank, digest_of};
 use rtl::l2::bypass::none::NoBypass;
+use rtl::l2::partition::none::NoPartition;
 use rtl::l2::{
     BankPlace, Coherence, FrcConfig, Invalidate, InvalidateAck, L2Bank, L2Config, L2Io, OverlappedConfig, RecallIo,
     RecallShape, TransientConfig,
 };
+use rtl::mshr_policy::none::NoMshrPolicy;
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, Request, RequestKind};
 use rtl::replacement::lru::Lru;
@@ -113,6 +121,7 @@ fn split_place(l1_line_bytes: u32, line_bytes: u32, burst_bytes: u32) -> BankPla
         burst_bytes,
         coherent_l1s: 0,
         requester_bits: None,
+        sms: 15,
     }
 }
 
@@ -133,10 +142,12 @@ fn small_config() -> L2Config {
         lookup_latency: 1,
         mshr_entries: 4,
         mshr_merges: 4,
+        mshr_policy: NoMshrPolicy {}.into(),
         reply_queue: 8,
         data_ports: 1,
         atomic_buffer: false,
         bypass: NoBypass {}.into(),
+        partition: NoPartition {}.into(),
         flow: OverlappedConfig::default().into(),
     }
 }

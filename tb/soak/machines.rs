@@ -264,6 +264,7 @@ impl Draw {
         let most = if self.random.percent(20) { 512 } else { 64 };
         self.range("l1.mshr_entries", 1, most);
         self.range("l1.mshr_merges", 1, 64);
+        self.mshr_policy("l1");
         self.range("l1.miss_queue", 2, 64);
         self.one_of("l1.fail_order", &["queue-first", "mshr-first"]);
         self.one_of("l1.bypass_sectors", &[32, 0]);
@@ -465,6 +466,8 @@ impl Draw {
             let fetch = if sectors { ["sectors", "sector-pairs"][self.random.below(2) as usize] } else { "line" };
             self.set("l2.flow.fetch", fetch);
             self.replacement("l2", "region");
+            self.partition();
+            self.mshr_policy("l2");
             return;
         }
         self.set("l2.flow.kind", "transient");
@@ -477,6 +480,36 @@ impl Draw {
         self.one_of("l2.flow.frc.entries", &[0, 4, 8]);
         self.range("l2.flow.frc.swap_latency", 0, 8);
         self.one_of("l2.flow.frc.victim_bind", &["swap", "alloc"]);
+    }
+
+    /// Adds an MSHR policy to a third of the caches of one kind. The smallest MSHRs cannot keep an entry for
+    /// the oldest requester.
+    fn mshr_policy(&mut self, cache: &str) {
+        if !self.random.percent(33) {
+            return;
+        }
+        let field = format!("{cache}.mshr_entries=");
+        let drawn = self.sets.iter().rev().find_map(|set| set.strip_prefix(&field)?.parse::<u64>().ok());
+        let entries = drawn.unwrap_or(32);
+        let policy = if cache == "l1" && entries > 1 && self.random.percent(50) {
+            format!("{{ kind = \"by-age\", reserved = {} }}", 1 + self.random.below((entries - 1).min(8)))
+        } else {
+            let most = 1 + self.random.below(entries.min(8));
+            format!("{{ kind = \"by-requester\", entries = {most}, waiting = {} }}", 1 + self.random.below(entries))
+        };
+        self.set(&format!("{cache}.mshr_policy"), policy);
+    }
+
+    /// Divides the ways of a third of the L2 banks with at least two ways between two groups of SMs.
+    fn partition(&mut self) {
+        let number = |field: &str| self.sets.iter().rev().find_map(|set| set.strip_prefix(field)?.parse::<u64>().ok());
+        let ways = number("l2.ways=").unwrap_or(if self.is_volta { 24 } else { 16 });
+        let sms = number("num_sms=").unwrap_or(1);
+        if ways >= 2 && sms >= 2 && self.random.percent(33) {
+            let first = 1 + self.random.below(ways - 1);
+            let second = 1 + self.random.below(ways - first);
+            self.set("l2.partition", format!("{{ kind = \"by-requester\", ways = [{first}, {second}], sms = [] }}"));
+        }
     }
 
     /// Randomly selects the arbitration policy of the DRAM channels.

@@ -85,6 +85,8 @@ fn each_slot_has_a_crate_with_its_own_scheme() {
         ("l1.bypass", "bypass"),
         ("l1.prefetch", "prefetch"),
         ("l1.victim", "victim"),
+        ("l1.mshr_policy", "mshr"),
+        ("l2.partition", "partition"),
         ("l1.replacement", "replacement"),
         ("l1.index", "index"),
         ("throttle", "throttle"),

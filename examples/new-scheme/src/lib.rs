@@ -3,6 +3,8 @@
 pub mod bypass;
 pub mod dram;
 pub mod index;
+pub mod mshr;
+pub mod partition;
 pub mod prefetch;
 pub mod replacement;
 pub mod throttle;
@@ -15,6 +17,12 @@ pub static DESIGNS: &[Builtin] = &[
     Builtin { name: "new-bypass", path: "designs/new-bypass.toml", text: include_str!("../designs/new-bypass.toml") },
     Builtin { name: "new-dram", path: "designs/new-dram.toml", text: include_str!("../designs/new-dram.toml") },
     Builtin { name: "new-index", path: "designs/new-index.toml", text: include_str!("../designs/new-index.toml") },
+    Builtin { name: "new-mshr", path: "designs/new-mshr.toml", text: include_str!("../designs/new-mshr.toml") },
+    Builtin {
+        name: "new-partition",
+        path: "designs/new-partition.toml",
+        text: include_str!("../designs/new-partition.toml"),
+    },
     Builtin {
         name: "new-prefetch",
         path: "designs/new-prefetch.toml",

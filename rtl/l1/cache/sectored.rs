@@ -13,7 +13,7 @@ use super::super::sectors::Sectors;
 use super::super::tags::{LineUse, Probe, Victim};
 use super::super::ticket;
 use super::super::watch::{Fail, Outcome, RecallEffect};
-use super::{Cache, conditions};
+use super::{Cache, conditions, policy_bit};
 use crate::cells::line::{LINE_BYTES, SECTORS, bytes_of_sectors, touched_sectors};
 use crate::kernel::AnyEdge;
 use crate::noc::packet::Reply;
@@ -75,12 +75,18 @@ impl Cache {
             Probe::Absent => self.victim(set, line).map_or(SectorPlace::None, SectorPlace::Given),
         };
         let mut fails = u8::from(!self.may_join(line, waits)) << Fail::MshrMerge as u8;
+        if fails == 0 && waits != 0 && self.limits_mshr() {
+            let entries = self.entries_of(line, waits).into_iter().flatten();
+            let fullest = entries.map(|entry| self.mshr.waiters(entry)).max().unwrap_or(0);
+            fails |= policy_bit(self.refuses_merge(head, fullest));
+        }
         let mut entry = None;
         if absent != 0 {
             entry = self.mshr.free_for(line, absent);
             let victim = if let SectorPlace::Given(victim) = place { Some(victim) } else { None };
             let queue_full = queue.room() < self.needed_queue_entries(victim);
-            fails |= conditions(matches!(place, SectorPlace::None), entry.is_none(), queue_full);
+            fails |= conditions(matches!(place, SectorPlace::None), entry.is_none(), queue_full)
+                | policy_bit(entry.is_some() && self.refuses_miss(head));
         }
         Needs { waits, absent, entry, place, fails }
     }
@@ -133,7 +139,7 @@ impl Cache {
         self.banks = 0;
         match (place, entry) {
             (SectorPlace::Held(way), _) if fails == 0 => {
-                self.join(at.tick(), line, waits, (slot, lanes), pending);
+                self.join(at, waits, request, pending);
                 let here = sectors & held.here;
                 self.banks = here;
                 if here != 0 {
@@ -212,10 +218,12 @@ impl Cache {
 
     /// Adds a load as a waiter to each MSHR entry that tracks any of the sectors `waits`. Each entry gets the
     /// lanes of the load that need its sectors.
-    fn join(&mut self, tick: u64, line: u64, waits: u8, (slot, lanes): (u8, u32), pending: &Pending) {
+    fn join(&mut self, at: &impl AnyEdge, waits: u8, request: &LineAccess, pending: &Pending) {
+        let &LineAccess { line, slot, lanes, .. } = request;
         for entry in self.entries_of(line, waits).into_iter().flatten() {
             let lanes = pending.lanes_in(slot, lanes, waits & self.mshr.sectors_of(entry));
-            self.mshr.at(tick).merge(entry, Waiter { slot, lanes });
+            self.mshr.at(at.tick()).merge(entry, Waiter { slot, lanes });
+            self.on_merge(at, entry, request);
         }
     }
 
@@ -235,6 +243,7 @@ impl Cache {
         self.set_sectors(at, (set, way), sectors);
         let waiter = Waiter { slot, lanes: pending.lanes_in(slot, lanes, absent) };
         self.mshr.at(at.tick()).alloc(entry, (line, absent), set * self.ways + way, waiter);
+        self.on_miss(at, entry, request);
         self.stats.sector_misses += 1;
         self.lost = false;
         queue.push_with(|entry| {

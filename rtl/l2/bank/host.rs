@@ -83,8 +83,10 @@ impl L2Bank {
         let core = self.core_mut();
         core.tags.record();
         core.order.record();
+        core.partition.iter_mut().for_each(|partition| partition.record());
         core.lines.data.record();
         core.mshr.record();
+        core.mshr_policy.iter_mut().for_each(|policy| policy.record());
         match &mut self.flow {
             Flow::Overlapped(bank) => bank.record(),
             Flow::Transient(bank) => bank.record(),

@@ -73,8 +73,8 @@ fn a_value_of_another_type_is_refused_with_the_legal_one() {
             "--set:1:14: `l1.store_hit` is 1, expected a string",
             "--set:1:10: `l1.index` is \"linear\", expected a table such as { kind = \"linear\" } (the kind \
              is given in a table with its keys: l1.index = { kind = \"linear\", ... })",
-            "--set:1:4: `l1` is 3, expected a table of sets, ways, line_bytes, mshr_entries, mshr_merges, miss_queue, \
-             fail_order, fetch, lookups, banks, store_hit, bypass, bypass_sectors, index, replacement, organisation, \
+            "--set:1:4: `l1` is 3, expected a table of sets, ways, line_bytes, mshr_entries, mshr_merges, mshr_policy, \
+             miss_queue, fail_order, fetch, lookups, banks, store_hit, bypass, bypass_sectors, index, replacement, organisation, \
              prefetch, victim, decoupled, dueling, mrpb, prefetch_limits",
             "--set:1:9: `l1.ways` is 2.0, expected an integer",
         ]
@@ -369,6 +369,9 @@ fn a_kind_that_is_no_text_is_refused_with_those_that_there_are() {
         ("l1.replacement", "bip, brrip, dip, drrip, lip, lru, random, ship, srrip, tree-plru"),
         ("l2.replacement", "bip, brrip, dip, drrip, lip, lru, random, ship, srrip, tree-plru"),
         ("l2.bypass", "streaming"),
+        ("l2.partition", "by-requester, none"),
+        ("l1.mshr_policy", "by-age, by-requester, none"),
+        ("l2.mshr_policy", "by-age, by-requester, none"),
         ("l1.index", "fermi, i-poly, linear"),
         ("sm.icache", "cache"),
         ("l2.flow", "transient"),
@@ -962,4 +965,37 @@ fn every_machine_takes_the_decoupled_designs() {
             assert!(lines.iter().all(|line| !line.contains("tag_ways")), "{}: {lines:?}", machine.name);
         }
     }
+}
+
+#[test]
+fn partitions_and_mshr_policies_are_refused_where_they_do_not_fit() {
+    for (sets, message) in [
+        (
+            &["l2.partition.kind=by-requester", "l2.flow.kind=transient"][..],
+            "l2.partition is by-requester, expected none with flow.kind = \"transient\"; ",
+        ),
+        (
+            &["l2.partition={ kind = \"by-requester\", ways = [9, 8], sms = [] }"],
+            "l2.partition.ways is [9, 8], expected ",
+        ),
+        (
+            &["l2.partition.kind=by-requester", "num_sms=1"],
+            "l2.partition.ways is a list of 2, expected a list of 1 to 1, ",
+        ),
+        (
+            &["l2.mshr_policy.kind=by-requester", "l2.flow.kind=transient"],
+            "l2.mshr_policy is by-requester, expected none with flow.kind = \"transient\"; ",
+        ),
+        (&["l2.mshr_policy.kind=by-age"], "l2.mshr_policy.kind is by-age, expected none or by-requester in the L2; "),
+        (&["l1.mshr_policy={ kind = \"by-age\", reserved = 32 }"], "l1.mshr_policy.reserved is 32, expected 1 to 31 "),
+        (
+            &["l1.mshr_policy.kind=by-requester", "l1.mshr_policy.waiting=0"],
+            "l1.mshr_policy.waiting is 0, expected 1 to ",
+        ),
+    ] {
+        let lines = refused_on("fermi", sets);
+        assert!(lines.iter().any(|line| line.contains(message)), "{sets:?}: {lines:?}");
+    }
+    let all = ["l1.mshr_policy.kind=by-age", "l2.mshr_policy.kind=by-requester", "l2.partition.kind=by-requester"];
+    assert_eq!(refused_on("fermi", &all), [""; 0]);
 }

@@ -178,7 +178,7 @@ impl Unit {
                 self.dut.claim(at, set, victim, Source { line, pc: 0 });
                 self.uses[set as usize].retain(|other| Some(*other) != gone);
                 let stay: Vec<_> = stay.into_iter().filter(|(other, _)| Some(*other) != gone).collect();
-                self.golden.on_insert(twin::InsertedLine { line, pc: 0, set: set as usize }, gone, &stay);
+                self.golden.on_insert(twin::InsertedLine { line, pc: 0, set: set as usize, first_way: 0 }, gone, &stay);
                 self.renew(set, line);
                 self.reserved.push((set, victim.way, line));
             }

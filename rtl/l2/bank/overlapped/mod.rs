@@ -140,10 +140,18 @@ impl Overlapped {
         match self.core.looking.front() {
             _ if more => Sleep::Next,
             Some(oldest) if looked.is_ok() => Sleep::At(oldest.due),
-            // For a stalled request, the bypass policy may decide differently in a known later cycle.
-            Some(_) => self.passing.as_ref().and_then(|p| p.scheme.next_choice()).map_or(Sleep::UntilEvent, Sleep::At),
+            Some(_) => self.next_choice().map_or(Sleep::UntilEvent, Sleep::At),
             None => Sleep::UntilEvent,
         }
+    }
+
+    /// Returns the next cycle in which the bypass policy or the partition may decide differently for a
+    /// stalled request.
+    #[inline(always)]
+    fn next_choice(&self) -> Option<u64> {
+        let bypass = self.passing.as_ref().and_then(|passing| passing.scheme.next_choice());
+        let partition = self.core.partition.as_ref().and_then(|partition| partition.next_choice());
+        bypass.into_iter().chain(partition).min()
     }
 
     /// Writes an arriving burst into the way reserved for its line, or into the bypass buffer if the miss
