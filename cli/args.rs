@@ -361,6 +361,9 @@ pub(super) enum SchemeSlot {
     /// Choice of the lines that are prefetched into the L1
     #[value(name = "l1.prefetch")]
     Prefetch,
+    /// Choice of the lines that are prefetched into an L2 bank
+    #[value(name = "l2.prefetch")]
+    L2Prefetch,
     /// Choice of the evicted lines that a victim cache beside the L1 keeps
     #[value(name = "l1.victim")]
     Victim,

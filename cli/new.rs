@@ -41,7 +41,7 @@ struct Template {
 }
 
 /// Schemes of the example, one for each policy that a scheme can replace.
-const TEMPLATES: [Template; 7] = [
+const TEMPLATES: [Template; 8] = [
     Template {
         slot: SchemeSlot::Bypass,
         module: "bypass",
@@ -55,6 +55,13 @@ const TEMPLATES: [Template; 7] = [
         scheme: include_str!("../examples/new-scheme/src/prefetch.rs"),
         twin: Some(include_str!("../examples/new-scheme/src/prefetch/twin.rs")),
         design: include_str!("../examples/new-scheme/designs/new-prefetch.toml"),
+    },
+    Template {
+        slot: SchemeSlot::L2Prefetch,
+        module: "l2prefetch",
+        scheme: include_str!("../examples/new-scheme/src/l2prefetch.rs"),
+        twin: Some(include_str!("../examples/new-scheme/src/l2prefetch/twin.rs")),
+        design: include_str!("../examples/new-scheme/designs/new-l2prefetch.toml"),
     },
     Template {
         slot: SchemeSlot::Victim,

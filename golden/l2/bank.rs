@@ -5,7 +5,8 @@
 //!
 //! An access to a line in flight is appended to a list of that line. The accesses in the list take effect in
 //! order when the line arrives, so a read sees exactly the writes accepted before it. Only the clocked bank
-//! models timing, queues and the limit on outstanding lines.
+//! models timing, queues and the limit on outstanding lines. A prefetched line is in flight with an empty
+//! list.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -140,6 +141,13 @@ impl Banks {
         let Self { count, run } = self;
         (line / run % count, line / run / count * run + line % run)
     }
+
+    /// Returns the line with number `local` within bank `bank`.
+    #[must_use]
+    pub fn line(self, bank: u64, local: u64) -> u64 {
+        let Self { count, run } = self;
+        (local / run * count + bank) * run + local % run
+    }
 }
 
 impl<R: Clone> Bank<R> {
@@ -177,16 +185,29 @@ impl<R: Clone> Bank<R> {
                 };
                 Outcome::Hit(seen)
             }
-            None => {
-                let here = |other| matches!(self.lines.get(&other), Some(Entry::Here { .. }));
-                let Ok(victim) = self.sets.insert(line, here) else { return Outcome::Refused };
-                let victim = victim.map(|victim| self.evict(victim));
-                self.lines.insert(line, Entry::Pending(vec![access]));
-                return Outcome::Miss { victim };
-            }
+            None => return self.allocate(line, vec![access]),
         };
         self.sets.on_hit(line);
         outcome
+    }
+
+    /// Prefetches `line`: requests it from memory if it is neither present nor in flight. The outcome of a
+    /// present line has its bytes. A prefetch is no use of the line.
+    pub fn prefetch(&mut self, line: u64) -> Outcome {
+        match self.lines.get(&line) {
+            Some(Entry::Pending(_)) => Outcome::HitPending,
+            Some(Entry::Here { bytes, .. }) => Outcome::Hit(bytes.clone()),
+            None => self.allocate(line, Vec::new()),
+        }
+    }
+
+    /// Requests an absent line from memory, for which the accesses `waiting` wait.
+    fn allocate(&mut self, line: u64, waiting: Vec<Access<R>>) -> Outcome {
+        let here = |other| matches!(self.lines.get(&other), Some(Entry::Here { .. }));
+        let Ok(victim) = self.sets.insert(line, here) else { return Outcome::Refused };
+        let victim = victim.map(|victim| self.evict(victim));
+        self.lines.insert(line, Entry::Pending(waiting));
+        Outcome::Miss { victim }
     }
 
     /// Fills `line` with bytes from memory. The accesses that wait for the line take effect in order. Returns
@@ -345,9 +366,26 @@ mod tests {
     }
 
     #[test]
+    fn a_prefetched_line_is_fetched_once_and_does_not_count_as_used() {
+        let mut bank = one_set(2);
+        assert_eq!((bank.prefetch(5), bank.prefetch(5)), (COLD, Outcome::HitPending));
+        bank.access(6, Access::Read('a'));
+        assert!(bank.fill(5, vec![1; 4]).unwrap().is_empty());
+        bank.fill(6, vec![2; 4]).unwrap();
+        assert_eq!(bank.prefetch(5), Outcome::Hit(vec![1; 4]));
+        let victim = Some(Victim { line: 5, write_back: None });
+        assert_eq!(bank.access(7, Access::Read('b')), Outcome::Miss { victim });
+    }
+
+    #[test]
     fn two_banks_take_turns_of_four_lines() {
         let places: Vec<_> = [3, 4, 7, 8, 13].map(|line| Banks { count: 2, run: 4 }.locate(line)).into();
         assert_eq!(places, [(0, 3), (1, 0), (1, 3), (0, 4), (1, 5)]);
+        let banks = Banks { count: 2, run: 4 };
+        assert_eq!(
+            [3, 4, 7, 8, 13].map(|line| banks.locate(line)).map(|(bank, n)| banks.line(bank, n)),
+            [3, 4, 7, 8, 13]
+        );
     }
 
     proptest! {

@@ -4,4 +4,5 @@ pub mod bank;
 pub mod bypass;
 pub mod frc;
 pub mod masked;
+pub mod prefetch;
 pub mod sectored;

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use rtl::index::linear::Linear;
 use rtl::kernel::digest_of;
 use rtl::l2::bypass::none::NoBypass;
+use rtl::l2::prefetch::PrefetchLimits;
+use rtl::l2::prefetch::none::NoPrefetcher;
 use rtl::l2::{BankPlace, Coherence, FrcConfig, L2Config, TransientConfig, VictimBind};
 use rtl::noc::interleave::Interleave;
 use rtl::replacement::lru::Lru;
@@ -247,6 +249,8 @@ fn config(frc_entries: u32, times: Times) -> L2Config {
         data_ports: 1,
         atomic_buffer: false,
         bypass: NoBypass {}.into(),
+        prefetch: NoPrefetcher {}.into(),
+        prefetch_limits: PrefetchLimits { queue: 1, mshr_share: 1, miss_queue_share: 1, page_bytes: 4096 },
         flow: flow.into(),
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bank::{Coherence, FetchUnit, OverlappedConfig, TransientConfig};
 use super::bypass::{L2Bypass, Scheme};
+use super::prefetch::{L2Prefetch, PrefetchLimits};
 use super::stats::L2Features;
 use crate::cells::line::LINE_BYTES;
 use crate::cells::lru::MAX_WAYS;
@@ -78,6 +79,10 @@ pub struct L2Config {
     pub atomic_buffer: bool,
     /// Policy that decides which misses bypass the bank.
     pub bypass: L2Bypass,
+    /// Prefetcher of the bank.
+    pub prefetch: L2Prefetch,
+    /// Limits on the resources that prefetches use.
+    pub prefetch_limits: PrefetchLimits,
     /// Miss flow: handling of the victim while the new line is in flight.
     pub flow: FlowConfig,
 }
@@ -114,6 +119,12 @@ impl L2Config {
         if let FlowConfig::Transient(config) = &self.flow { Some(config) } else { None }
     }
 
+    /// Returns the parameters of the overlapped flow; `None` if the bank uses the transient flow.
+    #[must_use]
+    pub fn overlapped_config(&self) -> Option<&OverlappedConfig> {
+        if let FlowConfig::Overlapped(config) = &self.flow { Some(config) } else { None }
+    }
+
     /// True if the bank uses the transient flow, in which lines are evicted from their ways.
     #[must_use]
     pub fn is_transient(&self) -> bool {
@@ -136,6 +147,7 @@ impl L2Config {
             frc: self.frc_entries() > 0,
             atomic_buffer: self.atomic_buffer,
             sectors: self.fetches_sectors(),
+            prefetches: self.prefetch.is_on(),
         }
     }
 
@@ -223,6 +235,7 @@ impl L2Config {
             "a bypassed line needs a buffer outside its set, which that flow lacks",
         );
         rules.group("bypass", |rules| Scheme::validate(&*self.bypass, rules));
+        self.prefetch.validate(self, rules);
         rules.expect(
             self.replacement.selects_lru() || !self.is_transient(),
             "replacement",

@@ -3,6 +3,7 @@
 
 use super::flat::{ByteMap, check, golden_atomic, requests};
 use super::memory::Memory;
+use super::prefetch;
 use super::sectors::by_sector;
 use super::{
     FERMI_CLOCKS, LIMIT, ONE_CLOCK, Rig, draw_index, fermi_place, initial_line, line, place, read, small_config,
@@ -58,6 +59,7 @@ fn run_random(seed: u64, place: BankPlace) {
         replacement: replacement::draw(&mut random, sets, false),
         ..small_config()
     };
+    let config = prefetch::added(config, &mut random);
     let lines = 2 + random.below(20);
     let script = requests(&mut random, place, lines, 400);
     let stall = |seed, percent| Stall::Random { seed, percent, longest: 40 };

@@ -19,6 +19,7 @@
 //! | host access         | peek and poke see cached lines, dirty or being evicted                                            | `contents::the_host_*` |
 //! | Figure 2            | the three replacements of candel2018 to the cycle, conventional and with an FRC                   | `figure2` |
 //! | transient flow      | one case for each rule of the flow and of the FRC                                                 | `transient` |
+//! | prefetches          | fetches, victims and uses equal the golden bank's; each reason to drop; kernel end                | `prefetch` |
 //! | bypassing           | a bank under a bypass scheme allocates and bypasses as the golden model does; order, dirty lines  | `bypass` |
 //! | FRC under load      | any size, any bank: data, writebacks, recalls, evaluation modes, golden model                     | `frc` |
 //! | counters of the FRC | each counter is reached without an FRC, with a small and with a large one                         | `soak::coverage::random_banks_*` |
@@ -39,6 +40,8 @@ mod l1s;
 mod memory;
 #[cfg(test)]
 mod partial;
+#[cfg(test)]
+mod prefetch;
 #[cfg(test)]
 mod replacement;
 #[cfg(test)]
@@ -62,6 +65,8 @@ use rtl::index::i_poly::IPoly;
 use rtl::index::linear::Linear;
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank, digest_of};
 use rtl::l2::bypass::none::NoBypass;
+use rtl::l2::prefetch::PrefetchLimits;
+use rtl::l2::prefetch::none::NoPrefetcher;
 use rtl::l2::{
     BankPlace, Coherence, FrcConfig, Invalidate, InvalidateAck, L2Bank, L2Config, L2Io, OverlappedConfig, RecallIo,
     RecallShape, TransientConfig,
@@ -137,6 +142,8 @@ fn small_config() -> L2Config {
         data_ports: 1,
         atomic_buffer: false,
         bypass: NoBypass {}.into(),
+        prefetch: NoPrefetcher {}.into(),
+        prefetch_limits: PrefetchLimits { queue: 16, mshr_share: 3, miss_queue_share: 3, page_bytes: 1 << 16 },
         flow: OverlappedConfig::default().into(),
     }
 }

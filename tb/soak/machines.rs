@@ -371,7 +371,8 @@ impl Draw {
         self.one_of("tracker.probes", &["kept", "all"]);
         self.range("tracker.transfers", 1, 64);
         self.one_of("l1.store_hit", &["update", "evict"]);
-        if !self.has("l2.flow.kind=transient") {
+        // A bypass scheme of the L2 has no prefetcher beside it.
+        if !self.has("l2.flow.kind=transient") && !self.has("l2.prefetch=") {
             self.one_of("l2.bypass.kind", &["coalesced", "all", "none"]);
         }
     }
@@ -465,6 +466,7 @@ impl Draw {
             let fetch = if sectors { ["sectors", "sector-pairs"][self.random.below(2) as usize] } else { "line" };
             self.set("l2.flow.fetch", fetch);
             self.replacement("l2", "region");
+            self.l2_prefetch();
             return;
         }
         self.set("l2.flow.kind", "transient");
@@ -477,6 +479,28 @@ impl Draw {
         self.one_of("l2.flow.frc.entries", &[0, 4, 8]);
         self.range("l2.flow.frc.swap_latency", 0, 8);
         self.one_of("l2.flow.frc.victim_bind", &["swap", "alloc"]);
+    }
+
+    /// Adds a prefetcher to a third of the L2 banks that may have one. A prefetcher needs an MSHR entry and a
+    /// miss-queue entry in addition to those for requests.
+    fn l2_prefetch(&mut self) {
+        let has_room =
+            !["l2.mshr_entries=1", "l2.flow.miss_queue=1"].iter().any(|field| self.sets.iter().any(|set| set == field));
+        if !has_room || self.random.percent(67) {
+            return;
+        }
+        let kinds = [
+            "{ kind = \"next-line\", degree = 2, trigger = \"tagged\" }",
+            "{ kind = \"next-line\", degree = 1, trigger = \"always\" }",
+            "{ kind = \"stride\", confidence = 1, degree = 2 }",
+            "{ kind = \"stream\", streams = 4, window = 8, distance = 8, degree = 2 }",
+        ];
+        let drawn = kinds[self.random.below(kinds.len() as u64) as usize];
+        self.set("l2.prefetch", drawn);
+        self.set("l2.prefetch_limits.mshr_share", 1);
+        self.set("l2.prefetch_limits.miss_queue_share", 1);
+        self.range("l2.prefetch_limits.queue", 1, 64);
+        self.one_of("l2.prefetch_limits.page_bytes", &[65_536, 4096, 2_097_152]);
     }
 
     /// Randomly selects the arbitration policy of the DRAM channels.
@@ -776,8 +800,8 @@ mod tests {
         assert!(all >= 10, "{all} of 1000");
     }
 
-    /// Tests the reduction of a machine configuration that fails: all settings are removed except the one that
-    /// causes the failure. Here, this setting is illegal whatever the other settings are.
+    /// Tests the reduction of a machine configuration that fails: all settings are removed except the one
+    /// that causes the failure. Here, this setting is illegal whatever the other settings are.
     #[test]
     fn a_machine_that_fails_shrinks_to_the_fields_that_make_it_fail_and_is_replayed_from_its_file() {
         let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");

@@ -60,6 +60,10 @@ fn prefetches(s: &Statistics<'_>) -> bool {
     s.config.l1.prefetch.is_on()
 }
 
+fn l2_prefetches(s: &Statistics<'_>) -> bool {
+    s.config.l2.prefetch.is_on()
+}
+
 fn victims(s: &Statistics<'_>) -> bool {
     s.config.l1.victim.is_on()
 }
@@ -646,34 +650,75 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "a fetch is of a miss",
-        says: "fetches <= misses of reads, writes and atomics, in each bank",
-        on: On::Every,
-        holds: |s| s.of_all(&["l2"], |bank| AtMost(s.count(&format!("{bank}.fetches")), s.sum(bank, &MISSES))),
-    },
-    Law {
-        name: "a read or an atomic that misses fetches",
-        says: "misses of reads and atomics <= fetches, in each bank",
+        says: "fetches <= misses of reads, writes and atomics + prefetches, in each bank",
         on: On::Every,
         holds: |s| {
             s.of_all(&["l2"], |bank| {
-                AtMost(s.sum(bank, &["misses", "atomic_misses"]), s.count(&format!("{bank}.fetches")))
+                AtMost(
+                    s.count(&format!("{bank}.fetches")),
+                    s.sum(bank, &MISSES) + s.count(&format!("{bank}.prefetch.issued")),
+                )
+            })
+        },
+    },
+    Law {
+        name: "a read or an atomic that misses fetches",
+        says: "misses of reads and atomics + prefetches <= fetches, in each bank",
+        on: On::Every,
+        holds: |s| {
+            s.of_all(&["l2"], |bank| {
+                let fetching = s.sum(bank, &["misses", "atomic_misses"]) + s.count(&format!("{bank}.prefetch.issued"));
+                AtMost(fetching, s.count(&format!("{bank}.fetches")))
             })
         },
     },
     Law {
         name: "who waited for a line is served when it comes",
-        says: "replays = pending hits of all kinds + fetches, in each bank",
+        says: "replays + prefetches = pending hits of all kinds + fetches, in each bank",
         on: On::Every,
         holds: |s| {
             let waits = ["hit_pending", "write_pending", "atomic_pending", "fetches"];
-            s.of_all(&["l2"], |bank| Equal(s.count(&format!("{bank}.replays")), s.sum(bank, &waits)))
+            s.of_all(&["l2"], |bank| {
+                let served = s.count(&format!("{bank}.replays")) + s.count(&format!("{bank}.prefetch.issued"));
+                Equal(served, s.sum(bank, &waits))
+            })
         },
     },
     Law {
         name: "a line is evicted for a miss",
-        says: "evictions <= misses of all kinds, in each bank",
+        says: "evictions <= misses of all kinds + prefetches, in each bank",
         on: On::Every,
-        holds: |s| s.of_all(&["l2"], |bank| AtMost(s.count(&format!("{bank}.evictions")), s.sum(bank, &MISSES))),
+        holds: |s| {
+            s.of_all(&["l2"], |bank| {
+                AtMost(
+                    s.count(&format!("{bank}.evictions")),
+                    s.sum(bank, &MISSES) + s.count(&format!("{bank}.prefetch.issued")),
+                )
+            })
+        },
+    },
+    Law {
+        name: "a line prefetched into the L2 is used or not",
+        says: "prefetches sent = useful + late + useless, in each bank with a prefetcher and in all",
+        on: On::Only(l2_prefetches, "nothing is prefetched into the L2"),
+        holds: |s| {
+            s.of_all(&["l2"], |bank| {
+                let ended = s.sum(&format!("{bank}.prefetch"), &["useful", "late", "useless"]);
+                Equal(s.count(&format!("{bank}.prefetch.issued")), ended)
+            })
+        },
+    },
+    Law {
+        name: "a line prefetched into the L2 is used by an access that finds it",
+        says: "useful <= hits and late <= pending hits of all kinds, in each bank with a prefetcher and in all",
+        on: On::Only(l2_prefetches, "nothing is prefetched into the L2"),
+        holds: |s| {
+            let hits = |bank: &str| s.sum(bank, &["hits", "write_hits", "atomic_hits"]);
+            let pending = |bank: &str| s.sum(bank, &["hit_pending", "write_pending", "atomic_pending"]);
+            let useful = s.of_all(&["l2"], |bank| AtMost(s.count(&format!("{bank}.prefetch.useful")), hits(bank)));
+            let late = s.of_all(&["l2"], |bank| AtMost(s.count(&format!("{bank}.prefetch.late")), pending(bank)));
+            useful.into_iter().chain(late).collect()
+        },
     },
     Law {
         name: "an evicted line is written back once at most",

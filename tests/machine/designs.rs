@@ -66,6 +66,7 @@ const DO_NOT_GO: [(&str, &[&str]); 4] = [
             "fetch-on-write",
             "l2-sectored",
             "streaming-l2",
+            "l2-next-line",
             "no-caches",
             "tracker",
             "tracker-naive",

@@ -3,6 +3,7 @@
 pub mod bypass;
 pub mod dram;
 pub mod index;
+pub mod l2prefetch;
 pub mod prefetch;
 pub mod replacement;
 pub mod throttle;
@@ -15,6 +16,11 @@ pub static DESIGNS: &[Builtin] = &[
     Builtin { name: "new-bypass", path: "designs/new-bypass.toml", text: include_str!("../designs/new-bypass.toml") },
     Builtin { name: "new-dram", path: "designs/new-dram.toml", text: include_str!("../designs/new-dram.toml") },
     Builtin { name: "new-index", path: "designs/new-index.toml", text: include_str!("../designs/new-index.toml") },
+    Builtin {
+        name: "new-l2prefetch",
+        path: "designs/new-l2prefetch.toml",
+        text: include_str!("../designs/new-l2prefetch.toml"),
+    },
     Builtin {
         name: "new-prefetch",
         path: "designs/new-prefetch.toml",

@@ -61,12 +61,15 @@ impl L2Bank {
         true
     }
 
-    /// Writes the line in the atomic buffer back to the data memory at the end of a kernel (anssari2012
-    /// section 3.4). No request may be in flight.
+    /// Ends a kernel: writes the line in the atomic buffer back to the data memory (anssari2012 section 3.4),
+    /// and clears the prefetcher. No request and no prefetch may be in flight.
     pub fn end_kernel(&mut self) {
         let Core { lines, stats, .. } = self.core_mut();
         if let Some(((set, way), line)) = lines.atomic_buffer.as_mut().and_then(|buffer| buffer.take_line(stats)) {
             lines.data.poke(set, way, |data| data.clone_from(line));
+        }
+        if let Flow::Overlapped(bank) = &mut self.flow {
+            bank.end_kernel();
         }
     }
 

@@ -797,6 +797,39 @@ fn a_prefetcher_is_refused_where_a_scheme_would_not_know_its_lines() {
 }
 
 #[test]
+fn a_prefetcher_of_the_l2_is_refused_where_a_bank_could_not_hold_its_lines() {
+    for (sets, expected) in [
+        (
+            &["l2.flow.kind=transient"][..],
+            "l2.prefetch is stride, expected none with flow.kind = \"transient\"; the overlapped flow has all \
+             prefetchers: that flow evicts a victim before it fetches",
+        ),
+        (
+            &["l2.bypass.kind=all"],
+            "l2.prefetch is stride, expected none with an l2.bypass of kind all; the kind none has all prefetchers: \
+             the bypass scheme decides by the requests for a line",
+        ),
+        (
+            &["l2.mshr_entries=1"],
+            "l2.prefetch_limits.mshr_share is 8, expected another l2.mshr_entries: 1 leaves none: ",
+        ),
+        (
+            &["l2.prefetch_limits.miss_queue_share=4"],
+            "l2.prefetch_limits.miss_queue_share is 4, expected 1 to 3 with l2.flow.miss_queue = 4: ",
+        ),
+        (&["l2.prefetch.degree=17"], "l2.prefetch.degree is 17, expected 1 to 16: one line is prefetched per cycle"),
+    ] {
+        let lines = refused_on("fermi", &[&["l2.prefetch.kind=stride"], sets].concat());
+        assert!(lines.len() == 1 && lines[0].contains(expected), "{sets:?}: {lines:?}");
+    }
+    for set in ["l2.flow.write_miss=byte-mask", "l2.line_bytes=64", "l1.prefetch.kind=next-line"] {
+        assert_eq!(refused_on("fermi", &["l2.prefetch.kind=stream", set]), [""; 0], "{set}");
+    }
+    // Without a prefetcher, the limits have no effect.
+    assert_eq!(refused_on("fermi", &["l2.mshr_entries=1", "l2.prefetch_limits.queue=0"]), [""; 0]);
+}
+
+#[test]
 fn a_victim_cache_is_refused_where_a_scheme_would_not_know_its_lines() {
     for (sets, expected) in [
         (

@@ -13,14 +13,17 @@ use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
 
 impl Overlapped {
-    /// Serves the next waiter (access that waits in an MSHR entry) of a line whose data have arrived. Returns
-    /// true if a waiter was served.
+    /// Serves the next waiter (access that waits in an MSHR entry) of a line whose data have arrived, or ends
+    /// a prefetch without a waiter. Returns true if it did one of these.
     pub(super) fn replay(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let Self { core, passing, .. } = self;
         if !core.mshr.is_ready() {
             return Ok(false);
         }
-        let Some((entry, waiter)) = core.mshr.waiter(at) else { return Ok(false) };
+        let Some((entry, waiter)) = core.mshr.waiter(at) else {
+            self.retire_prefetch(at);
+            return Ok(true);
+        };
         let (place, asked) = ((entry.set, entry.way), BankAccess::waiting(waiter, entry.line));
         let (kind, written) = (asked.kind, waiter.byte_mask);
         let spot = spot_of(passing, core.config.ways, place);
@@ -81,10 +84,8 @@ impl Overlapped {
         if self.passing.is_none() || !self.serve_bypass(at, matched)? {
             self.serve(at, line, matched, can_write)?;
         }
-        if let Some(passing) = &mut self.passing
-            && kind == RequestKind::Read
-        {
-            passing.scheme.count(matched.way.is_none());
+        if self.reports {
+            self.report(at, (kind, sm), matched);
         }
         self.core.looking.drop_front();
         self.matched = None;
