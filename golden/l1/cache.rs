@@ -720,7 +720,9 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Inserts a tag-only line for a bypassed load. In a full set, it replaces the least recently used line
-    /// that is neither in flight nor modified.
+    /// that is neither in flight nor modified. A cache with a bypass scheme that leaves tags has LRU
+    /// replacement, which has no state beside the order of the set, and no victim cache and no decoupled
+    /// filter. None of these is therefore notified of the replaced line.
     fn keep_tag(&mut self, line: u64) {
         let set = self.set_of(line);
         if self.sets[set].len() == self.config.ways {
@@ -732,7 +734,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Notifies the bypass schemes that a period may have ended. Drops all tag-only lines if a scheme
-    /// requests that.
+    /// requests that. As in [`Cache::keep_tag`], the dropped lines have no state outside the set.
     fn end_periods(&mut self, end: impl Fn(&mut dyn Bypass) -> bool) {
         let mut drops = false;
         for scheme in &mut self.schemes {

@@ -68,9 +68,10 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
         false
     }
 
-    /// True if the bypass scheme requires the LRU replacement policy of the cache.
+    /// True if the bypass scheme requires the LRU replacement policy of the cache. A scheme that keeps tags
+    /// does, because [`TagStore`] inserts a tag without data in place of the least recently used tag.
     fn needs_lru(&self) -> bool {
-        false
+        self.keeps_tags()
     }
 
     /// True if the hardware of the bypass scheme supports several loads per cycle, of which all but the first

@@ -32,10 +32,6 @@ impl Scheme for StreamingConfig {
     fn keeps_tags(&self) -> bool {
         true
     }
-
-    fn needs_lru(&self) -> bool {
-        true
-    }
 }
 
 /// Streaming bypass scheme of one cache.

@@ -831,6 +831,15 @@ fn a_victim_cache_is_refused_where_a_scheme_would_not_know_its_lines() {
     }
 }
 
+#[test]
+fn a_bypass_scheme_that_relies_on_the_lru_order_is_refused_with_another_replacement() {
+    for kind in ["streaming", "pdp"] {
+        let lines = refused_on("fermi", &[&format!("l1.bypass.kind={kind}"), "l1.replacement.kind=srrip"]);
+        let expected = format!("l1.bypass is {kind}, expected another with an l1.replacement other than lru");
+        assert!(lines.len() == 1 && lines[0].contains(&expected), "{lines:?}");
+    }
+}
+
 /// Gives one DRAM timing parameter a value that contradicts other parameters. The violation must be reported
 /// at this parameter, since it is at fault.
 #[test]
