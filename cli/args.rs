@@ -361,15 +361,27 @@ pub(super) enum SchemeSlot {
     /// Choice of the lines that are prefetched into the L1
     #[value(name = "l1.prefetch")]
     Prefetch,
+    /// Choice of the lines that are prefetched into an L2 bank
+    #[value(name = "l2.prefetch")]
+    L2Prefetch,
     /// Choice of the evicted lines that a victim cache beside the L1 keeps
     #[value(name = "l1.victim")]
     Victim,
+    /// Choice of the loads that may use the MSHR of the L1, or of the requests that may use that of the L2
+    #[value(name = "l1.mshr_policy")]
+    Mshr,
+    /// Choice of the ways of the L2 in which a miss of an SM may replace a line
+    #[value(name = "l2.partition")]
+    Partition,
     /// Choice of the victim in the L1, the L2 and the read-only L1 caches
     #[value(name = "l1.replacement")]
     Replacement,
     /// Choice of the set for a line, in any cache
     #[value(name = "l1.index")]
     Index,
+    /// Choice of the ready warp that a scheduler issues
+    #[value(name = "sm.scheduler")]
+    Scheduler,
     /// Choice of the warps that may issue
     #[value(name = "throttle")]
     Throttle,

@@ -41,7 +41,7 @@ struct Template {
 }
 
 /// Schemes of the example, one for each policy that a scheme can replace.
-const TEMPLATES: [Template; 7] = [
+const TEMPLATES: [Template; 11] = [
     Template {
         slot: SchemeSlot::Bypass,
         module: "bypass",
@@ -57,11 +57,32 @@ const TEMPLATES: [Template; 7] = [
         design: include_str!("../examples/new-scheme/designs/new-prefetch.toml"),
     },
     Template {
+        slot: SchemeSlot::L2Prefetch,
+        module: "l2prefetch",
+        scheme: include_str!("../examples/new-scheme/src/l2prefetch.rs"),
+        twin: Some(include_str!("../examples/new-scheme/src/l2prefetch/twin.rs")),
+        design: include_str!("../examples/new-scheme/designs/new-l2prefetch.toml"),
+    },
+    Template {
         slot: SchemeSlot::Victim,
         module: "victim",
         scheme: include_str!("../examples/new-scheme/src/victim.rs"),
         twin: Some(include_str!("../examples/new-scheme/src/victim/twin.rs")),
         design: include_str!("../examples/new-scheme/designs/new-victim.toml"),
+    },
+    Template {
+        slot: SchemeSlot::Mshr,
+        module: "mshr",
+        scheme: include_str!("../examples/new-scheme/src/mshr.rs"),
+        twin: Some(include_str!("../examples/new-scheme/src/mshr/twin.rs")),
+        design: include_str!("../examples/new-scheme/designs/new-mshr.toml"),
+    },
+    Template {
+        slot: SchemeSlot::Partition,
+        module: "partition",
+        scheme: include_str!("../examples/new-scheme/src/partition.rs"),
+        twin: None,
+        design: include_str!("../examples/new-scheme/designs/new-partition.toml"),
     },
     Template {
         slot: SchemeSlot::Replacement,
@@ -76,6 +97,13 @@ const TEMPLATES: [Template; 7] = [
         scheme: include_str!("../examples/new-scheme/src/index.rs"),
         twin: Some(include_str!("../examples/new-scheme/src/index/twin.rs")),
         design: include_str!("../examples/new-scheme/designs/new-index.toml"),
+    },
+    Template {
+        slot: SchemeSlot::Scheduler,
+        module: "scheduler",
+        scheme: include_str!("../examples/new-scheme/src/scheduler.rs"),
+        twin: Some(include_str!("../examples/new-scheme/src/scheduler/twin.rs")),
+        design: include_str!("../examples/new-scheme/designs/new-scheduler.toml"),
     },
     Template {
         slot: SchemeSlot::Throttle,

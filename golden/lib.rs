@@ -7,7 +7,8 @@
 //! | [`interp`]        | whole machine: runs a kernel on [`memory`], one instruction at a time          |
 //! | [`index`]         | set index function of a cache: polynomial division, bit by bit                 |
 //! | [`l1`]            | coalescer, L1D and MSHR: requests of an instruction, and the outcome of each   |
-//! | [`sm`]            | instruction cache                                                              |
+//! | [`sm`]            | instruction cache, warp schedulers                                             |
+//! | [`mshr_policy`]   | MSHR policies: which accesses they refuse, from a list of the entries in use   |
 //! | [`replacement`]   | replacement policies of caches and L2 banks                                    |
 //! | [`noc`]           | crossbar: no packet is lost, duplicated, changed or reordered                  |
 //! | [`l2`]            | L2 bank: hits, victims, writebacks, bytes                                      |
@@ -26,6 +27,7 @@ pub mod l1;
 pub mod l2;
 pub mod memory;
 pub mod mix;
+pub mod mshr_policy;
 pub mod noc;
 pub mod reference;
 pub mod replacement;

@@ -29,10 +29,16 @@ impl Buffer {
     fn offset(&self, address: u64, bytes: u32) -> Option<usize> {
         let start = address.checked_sub(self.base)?;
         let fits = start.checked_add(bytes.into())? <= self.bytes.len() as u64;
-        // This mask tests alignment to the access size, which is a power of two for accesses of a kernel.
-        // Other sizes occur only in accesses of the simulator (host code).
-        (fits && address & (u64::from(bytes.max(1)) - 1) == 0).then_some(start as usize)
+        (fits && is_aligned(address, bytes)).then_some(start as usize)
     }
+}
+
+/// True if an address is a multiple of the access size. All accesses of kernels have sizes that are powers of
+/// two, for which a mask replaces the slower division.
+#[inline]
+fn is_aligned(address: u64, bytes: u32) -> bool {
+    let bytes = u64::from(bytes.max(1));
+    if bytes.is_power_of_two() { address & (bytes - 1) == 0 } else { address.is_multiple_of(bytes) }
 }
 
 /// Device memory: all buffers, sorted by address.
@@ -229,7 +235,7 @@ impl FlatMemory {
         AccessError {
             address,
             bytes,
-            misaligned: !address.is_multiple_of(u64::from(bytes.max(1))),
+            misaligned: !is_aligned(address, bytes),
             nearest: nearest.map(|b| (b.name.clone(), b.base, b.end())),
         }
     }
@@ -281,6 +287,15 @@ mod tests {
     fn a_misaligned_access_is_refused_even_inside() {
         let error = memory().write(0x102, 4).unwrap_err();
         assert_eq!(error.to_string(), "4 bytes at 0x102: misaligned, expected a multiple of 4");
+    }
+
+    #[test]
+    fn an_access_of_any_size_must_be_at_a_multiple_of_its_size() {
+        let memory = memory();
+        assert_eq!(memory.read(0x108, 6).unwrap(), [8, 9, 10, 11, 12, 13]);
+        assert_eq!(memory.read(0x102, 3).unwrap(), [2, 3, 4]);
+        let error = memory.read(0x104, 3).unwrap_err();
+        assert_eq!(error.to_string(), "3 bytes at 0x104: misaligned, expected a multiple of 3");
     }
 
     #[test]

@@ -31,6 +31,28 @@ pub enum Class {
     Factor,
 }
 
+/// Counts of comparisons by their result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    /// Number of comparisons that hold.
+    pub passed: usize,
+    /// Number of comparisons that hold or do not hold.
+    pub rows: usize,
+    /// Number of further comparisons that cannot fail. They are no evidence, and `rows` does not count them.
+    pub no_evidence: usize,
+}
+
+impl Tally {
+    /// Counts comparisons.
+    #[must_use]
+    pub fn of<'a>(rows: impl IntoIterator<Item = &'a ComparisonRow>) -> Self {
+        rows.into_iter().fold(Self::default(), |Self { passed, rows, no_evidence }, row| match row.is_evidence {
+            true => Self { passed: passed + usize::from(row.passed), rows: rows + 1, no_evidence },
+            false => Self { passed, rows, no_evidence: no_evidence + 1 },
+        })
+    }
+}
+
 impl Class {
     /// All classes of rules, in the order in which summaries list them.
     pub const ALL: [Self; 4] = [Self::Exact, Self::Sign, Self::Ordering, Self::Factor];
@@ -275,6 +297,13 @@ mod tests {
         assert!(row.passed && row.ours == "a 1.300, b 1.300, c 1.000" && row.published == "a ≥ b ≥ c", "{row:?}");
         assert!(!ComparisonRow::ordering("", &[("a", 1.0), ("b", 1.1)]).passed);
         assert!(!ComparisonRow::ordering("", &[("a", f64::NAN), ("b", 1.1)]).passed);
+    }
+
+    #[test]
+    fn a_comparison_without_evidence_counts_neither_as_a_row_nor_as_one_that_holds() {
+        let row = |passed| ComparisonRow::claim(Class::Exact, "", "", "", passed);
+        let rows = [row(true), row(false), row(true).mark_no_evidence(""), row(false).mark_no_evidence("")];
+        assert_eq!(Tally::of(&rows), Tally { passed: 1, rows: 2, no_evidence: 2 });
     }
 
     #[test]

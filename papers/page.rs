@@ -11,7 +11,7 @@ use miette::{Context, IntoDiagnostic, Report};
 use waves::atomic_file::AtomicFile;
 
 use super::chart::Chart;
-use super::judge::ComparisonRow;
+use super::judge::{ComparisonRow, Tally};
 use super::picture::{Picture, Width};
 use super::scatter::Scatter;
 
@@ -122,9 +122,8 @@ impl Page {
 
     /// Adds a table of the comparisons and of whether each holds. Below the table are the explanations.
     pub fn add_rows(&mut self, rows: Vec<ComparisonRow>) {
-        let evidence = || rows.iter().filter(|row| row.is_evidence);
-        let (all, passed) = (evidence().count(), evidence().filter(|row| row.passed).count());
-        let others = match rows.len() - all {
+        let Tally { passed, rows: all, no_evidence } = Tally::of(&rows);
+        let others = match no_evidence {
             0 => String::new(),
             others => format!(" Not counted as evidence: {others}."),
         };

@@ -58,6 +58,10 @@ struct StoredEntry {
     value: Box<RawValue>,
 }
 
+/// Maximum number of characters that a file name of a result takes from the launch file. A path may give any
+/// number of values, such as `n=100,m=64`.
+const MAX_NAME: usize = 64;
+
 impl Input {
     /// Hashes the contents of a launch file in one problem size, and of the files that it names.
     ///
@@ -97,7 +101,8 @@ impl Input {
             let _ = writeln!(text, "{name} {hash:016x} {bytes}");
         }
         let part = |path: Option<&Path>| {
-            path.and_then(Path::file_stem).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+            let name = path.and_then(Path::file_stem).unwrap_or_default().to_string_lossy().into_owned();
+            name.chars().take(MAX_NAME).collect::<String>()
         };
         Ok(Self { name: format!("{}-{}", part(path.parent()), part(Some(path))), text })
     }

@@ -2,9 +2,20 @@
 //! that each new file in them becomes a module.
 
 fn main() {
-    for folder in
-        ["dram/policy", "index", "l1/bypass", "l1/prefetch", "l1/victim", "replacement", "l2/bypass", "throttle"]
-    {
+    for folder in [
+        "dram/policy",
+        "index",
+        "l1/bypass",
+        "l1/prefetch",
+        "l1/victim",
+        "replacement",
+        "l2/bypass",
+        "sm/scheduler",
+        "l2/partition",
+        "mshr_policy",
+        "l2/prefetch",
+        "throttle",
+    ] {
         println!("cargo:rerun-if-changed={folder}");
     }
 }

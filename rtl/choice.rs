@@ -7,6 +7,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::kernel::name::Name;
@@ -24,6 +25,15 @@ pub struct CacheGeometry<'a> {
     pub ways: u32,
 }
 
+impl CacheGeometry<'static> {
+    /// Returns the geometry of an ordinary cache of a configuration group, for a scheme that is created only
+    /// to list its counters.
+    #[must_use]
+    pub(crate) const fn example(group: Name) -> Self {
+        Self { group, path: group, sets: 64, ways: 4 }
+    }
+}
+
 /// Scheme selected by a configuration; `S` is the trait that all schemes selectable at the same key
 /// implement.
 pub struct Choice<S: ?Sized>(Arc<S>);
@@ -33,6 +43,44 @@ impl<S: ?Sized> Choice<S> {
     #[must_use]
     pub fn new(scheme: Arc<S>) -> Self {
         Self(scheme)
+    }
+}
+
+impl<S: ?Sized> Choice<S>
+where
+    Box<S>: for<'de> Deserialize<'de>,
+{
+    /// Returns every scheme linked into the program that this configuration key can select, in the order of
+    /// their kinds, with the default values of their parameters. A scheme with a parameter that has no default
+    /// value is omitted.
+    #[must_use]
+    pub fn linked() -> Vec<Self> {
+        let of_kind = |kind: &'static str| Self::deserialize(MapDeserializer::new([("kind", kind)].into_iter()));
+        // No scheme has an empty kind. The error lists all kinds.
+        let Err(Rejected(kinds)) = of_kind("") else { return Vec::new() };
+        kinds.iter().filter_map(|kind| of_kind(kind).ok()).collect()
+    }
+}
+
+/// Error of [`Choice::linked`]: the kinds that exist, if the requested kind does not.
+#[derive(Debug)]
+struct Rejected(&'static [&'static str]);
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected one of {}", self.0.join(", "))
+    }
+}
+
+impl std::error::Error for Rejected {}
+
+impl serde::de::Error for Rejected {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self(&[])
+    }
+
+    fn unknown_variant(_: &str, kinds: &'static [&'static str]) -> Self {
+        Self(kinds)
     }
 }
 

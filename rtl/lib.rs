@@ -16,11 +16,13 @@
 //! | [`dram`]    | GDDR5 or HBM channel                                                   |
 //! | [`cells`]   | FIFO, arbiter, LRU, atomic unit                                        |
 //! | [`index`]   | set index functions as XOR trees                                       |
+//! | [`mshr_policy`] | which accesses may use the MSHR of the L1D or of an L2 bank         |
 //! | [`replacement`] | replacement policies of all set-associative stores                  |
 //! | [`kernel`]  | clocks, registers, arrays, channels, `describe`, the evaluation loop   |
 //! | [`machine`] | top level: wiring of all hardware blocks, and the interface for the simulator (host code) |
 //! | [`recorded`]| synthetic memory values for traces, which record addresses only        |
 //! | [`hook`]    | calls of scheme hooks in progress, to report a hook that never returns |
+//! | [`scheme_counts`] | counters that schemes declare themselves                         |
 //! | [`config`]  | collection of the rules that a configuration violates                  |
 
 // The code that derive macros generate refers to this crate by the name `rtl`, even inside the crate.
@@ -36,9 +38,11 @@ pub mod kernel;
 pub mod l1;
 pub mod l2;
 pub mod machine;
+pub mod mshr_policy;
 pub mod noc;
 pub mod recorded;
 pub mod replacement;
+pub mod scheme_counts;
 pub mod sm;
 pub mod throttle;
 pub mod tracker;

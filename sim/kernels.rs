@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use crate::config::near;
-use crate::launch::{LaunchFile, MAIN, locate};
+use crate::launch::{LaunchFile, MAIN, locate, split_values};
 
 /// Folder of the kernels in the source tree from which this program was built.
 const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels");
@@ -36,7 +36,8 @@ const ENDING: &str = "toml";
 
 /// Finds the launch file for a path or a kernel name. A path may name the launch file, its folder, or one of
 /// its problem sizes, as [`locate`] describes. A name selects a kernel in its main
-/// problem size (`syrk`) or in another size (`syrk/small`). A path that exists takes precedence over a name.
+/// problem size (`syrk`) or in another size (`syrk/small`), and may give values (`syrk/small,rows=100`). A path
+/// that exists takes precedence over a name.
 ///
 /// # Errors
 /// Fails if there is no such launch file; the message suggests the most similar name.
@@ -76,13 +77,23 @@ fn list_of_trace(folder: &Path) -> Option<PathBuf> {
     list.into_iter().find(|list| list.is_file())
 }
 
-/// Finds the launch file of a kernel by its name, with or without a size: `syrk`, `syrk/small`.
+/// Finds the launch file of a kernel by its name, with or without a size or values: `syrk`, `syrk/small`,
+/// `syrk/rows=100`.
 #[must_use]
 pub fn of_name(name: &str) -> Option<PathBuf> {
     let (kernel, size) = name.split_once('/').unwrap_or((name, "launch"));
+    let (size, values) = split_values(size);
     let mut folders = list_folder(&kernels_folder().ok()?).ok()?.into_iter();
     let folder = folders.find(|folder| name_of(folder) == kernel && folder.join(MAIN).is_file())?;
-    sizes(&folder).ok()?.into_iter().find(|(known, _)| known == size).map(|(_, path)| path)
+    let (_, path) = match (size, values) {
+        (None, Some(values)) => return Some(folder.join(values)),
+        (size, _) => sizes(&folder).ok()?.into_iter().find(|(known, _)| Some(known.as_str()) == size)?,
+    };
+    // The path of a size ends in its name, or in the name of its file.
+    Some(match values {
+        Some(values) => path.with_file_name(format!("{},{values}", path.file_stem()?.to_str()?)),
+        None => path,
+    })
 }
 
 /// Returns the launch files of all kernels by name. A kernel has one entry under its own name, and one for
@@ -128,9 +139,17 @@ pub fn sizes(kernel: &Path) -> Result<Vec<(String, PathBuf)>, Report> {
 }
 
 /// Suggests a launch file for a misspelled name or path. The input is compared with the names of the kernels,
-/// with and without a problem size. If the input is a path, only its last two components are compared.
+/// with and without a problem size. If the input is a path, only its last two components are compared. Values in
+/// the input are left out.
 fn meant(given: &Path, launches: &[(String, PathBuf)]) -> Option<String> {
     let given = given.to_str()?.trim_end_matches('/');
+    let given = match given.rsplit_once('/') {
+        Some((folder, part)) => match split_values(part) {
+            (None, _) => folder,
+            (Some(size), _) => &given[..folder.len() + 1 + size.len()],
+        },
+        None => given,
+    };
     let name = given.strip_suffix(".toml").unwrap_or(given);
     let words: Vec<_> = name.rsplit('/').collect();
     let of_path = words.get(1).map(|folder| format!("{folder}/{}", words[0]));
@@ -175,6 +194,8 @@ mod tests {
             ("syrk/launch", "syrk/launch.toml"),
             ("syrk/small", "syrk/small"),
             ("bfs_queue", "bfs_queue/launch.toml"),
+            ("syrk/rows=100", "syrk/rows=100"),
+            ("syrk/small,rows=100,columns=64", "syrk/small,rows=100,columns=64"),
         ] {
             let found = launch_file(Path::new(name)).unwrap();
             assert!(
@@ -187,6 +208,8 @@ mod tests {
             ("sykr", "kernels/syrk/launch.toml"),
             ("kmean", "kernels/kmeans/launch.toml"),
             ("syrk/smal", "kernels/syrk/small"),
+            ("sykr/rows=100", "kernels/syrk/launch.toml"),
+            ("kernels/sykr/small,rows=100", "kernels/syrk/small"),
             ("syrk.toml", "kernels/syrk/launch.toml"),
             ("kernels/syrk/lunch.toml", "kernels/syrk/launch.toml"),
             ("kernels/sykr/small", "kernels/syrk/small"),

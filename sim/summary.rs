@@ -5,9 +5,9 @@ use std::fmt;
 use std::path::Path;
 
 use input::visible_line;
+use rtl::cells::prefetch::PrefetchStats;
 use rtl::dram::counts::Counts;
 use rtl::kernel::Counted;
-use rtl::l1::prefetch::PrefetchStats;
 use rtl::l1::stats::L1Stats;
 use rtl::l1::victim::VictimStats;
 use rtl::l2::{L2Config, L2Stats};
@@ -95,6 +95,9 @@ impl Summary<'_> {
             }
         }
         rows.push(("L2", l2(&totals.l2)));
+        if self.resolved.config.l2.prefetch.is_on() {
+            rows.push(("L2 prefetches", prefetches(&totals.l2.prefetch)));
+        }
         rows.extend(refusals("L2 stalls", totals.l2.refusals()));
         rows.push(("L2 misses", misses(counters, &self.resolved.config.l2)));
         rows.extend(evictions(self.report));
@@ -240,7 +243,7 @@ fn l1(cache: &L1Stats) -> Vec<String> {
     cells
 }
 
-/// Returns the column texts about the prefetches into the L1Ds.
+/// Returns the column texts about the prefetches into the L1Ds or the L2 banks.
 fn prefetches(stats: &PrefetchStats) -> Vec<String> {
     let PrefetchStats { issued, useful, late, useless, .. } = *stats;
     vec![

@@ -7,6 +7,7 @@
 //! | [`dram`]   | testbench of a DRAM channel; [`dram::policies`] judges a policy of one's own |
 //! | [`kit`]    | environment of a device under test: sources, sinks, stalls, cycle tables |
 //! | [`soak`]   | soak tests (long random tests) of the hardware, run by name              |
+//! | [`sm`]     | testbench of the SM core, and of warp schedulers of other crates         |
 //! | [`litmus`] | litmus tests: small racing programs with all outcomes they may have      |
 
 pub mod dram;
@@ -16,9 +17,11 @@ pub mod kit;
 mod l1;
 mod l2;
 pub mod litmus;
+#[cfg(test)]
+mod mshr_policy;
 mod noc;
 mod replacement;
-mod sm;
+pub mod sm;
 pub mod soak;
 mod throttle;
 mod tracker;

@@ -11,6 +11,7 @@ use rtl::replacement::bip::Bip;
 use rtl::replacement::brrip::Brrip;
 use rtl::replacement::dip::Dip;
 use rtl::replacement::drrip::Drrip;
+use rtl::replacement::hawkeye::HawkeyeConfig;
 use rtl::replacement::lip::Lip;
 use rtl::replacement::lru::Lru;
 use rtl::replacement::random::Random as RandomVictim;
@@ -26,18 +27,22 @@ use crate::kit::Random;
 /// that use set dueling need at least eight sets.
 pub fn policies(sets: u32, has_pc: bool) -> Vec<ReplacementConfig> {
     let ship = |signature| ShipConfig { signature, bits: 6 }.into();
+    // Short tags and histories, so that lines share tags and leave the history in short runs.
+    let hawkeye =
+        |signature| HawkeyeConfig { signature, bits: 6, sampled_sets: sets.min(4), history: 4, tag_bits: 5 }.into();
     let mut policies: Vec<ReplacementConfig> = vec![
         Lru {}.into(),
         Srrip {}.into(),
         Brrip {}.into(),
         ship(Signature::Region),
+        hawkeye(Signature::Region),
         Lip {}.into(),
         Bip {}.into(),
         TreePlru {}.into(),
         RandomVictim {}.into(),
     ];
     if has_pc {
-        policies.push(ship(Signature::Pc));
+        policies.extend([ship(Signature::Pc), hawkeye(Signature::Pc)]);
     }
     if sets >= 8 {
         policies.extend([Drrip {}.into(), Dip {}.into()]);
@@ -107,7 +112,7 @@ mod tests {
                 in_flight.pop_first();
             }
             if let Some(way) = row.iter().position(|tag| *tag == Some(line)) {
-                order.on_hit(&at, set, way as u32);
+                order.on_hit(&at, (set, way as u32), || Source { line, pc: 0 });
                 golden.on_hit(line);
                 continue;
             }

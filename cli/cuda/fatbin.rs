@@ -36,8 +36,6 @@ pub const HEADER_BYTES: usize = 16;
 
 /// Number of bytes at the start of an entry's header that contain known fields.
 const ENTRY_BYTES: usize = 64;
-/// Maximum size of a decompressed PTX text, in bytes. The PTX reader itself accepts at most 8 MiB.
-const MAX_TEXT_BYTES: u64 = 64 << 20;
 const KIND_PTX: u16 = 1;
 const FLAG_LZ4: u64 = 1 << 13;
 const FLAG_ZSTD: u64 = 1 << 15;
@@ -86,10 +84,12 @@ pub enum FatBinaryError {
         bytes: u32,
     },
     /// A PTX text is larger than the limit.
-    #[error("a PTX text of a fat binary has {bytes} bytes, expected at most {MAX_TEXT_BYTES}")]
+    #[error("a PTX text of a fat binary has {bytes} bytes, expected at most {most}")]
     TooLarge {
         /// Size of the PTX text in bytes.
         bytes: u64,
+        /// Limit in bytes.
+        most: usize,
     },
     /// A PTX text cannot be decompressed, or its bytes are not text.
     #[error("a PTX text of a fat binary for sm_{arch} cannot be read: {reason}")]
@@ -113,11 +113,12 @@ pub fn size(header: &[u8; HEADER_BYTES]) -> Result<u64, FatBinaryError> {
     Ok(number(header, 6, 2)?.saturating_add(number(header, 8, 8)?))
 }
 
-/// Reads all PTX texts of a fat binary, and lists the architectures of its machine code.
+/// Reads all PTX texts of a fat binary, and lists the architectures of its machine code. Texts may have at most
+/// `most` bytes, so that a small file cannot fill the memory when it is decompressed.
 ///
 /// # Errors
-/// If the content is malformed.
-pub fn read(bytes: &[u8]) -> Result<FatBinary, FatBinaryError> {
+/// If the content is malformed, or a text is too large.
+pub fn read(bytes: &[u8], most: usize) -> Result<FatBinary, FatBinaryError> {
     let mut header = [0; HEADER_BYTES];
     header.copy_from_slice(part(bytes, 0, HEADER_BYTES as u64)?);
     let end = size(&header)?;
@@ -135,7 +136,7 @@ pub fn read(bytes: &[u8]) -> Result<FatBinary, FatBinaryError> {
         let start = at.saturating_add(header_bytes);
         let payload = part(content, start, padded)?;
         match number(entry, 0, 2)? as u16 {
-            KIND_PTX => found.texts.push(text(arch, entry, payload)?),
+            KIND_PTX => found.texts.push(text(arch, entry, payload, most)?),
             _ => found.machine_code.push(arch),
         }
         at = start.saturating_add(padded);
@@ -143,8 +144,8 @@ pub fn read(bytes: &[u8]) -> Result<FatBinary, FatBinaryError> {
     Ok(found)
 }
 
-/// Decompresses the PTX text of an entry and decodes it as text.
-fn text(arch: u32, entry: &[u8], payload: &[u8]) -> Result<PtxText, FatBinaryError> {
+/// Decompresses the PTX text of an entry, which may have at most `most` bytes, and decodes it as text.
+fn text(arch: u32, entry: &[u8], payload: &[u8], most: usize) -> Result<PtxText, FatBinaryError> {
     let bad = |reason: &dyn std::fmt::Display| FatBinaryError::Content { arch, reason: reason.to_string() };
     let flags = number(entry, 40, 8)?;
     let bytes = match flags & (FLAG_LZ4 | FLAG_ZSTD) {
@@ -152,11 +153,11 @@ fn text(arch: u32, entry: &[u8], payload: &[u8]) -> Result<PtxText, FatBinaryErr
         compression => {
             let packed = part(payload, 0, number(entry, 16, 4)?)?;
             let size = number(entry, 56, 8)?;
-            if size > MAX_TEXT_BYTES {
-                return Err(FatBinaryError::TooLarge { bytes: size });
-            }
+            let Some(length) = usize::try_from(size).ok().filter(|length| *length <= most) else {
+                return Err(FatBinaryError::TooLarge { bytes: size, most });
+            };
             if compression & FLAG_LZ4 != 0 {
-                lz4_flex::block::decompress(packed, size as usize).map_err(|e| bad(&e))?
+                lz4_flex::block::decompress(packed, length).map_err(|e| bad(&e))?
             } else {
                 let mut unpacked = Vec::new();
                 let decoder = StreamingDecoder::new(packed).map_err(|e| bad(&e))?;

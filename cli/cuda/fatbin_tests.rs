@@ -2,6 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// Limit on the bytes of a text in these tests.
+const MOST: usize = 4096;
 const TEXT: &str = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }\n";
 
 /// Builds an entry of a fat binary with the given content, which had `size` bytes before compression.
@@ -52,12 +54,21 @@ fn forms() -> Vec<u8> {
 
 #[test]
 fn texts_are_read_plain_and_in_both_compressed_forms() {
-    let read = read(&forms()).unwrap();
+    let read = read(&forms(), MOST).unwrap();
     assert_eq!(read.machine_code, [86]);
     assert_eq!(read.texts.iter().map(|text| text.arch).collect::<Vec<_>>(), [75, 80, 90]);
     assert_eq!(read.texts[0].text, TEXT);
     assert_eq!(read.texts[1].text, read.texts[2].text);
     assert!(read.texts[1].text.matches("ret;").count() == 80);
+}
+
+#[test]
+fn a_compressed_text_may_have_as_many_bytes_as_the_limit_and_no_more() {
+    for (most, is_read) in [(TEXT.len(), true), (TEXT.len() - 1, false)] {
+        let packed = lz4_flex::block::compress(TEXT.as_bytes());
+        let found = read(&fat(&[entry(KIND_PTX, 80, FLAG_LZ4, &packed, TEXT.len() as u64)]), most);
+        assert_eq!(found.is_ok(), is_read, "{found:?}");
+    }
 }
 
 #[test]
@@ -77,19 +88,19 @@ fn the_newest_text_that_a_device_can_run_is_chosen() {
 fn a_text_for_one_architecture_alone_is_recognized_by_its_target() {
     let specific = |target: &str| {
         let text = TEXT.replace("sm_75", target);
-        read(&fat(&[entry(KIND_PTX, 90, 0, text.as_bytes(), 0)])).unwrap().texts[0].is_specific
+        read(&fat(&[entry(KIND_PTX, 90, 0, text.as_bytes(), 0)]), MOST).unwrap().texts[0].is_specific
     };
     assert_eq!([specific("sm_90"), specific("sm_90a"), specific("sm_90a, debug")], [false, true, true]);
 }
 
 #[test]
 fn malformed_files_are_refused_with_the_reason() {
-    let message = |bytes: &[u8]| read(bytes).unwrap_err().to_string();
+    let message = |bytes: &[u8]| read(bytes, MOST).unwrap_err().to_string();
     assert_eq!(message(&[0; 16]), "a fat binary begins with 0x0, expected 0xba55ed50");
     assert_eq!(message(&forms()[..8]), "a fat binary of 8 bytes is truncated: expected 16 bytes");
     assert!(message(&forms()[..100]).contains("is truncated"));
     let mut huge = fat(&[entry(KIND_PTX, 75, FLAG_LZ4, &[0; 8], 1 << 40)]);
-    assert!(message(&huge).contains("expected at most 67108864"));
+    assert!(message(&huge).contains("has 1099511627776 bytes, expected at most 4096"));
     huge[16 + 4] = 8;
     assert!(message(&huge).contains("a header of 8 bytes"));
     assert!(message(&fat(&[entry(KIND_PTX, 75, FLAG_ZSTD, &[1; 8], 8)])).contains("for sm_75 cannot be read"));
@@ -99,7 +110,7 @@ fn malformed_files_are_refused_with_the_reason() {
 proptest! {
     #[test]
     fn no_bytes_cause_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..256)) {
-        let _ = read(&bytes);
+        let _ = read(&bytes, MOST);
     }
 
     #[test]
@@ -109,6 +120,6 @@ proptest! {
             let at = at % bytes.len();
             bytes[at] = value;
         }
-        let _ = read(&bytes);
+        let _ = read(&bytes, MOST);
     }
 }

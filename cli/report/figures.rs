@@ -1,6 +1,7 @@
 //! Writes the report of `reproduce`: one HTML file with the pages of all figures, including their charts.
 
 use maud::{Markup, PreEscaped, html};
+use papers::judge::Tally;
 use papers::page::{Drawing, Page};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
@@ -17,18 +18,18 @@ fn id(page: &Page) -> String {
     format!("page-{}", page.name)
 }
 
-/// Returns a table with one row per page: the number of rows in which our result is rated against the paper,
-/// and how many of them hold.
+/// Returns a table with one row per page: how many of its comparisons with the paper hold, how many there are,
+/// and how many further ones are no evidence.
 fn held(pages: &[Page]) -> Markup {
     let row = |page: &Page| {
-        let passed = page.rows.iter().filter(|row| row.passed).count();
+        let Tally { passed, rows, no_evidence } = Tally::of(&page.rows);
         let link = html! { a href={ "#" (id(page)) } { (page.name) } };
-        vec![link, text(passed.to_string()), text(page.rows.len().to_string())]
+        vec![link, text(passed.to_string()), text(rows.to_string()), text(no_evidence.to_string())]
     };
     let judged: Vec<_> = pages.iter().filter(|page| !page.rows.is_empty()).map(row).collect();
     html! {
         @if judged.is_empty() { p { "The pages have no rated rows." } }
-        @else { (table("held", &["page", "hold", "rows"], &(1..3), &judged)) }
+        @else { (table("held", &["page", "hold", "rows", "no evidence"], &(1..4), &judged)) }
     }
 }
 
@@ -77,6 +78,16 @@ fn lower(level: HeadingLevel) -> HeadingLevel {
 mod tests {
     use super::*;
     use papers::chart::Chart;
+    use papers::judge::{Class, ComparisonRow};
+
+    #[test]
+    fn comparisons_that_are_no_evidence_are_not_among_the_rows_that_hold() {
+        let row = ComparisonRow::claim(Class::Exact, "", "", "", true);
+        let rows = vec![row.clone(), row.mark_no_evidence("")];
+        let html = held(&[Page { name: "p/fig1".to_owned(), rows, ..Page::default() }]).into_string();
+        assert!(html.contains("no evidence") && !html.contains(">2<"), "{html}");
+        assert_eq!(html.matches(">1<").count(), 3, "{html}");
+    }
 
     #[test]
     fn a_page_keeps_its_tables_and_pictures_but_no_link_and_no_markup_of_its_own() {

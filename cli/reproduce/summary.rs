@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::super::args::Format;
 use super::super::output::columns;
 use super::super::{Exit, output};
-use papers::judge::{Class, ComparisonRow};
+use papers::judge::{Class, ComparisonRow, Tally};
 use papers::page::rows;
 use warpsieve::kernels::{list_folder, name_of};
 
@@ -18,10 +18,8 @@ use warpsieve::kernels::{list_folder, name_of};
 struct Entry {
     paper: String,
     class: Class,
-    passed: usize,
-    rows: usize,
-    /// Number of further comparisons that cannot fail. They are no evidence, and `rows` does not count them.
-    no_evidence: usize,
+    #[serde(flatten)]
+    counts: Tally,
 }
 
 pub(super) fn summary(folder: &Path, is_quick: bool, format: Format) -> Result<Exit, Report> {
@@ -30,7 +28,10 @@ pub(super) fn summary(folder: &Path, is_quick: bool, format: Format) -> Result<E
         let paper = name_of(&paper);
         let rows = rows(folder, &paper, is_quick)?;
         entries.extend(
-            Class::ALL.map(|class| Entry::new(&paper, class, &rows)).into_iter().filter(|e| e.rows + e.no_evidence > 0),
+            Class::ALL
+                .map(|class| Entry::new(&paper, class, &rows))
+                .into_iter()
+                .filter(|e| e.counts != Tally::default()),
         );
     }
     if entries.is_empty() {
@@ -39,7 +40,8 @@ pub(super) fn summary(folder: &Path, is_quick: bool, format: Format) -> Result<E
     let text = match format {
         Format::Table => {
             let cells = |e: &Entry| {
-                let [hold, rows, others] = [e.passed, e.rows, e.no_evidence].map(|count| count.to_string());
+                let Tally { passed, rows, no_evidence } = e.counts;
+                let [hold, rows, others] = [passed, rows, no_evidence].map(|count| count.to_string());
                 vec![e.paper.clone(), e.class.name().to_owned(), hold, rows, others]
             };
             columns(
@@ -55,10 +57,7 @@ pub(super) fn summary(folder: &Path, is_quick: bool, format: Format) -> Result<E
 
 impl Entry {
     fn new(paper: &str, class: Class, rows: &[ComparisonRow]) -> Self {
-        let of_class =
-            |is_evidence| rows.iter().filter(move |row| row.class == class && row.is_evidence == is_evidence);
-        let passed = of_class(true).filter(|row| row.passed).count();
-        let (rows, no_evidence) = (of_class(true).count(), of_class(false).count());
-        Self { paper: paper.to_owned(), class, passed, rows, no_evidence }
+        let counts = Tally::of(rows.iter().filter(|row| row.class == class));
+        Self { paper: paper.to_owned(), class, counts }
     }
 }

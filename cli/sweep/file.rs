@@ -12,7 +12,7 @@ use super::tidy::SPEEDUP;
 use warpsieve::config::{ConfigError, Problem};
 use warpsieve::content::Content;
 use warpsieve::kernels::of_name;
-use warpsieve::launch::{LaunchError, LaunchFile, Node, Number, Place, Problems, Table};
+use warpsieve::launch::{LaunchError, LaunchFile, Node, Number, Place, Problems, Table, locate};
 
 /// Keys that the sweep file may have at its top level.
 const KEYS: [&str; 9] = ["launch", "trace", "machine", "design", "check", "max_cycles", "set", "together", "baseline"];
@@ -249,7 +249,9 @@ fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>
 fn matching(folder: &Path, text: &str, key: &str) -> Result<Vec<PathBuf>, String> {
     if !text.contains(['*', '?', '[']) {
         let path = folder.join(text);
-        let exists = path.exists() || (key == "launch" && LaunchFile::exists(&path));
+        // Values in a path, such as `n=100`, are checked when the launch file is read.
+        let has_values = || locate(&path).1.is_some_and(|part| part.contains('='));
+        let exists = path.exists() || (key == "launch" && (LaunchFile::exists(&path) || has_values()));
         return if exists { Ok(vec![path]) } else { Err(format!("a file: {} does not exist", path.display())) };
     }
     let pattern = PathBuf::from(glob::Pattern::escape(&folder.display().to_string())).join(text);
@@ -258,8 +260,8 @@ fn matching(folder: &Path, text: &str, key: &str) -> Result<Vec<PathBuf>, String
         paths.collect::<Result<Vec<_>, _>>().map_err(|error| format!("files that can be read: {error}"))
     };
     let mut paths = find(&pattern)?;
-    // The last part of a pattern may be the name of a problem size. It then applies to all kernels that the
-    // rest of the pattern matches.
+    // The last part of a pattern may be the name of a problem size, or give values. It then applies to all kernels
+    // that the rest of the pattern matches, and that have this size and values of these names.
     if let (true, Some(parent), Some(size)) = (key == "launch", pattern.parent(), pattern.file_name()) {
         let sized = find(parent)?.into_iter().map(|path| path.join(size));
         paths.extend(sized.filter(|path| !path.exists() && LaunchFile::exists(path)));

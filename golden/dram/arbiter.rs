@@ -191,7 +191,6 @@ impl Channel<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::command::Service;
-    use super::super::mapping::{Geometry, Layout};
     use super::super::policy::{ChannelInfo, Scheme, bliss, fcfs, fr_fcfs};
     use super::super::timing::Timing;
     use super::*;
@@ -213,7 +212,7 @@ mod tests {
                 service: Service::Column,
             })
             .collect();
-        let mapping = Mapping::new(Layout::RowBankColumn, Geometry::REFERENCE, true);
+        let mapping = Mapping::reference();
         let choices: Vec<Choice> = commands
             .iter()
             .map(|&(cycle, kind, request)| {

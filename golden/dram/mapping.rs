@@ -1,6 +1,10 @@
 //! # DRAM address mapping
-//! Maps a byte address to the bank, row and column of a channel. A layout lists the fields of an address from
-//! its lowest bit upward; each address bit belongs to one field.
+//! Maps a byte address to the bank, row and column of a channel. Each bit of them is the parity of a list of
+//! address bits. The lists are made from the fields of an address, from its lowest bit upward, and from XORs
+//! such as `bank[0] ^ row[3]`, as Zhang, Zhu and Zhang (MICRO 2000) propose for the bank.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::command::BankId;
 
@@ -25,39 +29,11 @@ impl Geometry {
         Geometry { burst_bytes: 64, columns: 64, rows: 4096, groups: 4, banks_per_group: 4 };
 }
 
-/// Order of the fields row, bank and column in an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
-    /// Fields from high to low address bits: row, bank, column.
-    RowBankColumn,
-    /// Like `RowBankColumn`, except that the lowest bank bit lies above the lowest two column bits. GPGPU-Sim
-    /// uses this layout for the GTX 480.
-    Gtx480,
-    /// Like `RowBankColumn`, except that the lowest bank bit lies above the lowest three column bits. In
-    /// Accel-Sim, the QV100 has this layout.
-    Qv100,
-    /// Like `RowBankColumn`, except that the bank number is XORed with the low bits of the row number.
-    PermutedBank,
-}
-
-/// Field of a DRAM address.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Field {
-    Row,
-    Bank,
-    Column,
-}
-
-/// DRAM address mapping: for each field, the numbers of its address bits from the lowest bit upward.
+/// DRAM address mapping. For each name of a part of a burst's place, and for each bit of the part from the
+/// lowest one upward, it lists the address bits whose parity is the bit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    row: Vec<u32>,
-    bank: Vec<u32>,
-    column: Vec<u32>,
-    geometry: Geometry,
-    /// True if the low bits of the bank number select the bank group; false if its high bits do.
-    low_groups: bool,
-    permuted: bool,
+    parts: BTreeMap<String, Vec<Vec<u32>>>,
 }
 
 /// Location of one burst in a DRAM channel.
@@ -72,50 +48,81 @@ pub struct BurstLocation {
 }
 
 impl Mapping {
-    /// Creates an address mapping from a layout and a geometry. If `low_groups` is true, the low bits of the
-    /// bank number select the bank group.
-    pub fn new(layout: Layout, geometry: Geometry, low_groups: bool) -> Mapping {
-        use Field::{Bank, Column, Row};
-        let columns = geometry.columns.ilog2();
-        let banks = (geometry.groups * geometry.banks_per_group).ilog2();
-        let rows = geometry.rows.ilog2();
-        let fields: &[(Field, u32)] = match layout {
-            Layout::RowBankColumn | Layout::PermutedBank => &[(Column, columns), (Bank, banks), (Row, rows)],
-            Layout::Qv100 => &[(Column, 3), (Bank, 1), (Column, columns - 3), (Bank, banks - 1), (Row, rows)],
-            Layout::Gtx480 => &[(Column, 2), (Bank, 1), (Column, columns - 2), (Bank, banks - 1), (Row, rows)],
-        };
-        let dealt = fields.iter().flat_map(|&(field, count)| (0..count).map(move |_| field));
-        let bits: Vec<(u32, Field)> = (geometry.burst_bytes.ilog2()..).zip(dealt).collect();
-        let of = |wanted| bits.iter().filter(|(_, field)| *field == wanted).map(|(bit, _)| *bit).collect();
-        Mapping {
-            row: of(Row),
-            bank: of(Bank),
-            column: of(Column),
-            geometry,
-            low_groups,
-            permuted: layout == Layout::PermutedBank,
+    /// Creates an address mapping from the names of the fields of an address, lowest field first, and from
+    /// the XORs of bank and group.
+    ///
+    /// # Panics
+    /// If a text is no field and no XOR.
+    pub fn new<T: AsRef<str>>(fields: &[T], xor: &[T], geometry: Geometry) -> Mapping {
+        let Geometry { burst_bytes, columns, rows, groups, banks_per_group } = geometry;
+        let sizes = [("column", columns), ("row", rows), ("group", groups), ("bank", banks_per_group)];
+        let mut left: BTreeMap<&str, u32> = sizes.map(|(name, size)| (name, size.ilog2())).into();
+        let fields: Vec<(&str, Option<u32>)> = fields.iter().map(|field| read_field(field.as_ref())).collect();
+        for (name, count) in &fields {
+            if let (Some(left), Some(count)) = (left.get_mut(name), count) {
+                *left = left.saturating_sub(*count);
+            }
         }
+        let named = |(name, count): (_, Option<u32>)| {
+            let count = count.unwrap_or_else(|| left.get(name).copied().unwrap_or(0));
+            (0..count).map(move |_| name)
+        };
+        let mut parts: BTreeMap<String, Vec<Vec<u32>>> = sizes.map(|(name, _)| (name.to_owned(), Vec::new())).into();
+        for (bit, name) in (burst_bytes.ilog2()..).zip(fields.into_iter().flat_map(named)) {
+            for part in [name, "burst"] {
+                parts.entry(part.to_owned()).or_default().push(vec![bit]);
+            }
+        }
+        // Sources of an XOR are bits of the address itself.
+        let plain = parts.clone();
+        for text in xor {
+            let terms: Vec<(&str, Range<usize>)> =
+                text.as_ref().split('^').map(|term| read_term(term.trim(), &plain)).collect();
+            let Some(((name, bits), sources)) = terms.split_first() else { continue };
+            let target = parts.entry((*name).to_owned()).or_default();
+            for (nth, bit) in bits.clone().enumerate() {
+                target[bit].extend(sources.iter().flat_map(|(name, bits)| &plain[*name][bits.start + nth]));
+            }
+        }
+        Mapping { parts }
     }
 
     /// Returns the address mapping of the reference command streams. As addresses increase, the bank group
     /// changes faster than the bank, and the bank faster than the row.
     pub fn reference() -> Mapping {
-        Mapping::new(Layout::RowBankColumn, Geometry::REFERENCE, true)
+        Mapping::new(&["column", "group", "bank", "row"], &[], Geometry::REFERENCE)
     }
 
     /// Returns the bank, row and column of a byte address.
     pub fn place(&self, address: u64) -> BurstLocation {
-        let gather = |bits: &[u32]| bits.iter().rev().fold(0, |value, bit| value << 1 | (address >> bit & 1) as u32);
-        let Geometry { groups, banks_per_group, .. } = self.geometry;
-        let row = gather(&self.row);
-        let number = gather(&self.bank) ^ if self.permuted { row % (groups * banks_per_group) } else { 0 };
-        let bank = if self.low_groups {
-            BankId { group: number % groups, bank: number / groups }
-        } else {
-            BankId { group: number / banks_per_group, bank: number % banks_per_group }
-        };
-        BurstLocation { bank, row, col: gather(&self.column) }
+        let parity = |bits: &Vec<u32>| bits.iter().fold(0, |parity, bit| parity ^ (address >> bit & 1) as u32);
+        let number = |part: &str| self.parts[part].iter().rev().fold(0, |value, bits| value << 1 | parity(bits));
+        let bank = BankId { group: number("group"), bank: number("bank") };
+        BurstLocation { bank, row: number("row"), col: number("column") }
     }
+}
+
+/// Returns the name of a field, and its number of bits if the text has one.
+fn read_field(text: &str) -> (&str, Option<u32>) {
+    let mut words = text.split(':').map(str::trim);
+    let name = words.next().unwrap_or_default();
+    let count = words.next().map(|count| count.parse().unwrap_or_else(|_| panic!("{text:?} has no number of bits")));
+    (name, count)
+}
+
+/// Returns the name of a term, and the numbers of its bits: all of them, all from one upward, or one.
+fn read_term<'a>(text: &'a str, parts: &BTreeMap<String, Vec<Vec<u32>>>) -> (&'a str, Range<usize>) {
+    let words: Vec<&str> = text.split(['[', ']']).map(str::trim).collect();
+    let all = parts.get(words[0]).map_or(0, Vec::len);
+    let number = |digits: &str| digits.trim().parse().unwrap_or_else(|_| panic!("{text:?} has no number of a bit"));
+    let bits = match words.get(1) {
+        None => 0..all,
+        Some(bits) => match bits.split_once("..") {
+            Some((first, _)) => number(first)..all,
+            None => number(bits)..number(bits) + 1,
+        },
+    };
+    (words[0], bits)
 }
 
 #[cfg(test)]
@@ -130,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_gtx480_changes_banks_every_256_bytes() {
-        let mapping = Mapping::new(Layout::Gtx480, Geometry::REFERENCE, false);
+        let mapping = Mapping::new(&["column:2", "bank:1", "column", "bank", "group", "row"], &[], Geometry::REFERENCE);
         let banks = [0x000, 0x0ff, 0x100, 0x200, 0x300].map(|address| mapping.place(address).bank.bank);
         assert_eq!(banks, [0, 0, 1, 0, 1]);
         assert_eq!(mapping.place(0x2c0).col, 7);
@@ -139,7 +146,7 @@ mod tests {
     #[test]
     fn the_qv100_changes_banks_every_256_bytes_of_32_byte_bursts() {
         let geometry = Geometry { burst_bytes: 32, rows: 8192, ..Geometry::REFERENCE };
-        let mapping = Mapping::new(Layout::Qv100, geometry, true);
+        let mapping = Mapping::new(&["column:3", "group:1", "column", "group", "bank", "row"], &[], geometry);
         let groups = [0x000, 0x0ff, 0x100, 0x200, 0x300].map(|address| mapping.place(address).bank.group);
         assert_eq!(groups, [0, 0, 1, 0, 1]);
         let place = |address| (mapping.place(address).row, mapping.place(address).col);
@@ -148,10 +155,18 @@ mod tests {
 
     #[test]
     fn a_permuted_bank_changes_with_every_row() {
-        let mapping = Mapping::new(Layout::PermutedBank, Geometry::REFERENCE, false);
+        let (fields, xor) = (["column", "bank", "group", "row"], ["bank ^ row", "group ^ row[2..]"]);
+        let mapping = Mapping::new(&fields, &xor, Geometry::REFERENCE);
         let number = |address| mapping.place(address).bank.group * 4 + mapping.place(address).bank.bank;
         assert_eq!([0x0, 0x1_0000, 0x2_0000, 0x11_0000].map(number), [0, 1, 2, 1]);
         assert_eq!([0x3000, 0x1_3000].map(number), [3, 2]);
         assert_eq!(mapping.place(0x1_3000).row, 1);
+    }
+    #[test]
+    fn an_xor_reads_the_bits_of_the_address_and_not_those_of_another_xor() {
+        let xor = ["bank[0] ^ row[1]", "group[1] ^ bank[0] ^ column[5] ^ burst[9]"];
+        let mapping = Mapping::new(&["column", "bank", "group", "row"], &xor, Geometry::REFERENCE);
+        let bank = |address| (mapping.place(address).bank.group, mapping.place(address).bank.bank);
+        assert_eq!([0x1000, 0x2_0000, 0x800, 0x8000].map(bank), [(2, 1), (0, 1), (2, 0), (0, 0)]);
     }
 }

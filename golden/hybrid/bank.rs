@@ -5,6 +5,7 @@
 
 use super::Protections;
 use super::tracker::{Tracker, TrackerConfig};
+use crate::replacement::Replacement;
 
 /// Kinds of requests that the tracker distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ struct Load {
 }
 
 /// Reference model of one sharing tracker bank.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Bank {
     trackers: Vec<Tracker>,
     /// Number of compute units that each tracker serves.
@@ -81,6 +82,17 @@ impl Bank {
     pub fn new(config: &TrackerConfig, cus: usize, rows: usize, protections: Protections) -> Self {
         let trackers = (0..config.count).map(|_| Tracker::new(config)).collect();
         Self { trackers, served: cus.div_ceil(config.count), protections, loads: Vec::new(), rows }
+    }
+
+    /// Sets the replacement policy of each tracker to one that `policy` creates; the default is LRU.
+    ///
+    /// # Errors
+    /// Returns the error of `policy`.
+    pub fn replace_by<E>(&mut self, policy: impl Fn() -> Result<Box<dyn Replacement>, E>) -> Result<(), E> {
+        for tracker in &mut self.trackers {
+            tracker.replace_by(policy()?);
+        }
+        Ok(())
     }
 
     /// Processes a request and returns the destination to which the tracker sends it.

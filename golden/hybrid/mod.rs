@@ -134,7 +134,7 @@ struct Pending {
 }
 
 /// State of the whole system: L1s, sharing trackers, coherent domain and messages in flight.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Hybrid {
     config: Config,
     l1: Vec<Lines<()>>,

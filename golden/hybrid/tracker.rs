@@ -1,10 +1,11 @@
 //! Sharing tracker: lists the L1s that hold a line (anssari2012 sections 3.1 and 3.2). The list is a hint,
 //! not a directory: an L1 may have evicted a listed line, or hold an unlisted one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::replacement::Replacement;
+use crate::replacement::order::LineSets;
 use crate::untimed::Geometry;
-use crate::untimed::lines::Lines;
 
 /// Configuration of the sharing trackers.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +29,12 @@ pub enum SharerList {
 }
 
 /// One sharing tracker. It numbers the compute units that it serves from 0.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Tracker {
     list: SharerList,
-    lines: Lines<Entry>,
+    entries: BTreeMap<u64, Entry>,
+    /// Lines of the entries, by set and in the order of their uses.
+    sets: LineSets,
 }
 
 #[derive(Clone, Debug)]
@@ -43,16 +46,23 @@ struct Entry {
 }
 
 impl Tracker {
-    /// Creates a sharing tracker without entries.
+    /// Creates a sharing tracker without entries, whose replacement policy is LRU.
     #[must_use]
     pub fn new(config: &TrackerConfig) -> Self {
-        Self { list: config.list, lines: Lines::new(config.geometry) }
+        let Geometry { index, ways } = config.geometry;
+        Self { list: config.list, entries: BTreeMap::new(), sets: LineSets::new(index, ways) }
+    }
+
+    /// Sets the replacement policy of the entries.
+    pub fn replace_by(&mut self, policy: Box<dyn Replacement>) {
+        self.sets.replace_by(policy);
     }
 
     /// Selects the L1 that supplies a line to the L1 of compute unit `to`. Selects round robin among the
     /// sharers of the line other than `to`.
     pub fn supplier(&mut self, line: u64, to: usize) -> Option<usize> {
-        let Entry { sharers, turn } = self.lines.find(line)?;
+        let Entry { sharers, turn } = self.entries.get_mut(&line)?;
+        self.sets.on_hit(line);
         let supplier = sharers.range(*turn..).chain(&*sharers).copied().find(|sharer| *sharer != to)?;
         *turn = supplier + 1;
         Some(supplier)
@@ -60,34 +70,43 @@ impl Tracker {
 
     /// Lists an L1 as a sharer of a line that this L1 has received.
     pub fn add(&mut self, line: u64, sharer: usize) {
-        match (self.lines.find(line), self.list) {
-            (None, _) => {
-                self.lines.insert(line, Entry { sharers: BTreeSet::from([sharer]), turn: 0 });
+        let Some(entry) = self.entries.get_mut(&line) else {
+            // Every line may be replaced, so the insertion cannot fail.
+            if let Ok(Some(gone)) = self.sets.insert(line, |_| true) {
+                self.entries.remove(&gone);
             }
-            (Some(entry), SharerList::All) => {
+            self.entries.insert(line, Entry { sharers: BTreeSet::from([sharer]), turn: 0 });
+            return;
+        };
+        self.sets.on_hit(line);
+        match self.list {
+            SharerList::All => {
                 entry.sharers.insert(sharer);
             }
-            (Some(entry), SharerList::Last) => entry.sharers = BTreeSet::from([sharer]),
+            SharerList::Last => entry.sharers = BTreeSet::from([sharer]),
         }
     }
 
     /// Removes an L1 from the sharers of a line that this L1 no longer holds.
     pub fn remove(&mut self, line: u64, sharer: usize) {
-        let Some(entry) = self.lines.note(line) else { return };
+        let Some(entry) = self.entries.get_mut(&line) else { return };
         entry.sharers.remove(&sharer);
         if entry.sharers.is_empty() {
-            self.lines.remove(line);
+            self.forget(line);
         }
     }
 
     /// Removes the tracker entry of a line, so that the tracker no longer names an L1 that can supply the
     /// line.
     pub fn forget(&mut self, line: u64) {
-        self.lines.remove(line);
+        if self.entries.remove(&line).is_some() {
+            self.sets.remove(line);
+        }
     }
 
     /// Removes all tracker entries, as at the end of a kernel.
     pub fn clear(&mut self) {
-        self.lines.clear();
+        self.entries.clear();
+        self.sets.clear();
     }
 }

@@ -33,6 +33,7 @@ use super::prefetch::Seen;
 use super::prefetch::unit::{Counts, Unit};
 use super::victim::Victims;
 use crate::index::SetIndex;
+use crate::mshr_policy::{Ledger, MshrPolicy};
 use crate::replacement::lru::Lru;
 use crate::replacement::{InsertedLine, Replacement};
 
@@ -133,6 +134,8 @@ pub struct Cache<W> {
     replacement: Box<dyn Replacement>,
     filter: Option<Filter>,
     mshr: Mshr<W>,
+    /// MSHR policy, with the requesters of the loads that wait.
+    ledger: Option<Ledger>,
     /// Bypass schemes. A load bypasses the cache if any of them requires it.
     schemes: Vec<Box<dyn Bypass>>,
     prefetch: Option<Unit>,
@@ -163,6 +166,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             replacement: Box::new(Lru {}),
             filter: config.filter.map(|filter| Filter::new(filter, sets)),
             mshr,
+            ledger: None,
             schemes: Vec::new(),
             prefetch: None,
             victims: None,
@@ -193,6 +197,11 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// Adds a prefetcher to the cache.
     pub fn prefetch(&mut self, unit: Unit) {
         self.prefetch = Some(unit);
+    }
+
+    /// Adds an MSHR policy to the cache; by default, every load may use the MSHR.
+    pub fn limit_by(&mut self, policy: Box<dyn MshrPolicy>) {
+        self.ledger = Some(Ledger::new(policy, self.config.mshr_entries));
     }
 
     /// Adds a victim cache to the cache.
@@ -420,12 +429,16 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         let mut all = Fails::default();
         if !coming.is_empty() {
             all.mshr_merge = self.mshr.verdict(line, coming) != Verdict::Merged;
+            let refuses = |ledger: &Ledger| !ledger.may_merge(load.warp.into());
+            all.mshr_policy |= !all.mshr_merge && self.ledger.as_ref().is_some_and(refuses);
         }
         let (victim, none) = self.victim_for(line);
         if !absent.is_empty() {
             let needed = 1 + usize::from(victim.is_some_and(|victim| victim.modified || self.config.notifies));
             all.line_alloc = none;
             all.mshr_entry = self.mshr.verdict(line, absent) != Verdict::Primary;
+            let refuses = |ledger: &Ledger| !ledger.may_allocate(load.warp.into());
+            all.mshr_policy |= !all.mshr_entry && self.ledger.as_ref().is_some_and(refuses);
             all.miss_queue = queue_used + needed > self.config.miss_queue;
         }
         match all.first(self.config.fail_order) {
@@ -500,7 +513,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
         match (*event, *outcome) {
             (Event::Load { load, .. }, Outcome::Load(LoadOutcome::Hit)) => {
-                self.touch(load.line, true);
+                self.touch(load.line, Some(load.pc));
                 self.notify_access(&load, false, false);
             }
             (Event::Load { load, .. }, Outcome::Load(LoadOutcome::VictimHit { moves, .. })) => {
@@ -515,7 +528,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             (Event::Load { load, waiter, .. }, Outcome::Load(LoadOutcome::HitPending)) => {
                 let is_late = self.is_late(&load);
                 self.wait(&load, waiter);
-                self.touch(load.line, true);
+                self.touch(load.line, Some(load.pc));
                 self.notify_access(&load, false, is_late);
             }
             (Event::Load { load, waiter, .. }, Outcome::Load(LoadOutcome::Miss { .. })) => {
@@ -523,7 +536,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                 let (gone, _) = self.place_for(load.line);
                 self.wait(&load, waiter);
                 if self.has_parts(load.line) {
-                    self.touch(load.line, true)
+                    self.touch(load.line, Some(load.pc))
                 } else {
                     self.keep_evicted(load.line, gone);
                     self.place(load.line, load.pc, gone)
@@ -533,7 +546,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             }
             (Event::Bypass { load, chosen: true }, _) => self.notify_bypass(&load),
             (Event::Store { line, .. }, Outcome::Write(WriteOutcome::WrittenBack)) => self.change(line, true),
-            (Event::Supply { line, .. }, Outcome::Supplied(true)) => self.touch(line, false),
+            (Event::Supply { line, .. }, Outcome::Supplied(true)) => self.touch(line, None),
             (Event::Store { .. } | Event::Atomic { .. }, Outcome::Write(WriteOutcome::Refused { .. })) => {}
             (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(_))
                 if self.kept_parts(line).is_some() =>
@@ -562,6 +575,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             }
             (Event::Fill { line, parts }, Outcome::Filled { kept, .. }) => {
                 self.mshr.fill(line, parts).map_err(Breach::Fill)?;
+                self.ledger.iter_mut().for_each(|ledger| ledger.fill((line, parts.0)));
                 let prefetched = self.find_line(line).is_some_and(|held| held.unused);
                 if let Some(unit) = &mut self.prefetch {
                     unit.on_fill(line, prefetched);
@@ -571,6 +585,9 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                 self.drop_if_empty(line);
             }
             (Event::Drain, _) => {
+                if let (Some(ledger), Some((line, parts))) = (&mut self.ledger, self.mshr.head_key()) {
+                    ledger.leave((line, parts.0));
+                }
                 self.mshr.pop();
             }
             (Event::Deliver, _) => self.prefetch.iter_mut().for_each(Unit::deliver),
@@ -664,6 +681,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.place(line, 0, gone);
         self.set_parts(line, parts, Some(SectorState::OnWay { doomed: false }));
         self.mshr.prefetch(line, parts);
+        self.ledger.iter_mut().for_each(|ledger| ledger.allocate((line, parts.0), None));
         if let Some(held) = self.find_line_mut(line) {
             held.unused = true;
         }
@@ -704,7 +722,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         let known = self.find_line(line).is_some();
         self.record_bypass(line);
         if self.schemes.iter().any(|scheme| scheme.leaves_tags()) {
-            if known { self.touch(line, true) } else { self.keep_tag(line) }
+            if known { self.touch(line, Some(load.pc)) } else { self.keep_tag(line) }
         }
         self.schemes.iter_mut().for_each(|scheme| scheme.on_bypass(load, set, known));
     }
@@ -720,7 +738,9 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Inserts a tag-only line for a bypassed load. In a full set, it replaces the least recently used line
-    /// that is neither in flight nor modified.
+    /// that is neither in flight nor modified. A cache with a bypass scheme that leaves tags has LRU
+    /// replacement, which has no state beside the order of the set, and no victim cache and no decoupled
+    /// filter. None of these is therefore notified of the replaced line.
     fn keep_tag(&mut self, line: u64) {
         let set = self.set_of(line);
         if self.sets[set].len() == self.config.ways {
@@ -732,7 +752,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Notifies the bypass schemes that a period may have ended. Drops all tag-only lines if a scheme
-    /// requests that.
+    /// requests that. As in [`Cache::keep_tag`], the dropped lines have no state outside the set.
     fn end_periods(&mut self, end: impl Fn(&mut dyn Bypass) -> bool) {
         let mut drops = false;
         for scheme in &mut self.schemes {
@@ -752,7 +772,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
         set.retain(|held| Some(held.line) != victim);
         let stay: Vec<_> = set.iter().map(|held| (held.line, held.status() != Status::Reserved)).collect();
-        self.replacement.on_insert(InsertedLine { line, pc, set: number }, victim, &stay);
+        self.replacement.on_insert(InsertedLine { line, pc, set: number, first_way: 0 }, victim, &stay);
         set.push(CacheLine::hollow(line));
     }
 
@@ -772,6 +792,14 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// allocates an entry for its absent sectors.
     fn wait(&mut self, load: &Load, waiter: W) {
         let (coming, absent) = self.missing_sectors(load);
+        if let Some(ledger) = &mut self.ledger {
+            for (line, parts) in self.mshr.tracking(load.line, coming) {
+                ledger.merge((line, parts.0), load.warp.into());
+            }
+            if !absent.is_empty() {
+                ledger.allocate((load.line, absent.0), Some(load.warp.into()));
+            }
+        }
         for parts in [coming, absent].into_iter().filter(|parts| !parts.is_empty()) {
             self.mshr.alloc(load.line, parts, waiter);
         }
@@ -780,7 +808,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// Makes a stored line the most recently used. If `local` is true, memory does not receive the store, so
     /// the line is marked as modified.
     fn change(&mut self, line: u64, local: bool) {
-        self.touch(line, false);
+        self.touch(line, None);
         if let Some(held) = self.find_line_mut(line) {
             held.modified |= local;
         }
@@ -857,13 +885,14 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Makes a line the most recently used, and notifies the replacement policy and the decoupled filter.
-    fn touch(&mut self, line: u64, by_load: bool) {
+    /// `load` is the program counter of the load that uses the line; `None` for other uses.
+    fn touch(&mut self, line: u64, load: Option<u32>) {
         let set = self.set_of(line);
         // Moves the line to the end of the list. The sort is stable, so all other lines keep their order.
         self.sets[set].sort_by_key(|held| held.line == line);
-        self.replacement.on_hit(line);
+        self.replacement.on_hit(line, load.unwrap_or(0));
         if let Some(filter) = &mut self.filter {
-            filter.on_hit(set, line, by_load);
+            filter.on_hit(set, line, load.is_some());
         }
     }
 }

@@ -61,6 +61,8 @@ pub enum Fail {
     MshrMerge,
     /// The miss queue has too few free slots.
     MissQueue,
+    /// The MSHR policy refuses the load, although the MSHR has room for it.
+    MshrPolicy,
 }
 
 /// All reservation fails that apply to an access in the same cycle.
@@ -74,6 +76,8 @@ pub struct Fails {
     pub mshr_merge: bool,
     /// True if the miss queue has too few free slots.
     pub miss_queue: bool,
+    /// True if the MSHR policy refuses the load, although the MSHR has room for it.
+    pub mshr_policy: bool,
 }
 
 impl Fails {
@@ -83,9 +87,10 @@ impl Fails {
         let merge = (self.mshr_merge, Fail::MshrMerge);
         let entry = (self.mshr_entry, Fail::MshrEntry);
         let queue = (self.miss_queue, Fail::MissQueue);
+        let policy = (self.mshr_policy, Fail::MshrPolicy);
         let reasons = match order {
-            FailOrder::MshrFirst => [line, merge, entry, queue],
-            FailOrder::QueueFirst => [line, queue, merge, entry],
+            FailOrder::MshrFirst => [line, merge, entry, policy, queue],
+            FailOrder::QueueFirst => [line, queue, merge, entry, policy],
         };
         reasons.into_iter().find(|(fails, _)| *fails).map(|(_, reason)| reason)
     }

@@ -174,6 +174,11 @@ impl<W: Waits> Mshr<W> {
         Some(Replay { line: *line, waiter, last: waiters.len() == 1 })
     }
 
+    /// Returns the line and the sectors of the entry whose load is replayed next.
+    pub fn head_key(&self) -> Option<(u64, Sectors)> {
+        self.draining.front().map(|(line, parts, _)| (*line, *parts))
+    }
+
     /// Removes and returns the next load to replay.
     pub fn pop(&mut self) -> Option<Replay<W>> {
         let replay = self.head()?;
@@ -217,7 +222,7 @@ impl<W: Waits> Mshr<W> {
     }
 
     /// Yields the pending entries of a line that cover any of the sectors `parts`.
-    fn tracking(&self, line: u64, parts: Sectors) -> impl Iterator<Item = (u64, Sectors)> {
+    pub fn tracking(&self, line: u64, parts: Sectors) -> impl Iterator<Item = (u64, Sectors)> {
         let of_line = self.pending.range((line, Sectors(0))..=(line, Sectors(u8::MAX)));
         of_line.map(|(key, _)| *key).filter(move |(_, tracked)| !tracked.intersection(parts).is_empty())
     }

@@ -5,7 +5,8 @@
 //!
 //! An access to a line in flight is appended to a list of that line. The accesses in the list take effect in
 //! order when the line arrives, so a read sees exactly the writes accepted before it. Only the clocked bank
-//! models timing, queues and the limit on outstanding lines.
+//! models timing, queues and the limit on outstanding lines. A prefetched line is in flight with an empty
+//! list.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +14,9 @@ use std::fmt;
 use isa::lanes::{AtomicFn, global_atomic};
 use isa::types::Type;
 
+use super::partition::Partition;
 use crate::index::SetIndex;
+use crate::mshr_policy::{Ledger, MshrPolicy};
 use crate::replacement::Replacement;
 use crate::replacement::order::LineSets;
 
@@ -95,7 +98,8 @@ pub enum Outcome {
         /// Line that the bank evicts for the miss, if any.
         victim: Option<Victim>,
     },
-    /// Reservation fail: every line of the set is in flight. The state of the bank is unchanged.
+    /// Reservation fail: the MSHR policy refuses the access. Or every line of the set, or every line that the group of the SM owns in it, is in
+    /// flight. The state of the bank is unchanged.
     Refused,
 }
 
@@ -122,6 +126,8 @@ enum Entry<R> {
 pub struct Bank<R> {
     lines: BTreeMap<u64, Entry<R>>,
     sets: LineSets,
+    /// MSHR policy, with the SMs of the accesses that wait.
+    ledger: Option<Ledger>,
 }
 
 /// Interleaving of cache lines across L2 banks.
@@ -140,12 +146,19 @@ impl Banks {
         let Self { count, run } = self;
         (line / run % count, line / run / count * run + line % run)
     }
+
+    /// Returns the line with number `local` within bank `bank`.
+    #[must_use]
+    pub fn line(self, bank: u64, local: u64) -> u64 {
+        let Self { count, run } = self;
+        (local / run * count + bank) * run + local % run
+    }
 }
 
 impl<R: Clone> Bank<R> {
     /// Creates an empty bank with `ways` lines per set.
     pub fn new(index: SetIndex, ways: usize) -> Self {
-        Bank { lines: BTreeMap::new(), sets: LineSets::new(index, ways) }
+        Bank { lines: BTreeMap::new(), sets: LineSets::new(index, ways), ledger: None }
     }
 
     /// Sets the replacement policy; the default is LRU.
@@ -153,10 +166,29 @@ impl<R: Clone> Bank<R> {
         self.sets.replace_by(policy);
     }
 
-    /// Performs an access to `line` and returns its outcome.
+    /// Divides each set among groups of SMs; by default, they share it.
+    pub fn partition_by(&mut self, partition: Box<dyn Partition>) {
+        self.sets.partition_by(partition);
+    }
+
+    /// Limits the use of an MSHR with `entries` entries by a policy; by default, every access may use it.
+    pub fn limit_by(&mut self, policy: Box<dyn MshrPolicy>, entries: usize) {
+        self.ledger = Some(Ledger::new(policy, entries));
+    }
+
+    /// Performs an access of SM 0 to `line` and returns its outcome.
     pub fn access(&mut self, line: u64, access: Access<R>) -> Outcome {
+        self.access_by(0, line, access)
+    }
+
+    /// Performs an access of SM `sm` to `line` and returns its outcome.
+    pub fn access_by(&mut self, sm: usize, line: u64, access: Access<R>) -> Outcome {
         let outcome = match self.lines.get_mut(&line) {
             Some(Entry::Pending(waiting)) => {
+                if self.ledger.as_ref().is_some_and(|ledger| !ledger.may_merge(sm)) {
+                    return Outcome::Refused;
+                }
+                self.ledger.iter_mut().for_each(|ledger| ledger.merge((line, 0), sm));
                 waiting.push(access);
                 Outcome::HitPending
             }
@@ -178,15 +210,36 @@ impl<R: Clone> Bank<R> {
                 Outcome::Hit(seen)
             }
             None => {
-                let here = |other| matches!(self.lines.get(&other), Some(Entry::Here { .. }));
-                let Ok(victim) = self.sets.insert(line, here) else { return Outcome::Refused };
-                let victim = victim.map(|victim| self.evict(victim));
-                self.lines.insert(line, Entry::Pending(vec![access]));
-                return Outcome::Miss { victim };
+                if self.ledger.as_ref().is_some_and(|ledger| !ledger.may_allocate(sm)) {
+                    return Outcome::Refused;
+                }
+                return self.allocate(sm, line, Some(access));
             }
         };
         self.sets.on_hit(line);
         outcome
+    }
+
+    /// Prefetches `line` for SM `sm`: requests it from memory if it is neither present nor in flight. The
+    /// outcome of a present line has its bytes. A prefetch is no use of the line.
+    pub fn prefetch(&mut self, sm: usize, line: u64) -> Outcome {
+        match self.lines.get(&line) {
+            Some(Entry::Pending(_)) => Outcome::HitPending,
+            Some(Entry::Here { bytes, .. }) => Outcome::Hit(bytes.clone()),
+            None => self.allocate(sm, line, None),
+        }
+    }
+
+    /// Requests an absent line from memory for SM `sm`. The access `waiting` waits for the line, unless it is
+    /// prefetched.
+    fn allocate(&mut self, sm: usize, line: u64, waiting: Option<Access<R>>) -> Outcome {
+        let here = |other| matches!(self.lines.get(&other), Some(Entry::Here { .. }));
+        let Ok(victim) = self.sets.insert_by(sm, line, here) else { return Outcome::Refused };
+        let victim = victim.map(|victim| self.evict(victim));
+        let requester = waiting.is_some().then_some(sm);
+        self.ledger.iter_mut().for_each(|ledger| ledger.allocate((line, 0), requester));
+        self.lines.insert(line, Entry::Pending(waiting.into_iter().collect()));
+        Outcome::Miss { victim }
     }
 
     /// Fills `line` with bytes from memory. The accesses that wait for the line take effect in order. Returns
@@ -201,7 +254,9 @@ impl<R: Clone> Bank<R> {
         };
         let mut answers = Vec::new();
         let mut dirty = false;
+        self.ledger.iter_mut().for_each(|ledger| ledger.fill((line, 0)));
         for access in waiting {
+            self.ledger.iter_mut().for_each(|ledger| ledger.leave((line, 0)));
             match access {
                 Access::Read(reader) => answers.push((reader.clone(), bytes.clone())),
                 Access::Write(write) => {
@@ -345,9 +400,26 @@ mod tests {
     }
 
     #[test]
+    fn a_prefetched_line_is_fetched_once_and_does_not_count_as_used() {
+        let mut bank = one_set(2);
+        assert_eq!((bank.prefetch(0, 5), bank.prefetch(0, 5)), (COLD, Outcome::HitPending));
+        bank.access(6, Access::Read('a'));
+        assert!(bank.fill(5, vec![1; 4]).unwrap().is_empty());
+        bank.fill(6, vec![2; 4]).unwrap();
+        assert_eq!(bank.prefetch(0, 5), Outcome::Hit(vec![1; 4]));
+        let victim = Some(Victim { line: 5, write_back: None });
+        assert_eq!(bank.access(7, Access::Read('b')), Outcome::Miss { victim });
+    }
+
+    #[test]
     fn two_banks_take_turns_of_four_lines() {
         let places: Vec<_> = [3, 4, 7, 8, 13].map(|line| Banks { count: 2, run: 4 }.locate(line)).into();
         assert_eq!(places, [(0, 3), (1, 0), (1, 3), (0, 4), (1, 5)]);
+        let banks = Banks { count: 2, run: 4 };
+        assert_eq!(
+            [3, 4, 7, 8, 13].map(|line| banks.locate(line)).map(|(bank, n)| banks.line(bank, n)),
+            [3, 4, 7, 8, 13]
+        );
     }
 
     proptest! {

@@ -4,4 +4,6 @@ pub mod bank;
 pub mod bypass;
 pub mod frc;
 pub mod masked;
+pub mod partition;
+pub mod prefetch;
 pub mod sectored;

@@ -1,11 +1,12 @@
-//! # Reference model of a mesh or ring network
+//! # Reference model of a network of routers
 //! Simulates the network flit by flit: a flit enters a buffer in one cycle and leaves it in a later one. A
 //! packet carries its complete route, which is computed when the packet is sent. The clocked network model
 //! schedules future events; this model never looks ahead.
 //!
 //! Sources: XY routing, Dally and Towles, *Principles and Practices of Interconnection Networks*, section
 //! 8.4.2; channels of a ring, Dally and Seitz, *Deadlock-Free Message Routing in Multiprocessor
-//! Interconnection Networks*, section 3; virtual cut-through, Dally and Towles, section 13.2.2.
+//! Interconnection Networks*, section 3; virtual cut-through, Dally and Towles, section 13.2.2. The two-level
+//! network is that of a GPU whose SMs are in clusters, from its description in `rtl/noc/topology.rs`.
 
 use std::collections::VecDeque;
 
@@ -21,9 +22,17 @@ pub enum Shape {
     },
     /// Ring with the given number of routers.
     Ring(usize),
+    /// Two-level network: every cluster router is connected to every central router. The cluster routers have
+    /// the lower numbers.
+    TwoLevel {
+        /// Number of routers with a cluster of SMs each.
+        clusters: usize,
+        /// Number of central routers, and thus of links of each cluster.
+        links: usize,
+    },
 }
 
-/// Configuration of a mesh or ring, including the routers to which its inputs and outputs connect.
+/// Configuration of a network, including the routers to which its inputs and outputs connect.
 #[derive(Clone, Debug)]
 pub struct Network {
     /// Topology of the network.
@@ -75,6 +84,7 @@ impl Shape {
         match self {
             Self::Mesh { columns, rows } => columns * rows,
             Self::Ring(all) => all,
+            Self::TwoLevel { clusters, links } => clusters + links,
         }
     }
 
@@ -88,6 +98,10 @@ impl Shape {
                 let beside = [(x + 1, y), (x.wrapping_sub(1), y), (x, y + 1), (x, y.wrapping_sub(1))];
                 beside.into_iter().filter_map(|(x, y)| all.clone().find(|&other| is_at(other, x, y))).collect()
             }
+            Self::TwoLevel { clusters, .. } => {
+                let is_cluster = |router: usize| router < clusters;
+                all.filter(|other| is_cluster(*other) != is_cluster(router)).collect()
+            }
             Self::Ring(1) => Vec::new(),
             Self::Ring(2) => vec![1 - router],
             Self::Ring(count) => vec![(router + 1) % count, (router + count - 1) % count],
@@ -97,6 +111,9 @@ impl Shape {
     /// Returns the route from router `from` to router `to`: each router after `from`, and the virtual channel
     /// through which the packet reaches that router. `destination` is the output, which determines the
     /// channel.
+    ///
+    /// # Panics
+    /// Panics for a route between two central routers, which no packet takes.
     fn way(self, from: usize, to: usize, destination: usize, channels: usize) -> VecDeque<(usize, usize)> {
         match self {
             Self::Mesh { columns, .. } => {
@@ -122,6 +139,12 @@ impl Shape {
                 let channel =
                     |hop| destination % half + if last_across.is_some_and(|last| hop <= last) { 0 } else { half };
                 way.iter().enumerate().map(|(hop, &router)| (router, channel(hop))).collect()
+            }
+            Self::TwoLevel { clusters, links } => {
+                assert!(from.min(to) < clusters || from == to, "a packet from central router {from} to {to}");
+                let through_center = (from.max(to) < clusters).then(|| clusters + destination % links);
+                let way = through_center.into_iter().chain([to]).filter(|_| from != to);
+                way.map(|router| (router, destination / links % channels)).collect()
             }
         }
     }
@@ -447,5 +470,14 @@ mod tests {
         let mesh = Shape::Mesh { columns: 3, rows: 3 };
         assert_eq!(mesh.way(0, 8, 5, 2), [(1, 1), (2, 1), (5, 1), (8, 1)]);
         assert_eq!(mesh.way(8, 3, 4, 2), [(7, 0), (6, 0), (3, 0)]);
+    }
+    #[test]
+    fn a_two_level_network_crosses_the_center_only_between_clusters() {
+        let shape = Shape::TwoLevel { clusters: 3, links: 2 };
+        assert_eq!(shape.way(1, 4, 3, 2), [(4, 1)]);
+        assert_eq!(shape.way(3, 2, 9, 2), [(2, 0)]);
+        assert_eq!(shape.way(0, 2, 9, 2), [(4, 0), (2, 0)]);
+        assert!(shape.way(2, 2, 9, 2).is_empty());
+        assert_eq!((shape.beside(0), shape.beside(4)), (vec![3, 4], vec![0, 1, 2]));
     }
 }

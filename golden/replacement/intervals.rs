@@ -60,7 +60,7 @@ impl<S: Insertion> Replacement for Intervals<S> {
         lines.max_by_key(|line| self.lines.get(line).map(|memory| (memory.interval, Reverse(self.places.of(*line)))))
     }
 
-    fn on_hit(&mut self, line: u64) {
+    fn on_hit(&mut self, line: u64, _pc: u32) {
         if let Some(memory) = self.lines.get_mut(&line) {
             memory.interval = 0;
             memory.reused = true;
@@ -80,7 +80,7 @@ impl<S: Insertion> Replacement for Intervals<S> {
                 self.start.on_dead_eviction(gone.source);
             }
         }
-        self.places.on_insert(newcomer.line, victim, stay);
+        self.places.on_insert((newcomer.line, newcomer.first_way), victim, stay);
         let source = self.start.source(newcomer);
         let interval = self.start.first(newcomer.set, source);
         self.lines.insert(newcomer.line, Memory { interval, source, reused: false });

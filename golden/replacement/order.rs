@@ -6,6 +6,7 @@
 use super::lru::Lru;
 use super::{InsertedLine, Replacement};
 use crate::index::SetIndex;
+use crate::l2::partition::{Owners, Partition};
 
 /// Lines of a cache by set, with a replacement policy.
 #[derive(Debug)]
@@ -15,6 +16,9 @@ pub struct LineSets {
     /// Lines of each set, from least to most recently used.
     sets: Vec<Vec<u64>>,
     policy: Box<dyn Replacement>,
+    /// Partition of each set among groups of requesters, and the group that owns each line; `None` if the
+    /// requesters share all lines of a set.
+    owners: Option<Owners>,
 }
 
 /// Error: a set is full, and none of its lines may be evicted.
@@ -24,7 +28,7 @@ pub struct NoVictim;
 impl LineSets {
     /// Creates empty sets with `ways` ways each and LRU replacement.
     pub fn new(index: SetIndex, ways: usize) -> Self {
-        Self { index, ways, sets: vec![Vec::new(); index.sets()], policy: Box::new(Lru {}) }
+        Self { index, ways, sets: vec![Vec::new(); index.sets()], policy: Box::new(Lru {}), owners: None }
     }
 
     /// Sets the replacement policy; the default is LRU.
@@ -32,12 +36,29 @@ impl LineSets {
         self.policy = policy;
     }
 
+    /// Divides each set among groups of requesters; by default, they share it.
+    pub fn partition_by(&mut self, partition: Box<dyn Partition>) {
+        self.owners = Some(Owners::new(partition));
+    }
+
     /// Records an access to a line that is in its set.
     pub fn on_hit(&mut self, line: u64) {
         let set = &mut self.sets[self.index.set_of_line(line)];
         set.retain(|other| *other != line);
         set.push(line);
-        self.policy.on_hit(line);
+        self.policy.on_hit(line, 0);
+    }
+
+    /// Removes a line that is invalidated rather than replaced.
+    pub fn remove(&mut self, line: u64) {
+        self.sets[self.index.set_of_line(line)].retain(|other| *other != line);
+        self.policy.on_invalidate(line);
+    }
+
+    /// Removes all lines. What the policy has learned is retained.
+    pub fn clear(&mut self) {
+        self.sets.iter_mut().for_each(Vec::clear);
+        self.policy.forget_lines();
     }
 
     /// Inserts a line. If its set was full, returns the line that it replaces. Only a line for which `may_go`
@@ -46,17 +67,38 @@ impl LineSets {
     /// # Errors
     /// Returns an error, and changes nothing, if the set is full and none of its lines may be replaced.
     pub fn insert(&mut self, line: u64, may_go: impl Fn(u64) -> bool) -> Result<Option<u64>, NoVictim> {
+        self.insert_by(0, line, may_go)
+    }
+
+    /// Inserts a line for a requester. In a partitioned set, the set counts as full if the group of the
+    /// requester owns as many lines of it as it may, and only lines of this group may be replaced.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn insert_by(
+        &mut self,
+        requester: usize,
+        line: u64,
+        may_go: impl Fn(u64) -> bool,
+    ) -> Result<Option<u64>, NoVictim> {
         let number = self.index.set_of_line(line);
         let set = &mut self.sets[number];
-        let victim = if set.len() < self.ways {
+        let owners = self.owners.as_ref();
+        let may_go = |other| owners.is_none_or(|owners| owners.is_own(requester, other)) && may_go(other);
+        let has_room = owners.map_or(set.len() < self.ways, |owners| owners.has_room(requester, set));
+        let first_way = owners.map_or(0, |owners| owners.first_way(requester));
+        let victim = if has_room {
             None
         } else {
             Some(self.policy.victim(&mut set.iter().copied().filter(|other| may_go(*other))).ok_or(NoVictim)?)
         };
         set.retain(|other| Some(*other) != victim);
         let stay: Vec<_> = set.iter().map(|&other| (other, may_go(other))).collect();
-        self.policy.on_insert(InsertedLine { line, pc: 0, set: number }, victim, &stay);
+        self.policy.on_insert(InsertedLine { line, pc: 0, set: number, first_way }, victim, &stay);
         set.push(line);
+        if let Some(owners) = &mut self.owners {
+            owners.replace(requester, line, victim);
+        }
         Ok(victim)
     }
 }

@@ -1,6 +1,7 @@
 //! # Ways of lines
 //! Tracks the way of each line. Some policies need it because, among equally good victims, the line in the
-//! lowest way is evicted. An inserted line gets the way of its victim, or the lowest free way.
+//! lowest way is evicted. An inserted line gets the way of its victim, or the lowest
+//! free way that it may take.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +10,12 @@ use std::collections::BTreeMap;
 pub struct WayMap(BTreeMap<u64, usize>);
 
 impl WayMap {
-    /// Assigns a way to an inserted line: the way of `victim` or, without a victim, the lowest free way.
-    /// `stay` lists the other lines of the set, which occupy their ways.
-    pub fn on_insert(&mut self, line: u64, victim: Option<u64>, stay: &[(u64, bool)]) {
+    /// Assigns a way to an inserted line: the way of `victim` or, without a victim, the lowest free way from
+    /// `first` on. `stay` lists the other lines of the set, which occupy their ways.
+    pub fn on_insert(&mut self, (line, first): (u64, usize), victim: Option<u64>, stay: &[(u64, bool)]) {
         let gone = victim.and_then(|victim| self.0.remove(&victim));
         let taken = |place: &usize| stay.iter().any(|(other, _)| self.0.get(other) == Some(place));
-        let place = gone.unwrap_or_else(|| (0..).find(|place| !taken(place)).unwrap_or(0));
+        let place = gone.unwrap_or_else(|| (first..).find(|place| !taken(place)).unwrap_or(first));
         self.0.insert(line, place);
     }
 

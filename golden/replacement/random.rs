@@ -59,7 +59,7 @@ impl Replacement for Draws {
     }
 
     fn on_insert(&mut self, newcomer: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
-        self.places.on_insert(newcomer.line, victim, stay);
+        self.places.on_insert((newcomer.line, newcomer.first_way), victim, stay);
         self.set_of.insert(newcomer.line, newcomer.set);
         let next = self.draw();
         self.next.insert(newcomer.set, next);

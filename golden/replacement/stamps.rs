@@ -35,7 +35,7 @@ impl<P: Position> Replacement for Stamps<P> {
         lines.min_by_key(|line| self.lines.get(line).copied())
     }
 
-    fn on_hit(&mut self, line: u64) {
+    fn on_hit(&mut self, line: u64, _pc: u32) {
         self.newest += 1;
         self.lines.insert(line, self.newest);
     }
@@ -45,7 +45,7 @@ impl<P: Position> Replacement for Stamps<P> {
             self.lines.remove(&victim);
         }
         if self.position.is_front(newcomer.set) {
-            return self.on_hit(newcomer.line);
+            return self.on_hit(newcomer.line, newcomer.pc);
         }
         self.oldest -= 1;
         self.lines.insert(newcomer.line, self.oldest);

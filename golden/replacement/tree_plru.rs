@@ -59,7 +59,7 @@ impl Replacement for Halves {
         self.pick(set, (0, self.span), &lines)
     }
 
-    fn on_hit(&mut self, line: u64) {
+    fn on_hit(&mut self, line: u64, _pc: u32) {
         let (Some(way), Some(&set)) = (self.places.of(line), self.set_of.get(&line)) else { return };
         let mut size = self.span;
         while size > 1 {
@@ -70,9 +70,9 @@ impl Replacement for Halves {
     }
 
     fn on_insert(&mut self, newcomer: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
-        self.places.on_insert(newcomer.line, victim, stay);
+        self.places.on_insert((newcomer.line, newcomer.first_way), victim, stay);
         self.set_of.insert(newcomer.line, newcomer.set);
-        self.on_hit(newcomer.line);
+        self.on_hit(newcomer.line, newcomer.pc);
     }
 
     fn on_invalidate(&mut self, line: u64) {

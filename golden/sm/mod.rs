@@ -1,3 +1,4 @@
 //! Reference models of components of the SM core.
 
 pub mod icache;
+pub mod scheduler;

@@ -1,9 +1,11 @@
 //! Questions that the papers leave open. There are no published answers, so the results pages contain no
 //! comparisons with papers. Each page ends with conclusions from its own runs.
 
+mod dram;
 mod frc;
 mod pareto;
 mod prefetch;
+mod replacement;
 mod sectors;
 mod strides;
 mod victim;
@@ -33,6 +35,16 @@ pub(super) const FIGURES: &[Figure] = &[
         name: "beyond/prefetch",
         description: "Next-line, stride, many-thread-aware and stream prefetchers of the L1: speed-up, bytes, and what became of the prefetches",
         draw: prefetch::prefetch,
+    },
+    Figure {
+        name: "beyond/replacement",
+        description: "Replacement policies of the L1 and of the L2: speed-up over LRU, hit rates, and the best policy for each kernel",
+        draw: replacement::replacement,
+    },
+    Figure {
+        name: "beyond/dram",
+        description: "Arbitration policies of the DRAM: speed-up over FR-FCFS, row hits, and fairness among SMs",
+        draw: dram::dram,
     },
     Figure {
         name: "beyond/sectors",

@@ -12,7 +12,11 @@ use std::path::{Path, PathBuf};
 use rtl::index::linear::Linear;
 use rtl::kernel::digest_of;
 use rtl::l2::bypass::none::NoBypass;
+use rtl::l2::partition::none::NoPartition;
+use rtl::l2::prefetch::PrefetchLimits;
+use rtl::l2::prefetch::none::NoPrefetcher;
 use rtl::l2::{BankPlace, Coherence, FrcConfig, L2Config, TransientConfig, VictimBind};
+use rtl::mshr_policy::none::NoMshrPolicy;
 use rtl::noc::interleave::Interleave;
 use rtl::replacement::lru::Lru;
 use warpsieve::bank::{BankAlone, DramReply, Edge, InvalidateAck, PacketShape, Ports, Request};
@@ -243,10 +247,14 @@ fn config(frc_entries: u32, times: Times) -> L2Config {
         lookup_latency: times.look_up,
         mshr_entries: 4,
         mshr_merges: 4,
+        mshr_policy: NoMshrPolicy {}.into(),
         reply_queue: 8,
         data_ports: 1,
         atomic_buffer: false,
         bypass: NoBypass {}.into(),
+        partition: NoPartition {}.into(),
+        prefetch: NoPrefetcher {}.into(),
+        prefetch_limits: PrefetchLimits { queue: 1, mshr_share: 1, miss_queue_share: 1, page_bytes: 4096 },
         flow: flow.into(),
     }
 }
@@ -265,6 +273,7 @@ fn place() -> BankPlace {
         burst_bytes: LINE_BYTES,
         coherent_l1s: 15,
         requester_bits: None,
+        sms: 15,
     }
 }
 

@@ -1,9 +1,9 @@
 //! khairy2015 Figure 11: L1 reservation fails that DWT-PRIC avoids.
 
-use rtl::l1::watch::{Fail, NUM_FAILS};
+use rtl::l1::watch::Fail;
 
 use super::fig4::REASONS;
-use super::{CONTENTION, DWT_PRIC, METHOD, apps, cut, each, fails_per_kilocycle, measure, sheet, with};
+use super::{CONTENTION, DWT_PRIC, METHOD, PAPER_FAILS, apps, cut, each, fails_per_kilocycle, measure, sheet, with};
 use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow, Effect, mean};
 use crate::page::Page;
@@ -55,7 +55,7 @@ pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
 
 /// Checks that an application still has at least the average number of reservation fails, and that most of
 /// them are for MSHR entries.
-fn high(name: &str, left: [f64; NUM_FAILS], average: f64) -> ComparisonRow {
+fn high(name: &str, left: [f64; PAPER_FAILS], average: f64) -> ComparisonRow {
     let (all, mshrs) = (left.iter().sum::<f64>(), left[Fail::MshrEntry as usize]);
     let row = ComparisonRow::claim(
         Class::Sign,

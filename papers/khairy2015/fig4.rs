@@ -1,9 +1,10 @@
 //! khairy2015 Figure 4: L1 reservation fails by reason, and L1 misses.
 
-use rtl::l1::watch::{Fail, NUM_FAILS};
+use rtl::l1::watch::Fail;
 
 use super::{
-    APPS, App, CONTENTION, Kind, METHOD, each, fails_per_kilocycle, measure, miss_percent, misses, sheet, with,
+    APPS, App, CONTENTION, Kind, METHOD, PAPER_FAILS, each, fails_per_kilocycle, measure, miss_percent, misses, sheet,
+    with,
 };
 use crate::FigureError;
 use crate::Session;
@@ -13,8 +14,9 @@ use crate::page::Page;
 use crate::runs::RunResult;
 use warpsieve::run::{Counters, ratio};
 
-/// Names of the reasons for reservation fails in the paper, in the order of [`Fail`].
-pub(super) const REASONS: [&str; NUM_FAILS] = ["LINE_ALLOC", "MSHR_ENTRY", "MSHR_MIX_ENTRY", "MISS_QUEUE"];
+/// Names of the reasons for reservation fails in the paper, in the order of [`Fail`]. The last reason of
+/// [`Fail`], an MSHR policy, does not occur in the paper.
+pub(super) const REASONS: [&str; PAPER_FAILS] = ["LINE_ALLOC", "MSHR_ENTRY", "MSHR_MIX_ENTRY", "MISS_QUEUE"];
 
 const TITLE: &str = "khairy2015, Figure 4: contention for the L1";
 
@@ -40,7 +42,7 @@ pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
     );
     let mut page = Page::with_comparison("khairy2015/fig4", desk.is_quick, TITLE, &about, rows);
     let of_reason = |reason: usize| (REASONS[reason], fails.iter().map(|fails| fails[reason]).collect());
-    let sheet = sheet(&apps, 1, (0..NUM_FAILS).map(of_reason));
+    let sheet = sheet(&apps, 1, (0..PAPER_FAILS).map(of_reason));
     let sheet = sheet.columns(1, [("misses / 1000 cycles", of_cycles), ("MPKI", of_instructions)]);
     sheet.table(&mut page, "## Applications")?;
     sheet.chart(&mut page, "", Chart::new(TITLE, "per thousand"), sheet.all());
@@ -49,7 +51,7 @@ pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
 
 /// Checks, for each application with contention for the L1, which reason for reservation fails is the most
 /// frequent.
-fn check_reasons(apps: &[&App], done: &[Vec<RunResult>], fails: &[[f64; NUM_FAILS]]) -> Vec<ComparisonRow> {
+fn check_reasons(apps: &[&App], done: &[Vec<RunResult>], fails: &[[f64; PAPER_FAILS]]) -> Vec<ComparisonRow> {
     let of_kind = |(kind, reason)| {
         let named = apps.iter().enumerate().filter(move |(_, app)| app.kind == kind);
         named.map(move |(at, app)| {
@@ -66,7 +68,7 @@ fn check_reasons(apps: &[&App], done: &[Vec<RunResult>], fails: &[[f64; NUM_FAIL
 }
 
 /// Compares the numbers of misses and of reservation fails between classes of applications.
-fn compare_classes(apps: &[&App], fails: &[[f64; NUM_FAILS]], of_instructions: &[f64]) -> [ComparisonRow; 3] {
+fn compare_classes(apps: &[&App], fails: &[[f64; PAPER_FAILS]], of_instructions: &[f64]) -> [ComparisonRow; 3] {
     let mean_of = |kinds: &[Kind], values: &[f64]| {
         let of_kinds = apps.iter().zip(values).filter(|(app, _)| kinds.contains(&app.kind));
         mean(&of_kinds.map(|(_, value)| *value).collect::<Vec<_>>()).unwrap_or(f64::NAN)
@@ -83,7 +85,7 @@ fn compare_classes(apps: &[&App], fails: &[[f64; NUM_FAILS]], of_instructions: &
 }
 
 /// Checks that no other reason for reservation fails is more frequent than the given one.
-fn dominates(app: &str, fails: &[f64; NUM_FAILS], reason: Fail) -> ComparisonRow {
+fn dominates(app: &str, fails: &[f64; PAPER_FAILS], reason: Fail) -> ComparisonRow {
     let most = fails.iter().copied().fold(0.0, f64::max);
     let cells: Vec<_> = REASONS.iter().zip(fails).map(|(name, count)| format!("{name} {count:.0}")).collect();
     let published = format!("{} most frequent", REASONS[reason as usize]);

@@ -14,7 +14,6 @@ mod fig9;
 mod table3;
 
 use rtl::l1::stats::L1Stats;
-use rtl::l1::watch::NUM_FAILS;
 use rtl::sm::StallReason;
 
 use crate::judge::harmonic_mean;
@@ -249,9 +248,13 @@ fn miss_percent(run: &RunResult) -> f64 {
     100.0 * ratio(misses(&run.counters), run.counters.totals().l1.accesses)
 }
 
+/// Number of reasons for reservation fails that the paper distinguishes: the first ones of
+/// [`rtl::l1::watch::Fail`].
+const PAPER_FAILS: usize = 4;
+
 /// Returns, for each reason, the reservation fails per thousand cycles, averaged over all L1s. A reservation
 /// fail is a cycle in which the oldest access of an L1 was stalled.
-fn fails_per_kilocycle(run: &RunResult) -> [f64; NUM_FAILS] {
+fn fails_per_kilocycle(run: &RunResult) -> [f64; PAPER_FAILS] {
     let Counters { l1, cycles, .. } = &run.counters;
     let fails = |reason: usize| l1.iter().map(|unit: &L1Stats| unit.fails[reason]).sum::<u64>();
     std::array::from_fn(|reason| 1000.0 * ratio(fails(reason), cycles * l1.len() as u64))

@@ -294,10 +294,10 @@ pub(in super::super) fn fig14(desk: &Session) -> Result<Page, FigureError> {
 
 pub(in super::super) fn fig15(desk: &Session) -> Result<Page, FigureError> {
     const VARIANTS: [Variant; 6] = [
-        Variant("LRR", &[], &["sm.policy=\"loose-round-robin\""]),
-        Variant("LRR, Decoupled", &["decoupled"], &["sm.policy=\"loose-round-robin\""]),
-        Variant("2LEVEL", &[], &["sm.policy=\"two-level\""]),
-        Variant("2LEVEL, Decoupled", &["decoupled"], &["sm.policy=\"two-level\""]),
+        Variant("LRR", &[], &["sm.scheduler.kind=\"loose-round-robin\""]),
+        Variant("LRR, Decoupled", &["decoupled"], &["sm.scheduler.kind=\"loose-round-robin\""]),
+        Variant("2LEVEL", &[], &["sm.scheduler.kind=\"two-level\""]),
+        Variant("2LEVEL, Decoupled", &["decoupled"], &["sm.scheduler.kind=\"two-level\""]),
         Variant("GTO", &[], &[]),
         Variant("GTO, Decoupled", &["decoupled"], &[]),
     ];

@@ -10,6 +10,7 @@
 //! | `line`    | bytes of a cache line, with byte enables                    |
 //! | `lines`   | bit masks of up to 256 request lines                        |
 //! | `lru`     | true LRU of one set of up to 32 ways as a recency stack     |
+//! | `prefetch` | runs, limits and counters of prefetches, next lines, streams |
 //! | `streaming`| closes a cache whose miss rate shows that it is useless    |
 
 pub mod arbiter;
@@ -18,4 +19,5 @@ pub mod fifo;
 pub mod line;
 pub mod lines;
 pub mod lru;
+pub mod prefetch;
 pub mod streaming;

@@ -122,7 +122,8 @@ pub fn kinds(input: TokenStream) -> TokenStream {
 /// Applies to a trait with the hooks of a configurable scheme. The macro argument is the configuration key
 /// that selects the scheme; without an argument, `Watched::of` receives the key. The macro generates
 /// `Watched`, a wrapper that records every call of a hook (`rtl::hook`) and forwards it. The recorded cycle
-/// comes from the argument `at`, `seen` or `cycle` of the call.
+/// comes from the argument `at`, `seen` or `cycle` of the call. The wrapper lists the counters of the scheme
+/// in groups for its slot and kind (`rtl::scheme_counts`), and adds them to its description.
 #[proc_macro_attribute]
 pub fn watched(slot: TokenStream, hooks: TokenStream) -> TokenStream {
     let (slot, hooks) = (parse_macro_input!(slot as Option<LitStr>), parse_macro_input!(hooks as ItemTrait));

@@ -1,11 +1,17 @@
 //! Attribute macro `#[watched]`: records each call of the hooks of a configurable scheme. Several
 //! configuration keys may select schemes with the same hooks. In this case the macro has no argument, and the
 //! wrapper receives the key when it is created.
+//!
+//! The hooks `counters` and `describe` do more than the others. The counters of the scheme are listed inside
+//! groups for slot and kind, and the description of the scheme includes its counters.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::spanned::Spanned;
 use syn::{Error, FnArg, Ident, ItemTrait, LitStr, Pat, Result, Signature, TraitItem};
+
+/// Name of the hook that lists the counters of a scheme.
+const COUNTERS: &str = "counters";
 
 /// Returns the name of an argument without the leading underscore that marks it as unused in a default
 /// method.
@@ -33,11 +39,23 @@ fn passed_on(number: usize, hook: &Signature) -> Result<TokenStream> {
         _ => None,
     });
     let (called, cycle) = (&hook.ident, cycle.unwrap_or_else(|| quote!(None)));
-    Ok(quote! {
-        #signature {
-            let Self { slot, scheme, numbers, hooks } = self;
-            numbers.call((slot, scheme, &Self::NAMES), #number, #cycle, || hooks.#called(#(#names),*))
-        }
+    let call = quote! {
+        let Self { slot, scheme, keys: _, numbers, hooks } = self;
+        numbers.call((slot, scheme, &Self::NAMES), #number, #cycle, || hooks.#called(#(#names),*))
+    };
+    Ok(match called.to_string().as_str() {
+        COUNTERS => quote! {
+            #signature {
+                self.keys.list(#(#names),*, |to| self.list_counters(to));
+            }
+        },
+        "describe" => quote! {
+            #signature {
+                { #call }
+                self.keys.describe(#(#names),*, |to| self.list_counters(to));
+            }
+        },
+        _ => quote! { #signature { #call } },
     })
 }
 
@@ -51,8 +69,10 @@ pub fn implement(slot: Option<&LitStr>, hooks: &ItemTrait) -> Result<TokenStream
     let passed_on = signatures.iter().enumerate().map(|(number, hook)| passed_on(number, hook));
     let passed_on = passed_on.collect::<Result<Vec<_>>>()?;
     let (count, of) = (signatures.len(), &hooks.ident);
+    let counters = signatures.iter().position(|hook| hook.ident == COUNTERS);
+    let counters = counters.ok_or_else(|| Error::new(hooks.ident.span(), "a scheme has a hook `counters`"))?;
     let (given, slot) = match slot {
-        Some(slot) => (None, quote!(slot: #slot)),
+        Some(slot) => (None, quote!(#slot)),
         None => (Some(quote!(slot: crate::kernel::name::Name,)), quote!(slot)),
     };
     Ok(quote! {
@@ -66,6 +86,8 @@ pub fn implement(slot: Option<&LitStr>, hooks: &ItemTrait) -> Result<TokenStream
             slot: crate::kernel::name::Name,
             #[serde(with = "crate::kernel::name")]
             scheme: crate::kernel::name::Name,
+            /// Keys of the groups around the counters of the scheme.
+            keys: Box<crate::scheme_counts::SchemeKeys>,
             #[serde(skip)]
             numbers: crate::hook::Numbers,
             hooks: Box<dyn #of>,
@@ -76,7 +98,14 @@ pub fn implement(slot: Option<&LitStr>, hooks: &ItemTrait) -> Result<TokenStream
             const NAMES: [&'static str; #count] = [#(#names),*];
 
             fn of(#given scheme: crate::kernel::name::Name, hooks: Box<dyn #of>) -> Box<dyn #of> {
-                Box::new(Self { #slot, scheme, numbers: crate::hook::Numbers::default(), hooks })
+                let keys = Box::new(crate::scheme_counts::SchemeKeys::new(#slot, scheme));
+                Box::new(Self { slot: #slot, scheme, keys, numbers: crate::hook::Numbers::default(), hooks })
+            }
+
+            /// Passes the counters of the scheme to a reader, without the groups around them.
+            fn list_counters(&self, to: &mut dyn crate::kernel::CounterReader) {
+                let Self { slot, scheme, keys: _, numbers, hooks } = self;
+                numbers.call((slot, scheme, &Self::NAMES), #counters, None, || hooks.counters(to));
             }
         }
 

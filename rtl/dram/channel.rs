@@ -56,6 +56,7 @@ use crate::kernel::{
     AnyEdge, Block, Counted, Describe, DescribeExt, Edge, HasPorts, In, Many, Out, Ports, RxBank, Sleep, TxBank,
 };
 use crate::noc::interleave::Interleave;
+use crate::scheme_counts::SchemeCounts;
 
 /// DRAM channel: its controller, and the memory behind it.
 #[derive(Serialize, Deserialize)]
@@ -211,6 +212,12 @@ impl DramChannel {
     /// Extends the statistics to `cycle`, over cycles in which the channel has slept.
     pub fn settle(&mut self, cycle: u64) {
         self.counted_to = cycle;
+    }
+
+    /// Returns the counters that the arbitration policy declares itself.
+    #[must_use]
+    pub fn scheme_counts(&self) -> SchemeCounts {
+        SchemeCounts::of(|to| self.scheduler.hooks().into_iter().for_each(|hooks| hooks.counters(to)))
     }
 
     /// Starts to maintain digests (hashes) of the memories inside the controller.

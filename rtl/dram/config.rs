@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::layout::MappingConfig;
 use super::message::BURST_BYTES;
 use super::policy::PolicyConfig;
 #[cfg(test)]
@@ -37,10 +38,8 @@ pub struct DramConfig {
     pub rows: u32,
     /// Number of bursts per row.
     pub columns: u32,
-    /// Order of row, bank and column in a burst address.
-    pub mapping: AddressMapping,
-    /// Bits of the bank number that select the bank group.
-    pub group_bits: GroupBits,
+    /// Mapping of a burst address to row, bank and column.
+    pub mapping: MappingConfig,
     /// Minimum distances between commands in command clock cycles.
     pub timing: DramTiming,
 }
@@ -81,34 +80,6 @@ pub enum CommandBus {
     /// Two buses, as in HBM (JESD235): ACT, PRE and REF have a separate bus. One cycle can issue a row
     /// command and a column command for different banks.
     Dual,
-}
-
-/// Order of the fields of a burst address, most significant first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AddressMapping {
-    /// Fields in the order row, bank, column.
-    RowBankColumn,
-    /// Row, bank, column, with the lowest bank bit above the lowest two column bits. The two halves of an
-    /// aligned 512-byte region map to two banks. This is GPGPU-Sim's mapping for the GTX 480.
-    Gtx480,
-    /// Row, bank, column, with the lowest bank bit above the lowest three column bits. With bursts of 32
-    /// bytes, the two halves of an aligned 512-byte region map to two banks. This is Accel-Sim's mapping for
-    /// the QV100.
-    Qv100,
-    /// Row, bank, column, with the bank number XORed with the low bits of the row. Consecutive rows in the
-    /// address range of a bank thus map to different banks.
-    PermutedBank,
-}
-
-/// Bits of the bank number that select the bank group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GroupBits {
-    /// The low bits of the bank number select the group: consecutive banks are in different groups.
-    Low,
-    /// The high bits of the bank number select the group: consecutive banks are in the same group.
-    High,
 }
 
 /// Minimum distances in cycles of the command clock. The names are those of the GDDR5 and HBM standards
@@ -307,8 +278,10 @@ impl DramConfig {
         rules.power_of_two("banks_per_group", u64::from(self.banks_per_group), 1..=8, field);
         rules.expect(self.banks() >= 2, "banks_per_group", self.banks_per_group, "at least 2 banks in total", field);
         rules.power_of_two("rows", u64::from(self.rows), 2..=65_536, field);
-        let least = 1 << self.mapping.low_columns();
-        rules.power_of_two("columns", u64::from(self.columns), least.max(4)..=256, field);
+        rules.power_of_two("columns", u64::from(self.columns), 4..=256, field);
+        if ["bank_groups", "banks_per_group", "rows", "columns"].iter().all(|size| !rules.is_broken(size)) {
+            rules.group("mapping", |rules| self.mapping.validate(self, rules));
+        }
         if let WriteDrain::Watermarks { high, low, idle } = self.write_drain {
             rules.group("write_drain", |rules| {
                 let fits = "writes wait in the request queue";
@@ -334,18 +307,6 @@ impl DramConfig {
     }
 }
 
-impl AddressMapping {
-    /// Returns the number of column bits below the lowest bank bit; 0 if the mapping does not separate that
-    /// bit from the other bank bits.
-    pub(super) fn low_columns(self) -> u32 {
-        match self {
-            Self::RowBankColumn | Self::PermutedBank => 0,
-            Self::Gtx480 => 2,
-            Self::Qv100 => 3,
-        }
-    }
-}
-
 /// Controller configuration with which the reference command streams were made: 16 queue entries, no hit cap,
 /// no refresh. The timing is that of khairy2015, completed from published simulators.
 #[cfg(test)]
@@ -363,8 +324,7 @@ pub(crate) fn reference() -> DramConfig {
         banks_per_group: 4,
         rows: 4096,
         columns: 64,
-        mapping: AddressMapping::RowBankColumn,
-        group_bits: GroupBits::Low,
+        mapping: MappingConfig::new(&["column", "group", "bank", "row"], &[]),
         timing: DramTiming {
             cl: 12,
             wl: 4,

@@ -1,11 +1,23 @@
 //! # Address mapping
-//! Splits a burst address into row, bank and column, using only bit fields. The channel is selected
-//! elsewhere, since that may require a division: the number of channels need not be a power of two.
+//! Splits a burst address into row, bank and column: each is bits of the address, and the bank may be XORed
+//! with others. The channel is selected elsewhere, since that may require a division: the number of channels
+//! need not be a power of two.
+//!
+//! All bits of the address that lie equally far above their bit of the result form a diagonal of the
+//! mapping's matrix. The host moves a diagonal with one rotation and one mask. A field of the address that is
+//! contiguous is one diagonal, and so is an XOR of contiguous bits.
+//!
+//! Part of `rtl/dram/channel.rs`.
+//! Bench: its own tests and `tb/dram/mapping.rs`.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
-use super::config::{AddressMapping, DramConfig, GroupBits};
+use super::config::DramConfig;
+use super::layout::Layout;
+use crate::kernel::{Describe, Logic};
 
 /// Location of a burst in a channel: row, bank and column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -19,84 +31,76 @@ pub struct BurstLocation {
     pub column: u32,
 }
 
-/// Bit field within a burst address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Bits {
-    shift: u32,
+/// Bits of a burst address that lie equally far above the bits of the result into which they are XORed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Diagonal {
+    /// Distance by which the burst address is rotated to the right.
+    distance: u32,
+    /// Mask of the bits of the result.
     mask: u64,
 }
 
-impl Bits {
-    /// Creates the bit field of `width` bits that starts at bit `shift`.
-    fn new(shift: u32, width: u32) -> Self {
-        Self { shift, mask: (1 << width) - 1 }
+/// Row, bank or column as the XOR of diagonals. Usual mappings have at most `N` of them, for which there is
+/// neither a branch nor a pointer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Gather<const N: usize> {
+    #[serde(with = "BigArray")]
+    first: [Diagonal; N],
+    rest: Vec<Diagonal>,
+}
+
+impl<const N: usize> Gather<N> {
+    /// Creates the diagonals from the masks of address bits for each bit of the result.
+    fn new(masks: &[u64]) -> Self {
+        let mut diagonals: BTreeMap<u32, u64> = BTreeMap::new();
+        for (bit, mask) in (0u32..).zip(masks) {
+            for at in (0..u64::BITS).filter(|at| mask >> at & 1 != 0) {
+                *diagonals.entry((at + u64::BITS - bit) % u64::BITS).or_default() |= 1 << bit;
+            }
+        }
+        let mut diagonals = diagonals.into_iter().map(|(distance, mask)| Diagonal { distance, mask });
+        let first = std::array::from_fn(|_| diagonals.next().unwrap_or_default());
+        Self { first, rest: diagonals.collect() }
     }
 
-    fn of(self, value: u64) -> u64 {
-        value >> self.shift & self.mask
+    fn diagonals(&self) -> impl Iterator<Item = &Diagonal> {
+        self.first.iter().chain(&self.rest)
+    }
+
+    fn of(&self, burst: u64) -> u64 {
+        self.diagonals().fold(0, |value, &Diagonal { distance, mask }| value ^ burst.rotate_right(distance) & mask)
     }
 }
 
-/// Maximum number of banks of a channel.
-const BANKS: usize = 64;
-
-/// Bit fields from which the row, bank and column of a burst address are computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Diagonals from which the row, bank and column of a burst address are computed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapping {
     bank_bits: u32,
     column_bits: u32,
     row_bits: u32,
-    row: Bits,
-    /// Two fields of the burst address that form the bank number: its upper bits, and its lowest bits.
-    high_bank: Bits,
-    low_bank: Bits,
-    low_bank_bits: u32,
-    /// Two fields of the burst address that form the column: its upper bits, and its lowest bits.
-    high_column: Bits,
-    low_column: Bits,
-    low_column_bits: u32,
-    /// Mask of the low row bits that are XORed with the bank bits of the address; 0 if there is no XOR.
-    permuted: u64,
-    /// Bank number for each value of the bank bits in the address. The upper bits of a bank number are the
-    /// number of the bank group; the lower bits are the bank's number within the group.
-    #[serde(with = "BigArray")]
-    banks: [u8; BANKS],
+    row: Gather<1>,
+    bank: Gather<3>,
+    column: Gather<2>,
 }
 
 impl Mapping {
     /// Creates the mapping for a configuration, which must be valid.
+    ///
+    /// # Panics
+    /// If the configuration has violated a rule of the mapping.
     #[must_use]
     pub fn new(config: &DramConfig) -> Self {
-        let group_bits = config.bank_groups.trailing_zeros();
-        let inner_bits = config.banks_per_group.trailing_zeros();
-        let column_bits = config.columns.trailing_zeros();
-        let row_bits = config.rows.trailing_zeros();
-        let bank_bits = group_bits + inner_bits;
-        let low_column_bits = config.mapping.low_columns();
-        let low_bank_bits = u32::from(low_column_bits != 0);
-        let permuted = match config.mapping {
-            AddressMapping::PermutedBank => u64::from(config.banks() - 1),
-            AddressMapping::RowBankColumn | AddressMapping::Gtx480 | AddressMapping::Qv100 => 0,
+        let Ok(Layout { row, bank, column }) = config.mapping.layout(config) else {
+            panic!("the address mapping {:?} does not go with the size of the channel", config.mapping)
         };
-        let (group, inner) = match config.group_bits {
-            GroupBits::Low => (Bits::new(0, group_bits), Bits::new(group_bits, inner_bits)),
-            GroupBits::High => (Bits::new(inner_bits, group_bits), Bits::new(0, inner_bits)),
-        };
+        let [row_bits, bank_bits, column_bits] = [&row, &bank, &column].map(|bits| bits.len() as u32);
         Self {
             bank_bits,
             column_bits,
             row_bits,
-            row: Bits::new(column_bits + bank_bits, row_bits),
-            high_bank: Bits::new(column_bits + low_bank_bits, bank_bits - low_bank_bits),
-            low_bank: Bits::new(low_column_bits, low_bank_bits),
-            low_bank_bits,
-            high_column: Bits::new(low_column_bits + low_bank_bits, column_bits - low_column_bits),
-            low_column: Bits::new(0, low_column_bits),
-            low_column_bits,
-            permuted,
-            banks: std::array::from_fn(|number| {
-                (group.of(number as u64) << inner_bits | inner.of(number as u64)) as u8
-            }),
+            row: Gather::new(&row),
+            bank: Gather::new(&bank),
+            column: Gather::new(&column),
         }
     }
 
@@ -121,21 +125,30 @@ impl Mapping {
     /// Returns the row, bank and column of a burst.
     #[must_use]
     pub fn place(&self, burst: u64) -> BurstLocation {
-        let row = self.row.of(burst);
-        let number = (self.high_bank.of(burst) << self.low_bank_bits | self.low_bank.of(burst)) ^ row & self.permuted;
-        let column = self.high_column.of(burst) << self.low_column_bits | self.low_column.of(burst);
-        BurstLocation { bank: self.banks[number as usize % BANKS], row: row as u32, column: column as u32 }
+        let Self { row, bank, column, .. } = self;
+        BurstLocation { bank: bank.of(burst) as u8, row: row.of(burst) as u32, column: column.of(burst) as u32 }
+    }
+
+    /// Lists the XOR trees of the bank bits; all other bits are wires.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { bank_bits, column_bits: _, row_bits: _, row: _, bank, column: _ } = self;
+        for bit in 0..*bank_bits {
+            let fan_in = bank.diagonals().filter(|diagonal| diagonal.mask >> bit & 1 != 0).count() as u32;
+            if fan_in > 1 {
+                to.logic("bank_bit", Logic::XorTree { fan_in });
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::config::reference;
+    use super::super::layout::MappingConfig;
     use super::*;
-    use std::collections::HashSet;
 
-    fn mapping(layout: AddressMapping, group_bits: GroupBits) -> Mapping {
-        Mapping::new(&DramConfig { mapping: layout, group_bits, ..reference() })
+    fn mapping(fields: &[&str], xor: &[&str]) -> Mapping {
+        Mapping::new(&DramConfig { mapping: MappingConfig::new(fields, xor), ..reference() })
     }
 
     /// Returns the address of the 64-byte burst for a byte address in which only bit `bit` is set.
@@ -145,7 +158,7 @@ mod tests {
 
     #[test]
     fn every_field_has_the_width_of_what_it_numbers() {
-        let mapping = mapping(AddressMapping::RowBankColumn, GroupBits::Low);
+        let mapping = Mapping::new(&reference());
         let DramConfig { rows, columns, .. } = reference();
         let widths = [mapping.bank_bits(), mapping.row_bits(), mapping.column_bits()];
         assert_eq!(widths, [reference().banks(), rows, columns].map(u32::ilog2));
@@ -153,7 +166,7 @@ mod tests {
 
     #[test]
     fn the_reference_reads_row_bank_group_and_column_from_contiguous_fields() {
-        let mapping = mapping(AddressMapping::RowBankColumn, GroupBits::Low);
+        let mapping = Mapping::new(&reference());
         // This request of the reference traces accesses row 900, bank 2 of bank group 3, and column 5.
         assert_eq!(mapping.place(0x0384_b140 >> 6), BurstLocation { bank: 3 * 4 + 2, row: 900, column: 5 });
         assert_eq!(mapping.place(byte_bit(12)).bank, 4);
@@ -162,15 +175,15 @@ mod tests {
     }
 
     #[test]
-    fn high_group_bits_keep_neighbouring_banks_in_one_group() {
-        let mapping = mapping(AddressMapping::RowBankColumn, GroupBits::High);
+    fn a_group_above_the_bank_keeps_neighbouring_banks_in_one_group() {
+        let mapping = mapping(&["column", "bank", "group", "row"], &[]);
         assert_eq!(mapping.place(byte_bit(12)).bank, 1);
         assert_eq!(mapping.place(byte_bit(14)).bank, 4);
     }
 
     #[test]
-    fn the_gtx480_takes_its_lowest_bank_bit_from_byte_address_bit_8() {
-        let mapping = mapping(AddressMapping::Gtx480, GroupBits::High);
+    fn a_field_in_two_parts_has_its_lowest_bits_in_the_first() {
+        let mapping = mapping(&["column:2", "bank:1", "column", "bank", "group", "row"], &[]);
         assert_eq!(mapping.place(byte_bit(8)), BurstLocation { bank: 1, row: 0, column: 0 });
         assert_eq!(mapping.place(byte_bit(7)), BurstLocation { bank: 0, row: 0, column: 2 });
         assert_eq!(mapping.place(byte_bit(9)), BurstLocation { bank: 0, row: 0, column: 4 });
@@ -183,7 +196,8 @@ mod tests {
     #[test]
     fn the_qv100_takes_its_bank_bits_from_byte_addresses_8_and_12_to_14() {
         let qv100 = DramConfig { bus_bits: 128, burst_length: 2, ..reference() };
-        let qv100 = DramConfig { mapping: AddressMapping::Qv100, group_bits: GroupBits::Low, rows: 8192, ..qv100 };
+        let mapping = MappingConfig::new(&["column:3", "group:1", "column", "group", "bank", "row"], &[]);
+        let qv100 = DramConfig { mapping, rows: 8192, ..qv100 };
         let place = |byte: u64| Mapping::new(&qv100).place(byte / u64::from(qv100.burst_bytes()));
         assert_eq!(place(1 << 7), BurstLocation { bank: 0, row: 0, column: 4 });
         assert_eq!(place(1 << 8), BurstLocation { bank: 4, row: 0, column: 0 });
@@ -194,24 +208,33 @@ mod tests {
     }
 
     #[test]
-    fn a_permuted_bank_is_another_one_in_the_next_row() {
-        let mapping = mapping(AddressMapping::PermutedBank, GroupBits::High);
-        let banks = [0x0, 0x1_0000, 0x2_0000, 0x11_0000, 0x1_3000].map(|byte| mapping.place(byte >> 6).bank);
-        assert_eq!(banks, [0, 1, 2, 1, 2]);
+    fn a_bank_xored_with_the_row_is_another_one_in_the_next_row() {
+        let mapping = mapping(&["column", "bank", "group", "row"], &["bank ^ row", "group ^ row[2..]"]);
+        let banks = [0x0, 0x1_0000, 0x2_0000, 0x11_0000, 0x1_3000, 0x4_0000].map(|byte| mapping.place(byte >> 6).bank);
+        assert_eq!(banks, [0, 1, 2, 1, 2, 4]);
     }
 
     #[test]
-    fn every_burst_has_a_place_of_its_own_and_every_bank_is_used() {
-        let small = DramConfig { rows: 4, columns: 8, ..reference() };
-        use AddressMapping::{Gtx480, PermutedBank, Qv100, RowBankColumn};
-        for layout in [RowBankColumn, Gtx480, Qv100, PermutedBank] {
-            for group_bits in [GroupBits::Low, GroupBits::High] {
-                let config = DramConfig { mapping: layout, group_bits, ..small.clone() };
-                let mapping = Mapping::new(&config);
-                let places: HashSet<BurstLocation> = (0..config.bursts()).map(|burst| mapping.place(burst)).collect();
-                assert_eq!(places.len() as u64, config.bursts());
-                assert!(places.iter().all(|place| place.row < 4 && place.column < 8 && place.bank < 16));
-            }
-        }
+    fn an_xor_of_single_bits_is_their_parity() {
+        let mapping = mapping(&["column", "bank", "group", "row"], &["bank[1] ^ row[0] ^ column[5] ^ burst[8]"]);
+        let banks = [11, 16, 14, 12, 13].map(|bit| mapping.place(byte_bit(bit)).bank);
+        assert_eq!(banks, [2, 2, 4 | 2, 1, 2]);
+        assert_eq!(mapping.place(byte_bit(11) | byte_bit(16)), BurstLocation { bank: 0, row: 1, column: 32 });
+    }
+
+    /// The mappings of the machines in `machines/`, of GPGPU-Sim and of Zhang, Zhu and Zhang need no loop.
+    #[test]
+    fn usual_mappings_have_only_the_diagonals_that_are_computed_without_a_loop() {
+        let rests = |fields: &[&str], xor: &[&str]| {
+            let Mapping { row, bank, column, .. } = mapping(fields, xor);
+            row.rest.len() + bank.rest.len() + column.rest.len()
+        };
+        let permuted = ["bank ^ row", "group ^ row[2..]"];
+        assert_eq!(rests(&["column", "group", "bank", "row"], &permuted[..1]), 0);
+        assert_eq!(rests(&["column", "bank", "group", "row"], &permuted), 0);
+        assert_eq!(rests(&["column:2", "group:1", "column", "group", "bank", "row"], &[]), 0);
+        assert_eq!(rests(&["column:3", "group:1", "column", "group", "bank", "row"], &[]), 0);
+        assert_eq!(rests(&["column:2", "bank:1", "column", "bank", "group", "row"], &[]), 0);
+        assert_ne!(rests(&["column:2", "row:1", "column", "bank", "group", "row"], &[]), 0);
     }
 }

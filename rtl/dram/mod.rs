@@ -4,6 +4,7 @@
 //! |-------------|----------------------------------------------------------------------|
 //! | `message`   | messages between L2 bank and channel                                 |
 //! | `config`    | size, policies and timing of a channel                               |
+//! | `layout`    | configuration of the address mapping                                 |
 //! | `mapping`   | burst address to bank, row and column                                |
 //! | `command`   | commands on a command bus                                            |
 //! | `policy`    | arbitration policies, one per file                                   |
@@ -26,6 +27,7 @@ pub mod command;
 pub mod config;
 pub mod counts;
 pub mod drain;
+pub mod layout;
 pub mod mapping;
 pub mod message;
 pub mod policy;

@@ -471,6 +471,7 @@ impl Queue {
         // Port logic: one slot is read for a column command and one for a row command. When a slot is freed,
         // it is removed from all `older` masks.
         to.table_ports(2, num_slots, 32 + u16::BITS + burst_bits);
+        mapping.describe(to);
         to.logic("older", Logic::Gates { count: 2 * num_slots * num_slots });
         to.logic("same_burst", Logic::Comparator { width: burst_bits, count: num_slots });
         to.logic("same_row", Logic::Comparator { width: mapping.row_bits(), count: num_slots });

@@ -5,10 +5,13 @@
 //!
 //! Counters are reported at the end of a run; they are not hardware.
 
-use super::Describe;
+use serde::{Deserialize, Serialize};
+
+use super::name::Name;
+use super::{Describe, DescribeExt};
 
 /// Unit of a counter or of another value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Quantity {
     /// Number of events.
     #[default]
@@ -50,16 +53,19 @@ impl Quantity {
 }
 
 /// Name and meaning of a counter or of a group of counters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
     /// Name of the counter within its group.
-    pub name: &'static str,
+    #[serde(with = "super::name")]
+    pub name: Name,
     /// Meaning of the counter, as a sentence.
-    pub about: &'static str,
+    #[serde(with = "super::name")]
+    pub about: Name,
     /// Unit of the counter's value.
     pub unit: Quantity,
     /// Metric of Nsight Compute that counts the same events, if any.
-    pub nsight: Option<&'static str>,
+    #[serde(deserialize_with = "super::name::optional")]
+    pub nsight: Option<Name>,
     /// True if the summary of a run includes the counter.
     pub is_in_summary: bool,
 }
@@ -165,11 +171,17 @@ pub trait Counted: Copy + Default {
 
     /// Lists the counters as waveform signals; histograms are omitted.
     fn describe(&self, has: &Self::Has, to: &mut dyn Describe) {
-        let mut tally = Tally::default();
-        self.list(has, &mut tally);
-        if !to.has_seen_stats(tally.signals, tally.sum) {
-            self.list(has, &mut Signals { to, group: None });
-        }
+        let list = |to: &mut dyn CounterReader| self.list(has, to);
+        Tally::of(&list).describe(&list, to);
+    }
+}
+
+/// Lists counters as waveform signals in a scope with this name; histograms are omitted. Without counters,
+/// there is no scope.
+pub(crate) fn describe_in(scope: Name, list: impl Fn(&mut dyn CounterReader), to: &mut dyn Describe) {
+    let tally = Tally::of(&list);
+    if tally.signals > 0 {
+        to.part(scope, |to| tally.describe(&list, to));
     }
 }
 
@@ -258,6 +270,21 @@ pub fn count_units<C: Counted>(to: &mut dyn CounterReader, key: &Key, units: &[C
 struct Tally {
     signals: usize,
     sum: u64,
+}
+
+impl Tally {
+    fn of(list: &impl Fn(&mut dyn CounterReader)) -> Self {
+        let mut tally = Self::default();
+        list(&mut tally);
+        tally
+    }
+
+    /// Lists the same counters as waveform signals, unless the reader has seen these values.
+    fn describe(self, list: &impl Fn(&mut dyn CounterReader), to: &mut dyn Describe) {
+        if !to.has_seen_stats(self.signals, self.sum) {
+            list(&mut Signals { to, group: None });
+        }
+    }
 }
 
 impl CounterReader for Tally {

@@ -38,6 +38,7 @@ mod wake;
 pub use array::{Access, Accesses, Array, ArraySpec, ArrayView, Collide, Storage};
 pub use chan::{Chan, ChanSpec, Ends, Rx, RxBank, Tx, TxBank, link};
 pub use contract::{AnyEdge, FastEdge};
+pub(crate) use counters::describe_in;
 pub use counters::{
     Counted, CounterReader, Key, Paths, Quantity, Reason, ScopeKind, Value, count_by, count_classes, count_group,
     count_if, count_units,

@@ -30,6 +30,14 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Name, D
     Ok(intern(String::deserialize(deserializer)?))
 }
 
+/// Deserializes a name that may be absent.
+///
+/// # Errors
+/// Errors of the deserializer.
+pub fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Name>, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.map(intern))
+}
+
 /// Returns the shared static copy of a name that is composed at run time.
 #[must_use]
 pub fn intern(name: String) -> Name {

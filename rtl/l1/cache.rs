@@ -31,6 +31,7 @@
 //! Bench: `tb/l1/lsu.rs`, `tb/l1/cycles.rs` and `tb/l1/streams.rs`.
 
 mod choice;
+mod policy;
 mod prefetch;
 mod sectored;
 mod victim;
@@ -59,7 +60,10 @@ use crate::cells::line::LineData;
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, bytes_of_sectors, sectors_of};
 use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
-use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, Logic, Storage};
+use crate::kernel::{
+    AnyEdge, Array, ArraySpec, Collide, Counted, CounterReader, Describe, DescribeExt, Logic, Storage,
+};
+use crate::mshr_policy;
 use crate::noc::packet::Reply;
 use crate::replacement::Source;
 use crate::throttle::Losses;
@@ -124,6 +128,8 @@ pub(super) struct Cache {
     whole: u128,
     all_sectors: u8,
     mshr: Mshr,
+    /// MSHR policy of the L1D, if it has one.
+    mshr_policy: Option<Box<dyn mshr_policy::Hooks>>,
     /// Bypass schemes, which make loads bypass this cache.
     schemes: Schemes,
     /// Prefetcher of the L1D, if it has one.
@@ -192,6 +198,10 @@ impl Cache {
             CacheId::L1d => l1.victim.unit(&path, victim_shape, is_recalled),
             CacheId::Const | CacheId::Texture => None,
         };
+        let mshr_policy = match id {
+            CacheId::L1d => l1.mshr_policy.watched_hooks(&l1.mshr_info(&path)),
+            CacheId::Const | CacheId::Texture => None,
+        };
         let of_words = |words| WordBanks::new(words, line_bytes, line_bits);
         Self {
             id,
@@ -206,6 +216,7 @@ impl Cache {
             whole: u128::MAX >> (LINE_BYTES as u32 - line_bytes),
             all_sectors: sectors_of(line_bytes),
             mshr: Mshr::new(mshr_entries, mshr_merges, shape),
+            mshr_policy,
             schemes,
             prefetcher: None,
             victims,
@@ -258,6 +269,9 @@ impl Cache {
         if let Some(victims) = &mut self.victims {
             victims.record();
         }
+        if let Some(policy) = &mut self.mshr_policy {
+            policy.record();
+        }
     }
 
     /// True if no line is in flight and no load waits for the bytes of a line.
@@ -283,6 +297,9 @@ impl Cache {
         self.clear_prefetches();
         if let Some(victims) = &mut self.victims {
             victims.clear();
+        }
+        if let Some(policy) = &mut self.mshr_policy {
+            policy.clear();
         }
     }
 
@@ -341,11 +358,18 @@ impl Cache {
     /// Takes the line that was filled first among those with waiting loads, and delivers its bytes to one of
     /// these loads. Returns `(line, load, last)`; `last` is true if no other load waits for the line.
     pub fn drain(&mut self, at: &impl AnyEdge, pending: &mut Pending) -> Option<(u64, Waiter, bool)> {
-        let filled = self.mshr.ready_entries();
+        let (filled, entry) = (self.mshr.ready_entries(), self.mshr.first_ready());
         let (line, set_way, waiter) = self.mshr.at(at.tick()).pop()?;
+        let last = self.mshr.ready_entries() != filled;
+        if let (Some(policy), Some(entry)) = (&mut self.mshr_policy, entry) {
+            policy.on_leave(at.edge(), entry.into(), pending.warp(waiter.slot));
+            if last {
+                policy.on_free(at.edge(), entry.into());
+            }
+        }
         let data = &self.data.read(at, set_way)[0];
         pending.deliver(waiter.slot, waiter.lanes, &data.0);
-        Some((line, waiter, self.mshr.ready_entries() != filled))
+        Some((line, waiter, last))
     }
 
     /// True if a global store updates the cached copy of its line; if false, the store evicts it.
@@ -431,7 +455,7 @@ impl Cache {
         let waiter = Waiter { slot: request.slot, lanes: request.lanes };
         match self.tags.probe(at, set, line) {
             Probe::Present { way, .. } => {
-                self.tags.touch(at, set, way, LineUse::Load);
+                self.tags.touch(at, (set, way), LineUse::Load, Source { line, pc: request.pc });
                 let data = &self.data.read(at, set * self.ways + way)[0];
                 pending.deliver(waiter.slot, waiter.lanes, &data.0);
                 (Outcome::Hit, Some(way))
@@ -440,8 +464,12 @@ impl Cache {
                 let Lookup::Open(entry) = self.mshr.lookup(line, WHOLE) else {
                     return (Outcome::Refused(Fail::MshrMerge, 1 << Fail::MshrMerge as u8), None);
                 };
+                if self.refuses_merge(request, self.mshr.waiters(entry)) {
+                    return (Outcome::Refused(Fail::MshrPolicy, 1 << Fail::MshrPolicy as u8), None);
+                }
                 self.mshr.at(at.tick()).merge(entry, waiter);
-                self.tags.touch(at, set, way, LineUse::Load);
+                self.on_merge(at, entry, request);
+                self.tags.touch(at, (set, way), LineUse::Load, Source { line, pc: request.pc });
                 (Outcome::HitPending, Some(way))
             }
             probe @ (Probe::Absent | Probe::TagOnly { .. }) => {
@@ -452,12 +480,16 @@ impl Cache {
                 let entry = self.mshr.free_for(line, WHOLE);
                 let needed = self.needed_queue_entries(victim);
                 let queue_full = queue.room() < needed;
+                let is_refused = entry.is_some() && self.refuses_miss(request);
                 match (victim, entry) {
-                    (Some(victim), Some(entry)) if !queue_full => {
+                    (Some(victim), Some(entry)) if !queue_full && !is_refused => {
                         let gone = self.allocate(at, (set, victim), entry, request, queue);
                         (Outcome::Miss(gone), Some(victim.way))
                     }
-                    _ => (self.refuse(victim.is_none(), entry.is_none(), queue_full), None),
+                    _ => {
+                        let all = conditions(victim.is_none(), entry.is_none(), queue_full) | policy_bit(is_refused);
+                        (Outcome::Refused(self.fail_order.first(all), all), None)
+                    }
                 }
             }
         }
@@ -511,6 +543,7 @@ impl Cache {
             mshr.alloc_prefetch(entry, (line, tracked), set_way);
         } else {
             mshr.alloc(entry, (line, tracked), set_way, Waiter { slot, lanes });
+            self.on_miss(at, entry, request);
         }
         queue.push_with(|entry| {
             entry.kind = if prefetches { MissKind::Prefetch } else { MissKind::Read };
@@ -542,11 +575,6 @@ impl Cache {
         });
     }
 
-    fn refuse(&self, line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> Outcome {
-        let all = conditions(line_alloc, mshr_entry, miss_queue);
-        Outcome::Refused(self.fail_order.first(all), all)
-    }
-
     /// Executes a store (li2015 section 2.2) or an atomic. An atomic is sent to the L2 and invalidates the
     /// cached copy, since only the L2 computes the new value. Returns `None` if the access must wait for
     /// loads of the line that have not read the old bytes yet.
@@ -569,7 +597,7 @@ impl Cache {
             if self.mshr.drains(set_way, WHOLE) {
                 return None;
             }
-            self.tags.touch(at, set, way, LineUse::Modify);
+            self.tags.touch(at, (set, way), LineUse::Modify, Source { line, pc: 0 });
             self.data.update(at, set_way, 0, |cell| cell.merge(request.byte_mask, &request.data));
             pending.acknowledge(slot, lanes);
             return Some(Outcome::WrittenBack);
@@ -583,7 +611,7 @@ impl Cache {
                 if self.mshr.drains(set_way, WHOLE) {
                     return None;
                 }
-                self.tags.touch(at, set, way, LineUse::Other);
+                self.tags.touch(at, (set, way), LineUse::Other, Source { line, pc: 0 });
                 self.data.update(at, set_way, 0, |cell| cell.merge(request.byte_mask, &request.data));
                 Outcome::Updated
             }
@@ -691,7 +719,7 @@ impl Cache {
         }
         match probe {
             Probe::Present { way, modified: false } => {
-                self.tags.touch(at, set, way, LineUse::Other);
+                self.tags.touch(at, (set, way), LineUse::Other, Source { line, pc: 0 });
                 (ForwardResult::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
             }
             Probe::Reserved { .. } => (ForwardResult::Coming, None),
@@ -712,6 +740,21 @@ impl Cache {
         }
     }
 
+    /// Lists the counters that the schemes of the cache declare themselves.
+    pub fn scheme_counters(&self, to: &mut dyn CounterReader) {
+        self.schemes.counters(to);
+        if let Some(prefetcher) = &self.prefetcher {
+            prefetcher.counters(to);
+        }
+        if let Some(victims) = &self.victims {
+            victims.counters(to);
+        }
+        self.tags.counters(to);
+        if let Some(policy) = &self.mshr_policy {
+            policy.counters(to);
+        }
+    }
+
     /// Adds to the hardware description: tags, data, sectors, MSHR and the optional components of the cache.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
@@ -728,6 +771,7 @@ impl Cache {
             whole: _,
             all_sectors: _,
             mshr,
+            mshr_policy,
             schemes,
             prefetcher,
             victims,
@@ -760,6 +804,9 @@ impl Cache {
             to.logic("bank_lookup", Logic::Mux { ways: *lookups, width: banks });
         }
         to.part("mshr", |to| mshr.describe(to));
+        if let Some(policy) = mshr_policy {
+            policy.describe(to);
+        }
         schemes.describe(to);
         if let Some(prefetcher) = prefetcher {
             prefetcher.describe(to);
@@ -779,6 +826,7 @@ impl Cache {
             recalls: true,
             prefetches: false,
             victims: false,
+            mshr_policy: mshr_policy.is_some(),
         };
         stats.describe(&has, to);
     }
@@ -789,4 +837,10 @@ impl Cache {
 fn conditions(line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> u8 {
     let bit = |fails: bool, fail: Fail| u8::from(fails) << fail as u8;
     bit(line_alloc, Fail::LineAlloc) | bit(mshr_entry, Fail::MshrEntry) | bit(miss_queue, Fail::MissQueue)
+}
+
+/// Returns the mask that states a refusal by the MSHR policy if `is_refused` is true, and no condition
+/// otherwise. Bit `n` stands for the `Fail` variant with value `n`.
+fn policy_bit(is_refused: bool) -> u8 {
+    u8::from(is_refused) << Fail::MshrPolicy as u8
 }

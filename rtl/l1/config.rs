@@ -14,6 +14,7 @@ use crate::cells::line::SECTOR_BYTES;
 use crate::choice::CacheGeometry;
 use crate::config::Rules;
 use crate::index::IndexConfig;
+use crate::mshr_policy::{Level, MshrInfo, MshrPolicyConfig, WARP_SLOTS};
 use crate::replacement::{ReplacementConfig, StoreInfo};
 
 /// Largest number of ways of a cache of an SM.
@@ -44,10 +45,10 @@ impl FailOrder {
     /// `Fail` variant with value `n`.
     pub(super) fn first(self, fails: u8) -> Fail {
         let order = match self {
-            Self::MshrFirst => [Fail::LineAlloc, Fail::MshrMerge, Fail::MshrEntry],
-            Self::QueueFirst => [Fail::LineAlloc, Fail::MissQueue, Fail::MshrMerge],
+            Self::MshrFirst => [Fail::LineAlloc, Fail::MshrMerge, Fail::MshrEntry, Fail::MshrPolicy],
+            Self::QueueFirst => [Fail::LineAlloc, Fail::MissQueue, Fail::MshrMerge, Fail::MshrEntry],
         };
-        let last = if self == Self::MshrFirst { Fail::MissQueue } else { Fail::MshrEntry };
+        let last = if self == Self::MshrFirst { Fail::MissQueue } else { Fail::MshrPolicy };
         order.into_iter().find(|&fail| fails >> fail as u8 & 1 != 0).unwrap_or(last)
     }
 }
@@ -143,6 +144,8 @@ pub struct L1Config {
     pub mshr_entries: u32,
     /// Number of loads that can wait for one line in flight, including the load that missed.
     pub mshr_merges: u32,
+    /// MSHR policy: refuses loads although the MSHR has room for them. The requesters are the warp slots.
+    pub mshr_policy: MshrPolicyConfig,
     /// Number of entries of the miss queue, which holds requests until the network accepts them.
     pub miss_queue: u32,
     /// Priority of the failing conditions: selects the reservation fail to report when several conditions
@@ -196,6 +199,13 @@ impl L1Config {
         CacheGeometry { group: "l1", path, sets: self.sets, ways: self.ways }
     }
 
+    /// Returns the properties of the MSHR of the L1D, from which its policy is created. `path` is the
+    /// hierarchical path of the L1D.
+    pub(super) fn mshr_info<'a>(&self, path: &'a str) -> MshrInfo<'a> {
+        let &Self { mshr_entries: entries, mshr_merges: merges, .. } = self;
+        MshrInfo { level: Level::L1d, path, entries, merges, requesters: WARP_SLOTS }
+    }
+
     /// True if the bypass scheme, the replacement policy or the prefetcher of the L1D reads program counters.
     #[must_use]
     pub fn reads_pc(&self) -> bool {
@@ -230,6 +240,7 @@ impl L1Config {
         self.bypass.validate(self, rules);
         self.prefetch.validate(self, rules);
         self.victim.validate(self, rules);
+        rules.group("mshr_policy", |rules| self.mshr_policy.validate(&self.mshr_info(""), rules));
         rules.group("mrpb", |rules| self.mrpb.validate(rules));
         rules.expect(
             self.mrpb.bypass == StallBypass::None

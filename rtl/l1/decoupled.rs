@@ -53,7 +53,8 @@ use super::tags::{LineUse, Probe, Victim};
 use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
 use crate::kernel::{
-    Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Storage, bits_of,
+    Array, ArraySpec, ArrayView, Collide, CounterReader, Describe, DescribeExt, Edge, FieldsExt, Logic, Storage,
+    bits_of,
 };
 use crate::replacement::{InsertedLine, Replacement, ReplacementConfig, Source, describe_ranks};
 
@@ -242,7 +243,7 @@ impl Decoupled {
     /// Updates the replacement ranks for a use of a line, and its reference count for a load. Stores do not
     /// increase the count (li2015 section 4.1).
     #[inline(never)]
-    pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, by: LineUse) {
+    pub fn touch(&mut self, at: &Edge<'_>, (set, way): (u32, u32), by: LineUse, source: Source) {
         let owner = self.owner_of(at, set, way);
         self.tags.update_row(at, set, |row| {
             promote(row, owner);
@@ -254,13 +255,13 @@ impl Decoupled {
             }
         });
         let Self { lines, replacement, .. } = self;
-        lines.update_row(at, set, |row| replacement.on_hit(at, set, row, way as usize));
+        lines.update_row(at, set, |row| replacement.on_hit(at, (set, way), source, row));
     }
 
     /// Updates the reference count and the replacement ranks for a load of a present line, some sectors of
     /// which must be fetched. The data way of the line becomes reserved again until these sectors arrive.
     #[inline(never)]
-    pub fn reserve_again(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+    pub fn reserve_again(&mut self, at: &Edge<'_>, (set, way): (u32, u32), source: Source) {
         let owner = self.owner_of(at, set, way);
         self.tags.update_row(at, set, |row| {
             promote(row, owner);
@@ -268,7 +269,7 @@ impl Decoupled {
             (tag.rc, tag.status) = (next(tag.rc), Status::Reserved);
         });
         let Self { lines, replacement, .. } = self;
-        lines.update_row(at, set, |row| replacement.on_hit(at, set, row, way as usize));
+        lines.update_row(at, set, |row| replacement.on_hit(at, (set, way), source, row));
     }
 
     /// Reserves the data way of a victim for an admitted line.
@@ -408,6 +409,11 @@ impl Decoupled {
         self.lines.record();
         self.free.record();
         self.replacement.record();
+    }
+
+    /// Lists the counters that the replacement policy declares itself.
+    pub fn counters(&self, to: &mut dyn CounterReader) {
+        self.replacement.counters(to);
     }
 
     /// Adds to the hardware description: the arrays, the comparators and the set index unit.

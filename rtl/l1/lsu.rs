@@ -130,6 +130,8 @@ struct RunConstants {
     prefetches: bool,
     /// True if the L1D has a victim cache.
     has_victims: bool,
+    /// True if the L1D has an MSHR policy.
+    limits_mshr: bool,
 }
 
 /// Values derived from the hardware state, cached for simulation speed.
@@ -251,6 +253,7 @@ impl Lsu {
                 monitored: false,
                 prefetches: l1d.prefetcher().is_some(),
                 has_victims: l1.victim.is_on(),
+                limits_mshr: l1d.limits_mshr(),
                 place,
             },
             derived: DerivedState::default(),
@@ -361,7 +364,7 @@ impl Lsu {
         self.answer(&mut io.core_rsp, at);
         let filled = self.take_reply(&mut io.mem_rsp, at);
         let recalled = self.serve_peers(&mut io, at);
-        let freed = self.drain(at);
+        let drained = self.drain(at);
         let queued = self.miss_queue.len();
         let probing = self.constants.chooses && self.choose(&mut io.duel, at);
         let bypassed = self.send(&mut io.mem_req, at);
@@ -371,8 +374,9 @@ impl Lsu {
             self.prefetch(had_head, at);
         }
         // If no load waits for a prefetched line, the fill of the line frees its MSHR entry at once.
-        let freed = freed || self.constants.prefetches && filled.is_some();
-        let changes = Changes { filled, freed, sent, recalled };
+        let freed = drained == Some(true) || self.constants.prefetches && filled.is_some();
+        let decides = self.constants.limits_mshr && (drained.is_some() || freed);
+        let changes = Changes { filled, freed, decides, sent, recalled };
         let left = !probing && !self.is_refused_again(&changes) && self.access(at, bypassed);
         if left {
             self.queue.drop_front();
@@ -410,7 +414,7 @@ impl Block for Lsu {
 
     fn describe(&self, to: &mut dyn Describe) {
         let Self {
-            constants: RunConstants { place, lookups, probes_twice, has_victims, .. },
+            constants: RunConstants { place, lookups, probes_twice, has_victims, limits_mshr, .. },
             derived: DerivedState { beside, refused, .. },
             observed: Observations { shown, .. },
             coalescer,
@@ -428,7 +432,11 @@ impl Block for Lsu {
         } = self;
         place.interleave.describe_hash(place.line_bits, to);
         to.probe_state("status", *shown);
-        to.probe_sized("fails", refused.map_or(0, |refusal| u64::from(refusal.all)), NUM_FAILS as u32);
+        to.probe_sized(
+            "fails",
+            refused.map_or(0, |refusal| u64::from(refusal.all)),
+            NUM_FAILS as u32 - u32::from(!limits_mshr),
+        );
         if *lookups > 1 {
             to.probe_sized("beside", u64::from(*beside), lookups.ilog2());
             to.logic("same_instruction", Logic::Comparator { width: 6, count: lookups - 1 });

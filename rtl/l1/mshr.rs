@@ -278,6 +278,18 @@ impl Mshr {
         self.closed.set(entry.into());
     }
 
+    /// Returns the number of free entries.
+    #[must_use]
+    pub fn count_free(&self) -> u32 {
+        self.lines.len() as u32 - self.used.0.iter().map(|word| word.count_ones()).sum::<u32>()
+    }
+
+    /// Returns the entry that was filled first among those on which loads still wait.
+    #[must_use]
+    pub fn first_ready(&self) -> Option<u16> {
+        self.order[..usize::from(self.order_len)].first().copied()
+    }
+
     /// Returns the number of loads that wait on an entry.
     #[must_use]
     pub fn waiters(&self, entry: u16) -> u8 {

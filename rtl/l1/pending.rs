@@ -147,6 +147,12 @@ impl Pending {
         }
     }
 
+    /// Returns the warp slot of the instruction in row `slot`.
+    #[must_use]
+    pub fn warp(&self, slot: u8) -> u8 {
+        self.rows[usize::from(slot)].warp
+    }
+
     /// Returns the program counter of the instruction in row `slot`.
     #[inline]
     #[must_use]

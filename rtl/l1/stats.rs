@@ -22,6 +22,14 @@ pub struct L1Features {
     pub prefetches: bool,
     /// True if the cache has a victim cache.
     pub victims: bool,
+    /// True if the cache has an MSHR policy.
+    pub mshr_policy: bool,
+}
+
+impl L1Features {
+    fn fails_by(&self, reason: Fail) -> bool {
+        reason != Fail::MshrPolicy || self.mshr_policy
+    }
 }
 
 /// Counters of one cache. They count accepted accesses, except the reservation fails, which count cycles.
@@ -71,11 +79,11 @@ pub struct L1Stats {
     #[counted(only(has.victims), if_any(has.stores))]
     pub victim: VictimStats,
     /// Cycles in which the oldest access was refused (reservation fails), by reported reason.
-    #[counted(cycles, by = Fail, key = "reservation_fails")]
+    #[counted(cycles, by = Fail, key = "reservation_fails", each = has.fails_by(reason))]
     pub fails: [u64; NUM_FAILS],
     /// Cycles in which the oldest access was refused, by failing condition. A cycle with several failing
     /// conditions counts once for each of them.
-    #[counted(cycles, by = Fail)]
+    #[counted(cycles, by = Fail, each = has.fails_by(reason))]
     pub failing: [u64; NUM_FAILS],
 }
 

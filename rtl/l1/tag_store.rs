@@ -9,7 +9,7 @@ use super::decoupled::{Decoupled, Moves};
 use super::tags::{LineUse, Probe, Status, Tags, Victim};
 use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
-use crate::kernel::{AnyEdge, Describe};
+use crate::kernel::{AnyEdge, CounterReader, Describe};
 use crate::replacement::{ReplacementConfig, Source};
 
 /// Tag store of a cache: ordinary or decoupled tags.
@@ -137,19 +137,19 @@ impl TagStore {
     }
 
     #[inline]
-    pub(super) fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32, by: LineUse) {
+    pub(super) fn touch(&mut self, at: &impl AnyEdge, place: (u32, u32), by: LineUse, source: Source) {
         match self {
-            Self::Plain(tags) => tags.touch(at, set, way, by),
-            Self::Decoupled(tags) => tags.touch(at.edge(), set, way, by),
+            Self::Plain(tags) => tags.touch(at, place, by, source),
+            Self::Decoupled(tags) => tags.touch(at.edge(), place, by, source),
         }
     }
 
     /// Updates the replacement rank for a load of a present line, some sectors of which must be fetched. The
     /// way of the line becomes reserved again until these sectors arrive.
-    pub(super) fn reserve_again(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
+    pub(super) fn reserve_again(&mut self, at: &impl AnyEdge, place: (u32, u32), source: Source) {
         match self {
-            Self::Plain(tags) => tags.reserve_again(at, set, way),
-            Self::Decoupled(tags) => tags.reserve_again(at.edge(), set, way),
+            Self::Plain(tags) => tags.reserve_again(at, place, source),
+            Self::Decoupled(tags) => tags.reserve_again(at.edge(), place, source),
         }
     }
 
@@ -249,6 +249,13 @@ impl TagStore {
         match self {
             Self::Plain(tags) => tags.record(),
             Self::Decoupled(tags) => tags.record(),
+        }
+    }
+
+    pub(super) fn counters(&self, to: &mut dyn CounterReader) {
+        match self {
+            Self::Plain(tags) => tags.counters(to),
+            Self::Decoupled(tags) => tags.counters(to),
         }
     }
 

@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
 use crate::kernel::{
-    AnyEdge, Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Encoding, Fields, FieldsExt, Logic, Payload,
-    Storage,
+    AnyEdge, Array, ArraySpec, ArrayView, Collide, CounterReader, Describe, DescribeExt, Encoding, Fields, FieldsExt,
+    Logic, Payload, Storage,
 };
 use crate::replacement::{HasRank, InsertedLine, RankShape, Replacement, ReplacementConfig, Source, describe_ranks};
 
@@ -257,8 +257,8 @@ impl Tags {
         Some(Victim { way, holds, modified: status == Status::Modified })
     }
 
-    /// Updates the replacement rank and the state of a way for a use of its line.
-    pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32, by: LineUse) {
+    /// Updates the replacement rank and the state of a way for a use of its line by an access from `source`.
+    pub fn touch(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), by: LineUse, source: Source) {
         let Self { entries, replacement, .. } = self;
         if replacement.is_lru() && by != LineUse::Modify && entries.row(set)[way as usize].rank == 0 {
             // The line is already the most recently used one of its set, so writing the row would not change
@@ -266,7 +266,7 @@ impl Tags {
             return entries.take_writes(at, 1);
         }
         entries.update_row(at, set, |row| {
-            replacement.on_hit(at.edge(), set, row, way as usize);
+            replacement.on_hit(at.edge(), (set, way), source, row);
             if by == LineUse::Modify && row[way as usize].status != Status::Reserved {
                 row[way as usize].status = Status::Modified;
             }
@@ -275,10 +275,10 @@ impl Tags {
 
     /// Updates the replacement rank for a load of a present line, some sectors of which must be fetched. The
     /// way of the line becomes reserved again until these sectors arrive.
-    pub fn reserve_again(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
+    pub fn reserve_again(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), source: Source) {
         let Self { entries, replacement, .. } = self;
         entries.update_row(at, set, |row| {
-            replacement.on_hit(at.edge(), set, row, way as usize);
+            replacement.on_hit(at.edge(), (set, way), source, row);
             row[way as usize].status = Status::Reserved;
         });
     }
@@ -324,7 +324,7 @@ impl Tags {
         let tag = line >> self.index.bits();
         let Self { entries, replacement, .. } = self;
         entries.update_row(at, set, |row| {
-            replacement.on_hit(at.edge(), set, row, way);
+            replacement.on_hit(at.edge(), (set, way as u32), Source { line, pc: 0 }, row);
             let entry = &mut row[way];
             *entry = TagEntry { status: Status::TagOnly, tag, inv_on_fill: false, rank: entry.rank };
         });
@@ -396,6 +396,11 @@ impl Tags {
     pub fn record(&mut self) {
         self.entries.record();
         self.replacement.record();
+    }
+
+    /// Lists the counters that the replacement policy declares itself.
+    pub fn counters(&self, to: &mut dyn CounterReader) {
+        self.replacement.counters(to);
     }
 
     /// Adds to the hardware description: the tag array, the comparators and the set index unit.

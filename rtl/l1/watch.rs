@@ -24,6 +24,8 @@ pub enum Fail {
     MshrMerge,
     /// The miss queue has too few free entries.
     MissQueue,
+    /// The MSHR has room, but the MSHR policy refuses the load; only with an `l1.mshr_policy`.
+    MshrPolicy,
 }
 
 /// Number of reasons for which an access can be refused.

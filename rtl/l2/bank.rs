@@ -41,6 +41,9 @@
 //! for a reply. These steps free every resource that a lookup may need, without any further lookup. The flows
 //! explain this in detail, and also why no fetch overtakes an in-flight writeback of the same line.
 //!
+//! `l2/partition` restricts the ways in which a miss may replace a line, and `rtl/mshr_policy` the requests
+//! that may use the MSHR.
+//!
 //! Bench: `tb/l2`.
 
 mod atomic_buffer;

@@ -6,12 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::bank::{Coherence, FetchUnit, OverlappedConfig, TransientConfig};
 use super::bypass::{L2Bypass, Scheme};
+use super::partition::{BankInfo, L2Partition};
+use super::prefetch::{L2Prefetch, PrefetchLimits};
 use super::stats::L2Features;
 use crate::cells::line::LINE_BYTES;
 use crate::cells::lru::MAX_WAYS;
 use crate::config::{Rules, Side};
 use crate::dram::message::BURST_BYTES;
 use crate::index::IndexConfig;
+use crate::mshr_policy::{Level, MshrInfo, MshrPolicyConfig};
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::PacketShape;
 use crate::replacement::{ReplacementConfig, StoreInfo};
@@ -69,6 +72,8 @@ pub struct L2Config {
     pub mshr_entries: u32,
     /// Number of accesses that can wait for one line, including the first one (GPGPU-Sim's GTX 480: 4).
     pub mshr_merges: u32,
+    /// MSHR policy: refuses requests although the MSHR has room for them. The requesters are the SMs.
+    pub mshr_policy: MshrPolicyConfig,
     /// Number of replies that can wait for the reply crossbar.
     pub reply_queue: u32,
     /// Number of writes to the data memory per cycle (1 or 2): with 2, an arriving burst does not stall
@@ -78,6 +83,12 @@ pub struct L2Config {
     pub atomic_buffer: bool,
     /// Policy that decides which misses bypass the bank.
     pub bypass: L2Bypass,
+    /// Partition of the ways among the SMs: restricts the ways in which a miss may replace a line.
+    pub partition: L2Partition,
+    /// Prefetcher of the bank.
+    pub prefetch: L2Prefetch,
+    /// Limits on the resources that prefetches use.
+    pub prefetch_limits: PrefetchLimits,
     /// Miss flow: handling of the victim while the new line is in flight.
     pub flow: FlowConfig,
 }
@@ -105,6 +116,8 @@ pub struct BankPlace {
     /// Width in bits of the requester number in requests to DRAM channels; `None` if the channels do not rank
     /// requests.
     pub requester_bits: Option<u32>,
+    /// Number of SMs of the machine.
+    pub sms: u32,
 }
 
 impl L2Config {
@@ -112,6 +125,12 @@ impl L2Config {
     #[must_use]
     pub fn transient_config(&self) -> Option<&TransientConfig> {
         if let FlowConfig::Transient(config) = &self.flow { Some(config) } else { None }
+    }
+
+    /// Returns the parameters of the overlapped flow; `None` if the bank uses the transient flow.
+    #[must_use]
+    pub fn overlapped_config(&self) -> Option<&OverlappedConfig> {
+        if let FlowConfig::Overlapped(config) = &self.flow { Some(config) } else { None }
     }
 
     /// True if the bank uses the transient flow, in which lines are evicted from their ways.
@@ -136,6 +155,8 @@ impl L2Config {
             frc: self.frc_entries() > 0,
             atomic_buffer: self.atomic_buffer,
             sectors: self.fetches_sectors(),
+            mshr_policy: self.mshr_policy.is_on(),
+            prefetches: self.prefetch.is_on(),
         }
     }
 
@@ -197,6 +218,27 @@ impl L2Config {
         self.validate_choices(rules);
     }
 
+    /// Returns the properties of the MSHR of a bank, from which its policy is created. `path` is the
+    /// hierarchical path of the bank, and `sms` the number of SMs.
+    pub(super) fn mshr_info<'a>(&self, path: &'a str, sms: u32) -> MshrInfo<'a> {
+        let &Self { mshr_entries: entries, mshr_merges: merges, .. } = self;
+        MshrInfo { level: Level::L2, path, entries, merges, requesters: sms }
+    }
+
+    /// Checks that the partition of the ways fits the bank, in a machine with `sms` SMs.
+    pub fn validate_partition(&self, sms: u32, rules: &mut Rules) {
+        rules.expect(
+            !self.partition.is_on() || !self.is_transient(),
+            "partition",
+            self.partition.typetag_name(),
+            "none with flow.kind = \"transient\"; another with flow.kind = \"overlapped\"",
+            "the FRC and the pending queue of that flow choose a way for a line without its requester",
+        );
+        // A partition uses the width of a tag only for the size of its memories, which no rule depends on.
+        let bank = BankInfo { path: "", sets: self.sets, ways: self.ways, tag_bits: 1, sms };
+        rules.group("partition", |rules| self.partition.validate(&bank, rules));
+    }
+
     fn validate_mshr(&self, rules: &mut Rules) {
         rules.expect(
             self.mshr_entries <= 64 || self.mshr_entries.is_multiple_of(64),
@@ -212,6 +254,15 @@ impl L2Config {
             "every lookup compares its line with all entries",
         );
         rules.range("mshr_merges", self.mshr_merges.into(), 1..=64, "the first access to a line waits, too");
+        rules.expect(
+            !self.mshr_policy.is_on() || !self.is_transient(),
+            "mshr_policy",
+            self.mshr_policy.typetag_name(),
+            "none with flow.kind = \"transient\"; another with flow.kind = \"overlapped\"",
+            "a refused request must stall, but that flow defers requests to its pending queue",
+        );
+        // The number of SMs determines only the number of counters of a policy, which no rule depends on.
+        rules.group("mshr_policy", |rules| self.mshr_policy.validate(&self.mshr_info("", 1), rules));
     }
 
     fn validate_choices(&self, rules: &mut Rules) {
@@ -223,6 +274,7 @@ impl L2Config {
             "a bypassed line needs a buffer outside its set, which that flow lacks",
         );
         rules.group("bypass", |rules| Scheme::validate(&*self.bypass, rules));
+        self.prefetch.validate(self, rules);
         rules.expect(
             self.replacement.selects_lru() || !self.is_transient(),
             "replacement",

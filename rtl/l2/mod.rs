@@ -4,6 +4,8 @@
 //! |---------------------|------------------------------------------------------------------------------|
 //! | `config`            | parameters of a bank and its position in the machine; flow parameters are in the flow's folder |
 //! | `bypass`            | bypass policies, one file per scheme                                         |
+//! | `partition`         | way partitioning, one file per scheme                                        |
+//! | `prefetch`          | prefetchers, one file per scheme, and the unit around them                   |
 //! | `line`              | entries of the tag memory, line states, records of present bytes             |
 //! | `mshr`              | in-flight lines and the accesses that wait for them                          |
 //! | `lookup_pipeline`   | entries of the lookup pipeline                                               |
@@ -16,7 +18,7 @@
 //! | `bank/atomic_buffer`| buffer of the line that the last atomic accessed                             |
 //! | `bank/channels`     | DRAM channels behind a bank                                                  |
 //! | `bank/host`         | access of the simulator (host code) to a bank between clock edges            |
-//! | `bank/overlapped`   | Fermi's flow: lookup, miss and writeback queues, partial lines, sectors, bypass |
+//! | `bank/overlapped`   | Fermi's flow: lookup, miss and writeback queues, partial lines, sectors, bypass, prefetches |
 //! | `bank/transient`    | candel2018's flow: lookup, eviction, pending queue, FRC and its swaps        |
 
 mod bank;
@@ -26,6 +28,8 @@ pub mod config;
 mod line;
 mod lookup_pipeline;
 mod mshr;
+pub mod partition;
+pub mod prefetch;
 mod split;
 mod stats;
 
@@ -38,4 +42,6 @@ pub use coherence::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo
 pub use config::{BankPlace, FlowConfig, L2Config};
 pub use line::{LineState, Tag};
 pub use mshr::{Mshr, Waiter};
+pub use partition::L2Partition;
+pub use prefetch::L2Prefetch;
 pub use stats::{Delays, L2Features, L2Stats, Stall};

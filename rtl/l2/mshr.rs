@@ -8,13 +8,19 @@
 //! |------------|-----|------------------------|----------------------------------------------------------|
 //! | `allocate` | in  | entry, request, bursts | the line has no entry, the entry is free, at least one burst |
 //! | `merge`    | in  | entry, request, bursts | [`Mshr::has_room`] for the entry                         |
+//! | `prefetch` | in  | entry, line, bursts    | as `allocate`, but no access waits                       |
 //! | `arrive`   | in  | entry, burst           | the entry is in use; the burst was requested and has not arrived before |
 //! | `waiter`   | out | waiter                 | next access of the line that was complete first, in order of acceptance |
 //! | `pop_waiter` | in  |                        | the access at `waiter` was served                        |
+//! | `pop_prefetch` | in  |                      | the line that was complete first has no waiter           |
 //!
 //! An entry accepts waiters while it has room, even while earlier waiters are being served. Serving the last
 //! waiter frees the entry. By then all requested bursts have arrived, because the access that requested a
 //! burst waits for it. A line counts as complete while the bursts that its next waiter needs have arrived.
+//!
+//! The entry of a prefetch starts without a waiter. If no access merges with it before its turn among the
+//! complete lines comes, it is freed without serving anything. The first access that merges with it waits for
+//! all bursts of the prefetch.
 //!
 //! Area, mainly: storage for the waiters of all entries, each with the bytes of a line; one line comparator
 //! per entry.
@@ -229,6 +235,25 @@ impl Mshr {
         u32::from(self.entries[entry as usize].count) < self.shape.merges
     }
 
+    /// Returns the number of free entries.
+    #[must_use]
+    pub fn count_free(&self) -> u32 {
+        self.shape.entries - self.used.iter().map(|word| word.count_ones()).sum::<u32>()
+    }
+
+    /// Returns the number of accesses that wait in entry `entry`.
+    #[must_use]
+    pub fn waiters(&self, entry: u32) -> u32 {
+        let MshrEntry { count, served, .. } = self.entries[entry as usize];
+        u32::from(count - served)
+    }
+
+    /// Returns the number of the entry of the next waiter to serve.
+    #[must_use]
+    pub fn first_ready(&self) -> Option<u32> {
+        self.ready.front().map(|MshrSlot(entry)| u32::from(*entry))
+    }
+
     /// True if no line is in flight.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -267,6 +292,25 @@ impl Mshr {
         self.entries[entry as usize] =
             MshrEntry { line, set, way, requester, asked: bursts, awaited: bursts, count: 1, ..MshrEntry::default() };
         self.write_waiter(at, (entry, 0), request, bursts);
+    }
+
+    /// Allocates an entry for the prefetch of a line on behalf of SM `sm`, without a waiter. The line is
+    /// fetched into `way` of `set`.
+    ///
+    /// # Panics
+    /// If the entry is in use.
+    pub fn prefetch(
+        &mut self,
+        at: &impl AnyEdge,
+        (entry, bursts): (u32, Bursts),
+        (set, way): (u32, u32),
+        (line, sm): (u64, u8),
+    ) {
+        assert!(!self.is_used(entry), "cycle {}, {}: entry {entry} allocated twice", at.cycle(), self.path);
+        self.used[(entry / WORD) as usize] |= 1 << (entry % WORD);
+        let requester = u16::from(sm) + 1;
+        self.entries[entry as usize] =
+            MshrEntry { line, set, way, requester, asked: bursts, awaited: bursts, ..MshrEntry::default() };
     }
 
     /// Merges a request into an entry as an additional waiter, which needs the bursts `bursts` of the line.
@@ -321,12 +365,15 @@ impl Mshr {
     }
 
     /// Returns the next waiter to serve, and its entry. It is the first waiter of the line that was complete
-    /// first.
+    /// first; `None` if no line is complete, or if that line is the one of a prefetch without a waiter.
     #[must_use]
     #[inline]
     pub fn waiter(&self, at: &impl AnyEdge) -> Option<(MshrEntry, &Waiter)> {
         let MshrSlot(slot) = *self.ready.front()?;
         let entry = self.entries[usize::from(slot)];
+        if entry.is_prefetch() {
+            return None;
+        }
         Some((entry, self.waiters.read_cell(at, u32::from(slot), u32::from(entry.served))))
     }
 
@@ -347,9 +394,22 @@ impl Mshr {
             }
             return None;
         }
+        Some(self.release(slot))
+    }
+
+    /// Frees the entry of the line that was complete first, and returns it, if it is a prefetch without a
+    /// waiter.
+    pub fn pop_prefetch(&mut self) -> Option<MshrEntry> {
+        let MshrSlot(slot) = *self.ready.front()?;
+        self.entries[usize::from(slot)].is_prefetch().then(|| self.release(slot))
+    }
+
+    /// Frees the entry at the front of the queue of complete lines, and returns it.
+    #[inline(always)]
+    fn release(&mut self, slot: u16) -> MshrEntry {
         self.used[usize::from(slot) / WORD as usize] &= !(1 << (u32::from(slot) % WORD));
         self.ready.pop();
-        Some(std::mem::take(entry))
+        std::mem::take(&mut self.entries[usize::from(slot)])
     }
 
     fn is_used(&self, entry: u32) -> bool {
@@ -385,6 +445,19 @@ impl Mshr {
 }
 
 impl MshrEntry {
+    /// True if the entry is in use for a prefetch with which no access has merged.
+    #[must_use]
+    #[inline(always)]
+    pub fn is_prefetch(&self) -> bool {
+        self.count == 0
+    }
+
+    /// True if all bursts requested so far have arrived.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.asked == self.arrived
+    }
+
     fn describe(&self, shape: &MshrShape, to: &mut dyn Describe) {
         let Self { line, set, way, requester, asked, arrived, awaited, count, served, dirty } = self;
         let merges = bits_for(shape.merges + 1);

@@ -263,6 +263,7 @@ mod tests {
             burst_bytes: 32,
             coherent_l1s: 0,
             requester_bits: None,
+            sms: 15,
         };
         Split::new(rows, &place).unwrap()
     }

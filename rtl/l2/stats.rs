@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::prefetch::PrefetchStats;
 use crate::kernel::{Counted, Reason};
 use crate::noc::packet::RequestKind;
 
@@ -26,6 +27,8 @@ pub enum Stall {
     PendingQueue,
     /// The atomic buffer wrote its line back to the data memory in this cycle; only with an atomic buffer.
     AtomicBuffer,
+    /// The MSHR has room, but the MSHR policy refuses the request; only with an `l2.mshr_policy`.
+    MshrPolicy,
 }
 
 /// Number of reasons for which a request can stall.
@@ -44,6 +47,10 @@ pub struct L2Features {
     pub atomic_buffer: bool,
     /// True if the bank fetches single sectors instead of whole lines.
     pub sectors: bool,
+    /// True if the bank has an MSHR policy.
+    pub mshr_policy: bool,
+    /// True if the bank has a prefetcher.
+    pub prefetches: bool,
 }
 
 impl L2Features {
@@ -51,6 +58,7 @@ impl L2Features {
         match reason {
             Stall::PendingQueue => self.transient,
             Stall::AtomicBuffer => self.atomic_buffer,
+            Stall::MshrPolicy => self.mshr_policy,
             _ => true,
         }
     }
@@ -136,7 +144,8 @@ pub struct L2Stats {
     pub atomic_pending: u64,
     /// Atomics and reductions that fetched their line.
     pub atomic_misses: u64,
-    /// Lines fetched from memory; with sector fetches, fetches of some sectors of a line count too.
+    /// Lines fetched from memory, prefetched ones included; with sector fetches, fetches of some sectors of a
+    /// line count too.
     pub fetches: u64,
     /// Dirty lines written back to memory, and writes that bypassed the bank.
     pub writebacks: u64,
@@ -168,6 +177,9 @@ pub struct L2Stats {
     /// Memory traffic of sector fetches; only in a bank that fetches sectors.
     #[counted(only(has.sectors))]
     pub sectors: SectorStats,
+    /// Counters of prefetches; only in a bank with a prefetcher.
+    #[counted(only(has.prefetches))]
+    pub prefetch: PrefetchStats,
 }
 
 /// Lookup result of an access: the line is present, in flight or absent.
@@ -227,7 +239,7 @@ impl L2Stats {
             if left == right { Ok(()) } else { Err(format!("{what}: {left} against {right}")) }
         };
         equal("reads = hits + hit-pending + misses", self.accesses, self.hits + self.hit_pending + self.misses)?;
-        let waited = self.hit_pending + self.write_pending + self.atomic_pending + self.fetches;
+        let waited = self.hit_pending + self.write_pending + self.atomic_pending + self.fetches - self.prefetch.issued;
         equal("replays = accesses that waited for a line", self.replays, waited)?;
         equal("swaps = misses served by the FRC", self.frc.swaps, self.frc.misses)?;
         let held = self.atomic_buffer.fills.saturating_sub(self.atomic_buffer.flushes).min(1);

@@ -198,6 +198,7 @@ impl MachineConfig {
         rules.group("tracker", |rules| self.validate_tracker(rules));
         rules.group("l2", |rules| {
             self.l2.validate(self.l1.line_bytes, self.dram.burst_bytes(), rules);
+            self.l2.validate_partition(self.num_sms, rules);
             rules.expect(
                 !self.l2.bypass.needs_tracker() || self.tracker.is_on(),
                 "bypass",
@@ -300,7 +301,8 @@ impl MachineConfig {
     }
 
     fn validate_noc(&self, rules: &mut Rules) {
-        self.noc.validate(rules);
+        let (sms, partitions) = (self.num_sms.clamp(1, MAX_SMS), self.num_partitions.clamp(1, MAX_CHANNELS));
+        self.noc.validate(sms, partitions, rules);
         let domains = CLOCKS.len() + self.more_domains().iter().sum::<usize>();
         let (sms, partitions) = (self.num_sms, self.num_partitions);
         rules.expect(

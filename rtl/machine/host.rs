@@ -247,8 +247,11 @@ impl Machine {
     /// If the range exceeds the capacity of the DRAM channels.
     pub fn map(&mut self, address: u64, bytes: u64) -> Result<(), HostError> {
         let last = address + bytes.max(1) - 1;
-        let l1 = &self.config.l1;
-        let page_bytes = if l1.prefetch.is_on() { u64::from(l1.prefetch_limits.page_bytes) } else { 1 };
+        let MachineConfig { l1, l2, .. } = &self.config;
+        let of_l1 = l1.prefetch.is_on().then_some(l1.prefetch_limits.page_bytes);
+        let of_l2 = l2.prefetch.is_on().then_some(l2.prefetch_limits.page_bytes);
+        // Pages are powers of two, so the larger one consists of smaller ones.
+        let page_bytes = u64::from(of_l1.max(of_l2).unwrap_or(1));
         let (address_of_page, end_of_page) = (address - address % page_bytes, last - last % page_bytes + page_bytes);
         let run_bytes = u64::from(self.config.interleave_bytes);
         let (first, last) = (address_of_page / run_bytes, (end_of_page - 1) / run_bytes);

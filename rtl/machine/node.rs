@@ -14,7 +14,7 @@ use crate::noc::xbar::{OutputStats, Xbar, XbarIo, XbarPorts};
 pub enum Node<P: Packet> {
     /// Crossbar, the only block of its network.
     Crossbar(Xbar<P>),
-    /// One router of a mesh or ring network.
+    /// One router of a mesh, a ring or a two-level network.
     Router(Router<P>),
 }
 

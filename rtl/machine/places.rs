@@ -38,6 +38,7 @@ impl MachineConfig {
             burst_bytes,
             coherent_l1s: if self.l2.recalls() { self.num_sms } else { 0 },
             requester_bits: self.dram.requester_bits(self.num_sms),
+            sms: self.num_sms,
         }
     }
 }

@@ -1,9 +1,9 @@
-//! # Router of a mesh or a ring
-//! Forwards packets in flits from its inputs to its outputs, as a crossbar does, and on to the next router. A
-//! packet is forwarded as soon as its header has arrived and the next router has room for the packet. This is
-//! virtual cut-through (Dally and Towles, *Principles and Practices of Interconnection Networks*, section
-//! 13.2.2). The virtual channels of a link share the link's wires, but each has its own buffer. A site is
-//! an SM or a memory partition.
+//! # Router
+//! Forwards packets in flits from its inputs to its outputs, as a crossbar does, and on to the next router of
+//! a mesh, a ring or a two-level network. A packet is forwarded as soon as its header has arrived and the
+//! next router has room for the packet. This is virtual cut-through (Dally and Towles, *Principles and
+//! Practices of Interconnection Networks*, section 13.2.2). The virtual channels of a link share the link's
+//! wires, but each has its own buffer. A site is an SM or a memory partition.
 //!
 //! | port      | dir | payload | contract                                                        |
 //! |-----------|-----|---------|-----------------------------------------------------------------|
@@ -82,7 +82,7 @@ struct Output {
     count: OutputCount,
 }
 
-/// Router of a mesh or ring.
+/// Router of a mesh, a ring or a two-level network.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Router<P: Packet> {

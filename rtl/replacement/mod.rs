@@ -4,8 +4,8 @@
 //! cache uses the policy only through its hooks.
 //!
 //! Every policy keeps a rank per line and evicts the line with the highest rank; among equals, the one in the
-//! lowest way. Policies differ in how they update the ranks. RRIP ranks are two bits wide. Positions in LRU
-//! order, where 0 is the most recently used line, have log2(ways) bits:
+//! lowest way. Policies differ in how they update the ranks. RRIP ranks are two bits wide, those of `hawkeye`
+//! three. Positions in LRU order, where 0 is the most recently used line, have log2(ways) bits:
 //!
 //! | policy  | rank after a hit     | rank of an inserted line                                      |
 //! |---------|----------------------|---------------------------------------------------------------|
@@ -17,12 +17,13 @@
 //! | `brrip` | 0                    | 3, every 32nd line 2                                          |
 //! | `drrip` | 0                    | as the better of `srrip` and `brrip`, by set dueling          |
 //! | `ship`  | 0, trains its source | 3 if no line of its source was reused lately, otherwise 2     |
+//! | `hawkeye` | 0 if OPT would keep lines of its source, otherwise 7 | as after a hit; ranks below 6 rise if it is 0 |
 //! | `tree-plru` | derived from the bits of the tree after a use of the way | as after a hit        |
 //! | `random` | unchanged           | lower with the distance from the way selected as the next victim |
 //!
 //! Sources: `lru` li2015 section 2.2; `lip`, `bip` and `dip` Qureshi et al., ISCA 2007; `srrip`, `brrip` and
-//! `drrip` Jaleel et al., ISCA 2010; `ship` Wu et al., MICRO 2011. li2015 section 4.2 uses the RRIP policies
-//! and SHiP.
+//! `drrip` Jaleel et al., ISCA 2010; `ship` Wu et al., MICRO 2011; `hawkeye` Jain and Lin, ISCA 2016. li2015
+//! section 4.2 uses the RRIP policies and SHiP.
 //!
 //! A refused access changes nothing. The learned state of a policy survives the end of a kernel, since it
 //! does not belong to individual lines. The tags of the L1 caches hold the ranks; in other caches, `order`
@@ -30,7 +31,7 @@
 //!
 //! | port   | dir | payload           | contract                                                     |
 //! |--------|-----|-------------------|--------------------------------------------------------------|
-//! | `on_hit` | in  | set, way, ranks   | an accepted access found the tag of its line: new ranks of its set |
+//! | `on_hit` | in  | set, way, source, ranks | an accepted access found the tag of its line: new ranks of its set |
 //! | `on_insert` | in  | inserted line, ranks | an accepted miss takes the way: new ranks of its set      |
 //!
 //! Part of `rtl/l1/cache.rs` and `rtl/l2/bank.rs`.
@@ -50,7 +51,7 @@ use serde::{Deserialize, Serialize};
 use crate::choice::{CacheGeometry, Choice};
 use crate::config::Rules;
 use crate::kernel::name::{Name, intern};
-use crate::kernel::{Describe, DescribeExt, Edge, Fields, FieldsExt, Logic};
+use crate::kernel::{CounterReader, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic};
 
 /// Configuration of a replacement policy: the keys next to `kind` in `l1.replacement` or `l2.replacement`.
 #[typetag::serde(tag = "kind")]
@@ -98,6 +99,14 @@ impl ReplacementConfig {
     pub fn selects_lru(&self) -> bool {
         self.typetag_name() == "lru"
     }
+
+    /// Lists the counters of every linked policy, with default parameters, in a cache of the configuration
+    /// group `group`, for the dictionary of counters.
+    pub fn list_counters(group: Name, to: &mut dyn CounterReader) {
+        for scheme in Self::linked() {
+            Replacement::new(&scheme, &CacheGeometry::example(group)).counters(to);
+        }
+    }
 }
 
 impl<S: Scheme + 'static> From<S> for ReplacementConfig {
@@ -130,8 +139,8 @@ pub trait Hooks: Debug + Send {
     /// Returns the initial rank of an empty way.
     fn reset(&self, way: u32) -> u8;
 
-    /// Updates the ranks of a set after a hit.
-    fn on_hit(&mut self, at: &Edge<'_>, place: (u32, u32), ranks: &mut [u8]);
+    /// Updates the ranks of a set after a hit of an access from `source` in the set and way `place`.
+    fn on_hit(&mut self, at: &Edge<'_>, place: (u32, u32), source: Source, ranks: &mut [u8]);
 
     /// Updates the ranks of a set when a line is inserted. `may_go` marks the ways that were eligible as the
     /// victim. Ways whose line is in flight are not eligible.
@@ -142,6 +151,10 @@ pub trait Hooks: Debug + Send {
 
     /// Adds to the hardware description: the policy's registers, arrays and logic, except the ranks.
     fn describe(&self, _to: &mut dyn Describe) {}
+
+    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
+    /// keys, and no counter may decrease, not even at the end of a kernel.
+    fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 
 /// Name and width of a replacement rank.
@@ -169,12 +182,12 @@ pub trait HasRank {
     fn rank(&mut self) -> &mut u8;
 }
 
-/// Source of an inserted line: its line address, and the load that missed.
+/// Source of an access: the address of its line, and its instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Line address; in an L2 bank, the number of the line within the bank.
     pub line: u64,
-    /// Program counter of the load that missed; 0 where accesses carry none ([`Scheme::reads_pc`]).
+    /// Program counter of the load; 0 for stores, and where accesses carry none ([`Scheme::reads_pc`]).
     pub pc: u32,
 }
 
@@ -206,12 +219,12 @@ impl Replacement {
         self.0.as_ref().map_or(way as u8, |hooks| hooks.reset(way))
     }
 
-    /// Updates the ranks of a set after a hit.
+    /// Updates the ranks of a set after a hit of an access from `source` in the set and way `place`.
     #[inline]
-    pub fn on_hit<T: HasRank>(&mut self, at: &Edge<'_>, set: u32, row: &mut [T], way: usize) {
+    pub fn on_hit<T: HasRank>(&mut self, at: &Edge<'_>, place: (u32, u32), source: Source, row: &mut [T]) {
         match &mut self.0 {
-            None => promote(row, way),
-            Some(hooks) => with_ranks(row, |ranks| hooks.on_hit(at, (set, way as u32), ranks)),
+            None => promote(row, place.1 as usize),
+            Some(hooks) => with_ranks(row, |ranks| hooks.on_hit(at, place, source, ranks)),
         }
     }
 
@@ -242,6 +255,11 @@ impl Replacement {
     /// Adds to the hardware description: the policy's registers, arrays and logic, except the ranks.
     pub fn describe(&self, to: &mut dyn Describe) {
         self.0.iter().for_each(|hooks| hooks.describe(to));
+    }
+
+    /// Lists the counters that the policy declares itself.
+    pub fn counters(&self, to: &mut dyn CounterReader) {
+        self.0.iter().for_each(|hooks| hooks.counters(to));
     }
 }
 
@@ -314,12 +332,18 @@ mod bench {
             Self { policy: Replacement::new(&config.into(), &place), wake: Wake::new(&[1]), cycle: 0 }
         }
 
-        /// Applies a hit in `way` and returns the new ranks of the set.
-        pub fn on_hit(&mut self, set: u32, way: usize, ranks: [u8; 4]) -> [u8; 4] {
+        /// Applies a hit in `way` and returns the new ranks of the set. The source of the access does not
+        /// matter.
+        pub fn on_hit(&mut self, set: u32, way: u32, ranks: [u8; 4]) -> [u8; 4] {
+            self.on_hit_from(ANY, (set, way), ranks)
+        }
+
+        /// Applies a hit of an access from `source`, and returns the new ranks of the set.
+        pub fn on_hit_from(&mut self, source: Source, place: (u32, u32), ranks: [u8; 4]) -> [u8; 4] {
             self.cycle += 1;
             let mut row = ranks.map(Rank);
             let at = Edge::new(self.cycle, self.cycle, &mut self.wake);
-            self.policy.on_hit(&at, set, &mut row, way);
+            self.policy.on_hit(&at, place, source, &mut row);
             row.map(|line| line.0)
         }
 

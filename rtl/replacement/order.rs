@@ -6,7 +6,7 @@
 //! | port        | dir | payload       | contract                                                       |
 //! |-------------|-----|---------------|----------------------------------------------------------------|
 //! | `victim`    | out | way           | way with the highest rank among the eligible ways; changes no state |
-//! | `on_hit`    | in  | set, way      | an accepted access found the tag of its line                   |
+//! | `on_hit`    | in  | set, way, source | an accepted access found the tag of its line                |
 //! | `on_insert` | in  | inserted line | an accepted miss takes the way; the tags do not contain the line yet |
 //!
 //! At most one `on_hit` or `on_insert` is permitted per cycle, unless the policy has no table and the memory
@@ -17,10 +17,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{HasRank, InsertedLine, RankShape, Replacement, ReplacementConfig, describe_ranks};
+use super::{HasRank, InsertedLine, RankShape, Replacement, ReplacementConfig, Source, describe_ranks};
 use crate::cells::lru::Recency;
 use crate::choice::CacheGeometry;
-use crate::kernel::{AnyEdge, Array, ArraySpec, ArrayView, Describe, Fields, Payload};
+use crate::kernel::{AnyEdge, Array, ArraySpec, ArrayView, CounterReader, Describe, Fields, Payload};
 
 /// Replacement state of all sets of a cache.
 #[derive(Debug, Serialize, Deserialize)]
@@ -73,12 +73,13 @@ impl Order {
         Self::Ranked(Box::new(RankedOrder { ranks, policy }))
     }
 
-    /// Updates the replacement state of `set` after a hit in `way`.
+    /// Updates the replacement state of a set after a hit in the set and way `place`. `source` returns the
+    /// source of the access, which LRU does not need.
     #[inline]
-    pub fn on_hit(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
+    pub fn on_hit(&mut self, at: &impl AnyEdge, place: (u32, u32), source: impl FnOnce() -> Source) {
         match self {
-            Self::Lru(recency) => promote(recency, at, set, way),
-            Self::Ranked(order) => order.on_hit(at, set, way),
+            Self::Lru(recency) => promote(recency, at, place.0, place.1),
+            Self::Ranked(order) => order.on_hit(at, place, source()),
         }
     }
 
@@ -138,6 +139,13 @@ impl Order {
         }
     }
 
+    /// Lists the counters that the policy declares itself.
+    pub fn counters(&self, to: &mut dyn CounterReader) {
+        if let Self::Ranked(order) = self {
+            order.policy.counters(to);
+        }
+    }
+
     /// Adds to the hardware description: the logic that updates a set of `ways` ways and selects its victim.
     pub fn describe_logic(&self, ways: u32, to: &mut dyn Describe) {
         match self {
@@ -149,10 +157,10 @@ impl Order {
 
 impl RankedOrder {
     #[inline(never)]
-    fn on_hit(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
+    fn on_hit(&mut self, at: &impl AnyEdge, place: (u32, u32), source: Source) {
         let Self { ranks, policy } = self;
         ranks.take_reads(at, 1);
-        ranks.update_row(at, set, |row| policy.on_hit(at.edge(), set, row, way as usize));
+        ranks.update_row(at, place.0, |row| policy.on_hit(at.edge(), place, source, row));
     }
 
     #[inline(never)]

@@ -11,7 +11,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hooks, InsertedLine, RankShape, Scheme, Ways};
+use super::{Hooks, InsertedLine, RankShape, Scheme, Source, Ways};
 use crate::choice::CacheGeometry;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage};
 
@@ -91,7 +91,7 @@ impl Hooks for Draws {
         u8::MAX - way as u8
     }
 
-    fn on_hit(&mut self, _at: &Edge<'_>, _place: (u32, u32), _ranks: &mut [u8]) {}
+    fn on_hit(&mut self, _at: &Edge<'_>, _place: (u32, u32), _source: Source, _ranks: &mut [u8]) {}
 
     fn on_insert(&mut self, at: &Edge<'_>, newcomer: &InsertedLine, _may_go: &Ways, ranks: &mut [u8]) {
         self.lfsr = (0..SHIFTS).fold(self.lfsr, |lfsr, _| lfsr.shift());

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hooks, InsertedLine, RankShape, Ways};
+use super::{Hooks, InsertedLine, RankShape, Source, Ways};
 use crate::kernel::{Describe, Edge};
 
 /// Returns the name of the rank, and its width in bits for sets of `ways` ways.
@@ -45,7 +45,7 @@ impl Hooks for RecencyOrder {
         way as u8
     }
 
-    fn on_hit(&mut self, _at: &Edge<'_>, (_, way): (u32, u32), ranks: &mut [u8]) {
+    fn on_hit(&mut self, _at: &Edge<'_>, (_, way): (u32, u32), _source: Source, ranks: &mut [u8]) {
         to_front(ranks, way as usize);
     }
 

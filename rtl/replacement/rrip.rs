@@ -10,7 +10,7 @@ use arbitrary_int::traits::Integer;
 use arbitrary_int::{u2, u5};
 use serde::{Deserialize, Serialize};
 
-use super::{Hooks, InsertedLine, RankShape, Ways};
+use super::{Hooks, InsertedLine, RankShape, Source, Ways};
 use crate::kernel::{Describe, Edge, FieldsExt, bits_of};
 
 /// Re-reference prediction value (RRPV); tags store it as the replacement rank.
@@ -57,7 +57,7 @@ impl Hooks for Rrip {
         DISTANT.value()
     }
 
-    fn on_hit(&mut self, at: &Edge<'_>, (set, way): (u32, u32), ranks: &mut [u8]) {
+    fn on_hit(&mut self, at: &Edge<'_>, (set, way): (u32, u32), _source: Source, ranks: &mut [u8]) {
         self.0.on_hit(at, (set, way));
         ranks[way as usize] = 0;
     }

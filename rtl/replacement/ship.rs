@@ -12,7 +12,7 @@ use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage, bits_of};
 
 /// log2 of the number of lines in a region: 128 lines, which is 16 KB with 128-byte lines.
-const REGION_LINES_LOG2: u32 = 7;
+pub(super) const REGION_LINES_LOG2: u32 = 7;
 
 /// Property of the source of a line from which the signature of the line is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,7 +155,7 @@ impl Insertion for Ship {
 }
 
 /// Folds a value to `bits` bits by XORing its `bits`-bit pieces.
-fn fold(value: u64, bits: u32) -> u32 {
+pub(super) fn fold(value: u64, bits: u32) -> u32 {
     let pieces = (0..u64::BITS).step_by(bits as usize);
     pieces.fold(0, |folded, shift| folded ^ (value >> shift) as u32) & ((1 << bits) - 1)
 }

@@ -12,7 +12,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hooks, InsertedLine, RankShape, Scheme, StoreInfo, Ways};
+use super::{Hooks, InsertedLine, RankShape, Scheme, Source, StoreInfo, Ways};
 use crate::choice::CacheGeometry;
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage};
@@ -124,7 +124,7 @@ impl Hooks for Tree {
         u8::MAX - way as u8
     }
 
-    fn on_hit(&mut self, at: &Edge<'_>, place: (u32, u32), ranks: &mut [u8]) {
+    fn on_hit(&mut self, at: &Edge<'_>, place: (u32, u32), _source: Source, ranks: &mut [u8]) {
         self.use_way(at, place, ranks);
     }
 

@@ -6,6 +6,7 @@ use super::OptionalHardware;
 use super::execute::collectors::{MAX_BANKS, MAX_UNITS};
 use super::execute::pipes::CALENDAR_CYCLES;
 use super::front::scheduler::MAX_SCHEDULERS;
+use super::scheduler::{SchedulerConfig, Scheme};
 use super::{MAX_CTAS, MAX_WARPS};
 use crate::cells::lru::MAX_WAYS;
 use crate::config::{Rules, Side};
@@ -19,20 +20,6 @@ const MAX_REGISTERS: u32 = 1 << 18;
 const MAX_SHARED_BYTES: u32 = 1 << 20;
 /// Maximum capacity of an instruction cache [bytes of line data].
 const MAX_INSTRUCTION_BYTES: u64 = 1 << 20;
-
-/// Warp scheduling policy: the order in which a scheduler considers its warps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SchedulerPolicy {
-    /// Greedy-then-oldest (GTO): first the warp issued last, then the other warps, in the order of their
-    /// launch.
-    GreedyThenOldest,
-    /// Loose round robin (LRR): the warps in slot order, starting after the slot issued last.
-    LooseRoundRobin,
-    /// Two-level: round robin in a pool of six warps. If a warp of the pool waits at a barrier or for device
-    /// memory, the first queued warp that does not wait replaces it.
-    TwoLevel,
-}
 
 /// Source of the pipe latencies and initiation intervals of traced instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -206,8 +193,8 @@ pub struct SmConfig {
     /// True if each scheduler is a sub-core with its own pipes, one of each kind, and an equal share of the
     /// register banks and collectors. Shared memory, parameters and the address unit remain common to the SM.
     pub sub_cores: bool,
-    /// Warp scheduling policy.
-    pub policy: SchedulerPolicy,
+    /// Warp scheduler: which ready warp each scheduler issues.
+    pub scheduler: SchedulerConfig,
     /// Static warp throttling (khairy2015 section 5): maximum number of warps per scheduler that may issue.
     /// These are the oldest warps that neither wait at a barrier nor have ended; 0: no limit.
     pub warp_limit: u32,
@@ -273,18 +260,18 @@ impl SmConfig {
         rules.expect_relation(threads <= most, sides, why);
     }
 
-    /// Checks that a warp throttle of the given kind is compatible with the scheduling policy and the warp
+    /// Checks that a warp throttle of the given kind is compatible with the warp scheduler and the warp
     /// limit.
     pub(crate) fn validate_throttle(&self, kind: &str, rules: &mut Rules) {
-        let is_aged = self.policy != SchedulerPolicy::TwoLevel;
+        let is_aged = !self.scheduler.is_two_level();
         let why = "a two-level scheduler orders its warps by their queue, not by their age";
         rules.expect(is_aged, "throttle", kind, "none with a two-level scheduler", why);
         let why = "only one of them may set the warp pools of the schedulers";
         rules.expect(self.warp_limit == 0, "throttle", kind, "none while `sm.warp_limit` is not 0", why);
     }
 
-    /// Checks that the warp limit does not exceed the number of warps of a scheduler, and that the scheduling
-    /// policy supports a limit.
+    /// Checks that the warp limit does not exceed the number of warps of a scheduler, and that the warp
+    /// scheduler supports a limit.
     fn validate_warp_limit(&self, rules: &mut Rules) {
         let &Self { warps, schedulers, warp_limit, .. } = self;
         if ["warps", "schedulers"].iter().any(|field| rules.is_broken(field)) {
@@ -306,9 +293,9 @@ impl SmConfig {
         );
         let sides = [
             Side::new("warp_limit", warp_limit, "0 with a two-level scheduler"),
-            Side::new("policy", "two-level", format!("another {with}")),
+            Side::new("scheduler", self.scheduler.typetag_name(), format!("another {with}")),
         ];
-        let is_legal = warp_limit == 0 || self.policy != SchedulerPolicy::TwoLevel;
+        let is_legal = warp_limit == 0 || !self.scheduler.is_two_level();
         rules.expect_relation(is_legal, sides, "a two-level scheduler orders its warps by queue, not by age");
     }
 
@@ -337,6 +324,7 @@ impl SmConfig {
             1..=MAX_SCHEDULERS as u64,
             "the low bits of its id select the scheduler of a warp",
         );
+        rules.group("scheduler", |rules| Scheme::validate(&*self.scheduler, rules));
         self.validate_warp_limit(rules);
         rules.group("pipes", |rules| self.pipes.validate(rules));
         rules.group("operands", |rules| self.operands.validate(self.registers, self.num_sub_cores(), rules));

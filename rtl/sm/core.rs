@@ -52,6 +52,7 @@ use super::front::throttle;
 use super::memory::address_unit::AddressUnit;
 use super::memory::shared_memory::SharedMemory;
 use super::memory::texture::Fetches;
+use super::scheduler::SchedulerPlace;
 use super::trace::recorded::TracedKernel;
 use super::trace::stream::Streams;
 use super::warp::barrier::Barriers;
@@ -59,15 +60,20 @@ use super::warp::cta::{CtaSlots, Share};
 use super::warp::halves::Halves;
 use super::warp::simt_stack::SimtStacks;
 use super::warp::warps::Warps;
-use super::{CtaDone, CtaLaunch, Fault, KernelImage, LaunchError, SchedulerPolicy, SmConfig, occupancy};
+use super::{CtaDone, CtaLaunch, Fault, KernelImage, LaunchError, SmConfig, occupancy};
 use crate::kernel::{
     AnyEdge, Block, Counted, Describe, DescribeExt, Edge, Extra, FieldsExt, HasPorts, In, Logic, Out, Ports, Rx, Sleep,
     Tx,
 };
 use crate::l1::access::{LANES, WarpAccess, WarpReply};
 use crate::l1::instructions::{FetchIo, InstructionLineReply, InstructionLineRequest};
+use crate::scheme_counts::SchemeCounts;
 use crate::throttle::Hooks;
 use crate::throttle::message::{Miss, Order, PeriodEnd, Report};
+
+/// Size in bytes of an instruction of a traced kernel, by which positions are counted. In the binaries of
+/// older GPUs, two instructions of 8 bytes have the same position.
+const TRACED_BYTES: u32 = 16;
 
 /// Ports of an SM core.
 #[derive(Default, Ports)]
@@ -202,6 +208,21 @@ pub(super) struct Loaded {
     pub(super) recorded: Option<TracedKernel>,
 }
 
+impl Loaded {
+    /// Returns the position of an instruction in its program: its index, or the 16-byte word of its address
+    /// in a traced kernel.
+    pub(super) fn position(&self, pc: u32) -> u32 {
+        let Some(recorded) = &self.recorded else { return pc };
+        recorded.places.get(pc as usize).map_or(0, |place| place.pc / TRACED_BYTES)
+    }
+
+    /// Returns the position after the last instruction; in a traced kernel, of those known so far.
+    fn length(&self) -> u32 {
+        let Some(recorded) = &self.recorded else { return self.table.len() as u32 };
+        recorded.places.iter().map(|place| place.pc / TRACED_BYTES + 1).max().unwrap_or(0)
+    }
+}
+
 /// SM core: warps, pipeline stages and counters.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SmCore {
@@ -219,8 +240,8 @@ pub struct SmCore {
     pub(super) ages: Ages,
     /// Throttle that restricts which warps may issue; `None` if all warps may issue.
     pub(super) throttle: Option<Box<dyn Hooks>>,
-    /// True if the pools of the schedulers (the sets of warps that may issue) can change. This is the case
-    /// with two-level scheduling, a warp limit or a throttle.
+    /// True if the schedulers have work at the end of a cycle: with two-level scheduling, a warp limit or a
+    /// throttle, which set the pools (the sets of warps that may issue), and with schemes that rank warps.
     pub(super) pooled: bool,
     pub(super) scoreboard: Scoreboard,
     pub(super) halves: Halves,
@@ -258,22 +279,29 @@ impl SmCore {
     #[must_use]
     pub fn new(config: &SmConfig, path: &str, sm: u32, num_sms: u32) -> Self {
         let warps = config.warps as usize;
-        let schedulers = config.schedulers as usize;
-        assert!(schedulers.is_power_of_two() && schedulers <= MAX_SCHEDULERS, "{path}: {schedulers} schedulers");
-        let group = |of: usize| (0..warps).filter(|w| w % schedulers == of).fold(0, |group, w| group | 1 << w);
+        let num_schedulers = config.schedulers as usize;
+        let is_legal = num_schedulers.is_power_of_two() && num_schedulers <= MAX_SCHEDULERS;
+        assert!(is_legal, "{path}: {num_schedulers} schedulers");
+        let group = |of: usize| (0..warps).filter(|w| w % num_schedulers == of).fold(0u64, |group, w| group | 1 << w);
+        let mut schedulers: [Scheduler; MAX_SCHEDULERS] = std::array::from_fn(|of| {
+            let (group, path) = (group(of), format!("{path}.scheduler{of}"));
+            let place = SchedulerPlace { path: &path, warps: group.count_ones() };
+            Scheduler::new(config.scheduler.watch(&place), group)
+        });
+        if config.warp_limit != 0 {
+            schedulers.iter_mut().for_each(Scheduler::throttle);
+        }
+        let is_ranked = schedulers[0].hooks_mut().is_some();
         Self {
             path: path.to_owned(),
             identity: Identity { sm, num_sms, num_warps: config.warps * config.halves() },
             loaded: None,
             fetch: Fetch::new(warps, config.num_sub_cores()),
             icache: None,
-            schedulers: std::array::from_fn(|of| {
-                let scheduler = Scheduler::new(config.policy, group(of));
-                if config.warp_limit == 0 { scheduler } else { scheduler.with_throttle() }
-            }),
+            pooled: is_ranked || schedulers[0].is_two_level() || config.warp_limit != 0,
+            schedulers,
             ages: Ages::new(warps),
             throttle: throttle::limit(config),
-            pooled: config.policy == SchedulerPolicy::TwoLevel || config.warp_limit != 0,
             scoreboard: Scoreboard::new(warps),
             halves: Halves::new(config.warps, config.halves()),
             stacks: SimtStacks::new(path, warps, config.warp_lanes, config.schedulers),
@@ -290,7 +318,7 @@ impl SmCore {
             heads: [0; PIPES],
             fault: None,
             stalled_until: 0,
-            stalls: Stalls::new(schedulers),
+            stalls: Stalls::new(num_schedulers),
             counters: Counters::default(),
             config: config.clone(),
         }
@@ -357,6 +385,18 @@ impl SmCore {
         &self.counters
     }
 
+    /// Returns the counters that the throttle declares itself, and those of the warp schedulers, summed over
+    /// all schedulers.
+    #[must_use]
+    pub fn scheme_counts(&self) -> SchemeCounts {
+        let schedulers = &self.schedulers[..self.config.schedulers as usize];
+        let schedulers: Vec<_> = schedulers.iter().map(|one| SchemeCounts::of(|to| one.counters(to))).collect();
+        SchemeCounts::of(|to| {
+            self.throttle.iter().for_each(|throttle| throttle.counters(to));
+            SchemeCounts::total(&schedulers).list_members(to);
+        })
+    }
+
     /// Returns the cycles charged to a stall reason, summed over all schedulers; exact after
     /// [`Self::settle`].
     #[must_use]
@@ -395,6 +435,7 @@ impl SmCore {
         if let Some(throttle) = &mut self.throttle {
             throttle.record();
         }
+        self.schedulers.iter_mut().filter_map(Scheduler::hooks_mut).for_each(|hooks| hooks.record());
     }
 
     /// Returns the number of warps that run: launched and not exited.
@@ -493,6 +534,14 @@ impl SmCore {
         if loaded.recorded.is_some() {
             self.start_recorded(loaded, launch.cta, slot);
         }
+        if self.schedulers[0].hooks_mut().is_some() {
+            let length = loaded.length();
+            for index in 0..share.warps {
+                let warp = self.ctas.first_warp(slot) + index;
+                let scheduler = usize::from(warp) & (self.config.schedulers as usize - 1);
+                self.schedulers[scheduler % MAX_SCHEDULERS].report_launch(at.cycle(), warp, length);
+            }
+        }
     }
 
     #[inline(never)]
@@ -520,6 +569,9 @@ impl SmCore {
                 until = until.min(self.stall_end(loaded, scheduler, next, open));
             }
             self.stalls.sleep(scheduler, self.stall_reason(scheduler, ready.all, self.barriers.waiting()));
+        }
+        if self.pooled {
+            self.report_sleep(at.cycle() + 1);
         }
         self.stalled_until = until;
         let throttle = if self.pooled { self.throttle_due() } else { u64::MAX };
@@ -664,6 +716,7 @@ impl Block for SmCore {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::scheduler::greedy_then_oldest::GreedyThenOldest;
     use super::super::{ClassTiming, InstructionStore, OpTiming, OperandConfig, PipeConfig, SharedConfig, TraceTiming};
     use super::*;
 
@@ -683,7 +736,7 @@ pub(super) mod tests {
             registers: 32768,
             schedulers: 2,
             sub_cores: false,
-            policy: SchedulerPolicy::GreedyThenOldest,
+            scheduler: GreedyThenOldest {}.into(),
             warp_limit: 0,
             trace_timing: TraceTiming::Pipes,
             pipes: PipeConfig {

@@ -18,6 +18,7 @@
 //! | `dispatcher` | distribution of CTAs to SMs, in linear order                |
 //! | `message`    | messages between dispatcher and cores                       |
 //! | `front`      | fetch, decode, scoreboard, schedulers, issue, stall reasons |
+//! | `scheduler`  | schemes that determine which ready warp issues              |
 //! | `warp`       | warp and CTA slots, SIMT stacks, halves, barriers           |
 //! | `execute`    | register file, operands, pipes, writeback                   |
 //! | `memory`     | address unit, shared memory, textures, access checks        |
@@ -32,13 +33,14 @@ mod front;
 mod host;
 mod memory;
 mod message;
+pub mod scheduler;
 mod trace;
 mod warp;
 
 pub use self::core::{Counters, OptionalHardware, SmCore, SmExtraPorts, SmIo, SmPorts, WaitingWarp};
 pub use config::{
-    ClassTiming, InstructionCacheConfig, InstructionStore, OpTiming, OperandConfig, PipeConfig, SchedulerPolicy,
-    SharedConfig, SmConfig, TraceTiming,
+    ClassTiming, InstructionCacheConfig, InstructionStore, OpTiming, OperandConfig, PipeConfig, SharedConfig, SmConfig,
+    TraceTiming,
 };
 pub use dispatcher::{Dispatcher, DispatcherIo, DispatcherPorts};
 pub use front::decode::Pipe;

@@ -23,7 +23,8 @@
 //! | `start`        | a warp begins                                                           |
 //! | `admit`        | a cycle ends: decides which warps may issue in the next cycle           |
 //! | `due`          | the core is about to sleep: returns the cycle in which it must be awake |
-//! | `record`, `describe` | digests, waveforms and counters                                   |
+//! | `record`, `describe` | digests, waveforms and area                                       |
+//! | `counters`     | statistics are read: counters of the scheme's own                       |
 //!
 //! A fixed limit, khairy2015's SWT (static warp throttling), is `sm.warp_limit` and needs no scheme. Warps
 //! that wait at a barrier or have ended do not count toward a limit on the oldest warps. Otherwise a barrier
@@ -41,7 +42,7 @@ use self::message::{Miss, Order, PeriodEnd, Report};
 use self::side::HubIo;
 use crate::choice::Choice;
 use crate::config::Rules;
-use crate::kernel::{Describe, Edge, Sleep};
+use crate::kernel::{CounterReader, Describe, Edge, Sleep};
 
 /// Core for which a throttle scheme creates its hardware.
 #[derive(Clone, Copy, Debug)]
@@ -119,6 +120,15 @@ impl ThrottleConfig {
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.core(&CorePlace { path: "", warps: 1, schedulers: 1 }).is_some()
+    }
+
+    /// Lists the counters of every linked scheme, with default parameters, for the dictionary of counters.
+    pub fn list_counters(to: &mut dyn CounterReader) {
+        for scheme in Self::linked() {
+            if let Some(hooks) = scheme.watched_hooks(&CorePlace { path: "core", warps: 48, schedulers: 2 }) {
+                hooks.counters(to);
+            }
+        }
     }
 
     /// Returns the hardware that the scheme adds to a core, in a wrapper that records each call of a hook.
@@ -215,6 +225,10 @@ pub trait Hooks: Debug + Send {
     /// Lists the registers, arrays and logic of the throttle, as one component, for waveforms, digests and
     /// area estimates.
     fn describe(&self, _to: &mut dyn Describe) {}
+
+    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
+    /// keys, and no counter may decrease, not even at the end of a kernel.
+    fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 
 /// Hooks through which an L1D detects that a warp misses a line that it had fetched before and lost to an

@@ -19,10 +19,16 @@
 //! Listing: an L1 that will allocate a line is listed as a sharer when the reply of the L2 passes the
 //! tracker, or when the supplier of the line answers. The line may still be in flight at that time. A forward
 //! that arrives before the line is refused, but the L1 stays listed, because it will have the line. A store
-//! or a coherent operation removes its line from the table, and in-flight loads of the line will not be
-//! listed. The copy of a listed L1 was therefore requested after every write that has passed the tracker, and
-//! contains these writes. An L1 that drops a line sends a notice. The notice may arrive before the answer
-//! that lists the L1. The L1 then has no copy, or a copy that it requested later.
+//! or a coherent operation removes its line from the table of its group of SMs, and in-flight loads of the line
+//! by this group will not be listed. The copy of a listed L1 was therefore requested after every write of its
+//! own group that has passed the tracker, and contains these writes. An L1 that drops a line sends a notice.
+//! The notice may arrive before the answer that lists the L1. The L1 then has no copy, or a copy that it
+//! requested later.
+//!
+//! Several trackers: a write leaves its line in the tables of other groups, so that their L1s may supply each
+//! other with the value before the write. The memory model permits it, as it permits a hit on such a copy in an
+//! L1: plain loads of one SM need not see the stores of another SM in the same kernel. The writer's loads and
+//! the coherent operations of an SM, both of which must see the write, use the table of their own group only.
 //!
 //! Order: requests of an SM to a line reach the bank in order, except for loads that an L1 refused. A store
 //! or a coherent operation waits while a load of the same SM to the same line is at an L1, because that load
@@ -136,7 +142,7 @@ enum WaitReason {
 }
 
 /// Bank of the sharing tracker.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Tracker {
     place: TrackerPlace,
     protections: Protections,
@@ -163,7 +169,7 @@ impl Tracker {
         let table = |number: u32| {
             let path = format!("{}.table{number}", place.path);
             let geometry = (config.sets / config.count, config.ways);
-            Table::new(&path, geometry, (served, config.sharers), line_bits)
+            Table::new(&path, (geometry, &config.replacement), (served, config.sharers), line_bits)
         };
         Self {
             protections,
@@ -357,7 +363,8 @@ impl Tracker {
     }
 
     /// Removes the line of a write or a coherent operation from the table that serves the writing SM. No L1
-    /// listed in that table then supplies an older copy.
+    /// listed in that table then supplies an older copy. The tables of other groups keep the line (anssari2012
+    /// section 4.3 has isolated trackers): the writing SM never looks it up there.
     fn untrack(&mut self, at: &Edge<'_>, sm: u8, line: u64, is_coherent: bool) {
         let Protections { stores, coherent, fills } = self.protections;
         let untracks = if is_coherent { coherent } else { stores };

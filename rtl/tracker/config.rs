@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cells::lru::MAX_WAYS;
 use crate::config::{Rules, Side};
+use crate::replacement::{ReplacementConfig, StoreInfo};
 
 /// Kind of sharing tracker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +76,8 @@ pub struct TrackerConfig {
     pub sets: u32,
     /// Number of ways (anssari2012 Table 4.1: 8).
     pub ways: u32,
+    /// Replacement policy of the entries. The uses of an entry carry no program counter.
+    pub replacement: ReplacementConfig,
     /// Information that an entry records about its sharers (anssari2012 Table 4.1: 1 or 16 sharers).
     pub sharers: SharerList,
     /// L1 load misses that probe the tracker.
@@ -124,6 +127,8 @@ impl TrackerConfig {
             "a bit field of the set number selects the tracker",
         );
         rules.range("ways", self.ways.into(), 1..=MAX_WAYS.into(), "the LRU order of a set has at most 5 bits per way");
+        let store = StoreInfo { sets: self.sets / self.count.max(1), ways: self.ways, has_pc: false };
+        rules.group("replacement", |rules| self.replacement.validate(&store, rules));
         rules.range("transfers", self.transfers.into(), 1..=64, "one bit per row");
     }
 }

@@ -1,17 +1,18 @@
 //! # Table of a sharing tracker
-//! Set-associative table with LRU replacement that records which lines of a bank are in L1s, and in which
-//! ones (anssari2012 section 3.1). Unlike a directory, the table holds hints: it may lack a line that an L1
-//! holds, and may list an L1 that has evicted the line. It never lists an L1 whose copy is older than a write
-//! that this tracker has processed.
+//! Set-associative table that records which lines of a bank are in L1s, and in which ones (anssari2012
+//! section 3.1). Its replacement policy is LRU, or another one of `rtl/replacement`. Unlike a directory, the
+//! table holds hints: it may lack a line that an L1 holds, and may list an L1 that has evicted the line. It
+//! never lists an L1 whose copy is older than a write that this tracker has processed.
 //!
 //! | port       | dir | payload  | contract                                                         |
 //! |------------|-----|----------|------------------------------------------------------------------|
 //! | `supplier` | in  | line, SM | selects a sharer round robin, never the requesting SM            |
-//! | `add`      | in  | line, SM | the SM holds the line; if needed, evicts the least recently used entry of the set |
+//! | `add`      | in  | line, SM | the SM holds the line; if needed, evicts the entry that the replacement policy selects |
 //! | `remove`   | in  | line, SM | the SM does not hold the line; an entry without sharers is freed |
 //! | `forget`   | in  | line     | no SM may supply the line                                        |
 //!
 //! One of these operations is permitted per cycle, which the model checks: one read and one write of a set.
+//! For the replacement policy, `supplier` and `add` are the uses of a line, without a program counter.
 //! `clear` works on all sets at once, between kernels. SMs are numbered from the first SM that the tracker
 //! serves.
 //!
@@ -22,8 +23,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::config::SharerList;
-use crate::cells::lru::Recency;
+use crate::choice::CacheGeometry;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage, width_of};
+use crate::replacement::order::Order;
+use crate::replacement::{InsertedLine, ReplacementConfig, Source};
 
 /// Entry of the sharer table: a line and the L1s that hold it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -77,10 +80,10 @@ struct TrackerPlace {
 }
 
 /// Sharer table of one tracker in one bank.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Table {
     entries: Array<SharerEntry>,
-    recency: Array<Recency>,
+    order: Order,
     shape: EntryShape,
     ways: u32,
     set_bits: u32,
@@ -90,7 +93,12 @@ impl Table {
     /// Returns an empty table for `sms` SMs, with `path` as its name in descriptions. `line_bits` is the
     /// width of a line number within the bank in bits.
     #[must_use]
-    pub fn new(path: &str, (sets, ways): (u32, u32), (sms, list): (u32, SharerList), line_bits: u32) -> Self {
+    pub fn new(
+        path: &str,
+        ((sets, ways), policy): ((u32, u32), &ReplacementConfig),
+        (sms, list): (u32, SharerList),
+        line_bits: u32,
+    ) -> Self {
         let memory = |name: &str, columns| ArraySpec {
             path: format!("{path}.{name}"),
             storage: Storage::Sram,
@@ -104,7 +112,7 @@ impl Table {
         let shape = EntryShape { tag_bits: line_bits.saturating_sub(set_bits).max(1), sms, list };
         Self {
             entries: Array::new(memory("entries", ways), shape),
-            recency: Array::new(memory("recency", 1), ways),
+            order: Order::new(policy, &CacheGeometry { group: "tracker", path, sets, ways }, memory),
             shape,
             ways,
             set_bits,
@@ -112,27 +120,42 @@ impl Table {
     }
 
     fn find(&self, at: &Edge<'_>, line: u64) -> TrackerPlace {
+        self.entries.take_reads(at, 1);
+        self.peek(line)
+    }
+
+    /// Returns the place of a line without using a port.
+    fn peek(&self, line: u64) -> TrackerPlace {
         let set = (line & ((1 << self.set_bits) - 1)) as u32;
         let tag = line >> self.set_bits;
-        let way = self.entries.read(at, set).iter().position(|entry| entry.valid && entry.tag == tag);
+        let way = self.entries.row(set).iter().position(|entry| entry.valid && entry.tag == tag);
         TrackerPlace { set, tag, way: way.map(|way| way as u32) }
     }
 
-    fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32) {
-        let recency = self.recency.read(at, set)[0].promote(way);
-        self.recency.write(at, set, 0, recency);
+    /// Returns the first sharer at or after the round-robin position of an entry, or else the first of all
+    /// sharers. SM `to` is never selected.
+    fn sharer_for(&self, (set, way): (u32, u32), to: u32) -> Option<u32> {
+        let SharerEntry { sharers, turn, .. } = self.entries.row(set)[way as usize];
+        let others = sharers & !(1 << to);
+        let behind = others & (u128::MAX << turn);
+        let among = if behind == 0 { others } else { behind };
+        (among != 0).then(|| among.trailing_zeros())
+    }
+
+    /// Returns the result that [`Self::supplier`] would have, without using a port or changing the table. For
+    /// testbenches.
+    #[must_use]
+    pub fn peek_supplier(&self, line: u64, to: u32) -> Option<u32> {
+        let TrackerPlace { set, way, .. } = self.peek(line);
+        self.sharer_for((set, way?), to)
     }
 
     /// Selects the SM whose L1 is to supply `line` to SM `to`: round robin among the sharers other than `to`.
     /// Returns `None` if there is none.
     pub fn supplier(&mut self, at: &Edge<'_>, line: u64, to: u32) -> Option<u32> {
         let TrackerPlace { set, way: Some(way), .. } = self.find(at, line) else { return None };
-        self.touch(at, set, way);
-        let SharerEntry { sharers, turn, .. } = self.entries.row(set)[way as usize];
-        let others = sharers & !(1 << to);
-        let behind = others & (u128::MAX << turn);
-        let among = if behind == 0 { others } else { behind };
-        let supplier = (among != 0).then(|| among.trailing_zeros())?;
+        self.order.on_hit(at, (set, way), || Source { line, pc: 0 });
+        let supplier = self.sharer_for((set, way), to)?;
         let next = if supplier + 1 == self.shape.sms { 0 } else { supplier + 1 };
         self.entries.update(at, set, way, |entry| entry.turn = next as u8);
         Some(supplier)
@@ -142,7 +165,14 @@ impl Table {
     pub fn add(&mut self, at: &Edge<'_>, line: u64, sm: u32) {
         let TrackerPlace { set, tag, way } = self.find(at, line);
         let bit = 1 << sm;
-        let taken = way.unwrap_or_else(|| self.victim(set));
+        let source = Source { line, pc: 0 };
+        let taken = match way {
+            Some(way) => {
+                self.order.on_hit(at, (set, way), || source);
+                way
+            }
+            None => self.insert(at, set, source),
+        };
         let list = self.shape.list;
         self.entries.update(at, set, taken, |entry| {
             *entry = match (way, list) {
@@ -151,13 +181,20 @@ impl Table {
                 (Some(_), SharerList::Last) => SharerEntry { sharers: bit, ..*entry },
             };
         });
-        self.touch(at, set, taken);
     }
 
-    fn victim(&self, set: u32) -> u32 {
-        let free = self.entries.row(set).iter().position(|entry| !entry.valid);
-        let oldest = || self.recency.row(set)[0].way_at(self.ways - 1);
-        free.map_or_else(oldest, |way| way as u32)
+    /// Returns the way for a new line of a set, which is the lowest free way or that of the victim, and
+    /// updates the replacement state for the line.
+    fn insert(&mut self, at: &Edge<'_>, set: u32, source: Source) -> u32 {
+        let Self { entries, order, ways, .. } = self;
+        let row = entries.row(set);
+        let free = row.iter().position(|entry| !entry.valid).map(|way| way as u32);
+        let Some(way) = free.or_else(|| order.victim(set, *ways, |_| true)) else {
+            unreachable!("a set has at least one way, and each of them can be evicted")
+        };
+        let newcomer = InsertedLine { set, way, evicts: free.is_none(), source };
+        order.on_insert(at, &newcomer, |way| row[way as usize].valid);
+        way
     }
 
     /// Removes an SM from the sharers of a line.
@@ -183,14 +220,14 @@ impl Table {
     /// Starts to maintain digests (hashes) of the contents of the memories.
     pub fn record(&mut self) {
         self.entries.record();
-        self.recency.record();
+        self.order.record();
     }
 
     /// Lists the memories of the sharer table and their logic for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { entries, recency, shape, ways, set_bits: _ } = self;
+        let Self { entries, order, shape, ways, set_bits: _ } = self;
         to.array("entries", entries);
-        to.array("recency", recency);
+        order.describe(to);
         to.logic("hit", Logic::Comparator { width: shape.tag_bits, count: *ways });
         to.logic("free_way", Logic::PriorityEncoder { inputs: *ways });
         let cell = width_of::<SharerEntry>(shape);
@@ -207,6 +244,6 @@ impl Table {
         // removed.
         to.logic("changed", Logic::Mux { ways: 4, width: cell });
         to.logic("way", Logic::Decoder { outputs: *ways });
-        Recency::describe_logic(*ways, to);
+        order.describe_logic(*ways, to);
     }
 }

@@ -22,6 +22,7 @@ use golden::l1::mshr::{Replay, Waits};
 use golden::l1::prefetch;
 use golden::l1::prefetch::unit::{Counts, Delivery, Limits, Unit};
 use golden::l1::victim::{self, Victims};
+use golden::mshr_policy::{self, MshrPolicy};
 use golden::replacement::{self, Replacement};
 use rtl::cells::line::{SECTOR_BYTES, sectors_of};
 use rtl::index::IndexConfig;
@@ -159,6 +160,7 @@ impl Lockstep {
             schemes(l1, own_periods)?.into_iter().for_each(|scheme| l1d.bypass(scheme));
             prefetcher(l1)?.into_iter().for_each(|unit| l1d.prefetch(unit));
             victims(l1)?.into_iter().for_each(|victims| l1d.keep_victims(victims));
+            limits(l1)?.into_iter().for_each(|policy| l1d.limit_by(policy));
             Ok(l1d)
         });
         let blind = l1d.as_ref().err().cloned();
@@ -488,7 +490,9 @@ fn schemes(l1: &L1Config, own_periods: bool) -> Result<Vec<Box<dyn Bypass>>, Str
     let covered = match l1.mrpb.bypass {
         StallBypass::None => None,
         StallBypass::Associativity => Some(Fails { line_alloc: true, ..Fails::default() }),
-        StallBypass::All => Some(Fails { line_alloc: true, mshr_entry: true, mshr_merge: true, miss_queue: true }),
+        StallBypass::All => {
+            Some(Fails { line_alloc: true, mshr_entry: true, mshr_merge: true, miss_queue: true, mshr_policy: true })
+        }
     };
     let give_way = covered.map(|covered| Box::new(BypassOnStall { covered }) as Box<dyn Bypass>);
     Ok(scheme.twin(&place).into_iter().chain(give_way).collect())
@@ -501,6 +505,13 @@ fn prefetcher(l1: &L1Config) -> Result<Option<Unit>, String> {
     let limits = Limits { queue: queue as usize, mshr: mshr_share as usize, miss_queue: miss_queue_share as usize };
     let scheme: Box<dyn prefetch::Scheme> = twin(&l1.prefetch).map_err(|reason| format!("l1.prefetch: {reason}"))?;
     Ok(scheme.twin(&place).map(|prefetcher| Unit::new(prefetcher, place, limits)))
+}
+
+/// Creates the golden model of the L1D's MSHR policy, if the L1D has one.
+fn limits(l1: &L1Config) -> Result<Option<Box<dyn MshrPolicy>>, String> {
+    let scheme: Box<dyn mshr_policy::Scheme> =
+        twin(&l1.mshr_policy).map_err(|reason| format!("l1.mshr_policy: {reason}"))?;
+    Ok(scheme.twin())
 }
 
 /// Creates the golden model of the L1D's victim cache, if the L1D has one.
@@ -618,6 +629,7 @@ fn reason(fail: Fail) -> TwinFail {
         Fail::MshrEntry => TwinFail::MshrEntry,
         Fail::MshrMerge => TwinFail::MshrMerge,
         Fail::MissQueue => TwinFail::MissQueue,
+        Fail::MshrPolicy => TwinFail::MshrPolicy,
     }
 }
 
@@ -628,6 +640,7 @@ fn reasons(all: u8) -> Fails {
         mshr_entry: has(Fail::MshrEntry),
         mshr_merge: has(Fail::MshrMerge),
         miss_queue: has(Fail::MissQueue),
+        mshr_policy: has(Fail::MshrPolicy),
     }
 }
 

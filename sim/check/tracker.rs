@@ -4,15 +4,17 @@
 
 use golden::hybrid::bank::{Bank, Destination, SupplierResponse, TrackedRequest};
 use golden::hybrid::{self, SharerList, TrackerConfig as TwinConfig};
-use golden::index::{Function, IndexError, SetIndex};
+use golden::index::{Function, SetIndex};
 use golden::untimed::Geometry;
 use rtl::cells::line::LINE_BYTES;
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{RequestKind, Sharing};
 use rtl::tracker::{self, BankObservation, ForwardResult, Probes, Protections, RequestDestination, TrackerConfig};
 
+use super::l1::policy;
+
 /// Golden model of one bank of the sharing tracker.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct TrackerLockstep {
     twin: Bank,
     probes: Probes,
@@ -23,15 +25,18 @@ impl TrackerLockstep {
     /// Creates an empty golden model of one tracker bank.
     ///
     /// # Errors
-    /// Fails if the index function does not support the number of sets of a tracker bank.
+    /// Fails if the index function does not support the number of sets of a tracker bank, or if the replacement
+    /// policy has no golden model.
     pub fn new(
         config: &TrackerConfig,
         cus: usize,
         interleave: Interleave,
         protections: Protections,
-    ) -> Result<Self, IndexError> {
-        let bits = (config.sets / config.count).ilog2();
-        let index = SetIndex::new(Function::Linear { bits }, LINE_BYTES.ilog2(), 64)?;
+    ) -> Result<Self, String> {
+        let sets = config.sets / config.count;
+        let bits = sets.ilog2();
+        let index =
+            SetIndex::new(Function::Linear { bits }, LINE_BYTES.ilog2(), 64).map_err(|error| error.to_string())?;
         let list = match config.sharers {
             tracker::SharerList::All => SharerList::All,
             tracker::SharerList::Last => SharerList::Last,
@@ -45,7 +50,9 @@ impl TrackerLockstep {
             poisons_fills: fills,
             ..hybrid::Protections::ALL
         };
-        let twin = Bank::new(&twin, cus, config.transfers as usize, protections);
+        let mut twin = Bank::new(&twin, cus, config.transfers as usize, protections);
+        twin.replace_by(|| policy(&config.replacement, sets, config.ways))
+            .map_err(|reason| format!("tracker.{reason}"))?;
         Ok(Self { twin, probes: config.probes, interleave })
     }
 

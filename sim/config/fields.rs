@@ -36,6 +36,11 @@ const MOVED: &[(&str, &str)] = &[
     ("l2.pending_queue", "it is a key of `l2.flow` now: l2.flow = { kind = \"transient\", pending_queue = 32 }"),
     ("l2.serve_transient", "it is a key of `l2.flow` now: l2.flow = { kind = \"transient\", serve_transient = true }"),
     ("l2.coherence", "it is a key of `l2.flow` now: l2.flow = { kind = \"transient\", coherence = \"sharers\" }"),
+    (
+        "dram.group_bits",
+        "the fields of `dram.mapping` say so now: fields = [\"column\", \"group\", \"bank\", \"row\"] has the group in the \
+         low bits of the bank",
+    ),
     ("throttle.scheme", "it is `kind` of `throttle` now: throttle = { kind = \"dwt-cs\" }"),
     (
         "throttle.dwt",
@@ -47,6 +52,7 @@ const MOVED: &[(&str, &str)] = &[
         "its keys are those of `throttle` now: throttle = { kind = \"ccws\", victims = 16, victim_ways = 8, \
          base_score = 100, k = 8 }",
     ),
+    ("sm.policy", "it is `kind` of `sm.scheduler` now: sm.scheduler = { kind = \"greedy-then-oldest\" }"),
     ("l2.frc", "its keys are in `l2.flow` now: l2.flow = { kind = \"transient\", frc = { entries = 64 } }"),
 ];
 

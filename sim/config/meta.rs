@@ -30,6 +30,8 @@ pub enum Slot {
     Prefetch,
     /// Victim cache of the L1.
     Victim,
+    /// Warp scheduler, which selects the ready warp that issues.
+    Scheduler,
     /// Warp throttling, which limits the number of active warps.
     Throttle,
     /// Operand collection: the way in which instructions read their operands from the register file.
@@ -46,13 +48,14 @@ pub enum Slot {
 
 impl Slot {
     /// All slots, that is, all components that a design can replace.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Index,
         Self::Tags,
         Self::Bypass,
         Self::Replacement,
         Self::Prefetch,
         Self::Victim,
+        Self::Scheduler,
         Self::Throttle,
         Self::Operands,
         Self::Fetch,
@@ -71,6 +74,7 @@ impl Slot {
             Self::Replacement => "replacement",
             Self::Prefetch => "prefetch",
             Self::Victim => "victim",
+            Self::Scheduler => "scheduler",
             Self::Throttle => "throttle",
             Self::Operands => "operands",
             Self::Fetch => "fetch",

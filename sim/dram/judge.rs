@@ -4,11 +4,11 @@
 
 use golden::dram::checker::Checker;
 use golden::dram::command::{BankId, Command as Judged, Kind, Op, Request, Service};
-use golden::dram::mapping::{Geometry, Layout, Mapping};
+use golden::dram::mapping::{Geometry, Mapping};
 use golden::dram::policy::Scheme;
 use golden::dram::timing::{Bus, Timing};
 use rtl::dram::command::{Command, CommandKind};
-use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, GroupBits, Refresh};
+use rtl::dram::config::{CommandBus, DramConfig, Refresh};
 use rtl::dram::policy::PolicyConfig;
 use rtl::machine::MachineConfig;
 
@@ -94,13 +94,7 @@ pub fn mapping(config: &DramConfig) -> Mapping {
         groups: config.bank_groups,
         banks_per_group: config.banks_per_group,
     };
-    let layout = match config.mapping {
-        AddressMapping::RowBankColumn => Layout::RowBankColumn,
-        AddressMapping::Gtx480 => Layout::Gtx480,
-        AddressMapping::Qv100 => Layout::Qv100,
-        AddressMapping::PermutedBank => Layout::PermutedBank,
-    };
-    Mapping::new(layout, geometry, config.group_bits == GroupBits::Low)
+    Mapping::new(&config.mapping.fields, &config.mapping.xor, geometry)
 }
 
 /// Converts a channel's command to the type used by the golden checker; `None` for a NOP.

@@ -40,11 +40,10 @@ impl Block {
         }
     }
 
-    /// True if the storage bits, flip-flops or area of this scope, or of a scope inside it, differ between
-    /// the two designs.
+    /// True if the storage bits, flip-flops, area or leakage of this scope, or of a scope inside it, differ
+    /// between the two designs.
     #[must_use]
     pub fn differs(&self) -> bool {
-        let Delta { bits, flops, um2, leakage_mw: _ } = self.delta.unwrap_or_default();
-        bits != 0 || flops != 0 || um2 != 0.0 || self.children.iter().any(Self::differs)
+        self.delta.is_some_and(|delta| delta != Delta::default()) || self.children.iter().any(Self::differs)
     }
 }

@@ -137,6 +137,15 @@ fn a_design_compared_with_itself_differs_in_nothing() {
 }
 
 #[test]
+fn designs_that_differ_in_leakage_alone_differ() {
+    let machine = fermi(&[], &[]);
+    let mut leaking = machine.clone();
+    leaking.children[0].leakage_mw += 1.0;
+    let leaking = leaking.against(&machine);
+    assert!(leaking.children[0].differs() && leaking.differs() && !leaking.children[1].differs());
+}
+
+#[test]
 fn what_only_the_other_design_has_stands_as_less() {
     let whole = fermi(&[], &[]);
     let mut part = whole.clone();

@@ -173,7 +173,7 @@ impl<'a> Parser<'a, '_> {
 }
 
 /// True if an integer fits 64 bits, with or without a sign.
-fn fits(integer: i128) -> bool {
+pub(super) fn fits(integer: i128) -> bool {
     i64::try_from(integer).is_ok() || u64::try_from(integer).is_ok()
 }
 

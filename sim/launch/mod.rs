@@ -40,7 +40,7 @@ pub use model::{
 pub use node::{Node, Place, Table};
 pub use npy::{NpyError, read_npy, read_npy_bytes, write_npy};
 pub use problem::{LaunchError, Problem, Problems};
-pub use sizes::{MAIN, locate};
+pub use sizes::{MAIN, locate, split_values};
 pub use structs::Field;
 pub use view::View;
 

@@ -6,6 +6,9 @@
 //! A size is selected by its path, as if it were a file: `kernels/syrk/small` or `kernels/syrk/launch.toml/small`
 //! is the size `small` of `kernels/syrk/launch.toml`. A size whose launches differ in more than values has a file of
 //! its own, such as `kernels/fwt/small.toml`, which the path `kernels/fwt/small` selects as well.
+//!
+//! A path can also give values: `kernels/syrk/rows=100,columns=64` replaces two values of the main size, and
+//! `kernels/syrk/small,rows=100` one of the size `small`.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +19,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
-use super::expression::{Value, evaluate};
+use super::expression::{Value, evaluate, fits};
 use super::model::LaunchFile;
 use super::node::read_number;
 use super::problem::{LaunchError, Problems};
@@ -30,26 +33,41 @@ const SIZE: &str = "size";
 /// Maximum number of values each of which is computed from the next one.
 const MAX_CHAIN: usize = 64;
 
-/// Returns the file that contains the launch file with the given path, and the name of the problem size that the
-/// path selects. The name is `None` for the main size, and if there is no such file.
+/// Returns the file that contains the launch file with the given path, and the last part of the path if it selects
+/// a problem size or gives values, such as `small,n=100`. This part is `None` for the main size, and if there is
+/// no such file.
 #[must_use]
 pub fn locate(path: &Path) -> (PathBuf, Option<String>) {
     let main = path.join(MAIN);
     if main.is_file() {
         return (main, None);
     }
-    // A path that ends in `.toml` is meant as a file, even if there is none.
-    let name = path.file_name().and_then(|name| name.to_str()).filter(|name| !name.contains('.'));
+    let name = path.file_name().and_then(|name| name.to_str());
     let (Some(name), false) = (name, path.exists()) else { return (path.to_owned(), None) };
+    let (size, values) = split_values(name);
+    // A path that ends in `.toml` is meant as a file, even if there is none.
+    if size.is_some_and(|size| size.contains('.')) || name.ends_with(".toml") {
+        return (path.to_owned(), None);
+    }
     let folder = path.parent().unwrap_or(Path::new(""));
-    let own = folder.join(format!("{name}.toml"));
-    if own.is_file() {
-        return (own, None);
+    if let Some(own) = size.map(|size| folder.join(format!("{size}.toml"))).filter(|own| own.is_file()) {
+        return (own, values.map(str::to_owned));
     }
     let sized = [folder.to_owned(), folder.join(MAIN)].into_iter().find(|file| file.is_file());
     match sized {
         Some(file) => (file, Some(name.to_owned())),
         None => (path.to_owned(), None),
+    }
+}
+
+/// Splits the last part of a path into the name of a problem size and the values that it gives: `small,n=100,m=64`
+/// into `small` and `n=100,m=64`. At least one of the two is present.
+#[must_use]
+pub fn split_values(name: &str) -> (Option<&str>, Option<&str>) {
+    match name.split_once(',') {
+        Some((size, values)) if !size.contains('=') && values.contains('=') => (Some(size), Some(values)),
+        _ if name.contains('=') => (None, Some(name)),
+        _ => (Some(name), None),
     }
 }
 
@@ -59,22 +77,20 @@ impl LaunchFile {
     /// # Errors
     /// Fails if the file cannot be read or is not TOML. Other rules are not checked.
     pub fn size_names(file: &Path) -> Result<Vec<String>, LaunchError> {
-        let text = read_text(file)?;
-        let mut problems = Problems::new(file, &text);
-        let names = problems.document(&text).map(|document| {
-            let size = document.get_ref().get(SIZE).and_then(|size| size.get_ref().as_table());
-            let named = size.into_iter().flatten().filter(|(_, value)| value.get_ref().is_table());
-            named.map(|(name, _)| name.get_ref().to_string()).collect()
-        });
-        problems.or(names)
+        names(file, true)
     }
 
-    /// True if the path is that of a launch file, or of a problem size that a launch file has.
+    /// True if the path is that of a launch file, or of a problem size that a launch file has. A launch file with
+    /// values in its path exists if it has values of these names.
     #[must_use]
     pub fn exists(path: &Path) -> bool {
-        let (file, size) = locate(path);
-        let has = |size| Self::size_names(&file).is_ok_and(|names| names.contains(&size));
-        file.is_file() && size.is_none_or(has)
+        let (file, part) = locate(path);
+        let has = |name: &str, is_size| names(&file, is_size).is_ok_and(|names| names.iter().any(|n| n == name));
+        let (size, values) = part.as_deref().map_or((None, None), split_values);
+        let mut values = values.into_iter().flat_map(|values| values.split(','));
+        file.is_file()
+            && size.is_none_or(|size| has(size, true))
+            && values.all(|value| value.split_once('=').is_some_and(|(name, _)| has(name, false)))
     }
 
     /// Returns the contents of a launch file in one problem size as TOML without expressions.
@@ -90,13 +106,26 @@ impl LaunchFile {
     }
 }
 
+/// Returns the names in the table of sizes of a launch file, in the order of the file: those of the sizes if
+/// `are_sizes` is true, otherwise those of the values.
+fn names(file: &Path, are_sizes: bool) -> Result<Vec<String>, LaunchError> {
+    let text = read_text(file)?;
+    let mut problems = Problems::new(file, &text);
+    let names = problems.document(&text).map(|document| {
+        let size = document.get_ref().get(SIZE).and_then(|size| size.get_ref().as_table());
+        let named = size.into_iter().flatten().filter(|(_, value)| value.get_ref().is_table() == are_sizes);
+        named.map(|(name, _)| name.get_ref().to_string()).collect()
+    });
+    problems.or(names)
+}
+
 /// Reads the text of a launch file.
 pub(super) fn read_text(file: &Path) -> Result<String, LaunchError> {
     Content::Launch.read(file).map_err(|reason| LaunchError::Unreadable { path: file.to_owned(), reason })
 }
 
 /// Applies `read` to the document in `text`, in which each expression has been replaced by its value in the given
-/// problem size. `None` selects the main size.
+/// problem size. The size is the last part of a path, as [`locate`] returns it; `None` selects the main size.
 ///
 /// # Errors
 /// Fails if the text is not TOML, breaks a rule of sizes, or if `read` adds problems.
@@ -118,7 +147,7 @@ pub(super) fn with_expanded<R>(
 type Results = OnceCell<Vec<String>>;
 
 /// Removes the table of sizes from a document, and replaces each expression by its value in the given problem
-/// size. `None` selects the main size. Returns `None` if a rule is broken.
+/// size. The size is the last part of a path; `None` selects the main size. Returns `None` if a rule is broken.
 fn expand<'t>(
     mut document: Spanned<DeTable<'t>>,
     size: Option<&str>,
@@ -126,9 +155,15 @@ fn expand<'t>(
     problems: &mut Problems<'_>,
 ) -> Option<Spanned<DeTable<'t>>> {
     let sizes = document.get_mut().remove(SIZE);
+    let (size, given) = size.map_or((None, None), split_values);
     let declared = declare(sizes.as_ref(), size, problems)?;
+    let given = match given {
+        Some(given) => read_given(given, &declared, sizes.as_ref(), problems)?,
+        None => BTreeMap::new(),
+    };
+    let needs_use = given.is_empty();
     let mut values =
-        Values { declared: &declared, computed: BTreeMap::new(), chain: Vec::new(), used: BTreeSet::new(), problems };
+        Values { declared: &declared, computed: given, chain: Vec::new(), used: BTreeSet::new(), needs_use, problems };
     let mut texts = Vec::new();
     let is_known =
         document.get_ref().iter().map(|(_, value)| values.evaluate_all(value, &mut texts)).fold(true, |a, b| a & b);
@@ -209,15 +244,72 @@ fn declare<'d, 't>(
     Some(declared)
 }
 
+/// Reads the values that a path gives, such as `n=100,m=64`. They replace declared values, which must be integers
+/// or expressions. Returns `None` if a rule is broken.
+fn read_given<'d>(
+    given: &str,
+    declared: &BTreeMap<&'d str, Declared<'d, '_>>,
+    sizes: Option<&Spanned<DeValue<'_>>>,
+    problems: &mut Problems<'_>,
+) -> Option<BTreeMap<&'d str, Option<Value>>> {
+    let span = sizes.map_or(0..0, Spanned::span);
+    let mut values = BTreeMap::new();
+    let mut are_good = true;
+    for text in given.split(',') {
+        let (message, help) = match read_value(text, declared) {
+            Ok((name, value)) => match values.insert(name, Some(value)) {
+                None => continue,
+                Some(_) => (format!("`{name}` is given twice in `{given}`"), None),
+            },
+            Err(problem) => problem,
+        };
+        problems.add(span.clone(), message, help);
+        are_good = false;
+    }
+    are_good.then_some(values)
+}
+
+/// Reads a value that a path gives, such as `n=100`. The error is a message, and a help text if there is one.
+fn read_value<'d>(
+    text: &str,
+    declared: &BTreeMap<&'d str, Declared<'d, '_>>,
+) -> Result<(&'d str, Value), (String, Option<String>)> {
+    let names: Vec<_> = declared.keys().copied().collect();
+    let Some((name, integer)) = text.split_once('=') else {
+        return Err((format!("`{text}` is not a value, expected one such as `n=100` after a comma"), None));
+    };
+    let Some((&name, of_file)) = declared.get_key_value(name) else {
+        let help = suggestion(name, "values", &names);
+        return Err((format!("`{text}`: the file has no value `{name}` in `[size]`"), Some(help)));
+    };
+    let is_replaceable = match of_file.value.get_ref() {
+        DeValue::Integer(_) => true,
+        DeValue::String(text) => text.starts_with('='),
+        _ => false,
+    };
+    if !is_replaceable {
+        let path = &of_file.path;
+        return Err((format!("`{text}`: `{path}` is no integer, and a path can give integers alone"), None));
+    }
+    let number = DeValue::parse(integer).ok().and_then(|value| read_number(value.get_ref()));
+    match number.filter(|number| number.integer().is_some_and(fits)) {
+        Some(number) => Ok((name, Value::Number(number))),
+        None => Err((format!("`{text}`: expected an integer of 64 bits"), None)),
+    }
+}
+
 /// Values of a problem size, which are computed when an expression first names them.
 struct Values<'d, 't, 'p, 'f> {
     declared: &'d BTreeMap<&'d str, Declared<'d, 't>>,
-    /// Values computed so far; `None` for those that have no value, which has been reported.
+    /// Values computed so far, or given in the path; `None` for those that have no value, which has been reported.
     computed: BTreeMap<&'d str, Option<Value>>,
     /// Names of the values that are being computed, each of which needs the next one.
     chain: Vec<&'d str>,
     /// Names that an expression has used.
     used: BTreeSet<&'d str>,
+    /// True if each value must be used. False if the path gives values: one that replaces an expression may leave
+    /// the values in that expression without a use.
+    needs_use: bool,
     problems: &'p mut Problems<'f>,
 }
 
@@ -310,14 +402,15 @@ impl<'d> Values<'d, '_, '_, '_> {
         }
     }
 
-    /// Reports values that no expression has used, and those that cannot be computed. Returns true if all values
-    /// are known and used.
+    /// Reports values that no expression has used, if each must be used, and those that cannot be computed.
+    /// Returns true if nothing was reported.
     fn finish(mut self) -> bool {
         let mut are_good = true;
         for (name, declared) in self.declared {
             are_good &= self.compute(name, declared).is_some();
         }
-        for (name, declared) in self.declared.iter().filter(|(name, _)| !self.used.contains(*name)) {
+        let is_unused = |name: &str| self.needs_use && !self.used.contains(name);
+        for (name, declared) in self.declared.iter().filter(|(name, _)| is_unused(name)) {
             let message = format!("`{}` is not used by any expression such as `\"= {name}\"`", declared.path);
             self.problems.add(declared.key.clone(), message, None);
             are_good = false;

@@ -10,10 +10,13 @@ use rtl::l1::stats::{L1Features, L1Stats};
 use rtl::l2::{Delays, L2Features, L2Stats};
 use rtl::machine::{Machine, MachineConfig};
 use rtl::noc::xbar::OutputStats;
+use rtl::scheme_counts::SchemeCounts;
 use rtl::sm::{
     Counters as CoreCounters, InstructionStats, InstructionStore, OptionalHardware, StallCycles, StallReason,
 };
 use rtl::tracker::TrackerStats;
+
+use super::schemes::{PerUnit, SchemeUnits};
 
 /// Explanation in messages why a cache without evictions says nothing about the benefit of a cache scheme.
 pub const NO_EVICTIONS: &str =
@@ -64,6 +67,7 @@ impl MachineFeatures {
                 recalls: config.l2.recalls(),
                 prefetches: config.l1.prefetch.is_on(),
                 victims: config.l1.victim.is_on(),
+                mshr_policy: config.l1.mshr_policy.is_on(),
             },
             l2: config.l2.has(),
             tracker: config.tracker.is_on(),
@@ -73,12 +77,12 @@ impl MachineFeatures {
     /// Optional hardware of a read-only cache (constant or texture cache) of the load-store unit.
     #[must_use]
     pub fn read_only(&self) -> L1Features {
-        L1Features { stores: false, ..self.l1 }
+        L1Features { stores: false, mshr_policy: false, ..self.l1 }
     }
 }
 
 /// Counters of a machine, summed over all hardware units of each kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Counters summed over all SM cores.
     pub cores: CoreCounters,
@@ -110,6 +114,8 @@ pub struct Totals {
     pub forward_answer: OutputStats,
     /// Counters summed over all DRAM channels.
     pub dram: Counts,
+    /// Counters that schemes declare themselves, summed over all units of each kind.
+    pub schemes: PerUnit<SchemeCounts>,
 }
 
 impl Totals {
@@ -122,24 +128,19 @@ impl Totals {
 
     /// Passes all summed counters to a counter reader.
     pub fn list(&self, has: &MachineFeatures, to: &mut dyn CounterReader) {
+        let Self { schemes, .. } = self;
         self.cores.list(&has.core, to);
+        schemes.core.list(to);
         let icache = Key::plain("icache", "All instruction caches together; only where there are any.");
         count_group(to, &icache, has.icache.then_some(&self.icache), &());
-        count_group(to, &Key::plain("l1", "All L1Ds together."), Some(&self.l1), &has.l1);
-        let read_only = has.read_only();
-        count_group(
-            to,
-            &Key::plain("const_cache", "All constant caches together."),
-            Some(&self.const_cache),
-            &read_only,
-        );
-        count_group(
-            to,
-            &Key::plain("texture_cache", "All texture caches together."),
-            Some(&self.texture_cache),
-            &read_only,
-        );
-        count_group(to, &Key::plain("l2", "All banks of the L2 together."), Some(&self.l2), &has.l2);
+        with_schemes(to, &Key::plain("l1", "All L1Ds together."), (&self.l1, &schemes.l1), &has.l1);
+        let (read_only, about) = (has.read_only(), "All constant caches together.");
+        let caches = (&self.const_cache, &schemes.const_cache);
+        with_schemes(to, &Key::plain("const_cache", about), caches, &read_only);
+        let (caches, about) = ((&self.texture_cache, &schemes.texture_cache), "All texture caches together.");
+        with_schemes(to, &Key::plain("texture_cache", about), caches, &read_only);
+        let about = "All banks of the L2 together.";
+        with_schemes(to, &Key::plain("l2", about), (&self.l2, &schemes.l2), &has.l2);
         let tracker = Key::plain("tracker", "All banks of the sharing tracker together; only where there is one.");
         count_group(to, &tracker, has.tracker.then_some(&self.tracker), &());
         if to.enter(&Key::plain("noc", "The networks, each with all its outputs together."), ScopeKind::Group) {
@@ -161,9 +162,24 @@ impl Totals {
             }
             to.leave();
         }
-        count_group(to, &Key::plain("dram", "All DRAM channels together."), Some(&self.dram), &());
+        let about = "All DRAM channels together.";
+        with_schemes(to, &Key::plain("dram", about), (&self.dram, &schemes.dram), &());
         let stages = "Time of loads and their reads in each part of the machine, summed over all SMs.";
         count_group(to, &Key::plain("stages", stages), Some(&self.stages), &());
+    }
+}
+
+/// Passes a group to a reader: the counters of a kind of hardware unit, then those of its schemes.
+fn with_schemes<C: Counted>(
+    to: &mut dyn CounterReader,
+    key: &Key,
+    (counters, schemes): (&C, &SchemeCounts),
+    has: &C::Has,
+) {
+    if to.enter(key, ScopeKind::Group) {
+        counters.list(has, to);
+        schemes.list(to);
+        to.leave();
     }
 }
 
@@ -218,6 +234,10 @@ pub struct Counters {
     pub forwards: Vec<OutputStats>,
     /// Counters of each output port of the network for answers to forwarded loads.
     pub answers: Vec<OutputStats>,
+    /// Counters that the schemes of each unit declare themselves. The key is omitted if there are none, so
+    /// that the digests of counters in the tests do not depend on its existence.
+    #[serde(default, skip_serializing_if = "SchemeUnits::is_empty")]
+    pub schemes: SchemeUnits,
 }
 
 impl Counters {
@@ -255,6 +275,7 @@ impl Counters {
             trackers: machine.trackers().iter().map(|tracker| *tracker.stats()).collect(),
             forwards: forwards.unwrap_or_default(),
             answers: answers.unwrap_or_default(),
+            schemes: SchemeUnits::gather(machine),
         }
     }
 
@@ -288,6 +309,7 @@ impl Counters {
             trackers: units(&self.trackers, &earlier.trackers),
             forwards: units(&self.forwards, &earlier.forwards),
             answers: units(&self.answers, &earlier.answers),
+            schemes: self.schemes.since(&earlier.schemes),
         }
     }
 
@@ -310,6 +332,7 @@ impl Counters {
             forward: Counted::total(&self.forwards),
             forward_answer: Counted::total(&self.answers),
             dram: Counted::total(&self.dram),
+            schemes: self.schemes.totals(),
         }
     }
 

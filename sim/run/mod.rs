@@ -35,6 +35,7 @@ mod profiled;
 mod record;
 mod replay;
 mod reuse;
+mod schemes;
 mod series;
 mod sharing;
 mod steps;
@@ -71,6 +72,7 @@ pub use profile::{KernelProfile, L2, l2, profile, profile_into};
 pub use record::{KernelRecording, Recordings, record};
 pub use replay::{Trace, replay};
 pub use reuse::reuse;
+pub use schemes::{PerUnit, SchemeUnits};
 pub use series::COLUMNS as SERIES_COLUMNS;
 pub use sharing::{AccessSharing, KernelSharing, sharing};
 

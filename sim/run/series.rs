@@ -71,7 +71,7 @@ impl Series {
         let SeriesOptions { path, interval, columns } = options;
         let has = MachineFeatures::of(machine.config());
         let mut all = Paths::default();
-        Totals::default().list(&has, &mut all);
+        Totals::of(machine).list(&has, &mut all);
         let mut columns: Vec<String> =
             if columns.is_empty() { COLUMNS.map(str::to_owned).to_vec() } else { columns.clone() };
         // A column that is requested repeatedly appears only at its first position.

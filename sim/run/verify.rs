@@ -75,10 +75,7 @@ impl Shadow {
         };
         let interleave = config.interleave(config.l1.line_bytes);
         let (num_sms, protections) = (config.num_sms as usize, config.tracker.scheme.protections());
-        let tracker = |_| {
-            let twin = TrackerLockstep::new(&config.tracker, num_sms, interleave, protections);
-            twin.map_err(|e| e.to_string())
-        };
+        let tracker = |_| TrackerLockstep::new(&config.tracker, num_sms, interleave, protections);
         // Even a link without a configured delay takes one cycle.
         let to_and_from_duel = [config.link.inject, config.link.deliver].map(|cycles| u64::from(cycles.max(1)));
         let trackers = if is_tracked { config.num_partitions } else { 0 };

@@ -3,11 +3,12 @@
 use golden::l1::reuse::Histograms;
 use rtl::kernel::{Counted, CounterReader, Key, Quantity, ScopeKind, Value, count_classes, count_units};
 use rtl::l1::stats::L1Features;
+use rtl::scheme_counts::SchemeCounts;
 
 use super::sheet::{Entry, StatisticsTable};
 use crate::config::ResolvedMachine;
 use crate::estimate::{Energy, Events, Unit};
-use crate::run::{Counters, LoadCounters, MachineFeatures, Outcome, RunReport, Verdict};
+use crate::run::{Counters, LoadCounters, MachineFeatures, Outcome, RunReport, SchemeUnits, Verdict};
 
 /// Version of the set of statistics keys.
 pub const SCHEMA: u32 = 1;
@@ -45,7 +46,8 @@ pub fn dictionary() -> Vec<Entry> {
     };
     unit.children = vec![unit.clone()];
     let energy = Energy { node_nm: 0, hop_mm: 0.0, dynamic_pj: 0.0, leakage_pj: 0.0, blocks: vec![unit] };
-    let report = RunReport::default();
+    let counters = Counters { schemes: SchemeUnits::linked(), ..Counters::default() };
+    let report = RunReport { counters, ..RunReport::default() };
     let run = Run {
         machine: "",
         designs: &[String::new()],
@@ -245,23 +247,38 @@ impl Run<'_> {
 
     fn list_units(&self, counters: &Counters, to: &mut dyn CounterReader) {
         let MachineFeatures { core, icache, l1, l2, .. } = &self.has;
-        let cores = counters.cores.iter().zip(&counters.stalls).zip(&counters.idle);
-        let cores: Vec<_> = cores.map(|((core, slots), idle)| (*core, *slots, *idle)).collect();
-        let any = Default::default();
-        elements(to, &Key::plain("sm", "Each SM."), &cores, Some(&any), |(cores, slots, idle), to| {
+        let Counters { schemes, .. } = counters;
+        let cores = (0..).zip(&counters.cores).zip(&counters.stalls).zip(&counters.idle);
+        let cores = cores.map(|(((i, core), slots), idle)| (*core, *slots, *idle, schemes.core.get::<usize>(i)));
+        let cores: Vec<_> = cores.collect();
+        let any = (Default::default(), Default::default(), 0, schemes.core.first());
+        elements(to, &Key::plain("sm", "Each SM."), &cores, Some(&any), |(cores, slots, idle, schemes), to| {
             cores.list(core, to);
+            schemes.iter().for_each(|schemes| schemes.list(to));
             slots.list(icache, to);
             to.counter(&cycles("idle", IDLE), Value::Count(*idle));
         });
         let read_only = self.has.read_only();
         count_units(to, &Key::plain("icache", "Each instruction cache."), &counters.icache, &());
-        count_units(to, &Key::plain("l1", "Each L1D."), &counters.l1, l1);
-        count_units(to, &Key::plain("const_cache", "Each constant cache."), &counters.const_cache, &read_only);
-        count_units(to, &Key::plain("texture_cache", "Each texture cache."), &counters.texture_cache, &read_only);
-        count_units(to, &Key::plain("l2", "Each bank of the L2."), &counters.l2, l2);
+        units(to, &Key::plain("l1", "Each L1D."), (&counters.l1, &schemes.l1), l1);
+        let caches = (&*counters.const_cache, &*schemes.const_cache);
+        units(to, &Key::plain("const_cache", "Each constant cache."), caches, &read_only);
+        let caches = (&*counters.texture_cache, &*schemes.texture_cache);
+        units(to, &Key::plain("texture_cache", "Each texture cache."), caches, &read_only);
+        units(to, &Key::plain("l2", "Each bank of the L2."), (&counters.l2, &schemes.l2), l2);
         count_units(to, &Key::plain("tracker", "Each bank of the sharing tracker."), &counters.trackers, &());
-        count_units(to, &Key::plain("dram", "Each DRAM channel."), &counters.dram, &());
+        units(to, &Key::plain("dram", "Each DRAM channel."), (&counters.dram, &schemes.dram), &());
     }
+}
+
+/// Passes a list to the counter reader, with one element per hardware unit: the counters of the unit, then
+/// those of its schemes. `schemes` is empty if the schemes declare no counters.
+fn units<C: Counted>(to: &mut dyn CounterReader, key: &Key, (units, schemes): (&[C], &[SchemeCounts]), has: &C::Has) {
+    let units: Vec<_> = (0..).zip(units).map(|(i, unit)| (*unit, schemes.get::<usize>(i))).collect();
+    elements(to, key, &units, Some(&(C::default(), schemes.first())), |(unit, schemes), to| {
+        unit.list(has, to);
+        schemes.iter().for_each(|schemes| schemes.list(to));
+    });
 }
 
 fn list_energy(energy: &Energy, to: &mut dyn CounterReader) {

@@ -4,7 +4,8 @@
 use golden::dram::checker::Checker;
 use golden::dram::command::{Command as Judged, Kind};
 use rtl::dram::command::CommandKind;
-use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, DramTiming, GroupBits};
+use rtl::dram::config::{CommandBus, DramConfig, DramTiming};
+use rtl::dram::layout::MappingConfig;
 use rtl::dram::policy::fcfs::Fcfs;
 use rtl::kernel::Mode;
 
@@ -15,8 +16,8 @@ use warpsieve::dram::judge;
 
 /// Returns the HBM2 preset with the given command bus, and with the address mapping that [`offers`] assumes.
 fn hbm2(command_bus: CommandBus) -> DramConfig {
-    let (mapping, group_bits) = (AddressMapping::RowBankColumn, GroupBits::Low);
-    DramConfig { mapping, group_bits, command_bus, ..preset("hbm2") }
+    let mapping = MappingConfig::new(&["column", "group", "bank", "row"], &[]);
+    DramConfig { mapping, command_bus, ..preset("hbm2") }
 }
 
 fn tables(steps: &[Step]) -> [Vec<String>; 2] {

@@ -16,12 +16,14 @@
 //! | a controller with any one distance a cycle too short is caught                             | `mutants` |
 //! | the second checker, which works forward, agrees with the golden checker on changed streams | `soak::coverage::random_controllers_*` |
 //! | each pair of commands occurs at its least distance, on one bus and on two                  | `pairs`, `soak::coverage::random_controllers_*` |
+//! | random mappings are those of the golden model, and refused if and only if two bursts share a place | `mapping` |
 //! | two command buses: which commands may share a cycle, bandwidth                             | `dual` |
 //! | a recorded stream of two buses is refused if one command is moved illegally                | `dual` |
 //! | several L2 banks on a channel: round robin, routing of data, a bank that stalls            | `shared` |
 
 pub(crate) mod bench;
 pub(crate) mod forward;
+pub(crate) mod mapping;
 pub(crate) mod pairs;
 pub mod policies;
 pub(crate) mod random;

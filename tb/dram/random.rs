@@ -1,7 +1,7 @@
 //! Random requests to random DRAM controllers. The requests use few rows and columns, so that row hits, row
 //! conflicts and equal addresses are common.
 
-use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, DramTiming, GroupBits, Refresh, WriteDrain};
+use rtl::dram::config::{CommandBus, DramConfig, DramTiming, Refresh, WriteDrain};
 use rtl::dram::message::DramRequest;
 use rtl::dram::policy::PolicyConfig;
 use rtl::dram::policy::atlas::AtlasConfig;
@@ -11,6 +11,7 @@ use rtl::dram::policy::fr_fcfs::FrFcfs;
 use rtl::dram::policy::par_bs::ParBsConfig;
 
 use super::bench::{NUM_SMS, TimedRequest, preset, reference};
+use super::mapping::mapping;
 use crate::kit::{Random, Stall};
 
 /// Random test case: a controller configuration, requests to the controller, and stalls of the reply sink.
@@ -73,16 +74,7 @@ fn config(random: &mut Random) -> DramConfig {
         policy: policy(random),
         queue_entries,
         reply_entries: one_of(random, &[1, 4, 16]),
-        mapping: one_of(
-            random,
-            &[
-                AddressMapping::RowBankColumn,
-                AddressMapping::Gtx480,
-                AddressMapping::Qv100,
-                AddressMapping::PermutedBank,
-            ],
-        ),
-        group_bits: one_of(random, &[GroupBits::Low, GroupBits::High]),
+        mapping: mapping(random, &device),
         write_drain: write_drain(random, queue_entries),
         ..device
     };

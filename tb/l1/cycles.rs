@@ -315,8 +315,9 @@ fn show_access(access: &Access) -> String {
                     Fail::MshrEntry => "MSHR_ENTRY",
                     Fail::MshrMerge => "MSHR_MERGE",
                     Fail::MissQueue => "MISS_QUEUE",
+                    Fail::MshrPolicy => "MSHR_POLICY",
                 };
-                let bits = "LEMQ".chars().enumerate().map(|(i, name)| if all >> i & 1 != 0 { name } else { '.' });
+                let bits = "LEMQP".chars().enumerate().map(|(i, name)| if all >> i & 1 != 0 { name } else { '.' });
                 format!("{line}:{reason}[{}]", bits.collect::<String>())
             }
         },

@@ -49,7 +49,7 @@ use rtl::l1::mrpb::{DrainOrder, MrpbConfig, StallBypass};
 use rtl::l1::prefetch::PrefetchLimits;
 use rtl::l1::prefetch::none::NoPrefetcher;
 use rtl::l1::stats::L1Stats;
-use rtl::l1::watch::{Access, Fail, Outcome, RecallEffect, Watch};
+use rtl::l1::watch::{Access, Fail, NUM_FAILS, Outcome, RecallEffect, Watch};
 use rtl::replacement::lru::Lru;
 use rtl::replacement::srrip::Srrip;
 
@@ -58,7 +58,7 @@ use super::rig::{self, Rig, RigBehavior, Stalls, mix};
 use super::scoreboard::Scoreboard;
 use super::victim;
 use crate::kit::coverage::{Axis, Cross, collect, hit};
-use crate::replacement;
+use crate::{mshr_policy, replacement};
 use warpsieve::check::l1::Lockstep;
 
 /// First line of local memory. The lines of global memory have lower numbers.
@@ -219,13 +219,15 @@ fn prefetch_case(seed: u64, length: usize) -> Case {
     case
 }
 
-/// Generates a random configuration with a victim cache. Every second one also has a prefetcher.
+/// Generates a random configuration with a victim cache, and most with an MSHR policy. Every second one also
+/// has a prefetcher.
 fn victim_case(seed: u64, length: usize) -> Case {
     let mut case = prefetch_case(seed, length);
     let mut draws = 4001..;
     let mut pick =
         |least: u32, most: u32| least + (mix(seed, draws.next().unwrap_or(0)) % u64::from(most - least + 1)) as u32;
     case.l1.victim = victim::draw(&mut pick);
+    case.l1.mshr_policy = mshr_policy::draw(case.l1.mshr_entries, case.l1.mshr_merges, &mut pick);
     if pick(0, 1) == 0 {
         case.l1.prefetch = NoPrefetcher {}.into();
     }
@@ -382,7 +384,7 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
     let mut lockstep = Lockstep::new("sm3.l1", 3, &case.l1, case.read_only.each_ref(), true).unwrap();
     let mut scoreboard = Scoreboard::new(program, case.l1.line_bytes as usize, false);
     let mut sim = rig.simulator(Mode { digest: true, ..mode });
-    let (mut answered, mut refusals, mut recalls, mut events) = (0, [[0; 4]; 3], [0; 3], Vec::new());
+    let (mut answered, mut refusals, mut recalls, mut events) = (0, [[0; NUM_FAILS]; 3], [0; 3], Vec::new());
     while let Some(tick) = sim.step(&mut rig) {
         if tick % period != 0 {
             continue;

@@ -20,6 +20,8 @@ mod mrpb;
 #[cfg(test)]
 mod mshr;
 #[cfg(test)]
+mod mshr_policy;
+#[cfg(test)]
 mod prefetch;
 #[cfg(test)]
 mod sectors;

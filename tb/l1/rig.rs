@@ -25,6 +25,7 @@ use rtl::l1::prefetch::PrefetchLimits;
 use rtl::l1::prefetch::none::NoPrefetcher;
 use rtl::l1::victim::none::NoVictimCache;
 use rtl::l2::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};
+use rtl::mshr_policy::none::NoMshrPolicy;
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
 use rtl::replacement::lru::Lru;
@@ -65,6 +66,7 @@ pub fn l1() -> L1Config {
         line_bytes: LINE_BYTES as u32,
         mshr_entries: 2,
         mshr_merges: 2,
+        mshr_policy: NoMshrPolicy {}.into(),
         miss_queue: 4,
         fail_order: FailOrder::MshrFirst,
         fetch: Fetch::Line,

@@ -75,7 +75,7 @@ fn without_sizes(l1: &L1Config) -> String {
 }
 
 /// Fields of the L1D with small values, at which every access status occurs within a few hundred accesses.
-const SMALL: [(&str, &[u32]); 20] = [
+const SMALL: [(&str, &[u32]); 23] = [
     // The set hash of Fermi requires at least 32 sets.
     ("l1.sets", &[1, 2, 8, 32]),
     ("l1.ways", &[1, 2, 4]),
@@ -97,6 +97,9 @@ const SMALL: [(&str, &[u32]); 20] = [
     ("l1.prefetch_limits.mshr_share", &[1, 2]),
     ("l1.prefetch_limits.miss_queue_share", &[1, 2]),
     ("l1.victim.lines", &[1, 2, 4]),
+    ("l1.mshr_policy.entries", &[1, 2]),
+    ("l1.mshr_policy.waiting", &[1, 2, 8]),
+    ("l1.mshr_policy.reserved", &[1, 2]),
 ];
 
 impl Scheme {

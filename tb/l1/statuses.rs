@@ -115,6 +115,8 @@ fn status(access: &Access) -> Option<&'static str> {
         Outcome::Refused(Fail::MshrEntry, _) => "mshr_entry",
         Outcome::Refused(Fail::MshrMerge, _) => "mshr_merge",
         Outcome::Refused(Fail::MissQueue, _) => "miss_queue",
+        // Only some schemes have an MSHR policy. The testbench of the policies checks its refusals.
+        Outcome::Refused(Fail::MshrPolicy, _) => return None,
         _ if is_atomic => "atomic",
         Outcome::Evicted | Outcome::Updated | Outcome::WrittenBack => "store_hit",
         Outcome::StoreMissed | Outcome::Overtook => "store_miss",

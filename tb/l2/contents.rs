@@ -3,13 +3,14 @@
 
 use super::flat::{ByteMap, check, golden_atomic, requests};
 use super::memory::Memory;
+use super::prefetch;
 use super::sectors::by_sector;
 use super::{
-    FERMI_CLOCKS, LIMIT, ONE_CLOCK, Rig, draw_index, fermi_place, initial_line, line, place, read, small_config,
-    split_place, write,
+    FERMI_CLOCKS, LIMIT, ONE_CLOCK, Rig, draw_index, fermi_place, initial_line, line, partition, place, read,
+    small_config, split_place, write,
 };
 use crate::kit::{Random, Sink, Source, Stall, for_each_seed, run, run_in_all_modes};
-use crate::replacement;
+use crate::{mshr_policy, replacement};
 use golden::index::{Function, SetIndex};
 use golden::l2::bank::{Access, Bank, Outcome, Victim, Write};
 use rtl::cells::line::LINE_BYTES;
@@ -20,6 +21,7 @@ use rtl::l2::bypass::all::KeepNothing;
 use rtl::l2::bypass::coalesced::Coalesced;
 use rtl::l2::bypass::none::NoBypass;
 use rtl::l2::{BankPlace, FetchUnit, L2Bypass, L2Config, OverlappedConfig, WriteMiss};
+use rtl::mshr_policy::none::NoMshrPolicy;
 use rtl::noc::packet::{Request, RequestKind};
 
 fn run_random(seed: u64, place: BankPlace) {
@@ -42,14 +44,23 @@ fn run_random(seed: u64, place: BankPlace) {
         reopen: Reopen::Miss,
     };
     let schemes: [L2Bypass; 4] = [NoBypass {}.into(), streaming.into(), KeepNothing {}.into(), Coalesced {}.into()];
+    let ways = 1 + random.below(3) as u32;
+    let (mshr_entries, mshr_merges) = (1 + random.below(4) as u32, 1 + random.below(4) as u32);
+    let mut pick = |least: u32, most: u32| least + random.below(u64::from(most - least) + 1) as u32;
+    let mshr_policy = match pick(0, 1) {
+        0 => NoMshrPolicy {}.into(),
+        _ => mshr_policy::draw_limits(mshr_entries, mshr_merges, &mut pick),
+    };
     let config = L2Config {
         sets,
-        ways: 1 + random.below(3) as u32,
+        ways,
+        partition: partition::draw(&mut random, ways),
+        mshr_policy,
         index: draw_index(&mut random, sets),
         lookup_latency: 1 + random.below(6) as u32,
         split_requests: 1 + random.below(4) as u32,
-        mshr_entries: 1 + random.below(4) as u32,
-        mshr_merges: 1 + random.below(4) as u32,
+        mshr_entries,
+        mshr_merges,
         flow: flow.into(),
         reply_queue: 1 + random.below(4) as u32,
         data_ports: 1 + random.below(2) as u32,
@@ -58,6 +69,7 @@ fn run_random(seed: u64, place: BankPlace) {
         replacement: replacement::draw(&mut random, sets, false),
         ..small_config()
     };
+    let config = prefetch::added(config, &mut random);
     let lines = 2 + random.below(20);
     let script = requests(&mut random, place, lines, 400);
     let stall = |seed, percent| Stall::Random { seed, percent, longest: 40 };

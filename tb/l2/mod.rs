@@ -13,12 +13,15 @@
 //! | byte masks          | fetches and writebacks equal the golden model's if missing writes fetch nothing                   | `partial` |
 //! | sectors             | bursts fetched and written, and the sectors that each request waits for, equal the golden model's | `sectors` |
 //! | replacement         | every policy evicts as its golden model says, and has the state that its paper gives it           | `replacement` |
+//! | way partitioning    | with every partition, hits, misses and evictions equal the golden bank's, also with lines in flight | `partition` |
+//! | MSHR policies       | an SM at its limit stalls, another one does not, as in the golden bank                            | `mshr_policy` |
 //! | stale memory        | a line fetched right after its eviction has the bytes written back                                | `contents::a_line_fetched_*` |
 //! | stalls              | every reason to refuse a request occurs and is counted                                            | `stalls` |
 //! | split lines         | with lines shorter than the L1s', a request for any sectors is answered once                      | `contents::l1_lines_*` |
 //! | host access         | peek and poke see cached lines, dirty or being evicted                                            | `contents::the_host_*` |
 //! | Figure 2            | the three replacements of candel2018 to the cycle, conventional and with an FRC                   | `figure2` |
 //! | transient flow      | one case for each rule of the flow and of the FRC                                                 | `transient` |
+//! | prefetches          | fetches, victims and uses equal the golden bank's; each reason to drop; kernel end                | `prefetch` |
 //! | bypassing           | a bank under a bypass scheme allocates and bypasses as the golden model does; order, dirty lines  | `bypass` |
 //! | FRC under load      | any size, any bank: data, writebacks, recalls, evaluation modes, golden model                     | `frc` |
 //! | counters of the FRC | each counter is reached without an FRC, with a small and with a large one                         | `soak::coverage::random_banks_*` |
@@ -38,7 +41,13 @@ pub(crate) mod frc;
 mod l1s;
 mod memory;
 #[cfg(test)]
+mod mshr_policy;
+#[cfg(test)]
 mod partial;
+#[cfg(test)]
+mod partition;
+#[cfg(test)]
+mod prefetch;
 #[cfg(test)]
 mod replacement;
 #[cfg(test)]
@@ -62,10 +71,14 @@ use rtl::index::i_poly::IPoly;
 use rtl::index::linear::Linear;
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank, digest_of};
 use rtl::l2::bypass::none::NoBypass;
+use rtl::l2::partition::none::NoPartition;
+use rtl::l2::prefetch::PrefetchLimits;
+use rtl::l2::prefetch::none::NoPrefetcher;
 use rtl::l2::{
     BankPlace, Coherence, FrcConfig, Invalidate, InvalidateAck, L2Bank, L2Config, L2Io, OverlappedConfig, RecallIo,
     RecallShape, TransientConfig,
 };
+use rtl::mshr_policy::none::NoMshrPolicy;
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, Request, RequestKind};
 use rtl::replacement::lru::Lru;
@@ -113,6 +126,7 @@ fn split_place(l1_line_bytes: u32, line_bytes: u32, burst_bytes: u32) -> BankPla
         burst_bytes,
         coherent_l1s: 0,
         requester_bits: None,
+        sms: 15,
     }
 }
 
@@ -133,10 +147,14 @@ fn small_config() -> L2Config {
         lookup_latency: 1,
         mshr_entries: 4,
         mshr_merges: 4,
+        mshr_policy: NoMshrPolicy {}.into(),
         reply_queue: 8,
         data_ports: 1,
         atomic_buffer: false,
         bypass: NoBypass {}.into(),
+        partition: NoPartition {}.into(),
+        prefetch: NoPrefetcher {}.into(),
+        prefetch_limits: PrefetchLimits { queue: 16, mshr_share: 3, miss_queue_share: 3, page_bytes: 1 << 16 },
         flow: OverlappedConfig::default().into(),
     }
 }

@@ -20,6 +20,7 @@ use rtl::l2::{FrcConfig, L2Config};
 use rtl::noc::packet::{Request, RequestKind};
 use rtl::replacement::ReplacementConfig;
 use rtl::replacement::dip::Dip;
+use rtl::replacement::hawkeye::HawkeyeConfig;
 use rtl::replacement::lip::Lip;
 use rtl::replacement::lru::Lru;
 use rtl::replacement::random::Random as RandomVictim;
@@ -121,6 +122,13 @@ fn ranks_take_the_place_of_the_lru_order() {
     assert_eq!(memories(RandomVictim {}.into()), [("next_victim", 1, 4)]);
     let ship = ShipConfig { signature: Signature::Region, bits: 6 };
     assert_eq!(memories(ship.into()), [("ranks", 16, 2), ("counters", 8, 3), ("lines", 16, 7)]);
+    // With 4 of 8 sets sampled: a counter per signature; 128 recorded accesses per set, with a flag, a partial
+    // tag, a signature and an occupancy up to 16; the place of the next one; a signature per line.
+    let hawkeye = HawkeyeConfig { signature: Signature::Region, bits: 6, sampled_sets: 4, ..HawkeyeConfig::default() };
+    assert_eq!(
+        memories(hawkeye.into()),
+        [("ranks", 16, 3), ("counters", 8, 3), ("history", 64, 1 + 12 + 6 + 5), ("next", 0, 7), ("lines", 8, 6)]
+    );
 }
 
 #[test]
@@ -138,6 +146,10 @@ fn a_policy_that_does_not_fit_the_bank_is_refused_with_the_way_round() {
     );
     assert_eq!(
         refusals(config(ShipConfig { signature: Signature::Pc, bits: 8 }, 4)),
+        ["replacement.signature is pc, expected region: the requests to this store carry no program counter"]
+    );
+    assert_eq!(
+        refusals(config(HawkeyeConfig { sampled_sets: 4, ..HawkeyeConfig::default() }, 4)),
         ["replacement.signature is pc, expected region: the requests to this store carry no program counter"]
     );
     assert_eq!(

@@ -1,6 +1,6 @@
 //! # Testbench of the router
-//! Tests whole networks: a mesh or a ring of routers. A source is connected at each place where packets enter
-//! the network, and a sink at each place where they leave it.
+//! Tests whole networks of routers: meshes, rings and two-level networks. A source is connected at each place
+//! where packets enter the network, and a sink at each place where they leave it.
 //!
 //! | testpoint         | intent                                                                | test |
 //! |-------------------|-----------------------------------------------------------------------|-----|
@@ -9,6 +9,7 @@
 //! | earliest delivery | N routers and F flits take 2N + F - 2 cycles                          | `a_lone_packet_*` |
 //! | saturation        | a destination to which all others send receives a flit per cycle      | `a_site_wanted_by_all_*` |
 //! | channels          | a stalled packet does not stall packets of other virtual channels     | `a_full_site_*` |
+//! | links             | a cluster sends a flit per cycle on each of its links                 | `a_cluster_sends_*` |
 //! | no deadlock       | a ring full of long packets keeps moving                              | `a_ring_full_of_*` |
 //! | counts            | the bytes forwarded are counted on every link of the route            | `random_traffic_*` |
 
@@ -17,7 +18,7 @@ use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, End
 use rtl::noc::config::XbarConfig;
 use rtl::noc::packet::{PacketShape, Request};
 use rtl::noc::router::{Router, RouterPlace};
-use rtl::noc::topology::{NocConfig, RoutedConfig, Topology};
+use rtl::noc::topology::{NocConfig, RoutedConfig, Topology, TwoLevelConfig};
 use rtl::noc::xbar::{OutputStats, XbarIo};
 
 const SHAPE: PacketShape =
@@ -33,6 +34,8 @@ struct Sites {
     /// True if the traffic goes from the partitions to the SMs (replies). False if it goes from the SMs to
     /// the partitions (requests).
     is_back: bool,
+    /// True if SMs send replies too, as the sharing tracker lets them.
+    has_supplies: bool,
 }
 
 /// Configuration of a network of routers.
@@ -44,7 +47,7 @@ struct Config {
 
 impl Config {
     fn routed_config(&self) -> RoutedConfig {
-        *self.noc.as_routed().unwrap()
+        self.noc.as_routed().unwrap()
     }
 }
 
@@ -66,9 +69,14 @@ struct Rig {
 
 /// Returns the router to which each source is connected, and the router to which each sink is connected.
 fn ends(topology: &Topology, sites: Sites) -> [Vec<usize>; 2] {
-    let sms = (0..sites.sms as usize).map(|sm| topology.router_of_sm(sm)).collect();
-    let partitions = (0..sites.partitions as usize).map(|partition| topology.router_of_partition(partition)).collect();
-    if sites.is_back { [partitions, sms] } else { [sms, partitions] }
+    let sms: Vec<_> = (0..sites.sms as usize).map(|sm| topology.router_of_sm(sm)).collect();
+    let partitions: Vec<_> =
+        (0..sites.partitions as usize).map(|partition| topology.router_of_partition(partition)).collect();
+    match (sites.is_back, sites.has_supplies) {
+        (false, _) => [sms, partitions],
+        (true, false) => [partitions, sms],
+        (true, true) => [[partitions, sms.clone()].concat(), sms],
+    }
 }
 
 impl Rig {
@@ -198,10 +206,11 @@ mod tests {
 
     const MESH: fn(RoutedConfig) -> NocConfig = NocConfig::Mesh;
     const RING: fn(RoutedConfig) -> NocConfig = NocConfig::Ring;
+    const TWO_LEVEL: fn(RoutedConfig) -> NocConfig = NocConfig::two_level;
 
     fn is_legal(noc: NocConfig) -> bool {
         let mut rules = rtl::config::Rules::default();
-        noc.validate(&mut rules);
+        noc.validate(16, 8, &mut rules);
         rules.into_violations().is_empty()
     }
 
@@ -212,7 +221,12 @@ mod tests {
     /// Builds the golden model of the network.
     fn twin(config: &Config, sites: Sites) -> flits::Network {
         let topology = Topology::new(&config.noc, sites.sms, sites.partitions).unwrap();
-        let shape = flits::Shape::of_kind(config.noc.name(), (sites.sms + sites.partitions) as usize).unwrap();
+        let shape = match config.noc {
+            NocConfig::TwoLevel(TwoLevelConfig { clusters, links, .. }) => {
+                flits::Shape::TwoLevel { clusters: clusters as usize, links: links as usize }
+            }
+            _ => flits::Shape::of_kind(config.noc.name(), (sites.sms + sites.partitions) as usize).unwrap(),
+        };
         let [inputs, outputs] = ends(&topology, sites);
         flits::Network {
             shape,
@@ -257,21 +271,26 @@ mod tests {
 
     #[test]
     fn random_traffic_arrives_when_the_flits_of_the_twin_do() {
-        for_each_seed(24, |seed| {
+        for_each_seed(36, |seed| {
             let mut random = Random::new(seed);
             let kind = NocConfig::ROUTED[seed as usize % NocConfig::ROUTED.len()];
             let of = |virtual_channels, hop_latency| kind(RoutedConfig { virtual_channels, hop_latency });
             let channels: Vec<u32> = [1, 2, 4].into_iter().filter(|channels| is_legal(of(*channels, 1))).collect();
             let channels = channels[random.below(channels.len() as u64) as usize];
-            let noc = of(channels, 1 + random.below(3) as u32);
-            let config = Config { noc, xbar: XbarConfig { flit_bytes: 32, buffer_flits: 5 + random.below(8) as u32 } };
+            let mut noc = of(channels, 1 + random.below(3) as u32);
             let sites = Sites {
                 sms: 1 + random.below(16) as u32,
                 partitions: 1 + random.below(8) as u32,
                 is_back: random.percent(50),
+                has_supplies: random.percent(50),
             };
-            let [inputs, outputs] =
-                if sites.is_back { [sites.partitions, sites.sms] } else { [sites.sms, sites.partitions] };
+            if let NocConfig::TwoLevel(TwoLevelConfig { clusters, links, .. }) = &mut noc {
+                *clusters = 1 + random.below(sites.sms.into()) as u32;
+                *links = 1 + random.below(sites.partitions.into()) as u32;
+            }
+            let config = Config { noc, xbar: XbarConfig { flit_bytes: 32, buffer_flits: 5 + random.below(8) as u32 } };
+            let topology = Topology::new(&noc, sites.sms, sites.partitions).unwrap();
+            let [inputs, outputs] = ends(&topology, sites).map(|ends| ends.len() as u32);
             let (busy, mut id) = (random.below(100), 0);
             let scripts: Vec<Script> = (0..inputs)
                 .map(|input| {
@@ -313,11 +332,11 @@ mod tests {
         });
     }
 
-    const REQUESTS: Sites = Sites { sms: 15, partitions: 6, is_back: false };
+    const REQUESTS: Sites = Sites { sms: 15, partitions: 6, is_back: false, has_supplies: false };
 
     #[test]
     fn a_lone_packet_takes_two_cycles_a_router_and_one_a_flit() {
-        for (kind, channels) in [(MESH, 1), (MESH, 3), (RING, 2)] {
+        for (kind, channels) in [(MESH, 1), (MESH, 3), (RING, 2), (TWO_LEVEL, 1)] {
             let config = config(kind, channels);
             let network = twin(&config, REQUESTS);
             for (from, to) in (0..15).flat_map(|from| (0..6).map(move |to| (from, to))) {
@@ -336,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_site_wanted_by_all_gets_a_flit_a_cycle() {
-        for (kind, channels) in [(MESH, 1), (RING, 2)] {
+        for (kind, channels) in [(MESH, 1), (RING, 2), (TWO_LEVEL, 2)] {
             let script = |from| (0..20).map(|n| (0, packet(from, 3, 20 * from as u32 + n, 5))).collect();
             let scripts: Vec<Script> = (0..15).map(script).collect();
             let rig = compare(&config(kind, channels), REQUESTS, &scripts, &vec![Vec::new(); 6]);
@@ -346,10 +365,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_cluster_sends_a_flit_a_cycle_on_each_link() {
+        let sites = Sites { sms: 4, partitions: 4, ..REQUESTS };
+        let last = |links| {
+            let noc = NocConfig::TwoLevel(TwoLevelConfig { clusters: 1, links, ..TwoLevelConfig::default() });
+            let config = Config { noc, xbar: XbarConfig { flit_bytes: 32, buffer_flits: 20 } };
+            let script = |from: usize| (0..40).map(|n| (0, packet(from, from, 40 * from as u32 + n, 5))).collect();
+            let scripts: Vec<Script> = (0..4).map(script).collect();
+            let rig = compare(&config, sites, &scripts, &vec![Vec::new(); 4]);
+            rig.sinks.iter().filter_map(|sink| Some(sink.received().last()?.0)).max().unwrap()
+        };
+        // The four SMs send 800 flits in all, each SM to another partition.
+        for (links, flits_of_a_link) in [(1, 800), (2, 400), (4, 200)] {
+            assert!((flits_of_a_link..flits_of_a_link + 10).contains(&last(links)), "{links} links: {}", last(links));
+        }
+    }
+
     /// Returns the cycle in which the last packet for memory partition 2 arrives. Packets for partition 1 use
     /// the same link, but partition 1 accepts none before cycle 2000.
     fn last_beside_a_full_site(virtual_channels: u32) -> u64 {
-        let sites = Sites { sms: 3, partitions: 3, is_back: false };
+        let sites = Sites { sms: 3, partitions: 3, ..REQUESTS };
         let script = |from: usize| (0..40).map(|n| (0, packet(from, from + 1, 100 * from as u32 + n, 5))).collect();
         let scripts: [Script; 3] = [script(0), script(1), Script::new()];
         let takes = [vec![], vec![2000], vec![]];
@@ -365,7 +401,7 @@ mod tests {
 
     #[test]
     fn a_ring_full_of_long_packets_keeps_moving() {
-        let sites = Sites { sms: 5, partitions: 5, is_back: false };
+        let sites = Sites { sms: 5, partitions: 5, ..REQUESTS };
         for hop_latency in [1, 3] {
             let noc = NocConfig::Ring(RoutedConfig { virtual_channels: 2, hop_latency });
             let config = Config { noc, xbar: XbarConfig { flit_bytes: 32, buffer_flits: 5 } };

@@ -15,10 +15,10 @@ use rtl::kernel::{
     digest_of,
 };
 use rtl::l1::access::{AccessKind, AccessShape, LANES, MemorySpace, WarpAccess, WarpReply, WarpReplyKind};
+use rtl::sm::scheduler::greedy_then_oldest::GreedyThenOldest;
 use rtl::sm::{
     AddressMap, ClassTiming, Counters, CtaDone, CtaLaunch, Dispatcher, DispatcherIo, InstructionStore, KernelImage,
-    NamedRange, OpTiming, OperandConfig, PipeConfig, SchedulerPolicy, SharedConfig, SmConfig, SmCore, SmIo,
-    StallReason, TraceTiming,
+    NamedRange, OpTiming, OperandConfig, PipeConfig, SharedConfig, SmConfig, SmCore, SmIo, StallReason, TraceTiming,
 };
 
 use super::lines::InstructionMemory;
@@ -484,7 +484,7 @@ pub fn fermi() -> SmConfig {
         registers: 32768,
         schedulers: 2,
         sub_cores: false,
-        policy: SchedulerPolicy::GreedyThenOldest,
+        scheduler: GreedyThenOldest {}.into(),
         warp_limit: 0,
         trace_timing: TraceTiming::Pipes,
         icache: InstructionStore::Perfect {},

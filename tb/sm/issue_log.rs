@@ -27,7 +27,7 @@ pub fn issues(kernel: &Kernel) -> Vec<Issue> {
 /// Returns the instructions that a core issued in the cycle just evaluated.
 pub fn last_issues(core: &SmCore, cycle: u64) -> Vec<Issue> {
     let mut log = Vec::new();
-    core.describe(&mut Probes { cycle, scheduler: None, valid: false, warp: 0, log: &mut log });
+    core.describe(&mut Probes { cycle, scopes: Vec::new(), valid: false, warp: 0, log: &mut log });
     log
 }
 
@@ -39,7 +39,8 @@ pub fn cycles_of(kernel: &Kernel) -> Vec<u64> {
 
 struct Probes<'a> {
     cycle: u64,
-    scheduler: Option<u32>,
+    /// Open scopes, each with its number if it is a scheduler.
+    scopes: Vec<Option<u32>>,
     valid: bool,
     warp: u64,
     log: &'a mut Vec<Issue>,
@@ -52,13 +53,13 @@ impl Fields for Probes<'_> {
 
 impl Describe for Probes<'_> {
     fn enter(&mut self, name: &'static str, index: Option<u32>) {
-        self.scheduler = if name == "scheduler" { index } else { None };
+        self.scopes.push(index.filter(|_| name == "scheduler"));
     }
     fn leave(&mut self) {
-        self.scheduler = None;
+        self.scopes.pop();
     }
     fn probe(&mut self, field: Field) {
-        let Some(scheduler) = self.scheduler else { return };
+        let Some(Some(scheduler)) = self.scopes.last().copied() else { return };
         match field.name {
             "issue_valid" => self.valid = field.value == 1,
             "issue_warp" => self.warp = field.value,

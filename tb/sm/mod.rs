@@ -18,6 +18,7 @@
 //! | `tensor::*`   | matrix products and loads, their timing, partial warps                   |
 //! | `shared::*`   | exchange through shared memory, barriers, conflicts                      |
 //! | `throttle::*` | a warp limit admits the oldest warps and never blocks a barrier          |
+//! | `scheduler::*`| each choice of a warp is that of the scheme's golden model              |
 //! | `timing::*`   | issue tables: latency, scheduling order, ports, barriers                 |
 //! | `halves::*`   | warps of 64 lanes: issue in halves, pipes of 16 lanes                    |
 //! | `icache::*`   | instruction cache: latency of a miss, pairs, waiting warps, golden model |
@@ -26,6 +27,7 @@
 mod bench;
 mod lines;
 pub(crate) mod random;
+pub mod scheduler;
 
 #[cfg(test)]
 mod atomics;

@@ -5,7 +5,11 @@
 use std::fmt::Write;
 
 use rtl::kernel::digest_of;
-use rtl::sm::{SchedulerPolicy, StallReason};
+use rtl::sm::StallReason;
+use rtl::sm::scheduler::caws::CawsConfig;
+use rtl::sm::scheduler::greedy_then_youngest::GreedyThenYoungest;
+use rtl::sm::scheduler::loose_round_robin::LooseRoundRobin;
+use rtl::sm::scheduler::two_level::TwoLevel;
 
 use super::bench::{Bench, Kernel};
 use crate::kit::coverage::{Axis, Cross, Exclusion, hit_times};
@@ -14,7 +18,8 @@ const NAME: &str = "scheduler cycles of random kernels";
 
 /// Warp scheduling policies under test. The second is the greedy policy, in which each scheduler may issue
 /// from one warp only.
-const POLICIES: [&str; 4] = ["greedy then oldest", "greedy, one warp", "round robin", "two levels"];
+const POLICIES: [&str; 6] =
+    ["greedy then oldest", "greedy, one warp", "round robin", "two levels", "greedy then youngest", "ranked"];
 
 /// Declares the functional coverage: every stall reason under every scheduling policy.
 pub(crate) fn cross() -> Cross {
@@ -24,7 +29,10 @@ pub(crate) fn cross() -> Cross {
         Exclusion { of: of(&[], StallReason::Halted), reason: "no random kernel has a fault" },
         Exclusion { of: of(&[], StallReason::FetchMiss), reason: "instructions are always available" },
         Exclusion {
-            of: of(&["greedy then oldest", "round robin", "two levels"], StallReason::Throttled),
+            of: of(
+                &["greedy then oldest", "round robin", "two levels", "greedy then youngest", "ranked"],
+                StallReason::Throttled,
+            ),
             reason: "these policies have no warp limit",
         },
     ];
@@ -140,14 +148,16 @@ pub fn kernel(seed: u64, statements: u64) -> Kernel {
     generator.text.push_str(epilogue);
     let mut kernel = Kernel::new(&generator.text);
     let mut threads = [32, 64, 96, 72][generator.next(4) as usize];
-    match generator.next(4) {
-        0 => kernel.config.policy = SchedulerPolicy::LooseRoundRobin,
+    match generator.next(6) {
+        0 => kernel.config.scheduler = LooseRoundRobin {}.into(),
         1 => {
             // The kernel has more warps than the active pool of the two-level scheduler can hold.
-            kernel.config.policy = SchedulerPolicy::TwoLevel;
+            kernel.config.scheduler = TwoLevel {}.into();
             threads *= 3;
         }
         2 => kernel.config.warp_limit = 1,
+        3 => kernel.config.scheduler = GreedyThenYoungest {}.into(),
+        4 => kernel.config.scheduler = CawsConfig { greedy: generator.next(2) == 0, ..CawsConfig::default() }.into(),
         _ => {}
     }
     kernel.dynamic_shared = 32 * threads;
@@ -175,11 +185,13 @@ pub(crate) fn run(seed: u64, statements: u64) -> (u64, u64) {
     // The random generator yields similar numbers for seeds that differ in few bits, so the seed is hashed
     // first.
     let kernel = kernel(digest_of(&seed), statements);
-    let policy = match (kernel.config.policy, kernel.config.warp_limit) {
-        (SchedulerPolicy::LooseRoundRobin, _) => POLICIES[2],
-        (SchedulerPolicy::TwoLevel, _) => POLICIES[3],
-        (SchedulerPolicy::GreedyThenOldest, 0) => POLICIES[0],
-        (SchedulerPolicy::GreedyThenOldest, _) => POLICIES[1],
+    let policy = match (kernel.config.scheduler.typetag_name(), kernel.config.warp_limit) {
+        ("loose-round-robin", _) => POLICIES[2],
+        ("two-level", _) => POLICIES[3],
+        ("greedy-then-youngest", _) => POLICIES[4],
+        ("caws", _) => POLICIES[5],
+        (_, 0) => POLICIES[0],
+        (_, _) => POLICIES[1],
     };
     let Bench { cores, cycles, .. } = kernel.check();
     for reason in StallReason::ALL {

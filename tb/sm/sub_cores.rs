@@ -1,6 +1,8 @@
 //! Tests of sub-cores: each scheduler has pipes, register banks and operand collectors of its own.
 
-use rtl::sm::SchedulerPolicy;
+use rtl::sm::scheduler::SchedulerConfig;
+use rtl::sm::scheduler::greedy_then_oldest::GreedyThenOldest;
+use rtl::sm::scheduler::loose_round_robin::LooseRoundRobin;
 
 use super::bench::Kernel;
 use super::issue_log::issues;
@@ -151,20 +153,20 @@ fn each_sub_core_takes_its_own_warps_by_turns_or_stays_with_one() {
     // for a fetch.
     let body = "add.u32 %r1, %r2, %r3; ".repeat(12).replace("%r1,", "_R_,");
     let body = (0..12).fold(body, |body, at| body.replacen("_R_", &format!("%r{}", 4 + at % 6), 1));
-    let warps = |policy| {
+    let warps = |order: SchedulerConfig| {
         let mut kernel = four(&body, 12, true, 0);
-        kernel.config.policy = policy;
+        kernel.config.scheduler = order;
         let mut log = issues(&kernel);
         log.sort_unstable_by_key(|issue| (issue.scheduler, issue.cycle));
         let of = |scheduler| log.iter().filter(move |issue| issue.scheduler == scheduler).map(|issue| issue.warp);
         [0, 1, 2, 3].map(|scheduler| of(scheduler).collect::<Vec<_>>())
     };
-    for (scheduler, order) in (0..).zip(warps(SchedulerPolicy::LooseRoundRobin)) {
+    for (scheduler, order) in (0..).zip(warps(LooseRoundRobin {}.into())) {
         // Each scheduler has three warps, and issues from them in round robin until they end.
         let turns: Vec<u64> = (0..order.len() as u64).map(|turn| scheduler + 4 * (turn % 3)).collect();
         assert_eq!(order, turns, "scheduler {scheduler}");
     }
-    for (scheduler, order) in (0..).zip(warps(SchedulerPolicy::GreedyThenOldest)) {
+    for (scheduler, order) in (0..).zip(warps(GreedyThenOldest {}.into())) {
         assert!(order.windows(2).any(|two| two[0] == two[1]), "scheduler {scheduler}: {order:?}");
         assert!(order.iter().all(|warp| warp % 4 == scheduler), "scheduler {scheduler}: {order:?}");
     }

@@ -2,7 +2,12 @@
 
 use golden::throttle::oldest;
 use rtl::kernel::Mode;
-use rtl::sm::{SchedulerPolicy, StallReason};
+use rtl::sm::StallReason;
+use rtl::sm::scheduler::SchedulerConfig;
+use rtl::sm::scheduler::caws::CawsConfig;
+use rtl::sm::scheduler::greedy_then_oldest::GreedyThenOldest;
+use rtl::sm::scheduler::greedy_then_youngest::GreedyThenYoungest;
+use rtl::sm::scheduler::loose_round_robin::LooseRoundRobin;
 
 use super::bench::{Bench, Kernel};
 use super::issue_log::{Issue, last_issues};
@@ -42,9 +47,15 @@ fn assert_oldest(kernel: &Kernel, limit: usize) {
 #[test]
 fn only_the_oldest_warps_that_can_go_on_issue() {
     for limit in 1..=3 {
-        for policy in [SchedulerPolicy::GreedyThenOldest, SchedulerPolicy::LooseRoundRobin] {
+        let schedulers: [SchedulerConfig; 4] = [
+            GreedyThenOldest {}.into(),
+            GreedyThenYoungest {}.into(),
+            LooseRoundRobin {}.into(),
+            CawsConfig::default().into(),
+        ];
+        for scheduler in schedulers {
             let mut kernel = limited_kernel(BODY, 16, limit);
-            kernel.config.policy = policy;
+            kernel.config.scheduler = scheduler;
             assert_oldest(&kernel, limit as usize);
         }
     }

@@ -1,7 +1,11 @@
 //! Tests of the exact cycle in which instructions are issued: latencies, scheduling order and ports.
 
 use rtl::kernel::Mode;
-use rtl::sm::{SchedulerPolicy, StallReason};
+use rtl::sm::StallReason;
+use rtl::sm::scheduler::SchedulerConfig;
+use rtl::sm::scheduler::greedy_then_oldest::GreedyThenOldest;
+use rtl::sm::scheduler::loose_round_robin::LooseRoundRobin;
+use rtl::sm::scheduler::two_level::TwoLevel;
 
 use super::bench::Kernel;
 use super::issue_log::{cycles_of, issues};
@@ -129,10 +133,10 @@ fn one_memory_instruction_is_issued_a_cycle_over_both_schedulers() {
 
 /// Runs four warps on one scheduler and returns the issue table: `warp:pc` for every cycle with an issue,
 /// counted from the first issue.
-fn table(policy: SchedulerPolicy, body: &str) -> String {
+fn table(scheduler: impl Into<SchedulerConfig>, body: &str) -> String {
     let mut kernel = Kernel::bare(body).grid(1, 128);
     kernel.config.schedulers = 1;
-    kernel.config.policy = policy;
+    kernel.config.scheduler = scheduler.into();
     let log = issues(&kernel);
     let cells: Vec<String> =
         log.iter().map(|issue| format!("{}={}:{}", issue.cycle - log[0].cycle, issue.warp, issue.pc)).collect();
@@ -146,7 +150,7 @@ fn greedy_then_oldest_stays_with_a_warp_and_then_takes_the_oldest() {
     // warp 1 has fetched its second pair by then. Instruction 3 of a warp issues at least six cycles after
     // instruction 2, whose result it needs.
     let table = table(
-        SchedulerPolicy::GreedyThenOldest,
+        GreedyThenOldest {},
         "add.u32 %r1, %r9, 1; add.u32 %r2, %r9, 2; add.u32 %r3, %r9, 3; mad.lo.u32 %r4, %r1, %r2, %r3;",
     );
     let expected = "0=0:0 1=0:1 2=1:0 3=1:1 4=0:2 5=2:0 6=2:1 7=1:2 8=3:0 9=3:1 10=0:3 11=2:2 12=3:2 13=0:4 14=1:3 \
@@ -156,7 +160,7 @@ fn greedy_then_oldest_stays_with_a_warp_and_then_takes_the_oldest() {
 
 #[test]
 fn loose_round_robin_gives_every_warp_its_turn() {
-    let table = table(SchedulerPolicy::LooseRoundRobin, "add.u32 %r1, %r2, 1;");
+    let table = table(LooseRoundRobin {}, "add.u32 %r1, %r2, 1;");
     assert_eq!(table, "0=0:0 1=1:0 2=2:0 3=3:0 4=0:1 5=1:1 6=2:1 7=3:1");
 }
 
@@ -164,7 +168,7 @@ fn loose_round_robin_gives_every_warp_its_turn() {
 fn two_level(body: &str, warps: u32) -> Kernel {
     let mut kernel = Kernel::bare(body).grid(1, 32 * warps);
     kernel.config.schedulers = 1;
-    kernel.config.policy = SchedulerPolicy::TwoLevel;
+    kernel.config.scheduler = TwoLevel {}.into();
     kernel
 }
 

@@ -189,7 +189,15 @@ impl Draw {
         let sub_cores = self.random.percent(if self.is_volta { 75 } else { 25 });
         self.set("sm.sub_cores", sub_cores);
         self.one_of("sm.pipes.int_pipe", &[false, true]);
-        self.one_of("sm.policy", &["loose-round-robin", "two-level", "greedy-then-oldest"]);
+        let schedulers = [
+            "{ kind = \"loose-round-robin\" }",
+            "{ kind = \"two-level\" }",
+            "{ kind = \"greedy-then-oldest\" }",
+            "{ kind = \"greedy-then-youngest\" }",
+            "{ kind = \"caws\", decay = 3, greedy = true }",
+            "{ kind = \"caws\", decay = 1, greedy = false }",
+        ];
+        self.one_of("sm.scheduler", &schedulers);
         self.range("sm.pipes.operand_read", 1, 16);
         self.range("sm.pipes.result_bus", 1, 8);
         for class in ["int.add", "int.mul", "int.mad", "fp.add", "fp.mad"] {
@@ -264,6 +272,7 @@ impl Draw {
         let most = if self.random.percent(20) { 512 } else { 64 };
         self.range("l1.mshr_entries", 1, most);
         self.range("l1.mshr_merges", 1, 64);
+        self.mshr_policy("l1");
         self.range("l1.miss_queue", 2, 64);
         self.one_of("l1.fail_order", &["queue-first", "mshr-first"]);
         self.one_of("l1.bypass_sectors", &[32, 0]);
@@ -367,35 +376,51 @@ impl Draw {
         self.one_of("tracker.count", &counts);
         self.one_of("tracker.sets", &[8, 32, 128]);
         self.range("tracker.ways", 1, 8);
+        self.one_of(
+            "tracker.replacement",
+            &[
+                "{ kind = \"srrip\" }",
+                "{ kind = \"tree-plru\" }",
+                "{ kind = \"ship\", signature = \"region\", bits = 6 }",
+                "{ kind = \"lru\" }",
+            ],
+        );
         self.one_of("tracker.sharers", &["last", "all"]);
         self.one_of("tracker.probes", &["kept", "all"]);
         self.range("tracker.transfers", 1, 64);
         self.one_of("l1.store_hit", &["update", "evict"]);
-        if !self.has("l2.flow.kind=transient") {
+        // A bypass scheme of the L2 has no prefetcher beside it.
+        if !self.has("l2.flow.kind=transient") && !self.has("l2.prefetch=") {
             self.one_of("l2.bypass.kind", &["coalesced", "all", "none"]);
         }
     }
 
-    /// Randomly selects the replacement policy of a cache. `signature` is the kind of SHiP signature that
-    /// accesses to this cache carry. DRRIP and DIP need eight sets. Tree pseudo-LRU is excluded if a set may
-    /// have more ways than the tree supports.
+    /// Randomly selects the replacement policy of a cache. `signature` is the kind of signature that accesses
+    /// to this cache carry, for SHiP and Hawkeye. DRRIP and DIP need eight sets. Tree pseudo-LRU and Hawkeye
+    /// are excluded if a set may have more ways than they support.
     fn replacement(&mut self, cache: &str, signature: &str) {
         let sets = format!("{cache}.sets=");
         let drawn = self.sets.iter().rev().find_map(|set| set.strip_prefix(&sets)?.parse::<u64>().ok());
-        let count = if drawn.is_some_and(|sets| sets >= 8) { 10 } else { 8 };
-        let policies = ["srrip", "brrip", "ship", "lip", "bip", "random", "tree-plru", "lru", "dip", "drrip"];
+        let count = if drawn.is_some_and(|sets| sets >= 8) { 11 } else { 9 };
+        let policies =
+            ["srrip", "brrip", "ship", "hawkeye", "lip", "bip", "random", "tree-plru", "lru", "dip", "drrip"];
         if !self.random.percent(self.changed) {
             return;
         }
         let policy = policies[self.random.below(count) as usize];
-        let kind = if policy == "tree-plru" && self.is_volta && cache == "l1" { "random" } else { policy };
-        let more = if kind == "ship" { format!(", signature = \"{signature}\", bits = 6") } else { String::new() };
+        let has_many_ways = self.is_volta && cache == "l1";
+        let kind = if has_many_ways && ["tree-plru", "hawkeye"].contains(&policy) { "random" } else { policy };
+        let more = match kind {
+            "ship" => format!(", signature = \"{signature}\", bits = 6"),
+            "hawkeye" => format!(", signature = \"{signature}\", bits = 6, sampled_sets = 1"),
+            _ => String::new(),
+        };
         self.set(&format!("{cache}.replacement"), format!("{{ kind = \"{kind}\"{more} }}"));
     }
 
     /// True if the L1D has a replacement policy with a table that is updated by every use of a line.
     fn learns(&self) -> bool {
-        ["ship", "tree-plru"].iter().any(|kind| self.has(&format!("l1.replacement={{ kind = \"{kind}\"")))
+        ["ship", "hawkeye", "tree-plru"].iter().any(|kind| self.has(&format!("l1.replacement={{ kind = \"{kind}\"")))
     }
 
     /// Randomly selects the replacement policy of the L1D. If the tag organization is randomized too, half of
@@ -423,6 +448,19 @@ impl Draw {
         true
     }
 
+    /// Randomly selects the clusters and links of a two-level network, such that no router has more than 64
+    /// inputs even with four virtual channels.
+    fn clusters(&mut self) {
+        let drawn = |field: &str| self.sets.iter().rev().find_map(|set| set.strip_prefix(field)?.parse().ok());
+        let (sms, partitions): (u64, u64) = (drawn("num_sms=").unwrap_or(15), drawn("num_partitions=").unwrap_or(6));
+        let least = sms.div_ceil(40);
+        let clusters = least + self.random.below(sms.min(6) - least + 1);
+        self.set("noc.clusters", clusters);
+        let least = partitions.div_ceil(40);
+        let links = least + self.random.below(partitions.min(4) - least + 1);
+        self.set("noc.links", links);
+    }
+
     fn l2(&mut self, l2_line_bytes: u32) {
         self.range("xbar.buffer_flits", 5, 64);
         if self.random.percent(40) {
@@ -430,6 +468,9 @@ impl Draw {
             if self.sets.last().is_some_and(|set| set.starts_with("noc.kind=")) {
                 self.one_of("noc.virtual_channels", &[2, 4]);
                 self.range("noc.hop_latency", 1, 6);
+            }
+            if self.sets.iter().any(|set| set == "noc.kind=two-level") {
+                self.clusters();
             }
         }
         self.range("link.inject", 0, 100);
@@ -465,6 +506,9 @@ impl Draw {
             let fetch = if sectors { ["sectors", "sector-pairs"][self.random.below(2) as usize] } else { "line" };
             self.set("l2.flow.fetch", fetch);
             self.replacement("l2", "region");
+            self.partition();
+            self.mshr_policy("l2");
+            self.l2_prefetch();
             return;
         }
         self.set("l2.flow.kind", "transient");
@@ -477,6 +521,58 @@ impl Draw {
         self.one_of("l2.flow.frc.entries", &[0, 4, 8]);
         self.range("l2.flow.frc.swap_latency", 0, 8);
         self.one_of("l2.flow.frc.victim_bind", &["swap", "alloc"]);
+    }
+
+    /// Adds an MSHR policy to a third of the caches of one kind. The smallest MSHRs cannot keep an entry for
+    /// the oldest requester.
+    fn mshr_policy(&mut self, cache: &str) {
+        if !self.random.percent(33) {
+            return;
+        }
+        let field = format!("{cache}.mshr_entries=");
+        let drawn = self.sets.iter().rev().find_map(|set| set.strip_prefix(&field)?.parse::<u64>().ok());
+        let entries = drawn.unwrap_or(32);
+        let policy = if cache == "l1" && entries > 1 && self.random.percent(50) {
+            format!("{{ kind = \"by-age\", reserved = {} }}", 1 + self.random.below((entries - 1).min(8)))
+        } else {
+            let most = 1 + self.random.below(entries.min(8));
+            format!("{{ kind = \"by-requester\", entries = {most}, waiting = {} }}", 1 + self.random.below(entries))
+        };
+        self.set(&format!("{cache}.mshr_policy"), policy);
+    }
+
+    /// Divides the ways of a third of the L2 banks with at least two ways between two groups of SMs.
+    fn partition(&mut self) {
+        let number = |field: &str| self.sets.iter().rev().find_map(|set| set.strip_prefix(field)?.parse::<u64>().ok());
+        let ways = number("l2.ways=").unwrap_or(if self.is_volta { 24 } else { 16 });
+        let sms = number("num_sms=").unwrap_or(1);
+        if ways >= 2 && sms >= 2 && self.random.percent(33) {
+            let first = 1 + self.random.below(ways - 1);
+            let second = 1 + self.random.below(ways - first);
+            self.set("l2.partition", format!("{{ kind = \"by-requester\", ways = [{first}, {second}], sms = [] }}"));
+        }
+    }
+
+    /// Adds a prefetcher to a third of the L2 banks that may have one. A prefetcher needs an MSHR entry and a
+    /// miss-queue entry in addition to those for requests.
+    fn l2_prefetch(&mut self) {
+        let has_room =
+            !["l2.mshr_entries=1", "l2.flow.miss_queue=1"].iter().any(|field| self.sets.iter().any(|set| set == field));
+        if !has_room || self.random.percent(67) {
+            return;
+        }
+        let kinds = [
+            "{ kind = \"next-line\", degree = 2, trigger = \"tagged\" }",
+            "{ kind = \"next-line\", degree = 1, trigger = \"always\" }",
+            "{ kind = \"stride\", confidence = 1, degree = 2 }",
+            "{ kind = \"stream\", streams = 4, window = 8, distance = 8, degree = 2 }",
+        ];
+        let drawn = kinds[self.random.below(kinds.len() as u64) as usize];
+        self.set("l2.prefetch", drawn);
+        self.set("l2.prefetch_limits.mshr_share", 1);
+        self.set("l2.prefetch_limits.miss_queue_share", 1);
+        self.range("l2.prefetch_limits.queue", 1, 64);
+        self.one_of("l2.prefetch_limits.page_bytes", &[65_536, 4096, 2_097_152]);
     }
 
     /// Randomly selects the arbitration policy of the DRAM channels.
@@ -507,6 +603,24 @@ impl Draw {
         }
     }
 
+    /// Randomly selects an address mapping that is legal for every drawn size of the channel.
+    fn dram_mapping(&mut self) {
+        let fields = [
+            "[\"column\", \"group\", \"bank\", \"row\"]",
+            "[\"column\", \"bank\", \"group\", \"row\"]",
+            "[\"column:2\", \"bank:1\", \"column\", \"bank\", \"group\", \"row\"]",
+            "[\"row:1\", \"bank:1\", \"column:3\", \"row:3\", \"group\", \"bank\", \"column\", \"row\"]",
+        ];
+        // With one bank group, the machine's default mapping would have a bit too many, so another mapping
+        // must be selected.
+        let needs_other = self.sets.iter().any(|set| set == "dram.bank_groups=1");
+        if let Some(at) = self.number(0, fields.len() as u64 - 1).or(needs_other.then_some(0)) {
+            self.set("dram.mapping.fields", fields[at as usize]);
+        }
+        let xors = ["[]", "[\"bank ^ row\", \"group ^ row[3..]\"]", "[\"bank[0] ^ row[3] ^ column[2] ^ row[9]\"]"];
+        self.one_of("dram.mapping.xor", &xors);
+    }
+
     fn dram(&mut self, l2_line_bytes: u32) {
         self.range("dram.queue_entries", 1, 64);
         self.range("dram.reply_entries", 1, 256);
@@ -518,8 +632,7 @@ impl Draw {
         // Even two DRAM banks with the smallest number of rows can hold all buffers of the small kernels.
         self.one_of("dram.rows", &[16_384, 65_536]);
         self.one_of("dram.columns", &[16, 64, 256]);
-        self.one_of("dram.mapping", &["row-bank-column", "qv100", "gtx480", "permuted-bank"]);
-        self.one_of("dram.group_bits", &["high", "low"]);
+        self.dram_mapping();
         let mut timing = crate::dram::bench::reference().timing;
         let mut changes = Vec::new();
         if self.random.percent(self.changed) {
@@ -731,7 +844,7 @@ mod tests {
     use rtl::dram::config::CommandBus;
     use rtl::l2::{FetchUnit, FlowConfig};
     use rtl::machine::{MachineConfig, PartitionIndex};
-    use rtl::sm::{InstructionStore, SchedulerPolicy};
+    use rtl::sm::InstructionStore;
 
     use super::*;
 
@@ -754,7 +867,7 @@ mod tests {
         ("hashed partitions", |config| config.partition_index == PartitionIndex::IPoly && config.num_partitions > 1),
         ("many MSHR entries", |config| config.l1.mshr_entries > 256),
         ("routers", |config| config.noc.as_routed().is_some()),
-        ("round-robin warps", |config| config.sm.policy == SchedulerPolicy::LooseRoundRobin),
+        ("round-robin warps", |config| config.sm.scheduler.typetag_name() == "loose-round-robin"),
     ];
 
     #[test]
@@ -776,8 +889,8 @@ mod tests {
         assert!(all >= 10, "{all} of 1000");
     }
 
-    /// Tests the reduction of a machine configuration that fails: all settings are removed except the one that
-    /// causes the failure. Here, this setting is illegal whatever the other settings are.
+    /// Tests the reduction of a machine configuration that fails: all settings are removed except the one
+    /// that causes the failure. Here, this setting is illegal whatever the other settings are.
     #[test]
     fn a_machine_that_fails_shrinks_to_the_fields_that_make_it_fail_and_is_replayed_from_its_file() {
         let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");

@@ -4,6 +4,7 @@ use rtl::cells::line::LINE_BYTES;
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Mode, Sleep};
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, Request, RequestKind, Sharing};
+use rtl::replacement::lru::Lru;
 use rtl::tracker::{
     Answer, Forward, ForwardResult, Probes, SharerList, TrackShape, Tracker, TrackerConfig, TrackerIo, TrackerPlace,
     TrackerScheme,
@@ -56,6 +57,7 @@ impl TrackerBench {
             count: 1,
             sets: 128,
             ways: 8,
+            replacement: Lru {}.into(),
             sharers: SharerList::All,
             probes: Probes::All,
             transfers: 64,

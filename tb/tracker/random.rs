@@ -8,6 +8,7 @@ use rtl::kernel::{Counted, Mode, Simulator};
 use rtl::l1::bypass::contention::Contentious;
 use rtl::l1::config::{Fetch, L1Config, LsuConfig, StoreHit};
 use rtl::noc::interleave::Interleave;
+use rtl::replacement::lru::Lru;
 use rtl::tracker::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
 
 use super::judge::MemoryModelCheck;
@@ -16,6 +17,7 @@ use super::rig::{Op, OpKind, Rig, Setup};
 use crate::kit::coverage::is_collecting;
 use crate::kit::{Bench, BenchSimulator, Random};
 use crate::l1::rig::l1;
+use crate::replacement::draw;
 use warpsieve::check::l1::Lockstep;
 use warpsieve::check::tracker::TrackerLockstep;
 
@@ -92,6 +94,7 @@ impl Case {
                 count,
                 sets: count * pick(&[1, 2]),
                 ways: pick(&[1, 2, 8]),
+                replacement: Lru {}.into(),
                 sharers: if pick(&[0, 0, 1]) == 0 { SharerList::All } else { SharerList::Last },
                 probes: Probes::All,
                 transfers: pick(&[1, 2, 16, 64]),
@@ -114,6 +117,7 @@ impl Case {
         // If L1s answer late, the tracker often lists an L1 that has already evicted the line.
         setup.slowest_answer = if pick(&[0, 1]) == 0 { setup.slowest_link } else { 1000 };
         setup.l1.lookups = if setup.l1.fetch == Fetch::Sectors { pick(&[1, 2, 4]) } else { 1 };
+        setup.tracker.replacement = draw(&mut random, setup.tracker.sets / count, false);
         (setup, lines)
     }
 
@@ -216,10 +220,7 @@ impl Follower {
             Ok(twin)
         };
         let interleave = Interleave::new(setup.banks as u32, LINE_BYTES as u32, LINE_BYTES as u32);
-        let tracker = |_| {
-            let twin = TrackerLockstep::new(&setup.tracker, setup.cus, interleave, setup.protections);
-            twin.map_err(|e| e.to_string())
-        };
+        let tracker = |_| TrackerLockstep::new(&setup.tracker, setup.cus, interleave, setup.protections);
         Ok(Self {
             l1s: (0..setup.cus).map(l1).collect::<Result<_, String>>()?,
             trackers: (0..setup.banks).map(tracker).collect::<Result<_, _>>()?,

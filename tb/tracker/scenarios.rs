@@ -4,6 +4,7 @@
 use rtl::kernel::{Counted, Mode};
 use rtl::l1::bypass::contention::Contentious;
 use rtl::l1::config::{L1Config, StoreHit};
+use rtl::replacement::lru::Lru;
 use rtl::tracker::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
 
 use super::judge::MemoryModelCheck;
@@ -33,6 +34,7 @@ fn setup(protections: Protections) -> Setup {
             count: 1,
             sets: 4,
             ways: 4,
+            replacement: Lru {}.into(),
             sharers: SharerList::All,
             probes: Probes::All,
             transfers: 8,
@@ -98,6 +100,21 @@ fn section_3_2_under_the_naive_tracker_gives_the_writer_what_was_before() {
     assert_eq!((value, stats.supplied), (Some(OLD), 2));
     let text = "compute unit 1 read 0x0 at 0x0, expected 0x1 or newer: a compute unit sees its own stores";
     assert_eq!(judged, Err(text.to_owned()));
+}
+
+/// Runs two groups of two compute units, each with a tracker of its own. Compute unit 2 loads X before compute
+/// unit 1 stores to it. Then one compute unit of each group loads X for the first time.
+#[test]
+fn a_store_leaves_its_line_in_the_tracker_of_another_group_which_supplies_what_was_before() {
+    let one = setup(TrackerScheme::Corrected.protections());
+    let two = Setup { cus: 4, tracker: TrackerConfig { count: 2, ..one.tracker.clone() }, ..one };
+    let late = || vec![op(600, OpKind::Loads, X)];
+    let programs = vec![late(), vec![op(300, OpKind::Stores(NEW), X)], vec![op(0, OpKind::Loads, X)], late()];
+    let mut rig = Rig::new(two, programs);
+    run(&mut rig, Mode::default(), 100_000);
+    assert_eq!([0, 2, 3].map(|cu| rig.loaded_value(cu, 0)), [Some(NEW), Some(OLD), Some(OLD)]);
+    assert_eq!(TrackerStats::total(rig.trackers.iter().map(|bank| bank.stats())).supplied, 1);
+    assert_eq!(MemoryModelCheck::default().follow(&mut rig), Ok(()));
 }
 
 /// Runs a scenario with compute units P and Q. A load of P reads memory before a store of Q, but the line

@@ -13,6 +13,17 @@ fn a_missing_launch_file_is_named() {
         warpsieve(&["run", size])
             .assert_refused(&["there is no problem size `smal` in the file", "did you mean `small`?"]);
     }
+    for (values, messages) in [
+        ("n=1,n=2", &["`n` is given twice in `n=1,n=2`"][..]),
+        ("small,m=3", &["`m=3`: the file has no value `m` in `[size]`", "values: n, title"]),
+        ("n=1.5", &["`n=1.5`: expected an integer of 64 bits"]),
+    ] {
+        let launch = format!("kernels/vadd/{values}");
+        for command in ["run", "compare", "profile"] {
+            warpsieve(&[command, &launch]).assert_refused(messages);
+        }
+        warpsieve(&["explain", &launch, "--design", "pric", "--against", "baseline"]).assert_refused(messages);
+    }
     warpsieve(&["run", "nowhere.toml"]).assert_refused(&["nowhere.toml: cannot read the launch file: No such file"]);
 }
 
@@ -217,6 +228,13 @@ fn kernels_are_run_by_their_names_from_any_folder() {
     let ended = elsewhere(&["run", "vadd/small"]);
     assert!(ended.status == Some(0) && ended.out.contains("kernels/vadd/small on fermi"), "{ended:?}");
     assert_eq!(elsewhere(&["profile", "vadd/small"]).status, Some(0));
+    let ended = elsewhere(&["run", "vadd/small,n=300"]);
+    assert!(ended.status == Some(0) && ended.out.contains("kernels/vadd/small,n=300 on fermi"), "{ended:?}");
+    let ended = elsewhere(&["compare", "vadd/n=300", "vadd/n=600", "--design-set", "baseline,pric"]);
+    let has_both = ["kernels/vadd/n=300", "kernels/vadd/n=600"].iter().all(|name| ended.out.contains(name));
+    assert!(ended.status == Some(0) && has_both, "{ended:?}");
+    assert_eq!(elsewhere(&["trace", "export", "vadd/n=300", "-o", "traces"]).status, Some(0));
+    assert!(folder.path().join("traces/kernelslist.g").is_file());
     let below = warpsieve(&["run", "kernels/vadd", "--max-cycles", "1"]);
     assert!(below.out.contains("kernels/vadd/launch.toml on fermi"), "{below:?}");
     for (slip, file) in [("sykr", "kernels/syrk/launch.toml"), ("kernels/syrk/lunch.toml", "kernels/syrk/launch.toml")]

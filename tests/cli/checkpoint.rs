@@ -135,7 +135,7 @@ fn a_trace_goes_on_with_the_ctas_that_were_running() {
 }
 
 /// Machine presets and designs that together contain every hardware block and every scheme.
-const MACHINES: [&[&str]; 15] = [
+const MACHINES: [&[&str]; 16] = [
     &["--machine", "volta"],
     &["--machine", "kepler"],
     &["--machine", "southern-islands"],
@@ -148,6 +148,7 @@ const MACHINES: [&[&str]; 15] = [
     &["--design", "stride"],
     &["--design", "ship", "--design", "streaming-l2"],
     &["--design", "drrip", "--design", "icache"],
+    &["--design", "l2-next-line"],
     &["--design", "frc-16", "--set", "l2.atomic_buffer=true"],
     &["--design", "tracker", "--design", "l1-sectored"],
     &["--design", "transient", "--design", "fully-associative"],

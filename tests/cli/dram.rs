@@ -192,8 +192,10 @@ fn a_bus_and_a_burst_that_do_not_go_together_are_refused_with_what_is_legal() {
     refused(&["dram.command_bus=triple"], &["dram.command_bus", "single", "dual"]);
     refused(&["dram.reply_entries=257"], &["dram.reply_entries is 257, expected 1 to 256"]);
     refused(
-        &["dram.mapping=qv100", "dram.columns=4"],
-        &["dram.columns is 4, expected a power of two from 8 to 256: it is a bit field of the address"],
+        &["dram.mapping.fields=[\"column:3\", \"bank\", \"group\", \"column\", \"row\"]", "dram.columns=4"],
+        &[
+            "dram.columns is 4, expected 8 or more with mapping.fields = [\"column:3\", \"bank\", \"group\", \"column\", \"row\"]",
+        ],
     );
 }
 

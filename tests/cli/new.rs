@@ -84,9 +84,13 @@ fn each_slot_has_a_crate_with_its_own_scheme() {
     let slots = [
         ("l1.bypass", "bypass"),
         ("l1.prefetch", "prefetch"),
+        ("l2.prefetch", "l2prefetch"),
         ("l1.victim", "victim"),
+        ("l1.mshr_policy", "mshr"),
+        ("l2.partition", "partition"),
         ("l1.replacement", "replacement"),
         ("l1.index", "index"),
+        ("sm.scheduler", "scheduler"),
         ("throttle", "throttle"),
         ("dram.policy", "dram"),
     ];

@@ -140,7 +140,7 @@ fn statistics_have_every_key_of_schema_1() {
 #[test]
 fn what_is_not_modelled_is_null_and_not_zero() {
     let (_, stats) = with_stats(&["run", SMALL, "--quiet"]);
-    for pointer in ["/tracker", "/l1/sector_misses", "/l2/bypasses", "/l2/frc", "/l2/sectors"] {
+    for pointer in ["/tracker", "/l1/sector_misses", "/l2/bypasses", "/l2/frc", "/l2/sectors", "/l2/prefetch"] {
         assert_eq!(stats.pointer(pointer), Some(&Value::Null), "{pointer}");
     }
 }

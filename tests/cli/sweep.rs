@@ -398,6 +398,19 @@ fn a_pattern_may_end_in_a_problem_size() {
 }
 
 #[test]
+fn values_of_a_launch_file_are_swept_by_their_paths() {
+    let folder = Folder::new("launch = ['KERNELS/vadd/n=1000', 'vadd/small,n=2000', 'KERNELS/[uv]*/small,n=300']\n");
+    let ended = folder.runs("sweep s.toml --cache c --csv a.csv");
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    let rows = rows(&folder.read("a.csv"));
+    let names: Vec<_> = rows.iter().map(|row| row["launch"].rsplit("kernels/").next().unwrap().to_owned()).collect();
+    assert_eq!(names, ["vadd/n=1000", "vadd/small,n=2000", "vadd/small,n=300"]);
+    assert_eq!(folder.list_cached("c").len(), 3);
+    let wrong = Folder::new("launch = 'KERNELS/vadd/m=1000'\n").runs("sweep s.toml --cache c");
+    wrong.assert_refused(&["`m=1000`: the file has no value `m` in `[size]`", "values: n, title"]);
+}
+
+#[test]
 fn everything_wrong_with_a_file_is_named_with_its_line() {
     let refused = |text: &str, message: &[&str]| {
         let folder = Folder::new(text);

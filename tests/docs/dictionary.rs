@@ -9,7 +9,7 @@ use warpsieve_cli::dictionary::{Counter, counters, stalls};
 
 /// Command-line arguments of runs that together produce every counter. The first run has only the counters
 /// that every machine has.
-const RUNS: [&[&str]; 15] = [
+const RUNS: [&[&str]; 16] = [
     &[],
     &["--check"],
     &["--design", "decoupled"],
@@ -24,6 +24,7 @@ const RUNS: [&[&str]; 15] = [
     &["--machine", "volta"],
     &["--design", "l2-sectored"],
     &["--design", "streaming-l2"],
+    &["--design", "l2-next-line"],
     &["--machine", "hybrid", "--design", "hybrid-policy"],
 ];
 

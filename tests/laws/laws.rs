@@ -3,6 +3,7 @@
 
 use rtl::l1::config::{Fetch, Organisation};
 use rtl::machine::MachineConfig;
+use rtl::noc::topology::NocConfig;
 
 use super::relation::Relation::{AtMost, Equal, Near};
 use super::relation::{Relation, Statistics};
@@ -58,6 +59,10 @@ fn line_reads(s: &Statistics<'_>) -> i128 {
 
 fn prefetches(s: &Statistics<'_>) -> bool {
     s.config.l1.prefetch.is_on()
+}
+
+fn l2_prefetches(s: &Statistics<'_>) -> bool {
+    s.config.l2.prefetch.is_on()
 }
 
 fn victims(s: &Statistics<'_>) -> bool {
@@ -541,13 +546,18 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "routers pass every packet on",
-        says: "bytes <= bytes passed on from router to router in a mesh or ring; none in a crossbar",
+        says: "bytes <= bytes passed on from router to router; none in a crossbar; at most twice the bytes if SMs of a \
+               cluster supply each other with lines",
         on: On::Every,
         holds: |s| {
-            let is_crossbar = s.config.noc.as_routed().is_none();
             let passed_on = |network: String| {
                 let passed_on = s.count(&format!("{network}.hop_bytes"));
-                if is_crossbar { Equal(passed_on, 0) } else { AtMost(s.count(&format!("{network}.bytes")), passed_on) }
+                let bytes = s.count(&format!("{network}.bytes"));
+                match s.config.noc {
+                    NocConfig::Crossbar(_) => Equal(passed_on, 0),
+                    NocConfig::TwoLevel(_) if s.config.tracker.is_on() => AtMost(passed_on, 2 * bytes),
+                    NocConfig::TwoLevel(_) | NocConfig::Mesh(_) | NocConfig::Ring(_) => AtMost(bytes, passed_on),
+                }
             };
             networks(s).map(passed_on).collect()
         },
@@ -646,34 +656,75 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "a fetch is of a miss",
-        says: "fetches <= misses of reads, writes and atomics, in each bank",
-        on: On::Every,
-        holds: |s| s.of_all(&["l2"], |bank| AtMost(s.count(&format!("{bank}.fetches")), s.sum(bank, &MISSES))),
-    },
-    Law {
-        name: "a read or an atomic that misses fetches",
-        says: "misses of reads and atomics <= fetches, in each bank",
+        says: "fetches <= misses of reads, writes and atomics + prefetches, in each bank",
         on: On::Every,
         holds: |s| {
             s.of_all(&["l2"], |bank| {
-                AtMost(s.sum(bank, &["misses", "atomic_misses"]), s.count(&format!("{bank}.fetches")))
+                AtMost(
+                    s.count(&format!("{bank}.fetches")),
+                    s.sum(bank, &MISSES) + s.count(&format!("{bank}.prefetch.issued")),
+                )
+            })
+        },
+    },
+    Law {
+        name: "a read or an atomic that misses fetches",
+        says: "misses of reads and atomics + prefetches <= fetches, in each bank",
+        on: On::Every,
+        holds: |s| {
+            s.of_all(&["l2"], |bank| {
+                let fetching = s.sum(bank, &["misses", "atomic_misses"]) + s.count(&format!("{bank}.prefetch.issued"));
+                AtMost(fetching, s.count(&format!("{bank}.fetches")))
             })
         },
     },
     Law {
         name: "who waited for a line is served when it comes",
-        says: "replays = pending hits of all kinds + fetches, in each bank",
+        says: "replays + prefetches = pending hits of all kinds + fetches, in each bank",
         on: On::Every,
         holds: |s| {
             let waits = ["hit_pending", "write_pending", "atomic_pending", "fetches"];
-            s.of_all(&["l2"], |bank| Equal(s.count(&format!("{bank}.replays")), s.sum(bank, &waits)))
+            s.of_all(&["l2"], |bank| {
+                let served = s.count(&format!("{bank}.replays")) + s.count(&format!("{bank}.prefetch.issued"));
+                Equal(served, s.sum(bank, &waits))
+            })
         },
     },
     Law {
         name: "a line is evicted for a miss",
-        says: "evictions <= misses of all kinds, in each bank",
+        says: "evictions <= misses of all kinds + prefetches, in each bank",
         on: On::Every,
-        holds: |s| s.of_all(&["l2"], |bank| AtMost(s.count(&format!("{bank}.evictions")), s.sum(bank, &MISSES))),
+        holds: |s| {
+            s.of_all(&["l2"], |bank| {
+                AtMost(
+                    s.count(&format!("{bank}.evictions")),
+                    s.sum(bank, &MISSES) + s.count(&format!("{bank}.prefetch.issued")),
+                )
+            })
+        },
+    },
+    Law {
+        name: "a line prefetched into the L2 is used or not",
+        says: "prefetches sent = useful + late + useless, in each bank with a prefetcher and in all",
+        on: On::Only(l2_prefetches, "nothing is prefetched into the L2"),
+        holds: |s| {
+            s.of_all(&["l2"], |bank| {
+                let ended = s.sum(&format!("{bank}.prefetch"), &["useful", "late", "useless"]);
+                Equal(s.count(&format!("{bank}.prefetch.issued")), ended)
+            })
+        },
+    },
+    Law {
+        name: "a line prefetched into the L2 is used by an access that finds it",
+        says: "useful <= hits and late <= pending hits of all kinds, in each bank with a prefetcher and in all",
+        on: On::Only(l2_prefetches, "nothing is prefetched into the L2"),
+        holds: |s| {
+            let hits = |bank: &str| s.sum(bank, &["hits", "write_hits", "atomic_hits"]);
+            let pending = |bank: &str| s.sum(bank, &["hit_pending", "write_pending", "atomic_pending"]);
+            let useful = s.of_all(&["l2"], |bank| AtMost(s.count(&format!("{bank}.prefetch.useful")), hits(bank)));
+            let late = s.of_all(&["l2"], |bank| AtMost(s.count(&format!("{bank}.prefetch.late")), pending(bank)));
+            useful.into_iter().chain(late).collect()
+        },
     },
     Law {
         name: "an evicted line is written back once at most",

@@ -46,6 +46,7 @@ const MACHINES: &[(&str, &[&str])] = &[
     ("fermi", &["ccws", "ideal-operands"]),
     ("fermi", &["no-caches"]),
     ("fermi", &["fetch-on-write"]),
+    ("fermi", &["l2-next-line"]),
     ("fermi", &["stride"]),
     ("volta", &["next-line"]),
     ("kepler", &["stream"]),

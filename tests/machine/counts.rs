@@ -16,14 +16,20 @@ use warpsieve::trace::synthetic::{KINDS, Kind};
 use super::replay::{SMALL, TraceFolder, export_kernel, start_on};
 use super::{MIN_QUEUES, Setup, expect_lines, kernels, launch, root};
 
+/// Mapping of GDDR5 channels in which the bank is XORed with the row, with the bank group in the high bits.
+const PERMUTED: [&str; 2] = [
+    "dram.mapping.fields=[\"column\", \"bank\", \"group\", \"row\"]",
+    "dram.mapping.xor=[\"bank ^ row\", \"group ^ row[2..]\"]",
+];
+
 /// Settings for rare hardware, or for hardware that no machine or design has. Each entry has the machine, the
 /// designs and the settings.
 const SETTINGS: &[(&str, &[&str], &[&str])] = &[
     ("fermi", &[], &["noc.kind=mesh"]),
     ("fermi", &[], &["noc.kind=mesh", "noc.virtual_channels=4", "xbar.buffer_flits=5", "noc.hop_latency=3"]),
     ("fermi", &[], &["noc.kind=ring"]),
-    ("fermi", &[], &["sm.policy=two-level"]),
-    ("fermi", &[], &["sm.policy=loose-round-robin"]),
+    ("fermi", &[], &["sm.scheduler.kind=two-level"]),
+    ("fermi", &[], &["sm.scheduler.kind=loose-round-robin"]),
     ("fermi", &[], &["sm.warp_limit=3", "sm.operands.generic_collectors=4", "sm.operands.latches=true"]),
     ("fermi", &[], &["dram.policy.kind=fcfs"]),
     ("fermi", &[], &["dram.policy.kind=bliss"]),
@@ -35,7 +41,7 @@ const SETTINGS: &[(&str, &[&str], &[&str])] = &[
     ("fermi", &["mrpb-all"], &["l1.fail_order=queue-first", "l1.store_hit=update"]),
     ("fermi", &[], &["l1.fetch=sectors", "l1.lookups=2", "l1.mshr_entries=8", "l1.mshr_merges=2"]),
     ("fermi", &[], &["dram.write_drain={ kind = \"watermarks\", high = 8, low = 4, idle = 50 }"]),
-    ("fermi", &[], &["dram.mapping=permuted-bank", "dram.group_bits=high", "dram.refresh=all-bank"]),
+    ("fermi", &[], &[PERMUTED[0], PERMUTED[1], "dram.refresh=all-bank"]),
     ("hybrid", &["tracker"], &["noc.kind=mesh"]),
     ("fermi", &["transient"], &["l2.sets=8", "l2.ways=2", "l2.flow.coherence=sharers"]),
     ("hbm2", &[], &["partitions_per_channel=2", "num_partitions=32"]),

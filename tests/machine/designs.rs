@@ -56,8 +56,11 @@ fn past_the_l1_nothing_hits_and_everything_is_counted_as_bypass() {
 /// tracker cannot supply lines that the L2 recalls. The contention test needs all lines that a warp accesses,
 /// but on Southern Islands it would see only those of half a warp. Only the overlapped flow of the L2 can
 /// choose which data a miss fetches. On a V100 and an H100, shared memory takes ways of the L1. These
-/// machines reject L1s that do not have these ways.
-const DO_NOT_GO: [(&str, &[&str]); 4] = [
+/// machines reject L1s that do not have these ways. Each link of a cluster leads to partitions of its own, and
+/// two machines have only one partition.
+const DO_NOT_GO: [(&str, &[&str]); 6] = [
+    ("gddr5-reference", &["two-level-noc"]),
+    ("hbm2", &["two-level-noc"]),
     (
         "southern-islands",
         &[
@@ -66,6 +69,7 @@ const DO_NOT_GO: [(&str, &[&str]); 4] = [
             "fetch-on-write",
             "l2-sectored",
             "streaming-l2",
+            "l2-next-line",
             "no-caches",
             "tracker",
             "tracker-naive",
@@ -195,7 +199,7 @@ fn with_an_frc_no_miss_waits_for_a_way() {
 }
 
 const DECOUPLED: [&str; 3] = ["decoupled", "decoupled-t0", "decoupled-dueling"];
-const REPLACEMENT: [&str; 5] = ["srrip", "brrip", "drrip", "ship", "ship-mem"];
+const REPLACEMENT: [&str; 6] = ["srrip", "brrip", "drrip", "ship", "ship-mem", "hawkeye"];
 
 #[test]
 fn decoupled_tags_and_replacement_policies_pass_every_check() {

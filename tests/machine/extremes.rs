@@ -4,14 +4,14 @@
 use super::{MIN_QUEUES, Setup, launch, some_kernels};
 
 /// Smallest legal values of those configuration fields that `MIN_QUEUES` does not set.
-const MIN_FIELDS: [&str; 36] = [
+const MIN_FIELDS: [&str; 37] = [
     "num_sms=1",
     "num_partitions=1",
     "sm.warps=16",
     "sm.threads=512",
     "sm.ctas=1",
     "sm.schedulers=1",
-    "sm.policy=loose-round-robin",
+    "sm.scheduler.kind=loose-round-robin",
     "sm.pipes.result_bus=1",
     "sm.operands.banks=1",
     "sm.operands.sp_collectors=1",
@@ -41,6 +41,7 @@ const MIN_FIELDS: [&str; 36] = [
     "dram.bank_groups=1",
     "dram.banks_per_group=2",
     "dram.columns=16",
+    "dram.mapping.fields=[\"column\", \"bank\", \"row\"]",
 ];
 
 #[test]
@@ -69,7 +70,7 @@ fn the_largest_machine_runs_every_kernel() {
         "sm.threads=2048",
         "sm.ctas=32",
         "sm.schedulers=4",
-        "sm.policy=two-level",
+        "sm.scheduler.kind=two-level",
         "sm.pipes.result_bus=4",
         "lsu.access_queue=64",
         "l1.sets=4096",

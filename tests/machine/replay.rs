@@ -114,7 +114,7 @@ fn designs_and_schedulers_run_traces_as_they_run_programs() {
         let setup = Setup::default().designs(&[name]);
         assert_eq!(lines(&traced.tries(&setup).unwrap().counters), plain, "{name}");
     }
-    let setup = Setup::default().sets(&["sm.policy=loose-round-robin"]);
+    let setup = Setup::default().sets(&["sm.scheduler.kind=loose-round-robin"]);
     assert_eq!(lines(&traced.passes(&setup).counters), plain);
 }
 

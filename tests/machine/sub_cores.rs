@@ -22,7 +22,7 @@ fn with_an_instruction_cache_a_throttle_and_the_least_of_everything_too() {
         Setup::run_checked().designs(&["sub-cores"]).sets(&["sm.operands.banks=0"]).passes(&small);
         Setup::run_checked().designs(&["sub-cores", "tensor"]).sets(&least).passes(&small);
         let classes = ["sm.operands.generic_collectors=0", "sm.operands.sp_collectors=4"];
-        let memory = ["sm.operands.memory_collectors=4", "sm.policy=two-level"];
+        let memory = ["sm.operands.memory_collectors=4", "sm.scheduler.kind=two-level"];
         Setup::run_checked().designs(&["sub-cores"]).sets(&classes).sets(&memory).passes(&small);
     }
 }

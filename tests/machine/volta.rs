@@ -107,7 +107,7 @@ fn four_schedulers_issue_four_instructions_a_cycle() {
     // scheduler can issue in 35 of them. With round robin, more warps need the same pipe at once, so the
     // limit is lower.
     for (policy, least) in [("greedy-then-oldest", 3.6), ("loose-round-robin", 3.5)] {
-        let peak = issued(&[&format!("sm.policy={policy}")]);
+        let peak = issued(&[&format!("sm.scheduler.kind={policy}")]);
         assert!(peak > least && peak <= 4.0, "{policy}: {peak:.2} a cycle");
     }
     // Without the integer pipe, all arithmetic shares one pipe of 16 lanes per scheduler, which accepts an

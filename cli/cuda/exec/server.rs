@@ -211,7 +211,7 @@ impl<'d, 'c> Server<'d, 'c> {
     }
 
     fn load(&mut self, raw: &[u8]) -> Reply {
-        let binary = match fatbin::read(raw) {
+        let binary = match fatbin::read(raw, ptx::MAX_SOURCE_BYTES) {
             Ok(binary) => binary,
             Err(error) => return self.refuse(&error),
         };

@@ -3,8 +3,12 @@
 pub mod bypass;
 pub mod dram;
 pub mod index;
+pub mod l2prefetch;
+pub mod mshr;
+pub mod partition;
 pub mod prefetch;
 pub mod replacement;
+pub mod scheduler;
 pub mod throttle;
 pub mod victim;
 
@@ -15,6 +19,17 @@ pub static DESIGNS: &[Builtin] = &[
     Builtin { name: "new-bypass", path: "designs/new-bypass.toml", text: include_str!("../designs/new-bypass.toml") },
     Builtin { name: "new-dram", path: "designs/new-dram.toml", text: include_str!("../designs/new-dram.toml") },
     Builtin { name: "new-index", path: "designs/new-index.toml", text: include_str!("../designs/new-index.toml") },
+    Builtin { name: "new-mshr", path: "designs/new-mshr.toml", text: include_str!("../designs/new-mshr.toml") },
+    Builtin {
+        name: "new-partition",
+        path: "designs/new-partition.toml",
+        text: include_str!("../designs/new-partition.toml"),
+    },
+    Builtin {
+        name: "new-l2prefetch",
+        path: "designs/new-l2prefetch.toml",
+        text: include_str!("../designs/new-l2prefetch.toml"),
+    },
     Builtin {
         name: "new-prefetch",
         path: "designs/new-prefetch.toml",
@@ -24,6 +39,11 @@ pub static DESIGNS: &[Builtin] = &[
         name: "new-replacement",
         path: "designs/new-replacement.toml",
         text: include_str!("../designs/new-replacement.toml"),
+    },
+    Builtin {
+        name: "new-scheduler",
+        path: "designs/new-scheduler.toml",
+        text: include_str!("../designs/new-scheduler.toml"),
     },
     Builtin {
         name: "new-throttle",

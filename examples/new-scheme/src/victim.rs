@@ -6,7 +6,7 @@ pub mod twin;
 
 use rtl::cells::lru::Recency;
 use rtl::config::Rules;
-use rtl::kernel::{Describe, DescribeExt, Edge, Payload};
+use rtl::kernel::{Counted, CounterReader, Describe, DescribeExt, Edge, Payload};
 use rtl::l1::victim::{Hooks, Scheme};
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ impl Scheme for NewVictim {
     }
 
     fn hardware(&self) -> Option<Box<dyn Hooks>> {
-        Some(Box::new(Queue { lines: self.lines, order: Recency::default() }))
+        Some(Box::new(Queue { lines: self.lines, order: Recency::default(), counters: QueueCounters::default() }))
     }
 
     fn validate(&self, rules: &mut Rules) {
@@ -39,11 +39,20 @@ impl Scheme for NewVictim {
     }
 }
 
+/// Counters of this victim cache, in addition to its hits, swaps and lines kept, which are counted anyway.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counted)]
+pub struct QueueCounters {
+    /// Lines that replaced the line that had entered first, because no entry was empty.
+    #[counted(summary)]
+    pub replaced: u64,
+}
+
 /// Hardware model of this victim cache: its entries in the order in which their lines entered.
 #[derive(Debug, Serialize, Deserialize)]
 struct Queue {
     lines: u32,
     order: Recency,
+    counters: QueueCounters,
 }
 
 #[typetag::serde(name = "new-victim")]
@@ -51,6 +60,7 @@ impl Hooks for Queue {
     fn on_evict(&mut self, _at: &Edge<'_>, _line: u64, empty: Option<u32>) -> Option<u32> {
         let entry = empty.or_else(|| self.order.victim(self.lines, |_| true))?;
         self.order = self.order.promote(entry);
+        self.counters.replaced += u64::from(empty.is_none());
         Some(entry)
     }
 
@@ -66,10 +76,14 @@ impl Hooks for Queue {
     }
 
     fn describe(&self, to: &mut dyn Describe) {
-        let Self { lines, order } = self;
+        let Self { lines, order, counters: _ } = self;
         to.part("new_victim", |to| {
             order.fields(lines, to);
             Recency::describe_logic(*lines, to);
         });
+    }
+
+    fn counters(&self, to: &mut dyn CounterReader) {
+        self.counters.list(&(), to);
     }
 }

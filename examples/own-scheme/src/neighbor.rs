@@ -12,7 +12,10 @@
 pub mod twin;
 
 use rtl::config::Rules;
-use rtl::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage};
+use rtl::kernel::{
+    Array, ArraySpec, Collide, Counted, CounterReader, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload,
+    Storage,
+};
 use rtl::l1::prefetch::{DemandLoad, Hooks, PrefetchPlace, Scheme, Target};
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +49,8 @@ impl Scheme for Neighbor {
             collide: Collide::New,
         };
         let line_bits = place.line_bits;
-        Some(Box::new(Table { bits: self.bits, entries: Array::new(spec, line_bits), missed: None, line_bits }))
+        let (entries, counters) = (Array::new(spec, line_bits), NeighborCounters::default());
+        Some(Box::new(Table { bits: self.bits, entries, missed: None, line_bits, counters }))
     }
 
     fn validate(&self, rules: &mut Rules) {
@@ -80,6 +84,16 @@ impl Payload for Entry {
     }
 }
 
+/// Counters of this prefetcher.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counted)]
+pub struct NeighborCounters {
+    /// Loads that the prefetcher observed: the first line request of each load instruction.
+    #[counted(summary)]
+    pub observed: u64,
+    /// Observed loads of the neighbor of the line that their instruction loaded last.
+    pub pairs: u64,
+}
+
 /// Hardware model of this prefetcher of neighboring lines.
 #[derive(Debug, Serialize, Deserialize)]
 struct Table {
@@ -89,6 +103,7 @@ struct Table {
     /// has been issued.
     missed: Option<u64>,
     line_bits: u32,
+    counters: NeighborCounters,
 }
 
 #[typetag::serde(name = "neighbor")]
@@ -105,6 +120,8 @@ impl Hooks for Table {
             _ => old.counter.saturating_sub(1),
         };
         self.entries.write(at, row, 0, Entry { line, counter });
+        self.counters.observed += 1;
+        self.counters.pairs += u64::from(line ^ old.line == 1);
         if load.missed && counter > TOP / 2 {
             self.missed = Some(line);
         }
@@ -125,7 +142,7 @@ impl Hooks for Table {
     }
 
     fn describe(&self, to: &mut dyn Describe) {
-        let Self { bits: _, entries, missed, line_bits } = self;
+        let Self { bits: _, entries, missed, line_bits, counters: _ } = self;
         to.part("neighbor", |to| {
             to.array("table", entries);
             to.flag("has_missed", missed.is_some());
@@ -133,5 +150,9 @@ impl Hooks for Table {
             to.logic("is_neighbor", Logic::Comparator { width: *line_bits, count: 1 });
             to.logic("count", Logic::Adder { width: COUNTER_BITS });
         });
+    }
+
+    fn counters(&self, to: &mut dyn CounterReader) {
+        self.counters.list(&(), to);
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! | port        | dir | payload         | contract                                                       |
 //! |-------------|-----|-----------------|----------------------------------------------------------------|
-//! | `on_hit`    | in  | set, way, ranks | trains the instruction with this reuse distance; all lines age |
+//! | `on_hit`    | in  | set, way, source, ranks | trains the instruction with this reuse distance; all lines age |
 //! | `on_insert` | in  | line, ranks     | trains the instruction of an unused victim; all lines age      |
 
 pub mod twin;
@@ -14,7 +14,7 @@ pub mod twin;
 use rtl::choice::CacheGeometry;
 use rtl::config::Rules;
 use rtl::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage};
-use rtl::replacement::{Hooks, InsertedLine, RankShape, Scheme, StoreInfo, Ways};
+use rtl::replacement::{Hooks, InsertedLine, RankShape, Scheme, Source, StoreInfo, Ways};
 use serde::{Deserialize, Serialize};
 
 use crate::fold;
@@ -137,7 +137,7 @@ impl Hooks for Predictor {
         FAR
     }
 
-    fn on_hit(&mut self, at: &Edge<'_>, (set, way): (u32, u32), ranks: &mut [u8]) {
+    fn on_hit(&mut self, at: &Edge<'_>, (set, way): (u32, u32), _source: Source, ranks: &mut [u8]) {
         let Line { source, age, .. } = *self.lines.read_cell(at, set, way);
         self.train(at, source, age);
         self.pass(at, (set, way), Line { source, age: 0, used: true }, ranks);

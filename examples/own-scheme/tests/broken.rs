@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rtl::kernel::{Describe, Edge};
 use rtl::l1::bypass::{self, CacheGeometry, LineAccess, View};
 use rtl::l1::prefetch::{self, DemandLoad, PrefetchPlace, Target};
-use rtl::replacement::{self, InsertedLine, RankShape, Ways};
+use rtl::replacement::{self, InsertedLine, RankShape, Source, Ways};
 use rtl::throttle::{self, CorePlace, CycleState, IssueLimit};
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,7 @@ impl replacement::Hooks for Broken {
         0
     }
 
-    fn on_hit(&mut self, _at: &Edge<'_>, _place: (u32, u32), _ranks: &mut [u8]) {}
+    fn on_hit(&mut self, _at: &Edge<'_>, _place: (u32, u32), _source: Source, _ranks: &mut [u8]) {}
 
     fn on_insert(&mut self, at: &Edge<'_>, _newcomer: &InsertedLine, _may_go: &Ways, _ranks: &mut [u8]) {
         fails(at.cycle, self.hangs);

@@ -18,12 +18,13 @@ impl Bypass for BypassOnStall {
     /// hardware also depends on the miss-queue occupancy at the time when the load is at the head of the
     /// access queue. The model does not know this occupancy.
     fn way(&self, load: &Load, contents: &dyn Contents) -> Path {
-        let Fails { line_alloc, mshr_entry, mshr_merge, miss_queue } = contents.refusals(load);
+        let Fails { line_alloc, mshr_entry, mshr_merge, miss_queue, mshr_policy } = contents.refusals(load);
         let covered = self.covered;
         let may_go = line_alloc && covered.line_alloc
             || mshr_entry && covered.mshr_entry
             || mshr_merge && covered.mshr_merge
-            || miss_queue && covered.miss_queue;
+            || miss_queue && covered.miss_queue
+            || mshr_policy && covered.mshr_policy;
         if load.space == Space::Global && may_go { Path::Either } else { Path::Lookup }
     }
 }
@@ -57,6 +58,7 @@ mod tests {
             Fails { mshr_entry: true, ..none },
             Fails { mshr_merge: true, ..none },
             Fails { miss_queue: true, ..none },
+            Fails { mshr_policy: true, ..none },
         ];
         for covered in reasons {
             for refused in reasons.into_iter().chain([none]) {

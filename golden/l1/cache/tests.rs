@@ -186,7 +186,7 @@ fn a_merge_needs_no_miss_queue_slot() {
 fn all_failing_conditions_are_listed_and_the_order_picks_the_reported_one() {
     let mut cache = one_set(4);
     (1..=4).for_each(|line| assert_eq!(load(&mut cache, line), COLD));
-    let all = Fails { line_alloc: true, mshr_entry: true, mshr_merge: false, miss_queue: true };
+    let all = Fails { line_alloc: true, mshr_entry: true, mshr_merge: false, miss_queue: true, mshr_policy: false };
     assert_eq!(load_with(&mut cache, 5, 8), reservation_fail(Fail::LineAlloc, all));
     let without_line = Fails { line_alloc: false, ..all };
     assert_eq!(without_line.first(FailOrder::MshrFirst), Some(Fail::MshrEntry));

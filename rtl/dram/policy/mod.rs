@@ -19,6 +19,7 @@
 //! | `on_accept`  | when the channel accepts a request, after the commands of the cycle                 |
 //! | `on_change`  | at the end of a cycle with `on_issue` or `on_accept`: lists all waiting requests     |
 //! | `record`, `describe` | for digests; for waveforms and area counts                                  |
+//! | `counters`   | when statistics are read: counters of the policy's own                            |
 //!
 //! The rank of a request can change only in a hook, or when its row is opened or closed. Therefore the
 //! channel can sleep between commands.
@@ -44,7 +45,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::Choice;
 use crate::config::Rules;
-use crate::kernel::{Describe, DescribeExt, Logic};
+use crate::kernel::{CounterReader, Describe, DescribeExt, Logic};
 
 pub use super::command::CommandKind;
 
@@ -102,6 +103,17 @@ impl PolicyConfig {
         match self.order(size) {
             Order::Ranked(hooks) => Order::Ranked(Watched::of(self.typetag_name(), hooks)),
             order => order,
+        }
+    }
+
+    /// Lists the counters of every linked policy, with default parameters, for the dictionary of counters.
+    pub fn list_counters(to: &mut dyn CounterReader) {
+        for scheme in Self::linked() {
+            if let Order::Ranked(hooks) =
+                scheme.watch(&ChannelSize { requesters: 16, entries: 32, banks: 16, latencies: [20; 2] })
+            {
+                hooks.counters(to);
+            }
         }
     }
 
@@ -175,4 +187,8 @@ pub trait Hooks: Debug + Send {
     /// Lists the registers, arrays and logic of the arbitration policy, as one component, for waveforms,
     /// digests and area estimates.
     fn describe(&self, _to: &mut dyn Describe) {}
+
+    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
+    /// keys, and no counter may decrease, not even at the end of a kernel.
+    fn counters(&self, _to: &mut dyn CounterReader) {}
 }

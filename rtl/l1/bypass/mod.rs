@@ -13,6 +13,7 @@
 //! | `next_choice` | before the LSU sleeps: returns when the decision for a waiting head may change   |
 //! | `end_period`  | when a period of the throttle ends                                               |
 //! | `clear`, `record`, `describe` | at kernel end; for digests; for waveforms and area counts         |
+//! | `counters`    | when statistics are read: counters of the scheme's own                           |
 //!
 //! With `l1.lookups` above 1, `bypasses` and `on_lookup` are called once per load looked up in a cycle. Only
 //! a scheme whose hardware has ports for several lookups (`supports_multiple_lookups`) can be combined with
@@ -41,7 +42,7 @@ use super::mrpb::StallBypass;
 pub use crate::choice::CacheGeometry;
 use crate::choice::Choice;
 use crate::config::Rules;
-use crate::kernel::{Describe, Edge};
+use crate::kernel::{CounterReader, Describe, Edge};
 
 pub use super::coalescer::LineAccess;
 pub use super::tag_store::TagStore;
@@ -68,9 +69,10 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
         false
     }
 
-    /// True if the bypass scheme requires the LRU replacement policy of the cache.
+    /// True if the bypass scheme requires the LRU replacement policy of the cache. A scheme that keeps tags
+    /// does, because [`TagStore`] inserts a tag without data in place of the least recently used tag.
     fn needs_lru(&self) -> bool {
-        false
+        self.keeps_tags()
     }
 
     /// True if the hardware of the bypass scheme supports several loads per cycle, of which all but the first
@@ -141,6 +143,15 @@ impl BypassConfig {
     /// True if the bypass scheme can be combined with a prefetcher or a victim cache in the L1D.
     pub(super) fn gets_prefetches(&self, l1: &L1Config) -> bool {
         self.supports_prefetch() || !self.decides(l1)
+    }
+
+    /// Lists the counters of every linked bypass scheme, with default parameters, for the dictionary of counters.
+    pub fn list_counters(to: &mut dyn CounterReader) {
+        for scheme in Self::linked() {
+            if let Some(hooks) = scheme.hardware(&CacheGeometry::example("l1")) {
+                Watched::of(scheme.typetag_name(), hooks).counters(to);
+            }
+        }
     }
 
     /// True if the bypass scheme decides at run time, for each load, whether the load bypasses.
@@ -245,6 +256,10 @@ pub trait Hooks: Debug + Send {
 
     /// Adds to the hardware description, as one component: the scheme's registers, arrays and logic.
     fn describe(&self, _to: &mut dyn Describe) {}
+
+    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
+    /// keys, and no counter may decrease, not even at the end of a kernel.
+    fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 
 /// Bypass schemes of a cache; most caches have none.
@@ -333,6 +348,11 @@ impl Schemes {
     /// Calls [`Hooks::describe`] of every scheme.
     pub fn describe(&self, to: &mut dyn Describe) {
         self.0.iter().for_each(|scheme| scheme.describe(to));
+    }
+
+    /// Calls [`Hooks::counters`] of every scheme.
+    pub fn counters(&self, to: &mut dyn CounterReader) {
+        self.0.iter().for_each(|scheme| scheme.counters(to));
     }
 }
 

@@ -11,7 +11,7 @@ use super::super::mshr::{Lookup, WHOLE};
 use super::super::tag_store::TagStore;
 use super::super::tags::Probe;
 use super::super::watch::Fail;
-use super::{Cache, CacheId, conditions};
+use super::{Cache, CacheId, conditions, policy_bit};
 use crate::kernel::AnyEdge;
 
 impl Cache {
@@ -94,13 +94,15 @@ impl Cache {
         match probe {
             Probe::Present { .. } => 0,
             Probe::Reserved { .. } => match self.mshr.lookup(line, WHOLE) {
-                Lookup::Open(_) => 0,
+                Lookup::Open(entry) => policy_bit(self.refuses_merge(head, self.mshr.waiters(entry))),
                 _ => 1 << Fail::MshrMerge as u8,
             },
             Probe::Absent | Probe::TagOnly { .. } => {
                 let victim = self.victim(set, line);
                 let needed = self.needed_queue_entries(victim);
-                conditions(victim.is_none(), self.mshr.free_for(line, WHOLE).is_none(), queue.room() < needed)
+                let entry = self.mshr.free_for(line, WHOLE);
+                conditions(victim.is_none(), entry.is_none(), queue.room() < needed)
+                    | policy_bit(entry.is_some() && self.refuses_miss(head))
             }
         }
     }

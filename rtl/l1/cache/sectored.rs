@@ -13,10 +13,11 @@ use super::super::sectors::Sectors;
 use super::super::tags::{LineUse, Probe, Victim};
 use super::super::ticket;
 use super::super::watch::{Fail, Outcome, RecallEffect};
-use super::{Cache, conditions};
+use super::{Cache, conditions, policy_bit};
 use crate::cells::line::{LINE_BYTES, SECTORS, bytes_of_sectors, touched_sectors};
 use crate::kernel::AnyEdge;
 use crate::noc::packet::Reply;
+use crate::replacement::Source;
 use crate::tracker::ForwardResult;
 
 /// Resources that a load needs in a cache whose misses fetch sectors.
@@ -75,12 +76,18 @@ impl Cache {
             Probe::Absent => self.victim(set, line).map_or(SectorPlace::None, SectorPlace::Given),
         };
         let mut fails = u8::from(!self.may_join(line, waits)) << Fail::MshrMerge as u8;
+        if fails == 0 && waits != 0 && self.limits_mshr() {
+            let entries = self.entries_of(line, waits).into_iter().flatten();
+            let fullest = entries.map(|entry| self.mshr.waiters(entry)).max().unwrap_or(0);
+            fails |= policy_bit(self.refuses_merge(head, fullest));
+        }
         let mut entry = None;
         if absent != 0 {
             entry = self.mshr.free_for(line, absent);
             let victim = if let SectorPlace::Given(victim) = place { Some(victim) } else { None };
             let queue_full = queue.room() < self.needed_queue_entries(victim);
-            fails |= conditions(matches!(place, SectorPlace::None), entry.is_none(), queue_full);
+            fails |= conditions(matches!(place, SectorPlace::None), entry.is_none(), queue_full)
+                | policy_bit(entry.is_some() && self.refuses_miss(head));
         }
         Needs { waits, absent, entry, place, fails }
     }
@@ -133,7 +140,7 @@ impl Cache {
         self.banks = 0;
         match (place, entry) {
             (SectorPlace::Held(way), _) if fails == 0 => {
-                self.join(at.tick(), line, waits, (slot, lanes), pending);
+                self.join(at, waits, request, pending);
                 let here = sectors & held.here;
                 self.banks = here;
                 if here != 0 {
@@ -147,7 +154,7 @@ impl Cache {
                         Outcome::Miss(None)
                     }
                     None => {
-                        self.tags.touch(at, set, way, LineUse::Load);
+                        self.tags.touch(at, (set, way), LineUse::Load, Source { line, pc: request.pc });
                         if waits == 0 { Outcome::Hit } else { Outcome::HitPending }
                     }
                 };
@@ -194,7 +201,7 @@ impl Cache {
             return false;
         }
         debug_assert!(self.word_banks.is_some() || self.banks & sectors == 0, "a bank is read once per cycle");
-        self.tags.touch(at, set, way, LineUse::Load);
+        self.tags.touch(at, (set, way), LineUse::Load, Source { line, pc: request.pc });
         let set_way = set * self.ways + way;
         // If an earlier load of this cycle has used the read port of the data array, this load uses the same
         // port. This is possible because it reads other banks.
@@ -212,10 +219,12 @@ impl Cache {
 
     /// Adds a load as a waiter to each MSHR entry that tracks any of the sectors `waits`. Each entry gets the
     /// lanes of the load that need its sectors.
-    fn join(&mut self, tick: u64, line: u64, waits: u8, (slot, lanes): (u8, u32), pending: &Pending) {
+    fn join(&mut self, at: &impl AnyEdge, waits: u8, request: &LineAccess, pending: &Pending) {
+        let &LineAccess { line, slot, lanes, .. } = request;
         for entry in self.entries_of(line, waits).into_iter().flatten() {
             let lanes = pending.lanes_in(slot, lanes, waits & self.mshr.sectors_of(entry));
-            self.mshr.at(tick).merge(entry, Waiter { slot, lanes });
+            self.mshr.at(at.tick()).merge(entry, Waiter { slot, lanes });
+            self.on_merge(at, entry, request);
         }
     }
 
@@ -231,10 +240,11 @@ impl Cache {
         pending: &Pending,
     ) {
         let &LineAccess { line, id, slot, lanes, .. } = request;
-        self.tags.reserve_again(at, set, way);
+        self.tags.reserve_again(at, (set, way), Source { line, pc: request.pc });
         self.set_sectors(at, (set, way), sectors);
         let waiter = Waiter { slot, lanes: pending.lanes_in(slot, lanes, absent) };
         self.mshr.at(at.tick()).alloc(entry, (line, absent), set * self.ways + way, waiter);
+        self.on_miss(at, entry, request);
         self.stats.sector_misses += 1;
         self.lost = false;
         queue.push_with(|entry| {
@@ -303,7 +313,8 @@ impl Cache {
             return None;
         }
         if changes && here != 0 {
-            self.tags.touch(at, set, way, if is_local { LineUse::Modify } else { LineUse::Other });
+            let by = if is_local { LineUse::Modify } else { LineUse::Other };
+            self.tags.touch(at, (set, way), by, Source { line, pc: 0 });
             let bytes = byte_mask & bytes_of_sectors(here);
             self.data.update(at, set * self.ways + way, 0, |cell| cell.merge(bytes, &request.data));
         }
@@ -392,7 +403,7 @@ impl Cache {
         if sectors & !held.here != 0 {
             return (ForwardResult::Coming, None);
         }
-        self.tags.touch(at, set, way, LineUse::Other);
+        self.tags.touch(at, (set, way), LineUse::Other, Source { line: self.tags.line_in(set, way), pc: 0 });
         (ForwardResult::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
     }
 

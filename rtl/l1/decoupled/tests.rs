@@ -47,11 +47,11 @@ impl Bench {
         }
         let outcome = match self.tags.probe(at, 0, line) {
             Probe::Present { way, .. } => {
-                self.tags.touch(at, 0, way, LineUse::Load);
+                self.tags.touch(at, (0, way), LineUse::Load, Source { line, pc: 0 });
                 "hit"
             }
             Probe::Reserved { way } => {
-                self.tags.touch(at, 0, way, LineUse::Load);
+                self.tags.touch(at, (0, way), LineUse::Load, Source { line, pc: 0 });
                 "pending"
             }
             Probe::Absent | Probe::TagOnly { .. } => match self.tags.victim(0, line) {

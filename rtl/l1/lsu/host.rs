@@ -10,6 +10,7 @@ use super::super::stages::Stages;
 use super::super::stats::L1Stats;
 use super::super::watch::Watch;
 use super::Lsu;
+use crate::scheme_counts::SchemeCounts;
 use crate::throttle::{L1Place, ThrottleConfig};
 
 impl Lsu {
@@ -126,6 +127,12 @@ impl Lsu {
     #[must_use]
     pub fn stats_of(&self, cache: CacheId) -> &L1Stats {
         &self.caches[cache as usize].stats
+    }
+
+    /// Returns the counters that the schemes of the given cache declare themselves.
+    #[must_use]
+    pub fn scheme_counts_of(&self, cache: CacheId) -> SchemeCounts {
+        SchemeCounts::of(|to| self.caches[cache as usize].scheme_counters(to))
     }
 
     /// True if, in all caches, every reserved way has exactly one pending MSHR entry.

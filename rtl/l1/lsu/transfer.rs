@@ -60,21 +60,22 @@ impl Lsu {
     }
 
     /// Step 2 of an LSU cycle: selects a cache by the round-robin arbiter, and delivers the bytes of its
-    /// oldest filled MSHR entry to one waiting load. Returns true if no other load waits on this entry.
-    pub(super) fn drain(&mut self, at: &impl AnyEdge) -> bool {
+    /// oldest filled MSHR entry to one waiting load. Returns `None` if no load waits for an arrived line;
+    /// otherwise true if no other load waits on this entry.
+    pub(super) fn drain(&mut self, at: &impl AnyEdge) -> Option<bool> {
         if self.derived.ready == 0 {
-            return false;
+            return None;
         }
-        let Some(number) = self.drain_turn.grant(self.derived.ready) else { return false };
+        let number = self.drain_turn.grant(self.derived.ready)?;
         let cache = &mut self.caches[number as usize];
-        let Some((line, waiter, last)) = cache.drain(at, &mut self.pending) else { return false };
+        let (line, waiter, last) = cache.drain(at, &mut self.pending)?;
         if !cache.has_ready() {
             self.derived.ready &= !(1 << number);
         }
         if let Some(watch) = &mut self.observed.watch {
             watch.drain = Some((CacheId::from_number(number), line, waiter));
         }
-        last
+        Some(last)
     }
 
     /// Step 3 of an LSU cycle: sends one request to the network. Returns true if this was the head of the

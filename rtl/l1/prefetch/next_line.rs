@@ -6,52 +6,27 @@
 //!
 //! Smith prefetches one line, the next one. A `degree` above 1 extends the paper.
 //!
+//! `cells/prefetch/next_line` has the rule itself, which the L2 banks share.
+//!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: its own tests and `tb/l1/prefetch.rs`.
 
 use serde::{Deserialize, Serialize};
 
 use super::{DemandLoad, Hooks, PrefetchPlace, Run, RunShape, Scheme, Target};
+pub use crate::cells::prefetch::next_line::{NextLineConfig, PrefetchTrigger};
 use crate::config::Rules;
 use crate::kernel::{Describe, DescribeExt, Edge, Logic};
-
-/// Selects the loads that trigger a prefetch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PrefetchTrigger {
-    /// All loads trigger a prefetch.
-    Always,
-    /// Loads that miss trigger a prefetch.
-    Miss,
-    /// Loads that miss, or are the first to use a prefetched line, trigger a prefetch.
-    Tagged,
-}
-
-/// Configuration of next-line prefetching.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NextLineConfig {
-    /// Number of lines to prefetch for each load that triggers a prefetch.
-    pub degree: u32,
-    /// Selects the loads that trigger a prefetch.
-    pub trigger: PrefetchTrigger,
-}
-
-impl Default for NextLineConfig {
-    fn default() -> Self {
-        Self { degree: 1, trigger: PrefetchTrigger::Tagged }
-    }
-}
 
 #[typetag::serde(name = "next-line")]
 impl Scheme for NextLineConfig {
     fn hardware(&self, place: &PrefetchPlace<'_>) -> Option<Box<dyn Hooks>> {
-        let shape = RunShape { line_bits: place.line_bits, step_bits: 2, most: self.degree };
+        let shape = self.shape(place.line_bits);
         Some(Box::new(NextLine { config: *self, run: Run::default(), shape }))
     }
 
     fn validate(&self, rules: &mut Rules) {
-        rules.range("degree", u64::from(self.degree), 1..=16, "one line is prefetched per cycle");
+        Self::validate(self, rules);
     }
 
     fn supports_multiple_lookups(&self) -> bool {
@@ -70,13 +45,8 @@ struct NextLine {
 #[typetag::serde]
 impl Hooks for NextLine {
     fn on_access(&mut self, _at: &Edge<'_>, load: &DemandLoad) {
-        let triggers = match self.config.trigger {
-            PrefetchTrigger::Always => true,
-            PrefetchTrigger::Miss => load.missed,
-            PrefetchTrigger::Tagged => load.missed || load.uses_prefetch,
-        };
-        if triggers {
-            self.run = Run::new(load.line, load.line.wrapping_add(1), 1, self.config.degree);
+        if let Some(run) = self.config.run_after(load.line, load.missed, load.uses_prefetch) {
+            self.run = run;
         }
     }
 

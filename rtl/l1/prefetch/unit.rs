@@ -23,7 +23,8 @@ use serde::{Deserialize, Serialize};
 use super::{DemandLoad, DropReason, Hooks, PrefetchLimits, PrefetchPlace, PrefetchStats, Target, count_bits};
 use crate::cells::fifo::Fifo;
 use crate::kernel::{
-    AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, FieldsExt, Logic, Payload, Storage,
+    AnyEdge, Array, ArraySpec, Collide, Counted, CounterReader, Describe, DescribeExt, FieldsExt, Logic, Payload,
+    Storage,
 };
 use crate::l1::config::L1Config;
 
@@ -282,6 +283,11 @@ impl Prefetcher {
             hooks.describe(to);
             stats.describe(&(), to);
         });
+    }
+
+    /// Lists the counters that the prefetcher declares itself.
+    pub fn counters(&self, to: &mut dyn CounterReader) {
+        self.hooks.counters(to);
     }
 
     fn count_drop(&mut self, reason: DropReason) {

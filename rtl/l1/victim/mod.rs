@@ -16,6 +16,7 @@
 //! | `swap`     | step 4, after `lookup`: the line of the entry and the line that the L1D evicts can be swapped |
 //! | `clear`    | the kernel has ended                                                                |
 //! | `record`, `describe` | for digests; for waveforms and area counts                                |
+//! | `counters` | when statistics are read: counters of the policy's own                              |
 //!
 //! A load that hits in the victim cache takes one cycle more than an L1D hit, is counted as a hit, and sends
 //! no request. Its line is swapped with the line that a miss would evict. If no swap is possible, the line
@@ -41,7 +42,7 @@ use self::unit::{VictimCache, VictimShape};
 use super::config::{L1Config, Organisation};
 use crate::choice::Choice;
 use crate::config::Rules;
-use crate::kernel::{Counted, Describe, Edge};
+use crate::kernel::{Counted, CounterReader, Describe, Edge};
 
 /// Largest number of lines of a victim cache.
 const MAX_LINES: u32 = 32;
@@ -113,6 +114,15 @@ impl VictimConfig {
         let hooks = Watched::of(self.typetag_name(), self.hardware()?);
         Some(Box::new(VictimCache::new(hooks, path, self.lines(), shape, is_recalled)))
     }
+
+    /// Lists the counters of every linked policy, with default parameters, for the dictionary of counters.
+    pub fn list_counters(to: &mut dyn CounterReader) {
+        for scheme in Self::linked() {
+            if let Some(hooks) = scheme.hardware() {
+                Watched::of(scheme.typetag_name(), hooks).counters(to);
+            }
+        }
+    }
 }
 
 /// Hooks of a victim-cache policy, which selects the evicted lines to keep. Each entry of the victim cache
@@ -139,6 +149,10 @@ pub trait Hooks: Debug + Send {
 
     /// Adds to the hardware description: registers, arrays and logic.
     fn describe(&self, to: &mut dyn Describe);
+
+    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
+    /// keys, and no counter may decrease, not even at the end of a kernel.
+    fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 
 /// Counters of the victim cache of an L1D.

@@ -21,7 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Hooks, VictimStats};
 use crate::cells::line::{LINE_BYTES, LineData};
-use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, FieldsExt, Logic, Storage};
+use crate::kernel::{
+    AnyEdge, Array, ArraySpec, Collide, Counted, CounterReader, Describe, DescribeExt, FieldsExt, Logic, Storage,
+};
 
 /// Field widths of an entry of the victim cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -188,6 +190,11 @@ impl VictimCache {
             hooks.describe(to);
             stats.describe(&(), to);
         });
+    }
+
+    /// Lists the counters that the policy declares itself.
+    pub fn counters(&self, to: &mut dyn CounterReader) {
+        self.hooks.counters(to);
     }
 
     fn fill(&mut self, at: &impl AnyEdge, entry: u32, EvictedLine { line, here, data }: EvictedLine<'_>) {

@@ -7,6 +7,7 @@ use super::super::config::{BankPlace, L2Config};
 use super::super::line::{Bursts, LineState, Tag, TagShape};
 use super::super::lookup_pipeline::LookupEntry;
 use super::super::mshr::{Mshr, MshrEntry, MshrShape, WaiterShape};
+use super::super::partition::{self, Access, BankInfo, WayMask};
 use super::super::split::Split;
 use super::super::stats::{L2Features, L2Stats, Stall};
 use super::lines::{LinePlace, Lines};
@@ -21,6 +22,7 @@ use crate::index::IndexUnit;
 use crate::kernel::{
     AnyEdge, Array, ArraySpec, ArrayView, Collide, Counted, Describe, DescribeExt, Logic, Rx, Storage, Tx,
 };
+use crate::mshr_policy::{self, MshrRequest, MshrView};
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{Reply, Request, RequestKind};
 use crate::replacement::order::Order;
@@ -57,9 +59,13 @@ pub(super) struct Core {
     pub tags: Array<Tag>,
     /// Replacement state of all sets.
     pub order: Order,
+    /// Partition of the ways; `None` if a miss may replace a line in any way.
+    pub partition: Option<Box<dyn partition::Hooks>>,
     /// Data memory, atomic buffer and reply queue of the bank.
     pub lines: Lines,
     pub mshr: Mshr,
+    /// MSHR policy; `None` if every request may use the MSHR.
+    pub mshr_policy: Option<Box<dyn mshr_policy::Hooks>>,
     /// Number of DRAM bursts per line.
     pub bursts: u32,
     /// Mask that selects all bursts of a line, one bit per burst.
@@ -95,8 +101,10 @@ impl Core {
             },
             requester_bits: place.requester_bits,
         };
+        let info = BankInfo { path, sets: config.sets, ways: config.ways, tag_bits: tag.tag_bits, sms: place.sms };
         Self {
             path: path.to_owned(),
+            partition: config.partition.watched_hooks(&info),
             index: IndexUnit::new(&config.index, config.sets, place.line_bytes, place.local_bits()),
             split: Split::new(config.split_requests, &place).map(Box::new),
             looking: Fifo::new(config.lookup_latency, place.requests()),
@@ -104,6 +112,7 @@ impl Core {
             order: Order::new(&config.replacement, &geometry, |name, columns| memory(name, columns, shape.order)),
             lines: Lines::new(memory("data", config.ways, shape.data), config, &place),
             mshr: Mshr::new(&format!("{path}.mshr"), mshr),
+            mshr_policy: config.mshr_policy.watched_hooks(&config.mshr_info(path, place.sms)),
             bursts: place.bursts(),
             whole: ((1 << place.bursts()) - 1) as Bursts,
             by_sector: shape.by_sector,
@@ -251,6 +260,24 @@ impl Core {
         if needed && !self.lines.replies.has_room() { Err(Stall::ReplyQueue) } else { Ok(()) }
     }
 
+    /// Checks that the MSHR policy lets a request allocate a free MSHR entry.
+    #[inline(always)]
+    pub fn may_allocate(&self, request: &Request) -> Result<(), Stall> {
+        let Some(policy) = &self.mshr_policy else { return Ok(()) };
+        let view = MshrView { free: self.mshr.count_free(), waiters: 0 };
+        let asked = MshrRequest { requester: request.sm, line: request.line };
+        if policy.may_allocate(&asked, &view) { Ok(()) } else { Err(Stall::MshrPolicy) }
+    }
+
+    /// Checks that the MSHR policy lets a request wait in an MSHR entry that has room for it.
+    #[inline(always)]
+    pub fn may_merge(&self, request: &Request, entry: u32) -> Result<(), Stall> {
+        let Some(policy) = &self.mshr_policy else { return Ok(()) };
+        let view = MshrView { free: self.mshr.count_free(), waiters: self.mshr.waiters(entry) };
+        let asked = MshrRequest { requester: request.sm, line: request.line };
+        if policy.may_merge(&asked, &view) { Ok(()) } else { Err(Stall::MshrPolicy) }
+    }
+
     /// Completes the lookup of a request that was served or deferred: enqueues its acknowledgment, if it gets
     /// one, and counts it if it is a read.
     #[inline(always)]
@@ -264,23 +291,36 @@ impl Core {
     /// Updates the replacement state after an access whose line has a tag in the set.
     #[inline]
     pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
-        self.order.on_hit(at, set, way);
+        let Self { order, tags, index, .. } = self;
+        let line = || index.line(tags.row(set)[way as usize].tag, set);
+        order.on_hit(at, (set, way), || Source { line: line(), pc: 0 });
     }
 
     /// Updates the replacement state for a new line that is allocated in a way. At this time, the way must
-    /// still hold the tag of its old line.
+    /// still hold the tag of its old line. `sm` is the SM that sent the request.
     #[inline]
-    pub fn insert(&mut self, at: &impl AnyEdge, (set, way): LinePlace, local: u64) {
+    pub fn insert(&mut self, at: &impl AnyEdge, (set, way): LinePlace, local: u64, sm: u8) {
         let row = self.tags.row(set);
         let evicts = row[way as usize].state != LineState::Invalid;
         let newcomer = InsertedLine { set, way, evicts, source: Source { line: local, pc: 0 } };
-        self.order.on_insert(at, &newcomer, |way| row[way as usize].state.is_evictable());
+        let allowed = self.partition.as_ref().map_or(WayMask::MAX, |partition| partition.ways(sm));
+        self.order.on_insert(at, &newcomer, |way| allowed >> way & 1 != 0 && row[way as usize].state.is_evictable());
     }
 
-    /// Returns the way for a new line of the set: an empty way if there is one. Otherwise returns the victim
-    /// that the replacement policy selects among the ways that can be evicted.
+    /// Returns the way for a new line of the set that SM `sm` requests: one of the ways that the partition
+    /// allows, or of all ways if the bank has no partition.
     #[inline(always)]
-    pub fn victim(&self, set: u32) -> Option<u32> {
+    pub fn victim(&self, set: u32, sm: u8) -> Option<u32> {
+        match &self.partition {
+            None => self.any_victim(set),
+            Some(partition) => self.victim_among(set, partition.ways(sm)),
+        }
+    }
+
+    /// Returns the way for a new line of the set in a bank without a partition: an empty way if there is one.
+    /// Otherwise returns the victim that the replacement policy selects among the ways that can be evicted.
+    #[inline(always)]
+    pub fn any_victim(&self, set: u32) -> Option<u32> {
         let (row, ways) = (self.tags.row(set), self.config.ways);
         // The ways of a set are filled in ascending order, so a set has an empty way only if its last way is
         // empty.
@@ -289,6 +329,25 @@ impl Core {
             return empty.map(|way| way as u32);
         }
         self.order.victim(set, ways, |way| row[way as usize].state.is_evictable())
+    }
+
+    /// Returns the way for a new line of the set, as [`Self::any_victim`] does, but only one of the ways
+    /// `allowed`. Under a partition, the ways of a set are not filled in ascending order, so all of them are
+    /// searched for an empty one.
+    #[inline(never)]
+    fn victim_among(&self, set: u32, allowed: WayMask) -> Option<u32> {
+        let (row, ways) = (self.tags.row(set), self.config.ways);
+        let is_allowed = |way: u32| allowed >> way & 1 != 0;
+        let empty = (0..ways).find(|&way| is_allowed(way) && row[way as usize].state == LineState::Invalid);
+        empty.or_else(|| self.order.victim(set, ways, |way| is_allowed(way) && row[way as usize].state.is_evictable()))
+    }
+
+    /// Reports an access to the partition, if the bank has one. `missed` is true if the line had no way.
+    #[inline(always)]
+    pub fn on_access(&mut self, at: &impl AnyEdge, sm: u8, (set, tag): (u32, u64), missed: bool) {
+        if let Some(partition) = &mut self.partition {
+            partition.on_access(at.edge(), &Access { sm, set, tag, missed });
+        }
     }
 
     /// True if nothing is in flight in the part of the bank that is common to both miss flows: no request,
@@ -312,8 +371,10 @@ impl Core {
             looking,
             tags,
             order,
+            partition,
             lines,
             mshr,
+            mshr_policy,
             bursts: _,
             whole: _,
             by_sector,
@@ -328,8 +389,16 @@ impl Core {
         to.part("looking", |to| looking.describe(to));
         to.array("tags", tags);
         order.describe(to);
+        if let Some(partition) = partition {
+            partition.describe(to);
+            // The mask of the requester restricts both the search for an empty way and that for a victim.
+            to.logic("allowed", Logic::Gates { count: 2 * self.config.ways });
+        }
         to.array("data", data);
         to.part("mshr", |to| mshr.describe(to));
+        if let Some(policy) = mshr_policy {
+            policy.describe(to);
+        }
         flow(to);
         if let Some(buffer) = atomic_buffer {
             to.part("atomic_buffer", |to| buffer.describe(to));

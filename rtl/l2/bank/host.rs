@@ -7,12 +7,27 @@ use super::core::Core;
 use super::lines::LinePlace;
 use super::{Flow, L2Bank};
 use crate::cells::line::LINE_BYTES;
+use crate::scheme_counts::SchemeCounts;
 
 impl L2Bank {
     /// Returns the counters of the bank.
     #[must_use]
     pub fn stats(&self) -> &L2Stats {
         &self.core().stats
+    }
+
+    /// Returns the counters that the schemes of the bank declare themselves.
+    #[must_use]
+    pub fn scheme_counts(&self) -> SchemeCounts {
+        SchemeCounts::of(|to| {
+            if let Flow::Overlapped(bank) = &self.flow {
+                bank.scheme_counters(to);
+            }
+            let Core { order, partition, mshr_policy, .. } = self.core();
+            order.counters(to);
+            partition.iter().for_each(|partition| partition.counters(to));
+            mshr_policy.iter().for_each(|policy| policy.counters(to));
+        })
     }
 
     /// Adds the cycles of a stall that has not ended to the counters, at the end of a run.
@@ -61,12 +76,15 @@ impl L2Bank {
         true
     }
 
-    /// Writes the line in the atomic buffer back to the data memory at the end of a kernel (anssari2012
-    /// section 3.4). No request may be in flight.
+    /// Ends a kernel: writes the line in the atomic buffer back to the data memory (anssari2012 section 3.4),
+    /// and clears the prefetcher. No request and no prefetch may be in flight.
     pub fn end_kernel(&mut self) {
         let Core { lines, stats, .. } = self.core_mut();
         if let Some(((set, way), line)) = lines.atomic_buffer.as_mut().and_then(|buffer| buffer.take_line(stats)) {
             lines.data.poke(set, way, |data| data.clone_from(line));
+        }
+        if let Flow::Overlapped(bank) = &mut self.flow {
+            bank.end_kernel();
         }
     }
 
@@ -83,8 +101,10 @@ impl L2Bank {
         let core = self.core_mut();
         core.tags.record();
         core.order.record();
+        core.partition.iter_mut().for_each(|partition| partition.record());
         core.lines.data.record();
         core.mshr.record();
+        core.mshr_policy.iter_mut().for_each(|policy| policy.record());
         match &mut self.flow {
             Flow::Overlapped(bank) => bank.record(),
             Flow::Transient(bank) => bank.record(),

@@ -13,7 +13,7 @@ use derive::watched;
 
 use crate::choice::Choice;
 use crate::config::Rules;
-use crate::kernel::Describe;
+use crate::kernel::{CounterReader, Describe};
 
 pub use crate::noc::packet::{Request, RequestKind, Sharing};
 
@@ -45,6 +45,13 @@ impl L2Bypass {
     pub(super) fn watched_hooks(&self) -> Option<Box<dyn Hooks>> {
         self.hardware().map(|hooks| Watched::of(self.typetag_name(), hooks))
     }
+
+    /// Lists the counters of every linked bypass policy, with default parameters, for the dictionary of counters.
+    pub fn list_counters(to: &mut dyn CounterReader) {
+        for hooks in Self::linked().iter().filter_map(Self::watched_hooks) {
+            hooks.counters(to);
+        }
+    }
 }
 
 impl<S: Scheme + 'static> From<S> for L2Bypass {
@@ -75,4 +82,8 @@ pub trait Hooks: Debug + Send {
     /// Lists the registers, arrays and logic of the bypass policy, as one component, for waveforms, digests
     /// and area estimates.
     fn describe(&self, _to: &mut dyn Describe) {}
+
+    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
+    /// keys, and no counter may decrease, not even at the end of a kernel.
+    fn counters(&self, _to: &mut dyn CounterReader) {}
 }

@@ -123,3 +123,29 @@ fn a_burst_that_arrives_twice_is_a_breach() {
 fn data_that_nobody_asked_for_are_a_breach() {
     mshr().arrive(&Edge::new(4, 4, &mut Wake::new(&[1])), 1, 0);
 }
+
+#[test]
+fn a_prefetch_leaves_without_a_waiter_unless_an_access_merges_before_its_turn() {
+    let (mut wake, mut mshr) = (Wake::new(&[1]), mshr());
+    for entry in [0, 1] {
+        mshr.prefetch(&Edge::new(1, 1, &mut wake), (entry, 0b11), (5, entry), (77 + u64::from(entry), 3));
+        assert_eq!(mshr.entry(entry).requester, 4);
+    }
+    assert_eq!((mshr.find(78), mshr.free()), (Some(1), None));
+    for (tick, entry, burst) in [(2, 0, 0), (3, 0, 1), (4, 1, 1)] {
+        mshr.arrive(&Edge::new(tick, tick, &mut wake), entry, burst);
+    }
+    assert!(mshr.is_ready() && mshr.waiter(&Edge::new(5, 5, &mut wake)).is_none());
+    // An access may merge before and after the last burst has arrived.
+    mshr.merge(&Edge::new(5, 5, &mut wake), (1, 0b11), &request(10));
+    assert_eq!(mshr.pop_prefetch().map(|freed| (freed.line, freed.way)), Some((77, 0)));
+    assert_eq!((mshr.find(77), mshr.is_ready(), mshr.pop_prefetch().is_none()), (None, false, true));
+    mshr.arrive(&Edge::new(6, 6, &mut wake), 1, 0);
+    mshr.merge(&Edge::new(7, 7, &mut wake), (1, 0b11), &request(11));
+    assert!(mshr.pop_prefetch().is_none());
+    for (tick, ticket) in [(8, 10), (9, 11)] {
+        assert_eq!(mshr.waiter(&Edge::new(tick, tick, &mut wake)).map(|(_, waiter)| waiter.ticket), Some(ticket));
+        mshr.pop_waiter(&Edge::new(tick, tick, &mut wake), false);
+    }
+    assert!(mshr.is_empty());
+}

@@ -9,7 +9,7 @@
 //! | `cached`     | fetch through the instruction cache              |
 //! | `decode`     | per-pc table: pipe, latency, register masks      |
 //! | `scoreboard` | pending writes and hazard masks                  |
-//! | `scheduler`  | greedy-then-oldest, loose round robin, two-level |
+//! | `scheduler`  | selection of a ready warp by the scheme          |
 //! | `throttle`   | warps that a throttle keeps from issuing         |
 //! | `issue`      | selection of a warp per scheduler                |
 //! | `dispatch`   | execution of the selected instruction at issue   |

@@ -1,8 +1,10 @@
 //! # Warp scheduler
-//! Selects one of the warps that are ready to issue, by one of three policies. Greedy-then-oldest keeps
-//! issuing the warp issued last while it is ready, else selects the ready warp that was launched first. An
-//! age matrix, with one row of "is older" bits per warp, finds that warp without sorting. Loose round robin
-//! selects the next ready warp slot after the one issued last.
+//! Selects one of the warps that are ready to issue, in the order of the configured scheme
+//! (`rtl/sm/scheduler`). Greedy-then-oldest keeps issuing the warp issued last while it is ready, else
+//! selects the ready warp that was launched first. An age matrix, with one row of "is older" bits per warp,
+//! finds that warp without sorting, and also the youngest one for greedy-then-youngest. Loose round robin
+//! selects the next ready warp slot after the one issued last. Any other scheme ranks the warps: the highest
+//! rank issues, and among equal ranks the warp that was launched first.
 //!
 //! Two-level scheduling runs a round robin in a pool of a few warps; the other warps queue. A pool warp in a
 //! long wait moves to the tail of the queue, and the first queued warp that does not wait replaces it. With
@@ -13,21 +15,24 @@
 //! 1. `pick`, repeated while the selected warp finds its pipe or the result bus busy.
 //! 2. `on_issue` for the warp that issues.
 //! 3. `on_launch` for each warp of a starting CTA, and `renew` of the ages in slot order.
-//! 4. One of `limit`, `block` and `refill`.
+//! 4. If the scheme ranks warps, `report_launch` for each warp of a starting CTA, then `report_outcome` and
+//!    `report_issue`.
+//! 5. One of `limit`, `block` and `refill`.
 //!
 //! A throttle also restricts the warps through the pool: to the oldest warps that can issue, or to the warps
-//! that it does not block.
+//! that it does not block. A ranking scheme then ranks the warps of the pool.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
-//! Bench: its own tests, `tb/sm/timing.rs`, and `tb/hdl/sm/warp_scheduler.rs` with
+//! Bench: its own tests, `tb/sm/scheduler.rs`, `tb/sm/timing.rs`, and `tb/hdl/sm/warp_scheduler.rs` with
 //! `rtl/hdl/sm/ws_sm_warp_scheduler.sv`.
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
-use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
-use crate::sm::{MAX_WARPS, SchedulerPolicy};
+use crate::kernel::{CounterReader, Describe, DescribeExt, FieldsExt, Logic};
+use crate::sm::scheduler::{Hooks, Order, Stall, WarpIssue, WarpLaunch};
+use crate::sm::{MAX_WARPS, StallReason};
 
 /// Maximum number of schedulers per SM.
 pub(in crate::sm) const MAX_SCHEDULERS: usize = 4;
@@ -73,6 +78,19 @@ impl Ages {
         }
     }
 
+    /// Returns the youngest warp of the mask `of`, which must contain at least one warp.
+    #[must_use]
+    pub fn youngest(&self, of: u64) -> u8 {
+        let mut youngest = of.trailing_zeros() as usize;
+        loop {
+            let younger = of & !(self.older[youngest % MAX_WARPS] | 1 << youngest);
+            if younger == 0 {
+                return youngest as u8;
+            }
+            youngest = younger.trailing_zeros() as usize;
+        }
+    }
+
     /// Lists the registers and logic of the age matrix for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { num_warps, older } = self;
@@ -83,9 +101,9 @@ impl Ages {
 }
 
 /// Scheduler of a group of warps.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Scheduler {
-    policy: SchedulerPolicy,
+    order: Order,
     /// Mask of the warps that belong to the scheduler.
     group: u64,
     /// Mask of the warps that may issue: all, the pool of a two-level scheduler, or those that a throttle
@@ -100,20 +118,44 @@ pub struct Scheduler {
     last: u8,
     /// One-bit mask of slot `last` while the slot holds the warp that was issued last; 0 otherwise.
     greedy: u64,
+    /// For a ranking scheme, the outcome of the cycle reported last. Not a register: a scheme that counts
+    /// stall cycles lists its own counters.
+    outcome: StallReason,
+    /// First of the consecutive cycles that have had this outcome.
+    since: u64,
 }
 
 impl Scheduler {
     /// Creates a scheduler for the warps of `group`, none of which has issued.
     #[must_use]
-    pub fn new(policy: SchedulerPolicy, group: u64) -> Self {
-        let pool = if policy == SchedulerPolicy::TwoLevel { 0 } else { group };
-        Self { policy, group, pool, throttled: false, in_charge: group, last: 0, greedy: 0 }
+    pub fn new(order: Order, group: u64) -> Self {
+        let pool = if matches!(order, Order::TwoLevel) { 0 } else { group };
+        let outcome = StallReason::NoWarp;
+        Self { order, group, pool, throttled: false, in_charge: group, last: 0, greedy: 0, outcome, since: 0 }
     }
 
-    /// Returns the scheduler, changed so that a throttle sets its pool (the warps that may issue).
+    /// Lets a throttle set the pool of the scheduler (the warps that may issue).
+    pub fn throttle(&mut self) {
+        self.throttled = true;
+    }
+
+    /// True if the scheduler has a pool of a few warps and a queue of the others.
     #[must_use]
-    pub fn with_throttle(self) -> Self {
-        Self { throttled: true, ..self }
+    pub fn is_two_level(&self) -> bool {
+        matches!(self.order, Order::TwoLevel)
+    }
+
+    /// Returns the hooks of the scheme if it ranks warps, otherwise `None`.
+    #[must_use]
+    pub fn hooks_mut(&mut self) -> Option<&mut dyn Hooks> {
+        if let Order::Ranked(hooks) = &mut self.order { Some(&mut **hooks) } else { None }
+    }
+
+    /// Lists the counters that the scheme declares itself.
+    pub fn counters(&self, to: &mut dyn CounterReader) {
+        if let Order::Ranked(hooks) = &self.order {
+            hooks.counters(to);
+        }
     }
 
     /// Returns the mask of the warps that may issue.
@@ -132,13 +174,73 @@ impl Scheduler {
     #[must_use]
     #[inline(always)]
     pub fn pick(&self, ready: u64, ages: &Ages) -> u8 {
-        match self.policy {
-            SchedulerPolicy::GreedyThenOldest if ready & self.greedy != 0 => self.last,
-            SchedulerPolicy::GreedyThenOldest => ages.oldest(ready),
-            SchedulerPolicy::LooseRoundRobin | SchedulerPolicy::TwoLevel => {
+        match &self.order {
+            Order::GreedyThenOldest | Order::GreedyThenYoungest if ready & self.greedy != 0 => self.last,
+            Order::GreedyThenOldest => ages.oldest(ready),
+            Order::GreedyThenYoungest => ages.youngest(ready),
+            Order::LooseRoundRobin | Order::TwoLevel => {
                 let after = ready & (u64::MAX << self.last << 1);
                 (if after != 0 { after } else { ready }).trailing_zeros() as u8
             }
+            Order::Ranked(hooks) => self.pick_ranked(&**hooks, ready, ages),
+        }
+    }
+
+    /// Returns the warp of the mask `ready` with the highest rank; among equal ranks, the oldest one.
+    #[inline(never)]
+    fn pick_ranked(&self, hooks: &dyn Hooks, ready: u64, ages: &Ages) -> u8 {
+        let (mut highest, mut first) = (0, 0);
+        let mut rest = ready;
+        while rest != 0 {
+            let slot = rest.trailing_zeros() as u8;
+            rest &= rest - 1;
+            let rank = hooks.rank(self.warp_in(slot));
+            if first == 0 || rank > highest {
+                (highest, first) = (rank, 1 << slot);
+            } else if rank == highest {
+                first |= 1 << slot;
+            }
+        }
+        ages.oldest(first)
+    }
+
+    /// Returns the number of a warp slot of the SM among the slots of the scheduler.
+    fn warp_in(&self, slot: u8) -> u8 {
+        (self.group & ((1 << slot) - 1)).count_ones() as u8
+    }
+
+    /// Reports to a ranking scheme that a warp of the scheduler starts in a slot of the SM, in a program of
+    /// `length` instructions.
+    pub fn report_launch(&mut self, cycle: u64, slot: u8, length: u32) {
+        let launch = WarpLaunch { warp: self.warp_in(slot), length };
+        if let Some(hooks) = self.hooks_mut() {
+            hooks.on_launch(cycle, &launch);
+        }
+    }
+
+    /// Reports to a ranking scheme what the scheduler does in `cycle` and in all later cycles up to the next
+    /// report. A repeated report has no effect, so that it does not matter whether a core sleeps or is
+    /// evaluated in vain.
+    pub fn report_outcome(&mut self, cycle: u64, outcome: StallReason) {
+        if outcome == self.outcome {
+            return;
+        }
+        let ended = Stall { cycles: cycle - self.since, reason: self.outcome };
+        (self.outcome, self.since) = (outcome, cycle);
+        if ended.reason != StallReason::Issued
+            && ended.cycles > 0
+            && let Some(hooks) = self.hooks_mut()
+        {
+            hooks.on_stall(cycle, &ended);
+        }
+    }
+
+    /// Reports to a ranking scheme that the scheduler has issued an instruction in `cycle`, where the warp is
+    /// given by its slot in the SM.
+    pub fn report_issue(&mut self, cycle: u64, issue: &WarpIssue) {
+        let issue = WarpIssue { warp: self.warp_in(issue.warp), ..*issue };
+        if let Some(hooks) = self.hooks_mut() {
+            hooks.on_issue(cycle, &issue);
         }
     }
 
@@ -193,14 +295,17 @@ impl Scheduler {
 
     /// Lists the registers and logic of the warp scheduler for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { policy, group, pool, throttled, in_charge: _, last, greedy } = self;
-        if *policy == SchedulerPolicy::TwoLevel {
+        let Self { order, group, pool, throttled, in_charge: _, last, greedy, outcome: _, since: _ } = self;
+        if self.is_two_level() {
             to.sized("pool", pack_bits(*pool, *group), group.count_ones());
             to.logic("refill", Logic::Comparator { width: group.count_ones(), count: group.count_ones() });
         }
         if *throttled {
             to.sized("pool", pack_bits(*pool, *group), group.count_ones());
             to.logic("throttle", Logic::Comparator { width: group.count_ones(), count: group.count_ones() });
+        }
+        if let Order::Ranked(hooks) = order {
+            return to.part("scheme", |to| hooks.describe(to));
         }
         to.sized("last", u64::from(*last), 6);
         to.flag("greedy", *greedy != 0);
@@ -236,7 +341,7 @@ mod tests {
     fn greedy_then_oldest_stays_with_its_warp_until_that_waits() {
         let mut ages = Ages::new(8);
         (0..8).for_each(|warp| ages.renew(warp));
-        let mut gto = Scheduler::new(SchedulerPolicy::GreedyThenOldest, 0xff);
+        let mut gto = Scheduler::new(Order::GreedyThenOldest, 0xff);
         gto.on_issue(5);
         assert_eq!(gto.pick(0b0110_0110, &ages), 5);
         assert_eq!(gto.pick(0b0100_0110, &ages), 1);
@@ -245,9 +350,21 @@ mod tests {
     }
 
     #[test]
+    fn greedy_then_youngest_goes_to_the_warp_launched_last() {
+        let mut ages = Ages::new(8);
+        [5, 0, 7, 3].into_iter().for_each(|warp| ages.renew(warp));
+        let mut gty = Scheduler::new(Order::GreedyThenYoungest, 0xff);
+        assert_eq!(gty.pick(0b1010_1001, &ages), 3);
+        assert_eq!(gty.pick(0b1010_0001, &ages), 7);
+        gty.on_issue(5);
+        assert_eq!(gty.pick(0b1010_1001, &ages), 5);
+        assert_eq!(gty.pick(0b0000_0001, &ages), 0);
+    }
+
+    #[test]
     fn loose_round_robin_goes_to_the_next_slot_and_wraps() {
         let ages = Ages::new(64);
-        let mut lrr = Scheduler::new(SchedulerPolicy::LooseRoundRobin, u64::MAX);
+        let mut lrr = Scheduler::new(Order::LooseRoundRobin, u64::MAX);
         lrr.on_issue(5);
         assert_eq!(lrr.pick(0b0110_0110, &ages), 6);
         lrr.on_issue(63);
@@ -259,7 +376,7 @@ mod tests {
     fn two_level(warps: u8) -> (Scheduler, Ages) {
         let mut queue = Ages::new(warps.into());
         (0..warps).for_each(|warp| queue.renew(warp));
-        (Scheduler::new(SchedulerPolicy::TwoLevel, u64::MAX >> (64 - warps)), queue)
+        (Scheduler::new(Order::TwoLevel, u64::MAX >> (64 - warps)), queue)
     }
 
     #[test]
@@ -325,7 +442,8 @@ mod tests {
         for warp in [6, 2, 7, 4, 0] {
             ages.renew(warp);
         }
-        let mut scheduler = Scheduler::new(SchedulerPolicy::GreedyThenOldest, 0b0101_0101).with_throttle();
+        let mut scheduler = Scheduler::new(Order::GreedyThenOldest, 0b0101_0101);
+        scheduler.throttle();
         scheduler.limit(2, 0b1101_0101, &ages);
         assert_eq!(scheduler.pool(), 0b0100_0100);
         // Warp 6 waits at a barrier, so the next oldest warp, warp 4, replaces it.

@@ -155,10 +155,16 @@ impl Stalls {
         line.issue = (warp, pc);
     }
 
-    /// Returns the warp that a scheduler issued in the cycle charged last; `None` if it did not issue.
-    pub fn issued_warp(&self, scheduler: usize) -> Option<u8> {
+    /// Returns the reason to which the last cycle of a scheduler is charged.
+    pub fn outcome(&self, scheduler: usize) -> StallReason {
+        self.lines[scheduler % MAX_SCHEDULERS].now
+    }
+
+    /// Returns warp and pc of the instruction that a scheduler issued in the cycle charged last; `None` if it
+    /// did not issue.
+    pub fn issued(&self, scheduler: usize) -> Option<(u8, u32)> {
         let line = &self.lines[scheduler % MAX_SCHEDULERS];
-        (line.now == StallReason::Issued).then_some(line.issue.0)
+        (line.now == StallReason::Issued).then_some(line.issue)
     }
 
     /// Records that all schedulers have been charged for `cycle`.
@@ -230,9 +236,9 @@ mod tests {
     fn a_scheduler_has_issued_the_warp_that_it_was_charged_for_last() {
         let mut stalls = Stalls::new(2);
         stalls.issue(1, 7, 30);
-        assert_eq!([0, 1].map(|scheduler| stalls.issued_warp(scheduler)), [None, Some(7)]);
+        assert_eq!([0, 1].map(|scheduler| stalls.issued(scheduler)), [None, Some((7, 30))]);
         stalls.charge(1, StallReason::Fetch);
-        assert_eq!(stalls.issued_warp(1), None);
+        assert_eq!(stalls.issued(1), None);
     }
 
     #[test]

@@ -7,9 +7,11 @@ use isa::types::Space;
 use serde::{Deserialize, Serialize};
 
 use super::decode::Pipe;
+use super::scheduler::Scheduler;
 use crate::kernel::{AnyEdge, Sleep};
-use crate::sm::config::{SchedulerPolicy, SmConfig};
+use crate::sm::config::SmConfig;
 use crate::sm::core::Loaded;
+use crate::sm::scheduler::WarpIssue;
 use crate::sm::{SmCore, SmIo};
 use crate::throttle::side::CoreSide;
 use crate::throttle::{CorePlace, CycleState, Hooks, IssueLimit, ThrottleConfig};
@@ -36,12 +38,14 @@ impl SmCore {
         let place = CorePlace { path: &self.path, warps: self.config.warps, schedulers: self.config.schedulers };
         let Some(throttle) = config.watched_hooks(&place) else { return };
         self.throttle = Some(throttle);
-        self.schedulers = self.schedulers.map(|scheduler| scheduler.with_throttle());
+        self.schedulers.iter_mut().for_each(Scheduler::throttle);
         self.pooled = true;
     }
 
-    /// Notifies the throttle that the kernel has ended; `cycle` is the last cycle of the kernel.
+    /// Notifies the throttle and the warp schedulers that the kernel has ended; `cycle` is the last cycle of
+    /// the kernel.
     pub fn end_kernel(&mut self, cycle: u64) {
+        self.schedulers.iter_mut().filter_map(Scheduler::hooks_mut).for_each(|hooks| hooks.clear());
         if let Some(throttle) = &mut self.throttle {
             throttle.end_kernel(cycle);
         }
@@ -103,12 +107,50 @@ impl SmCore {
         self.throttle.as_ref().and_then(|throttle| throttle.due()).unwrap_or(u64::MAX)
     }
 
+    /// Reports to each scheduler whose scheme ranks warps what it has done in a cycle.
+    fn report_cycle(&mut self, loaded: &Loaded, cycle: u64) {
+        for (index, scheduler) in self.schedulers[..self.config.schedulers as usize].iter_mut().enumerate() {
+            if scheduler.hooks_mut().is_none() {
+                return;
+            }
+            scheduler.report_outcome(cycle, self.stalls.outcome(index));
+            if let Some((warp, pc)) = self.stalls.issued(index) {
+                scheduler.report_issue(
+                    cycle,
+                    &WarpIssue {
+                        warp,
+                        pipe: loaded.table[pc as usize].pipe,
+                        position: loaded.position(pc),
+                        next: loaded.position(self.stacks.pc(warp)),
+                        ends: self.warps.live() >> warp & 1 == 0,
+                    },
+                );
+            }
+        }
+    }
+
+    /// Reports to each scheduler whose scheme ranks warps why it issues nothing from `cycle` on, while the
+    /// core sleeps.
+    #[inline(never)]
+    pub(in crate::sm) fn report_sleep(&mut self, cycle: u64) {
+        for (index, scheduler) in self.schedulers[..self.config.schedulers as usize].iter_mut().enumerate() {
+            if scheduler.hooks_mut().is_none() {
+                return;
+            }
+            scheduler.report_outcome(cycle, self.stalls.outcome(index));
+        }
+    }
+
     /// Sets the pools of the schedulers (the warps that may issue) for the cycle after `cycle`; `issued` is
-    /// true if any scheduler issued in `cycle`.
+    /// true if any scheduler issued in `cycle`. Ranking schemes first get their reports of `cycle`.
     #[inline(never)]
     pub(in crate::sm) fn set_pools(&mut self, loaded: &Loaded, cycle: u64, issued: bool) {
-        if self.config.policy == SchedulerPolicy::TwoLevel {
+        self.report_cycle(loaded, cycle);
+        if self.schedulers[0].is_two_level() {
             return self.refill_pools();
+        }
+        if self.throttle.is_none() {
+            return;
         }
         let seen = self.cycle_state(cycle, issued);
         let Some(throttle) = &mut self.throttle else { return };
@@ -133,7 +175,7 @@ impl SmCore {
             cycle,
             live: self.warps.live(),
             waiting: self.barriers.waiting(),
-            issued: (0..all).filter_map(|of| self.stalls.issued_warp(of)).fold(0, |issued, warp| issued | 1 << warp),
+            issued: (0..all).filter_map(|of| self.stalls.issued(of)).fold(0, |issued, (warp, _)| issued | 1 << warp),
             thread_instructions: self.counters.thread_instructions,
         }
     }

@@ -21,6 +21,11 @@
 //! A period counts the instructions issued in its cycles. A miss is counted one cycle after it happened, when
 //! the core receives it. The first period begins with the first cycle of the kernel.
 //!
+//! The instructions of a sample are those of all its periods, because the cores are compared by them. Misses are
+//! counted anew in every period: they only decide whether a period has too many of them, and no sample is
+//! compared by its misses. The report of a sample therefore has the misses of the last period, which the
+//! coordinator does not read.
+//!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/throttle/dwt_cs.rs`.
 //! Bench: its own tests, `tb/throttle/coordinator.rs`, and `tb/hdl/throttle/monitor.rs` with
@@ -67,7 +72,9 @@ pub struct Monitor {
     phase: Phase,
     limit: Limit,
     timer: Timer,
+    /// Misses of the current period.
     misses: Misses,
+    /// Thread instructions of the current period, or of the current sample.
     instructions: Instructions,
     /// Total of thread instructions issued by the core when `instructions` was last updated. Not a register:
     /// the hardware adds the instructions of each cycle directly.

@@ -225,6 +225,7 @@ fn slots_have_the_names_of_the_architecture() {
             "replacement",
             "prefetch",
             "victim",
+            "scheduler",
             "throttle",
             "operands",
             "fetch",

@@ -2,6 +2,7 @@
 
 use super::{fermi, machine_file};
 use crate::config::{ConfigError, Request, ResolvedMachine};
+use rtl::dram::layout::MappingConfig;
 
 fn expect_errors(designs: &[&str], sets: &[&str]) -> Vec<String> {
     fermi(designs, sets).unwrap_err().lines()
@@ -73,8 +74,8 @@ fn a_value_of_another_type_is_refused_with_the_legal_one() {
             "--set:1:14: `l1.store_hit` is 1, expected a string",
             "--set:1:10: `l1.index` is \"linear\", expected a table such as { kind = \"linear\" } (the kind \
              is given in a table with its keys: l1.index = { kind = \"linear\", ... })",
-            "--set:1:4: `l1` is 3, expected a table of sets, ways, line_bytes, mshr_entries, mshr_merges, miss_queue, \
-             fail_order, fetch, lookups, banks, store_hit, bypass, bypass_sectors, index, replacement, organisation, \
+            "--set:1:4: `l1` is 3, expected a table of sets, ways, line_bytes, mshr_entries, mshr_merges, mshr_policy, \
+             miss_queue, fail_order, fetch, lookups, banks, store_hit, bypass, bypass_sectors, index, replacement, organisation, \
              prefetch, victim, decoupled, dueling, mrpb, prefetch_limits",
             "--set:1:9: `l1.ways` is 2.0, expected an integer",
         ]
@@ -131,7 +132,18 @@ fn a_throttle_is_judged_by_its_own_keys_and_by_the_cores() {
         ["--set:1:17: throttle.period is 20000, expected 1 to 16383: the timer has 14 bits"]
     );
     assert_eq!(
-        expect_errors(&["ccws"], &["sm.policy=two-level"]),
+        expect_errors(&["caws"], &["sm.scheduler.decay=9"]),
+        ["--set:1:20: sm.scheduler.decay is 9, expected 0 to 8: the average is shifted by at most 8 bits"]
+    );
+    assert!(fermi(&["caws", "ccws"], &[]).is_ok() && fermi(&["caws", "swl-1"], &[]).is_ok());
+    assert_eq!(
+        expect_errors(&[], &["sm.policy=two-level"]),
+        [
+            "--set:1:4: unknown key `sm.policy` (it is `kind` of `sm.scheduler` now: sm.scheduler = { kind = \"greedy-then-oldest\" })"
+        ]
+    );
+    assert_eq!(
+        expect_errors(&["ccws"], &["sm.scheduler.kind=two-level"]),
         [
             "machines/designs/ccws.toml:6:1: throttle is ccws, expected none with a two-level scheduler: a two-level scheduler orders its \
              warps by their queue, not by their age"
@@ -366,9 +378,13 @@ fn a_kind_that_is_no_text_is_refused_with_those_that_there_are() {
     for (path, kinds) in [
         ("throttle", "ccws, dwt-cs, none"),
         ("l1.bypass", "streaming"),
-        ("l1.replacement", "bip, brrip, dip, drrip, lip, lru, random, ship, srrip, tree-plru"),
-        ("l2.replacement", "bip, brrip, dip, drrip, lip, lru, random, ship, srrip, tree-plru"),
+        ("l1.replacement", "bip, brrip, dip, drrip, hawkeye, lip, lru, random, ship, srrip, tree-plru"),
+        ("tracker.replacement", "bip, brrip, dip, drrip, hawkeye, lip, lru, random, ship, srrip, tree-plru"),
+        ("l2.replacement", "bip, brrip, dip, drrip, hawkeye, lip, lru, random, ship, srrip, tree-plru"),
         ("l2.bypass", "streaming"),
+        ("l2.partition", "by-requester, none"),
+        ("l1.mshr_policy", "by-age, by-requester, none"),
+        ("l2.mshr_policy", "by-age, by-requester, none"),
         ("l1.index", "fermi, i-poly, linear"),
         ("sm.icache", "cache"),
         ("l2.flow", "transient"),
@@ -395,8 +411,8 @@ fn a_rule_between_fields_is_laid_to_the_one_that_is_given() {
         (&["fermi-hash"], "l1.sets=16", "l1.sets is 16, expected 32 or 64 with an index of kind fermi: the hash"),
         (
             &["swl-1"],
-            "sm.policy=two-level",
-            "sm.policy is two-level, expected another with sm.warp_limit = 1: a two-level scheduler",
+            "sm.scheduler.kind=two-level",
+            "sm.scheduler is two-level, expected another with sm.warp_limit = 1: a two-level scheduler",
         ),
         (
             &[],
@@ -633,6 +649,13 @@ fn a_policy_that_its_machine_cannot_follow_is_refused() {
              table records hits of its own SM and has no port for those of other SMs"
         ]
     );
+    for kind in ["ship", "hawkeye"] {
+        let policy = format!("tracker.replacement={{ kind = \"{kind}\", signature = \"pc\", bits = 8 }}");
+        let lines = expect_errors(&[], &[&policy]);
+        let message =
+            "tracker.replacement.signature is pc, expected region: the requests to this store carry no program counter";
+        assert!(lines.len() == 1 && lines[0].ends_with(message), "{lines:?}");
+    }
     assert_eq!(
         expect_errors(&[], &["l2.bypass.kind=coalesced"]),
         ["--set:1:4: l2.bypass is coalesced, expected another with tracker.scheme = \"off\": the sharing tracker is \
@@ -684,6 +707,58 @@ fn sub_cores_take_equal_parts_of_banks_and_collectors() {
 }
 
 #[test]
+fn an_address_mapping_is_given_as_data_and_refused_with_the_exact_reason() {
+    let plain = "dram.mapping.fields=[\"column\", \"group\", \"bank\", \"row\"]";
+    let mapping = fermi(&[], &[plain, "dram.mapping.xor=[\"bank ^ row\"]"]).unwrap().config.dram.mapping;
+    assert_eq!(mapping, MappingConfig::new(&["column", "group", "bank", "row"], &["bank ^ row"]));
+    let table =
+        fermi(&[], &["dram.mapping={ fields = [\"column\", \"group\", \"bank\", \"row\"], xor = [\"bank ^ row\"] }"]);
+    assert_eq!(table.unwrap().config.dram.mapping, mapping);
+    for (set, message) in [
+        ("dram.mapping=qv100", "--set:1:14: `dram.mapping` is \"qv100\", expected a table of fields, xor"),
+        ("dram.mapping.fields=[1]", "--set:1:21: `dram.mapping.fields` is [1], expected a string"),
+        ("dram.mapping.xor=bank", "--set:1:18: `dram.mapping.xor` is \"bank\", expected an array"),
+    ] {
+        assert_eq!(expect_errors(&[], &[set]), [message]);
+    }
+    // Whichever of the two is given is blamed.
+    let why = "the fields have every bit of a burst address once";
+    let seven = "[\"column:7\", \"group\", \"bank\", \"row\"]";
+    assert_eq!(
+        expect_errors(&[], &[&format!("dram.mapping.fields={seven}")]),
+        [format!(
+            "--set:1:21: dram.mapping.fields is {seven}, expected 6 bits of column with columns = 64, not 7: {why}"
+        )]
+    );
+    let fields = "[\"column:2\", \"group:1\", \"column\", \"group\", \"bank\", \"row\"]";
+    assert_eq!(
+        expect_errors(&[], &["dram.bank_groups=1"]),
+        [format!("--set:1:18: dram.bank_groups is 1, expected 2 or more with mapping.fields = {fields}: {why}")]
+    );
+    assert_eq!(
+        expect_errors(&[], &["dram.mapping.xor=[\"bank[0] ^ bank[1]\", \"bank[1] ^ bank[0]\"]"]),
+        [
+            "--set:1:18: dram.mapping.xor is [\"bank[0] ^ bank[1]\", \"bank[1] ^ bank[0]\"], expected an XOR that keeps bank[1], \
+          bit 9 of the burst address: every burst has a place of its own"
+        ]
+    );
+    let moved = expect_errors(&[], &["dram.group_bits=low"]);
+    assert!(moved[0].contains("unknown key `dram.group_bits` (the fields of `dram.mapping` say so now: "), "{moved:?}");
+}
+
+#[test]
+fn a_two_level_network_fits_the_sms_and_partitions_of_the_machine() {
+    assert_eq!(
+        expect_errors(&[], &["noc.kind=two-level", "noc.clusters=16"]),
+        ["--set:1:14: noc.clusters is 16, expected 1 to 15: each cluster has at least one SM"]
+    );
+    assert_eq!(
+        fermi(&["two-level-noc"], &[]).unwrap().config.noc,
+        fermi(&[], &["noc.kind=two-level"]).unwrap().config.noc
+    );
+}
+
+#[test]
 fn carve_outs_are_whole_ways_that_leave_the_l1_some() {
     let refused = |carve_outs: &str| expect_errors(&[], &["l1.ways=32", &format!("sm.shared.carve_outs={carve_outs}")]);
     assert_eq!(
@@ -718,6 +793,10 @@ fn several_lookups_a_cycle_are_refused_where_something_else_takes_one() {
         (
             "l1.replacement={ kind = \"ship\", signature = \"pc\", bits = 8 }",
             "1 with an l1.replacement of kind ship: its table has a port for one use per cycle",
+        ),
+        (
+            "l1.replacement={ kind = \"hawkeye\", sampled_sets = 4, history = 2 }",
+            "1 with an l1.replacement of kind hawkeye: its table has a port for one use per cycle",
         ),
         ("l1.bypass.kind=pdp", "1 with an l1.bypass of kind pdp: the scheme observes one load per cycle"),
         ("l1.prefetch.kind=stream", "1 with an l1.prefetch of kind stream: the prefetcher observes one load per cycle"),
@@ -797,6 +876,39 @@ fn a_prefetcher_is_refused_where_a_scheme_would_not_know_its_lines() {
 }
 
 #[test]
+fn a_prefetcher_of_the_l2_is_refused_where_a_bank_could_not_hold_its_lines() {
+    for (sets, expected) in [
+        (
+            &["l2.flow.kind=transient"][..],
+            "l2.prefetch is stride, expected none with flow.kind = \"transient\"; the overlapped flow has all \
+             prefetchers: that flow evicts a victim before it fetches",
+        ),
+        (
+            &["l2.bypass.kind=all"],
+            "l2.prefetch is stride, expected none with an l2.bypass of kind all; the kind none has all prefetchers: \
+             the bypass scheme decides by the requests for a line",
+        ),
+        (
+            &["l2.mshr_entries=1"],
+            "l2.prefetch_limits.mshr_share is 8, expected another l2.mshr_entries: 1 leaves none: ",
+        ),
+        (
+            &["l2.prefetch_limits.miss_queue_share=4"],
+            "l2.prefetch_limits.miss_queue_share is 4, expected 1 to 3 with l2.flow.miss_queue = 4: ",
+        ),
+        (&["l2.prefetch.degree=17"], "l2.prefetch.degree is 17, expected 1 to 16: one line is prefetched per cycle"),
+    ] {
+        let lines = refused_on("fermi", &[&["l2.prefetch.kind=stride"], sets].concat());
+        assert!(lines.len() == 1 && lines[0].contains(expected), "{sets:?}: {lines:?}");
+    }
+    for set in ["l2.flow.write_miss=byte-mask", "l2.line_bytes=64", "l1.prefetch.kind=next-line"] {
+        assert_eq!(refused_on("fermi", &["l2.prefetch.kind=stream", set]), [""; 0], "{set}");
+    }
+    // Without a prefetcher, the limits have no effect.
+    assert_eq!(refused_on("fermi", &["l2.mshr_entries=1", "l2.prefetch_limits.queue=0"]), [""; 0]);
+}
+
+#[test]
 fn a_victim_cache_is_refused_where_a_scheme_would_not_know_its_lines() {
     for (sets, expected) in [
         (
@@ -828,6 +940,15 @@ fn a_victim_cache_is_refused_where_a_scheme_would_not_know_its_lines() {
         ["l1.bypass.kind=contentious", "l1.prefetch.kind=stride", "l1.replacement.kind=srrip", "l1.fetch=sectors"]
     {
         assert_eq!(refused_on("fermi", &["l1.victim.kind=lru", set]), [""; 0], "{set}");
+    }
+}
+
+#[test]
+fn a_bypass_scheme_that_relies_on_the_lru_order_is_refused_with_another_replacement() {
+    for kind in ["streaming", "pdp"] {
+        let lines = refused_on("fermi", &[&format!("l1.bypass.kind={kind}"), "l1.replacement.kind=srrip"]);
+        let expected = format!("l1.bypass is {kind}, expected another with an l1.replacement other than lru");
+        assert!(lines.len() == 1 && lines[0].contains(&expected), "{lines:?}");
     }
 }
 
@@ -962,4 +1083,37 @@ fn every_machine_takes_the_decoupled_designs() {
             assert!(lines.iter().all(|line| !line.contains("tag_ways")), "{}: {lines:?}", machine.name);
         }
     }
+}
+
+#[test]
+fn partitions_and_mshr_policies_are_refused_where_they_do_not_fit() {
+    for (sets, message) in [
+        (
+            &["l2.partition.kind=by-requester", "l2.flow.kind=transient"][..],
+            "l2.partition is by-requester, expected none with flow.kind = \"transient\"; ",
+        ),
+        (
+            &["l2.partition={ kind = \"by-requester\", ways = [9, 8], sms = [] }"],
+            "l2.partition.ways is [9, 8], expected ",
+        ),
+        (
+            &["l2.partition.kind=by-requester", "num_sms=1"],
+            "l2.partition.ways is a list of 2, expected a list of 1 to 1, ",
+        ),
+        (
+            &["l2.mshr_policy.kind=by-requester", "l2.flow.kind=transient"],
+            "l2.mshr_policy is by-requester, expected none with flow.kind = \"transient\"; ",
+        ),
+        (&["l2.mshr_policy.kind=by-age"], "l2.mshr_policy.kind is by-age, expected none or by-requester in the L2; "),
+        (&["l1.mshr_policy={ kind = \"by-age\", reserved = 32 }"], "l1.mshr_policy.reserved is 32, expected 1 to 31 "),
+        (
+            &["l1.mshr_policy.kind=by-requester", "l1.mshr_policy.waiting=0"],
+            "l1.mshr_policy.waiting is 0, expected 1 to ",
+        ),
+    ] {
+        let lines = refused_on("fermi", sets);
+        assert!(lines.iter().any(|line| line.contains(message)), "{sets:?}: {lines:?}");
+    }
+    let all = ["l1.mshr_policy.kind=by-age", "l2.mshr_policy.kind=by-requester", "l2.partition.kind=by-requester"];
+    assert_eq!(refused_on("fermi", &all), [""; 0]);
 }

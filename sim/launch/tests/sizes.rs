@@ -101,6 +101,79 @@ fn a_path_selects_a_size_only_if_no_file_has_that_path() {
 }
 
 #[test]
+fn values_in_a_path_replace_those_of_the_size_and_derived_values_follow() {
+    let folder = sized();
+    for (path, title, elements, grid, block) in [
+        ("run.toml/n=2000", "many", 2048, [8, 1, 1], [256, 1, 1]),
+        ("n=0x20,threads=32", "many", 32, [1, 1, 1], [32, 1, 1]),
+        ("few,n=1_000", "few", 1024, [4, 1, 1], [16, 4, 1]),
+        ("run.toml/few,threads=8", "few", 16, [2, 1, 1], [16, 4, 1]),
+        ("launch,n=1", "many", 256, [1, 1, 1], [256, 1, 1]),
+        // An expression can be replaced too.
+        ("padded=2000", "many", 2000, [4, 1, 1], [256, 1, 1]),
+    ] {
+        let file = LaunchFile::read(&folder.path(path)).unwrap_or_else(|e| panic!("{path}: {:?}", e.lines()));
+        assert_eq!(file.path, folder.path(path));
+        assert_eq!((file.title.as_deref(), file.buffers[0].elements), (Some(title), elements), "{path}");
+        let launch = file.launches().next().unwrap();
+        assert_eq!((launch.grid, launch.block), (grid, block), "{path}");
+        assert!(LaunchFile::exists(&folder.path(path)), "{path}");
+    }
+    for path in ["m=3", "few,m=3", "fewer,n=3", "n=3,few", "none/n=3"] {
+        assert!(!LaunchFile::exists(&folder.path(path)), "{path}");
+    }
+    let plain = LaunchFile::expand(&folder.path("n=2000")).unwrap();
+    assert_eq!(plain["buffer"][0]["elements"].as_integer(), Some(2048));
+}
+
+#[test]
+fn a_value_that_leaves_another_without_a_use_is_no_error() {
+    let folder = Folder::new();
+    let launch = super::launch_with("grid = [1]", "grid = [\"= grid\"]");
+    fs::write(folder.path("run.toml"), format!("[size]\nn = 1\ngrid = \"= n\"\n{launch}")).unwrap();
+    let file = LaunchFile::read(&folder.path("run.toml/grid=7")).unwrap();
+    assert_eq!(file.launches().next().unwrap().grid, [7, 1, 1]);
+}
+
+#[test]
+fn values_in_a_path_that_cannot_be_used_are_refused_with_the_reason() {
+    let folder = sized();
+    for (path, problems) in [
+        ("m=3", &["`m=3`: the file has no value `m` in `[size]` (values: block, data, n, padded, threads, title)"][..]),
+        ("thread=3", &["`thread=3`: the file has no value `thread` in `[size]` (did you mean `threads`?)"]),
+        (
+            "few=3",
+            &["`few=3`: the file has no value `few` in `[size]` (values: block, data, n, padded, threads, title)"],
+        ),
+        ("n=1.5", &["`n=1.5`: expected an integer of 64 bits"]),
+        ("n=", &["`n=`: expected an integer of 64 bits"]),
+        ("few,n=18446744073709551616", &["`n=18446744073709551616`: expected an integer of 64 bits"]),
+        ("n=1,threads=8,n=1", &["`n` is given twice in `n=1,threads=8,n=1`"]),
+        ("few,n=1,small", &["`small` is not a value, expected one such as `n=100` after a comma"]),
+        ("title=3", &["`title=3`: `size.title` is no integer, and a path can give integers alone"]),
+        ("few,block=3", &["`block=3`: `size.few.block` is no integer, and a path can give integers alone"]),
+        ("fww,n=3", &["there is no problem size `fww` in the file (did you mean `few`?)"]),
+        (
+            "n=x,m=3",
+            &[
+                "`n=x`: expected an integer of 64 bits",
+                "`m=3`: the file has no value `m` in `[size]` (values: block, data, n, padded, threads, title)",
+            ],
+        ),
+    ] {
+        let error = LaunchFile::read(&folder.path("run.toml").join(path)).unwrap_err();
+        let expected: Vec<_> = problems.iter().map(|problem| format!("4:1: {problem}")).collect();
+        assert_eq!(folder.lines(&error), expected, "{path}");
+    }
+    // A value that fits the expression but not the launch file is reported at the place of its use.
+    let error = LaunchFile::read(&folder.path("n=-5")).unwrap_err();
+    assert!(folder.lines(&error).iter().any(|line| line.contains("with the value 0, expected 1 to ")), "{error:?}");
+    fs::write(folder.path("run.toml"), super::LAUNCH).unwrap();
+    let error = LaunchFile::read(&folder.path("run.toml/n=3")).unwrap_err();
+    assert_eq!(folder.lines(&error), ["1:1: `n=3`: the file has no value `n` in `[size]` (there are no values)"]);
+}
+
+#[test]
 fn a_size_that_the_file_does_not_have_is_refused_with_those_that_it_has() {
     let folder = sized();
     let error = LaunchFile::read(&folder.path("run.toml/fww")).unwrap_err();

@@ -11,7 +11,8 @@
 //! | legality follows from the history of commands                     | `History`          |
 
 use rtl::dram::bank::Bank;
-use rtl::dram::config::{AddressMapping, DramConfig, DramTiming, GroupBits};
+use rtl::dram::config::{DramConfig, DramTiming};
+use rtl::dram::layout::MappingConfig;
 use rtl::dram::policy::fr_fcfs::FrFcfs;
 use rtl::dram::timing::Timing;
 use rtl::kernel::{ArrayView, Describe, Edge, Field, Fields, Logic};
@@ -82,8 +83,7 @@ pub(super) fn config(bank_groups: u32, banks_per_group: u32, timing: DramTiming)
         policy: FrFcfs { hit_cap: 0 }.into(),
         bank_groups,
         banks_per_group,
-        mapping: AddressMapping::RowBankColumn,
-        group_bits: GroupBits::High,
+        mapping: MappingConfig::new(&["column", "bank", "group", "row"], &[]),
         timing,
         ..fermi()
     }

@@ -212,11 +212,11 @@ impl Unit {
                 self.reserved.push((set, victim.way, line));
             }
             (1, Some(way)) => {
-                self.dut.touch(at, set, way, LineUse::Load);
+                self.dut.touch(at, (set, way), LineUse::Load, Source { line, pc: 0 });
                 self.golden.on_hit(set as usize, line, true);
             }
             (2, Some(way)) if present => {
-                self.dut.touch(at, set, way, LineUse::Modify);
+                self.dut.touch(at, (set, way), LineUse::Modify, Source { line, pc: 0 });
                 self.golden.on_hit(set as usize, line, false);
                 self.standing.insert(line, Standing::Bound);
             }

@@ -178,18 +178,18 @@ impl Unit {
                 self.dut.claim(at, set, victim, Source { line, pc: 0 });
                 self.uses[set as usize].retain(|other| Some(*other) != gone);
                 let stay: Vec<_> = stay.into_iter().filter(|(other, _)| Some(*other) != gone).collect();
-                self.golden.on_insert(twin::InsertedLine { line, pc: 0, set: set as usize }, gone, &stay);
+                self.golden.on_insert(twin::InsertedLine { line, pc: 0, set: set as usize, first_way: 0 }, gone, &stay);
                 self.renew(set, line);
                 self.reserved.push((set, victim.way, line));
             }
             (1, Some(way)) => {
-                self.dut.touch(at, set, way, LineUse::Load);
-                self.golden.on_hit(line);
+                self.dut.touch(at, (set, way), LineUse::Load, Source { line, pc: 0 });
+                self.golden.on_hit(line, 0);
                 self.renew(set, line);
             }
             (2, Some(way)) if present => {
-                self.dut.touch(at, set, way, LineUse::Modify);
-                self.golden.on_hit(line);
+                self.dut.touch(at, (set, way), LineUse::Modify, Source { line, pc: 0 });
+                self.golden.on_hit(line, 0);
                 self.renew(set, line);
             }
             (2 | 3, Some(way)) if present => {

@@ -11,7 +11,8 @@
 //! | the pick is the first ready warp in launch order, or the next ready slot | `expected`                    |
 
 use rtl::kernel::{Describe, Edge};
-use rtl::sm::{Ages, Scheduler, SchedulerPolicy};
+use rtl::sm::scheduler::Order;
+use rtl::sm::{Ages, Scheduler};
 
 use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
@@ -36,7 +37,8 @@ block! {
 
 struct Unit {
     warps: u32,
-    policy: SchedulerPolicy,
+    /// True for greedy-then-oldest, false for loose round robin.
+    is_greedy: bool,
     ages: Ages,
     dut: Scheduler,
     /// Running warps in launch order, from oldest to newest.
@@ -49,34 +51,40 @@ struct Unit {
 
 impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
-        let gto = SchedulerPolicy::GreedyThenOldest;
-        let (warps, policy) = match size {
-            Size::Small => (4, gto),
-            Size::Fermi | Size::Synthesised => (48, gto),
-            Size::Any if random.percent(50) => (1 + random.below(64) as u32, gto),
-            Size::Any => (1 + random.below(64) as u32, SchedulerPolicy::LooseRoundRobin),
+        let (warps, is_greedy) = match size {
+            Size::Small => (4, true),
+            Size::Fermi | Size::Synthesised => (48, true),
+            Size::Any if random.percent(50) => (1 + random.below(64) as u32, true),
+            Size::Any => (1 + random.below(64) as u32, false),
         };
-        let (ages, dut) = (Ages::new(warps as usize), Scheduler::new(policy, u64::MAX >> (64 - warps)));
-        Self { warps, policy, ages, dut, running: Vec::new(), last: (0, false), moods: TrafficModes::default(), random }
+        let order = if is_greedy { Order::GreedyThenOldest } else { Order::LooseRoundRobin };
+        let (ages, dut) = (Ages::new(warps as usize), Scheduler::new(order, u64::MAX >> (64 - warps)));
+        Self {
+            warps,
+            is_greedy,
+            ages,
+            dut,
+            running: Vec::new(),
+            last: (0, false),
+            moods: TrafficModes::default(),
+            random,
+        }
     }
 
     fn compute_expected(&self, ready: u64) -> u8 {
         let is_ready = |warp: u8| ready >> warp & 1 != 0;
         let (last, is_same) = self.last;
-        match self.policy {
-            SchedulerPolicy::GreedyThenOldest if is_same && is_ready(last) => last,
-            SchedulerPolicy::GreedyThenOldest => {
-                *self.running.iter().find(|warp| is_ready(**warp)).expect("one is ready")
-            }
-            _ => (1..=64).map(|step| (last + step) % 64).find(|warp| is_ready(*warp)).expect("one is ready"),
+        match self.is_greedy {
+            true if is_same && is_ready(last) => last,
+            true => *self.running.iter().find(|warp| is_ready(**warp)).expect("one is ready"),
+            false => (1..=64).map(|step| (last + step) % 64).find(|warp| is_ready(*warp)).expect("one is ready"),
         }
     }
 }
 
 impl Bench for Unit {
     fn parameters(&self) -> Vec<(&'static str, String)> {
-        let is_gto = self.policy == SchedulerPolicy::GreedyThenOldest;
-        vec![("WARPS", self.warps.to_string()), ("GREEDY_THEN_OLDEST", u32::from(is_gto).to_string())]
+        vec![("WARPS", self.warps.to_string()), ("GREEDY_THEN_OLDEST", u32::from(self.is_greedy).to_string())]
     }
 
     fn cycle(&mut self, _: &Edge<'_>, ports: &mut Ports) {
@@ -117,7 +125,7 @@ impl Bench for Unit {
     }
 
     fn describe(&self, to: &mut dyn Describe) {
-        if self.policy == SchedulerPolicy::GreedyThenOldest {
+        if self.is_greedy {
             self.ages.describe(to);
         }
         self.dut.describe(to);

@@ -14,6 +14,7 @@ use golden::hybrid as twin;
 use golden::index::{Function, SetIndex};
 use golden::untimed::Geometry;
 use rtl::kernel::{Describe, Edge};
+use rtl::replacement::lru::Lru;
 use rtl::tracker::{SharerList, Table};
 
 use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
@@ -105,7 +106,7 @@ impl Unit {
             sms,
             line_bits: line_bits as u32,
             list,
-            dut: Table::new("table", (sets, ways), (sms, list), line_bits as u32),
+            dut: Table::new("table", ((sets, ways), &Lru {}.into()), (sms, list), line_bits as u32),
             golden: twin::Tracker::new(&golden),
             lines,
             moods: TrafficModes::default(),
@@ -138,7 +139,7 @@ impl Bench for Unit {
         };
         let sm_bits = self.sms.next_power_of_two().ilog2();
         // The SystemVerilog module outputs the supplier in every cycle, even without a request.
-        let expected = self.dut.clone().supplier(at, line, sm);
+        let expected = self.dut.peek_supplier(line, sm);
         ports.input("op", 3, op);
         ports.input("line", self.line_bits, line);
         ports.input("sm", sm_bits, sm);

@@ -37,7 +37,7 @@ impl Replacement for Uses {
         lines.min_by_key(|line| self.last.get(line).copied())
     }
 
-    fn on_hit(&mut self, line: u64) {
+    fn on_hit(&mut self, line: u64, _pc: u32) {
         self.now += 1;
         self.last.insert(line, self.now);
     }

@@ -84,7 +84,7 @@ impl Replacement for Due {
         lines.max_by_key(|line| (left(line), Reverse(self.places.of(*line))))
     }
 
-    fn on_hit(&mut self, line: u64) {
+    fn on_hit(&mut self, line: u64, _pc: u32) {
         let Some(known) = self.lines.get(&line).copied() else { return };
         self.learn(known.instruction, self.now(known.set) - known.last);
         let last = self.next(known.set);
@@ -93,11 +93,11 @@ impl Replacement for Due {
     }
 
     fn on_insert(&mut self, newcomer: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
-        let InsertedLine { line, pc, set } = newcomer;
+        let InsertedLine { line, pc, set, first_way } = newcomer;
         if let Some(gone) = victim.and_then(|victim| self.lines.remove(&victim)).filter(|gone| !gone.used) {
             self.learn(gone.instruction, FAR);
         }
-        self.places.on_insert(line, victim, stay);
+        self.places.on_insert((line, first_way), victim, stay);
         let instruction = hash_by_division(pc, self.bits);
         let last = self.next(set);
         let due = self.due(instruction, last);

@@ -22,7 +22,7 @@ use super::super::lines::{LinePlace, Spot};
 use super::{Match, Overlapped, oldest};
 use crate::cells::line::LineData;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Storage};
-use crate::noc::packet::RequestKind;
+use crate::noc::packet::{Request, RequestKind};
 
 /// Bypass policy of an L2 bank, and the buffer for the lines of misses that bypass the bank.
 #[derive(Debug, Serialize, Deserialize)]
@@ -100,8 +100,10 @@ impl Overlapped {
         let Match { local, set, way, .. } = matched;
         let core = &self.core;
         let entry = core.mshr.free().ok_or(Stall::MshrEntry)?;
+        core.may_allocate(oldest(&core.looking))?;
         self.memory.room_for_fetch()?;
-        let place = if core.config.bypass.keeps_tags() { way.or_else(|| core.victim(set)) } else { None };
+        let sm = oldest(&core.looking).sm;
+        let place = if core.config.bypass.keeps_tags() { way.or_else(|| core.victim(set, sm)) } else { None };
         if place.is_some_and(|way| core.tags.row(set)[way as usize].state.is_newer()) {
             self.memory.room_for_write_back()?;
         }
@@ -119,8 +121,9 @@ impl Overlapped {
         if old.state == LineState::TagOnly && old.tag == tag {
             return self.core.touch(at, set, way);
         }
-        self.core.insert(at, (set, way), local);
-        self.evict(at, (set, way), old, oldest(&self.core.looking).id);
+        let &Request { sm, id, .. } = oldest(&self.core.looking);
+        self.core.insert(at, (set, way), local, sm);
+        self.evict(at, (set, way), old, id);
         self.core.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::TagOnly });
     }
 

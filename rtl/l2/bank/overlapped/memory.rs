@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::super::config::BankPlace;
 use super::super::super::line::Bursts;
-use super::super::super::mshr::bits_for;
+use super::super::super::mshr::{Mshr, bits_for};
 use super::super::super::stats::Stall;
 use super::super::lines::part_of;
 use super::sectors::BurstMap;
@@ -139,6 +139,11 @@ impl ToMemory {
     #[inline(always)]
     pub fn room_for_write_back(&self) -> Result<(), Stall> {
         if self.write_backs.has_room() { Ok(()) } else { Err(Stall::WriteBackQueue) }
+    }
+
+    /// Returns the number of queued fetches of prefetches with which no access has merged.
+    pub fn count_prefetches(&self, mshr: &Mshr) -> usize {
+        self.fetches.iter().filter(|fetch| mshr.entry(fetch.entry.into()).is_prefetch()).count()
     }
 
     /// Enqueues a fetch of some bursts of a line for an MSHR entry. The fetch is caused by request `id`,

@@ -15,7 +15,8 @@
 //!
 //! Writes of a whole line need no fetch, unless `write_miss` requires one. With byte masks, no write needs a
 //! fetch (`partial`). Sectors of a line can be present individually (`sectors`). Misses that bypass the bank
-//! are handled in `bypass_buffer`. `memory` explains why no fetch reads stale data from memory.
+//! are handled in `bypass_buffer`. If a prefetcher is selected, `prefetch` looks up its lines in cycles in
+//! which step 3 finds nothing to do. `memory` explains why no fetch reads stale data from memory.
 //!
 //! No deadlock: every burst from memory has a reserved way. A lookup stalls for a way, an MSHR entry or a
 //! queue entry. These become free as bursts, replies and waiters advance.
@@ -24,6 +25,7 @@ mod bypass_buffer;
 mod config;
 mod memory;
 mod partial;
+mod prefetch;
 mod sectors;
 mod serve;
 
@@ -32,6 +34,7 @@ use serde::{Deserialize, Serialize};
 use super::super::config::{BankPlace, L2Config};
 use super::super::line::{PresentBytes, PresentBytesShape};
 use super::super::lookup_pipeline::LookupEntry;
+use super::super::prefetch::unit::Prefetcher;
 use super::super::stats::Stall;
 use super::L2Io;
 use super::core::{Core, CoreShape, memory as memory_spec};
@@ -39,7 +42,7 @@ use super::lines::put;
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LINE_BYTES;
 use crate::dram::message::DramReply;
-use crate::kernel::{AnyEdge, Array, Describe, Rx, Sleep};
+use crate::kernel::{AnyEdge, Array, CounterReader, Describe, Rx, Sleep};
 use crate::noc::packet::Request;
 use bypass_buffer::{BypassBuffer, spot_of};
 pub use config::{FetchUnit, OverlappedConfig, WriteMiss};
@@ -74,6 +77,10 @@ pub(super) struct Overlapped {
     lacking: Option<Stall>,
     /// Bypass policy and bypass buffer; `None` if no miss bypasses the bank.
     passing: Option<Box<BypassBuffer>>,
+    /// Prefetch unit; `None` if the bank has no prefetcher.
+    prefetcher: Option<Box<Prefetcher>>,
+    /// True if the bypass policy or the prefetcher learns of each access.
+    reports: bool,
 }
 
 impl Overlapped {
@@ -82,6 +89,7 @@ impl Overlapped {
         assert!(place.coherent_l1s == 0, "{path}: L1 copies are recalled only in the transient flow");
         let L2Config { mshr_entries, ref bypass, .. } = *config;
         let scheme = bypass.watched_hooks();
+        let prefetcher = config.prefetch.unit(path, config, &place);
         let passing = scheme.map(|scheme| Box::new(BypassBuffer::new(path, scheme, mshr_entries, place.line_bytes)));
         let (is_masked, by_sector) = (flow.has_byte_masks(), flow.is_by_sector());
         let in_part = bypass.keeps_tags() || is_masked;
@@ -107,7 +115,9 @@ impl Overlapped {
             pieces,
             memory: ToMemory::new(flow, &place, pieces, mshr_entries, in_part),
             lacking: None,
+            reports: passing.is_some() || prefetcher.is_some(),
             passing,
+            prefetcher,
         }
     }
 
@@ -124,6 +134,9 @@ impl Overlapped {
         let replayed = self.replay(at, can_write);
         let looked = self.look_up_oldest(at, replayed, can_write);
         self.core.refused = looked.err().map(|reason| (at.cycle(), reason));
+        if looked != Ok(true) && self.prefetcher.is_some() {
+            self.prefetch(at, replayed == Ok(false) && looked == Ok(false));
+        }
         if let Some(dram_rsp) = &mut arriving {
             self.fill(dram_rsp, at);
         }
@@ -136,14 +149,23 @@ impl Overlapped {
             || self.core.mshr.is_ready() && replayed != Err(Stall::ReplyQueue)
             || io.dram_rsp.has_beat(at)
             || self.core.can_accept() && io.req.has_beat(at)
-            || matches!(looked, Err(Stall::Port | Stall::AtomicBuffer));
+            || matches!(looked, Err(Stall::Port | Stall::AtomicBuffer))
+            || self.is_prefetching();
         match self.core.looking.front() {
             _ if more => Sleep::Next,
             Some(oldest) if looked.is_ok() => Sleep::At(oldest.due),
-            // For a stalled request, the bypass policy may decide differently in a known later cycle.
-            Some(_) => self.passing.as_ref().and_then(|p| p.scheme.next_choice()).map_or(Sleep::UntilEvent, Sleep::At),
+            Some(_) => self.next_choice().map_or(Sleep::UntilEvent, Sleep::At),
             None => Sleep::UntilEvent,
         }
+    }
+
+    /// Returns the next cycle in which the bypass policy or the partition may decide differently for a
+    /// stalled request.
+    #[inline(always)]
+    fn next_choice(&self) -> Option<u64> {
+        let bypass = self.passing.as_ref().and_then(|passing| passing.scheme.next_choice());
+        let partition = self.core.partition.as_ref().and_then(|partition| partition.next_choice());
+        bypass.into_iter().chain(partition).min()
     }
 
     /// Writes an arriving burst into the way reserved for its line, or into the bypass buffer if the miss
@@ -165,6 +187,11 @@ impl Overlapped {
             }
         });
         dram_rsp.drop_head(at);
+        if let Some(prefetcher) = &mut self.prefetcher
+            && line.is_complete()
+        {
+            prefetcher.fill(at, place, self.core.local(line.line));
+        }
     }
 
     /// Returns the bytes of a line in the writeback queue, and the mask of those to be written to memory;
@@ -182,13 +209,35 @@ impl Overlapped {
     pub fn record(&mut self) {
         self.masks.iter_mut().for_each(|masks| masks.record());
         self.passing.iter_mut().for_each(|passing| passing.lines.record());
+        self.prefetcher.iter_mut().for_each(|prefetcher| prefetcher.record());
+    }
+
+    /// Lists the counters that the bypass policy and the prefetcher declare themselves.
+    pub fn scheme_counters(&self, to: &mut dyn CounterReader) {
+        if let Some(passing) = &self.passing {
+            passing.scheme.counters(to);
+        }
+        if let Some(prefetcher) = &self.prefetcher {
+            prefetcher.counters(to);
+        }
     }
 
     /// Lists the registers, memories and logic of the L2 bank for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
         // `matched` and `lacking` are not registers: they let the model skip lookups that hardware repeats in
         // every cycle.
-        let Self { core, write_miss: _, matched: _, masks, pieces: _, memory, lacking: _, passing } = self;
+        let Self {
+            core,
+            write_miss: _,
+            matched: _,
+            masks,
+            pieces: _,
+            memory,
+            lacking: _,
+            passing,
+            prefetcher,
+            reports: _,
+        } = self;
         core.describe(to, |to| {
             if let Some(masks) = masks {
                 to.array("masks", &**masks);
@@ -196,6 +245,9 @@ impl Overlapped {
             memory.describe(to);
             if let Some(passing) = passing {
                 passing.describe(to);
+            }
+            if let Some(prefetcher) = prefetcher {
+                prefetcher.describe(to);
             }
         });
     }

@@ -38,6 +38,7 @@ use super::partial::required_bytes;
 use super::{BankPlace, FetchUnit, Match, Overlapped, oldest};
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES};
 use crate::kernel::AnyEdge;
+use crate::mshr_policy::MshrRequest;
 
 /// Mapping between the bytes of a line and its DRAM bursts.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -159,6 +160,7 @@ impl Overlapped {
     ) -> Result<(), Stall> {
         let core = &mut self.core;
         let entry = core.mshr.free().ok_or(Stall::MshrEntry)?;
+        core.may_allocate(oldest(&core.looking))?;
         self.memory.room_for_fetch()?;
         let request = oldest(&core.looking);
         core.room_for_ack(request)?;
@@ -174,6 +176,7 @@ impl Overlapped {
     /// that were not requested before.
     #[inline(always)]
     pub(super) fn join(&mut self, at: &impl AnyEdge, entry: u32, local: u64) -> Result<(), Stall> {
+        self.core.may_merge(oldest(&self.core.looking), entry)?;
         let MshrEntry { set, way, asked, .. } = self.core.mshr.entry(entry);
         let needs = if self.core.by_sector {
             self.missing_bursts(self.pieces.here(self.present_bytes(at, (set, way))))
@@ -193,6 +196,9 @@ impl Overlapped {
         }
         core.stats.count(request.kind, found);
         core.mshr.merge(at, (entry, needs), request);
+        if let Some(policy) = &mut core.mshr_policy {
+            policy.on_merge(at.edge(), entry, &MshrRequest { requester: request.sm, line: request.line });
+        }
         Ok(())
     }
 

@@ -10,23 +10,34 @@ use super::bypass_buffer::spot_of;
 use super::{Match, Overlapped, WriteMiss, oldest};
 use crate::cells::line::LINE_BYTES;
 use crate::kernel::AnyEdge;
+use crate::mshr_policy::MshrRequest;
 use crate::noc::packet::{Request, RequestKind};
 
 impl Overlapped {
-    /// Serves the next waiter (access that waits in an MSHR entry) of a line whose data have arrived. Returns
-    /// true if a waiter was served.
+    /// Serves the next waiter (access that waits in an MSHR entry) of a line whose data have arrived, or ends
+    /// a prefetch without a waiter. Returns true if it did one of these.
     pub(super) fn replay(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let Self { core, passing, .. } = self;
         if !core.mshr.is_ready() {
             return Ok(false);
         }
-        let Some((entry, waiter)) = core.mshr.waiter(at) else { return Ok(false) };
+        let Some((entry, waiter)) = core.mshr.waiter(at) else {
+            self.retire_prefetch(at);
+            return Ok(true);
+        };
         let (place, asked) = ((entry.set, entry.way), BankAccess::waiting(waiter, entry.line));
         let (kind, written) = (asked.kind, waiter.byte_mask);
+        let (ready, sm) = (core.mshr.first_ready(), waiter.sm);
         let spot = spot_of(passing, core.config.ways, place);
         core.lines.perform_in(spot, &asked, &mut core.stats, at, can_write)?;
         core.stats.replays += 1;
         let last = core.mshr.pop_waiter(at, kind.writes());
+        if let (Some(policy), Some(ready)) = (&mut core.mshr_policy, ready) {
+            policy.on_leave(at.edge(), ready, sm);
+            if last.is_some() {
+                policy.on_free(at.edge(), ready);
+            }
+        }
         if core.by_sector {
             self.on_waiter_served(at, place, if kind.writes() { written } else { 0 }, last);
         } else if let Some(entry) = last
@@ -56,6 +67,9 @@ impl Overlapped {
             self.lacking = self.lacking.filter(|&reason| reason != Stall::ReplyQueue);
             return Err(Stall::Port);
         }
+        if let Some(partition) = &mut self.core.partition {
+            partition.reach(at.cycle());
+        }
         match self.lacking {
             Some(reason) if self.is_still_stalled(reason, can_write) => Err(reason),
             _ => {
@@ -81,11 +95,10 @@ impl Overlapped {
         if self.passing.is_none() || !self.serve_bypass(at, matched)? {
             self.serve(at, line, matched, can_write)?;
         }
-        if let Some(passing) = &mut self.passing
-            && kind == RequestKind::Read
-        {
-            passing.scheme.count(matched.way.is_none());
+        if self.reports {
+            self.report(at, (kind, sm), matched);
         }
+        self.core.on_access(at, sm, (matched.set, matched.tag), matched.way.is_none());
         self.core.looking.drop_front();
         self.matched = None;
         self.core.finish_lookup(kind, (id, line, sm, ticket));
@@ -117,10 +130,15 @@ impl Overlapped {
         let local = self.core.local(line);
         let (set, tag) = self.core.split(local);
         let row = self.core.tags.read(at, set);
-        // Ways are filled in ascending order and never become empty again. A valid match therefore precedes
-        // any empty way.
-        let way = position_of(row, tag);
-        let way = way.filter(|&way| row[way].state != LineState::Invalid).map(|way| way as u32);
+        // Without a partition, ways are filled in ascending order and never become empty again. A valid match
+        // therefore precedes any empty way. With a partition, it may also follow an empty way, whose tag is
+        // 0.
+        let is_filled = |way: &usize| row[*way].state != LineState::Invalid;
+        let first = position_of(row, tag);
+        let later = || {
+            self.core.partition.as_ref().and_then(|_| (0..row.len()).find(|way| row[*way].tag == tag && is_filled(way)))
+        };
+        let way = first.and_then(|way| if is_filled(&way) { Some(way) } else { later() }).map(|way| way as u32);
         let matched = Match { local, set, tag, way };
         self.matched = Some(matched);
         matched
@@ -131,6 +149,10 @@ impl Overlapped {
     /// another lookup.
     fn is_still_stalled(&self, reason: Stall, can_write: bool) -> bool {
         let lines = &self.core.lines;
+        // An MSHR policy may change its answer when a waiter leaves, whatever the reason of the stall.
+        if self.core.mshr_policy.is_some() {
+            return false;
+        }
         match reason {
             Stall::ReplyQueue => !lines.replies.has_room(),
             // A hit needs room in the reply queue first, and then the data port. With an atomic buffer, a
@@ -142,9 +164,12 @@ impl Overlapped {
             Stall::MshrEntry => self.core.mshr.free().is_none(),
             // Stalls for these reasons can end when data arrive or a waiter is served, so the lookup is
             // repeated.
-            Stall::LineAlloc | Stall::MshrMerge | Stall::WriteBackQueue | Stall::PendingQueue | Stall::AtomicBuffer => {
-                false
-            }
+            Stall::LineAlloc
+            | Stall::MshrMerge
+            | Stall::WriteBackQueue
+            | Stall::PendingQueue
+            | Stall::AtomicBuffer
+            | Stall::MshrPolicy => false,
         }
     }
 
@@ -187,9 +212,9 @@ impl Overlapped {
         let Match { local, set, tag, way: known } = matched;
         let core = &self.core;
         let request = oldest(&core.looking);
-        let (kind, id) = (request.kind, request.id);
+        let (kind, id, sm) = (request.kind, request.id, request.sm);
         let kept = self.state_without_fetch(request);
-        let way = known.or_else(|| core.victim(set)).ok_or(Stall::LineAlloc)?;
+        let way = known.or_else(|| core.victim(set, sm)).ok_or(Stall::LineAlloc)?;
         let entry = core.mshr.free();
         if kept.is_some() {
             if !can_write {
@@ -197,6 +222,7 @@ impl Overlapped {
             }
         } else {
             entry.ok_or(Stall::MshrEntry)?;
+            core.may_allocate(request)?;
             self.memory.room_for_fetch()?;
         }
         let victim = core.tags.row(set)[way as usize];
@@ -206,7 +232,7 @@ impl Overlapped {
         core.room_for_ack(request)?;
 
         if known.is_none() {
-            self.core.insert(at, (set, way), local);
+            self.core.insert(at, (set, way), local, sm);
         }
         self.evict(at, (set, way), victim, id);
         let tag = Tag { tag, state: kept.unwrap_or(LineState::Reserved) };
@@ -252,7 +278,11 @@ impl Overlapped {
     /// `place`.
     pub(super) fn fetch(&mut self, at: &impl AnyEdge, local: u64, place: LinePlace, what: (u32, Bursts), id: u32) {
         let core = &mut self.core;
-        core.mshr.allocate(at, what, place, oldest(&core.looking));
+        let request = oldest(&core.looking);
+        core.mshr.allocate(at, what, place, request);
+        if let Some(policy) = &mut core.mshr_policy {
+            policy.on_allocate(at.edge(), what.0, &MshrRequest { requester: request.sm, line: request.line });
+        }
         self.memory.fetch(local, id, what, at.cycle());
         core.stats.fetches += 1;
     }

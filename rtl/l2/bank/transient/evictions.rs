@@ -236,6 +236,7 @@ mod tests {
             burst_bytes: 32,
             coherent_l1s: 0,
             requester_bits: None,
+            sms: 15,
         };
         let mut evictions = Evictions::new(4, 0, false, &place);
         let fetch = |who| Job { who, ..Job::default() };

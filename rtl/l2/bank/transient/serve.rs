@@ -222,7 +222,7 @@ impl Transient {
         let entry = core.mshr.free().ok_or(Stall::MshrEntry)?;
         let missed = again.map_or(at.cycle(), |place| pending.first_lookup_cycle(place));
         let frc_way = frc.as_ref().and_then(|frc| frc.free(set));
-        let victim = core.victim(set);
+        let victim = core.any_victim(set);
         let Some(way) = frc_way.map(|way| core.config.ways + way).or(victim) else { return Ok(false) };
         core.lines.take_back(at, (set, way), &mut core.stats, can_write)?;
         core.mshr.allocate(at, (entry, core.whole), (set, way), request);

@@ -69,7 +69,7 @@ impl Transient {
         let may_go = |state: LineState| state == LineState::Invalid || state.is_here();
         let way = match bound {
             Some(way) => Some(u32::from(way)).filter(|&way| may_go(core.tags.row(set)[way as usize].state)),
-            None => core.victim(set),
+            None => core.any_victim(set),
         };
         // No way of the set can be used, because lines that missed are being fetched into all of them. These
         // misses need no entry of the FRC (fetch and replacement cache), so the swap can wait without a

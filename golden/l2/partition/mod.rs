@@ -1,0 +1,70 @@
+//! # Partitions of an L2 bank by lines
+//! A partition divides each set of a bank among groups of SMs. A group owns the lines that its SMs have
+//! inserted, up to a number of lines per set. A line belongs to its group until it is evicted, whichever SM
+//! uses it. Once a group owns as many lines of a set as it may, an insertion replaces one of them.
+//!
+//! These rules are those of way partitioning with constant ways: each group inserts only into its own ways,
+//! so the lines that it owns are those in its ways, and lines of one group never replace lines of another.
+//! The model counts lines and has no ways. It states only the lowest way of a group, for replacement policies
+//! whose papers use way numbers: the groups have their ways in the order of their numbers.
+
+automod::dir!(pub "l2/partition");
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+/// Configuration of a partition. It can create the reference model of the partition.
+#[typetag::deserialize(tag = "kind")]
+pub trait Scheme: Debug {
+    /// Creates the reference model of the partition, in a machine with `sms` SMs; `None` if the SMs share all
+    /// lines of a set.
+    fn twin(&self, sms: usize) -> Option<Box<dyn Partition>>;
+}
+
+/// Partition of the sets of a bank among groups of SMs.
+pub trait Partition: Debug + Send {
+    /// Returns the number of the group to which an SM belongs.
+    fn group(&self, sm: usize) -> usize;
+
+    /// Returns the number of lines of a set that a group may own.
+    fn share(&self, group: usize) -> usize;
+}
+
+/// Owners of the lines of a partitioned bank.
+#[derive(Debug)]
+pub struct Owners {
+    partition: Box<dyn Partition>,
+    /// Group that owns each line.
+    group_of: BTreeMap<u64, usize>,
+}
+
+impl Owners {
+    /// Creates the record of an empty bank.
+    pub fn new(partition: Box<dyn Partition>) -> Self {
+        Self { partition, group_of: BTreeMap::new() }
+    }
+
+    /// True if the group of an SM owns a line.
+    pub fn is_own(&self, sm: usize, line: u64) -> bool {
+        self.group_of.get(&line) == Some(&self.partition.group(sm))
+    }
+
+    /// True if the group of an SM may own one more of the lines of a set, which holds the lines `set`.
+    pub fn has_room(&self, sm: usize, set: &[u64]) -> bool {
+        let owned = set.iter().filter(|line| self.is_own(sm, **line)).count();
+        owned < self.partition.share(self.partition.group(sm))
+    }
+
+    /// Returns the lowest way of the group of an SM: the groups before it have the ways below.
+    pub fn first_way(&self, sm: usize) -> usize {
+        (0..self.partition.group(sm)).map(|group| self.partition.share(group)).sum()
+    }
+
+    /// Records that an SM has inserted a line, possibly in place of `victim`.
+    pub fn replace(&mut self, sm: usize, line: u64, victim: Option<u64>) {
+        victim.into_iter().for_each(|victim| {
+            self.group_of.remove(&victim);
+        });
+        self.group_of.insert(line, self.partition.group(sm));
+    }
+}

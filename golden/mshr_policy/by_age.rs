@@ -1,0 +1,26 @@
+//! # Entries kept for the oldest requester
+//! The last free entries may be allocated only by the owner of the oldest entry that a miss has allocated.
+
+use serde::Deserialize;
+
+use super::{MshrPolicy, Scheme, Used};
+
+/// Configuration of the entries kept for the oldest requester.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct ByAge {
+    reserved: usize,
+}
+
+#[typetag::deserialize(name = "by-age")]
+impl Scheme for ByAge {
+    fn twin(&self) -> Option<Box<dyn MshrPolicy>> {
+        Some(Box::new(*self))
+    }
+}
+
+impl MshrPolicy for ByAge {
+    fn may_allocate(&self, requester: usize, free: usize, used: &[Used]) -> bool {
+        let oldest = used.iter().find_map(|entry| entry.owner);
+        free > self.reserved || oldest.is_none_or(|oldest| oldest == requester)
+    }
+}

@@ -1,0 +1,139 @@
+//! Prefetches of the overlapped flow: reports accesses to the prefetcher, looks up queued prefetches, and
+//! ends those that no access has merged with.
+//!
+//! A prefetch takes a way when its fetch enters the miss queue, as a miss does; a dirty victim enters the
+//! writeback queue ahead of the fetch. Its MSHR entry has no waiter. An access that merges with it becomes
+//! the first waiter. It waits for all bursts of the line, even if it needs only some sectors, because serving
+//! the last waiter frees the entry.
+//!
+//! When its last burst has arrived, a prefetch without a waiter takes the turn of a waiter: its line becomes
+//! clean, and its entry free. The tags therefore need no further port.
+//!
+//! No deadlock: a prefetch waits only in its queue, where no request waits for it. In flight, its bursts have
+//! a reserved way, and ending it needs no resource.
+
+use super::super::super::line::{LineState, PresentBytes, Tag};
+use super::super::super::prefetch::unit::{AccessPlace, QueuedLine};
+use super::super::super::prefetch::{DemandAccess, DropReason};
+use super::super::core::position_of;
+use super::{Match, Overlapped};
+use crate::kernel::AnyEdge;
+use crate::noc::packet::RequestKind;
+
+impl Overlapped {
+    /// Reports a request of SM `sm` that was served or deferred to the bypass policy and to the prefetcher.
+    #[inline(never)]
+    pub(super) fn report(&mut self, at: &impl AnyEdge, (kind, sm): (RequestKind, u8), matched: Match) {
+        let Match { local, set, tag, way } = matched;
+        let Self { core, passing, prefetcher, .. } = self;
+        if let Some(passing) = passing
+            && kind == RequestKind::Read
+        {
+            passing.scheme.count(way.is_none());
+        }
+        let Some(prefetcher) = prefetcher else { return };
+        let row = core.tags.row(set);
+        let Some(now) = way.or_else(|| position_of(row, tag).map(|way| way as u32)) else {
+            core.breach(at, "an access without a way")
+        };
+        let is_in_flight = row[now as usize].state == LineState::Reserved;
+        let found = AccessPlace { place: (set, now), is_new: way.is_none(), is_in_flight };
+        let is_write = kind == RequestKind::Write;
+        let access = DemandAccess { line: local, sm, is_write, ..DemandAccess::default() };
+        let misses = core.stats.all_misses();
+        prefetcher.advance(at, &mut core.stats.prefetch);
+        prefetcher.access(at, found, access, misses, &mut core.stats.prefetch);
+    }
+
+    /// In a cycle in which no request was served: looks up the oldest queued prefetch if `has_tags`, so that
+    /// nothing else uses the tags. Then moves the next line of the prefetcher into the prefetch queue; that
+    /// line can be looked up in the next cycle.
+    #[inline(never)]
+    pub(super) fn prefetch(&mut self, at: &impl AnyEdge, has_tags: bool) {
+        let head = self.prefetcher.as_ref().and_then(|prefetcher| prefetcher.head());
+        if let Some(head) = head.filter(|_| has_tags) {
+            self.look_up_prefetch(at, head);
+        }
+        if let Some(prefetcher) = &mut self.prefetcher {
+            prefetcher.advance(at, &mut self.core.stats.prefetch);
+        }
+    }
+
+    fn look_up_prefetch(&mut self, at: &impl AnyEdge, head: QueuedLine) {
+        let Self { core, prefetcher, .. } = self;
+        let local = core.local(head.line);
+        let (set, tag) = core.split(local);
+        let row = core.tags.read(at, set);
+        let state = position_of(row, tag).map_or(LineState::Invalid, |way| row[way].state);
+        let reason = match state {
+            LineState::Invalid => return self.send_prefetch(at, head, Match { local, set, tag, way: None }),
+            LineState::Reserved => DropReason::InFlight,
+            _ => DropReason::Present,
+        };
+        if let Some(prefetcher) = prefetcher {
+            prefetcher.drop_head(reason, &mut core.stats.prefetch);
+        }
+    }
+
+    /// Fetches the line of a prefetch, which is absent, if all resources for it are free.
+    fn send_prefetch(&mut self, at: &impl AnyEdge, head: QueuedLine, Match { local, set, tag, .. }: Match) {
+        let core = &self.core;
+        let queued = self.memory.count_prefetches(&core.mshr);
+        let has_share = self.prefetcher.as_ref().is_some_and(|prefetcher| prefetcher.has_share(queued));
+        let (Some(way), Some(entry)) = (core.victim(set, head.sm), core.mshr.free()) else { return };
+        if !has_share || self.memory.room_for_fetch().is_err() {
+            return;
+        }
+        let victim = core.tags.row(set)[way as usize];
+        if victim.state.is_newer() && self.memory.room_for_write_back().is_err() {
+            return;
+        }
+        let place = (set, way);
+        self.core.insert(at, place, local, head.sm);
+        // No request caused the fetch and the writeback, so they carry the number 0.
+        self.evict(at, place, victim, 0);
+        self.core.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::Reserved });
+        if let Some(masks) = &mut self.masks {
+            masks.write(at, set, way, PresentBytes::default());
+        }
+        let Self { core, memory, prefetcher, .. } = self;
+        core.mshr.prefetch(at, (entry, core.whole), place, (head.line, head.sm));
+        memory.fetch(local, 0, (entry, core.whole), at.cycle());
+        core.stats.fetches += 1;
+        if let Some(prefetcher) = prefetcher {
+            prefetcher.issue(at, place, &mut core.stats.prefetch);
+        }
+    }
+
+    /// Ends the oldest complete fetch, a prefetch that no access has merged with.
+    #[inline(never)]
+    pub(super) fn retire_prefetch(&mut self, at: &impl AnyEdge) {
+        let ready = self.core.mshr.first_ready();
+        let Some(entry) = self.core.mshr.pop_prefetch() else { return };
+        if let (Some(policy), Some(ready)) = (&mut self.core.mshr_policy, ready) {
+            policy.on_free(at.edge(), ready);
+        }
+        let place = (entry.set, entry.way);
+        if self.core.by_sector {
+            self.on_waiter_served(at, place, 0, Some(entry));
+        } else {
+            self.core.tags.update(at, entry.set, entry.way, |cell| cell.state = LineState::Valid);
+        }
+        if let Some(prefetcher) = &mut self.prefetcher {
+            prefetcher.retire();
+        }
+    }
+
+    /// True if a line waits in the prefetch queue, or if the prefetcher may return another line.
+    pub(super) fn is_prefetching(&self) -> bool {
+        self.prefetcher.as_ref().is_some_and(|prefetcher| prefetcher.is_busy())
+    }
+
+    /// Clears the prefetcher and its queue at the end of a kernel. Prefetched lines that no access has used
+    /// count as useless.
+    pub(in super::super) fn end_kernel(&mut self) {
+        if let Some(prefetcher) = &mut self.prefetcher {
+            prefetcher.clear(&mut self.core.stats.prefetch);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! # Way partitioning of an L2 bank
+//! A partition restricts the ways in which the miss of a requester may replace a line, so that requesters
+//! cannot evict each other's lines. A requester is an SM. Each scheme is one file in this folder, with its
+//! parameters, its state and its hooks.
+//!
+//! | kind           | ways in which a miss of an SM may choose its victim | source                              |
+//! |----------------|-----------------------------------------------------|-------------------------------------|
+//! | `none`         | all                                                 |                                     |
+//! | `by-requester` | those of its group of SMs, a constant number        | column caching (Chiou et al., DAC 2000) |
+//!
+//! | hook          | when                                                                              |
+//! |---------------|-----------------------------------------------------------------------------------|
+//! | `reach`       | time has advanced to this cycle, ahead of the look-up of a request                |
+//! | `ways`        | a miss selects its way                                                            |
+//! | `on_access`   | a request was served, or was accepted by an MSHR entry or the bypass buffer       |
+//! | `next_choice` | the bank is about to sleep with a stalled request                                 |
+//! | `record`, `describe` | for digests; for waveforms and area counts                                 |
+//! | `counters`     | when statistics are read: counters of the scheme's own                          |
+//!
+//! Hits are allowed in every way: the scheme restricts only the choice of the victim. Within its ways, a miss
+//! takes the lowest empty way, or else the victim of the replacement policy. If no line in these ways can be
+//! evicted, the request stalls for a way (`line_alloc`), as it does without a partition if no line of the set
+//! can be evicted.
+//!
+//! Only the overlapped flow has partitions. Its requests that allocate a way are misses of reads, writes and
+//! atomics, and reads that bypass the bank and keep a tag; all of them are subject to the partition.
+//!
+//! No deadlock: every SM has at least one way. The lines in flight in its ways arrive without any further
+//! lookup, and their ways then become evictable.
+//!
+//! The state of a scheme survives the end of a kernel, as the lines of the bank do.
+//!
+//! Part of `rtl/l2/bank.rs`.
+//! Twin: `golden/l2/partition/mod.rs`.
+//! Bench: `tb/l2/partition.rs`.
+
+automod::dir!(pub "l2/partition");
+
+use std::fmt::Debug;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
+
+use derive::watched;
+
+use crate::choice::Choice;
+use crate::config::Rules;
+use crate::kernel::{CounterReader, Describe, Edge};
+
+/// Configuration of a partition: its parameters are the keys of `l2.partition` other than `kind`.
+#[typetag::serde(tag = "kind")]
+pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
+    /// Returns the partition of one bank; `None` if a miss may replace a line in any way.
+    fn hardware(&self, bank: &BankInfo<'_>) -> Option<Box<dyn Hooks>>;
+
+    /// Checks the parameters of the partition, and that it fits the banks.
+    fn validate(&self, _bank: &BankInfo<'_>, _rules: &mut Rules) {}
+}
+
+/// Properties of an L2 bank that determine which partitions it can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BankInfo<'a> {
+    /// Hierarchical path of the bank, such as `l2.bank2`.
+    pub path: &'a str,
+    /// Number of sets of the bank.
+    pub sets: u32,
+    /// Number of ways per set, at most 32.
+    pub ways: u32,
+    /// Width of a tag in bits.
+    pub tag_bits: u32,
+    /// Number of SMs of the machine, which are the requesters.
+    pub sms: u32,
+}
+
+/// Partition selected for the L2 banks.
+pub type L2Partition = Choice<dyn Scheme>;
+
+impl L2Partition {
+    /// True if a partition restricts the ways of some requester.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.typetag_name() != "none"
+    }
+
+    /// Returns the partition of one bank, in a wrapper that records each call of a hook.
+    pub(super) fn watched_hooks(&self, bank: &BankInfo<'_>) -> Option<Box<dyn Hooks>> {
+        self.hardware(bank).map(|hooks| Watched::of(self.typetag_name(), hooks))
+    }
+
+    /// Lists the counters of every linked partition, with default parameters, for the dictionary of counters.
+    pub fn list_counters(to: &mut dyn CounterReader) {
+        let bank = BankInfo { path: "", sets: 64, ways: 16, tag_bits: 20, sms: 16 };
+        for hooks in Self::linked().iter().filter_map(|scheme| scheme.watched_hooks(&bank)) {
+            hooks.counters(to);
+        }
+    }
+}
+
+impl<S: Scheme + 'static> From<S> for L2Partition {
+    fn from(scheme: S) -> Self {
+        Self::new(Arc::new(scheme))
+    }
+}
+
+/// Subset of the ways of a set: bit n stands for way n.
+pub type WayMask = u64;
+
+/// Access to a line, as a partition sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Number of the SM that sent the request.
+    pub sm: u8,
+    /// Set of the line.
+    pub set: u32,
+    /// Tag of the line.
+    pub tag: u64,
+    /// True if the line had no way in the bank.
+    pub missed: bool,
+}
+
+/// Functions (hooks) of a partition that an L2 bank calls.
+#[watched("l2.partition")]
+#[typetag::serde]
+pub trait Hooks: Debug + Send {
+    /// Called in cycle `cycle`, before a request is looked up. Not called while the bank sleeps or serves a
+    /// waiter.
+    fn reach(&mut self, _cycle: u64) {}
+
+    /// Returns the ways in which a miss of SM `sm` may choose its victim, which are at least one.
+    fn ways(&self, sm: u8) -> WayMask;
+
+    /// Called when a request was served, or was accepted by an MSHR entry or the bypass buffer.
+    fn on_access(&mut self, _at: &Edge<'_>, _access: &Access) {}
+
+    /// Returns the next cycle in which the ways of a requester may change without an access; `None` if there
+    /// is no such cycle.
+    fn next_choice(&self) -> Option<u64> {
+        None
+    }
+
+    /// Starts to maintain digests (hashes) of the array contents.
+    fn record(&mut self) {}
+
+    /// Lists the registers, arrays and logic of the partition, as one component, for waveforms, digests and
+    /// area estimates.
+    fn describe(&self, to: &mut dyn Describe);
+
+    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
+    /// keys, and no counter may decrease, not even at the end of a kernel.
+    fn counters(&self, _to: &mut dyn CounterReader) {}
+}
+
+/// Returns the mask of `count` ways from way `first` on.
+#[must_use]
+pub fn ways_from(first: u32, count: u32) -> WayMask {
+    (0..WayMask::BITS)
+        .filter(|way| (first..first.saturating_add(count)).contains(way))
+        .fold(0, |mask, way| mask | 1 << way)
+}
