@@ -81,7 +81,7 @@ const TEMPLATES: [Template; 11] = [
         slot: SchemeSlot::Partition,
         module: "partition",
         scheme: include_str!("../examples/new-scheme/src/partition.rs"),
-        twin: None,
+        twin: Some(include_str!("../examples/new-scheme/src/partition/twin.rs")),
         design: include_str!("../examples/new-scheme/designs/new-partition.toml"),
     },
     Template {

@@ -41,6 +41,11 @@ impl LineSets {
         self.owners = Some(Owners::new(partition));
     }
 
+    /// True if a line is in its set.
+    pub fn holds(&self, line: u64) -> bool {
+        self.sets[self.index.set_of_line(line)].contains(&line)
+    }
+
     /// Records an access to a line that is in its set.
     pub fn on_hit(&mut self, line: u64) {
         let set = &mut self.sets[self.index.set_of_line(line)];

@@ -32,6 +32,7 @@ pub mod partition;
 pub mod prefetch;
 mod split;
 mod stats;
+pub mod watch;
 
 pub use bank::{
     AtomicBuffer, BankAccess, BufferShape, Coherence, Eviction, FetchUnit, Frc, FrcConfig, FrcEntry, FrcShape,

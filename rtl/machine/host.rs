@@ -16,6 +16,7 @@ use crate::dram::store::StoreError;
 use crate::kernel::{BlockWithPorts, Clocks, Counted};
 use crate::l1::lsu::Lsu;
 use crate::l1::watch::Watch;
+use crate::l2::watch::LineEvent;
 use crate::l2::{Invalidate, InvalidateAck, L2Bank};
 use crate::noc::packet::{Packet, Reply, Request};
 use crate::noc::xbar::OutputStats;
@@ -196,13 +197,22 @@ impl Machine {
         self.net.all_mut(trackers)[partition].take_seen()
     }
 
-    /// Starts to record what the L1s and the sharing tracker do at each edge, and to panic on reads of L2
+    /// Returns the uses and insertions of lines in the L2 bank of a partition since the previous call; empty if
+    /// they are not recorded.
+    pub fn take_line_events(&mut self, partition: usize) -> Vec<LineEvent> {
+        self.banks_mut()[partition].take_seen()
+    }
+
+    /// Starts to record what the L1s, the sharing tracker and the L2 banks do at each edge, and to panic on reads of L2
     /// lines that were never written.
     pub fn observe(&mut self) {
         self.lsus_mut().iter_mut().for_each(|block| block.observe());
         self.cores_mut().iter_mut().for_each(|block| block.observe());
         self.trackers_mut().iter_mut().for_each(|block| block.observe());
-        self.banks_mut().iter_mut().for_each(|block| block.refuse_unwritten());
+        self.banks_mut().iter_mut().for_each(|block| {
+            block.refuse_unwritten();
+            block.observe();
+        });
     }
 
     /// Returns what the L1 of an SM did since the previous call; `None` if this is not recorded.

@@ -5,5 +5,6 @@
 pub mod dueling;
 pub mod icache;
 pub mod l1;
+pub mod l2;
 pub mod tracker;
 pub mod twin;

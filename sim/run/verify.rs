@@ -27,6 +27,7 @@ use super::prepare::{Kernel, PreparedLaunch};
 use crate::check::dueling::DuelLockstep;
 use crate::check::icache::FetchLockstep;
 use crate::check::l1::Lockstep;
+use crate::check::l2::LineLockstep;
 use crate::check::tracker::TrackerLockstep;
 use crate::dram::judge;
 use crate::launch::View;
@@ -45,6 +46,10 @@ pub(super) struct Shadow {
     /// True if the outcome of a load depends on which bytes of the line its lanes access.
     sees_lanes: bool,
     duel: Option<DuelLockstep>,
+    /// Checker of the lines of each L2 bank; empty if the banks cannot be checked.
+    l2s: Vec<LineLockstep>,
+    /// Reason why the lines of the L2 banks are not checked; `None` if they are, or if the flow has no checker.
+    unchecked_l2: Option<String>,
     trackers: Vec<TrackerLockstep>,
     model: MemoryModel,
     /// For each SM, two streams of line requests that its loads make to the L1D: first all requests, then
@@ -79,7 +84,10 @@ impl Shadow {
         // Even a link without a configured delay takes one cycle.
         let to_and_from_duel = [config.link.inject, config.link.deliver].map(|cycles| u64::from(cycles.max(1)));
         let trackers = if is_tracked { config.num_partitions } else { 0 };
+        let (l2s, unchecked_l2) = l2s(config);
         Ok(Self {
+            l2s,
+            unchecked_l2,
             trackers: (0..trackers).map(tracker).collect::<Result<_, _>>()?,
             model: MemoryModel::new(config),
             memory,
@@ -136,6 +144,12 @@ impl Shadow {
                 && let Err(mismatch) = self.icaches[i].step(cycle, &watch)
             {
                 self.report(mismatch);
+            }
+        }
+        for i in 0..machine.banks().len() {
+            let events = machine.take_line_events(i);
+            if let Some(Err(mismatch)) = self.l2s.get_mut(i).map(|twin| twin.step(&events)) {
+                self.report(format!("cycle {cycle}, partition{i}.l2: {mismatch}"));
             }
         }
         if let Err(violation) = self.model.follow(machine, sim.tick(), &self.memory) {
@@ -285,11 +299,13 @@ impl Shadow {
         notes.iter().cloned().chain(more).collect()
     }
 
-    /// Returns a note that the L1Ds are not compared with golden models, and why. Returns `None` if they are
-    /// compared.
-    pub(super) fn blind(&self) -> Option<String> {
-        let reason = self.l1s.first()?.blind()?;
-        Some(format!("the L1Ds are not compared with their twins: {reason}"))
+    /// Returns notes about the caches that are not compared with golden models, and why.
+    pub(super) fn unchecked_caches(&self) -> Vec<String> {
+        let l1 = self.l1s.first().and_then(Lockstep::blind);
+        let l1 = l1.map(|reason| format!("the L1Ds are not compared with their twins: {reason}"));
+        let l2 = self.unchecked_l2.as_ref();
+        let l2 = l2.map(|reason| format!("the lines of the L2 banks are not compared with their twins: {reason}"));
+        l1.into_iter().chain(l2).collect()
     }
 
     /// Returns the notes about results that were not checked because they depend on the order of warps.
@@ -299,6 +315,17 @@ impl Shadow {
         let more = (*more > 0).then(|| format!("and {more} more that {depend} on the order of warps"));
         notes.iter().cloned().chain(more).collect()
     }
+}
+
+/// Creates the checkers of the lines of the L2 banks. Without a golden model of one of their schemes, returns
+/// the reason instead.
+fn l2s(config: &MachineConfig) -> (Vec<LineLockstep>, Option<String>) {
+    if config.l2.is_transient() {
+        return (Vec::new(), None);
+    }
+    let twins: Result<_, _> =
+        (0..config.num_partitions).map(|_| LineLockstep::new(&config.l2, config.num_sms)).collect();
+    twins.map_or_else(|reason| (Vec::new(), Some(reason)), |twins| (twins, None))
 }
 
 /// Creates the checkers of the instruction caches; none if the machine has no instruction caches.

@@ -72,7 +72,7 @@ fn golden(config: &L2Config) -> Bank<u64> {
     let mut golden = Bank::new(index, config.ways as usize);
     golden.replace_by(twin(&config.replacement, SETS, config.ways));
     let scheme: Box<dyn partition::Scheme> = warpsieve::check::twin::twin(&config.partition).unwrap();
-    scheme.twin(SMS as usize).into_iter().for_each(|partition| golden.partition_by(partition));
+    scheme.twin(SMS as usize, config.ways as usize).into_iter().for_each(|partition| golden.partition_by(partition));
     golden
 }
 

@@ -1,6 +1,8 @@
 //! # Ways that one SM has to itself
-//! SM 0 may replace lines in every way of the L2. All other SMs leave the lowest `kept` ways of each set to
-//! it. A partition changes no result of a program, so the scheme has no golden model.
+//! The misses of SM 0 replace lines in the lowest `kept` ways of each L2 set. The misses of all other SMs
+//! replace lines in the other ways.
+
+pub mod twin;
 
 use rtl::config::Rules;
 use rtl::kernel::{Describe, DescribeExt, Logic};
@@ -11,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewPartition {
-    /// Number of ways of each set in which only SM 0 may replace lines.
+    /// Number of ways of each set in which SM 0, and no other SM, replaces lines.
     pub kept: u32,
 }
 
@@ -28,8 +30,8 @@ impl Scheme for NewPartition {
     }
 
     fn validate(&self, bank: &BankInfo<'_>, rules: &mut Rules) {
-        let legal = format!("less than {0} with l2.ways = {0}", bank.ways);
-        rules.expect(self.kept < bank.ways, "kept", self.kept, &legal, "each SM needs a way");
+        let legal = format!("1 to {} with l2.ways = {}", bank.ways.saturating_sub(1), bank.ways);
+        rules.expect((1..bank.ways).contains(&self.kept), "kept", self.kept, &legal, "each SM needs a way");
     }
 }
 
@@ -43,8 +45,7 @@ struct Kept {
 #[typetag::serde(name = "new-partition")]
 impl Hooks for Kept {
     fn ways(&self, sm: u8) -> WayMask {
-        let first = if sm == 0 { 0 } else { self.kept };
-        ways_from(first, self.ways.saturating_sub(first))
+        if sm == 0 { ways_from(0, self.kept) } else { ways_from(self.kept, self.ways.saturating_sub(self.kept)) }
     }
 
     fn describe(&self, to: &mut dyn Describe) {

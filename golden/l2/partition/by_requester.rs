@@ -14,7 +14,7 @@ pub struct ByRequester {
 
 #[typetag::deserialize(name = "by-requester")]
 impl Scheme for ByRequester {
-    fn twin(&self, sms: usize) -> Option<Box<dyn Partition>> {
+    fn twin(&self, sms: usize, _ways: usize) -> Option<Box<dyn Partition>> {
         let Self { ways: shares, sms: group_of } = self.clone();
         if !group_of.is_empty() {
             return Some(Box::new(Shares { group_of, shares }));

@@ -16,9 +16,9 @@ use std::fmt::Debug;
 /// Configuration of a partition. It can create the reference model of the partition.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug {
-    /// Creates the reference model of the partition, in a machine with `sms` SMs; `None` if the SMs share all
-    /// lines of a set.
-    fn twin(&self, sms: usize) -> Option<Box<dyn Partition>>;
+    /// Creates the reference model of the partition of sets of `ways` lines, in a machine with `sms` SMs;
+    /// `None` if the SMs share all lines of a set.
+    fn twin(&self, sms: usize, ways: usize) -> Option<Box<dyn Partition>>;
 }
 
 /// Partition of the sets of a bank among groups of SMs.

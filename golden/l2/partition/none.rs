@@ -11,7 +11,7 @@ pub struct NoPartition {}
 
 #[typetag::deserialize(name = "none")]
 impl Scheme for NoPartition {
-    fn twin(&self, _sms: usize) -> Option<Box<dyn Partition>> {
+    fn twin(&self, _sms: usize, _ways: usize) -> Option<Box<dyn Partition>> {
         None
     }
 }

@@ -10,6 +10,7 @@ use super::super::mshr::{Mshr, MshrEntry, MshrShape, WaiterShape};
 use super::super::partition::{self, Access, BankInfo, WayMask};
 use super::super::split::Split;
 use super::super::stats::{L2Features, L2Stats, Stall};
+use super::super::watch::LineEvent;
 use super::lines::{LinePlace, Lines};
 use crate::cells::arbiter::RoundRobin;
 use crate::cells::atomic::AtomicOp;
@@ -78,6 +79,9 @@ pub(super) struct Core {
     /// Cycle and reason of the last stall of the oldest request; `None` once the stall cycles have been
     /// counted.
     pub refused: Option<(u64, Stall)>,
+    /// Uses and insertions of lines that have not been taken by a checker; `None` if they are not reported.
+    #[serde(skip)]
+    pub seen: Option<Vec<LineEvent>>,
 }
 
 impl Core {
@@ -119,6 +123,7 @@ impl Core {
             channel_turn: RoundRobin::new(place.channels.num_partitions),
             stats: L2Stats::default(),
             refused: None,
+            seen: None,
             config: config.clone(),
             place,
         }
@@ -291,20 +296,38 @@ impl Core {
     /// Updates the replacement state after an access whose line has a tag in the set.
     #[inline]
     pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
-        let Self { order, tags, index, .. } = self;
+        let Self { order, tags, index, seen, .. } = self;
         let line = || index.line(tags.row(set)[way as usize].tag, set);
         order.on_hit(at, (set, way), || Source { line: line(), pc: 0 });
+        if let Some(seen) = seen {
+            seen.push(LineEvent::Used { line: line() });
+        }
     }
 
     /// Updates the replacement state for a new line that is allocated in a way. At this time, the way must
     /// still hold the tag of its old line. `sm` is the SM that sent the request.
     #[inline]
     pub fn insert(&mut self, at: &impl AnyEdge, (set, way): LinePlace, local: u64, sm: u8) {
+        if self.seen.is_some() {
+            self.report_insertion((set, way), local, sm);
+        }
         let row = self.tags.row(set);
         let evicts = row[way as usize].state != LineState::Invalid;
         let newcomer = InsertedLine { set, way, evicts, source: Source { line: local, pc: 0 } };
         let allowed = self.partition.as_ref().map_or(WayMask::MAX, |partition| partition.ways(sm));
         self.order.on_insert(at, &newcomer, |way| allowed >> way & 1 != 0 && row[way as usize].state.is_evictable());
+    }
+
+    /// Reports the insertion of a line to the checker, before the line is in the tags.
+    #[inline(never)]
+    fn report_insertion(&mut self, (set, way): LinePlace, local: u64, sm: u8) {
+        let row = self.tags.row(set);
+        let line = |cell: &Tag| self.index.line(cell.tag, set);
+        let old = &row[way as usize];
+        let victim = (old.state != LineState::Invalid).then(|| line(old));
+        let in_flight = row.iter().filter(|cell| cell.state == LineState::Reserved).map(line).collect();
+        let event = LineEvent::Inserted { line: local, sm, victim, in_flight };
+        self.seen.iter_mut().for_each(|seen| seen.push(event.clone()));
     }
 
     /// Returns the way for a new line of the set that SM `sm` requests: one of the ways that the partition
@@ -381,6 +404,7 @@ impl Core {
             channel_turn,
             stats,
             refused: _,
+            seen: _,
         } = self;
         let Lines { data, atomic_buffer, replies, operand_bytes: _ } = lines;
         if let Some(split) = split {

@@ -3,6 +3,7 @@
 
 use super::super::line::{LineState, Tag};
 use super::super::stats::L2Stats;
+use super::super::watch::LineEvent;
 use super::core::Core;
 use super::lines::LinePlace;
 use super::{Flow, L2Bank};
@@ -86,6 +87,19 @@ impl L2Bank {
         if let Flow::Overlapped(bank) = &mut self.flow {
             bank.end_kernel();
         }
+    }
+
+    /// Starts to report uses and insertions of lines. Has no effect in the transient flow, whose replacement is
+    /// not checked line by line.
+    pub fn observe(&mut self) {
+        if matches!(self.flow, Flow::Overlapped(_)) {
+            self.core_mut().seen = Some(Vec::new());
+        }
+    }
+
+    /// Returns the uses and insertions of lines since the previous call; empty if they are not reported.
+    pub fn take_seen(&mut self) -> Vec<LineEvent> {
+        self.core_mut().seen.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Makes any later read of a line panic if the line was never written.

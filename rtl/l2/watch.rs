@@ -1,0 +1,24 @@
+//! # Uses and insertions of lines in an L2 bank
+//! Reports each change of the replacement state of a bank to its checkers. When disabled, it costs the
+//! simulator one branch per access.
+
+/// Change of the replacement state of a set. Line numbers are local to the bank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LineEvent {
+    /// An access used a line that has a way, present or in flight.
+    Used {
+        /// Number of the line.
+        line: u64,
+    },
+    /// A line was inserted into its set.
+    Inserted {
+        /// Number of the line.
+        line: u64,
+        /// SM that requested the line.
+        sm: u8,
+        /// Line that was evicted, or `None` if the way was empty.
+        victim: Option<u64>,
+        /// Lines of the set that were in flight and could not be evicted.
+        in_flight: Vec<u64>,
+    },
+}

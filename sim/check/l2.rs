@@ -1,0 +1,119 @@
+//! # Lockstep check of the lines of an L2 bank against golden models
+//! Replays each use and insertion of a line in the golden models of the replacement policy and of the
+//! partition, and compares the victims. Only the overlapped flow is checked: the transient flow of candel2018
+//! has no other policy than LRU, and a golden model of its own in its testbench (`tb/l2/transient.rs`).
+//!
+//! The check covers which lines have a way. The bytes of lines are checked by the results of loads, and hits
+//! and misses follow from the lines.
+
+use golden::l2::partition;
+use golden::replacement::order::LineSets;
+use rtl::l2::L2Config;
+use rtl::l2::watch::LineEvent;
+
+use super::l1::{policy, set_index};
+use super::twin::twin;
+
+/// Golden model of the sets of one L2 bank.
+#[derive(Debug)]
+pub struct LineLockstep(LineSets);
+
+impl LineLockstep {
+    /// Creates the golden model of an empty bank, in a machine with `num_sms` SMs.
+    ///
+    /// # Errors
+    /// Fails if the index function, the replacement policy or the partition has no golden model.
+    pub fn new(l2: &L2Config, num_sms: u32) -> Result<Self, String> {
+        let &L2Config { sets, ways, line_bytes, ref index, ref replacement, .. } = l2;
+        let mut model = LineSets::new(set_index(index, sets, line_bytes)?, ways as usize);
+        model.replace_by(policy(replacement, sets, ways)?);
+        let scheme: Box<dyn partition::Scheme> =
+            twin(&l2.partition).map_err(|reason| format!("partition: {reason}"))?;
+        scheme.twin(num_sms as usize, ways as usize).into_iter().for_each(|partition| model.partition_by(partition));
+        Ok(Self(model))
+    }
+
+    /// Checks the events of the bank since the previous call.
+    ///
+    /// # Errors
+    /// Fails at the first event with different outcomes in the bank and in the golden model.
+    pub fn step(&mut self, events: &[LineEvent]) -> Result<(), String> {
+        events.iter().try_for_each(|event| self.follow(event))
+    }
+
+    fn follow(&mut self, event: &LineEvent) -> Result<(), String> {
+        match event {
+            &LineEvent::Used { line } if self.0.holds(line) => {
+                self.0.on_hit(line);
+                Ok(())
+            }
+            LineEvent::Used { line } => Err(format!("line {line:#x} is used, which the twin has evicted")),
+            LineEvent::Inserted { line, .. } if self.0.holds(*line) => {
+                Err(format!("line {line:#x} is inserted, which the twin still has"))
+            }
+            LineEvent::Inserted { line, sm, victim, in_flight } => {
+                let expected = self.0.insert_by((*sm).into(), *line, |other| !in_flight.contains(&other));
+                match expected {
+                    Ok(expected) if expected == *victim => Ok(()),
+                    Ok(expected) => Err(format!(
+                        "line {line:#x} of SM {sm} evicts {}, the twin evicts {}",
+                        describe(*victim),
+                        describe(expected)
+                    )),
+                    Err(_) => {
+                        Err(format!("line {line:#x} of SM {sm} evicts {}, the twin has no way", describe(*victim)))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn describe(victim: Option<u64>) -> String {
+    victim.map_or("no line".to_owned(), |line| format!("line {line:#x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Request, ResolvedMachine};
+
+    fn lockstep(sets: &[&str]) -> LineLockstep {
+        let sets = [&["l2.sets=1", "l2.ways=2"], sets].concat().into_iter().map(str::to_owned).collect();
+        let request = Request { machine: "fermi".to_owned(), designs: vec![], sets };
+        LineLockstep::new(&ResolvedMachine::new(&request).unwrap().config.l2, 15).unwrap()
+    }
+
+    fn inserted(line: u64, victim: Option<u64>, in_flight: &[u64]) -> LineEvent {
+        LineEvent::Inserted { line, sm: 0, victim, in_flight: in_flight.into() }
+    }
+
+    #[test]
+    fn the_victim_is_that_of_the_policy_among_the_lines_that_are_present() {
+        let mut lru = lockstep(&[]);
+        lru.step(&[inserted(1, None, &[]), inserted(2, None, &[1]), LineEvent::Used { line: 1 }]).unwrap();
+        lru.step(&[inserted(3, Some(1), &[2])]).unwrap();
+        let wrong = lru.step(&[inserted(4, Some(3), &[])]).unwrap_err();
+        assert_eq!(wrong, "line 0x4 of SM 0 evicts line 0x3, the twin evicts line 0x2");
+    }
+
+    #[test]
+    fn a_line_that_is_used_or_inserted_must_be_in_its_set_or_not() {
+        let mut lru = lockstep(&[]);
+        let wrong = lru.step(&[LineEvent::Used { line: 7 }]).unwrap_err();
+        assert_eq!(wrong, "line 0x7 is used, which the twin has evicted");
+        let wrong = lru.step(&[inserted(1, None, &[]), inserted(1, None, &[])]).unwrap_err();
+        assert_eq!(wrong, "line 0x1 is inserted, which the twin still has");
+        let wrong = lru.step(&[inserted(2, None, &[1]), inserted(3, None, &[1, 2])]).unwrap_err();
+        assert_eq!(wrong, "line 0x3 of SM 0 evicts no line, the twin has no way");
+    }
+
+    #[test]
+    fn a_group_of_a_partition_evicts_its_own_lines() {
+        let mut parts = lockstep(&["l2.partition={ kind = \"by-requester\", ways = [1, 1], sms = [] }"]);
+        let other = LineEvent::Inserted { line: 2, sm: 14, victim: None, in_flight: vec![] };
+        parts.step(&[inserted(1, None, &[]), other, inserted(3, Some(1), &[])]).unwrap();
+        let wrong = parts.step(&[inserted(4, Some(2), &[])]).unwrap_err();
+        assert_eq!(wrong, "line 0x4 of SM 0 evicts line 0x2, the twin evicts line 0x3");
+    }
+}
