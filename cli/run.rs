@@ -34,6 +34,8 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
     let mut options = RunOptions { outputs: true, ..options(simulation)? };
     let file = warpsieve::run::open(launch, ptx.as_deref())?;
     options.checkpoints = checkpoints(simulation, &resolved, file.reads())?;
+    let size = file.size().unwrap_or_else(|| "the main size".to_owned());
+    options.checkpoints.identity.files.insert("the problem size".to_owned(), size);
     let mut files = Files::of(&resolved);
     files.reads_launch(&file);
     files.writes_outputs(&file);

@@ -108,7 +108,6 @@ mod tests {
                         *arrived = true;
                         golden.fill((*line, 0));
                         if waiting.is_empty() {
-                            hooks.on_free(&at, number as u32);
                             mshr[number] = None;
                         }
                     }

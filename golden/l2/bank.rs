@@ -98,8 +98,8 @@ pub enum Outcome {
         /// Line that the bank evicts for the miss, if any.
         victim: Option<Victim>,
     },
-    /// Reservation fail: the MSHR policy refuses the access. Or every line of the set, or every line that the group of the SM owns in it, is in
-    /// flight. The state of the bank is unchanged.
+    /// Reservation fail: the MSHR policy refuses the access, or every line of the set that the SM could replace
+    /// is in flight. The state of the bank is unchanged.
     Refused,
 }
 

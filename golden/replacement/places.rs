@@ -1,7 +1,7 @@
 //! # Ways of lines
 //! Tracks the way of each line. Some policies need it because, among equally good victims, the line in the
-//! lowest way is evicted. An inserted line gets the way of its victim, or the lowest
-//! free way that it may take.
+//! lowest way is evicted. An inserted line gets the way of its victim, or the lowest free way that it may
+//! take.
 
 use std::collections::BTreeMap;
 

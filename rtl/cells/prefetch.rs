@@ -60,7 +60,7 @@ impl PrefetchLimits {
                 0 | 1 => format!("another {whole_name}: {whole} leaves none"),
                 _ => format!("1 to {} with {whole_name} = {whole}", whole - 1),
             };
-            let why = "a prefetch needs an entry, and one must be left for loads";
+            let why = "a prefetch needs an entry, and one must be left for demand accesses";
             rules.expect((1..whole).contains(&share), name, share, &legal, why);
         };
         share("mshr_share", mshr_share, mshr_entries);

@@ -225,8 +225,9 @@ impl L2Config {
         MshrInfo { level: Level::L2, path, entries, merges, requesters: sms }
     }
 
-    /// Checks that the partition of the ways fits the bank, in a machine with `sms` SMs.
-    pub fn validate_partition(&self, sms: u32, rules: &mut Rules) {
+    /// Checks that the partition of the ways and the MSHR policy fit the bank, in a machine with `sms` SMs,
+    /// which are their requesters.
+    pub fn validate_requesters(&self, sms: u32, rules: &mut Rules) {
         rules.expect(
             !self.partition.is_on() || !self.is_transient(),
             "partition",
@@ -237,6 +238,7 @@ impl L2Config {
         // A partition uses the width of a tag only for the size of its memories, which no rule depends on.
         let bank = BankInfo { path: "", sets: self.sets, ways: self.ways, tag_bits: 1, sms };
         rules.group("partition", |rules| self.partition.validate(&bank, rules));
+        rules.group("mshr_policy", |rules| self.mshr_policy.validate(&self.mshr_info("", sms), rules));
     }
 
     fn validate_mshr(&self, rules: &mut Rules) {
@@ -261,8 +263,6 @@ impl L2Config {
             "none with flow.kind = \"transient\"; another with flow.kind = \"overlapped\"",
             "a refused request must stall, but that flow defers requests to its pending queue",
         );
-        // The number of SMs determines only the number of counters of a policy, which no rule depends on.
-        rules.group("mshr_policy", |rules| self.mshr_policy.validate(&self.mshr_info("", 1), rules));
     }
 
     fn validate_choices(&self, rules: &mut Rules) {

@@ -9,7 +9,7 @@ use crate::noc::packet::RequestKind;
 /// Reason why the oldest request stalled in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Reason)]
 pub enum Stall {
-    /// Every way of the set waits for its fill from memory.
+    /// Every way of the set that the SM may use waits for its fill from memory.
     LineAlloc,
     /// No free MSHR entry.
     MshrEntry,

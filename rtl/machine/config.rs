@@ -198,7 +198,7 @@ impl MachineConfig {
         rules.group("tracker", |rules| self.validate_tracker(rules));
         rules.group("l2", |rules| {
             self.l2.validate(self.l1.line_bytes, self.dram.burst_bytes(), rules);
-            self.l2.validate_partition(self.num_sms, rules);
+            self.l2.validate_requesters(self.num_sms, rules);
             rules.expect(
                 !self.l2.bypass.needs_tracker() || self.tracker.is_on(),
                 "bypass",

@@ -7,8 +7,9 @@
 //! of the L1D may wait in up to four entries. It is accepted while fewer than `waiting` accesses of its warp
 //! wait, so that up to `waiting + 3` can.
 //!
-//! No deadlock: a requester at its limit has an access waiting, which leaves without any further lookup. A
-//! requester with nothing in the MSHR is never refused, since both limits are at least 1.
+//! No deadlock: a requester at its limit owns an entry in which an access waits, or has an access waiting.
+//! These accesses leave without any further lookup. A requester with nothing in the MSHR is never refused,
+//! since both limits are at least 1.
 //!
 //! Area: two counters per requester, and the requester of each entry.
 //!

@@ -26,7 +26,7 @@
 //!
 //! A refused access stalls at the head of its queue, for the reason `mshr_policy`, and is looked up again. A
 //! policy may change its answers only in its hooks, because the cache sleeps in between: a refusal can end
-//! only when a waiting access leaves.
+//! only when a waiting access leaves, or when a prefetch without waiting accesses frees its entry.
 //!
 //! Accesses subject to the policy are those that wait in the MSHR. In the L1D these are loads that do not
 //! bypass; stores, atomics and bypassing loads use no MSHR entry there. In the L2 these are reads, atomics,
@@ -111,7 +111,8 @@ impl MshrPolicyConfig {
     /// True if a policy may refuse accesses.
     #[must_use]
     pub fn is_on(&self) -> bool {
-        self.typetag_name() != "none"
+        let mshr = MshrInfo { level: Level::L1d, path: "", entries: 32, merges: 8, requesters: 16 };
+        self.hardware(&mshr).is_some()
     }
 
     /// Creates the policy of one cache, in a wrapper that records each call of a hook.
@@ -175,7 +176,8 @@ pub trait Hooks: Debug + Send {
     /// Reports that an access of a requester has left the entry in which it waited.
     fn on_leave(&mut self, _at: &Edge<'_>, _entry: u32, _requester: u8) {}
 
-    /// Reports that an entry is free again, which a miss or a prefetch had allocated.
+    /// Reports that an entry is free again, because the last access that waited in it has left. The end of a
+    /// prefetch in whose entry no access ever waited is not reported.
     fn on_free(&mut self, at: &Edge<'_>, entry: u32);
 
     /// Clears the state at the end of a kernel. No access waits then.

@@ -21,7 +21,8 @@
 //! own, because a link of a cluster carries only packets of its slice.
 //!
 //! * Bandwidth: each site and each link transfers one flit per cycle and direction. All SMs of a cluster
-//!   together thus send and receive at most as many flits per cycle as the cluster has links.
+//!   together thus exchange with the rest of the network at most as many flits per cycle and direction as the
+//!   cluster has links. Packets between SMs of one cluster use no link.
 //! * Route: from an SM to a partition, and back, over one link, which the number of the partition selects.
 //!   From an SM to an SM of another cluster over two links, which the number of the destination selects;
 //!   within a cluster over none. Partitions send no packets to each other.

@@ -35,6 +35,8 @@
 //! - Width of partial tags, initial value of the counters (4, weakly friendly), detraining in sampled sets
 //!   only, and no training by lines that leave the history without reuse: chosen here.
 //! - A store or a prefetch counts as an access with program counter 0.
+//! - OPTgen assumes that a line may take any way of its set. A partition of the L2, or shared memory that takes
+//!   ways of the L1D, leaves a line fewer ways, so that OPTgen then overestimates the reuses that would hit.
 //!
 //! Part of `rtl/replacement/mod.rs`.
 //! Twin: `golden/replacement/hawkeye.rs`.
@@ -55,6 +57,8 @@ use crate::kernel::{
 /// Re-reference prediction value (RRPV), the rank of a line.
 type Rrpv = u3;
 
+/// Maximum number of sampled sets, as in the paper: more sets make the predictor learn faster, not more.
+const MAX_SAMPLED_SETS: u32 = 64;
 /// Rank of a line that a cache-averse access used last.
 const AVERSE: Rrpv = Rrpv::MAX;
 /// Highest rank to which a line ages that a cache-friendly access used last.
@@ -107,7 +111,7 @@ impl Scheme for HawkeyeConfig {
             "the requests to this store carry no program counter",
         );
         rules.range("bits", u64::from(self.bits), 1..=16, "each signature has a counter");
-        let sets = u64::from(store.sets.max(1));
+        let sets = u64::from(store.sets.clamp(1, MAX_SAMPLED_SETS));
         rules.power_of_two("sampled_sets", self.sampled_sets.into(), 1..=sets, "sampled sets are evenly spaced");
         rules.range("tag_bits", u64::from(self.tag_bits), 1..=32, "a partial tag is a hash of the tag");
         rules.range("history", u64::from(self.history), 1..=64, "a whole history is compared in one cycle");

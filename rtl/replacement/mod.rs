@@ -34,7 +34,7 @@
 //! | `on_hit` | in  | set, way, source, ranks | an accepted access found the tag of its line: new ranks of its set |
 //! | `on_insert` | in  | inserted line, ranks | an accepted miss takes the way: new ranks of its set      |
 //!
-//! Part of `rtl/l1/cache.rs` and `rtl/l2/bank.rs`.
+//! Part of `rtl/l1/cache.rs`, `rtl/l2/bank.rs` and `rtl/tracker/table.rs`.
 //! Bench: its own tests, `tb/l1/streams.rs` and `tb/l2/replacement.rs`.
 
 automod::dir!(pub "replacement");
@@ -53,7 +53,8 @@ use crate::config::Rules;
 use crate::kernel::name::{Name, intern};
 use crate::kernel::{CounterReader, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic};
 
-/// Configuration of a replacement policy: the keys next to `kind` in `l1.replacement` or `l2.replacement`.
+/// Configuration of a replacement policy: the keys next to `kind` in the `replacement` of a cache or of the
+/// sharing tracker.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Returns the name of the ranks, and their width in bits for sets of `ways` ways.

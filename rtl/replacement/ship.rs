@@ -157,7 +157,7 @@ impl Insertion for Ship {
 /// Folds a value to `bits` bits by XORing its `bits`-bit pieces.
 pub(super) fn fold(value: u64, bits: u32) -> u32 {
     let pieces = (0..u64::BITS).step_by(bits as usize);
-    pieces.fold(0, |folded, shift| folded ^ (value >> shift) as u32) & ((1 << bits) - 1)
+    pieces.fold(0, |folded, shift| folded ^ (value >> shift) as u32) & u32::MAX >> (u32::BITS - bits)
 }
 
 #[cfg(test)]
@@ -190,5 +190,6 @@ mod tests {
     fn a_signature_folds_all_bits() {
         assert_eq!(fold(0x1_02ff, 8), 0x01 ^ 0x02 ^ 0xff);
         assert_eq!(fold(u64::MAX, 16), 0);
+        assert_eq!(fold(0xffff_ffff_0000_00ff, 32), 0xffff_ff00);
     }
 }

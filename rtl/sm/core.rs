@@ -215,12 +215,6 @@ impl Loaded {
         let Some(recorded) = &self.recorded else { return pc };
         recorded.places.get(pc as usize).map_or(0, |place| place.pc / TRACED_BYTES)
     }
-
-    /// Returns the position after the last instruction; in a traced kernel, of those known so far.
-    fn length(&self) -> u32 {
-        let Some(recorded) = &self.recorded else { return self.table.len() as u32 };
-        recorded.places.iter().map(|place| place.pc / TRACED_BYTES + 1).max().unwrap_or(0)
-    }
 }
 
 /// SM core: warps, pipeline stages and counters.
@@ -286,7 +280,8 @@ impl SmCore {
         let mut schedulers: [Scheduler; MAX_SCHEDULERS] = std::array::from_fn(|of| {
             let (group, path) = (group(of), format!("{path}.scheduler{of}"));
             let place = SchedulerPlace { path: &path, warps: group.count_ones() };
-            Scheduler::new(config.scheduler.watch(&place), group)
+            let order = if group == 0 { Order::GreedyThenOldest } else { config.scheduler.watch(&place) };
+            Scheduler::new(order, group)
         });
         if config.warp_limit != 0 {
             schedulers.iter_mut().for_each(Scheduler::throttle);
@@ -535,9 +530,16 @@ impl SmCore {
             self.start_recorded(loaded, launch.cta, slot);
         }
         if self.schedulers[0].hooks_mut().is_some() {
-            let length = loaded.length();
             for index in 0..share.warps {
                 let warp = self.ctas.first_warp(slot) + index;
+                if self.warps.live() >> warp & 1 == 0 {
+                    continue;
+                }
+                // Other CTAs of a trace may be read ahead of time, so only the steps of this warp count.
+                let length = match &loaded.recorded {
+                    None => loaded.table.len() as u32,
+                    Some(_) => self.streams.operations(warp).map(|at| loaded.position(at) + 1).max().unwrap_or(0),
+                };
                 let scheduler = usize::from(warp) & (self.config.schedulers as usize - 1);
                 self.schedulers[scheduler % MAX_SCHEDULERS].report_launch(at.cycle(), warp, length);
             }

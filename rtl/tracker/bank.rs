@@ -47,6 +47,7 @@ use super::transfers::{Transfer, Transfers};
 use crate::kernel::{Block, Counted, Describe, DescribeExt, Edge, HasPorts, In, Out, Ports, Rx, Sleep, Tx};
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{Reply, Request, RequestKind, Sharing};
+use crate::scheme_counts::SchemeCounts;
 
 /// Ports of a bank of the sharing tracker.
 #[derive(Default, Ports)]
@@ -188,6 +189,13 @@ impl Tracker {
     #[must_use]
     pub fn stats(&self) -> &TrackerStats {
         &self.stats
+    }
+
+    /// Returns the counters that the replacement policy of the tables declares itself, summed over the tables.
+    #[must_use]
+    pub fn scheme_counts(&self) -> SchemeCounts {
+        let tables: Vec<_> = self.tables.iter().map(|table| SchemeCounts::of(|to| table.counters(to))).collect();
+        SchemeCounts::total(&tables)
     }
 
     /// True if the bank tracks no load that is in flight.

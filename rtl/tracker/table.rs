@@ -24,7 +24,9 @@ use serde::{Deserialize, Serialize};
 
 use super::config::SharerList;
 use crate::choice::CacheGeometry;
-use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage, width_of};
+use crate::kernel::{
+    Array, ArraySpec, Collide, CounterReader, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage, width_of,
+};
 use crate::replacement::order::Order;
 use crate::replacement::{InsertedLine, ReplacementConfig, Source};
 
@@ -221,6 +223,11 @@ impl Table {
     pub fn record(&mut self) {
         self.entries.record();
         self.order.record();
+    }
+
+    /// Lists the counters that the replacement policy declares itself.
+    pub fn counters(&self, to: &mut dyn CounterReader) {
+        self.order.counters(to);
     }
 
     /// Lists the memories of the sharer table and their logic for waveforms, digests and area estimates.

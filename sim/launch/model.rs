@@ -38,6 +38,13 @@ impl LaunchFile {
         self
     }
 
+    /// Returns the problem size or the values that the path selects, such as `small` or `small,n=100`; `None`
+    /// for the main size.
+    #[must_use]
+    pub fn size(&self) -> Option<String> {
+        super::sizes::locate(&self.path).1
+    }
+
     /// Iterates over all input files, each with a description.
     pub fn reads(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let ptx = self.launches().map(|launch| ("the PTX file", launch.ptx.as_path()));

@@ -142,7 +142,11 @@ impl Totals {
         let about = "All banks of the L2 together.";
         with_schemes(to, &Key::plain("l2", about), (&self.l2, &schemes.l2), &has.l2);
         let tracker = Key::plain("tracker", "All banks of the sharing tracker together; only where there is one.");
-        count_group(to, &tracker, has.tracker.then_some(&self.tracker), &());
+        if to.enter(&tracker, if has.tracker { ScopeKind::Group } else { ScopeKind::Absent }) {
+            self.tracker.list(&(), to);
+            schemes.tracker.list(to);
+            to.leave();
+        }
         if to.enter(&Key::plain("noc", "The networks, each with all its outputs together."), ScopeKind::Group) {
             let recalls = has.l1.recalls;
             for (is_there, name, about, outputs) in [

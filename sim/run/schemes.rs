@@ -30,6 +30,8 @@ pub struct PerUnit<T> {
     pub texture_cache: T,
     /// L2 banks.
     pub l2: T,
+    /// Banks of the sharing tracker.
+    pub tracker: T,
     /// DRAM channels.
     pub dram: T,
 }
@@ -47,6 +49,7 @@ impl SchemeUnits {
             const_cache: caches(CacheId::Const),
             texture_cache: caches(CacheId::Texture),
             l2: units(machine.banks().iter().map(|bank| bank.scheme_counts())),
+            tracker: units(machine.trackers().iter().map(|bank| bank.scheme_counts())),
             dram: units(machine.drams().iter().map(|channel| channel.scheme_counts())),
         }
     }
@@ -81,6 +84,7 @@ impl SchemeUnits {
                 L2Partition::list_counters(to);
                 MshrPolicyConfig::list_counters(Level::L2, to);
             }),
+            tracker: unit(&|to| ReplacementConfig::list_counters("tracker", to)),
             dram: unit(&|to| PolicyConfig::list_counters(to)),
         }
     }
@@ -98,6 +102,7 @@ impl SchemeUnits {
             const_cache: units(&self.const_cache, &earlier.const_cache),
             texture_cache: units(&self.texture_cache, &earlier.texture_cache),
             l2: units(&self.l2, &earlier.l2),
+            tracker: units(&self.tracker, &earlier.tracker),
             dram: units(&self.dram, &earlier.dram),
         }
     }
@@ -110,6 +115,7 @@ impl SchemeUnits {
             const_cache: SchemeCounts::total(&self.const_cache),
             texture_cache: SchemeCounts::total(&self.texture_cache),
             l2: SchemeCounts::total(&self.l2),
+            tracker: SchemeCounts::total(&self.tracker),
             dram: SchemeCounts::total(&self.dram),
         }
     }

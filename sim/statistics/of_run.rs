@@ -266,7 +266,8 @@ impl Run<'_> {
         let caches = (&*counters.texture_cache, &*schemes.texture_cache);
         units(to, &Key::plain("texture_cache", "Each texture cache."), caches, &read_only);
         units(to, &Key::plain("l2", "Each bank of the L2."), (&counters.l2, &schemes.l2), l2);
-        count_units(to, &Key::plain("tracker", "Each bank of the sharing tracker."), &counters.trackers, &());
+        let banks = (&*counters.trackers, &*schemes.tracker);
+        units(to, &Key::plain("tracker", "Each bank of the sharing tracker."), banks, &());
         units(to, &Key::plain("dram", "Each DRAM channel."), (&counters.dram, &schemes.dram), &());
     }
 }

@@ -50,9 +50,9 @@ fn refusals(stats: &L1Stats) -> (u64, u64) {
 #[test]
 fn a_warp_at_its_limit_waits_until_its_line_arrives_and_another_warp_does_not() {
     let limits = |entries, waiting| l1(ByRequester { entries, waiting });
-    // Warp 1 misses three lines, and warp 2 one.
     let program = |warps: [u8; 4]| (0..).zip(warps).map(|(line, warp)| load(warp, 0, line)).collect::<Vec<_>>();
     assert_eq!(refusals(&run(&limits(1, 4), program([1, 2, 3, 4]))), (0, 0));
+    // Warp 1 misses three lines, and warp 2 one.
     assert_eq!(refusals(&run(&l1(NoMshrPolicy {}), program([1, 1, 1, 2]))), (0, 0));
     let (twice, other) = refusals(&run(&limits(2, 4), program([1, 1, 1, 2])));
     let (once, _) = refusals(&run(&limits(1, 4), program([1, 1, 2, 2])));

@@ -7,6 +7,7 @@
 //! | a scan of one group evicts no line of another, a hit in its ways is served | `a_scan_of_one_group_*`       |
 //! | a line that follows an empty way is found                                  | `a_line_behind_an_empty_way_*` |
 //! | data and order under random stalls                                         | `contents::under_random_*`    |
+//! | so does a prefetch, which then fetches no line twice                       | `a_prefetch_finds_*`, `a_line_behind_an_empty_way_takes_*` |
 //! | a partition in the transient flow is refused                               | `a_partition_is_refused_*`    |
 
 use std::cell::Cell;
@@ -23,6 +24,8 @@ use rtl::config::Rules;
 use rtl::kernel::Mode;
 use rtl::l2::partition::by_requester::ByRequester;
 use rtl::l2::partition::none::NoPartition;
+use rtl::l2::prefetch::next_line::{NextLineConfig, PrefetchTrigger};
+use rtl::l2::prefetch::{DropReason, PrefetchStats};
 use rtl::l2::{FrcConfig, L2Config, L2Partition, OverlappedConfig, Stall as Reason};
 use rtl::noc::packet::{Request, RequestKind};
 use rtl::replacement::ReplacementConfig;
@@ -238,11 +241,50 @@ fn a_line_behind_an_empty_way_is_found() {
     assert_eq!((rig.bank.stats().hits, rig.bank.stats().misses), (2, 1));
 }
 
+/// Runs requests, 200 cycles apart unless they begin at the given cycles, on a partitioned bank that prefetches
+/// the next line of each miss, and ends the kernel. Returns the counts of prefetches.
+fn prefetches(shares: [u32; 2], script: &[(u64, Request)]) -> PrefetchStats {
+    let (cycles, requests): (Vec<_>, Vec<_>) = script.iter().cloned().unzip();
+    let partition = ByRequester { ways: shares.to_vec(), sms: Vec::new() }.into();
+    let config = L2Config {
+        prefetch: NextLineConfig { degree: 1, trigger: PrefetchTrigger::Miss }.into(),
+        ..config(&partition, &Lru {}.into(), shares.iter().sum())
+    };
+    let build = || {
+        let source = Source::new(requests.clone(), Stall::NotBefore(cycles.clone()));
+        Rig::new(ONE_CLOCK, &config, fermi_place(), source, Sink::new(Stall::Never), Memory::new(1, 60..61, 0))
+    };
+    let mut rig = run_in_all_modes(build, LIMIT);
+    check(&rig, &requests);
+    rig.bank.end_kernel();
+    assert_eq!(rig.bank.stats().check_conservation(), Ok(()));
+    rig.bank.stats().prefetch
+}
+
+#[test]
+fn a_prefetch_finds_its_line_behind_an_empty_way() {
+    // The group of SM 14 has the upper ways, so line 1, whose tag is that of an empty way, lies behind the empty
+    // ways of set 1. The miss on line 0 must not fetch it again without the bytes that SM 14 has written.
+    let written = Request { sm: 14, ..write(1, 0, 0xff, 7) };
+    let stats = prefetches([2, 2], &[(0, written), (300, read_by(0, 0, 1)), (600, read_by(14, 1, 2))]);
+    assert_eq!(stats.dropped[DropReason::Present as usize], 1, "{stats:?}");
+}
+
+#[test]
+fn a_line_behind_an_empty_way_takes_the_place_of_an_unused_prefetch() {
+    // Line 9 is prefetched into the only way of SM 14 in set 1. Line 1 evicts it, and is requested again while in
+    // flight, which is no use of a prefetch.
+    let script = [(0, read_by(14, 8, 0)), (300, read_by(14, 1, 1)), (305, read_by(14, 1, 2))];
+    let PrefetchStats { issued, useful, late, useless, .. } = prefetches([2, 1], &script);
+    // The misses on lines 8 and 1 prefetch lines 9 and 2.
+    assert_eq!((issued, useful, late, useless), (2, 0, 0, 2));
+}
+
 #[test]
 fn a_partition_is_refused_in_the_transient_flow_and_if_it_does_not_fit() {
     let refusals = |config: L2Config| {
         let mut rules = Rules::default();
-        config.validate_partition(SMS, &mut rules);
+        config.validate_requesters(SMS, &mut rules);
         rules.into_violations().iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let halves: L2Partition = ByRequester { ways: vec![8, 8], sms: Vec::new() }.into();

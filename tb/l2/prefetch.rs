@@ -214,7 +214,7 @@ fn a_prefetcher_with_any_other_key_than_its_twin_is_caught() {
     let next_line = NextLineConfig { degree: 2, trigger: PrefetchTrigger::Tagged };
     let stride = SmStrideConfig { confidence: 1, degree: 2 };
     let stream = StreamConfig { streams: 4, window: 8, distance: 4, degree: 2 };
-    let mistakes: [(L2Prefetch, L2Prefetch); 8] = [
+    let mistakes: [(L2Prefetch, L2Prefetch); 9] = [
         (next_line.into(), NextLineConfig { degree: 1, ..next_line }.into()),
         (next_line.into(), NextLineConfig { trigger: PrefetchTrigger::Always, ..next_line }.into()),
         (next_line.into(), NextLineConfig { trigger: PrefetchTrigger::Miss, ..next_line }.into()),
@@ -222,11 +222,13 @@ fn a_prefetcher_with_any_other_key_than_its_twin_is_caught() {
         (stride.into(), SmStrideConfig { degree: 1, ..stride }.into()),
         (stream.into(), StreamConfig { streams: 1, ..stream }.into()),
         (stream.into(), StreamConfig { window: 1, ..stream }.into()),
+        (stream.into(), StreamConfig { distance: 1, ..stream }.into()),
         (stream.into(), StreamConfig { degree: 1, ..stream }.into()),
     ];
     let script = walks(&mut Random::new(5), fermi_place(), 300);
     for (right, wrong) in mistakes {
         let [right, wrong] = [right, wrong].map(config);
+        assert!(follow(&right, &right, fermi_place(), &script).is_ok(), "{:?}", right.prefetch);
         assert!(follow(&wrong, &right, fermi_place(), &script).is_err(), "{:?}", wrong.prefetch);
     }
     let right = config(next_line);

@@ -135,7 +135,7 @@ fn a_trace_goes_on_with_the_ctas_that_were_running() {
 }
 
 /// Machine presets and designs that together contain every hardware block and every scheme.
-const MACHINES: [&[&str]; 16] = [
+const MACHINES: [&[&str]; 20] = [
     &["--machine", "volta"],
     &["--machine", "kepler"],
     &["--machine", "southern-islands"],
@@ -148,11 +148,28 @@ const MACHINES: [&[&str]; 16] = [
     &["--design", "stride"],
     &["--design", "ship", "--design", "streaming-l2"],
     &["--design", "drrip", "--design", "icache"],
-    &["--design", "l2-next-line"],
+    &["--design", "l2-next-line", "--design", "caws"],
+    &["--design", "hawkeye", "--design", "mshr-by-warp"],
+    &["--design", "l2-partition", "--set", "l2.mshr_policy={ kind = \"by-requester\" }"],
+    &["--design", "two-level-noc", "--set", "l1.mshr_policy={ kind = \"by-age\" }"],
+    &["--design", "tracker", "--set", "tracker.replacement={ kind = \"srrip\" }"],
     &["--design", "frc-16", "--set", "l2.atomic_buffer=true"],
     &["--design", "tracker", "--design", "l1-sectored"],
     &["--design", "transient", "--design", "fully-associative"],
 ];
+
+#[test]
+fn a_run_is_not_resumed_in_another_problem_size() {
+    let folder = Folder::new();
+    let checkpoint = folder.saved_at(1500, &["run", "kernels/vadd/n=2000"]);
+    for other in ["kernels/vadd/n=2001", "kernels/vadd/small", "kernels/vadd"] {
+        let refused = warpsieve(&["run", other, "--resume", &checkpoint]);
+        assert_eq!(refused.status, Some(2), "{other}: {refused:?}");
+        assert!(refused.stderr.contains("the problem size has changed"), "{other}: {}", refused.stderr);
+    }
+    let resumed = folder.statistics(&["run", "kernels/vadd/n=2000", "--resume", &checkpoint]);
+    assert_eq!(resumed, folder.statistics(&["run", "kernels/vadd/n=2000"]));
+}
 
 #[test]
 fn every_part_that_a_machine_may_have_is_saved() {

@@ -546,8 +546,8 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "routers pass every packet on",
-        says: "bytes <= bytes passed on from router to router; none in a crossbar; at most twice the bytes if SMs of a \
-               cluster supply each other with lines",
+        says: "bytes <= bytes passed on from router to router; none in a crossbar; equal in a network of two levels, \
+               except that SMs which supply each other with lines use no link or two",
         on: On::Every,
         holds: |s| {
             let passed_on = |network: String| {
@@ -556,7 +556,8 @@ pub const LAWS: &[Law] = &[
                 match s.config.noc {
                     NocConfig::Crossbar(_) => Equal(passed_on, 0),
                     NocConfig::TwoLevel(_) if s.config.tracker.is_on() => AtMost(passed_on, 2 * bytes),
-                    NocConfig::TwoLevel(_) | NocConfig::Mesh(_) | NocConfig::Ring(_) => AtMost(bytes, passed_on),
+                    NocConfig::TwoLevel(_) => Equal(passed_on, bytes),
+                    NocConfig::Mesh(_) | NocConfig::Ring(_) => AtMost(bytes, passed_on),
                 }
             };
             networks(s).map(passed_on).collect()

@@ -57,7 +57,8 @@ fn past_the_l1_nothing_hits_and_everything_is_counted_as_bypass() {
 /// but on Southern Islands it would see only those of half a warp. Only the overlapped flow of the L2 can
 /// choose which data a miss fetches. On a V100 and an H100, shared memory takes ways of the L1. These
 /// machines reject L1s that do not have these ways. Each link of a cluster leads to partitions of its own, and
-/// two machines have only one partition.
+/// two machines have only one partition. The sets of an L2 that is partitioned need 16 ways, and Hawkeye has 8
+/// sampled sets.
 const DO_NOT_GO: [(&str, &[&str]); 6] = [
     ("gddr5-reference", &["two-level-noc"]),
     ("hbm2", &["two-level-noc"]),
@@ -70,6 +71,7 @@ const DO_NOT_GO: [(&str, &[&str]); 6] = [
             "l2-sectored",
             "streaming-l2",
             "l2-next-line",
+            "l2-partition",
             "no-caches",
             "tracker",
             "tracker-naive",
@@ -80,13 +82,14 @@ const DO_NOT_GO: [(&str, &[&str]); 6] = [
             "hybrid-policy",
         ],
     ),
-    ("hybrid", &["fermi-hash", "gtx480"]),
+    ("hybrid", &["fermi-hash", "gtx480", "l2-partition"]),
     (
         "volta",
         &[
             "fermi-hash",
             "gtx480",
             "drrip",
+            "hawkeye",
             "fully-associative",
             "kepler-l1-32k",
             "kepler-l1-48k",

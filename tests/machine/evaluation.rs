@@ -203,6 +203,9 @@ fn islands_and_threads_change_nothing_with_other_machines_and_designs() {
         "fetch-on-write",
         "icache",
         "stride",
+        "caws",
+        "mshr-by-warp",
+        "two-level-noc",
     ];
     for design in designs {
         let setup = Setup::default().designs(&[design]);
@@ -336,6 +339,10 @@ fn looking_at_contracts_changes_no_statistic_whatever_the_design() {
         "pdp",
         "icache",
         "stream",
+        "caws",
+        "hawkeye",
+        "l2-partition",
+        "mshr-by-warp",
     ];
     let of_fermi = of_fermi.map(|design| ("fermi", vec![design]));
     let others = [("hybrid", vec!["tracker"]), ("southern-islands", vec![]), ("kepler", vec![])];

@@ -114,8 +114,10 @@ fn designs_and_schedulers_run_traces_as_they_run_programs() {
         let setup = Setup::default().designs(&[name]);
         assert_eq!(lines(&traced.tries(&setup).unwrap().counters), plain, "{name}");
     }
-    let setup = Setup::default().sets(&["sm.scheduler.kind=loose-round-robin"]);
-    assert_eq!(lines(&traced.passes(&setup).counters), plain);
+    for kind in ["loose-round-robin", "caws"] {
+        let setup = Setup::default().sets(&[&format!("sm.scheduler.kind={kind}")]);
+        assert_eq!(lines(&traced.passes(&setup).counters), plain, "{kind}");
+    }
 }
 
 #[test]

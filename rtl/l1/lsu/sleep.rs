@@ -7,7 +7,7 @@ use crate::kernel::{AnyEdge, Sleep};
 
 impl Lsu {
     /// Returns when to evaluate the LSU again. A refused or stalled head of the access queue waits for one of
-    /// these events: a line is filled, the last waiting load leaves an MSHR entry, a request leaves the miss
+    /// these events: a line is filled, a waiting load leaves an MSHR entry, a request leaves the miss
     /// queue, or the network has room. Each of these events either keeps the LSU awake or wakes it.
     #[inline(always)]
     pub(super) fn sleep(&self, io: &mut LsuIo<'_>, at: &mut impl AnyEdge, head_moves: bool, sent: bool) -> Sleep {

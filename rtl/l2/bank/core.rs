@@ -318,6 +318,22 @@ impl Core {
         self.order.on_insert(at, &newcomer, |way| allowed >> way & 1 != 0 && row[way as usize].state.is_evictable());
     }
 
+    /// Returns the way of a set whose line has the tag `tag`, whether the line is present, in flight or
+    /// tag-only. `row` holds the tags of the set.
+    #[inline(always)]
+    pub fn way_of(&self, row: &[Tag], tag: u64) -> Option<u32> {
+        let first = position_of(row, tag)?;
+        if row[first].state != LineState::Invalid {
+            return Some(first as u32);
+        }
+        // Without a partition, ways are filled in ascending order and never become empty again. A line
+        // therefore precedes any empty way. With a partition, it may also follow an empty way, whose tag is
+        // 0.
+        self.partition.as_ref()?;
+        let is_line = |cell: &Tag| cell.tag == tag && cell.state != LineState::Invalid;
+        row.iter().position(is_line).map(|way| way as u32)
+    }
+
     /// Reports the insertion of a line to the checker, before the line is in the tags.
     #[inline(never)]
     fn report_insertion(&mut self, (set, way): LinePlace, local: u64, sm: u8) {
@@ -360,6 +376,7 @@ impl Core {
     #[inline(never)]
     fn victim_among(&self, set: u32, allowed: WayMask) -> Option<u32> {
         let (row, ways) = (self.tags.row(set), self.config.ways);
+        debug_assert!(allowed & ((1 << ways) - 1) != 0, "{}: the partition leaves a requester no way", self.path);
         let is_allowed = |way: u32| allowed >> way & 1 != 0;
         let empty = (0..ways).find(|&way| is_allowed(way) && row[way as usize].state == LineState::Invalid);
         empty.or_else(|| self.order.victim(set, ways, |way| is_allowed(way) && row[way as usize].state.is_evictable()))

@@ -11,7 +11,7 @@
 //! | hook          | when                                                                              |
 //! |---------------|-----------------------------------------------------------------------------------|
 //! | `reach`       | time has advanced to this cycle, ahead of the look-up of a request                |
-//! | `ways`        | a miss selects its way                                                            |
+//! | `ways`        | a miss, or a prefetch for the SM that triggered it, selects its way               |
 //! | `on_access`   | a request was served, or was accepted by an MSHR entry or the bypass buffer       |
 //! | `next_choice` | the bank is about to sleep with a stalled request                                 |
 //! | `record`, `describe` | for digests; for waveforms and area counts                                 |
@@ -23,7 +23,9 @@
 //! can be evicted.
 //!
 //! Only the overlapped flow has partitions. Its requests that allocate a way are misses of reads, writes and
-//! atomics, and reads that bypass the bank and keep a tag; all of them are subject to the partition.
+//! atomics, reads that bypass the bank and keep a tag, and prefetches; all of them are subject to the
+//! partition. There is one exception: a line whose tag was kept is fetched into the way of its tag.
+//! `on_access` reports no prefetches.
 //!
 //! No deadlock: every SM has at least one way. The lines in flight in its ways arrive without any further
 //! lookup, and their ways then become evictable.

@@ -4,7 +4,7 @@
 //! and the same keys as the stream prefetcher of the L1D. As in the paper, misses of the L2 train the
 //! streams, but those of all SMs together. Writes change nothing.
 //!
-//! A stream ends where its region would leave the group of `page_bits` lines in which the access lies.
+//! A stream ends where its region would leave the aligned group of 2^`page_bits` lines in which the access lies.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Bench: its own tests and `tb/l2/prefetch.rs`.

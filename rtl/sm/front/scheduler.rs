@@ -23,7 +23,7 @@
 //! that it does not block. A ranking scheme then ranks the warps of the pool.
 //!
 //! Part of `rtl/sm/core.rs`.
-//! Twin: `golden/interp.rs`, whole kernels.
+//! Twin: `golden/sm/scheduler/mod.rs`.
 //! Bench: its own tests, `tb/sm/scheduler.rs`, `tb/sm/timing.rs`, and `tb/hdl/sm/warp_scheduler.rs` with
 //! `rtl/hdl/sm/ws_sm_warp_scheduler.sv`.
 

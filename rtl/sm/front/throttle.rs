@@ -1,6 +1,7 @@
 //! Applies the decisions of a warp throttle ([`crate::throttle`]) to the pool of each scheduler, which is the
 //! set of warps that may issue. The state at the end of a cycle determines the pools for the next cycle. A
-//! core that wakes from sleep therefore finds valid pools.
+//! core that wakes from sleep therefore finds valid pools. Also reports launches, issues and stalls to a warp
+//! scheduling scheme that ranks warps.
 
 use isa::program::Op;
 use isa::types::Space;

@@ -25,8 +25,9 @@
 //! | `record`, `describe` | for digests; for waveforms and area counts                                 |
 //! | `counters`     | when statistics are read: counters of the scheme's own                           |
 //!
-//! In one cycle, the order of the calls is `rank`, `on_launch`, `on_stall`, `on_issue`. A core sleeps while
-//! no warp can issue, and calls no hook meanwhile. Therefore no hook counts its calls as cycles: each gets
+//! In one cycle, the order of the calls is `rank`, `on_launch`, `on_stall`, `on_issue`. Before a core sleeps,
+//! it also calls `on_stall` for the sequence that the sleep ends. A core sleeps while no warp can issue, and
+//! calls no hook meanwhile. Therefore no hook counts its calls as cycles: each gets
 //! the cycle. `on_stall` and `on_issue` together cover each cycle of the scheduler exactly once, up to the
 //! first cycle of the sequence without an issue that has not ended yet.
 //!
@@ -56,7 +57,7 @@ use crate::kernel::{CounterReader, Describe, DescribeExt, Logic};
 pub struct SchedulerPlace<'a> {
     /// Hierarchical path of the scheduler, such as `sm3.core.scheduler1`.
     pub path: &'a str,
-    /// Number of warp slots of the scheduler.
+    /// Number of warp slots of the scheduler, at least 1.
     pub warps: u32,
 }
 
@@ -129,8 +130,8 @@ impl SchedulerConfig {
 pub struct WarpLaunch {
     /// Number of the warp among the slots of the scheduler.
     pub warp: u8,
-    /// Number of instructions of the program. For a traced kernel, the end of the instructions known so far,
-    /// as a position ([`WarpIssue::position`]).
+    /// Number of instructions of the program. For a warp of a traced kernel, the position
+    /// ([`WarpIssue::position`]) behind the last instruction that the warp executes, in program order.
     pub length: u32,
 }
 
@@ -144,7 +145,8 @@ pub struct WarpIssue {
     /// Position of the instruction in the program: its index; in a traced kernel, its address divided by 16.
     pub position: u32,
     /// Position of the warp's next instruction. It equals `position` if the instruction will issue again for
-    /// other lanes, or if the warp has ended.
+    /// other lanes, if the warp has ended, and for a branch to itself. In a traced kernel with instructions of
+    /// 8 bytes, two instructions can have one position.
     pub next: u32,
     /// True if the warp has ended with this instruction.
     pub ends: bool,

@@ -126,6 +126,12 @@ impl Streams {
         }
     }
 
+    /// Iterates over the instructions of all recorded steps of a warp, as indices in the code of the kernel.
+    pub fn operations(&self, warp: u8) -> impl Iterator<Item = u32> {
+        let steps = self.streams[usize::from(warp) % MAX_WARPS].warp().into_iter().flat_map(Warp::steps);
+        steps.map(|step| step.operation)
+    }
+
     /// Releases the recorded CTA of the warp slots in the mask `warps`.
     pub fn end(&mut self, mut warps: u64) {
         while warps != 0 {

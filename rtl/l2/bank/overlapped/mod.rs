@@ -65,8 +65,9 @@ struct Match {
 pub(super) struct Overlapped {
     pub core: Core,
     write_miss: WriteMiss,
-    /// Result of the tag match of the oldest request, once that match is complete. Only lookups change the
-    /// tags, so a stalled request need not be matched again.
+    /// Result of the tag match of the oldest request, once that match is complete. A stalled request need not
+    /// be matched again: until it is served, no other lookup changes the tags. A prefetch is looked up only
+    /// while no request has been matched.
     matched: Option<Match>,
     /// Record of the bytes that each line holds; `None` if lines are never partially present.
     masks: Option<Box<Array<PresentBytes>>>,

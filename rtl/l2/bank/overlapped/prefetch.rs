@@ -15,7 +15,6 @@
 use super::super::super::line::{LineState, PresentBytes, Tag};
 use super::super::super::prefetch::unit::{AccessPlace, QueuedLine};
 use super::super::super::prefetch::{DemandAccess, DropReason};
-use super::super::core::position_of;
 use super::{Match, Overlapped};
 use crate::kernel::AnyEdge;
 use crate::noc::packet::RequestKind;
@@ -33,9 +32,7 @@ impl Overlapped {
         }
         let Some(prefetcher) = prefetcher else { return };
         let row = core.tags.row(set);
-        let Some(now) = way.or_else(|| position_of(row, tag).map(|way| way as u32)) else {
-            core.breach(at, "an access without a way")
-        };
+        let Some(now) = way.or_else(|| core.way_of(row, tag)) else { core.breach(at, "an access without a way") };
         let is_in_flight = row[now as usize].state == LineState::Reserved;
         let found = AccessPlace { place: (set, now), is_new: way.is_none(), is_in_flight };
         let is_write = kind == RequestKind::Write;
@@ -64,7 +61,7 @@ impl Overlapped {
         let local = core.local(head.line);
         let (set, tag) = core.split(local);
         let row = core.tags.read(at, set);
-        let state = position_of(row, tag).map_or(LineState::Invalid, |way| row[way].state);
+        let state = core.way_of(row, tag).map_or(LineState::Invalid, |way| row[way as usize].state);
         let reason = match state {
             LineState::Invalid => return self.send_prefetch(at, head, Match { local, set, tag, way: None }),
             LineState::Reserved => DropReason::InFlight,
@@ -108,11 +105,7 @@ impl Overlapped {
     /// Ends the oldest complete fetch, a prefetch that no access has merged with.
     #[inline(never)]
     pub(super) fn retire_prefetch(&mut self, at: &impl AnyEdge) {
-        let ready = self.core.mshr.first_ready();
         let Some(entry) = self.core.mshr.pop_prefetch() else { return };
-        if let (Some(policy), Some(ready)) = (&mut self.core.mshr_policy, ready) {
-            policy.on_free(at.edge(), ready);
-        }
         let place = (entry.set, entry.way);
         if self.core.by_sector {
             self.on_waiter_served(at, place, 0, Some(entry));

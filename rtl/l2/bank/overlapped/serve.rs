@@ -4,7 +4,6 @@
 use super::super::super::line::{Bursts, LineState, PresentBytes, Tag};
 use super::super::super::lookup_pipeline::LookupEntry;
 use super::super::super::stats::{LookupResult, Stall};
-use super::super::core::position_of;
 use super::super::lines::{BankAccess, LinePlace, Spot};
 use super::bypass_buffer::spot_of;
 use super::{Match, Overlapped, WriteMiss, oldest};
@@ -130,16 +129,7 @@ impl Overlapped {
         let local = self.core.local(line);
         let (set, tag) = self.core.split(local);
         let row = self.core.tags.read(at, set);
-        // Without a partition, ways are filled in ascending order and never become empty again. A valid match
-        // therefore precedes any empty way. With a partition, it may also follow an empty way, whose tag is
-        // 0.
-        let is_filled = |way: &usize| row[*way].state != LineState::Invalid;
-        let first = position_of(row, tag);
-        let later = || {
-            self.core.partition.as_ref().and_then(|_| (0..row.len()).find(|way| row[*way].tag == tag && is_filled(way)))
-        };
-        let way = first.and_then(|way| if is_filled(&way) { Some(way) } else { later() }).map(|way| way as u32);
-        let matched = Match { local, set, tag, way };
+        let matched = Match { local, set, tag, way: self.core.way_of(row, tag) };
         self.matched = Some(matched);
         matched
     }
