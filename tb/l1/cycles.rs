@@ -317,8 +317,9 @@ fn show_access(access: &Access) -> String {
                     Fail::MissQueue => "MISS_QUEUE",
                     Fail::MshrPolicy => "MSHR_POLICY",
                 };
-                let bits = "LEMQP".chars().enumerate().map(|(i, name)| if all >> i & 1 != 0 { name } else { '.' });
-                format!("{line}:{reason}[{}]", bits.collect::<String>())
+                let bits = "LEMQ".chars().enumerate().map(|(i, name)| if all >> i & 1 != 0 { name } else { '.' });
+                let by_policy = if all >> Fail::MshrPolicy as u8 & 1 != 0 { "P" } else { "" };
+                format!("{line}:{reason}[{}{by_policy}]", bits.collect::<String>())
             }
         },
     }

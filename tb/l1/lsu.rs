@@ -168,7 +168,7 @@ fn decoupled_case(seed: u64, length: usize) -> Case {
     if pick(2, 1) == 0 {
         let policies = replacement::policies(8, true);
         l1.replacement = policies[pick(3, policies.len() as u64 - 1) as usize].clone();
-        if ["drrip", "dip"].contains(&l1.replacement.typetag_name()) {
+        if ["drrip", "dip", "hawkeye"].contains(&l1.replacement.typetag_name()) {
             (l1.sets, l1.index) = (8, Linear {}.into());
         }
     }

@@ -165,7 +165,7 @@ fn a_run_is_not_resumed_in_another_problem_size() {
     for other in ["kernels/vadd/n=2001", "kernels/vadd/small", "kernels/vadd"] {
         let refused = warpsieve(&["run", other, "--resume", &checkpoint]);
         assert_eq!(refused.status, Some(2), "{other}: {refused:?}");
-        assert!(refused.stderr.contains("the problem size has changed"), "{other}: {}", refused.stderr);
+        assert!(refused.err.contains("the problem size has changed"), "{other}: {}", refused.err);
     }
     let resumed = folder.statistics(&["run", "kernels/vadd/n=2000", "--resume", &checkpoint]);
     assert_eq!(resumed, folder.statistics(&["run", "kernels/vadd/n=2000"]));

@@ -19,7 +19,7 @@ pub struct NewPartition {
 
 impl Default for NewPartition {
     fn default() -> Self {
-        Self { kept: 8 }
+        Self { kept: 1 }
     }
 }
 
