@@ -8,7 +8,6 @@
 //! contiguous is one diagonal, and so is an XOR of contiguous bits.
 //!
 //! Part of `rtl/dram/channel.rs`.
-//! Bench: its own tests and `tb/dram/mapping.rs`.
 
 use std::collections::BTreeMap;
 

@@ -17,7 +17,6 @@
 //! Area: a queue of the entries in use in the order of their allocation, each with its warp.
 //!
 //! Part of `rtl/l1/cache.rs`.
-//! Twin: `golden/mshr_policy/by_age.rs`.
 //! Bench: its own tests and `tb/mshr_policy.rs`.
 
 use serde::{Deserialize, Serialize};

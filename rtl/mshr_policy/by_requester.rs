@@ -14,7 +14,6 @@
 //! Area: two counters per requester, and the requester of each entry.
 //!
 //! Part of `rtl/l1/cache.rs` and `rtl/l2/bank.rs`.
-//! Twin: `golden/mshr_policy/by_requester.rs`.
 //! Bench: its own tests and `tb/mshr_policy.rs`.
 
 use serde::{Deserialize, Serialize};

@@ -40,7 +40,6 @@
 //! access is accepted at the latest when no access waits.
 //!
 //! Part of `rtl/l1/cache.rs` and `rtl/l2/bank.rs`.
-//! Twin: `golden/mshr_policy/mod.rs`.
 //! Bench: `tb/mshr_policy.rs`, `tb/l1/mshr_policy.rs` and `tb/l2/mshr_policy.rs`.
 
 automod::dir!(pub "mshr_policy");

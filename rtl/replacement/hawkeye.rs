@@ -39,7 +39,6 @@
 //!   ways of the L1D, leaves a line fewer ways, so that OPTgen then overestimates the reuses that would hit.
 //!
 //! Part of `rtl/replacement/mod.rs`.
-//! Twin: `golden/replacement/hawkeye.rs`.
 //! Bench: its own tests, `tb/replacement.rs`, `tb/l1/streams.rs` and `tb/l2/replacement.rs`.
 
 use arbitrary_int::traits::Integer;

@@ -125,7 +125,7 @@ fn statistics_have_every_key_of_schema_1() {
         "failing",
     ];
     assert_eq!(keys(&stats["l1"]), sort(l1));
-    let fails = ["line_alloc", "mshr_entry", "mshr_merge", "miss_queue"];
+    let fails = ["line_alloc", "mshr_entry", "mshr_merge", "miss_queue", "mshr_policy"];
     assert_eq!(keys(&stats["l1"]["reservation_fails"]), sort(fails));
     for key in ["accesses", "hits", "misses", "writebacks", "frc"] {
         assert!(stats["l2"].get(key).is_some(), "{key}");

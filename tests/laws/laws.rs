@@ -552,12 +552,12 @@ pub const LAWS: &[Law] = &[
         holds: |s| {
             let passed_on = |network: String| {
                 let passed_on = s.count(&format!("{network}.hop_bytes"));
-                let bytes = s.count(&format!("{network}.bytes"));
+                let bytes = || s.count(&format!("{network}.bytes"));
                 match s.config.noc {
                     NocConfig::Crossbar(_) => Equal(passed_on, 0),
-                    NocConfig::TwoLevel(_) if s.config.tracker.is_on() => AtMost(passed_on, 2 * bytes),
-                    NocConfig::TwoLevel(_) => Equal(passed_on, bytes),
-                    NocConfig::Mesh(_) | NocConfig::Ring(_) => AtMost(bytes, passed_on),
+                    NocConfig::TwoLevel(_) if s.config.tracker.is_on() => AtMost(passed_on, 2 * bytes()),
+                    NocConfig::TwoLevel(_) => Equal(passed_on, bytes()),
+                    NocConfig::Mesh(_) | NocConfig::Ring(_) => AtMost(bytes(), passed_on),
                 }
             };
             networks(s).map(passed_on).collect()

@@ -11,7 +11,6 @@
 //! The scheme has no registers: its masks are constants that the number of the SM selects.
 //!
 //! Part of `rtl/l2/bank.rs`.
-//! Twin: `golden/l2/partition/by_requester.rs`.
 //! Bench: its own tests and `tb/l2/partition.rs`.
 
 use serde::{Deserialize, Serialize};

@@ -33,7 +33,6 @@
 //! The state of a scheme survives the end of a kernel, as the lines of the bank do.
 //!
 //! Part of `rtl/l2/bank.rs`.
-//! Twin: `golden/l2/partition/mod.rs`.
 //! Bench: `tb/l2/partition.rs`.
 
 automod::dir!(pub "l2/partition");

@@ -35,7 +35,6 @@
 //! that scheduler: with two schedulers, warp slot 7 of the SM is warp 3 of scheduler 1.
 //!
 //! Part of `rtl/sm/core.rs`.
-//! Twin: `golden/sm/scheduler/mod.rs`.
 //! Bench: `tb/sm/scheduler.rs`.
 
 automod::dir!(pub "sm/scheduler");
