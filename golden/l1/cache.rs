@@ -354,7 +354,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         let known = if self.filter.is_some() { format!(", counts [{}]", counts.join(", ")) } else { String::new() };
         let kept: Vec<String> = self.victims.iter().flat_map(Victims::lines).map(|line| format!("{line:#x}")).collect();
         let known = if kept.is_empty() { known } else { format!("{known}, victims [{}]", kept.join(", ")) };
-        format!("set {set} holds, oldest first, [{}]{known}; {mshr}{draining}", lines.join(", "))
+        let ledger = self.ledger.as_ref().map_or(String::new(), |ledger| format!(", {ledger}"));
+        format!("set {set} holds, oldest first, [{}]{known}; {mshr}{draining}{ledger}", lines.join(", "))
     }
 
     /// True if the invariants of the model hold. The lines and sectors in flight are exactly those that are

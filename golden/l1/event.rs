@@ -42,10 +42,10 @@ impl Sectors {
 /// Priority among reservation fails. It selects the one to report when several conditions fail at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FailOrder {
-    /// A failed line allocation is reported first, then a failure at the MSHR, then one at the miss queue.
+    /// Priority from high to low: line allocation, MSHR, miss queue.
     #[default]
     MshrFirst,
-    /// A failed line allocation is reported first, then a failure at the miss queue, then one at the MSHR.
+    /// Priority from high to low: line allocation, miss queue, MSHR.
     QueueFirst,
 }
 

@@ -7,7 +7,7 @@
 automod::dir!(pub "mshr_policy");
 
 use std::collections::VecDeque;
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 
 /// Configuration of an MSHR policy. It can create the reference model of the policy.
 #[typetag::deserialize(tag = "kind")]
@@ -47,6 +47,17 @@ pub struct Ledger {
     entries: usize,
     /// Entries in use, in the order of their allocation.
     used: Vec<Used>,
+}
+
+impl fmt::Display for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entry = |Used { key: (line, parts), owner, waiting }: &Used| {
+            let owner = owner.map_or("a prefetch".to_owned(), |owner| owner.to_string());
+            format!("{line:#x}/{parts:04b} of {owner}: {waiting:?}")
+        };
+        let entries: Vec<_> = self.used.iter().map(entry).collect();
+        write!(f, "entries by requester, with those that wait: [{}]", entries.join(", "))
+    }
 }
 
 impl Ledger {

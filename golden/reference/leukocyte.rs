@@ -118,8 +118,8 @@ mod tests {
         let is = values(&field(&[0.0, 0.0, 0.0, 1.0], 2, [0.0, 0.0], 1, 0.0).unwrap());
         assert!(is_near(is[0], 0.1 * 0.5), "{}", is[0]);
         assert!(is_near(is[1], 0.1 * 0.5 * 2.0), "{}", is[1]);
-        // The bright element differs from five of its neighbors, and therefore decreases. Then a fifth of
-        // that decrease is undone, which moves the element back toward the image.
+        // The bright element differs from five of its neighbors, so the first step decreases its value. The
+        // second step pulls the value back toward that of the image, which undoes a fifth of the decrease.
         assert!(is_near(is[3], 1.0 - 0.1 * 0.5 * 5.0 * 0.8), "{}", is[3]);
     }
 

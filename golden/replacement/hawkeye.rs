@@ -168,7 +168,7 @@ impl Replacement for Hawkeye {
     }
 }
 
-/// Combines all pieces of `bits` bits of a value by exclusive or.
+/// XOR-folds a value to `bits` bits.
 fn folded(value: u64, bits: u32) -> u64 {
     let (mut sum, mut rest) = (0, value);
     while rest > 0 {

@@ -76,7 +76,8 @@ pub struct Candidates {
 /// reply entry becomes free before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Cycle before which no command is legal; `u64::MAX` if no command becomes legal without an event.
+    /// Earliest cycle in which a command is legal; `u64::MAX` if that depends on a later event, such as the
+    /// arrival of a request.
     pub from: u64,
     /// Command planned for cycle `from`; `Nop` if the command must be chosen anew in that cycle.
     pub kind: CommandKind,

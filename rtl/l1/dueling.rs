@@ -146,7 +146,7 @@ pub struct Mode {
     pub original: bool,
 }
 
-/// Number of leading SMs.
+/// Number of leader SMs in the duel.
 pub const LEADERS: usize = 2;
 
 /// Ports of the hardware block that performs SM dueling.

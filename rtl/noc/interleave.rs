@@ -70,7 +70,8 @@ impl Hash {
         (0..).zip(&self.rows).fold(0, |turn, (j, row)| turn | ((run & row).count_ones() & 1) << j)
     }
 
-    /// Returns the fan-in of the XOR tree for each bit of the turn, for run numbers of `run_bits` bits.
+    /// Returns the fan-in of the XOR tree for each bit of the hashed partition number, given the width in bits of
+    /// the run number that is hashed.
     fn fan_ins(self, num_partitions: u32, run_bits: u32) -> impl Iterator<Item = u32> {
         let bits = num_partitions.ilog2();
         let inside = run_bits.saturating_sub(bits).min(u64::BITS - 1);

@@ -26,9 +26,8 @@ impl Loader {
         let rank = |path: &str| {
             // A field that does not exist in this machine cannot cause the violation.
             let source = fields.known_place_of(path)?.source;
-            // A machine file is read before the file of the machine that it is based on, but its values
-            // replace the values from that file. Of two machine files, the one with the lower source index is
-            // therefore applied later.
+            // The values of a machine file override those of the machine that it is based on, although it is
+            // read first. Of two machine files, the one that was read first therefore takes precedence.
             match self.sources.get(source).giver {
                 Origin::Set => Some((2, source)),
                 Origin::Design(_) => Some((1, source)),

@@ -53,7 +53,7 @@ pub(super) struct Plan {
     pub(super) values: Vec<Option<SignalId>>,
     /// For each value, the number of consecutive values, starting with this one, that are not selected.
     pub(super) unselected: Vec<u32>,
-    /// Scopes of the hardware block, in the order in which its description enters them.
+    /// Hierarchical scopes of the hardware block, in the order in which `describe` declares them.
     pub(super) spans: Vec<Span>,
     /// For each memory, its elements with a selected signal.
     pub(super) memories: Vec<Vec<CellPlan>>,
@@ -101,7 +101,7 @@ struct Draft {
     /// For each memory, its scope and its index among the memories of that scope. `None` if no glob requests
     /// elements of the memory.
     memories: Vec<Option<(usize, usize)>>,
-    /// Scopes of the hardware block, in the order in which its description enters them.
+    /// Hierarchical scopes of the hardware block, in the order in which `describe` declares them.
     spans: Vec<Stretch>,
 }
 

@@ -266,7 +266,7 @@ impl<S: Sink> Describe for Sampler<'_, S> {
     fn logic(&mut self, _: &'static str, _: Logic) {}
 }
 
-/// Reader of the fields of one memory element.
+/// Reader that samples the fields of one entry of a memory array.
 struct CellSampler<'a, S: Sink> {
     fields: &'a [Option<SignalId>],
     to: &'a mut S,

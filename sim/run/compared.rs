@@ -62,8 +62,8 @@ pub(super) fn parts(file: &LaunchFile, buffer: usize) -> Vec<Part> {
     for (name, view) in &fields {
         parts.push(Part { name: name.clone(), rule: Rule::Exact, view: Some(*view), others: others.clone() });
     }
-    // The fields of the structs are excluded, since outputs compare them. The section of the remaining bytes
-    // includes the padding between the fields.
+    // The bytes of the struct fields are excluded from the comparison of the whole buffer, because each field
+    // is compared as a part of its own. The remaining bytes include the padding between the fields.
     others.extend(fields.iter().flat_map(|(_, view)| view.ranges()));
     parts.push(Part { others, ..Part::whole(&declared.name) });
     parts

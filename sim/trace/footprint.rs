@@ -30,7 +30,7 @@ pub struct Reuse {
     pub lines: u64,
 }
 
-/// Ranges of the number of accesses to a line, for [`Footprint::reuse`].
+/// Bins of the histogram [`Footprint::reuse`]: the smallest and the largest number of accesses per line.
 const REUSES: [(u8, Option<u8>); 6] =
     [(1, Some(1)), (2, Some(3)), (4, Some(7)), (8, Some(15)), (16, Some(31)), (32, None)];
 

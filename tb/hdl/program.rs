@@ -72,7 +72,7 @@ impl Program {
         Ok(Self { file, words_in: inputs, words_out: registers + outputs, _folder: folder })
     }
 
-    /// Starts the simulation program so that it simulates the module with the given number.
+    /// Starts the simulation program for one of its SystemVerilog modules, which is selected by its index.
     pub fn start(&self, module: usize) -> Result<Running, Report> {
         let mut command = Command::new(&self.file);
         let command = command.arg(module.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -130,6 +130,7 @@ fn a_policy_that_does_not_fit_the_bank_is_refused() {
     let refusals = |config: L2Config| {
         let mut rules = Rules::default();
         config.validate(128, 64, &mut rules);
+        config.validate_requesters(15, &mut rules);
         rules.into_violations().iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let limits = ByRequester { entries: 2, waiting: 4 };

@@ -222,7 +222,7 @@ fn a_prefetcher_with_any_other_key_than_its_twin_is_caught() {
         (stride.into(), SmStrideConfig { degree: 1, ..stride }.into()),
         (stream.into(), StreamConfig { streams: 1, ..stream }.into()),
         (stream.into(), StreamConfig { window: 1, ..stream }.into()),
-        (stream.into(), StreamConfig { distance: 1, ..stream }.into()),
+        (stream.into(), StreamConfig { distance: 2, ..stream }.into()),
         (stream.into(), StreamConfig { degree: 1, ..stream }.into()),
     ];
     let script = walks(&mut Random::new(5), fermi_place(), 300);

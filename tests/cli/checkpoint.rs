@@ -161,7 +161,7 @@ const MACHINES: [&[&str]; 20] = [
 #[test]
 fn a_run_is_not_resumed_in_another_problem_size() {
     let folder = Folder::new();
-    let checkpoint = folder.saved_at(1500, &["run", "kernels/vadd/n=2000"]);
+    let checkpoint = folder.saved_at(300, &["run", "kernels/vadd/n=2000"]);
     for other in ["kernels/vadd/n=2001", "kernels/vadd/small", "kernels/vadd"] {
         let refused = warpsieve(&["run", other, "--resume", &checkpoint]);
         assert_eq!(refused.status, Some(2), "{other}: {refused:?}");

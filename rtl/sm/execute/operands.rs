@@ -163,8 +163,8 @@ impl Base<'_> {
 }
 
 // The loops are separate functions so that the compiler knows that operands and result do not alias, and
-// vectorizes over the lanes. The caller passes the address of lane 0 as `first`: otherwise the compiler would
-// exclude lane 0 from its vectors.
+// vectorizes over the lanes. The caller passes the address of lane 0 as `first`: if the loop read it from
+// the array, the compiler would peel lane 0 off the vectorized loop.
 
 #[inline(never)]
 fn narrow_addresses(base: &Row, offset: u32, first: u64, address: &mut [u64; LANES]) -> u64 {
