@@ -134,6 +134,8 @@ pub enum Access {
         line: u64,
         /// Program counter of the load.
         pc: u32,
+        /// Warp slot of the load.
+        warp: u8,
         /// Row of the pending table, and mask of the lanes that wait for the reply.
         waiter: Waiter,
         /// True if a scheme made the load bypass; false if the instruction or the configuration did.

@@ -90,7 +90,7 @@ mod tests {
 
     fn bypass() -> Watch {
         let waiter = Waiter { slot: 0, lanes: 1 };
-        Watch { access: Some(Access::Bypass { line: 1, pc: 0, waiter, chosen: true }), ..Watch::default() }
+        Watch { access: Some(Access::Bypass { line: 1, pc: 0, warp: 0, waiter, chosen: true }), ..Watch::default() }
     }
 
     fn at(lockstep: &mut DuelLockstep, cycle: u64, sm: usize, seen: &Watch) -> Result<(), String> {

@@ -429,9 +429,9 @@ impl Lockstep {
                 let event = Event::Atomic { line, parts, queue_used: queue_used as usize };
                 self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
             }
-            Access::Bypass { line, pc, waiter, chosen } => {
+            Access::Bypass { line, pc, warp, waiter, chosen } => {
                 let parts = self.requested_sectors(CacheId::L1d, waiter);
-                let load = Load { parts, pc, contends: self.contends(waiter), ..Load::of(line) };
+                let load = Load { parts, pc, warp, contends: self.contends(waiter), ..Load::of(line) };
                 self.check(CacheId::L1d, Event::Bypass { load, chosen }, &TwinOutcome::Done)
             }
         }
@@ -750,7 +750,7 @@ mod tests {
         lockstep.step(1, &judged(true)).unwrap();
         let text = lockstep.step(2, &load_of(7, Outcome::Miss(None))).unwrap_err().text;
         assert!(text.contains("the path of the load of line 0x7 contradicts the bypass schemes"), "{text}");
-        let past = Access::Bypass { line: 7, pc: 0, waiter, chosen: true };
+        let past = Access::Bypass { line: 7, pc: 0, warp: 0, waiter, chosen: true };
         lockstep.step(2, &Watch { access: Some(past), ..Watch::default() }).unwrap();
         take(&mut lockstep, 1);
         lockstep.step(3, &judged(false)).unwrap();

@@ -158,7 +158,7 @@ impl Lsu {
             load.count_bypass();
         }
         if let Some(watch) = &mut self.observed.watch {
-            watch.access = Some(Access::Bypass { line, pc, waiter: Waiter { slot, lanes }, chosen });
+            watch.access = Some(Access::Bypass { line, pc, warp, waiter: Waiter { slot, lanes }, chosen });
         }
     }
 
