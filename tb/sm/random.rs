@@ -148,7 +148,7 @@ pub fn kernel(seed: u64, statements: u64) -> Kernel {
     generator.text.push_str(epilogue);
     let mut kernel = Kernel::new(&generator.text);
     let mut threads = [32, 64, 96, 72][generator.next(4) as usize];
-    match generator.next(6) {
+    match generator.next(7) {
         0 => kernel.config.scheduler = LooseRoundRobin {}.into(),
         1 => {
             // The kernel has more warps than the active pool of the two-level scheduler can hold.
