@@ -19,7 +19,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{DemandAccess, DropReason, Hooks, PrefetchLimits, PrefetchPlace, PrefetchStats, Target, count_bits};
 use crate::cells::fifo::Fifo;
-use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, CounterReader, Describe, DescribeExt, FieldsExt, Logic, Payload, Storage};
+use crate::kernel::{
+    AnyEdge, Array, ArraySpec, Collide, CounterReader, Describe, DescribeExt, FieldsExt, Logic, Payload, Storage,
+};
 use crate::l2::bank::LinePlace;
 use crate::l2::config::{BankPlace, L2Config};
 use crate::noc::interleave::Interleave;
