@@ -169,6 +169,30 @@ pub struct RunShape {
     pub most: u32,
 }
 
+/// Stride of a sequence of accesses: the distance between the lines of the last two of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stride {
+    /// Stride in two's complement; 0 if the distance does not fit into the stride's width.
+    pub stride: u64,
+    /// Number of times that the stride has repeated; saturates at the number that triggers prefetches.
+    pub count: u8,
+    /// Distance to prefetch at, if the stride has repeated often enough.
+    pub trained: Option<i64>,
+}
+
+impl Stride {
+    /// Returns the stride after an access to `line`. Before, the last access was to `last` and had the stride
+    /// `stride`, which had repeated `count` times. A stride has `bits` bits, and triggers prefetches once it
+    /// has repeated `confidence` times.
+    pub fn update((last, stride, count): (u64, u64, u8), line: u64, bits: u32, confidence: u32) -> Self {
+        let distance = distance(last, line, bits);
+        let new = distance.map_or(0, |distance| low_bits(distance as u64, bits));
+        let repeats = distance.is_some() && new == stride;
+        let count = if repeats { (count + 1).min(confidence as u8) } else { 0 };
+        Self { stride: new, count, trained: distance.filter(|_| u32::from(count) == confidence) }
+    }
+}
+
 /// Returns the distance in lines from `from` to `to`; `None` if it does not fit into `bits` bits in two's
 /// complement.
 #[must_use]

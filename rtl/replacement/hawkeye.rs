@@ -45,7 +45,7 @@ use arbitrary_int::traits::Integer;
 use arbitrary_int::u3;
 use serde::{Deserialize, Serialize};
 
-use super::ship::{REGION_LINES_LOG2, Signature, fold};
+use super::ship::{Signature, fold};
 use super::{Hooks, InsertedLine, RankShape, Scheme, Source, StoreInfo, Ways};
 use crate::choice::CacheGeometry;
 use crate::config::Rules;
@@ -102,14 +102,7 @@ impl Scheme for HawkeyeConfig {
     }
 
     fn validate(&self, store: &StoreInfo, rules: &mut Rules) {
-        rules.expect(
-            self.signature != Signature::Pc || store.has_pc,
-            "signature",
-            "pc",
-            "region",
-            "the requests to this store carry no program counter",
-        );
-        rules.range("bits", u64::from(self.bits), 1..=16, "each signature has a counter");
+        self.signature.validate(self.bits, store, rules);
         let sets = u64::from(store.sets.clamp(1, MAX_SAMPLED_SETS));
         rules.power_of_two("sampled_sets", self.sampled_sets.into(), 1..=sets, "sampled sets are evenly spaced");
         rules.range("tag_bits", u64::from(self.tag_bits), 1..=32, "a partial tag is a hash of the tag");
@@ -247,10 +240,7 @@ impl Hawkeye {
     }
 
     fn signature_of(&self, source: Source) -> u32 {
-        match self.config.signature {
-            Signature::Pc => fold(u64::from(source.pc), self.config.bits),
-            Signature::Region => fold(source.line >> REGION_LINES_LOG2, self.config.bits),
-        }
+        self.config.signature.of(source, self.config.bits)
     }
 
     /// Records an access to a sampled set. Returns the signature of the last access to the same line, and

@@ -6,13 +6,13 @@ use arbitrary_int::u3;
 use serde::{Deserialize, Serialize};
 
 use super::rrip::{DISTANT, Insertion, LONG, RANK, Rrip, Rrpv};
-use super::{Hooks, InsertedLine, RankShape, Scheme, StoreInfo};
+use super::{Hooks, InsertedLine, RankShape, Scheme, Source, StoreInfo};
 use crate::choice::CacheGeometry;
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage, bits_of};
 
 /// log2 of the number of lines in a region: 128 lines, which is 16 KB with 128-byte lines.
-pub(super) const REGION_LINES_LOG2: u32 = 7;
+const REGION_LINES_LOG2: u32 = 7;
 
 /// Property of the source of a line from which the signature of the line is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +22,28 @@ pub enum Signature {
     Pc,
     /// Region of 128 lines that holds the line: 16 KB with 128-byte lines.
     Region,
+}
+
+impl Signature {
+    /// Returns the signature of a source, folded to `bits` bits.
+    pub(super) fn of(self, source: Source, bits: u32) -> u32 {
+        match self {
+            Self::Pc => fold(u64::from(source.pc), bits),
+            Self::Region => fold(source.line >> REGION_LINES_LOG2, bits),
+        }
+    }
+
+    /// Checks that the accesses to the store carry what the signature is computed from, and its width.
+    pub(super) fn validate(self, bits: u32, store: &StoreInfo, rules: &mut Rules) {
+        rules.expect(
+            self != Self::Pc || store.has_pc,
+            "signature",
+            "pc",
+            "region",
+            "the requests to this store carry no program counter",
+        );
+        rules.range("bits", u64::from(bits), 1..=16, "each signature has a counter");
+    }
 }
 
 /// Configuration of SHiP.
@@ -45,14 +67,7 @@ impl Scheme for ShipConfig {
     }
 
     fn validate(&self, store: &StoreInfo, rules: &mut Rules) {
-        rules.expect(
-            self.signature != Signature::Pc || store.has_pc,
-            "signature",
-            "pc",
-            "region",
-            "the requests to this store carry no program counter",
-        );
-        rules.range("bits", u64::from(self.bits), 1..=16, "each signature has a counter");
+        self.signature.validate(self.bits, store, rules);
     }
 
     fn reads_pc(&self) -> bool {
@@ -131,10 +146,7 @@ impl Insertion for Ship {
         if evicts && !old.used {
             self.counters.update(at, old.signature, 0, |counter| counter.0 = counter.0.saturating_sub(u3::new(1)));
         }
-        let signature = match self.signature {
-            Signature::Pc => fold(u64::from(source.pc), self.bits),
-            Signature::Region => fold(source.line >> REGION_LINES_LOG2, self.bits),
-        };
+        let signature = self.signature.of(source, self.bits);
         self.lines.update(at, set, way, |line| *line = Origin { signature, used: false });
         if self.counters.read_cell(at, signature, 0).0 != u3::default() { LONG } else { DISTANT }
     }

@@ -28,9 +28,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    DemandLoad, Hooks, PrefetchPlace, Run, RunShape, Scheme, Target, WARP_BITS, count_bits, distance, low_bits, row_of,
-};
+use super::{DemandLoad, Hooks, PrefetchPlace, Run, RunShape, Scheme, Target, WARP_BITS, count_bits, row_of};
+use crate::cells::prefetch::Stride;
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage};
 
@@ -55,7 +54,7 @@ impl Default for StrideConfig {
 #[typetag::serde(name = "stride")]
 impl Scheme for StrideConfig {
     fn hardware(&self, place: &PrefetchPlace<'_>) -> Option<Box<dyn Hooks>> {
-        Some(Box::new(Stride::new(self, place)))
+        Some(Box::new(StrideTable::new(self, place)))
     }
 
     fn validate(&self, rules: &mut Rules) {
@@ -106,14 +105,14 @@ struct EntryShape {
 
 /// Hardware of the stride prefetcher.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Stride {
+struct StrideTable {
     config: StrideConfig,
     table: Array<Entry>,
     run: Run,
     shape: EntryShape,
 }
 
-impl Stride {
+impl StrideTable {
     fn new(config: &StrideConfig, place: &PrefetchPlace<'_>) -> Self {
         let &PrefetchPlace { path, line_bits, pc_bits, page_bits } = place;
         let shape =
@@ -132,7 +131,7 @@ impl Stride {
 }
 
 #[typetag::serde]
-impl Hooks for Stride {
+impl Hooks for StrideTable {
     fn on_access(&mut self, at: &Edge<'_>, load: &DemandLoad) {
         if !load.is_first {
             return;
@@ -146,12 +145,11 @@ impl Hooks for Stride {
         if line == old.line {
             return;
         }
-        let distance = distance(old.line, line, self.shape.stride_bits);
-        let stride = distance.map_or(0, |distance| low_bits(distance as u64, self.shape.stride_bits));
-        let repeats = distance.is_some() && stride == old.stride;
-        let count = if repeats { (old.count + 1).min(self.config.confidence as u8) } else { 0 };
+        let before = (old.line, old.stride, old.count);
+        let Stride { stride, count, trained } =
+            Stride::update(before, line, self.shape.stride_bits, self.config.confidence);
         self.table.write(at, row, 0, Entry { line, stride, count, ..old });
-        if let Some(distance) = distance.filter(|_| u32::from(count) == self.config.confidence) {
+        if let Some(distance) = trained {
             self.run = Run::new(line, line.wrapping_add_signed(distance), distance, self.config.degree);
         }
     }

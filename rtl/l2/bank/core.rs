@@ -342,8 +342,9 @@ impl Core {
         let old = &row[way as usize];
         let victim = (old.state != LineState::Invalid).then(|| line(old));
         let in_flight = row.iter().filter(|cell| cell.state == LineState::Reserved).map(line).collect();
-        let event = LineEvent::Inserted { line: local, sm, victim, in_flight };
-        self.seen.iter_mut().for_each(|seen| seen.push(event.clone()));
+        if let Some(seen) = &mut self.seen {
+            seen.push(LineEvent::Inserted { line: local, sm, victim, in_flight });
+        }
     }
 
     /// Returns the way for a new line of the set that SM `sm` requests: one of the ways that the partition

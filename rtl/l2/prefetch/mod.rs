@@ -57,7 +57,7 @@ use serde::{Deserialize, Serialize};
 use self::unit::Prefetcher;
 use super::config::{BankPlace, L2Config};
 pub use crate::cells::prefetch::{DropReason, PrefetchLimits, PrefetchStats, Run, RunShape};
-use crate::cells::prefetch::{MissResources, count_bits, distance, low_bits};
+use crate::cells::prefetch::{MissResources, count_bits};
 use crate::choice::Choice;
 use crate::config::Rules;
 use crate::kernel::{CounterReader, Describe, DescribeExt, Edge, FieldsExt};

@@ -19,7 +19,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DemandAccess, Hooks, PrefetchPlace, Run, RunShape, Scheme, SmRun, Target, count_bits, distance, low_bits};
+use super::{DemandAccess, Hooks, PrefetchPlace, Run, RunShape, Scheme, SmRun, Target, count_bits};
+use crate::cells::prefetch::Stride;
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage};
 
@@ -117,12 +118,11 @@ impl Hooks for SmStride {
         if line == old.line {
             return;
         }
-        let distance = distance(old.line, line, self.shape.stride_bits);
-        let stride = distance.map_or(0, |distance| low_bits(distance as u64, self.shape.stride_bits));
-        let repeats = distance.is_some() && stride == old.stride;
-        let count = if repeats { (old.count + 1).min(self.config.confidence as u8) } else { 0 };
+        let before = (old.line, old.stride, old.count);
+        let Stride { stride, count, trained } =
+            Stride::update(before, line, self.shape.stride_bits, self.config.confidence);
         self.table.write(at, row, 0, Entry { line, stride, count, ..old });
-        if let Some(distance) = distance.filter(|_| u32::from(count) == self.config.confidence) {
+        if let Some(distance) = trained {
             let first = line.wrapping_add_signed(distance);
             self.run.start(Run::new(line, first, distance, self.config.degree), sm);
         }
