@@ -20,11 +20,13 @@ use crate::kernel::AnyEdge;
 use crate::noc::packet::RequestKind;
 
 impl Overlapped {
-    /// Reports a request of SM `sm` that was served or deferred to the bypass policy and to the prefetcher.
+    /// Reports a request of SM `sm` that was served or deferred to the partition, the bypass policy and the
+    /// prefetcher.
     #[inline(never)]
     pub(super) fn report(&mut self, at: &impl AnyEdge, (kind, sm): (RequestKind, u8), matched: Match) {
         let Match { local, set, tag, way } = matched;
         let Self { core, passing, prefetcher, .. } = self;
+        core.on_access(at, sm, (set, tag), way.is_none());
         if let Some(passing) = passing
             && kind == RequestKind::Read
         {
