@@ -478,16 +478,12 @@ impl Cache {
                 let entry = self.mshr.free_for(line, WHOLE);
                 let needed = self.needed_queue_entries(victim);
                 let queue_full = queue.room() < needed;
-                let is_refused = entry.is_some() && self.refuses_miss(request);
                 match (victim, entry) {
-                    (Some(victim), Some(entry)) if !queue_full && !is_refused => {
+                    (Some(victim), Some(entry)) if !queue_full && !self.refuses_miss(request) => {
                         let gone = self.allocate(at, (set, victim), entry, request, queue);
                         (Outcome::Miss(gone), Some(victim.way))
                     }
-                    _ => {
-                        let all = conditions(victim.is_none(), entry.is_none(), queue_full) | policy_bit(is_refused);
-                        (Outcome::Refused(self.fail_order.first(all), all), None)
-                    }
+                    _ => (self.refuse(request, victim.is_none(), entry.is_none(), queue_full), None),
                 }
             }
         }
@@ -571,6 +567,13 @@ impl Cache {
             entry.byte_mask = here.unwrap_or(self.whole);
             entry.data = data.0;
         });
+    }
+
+    /// Returns the refusal of a miss, with all resources that it lacks.
+    fn refuse(&self, request: &LineAccess, line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> Outcome {
+        let is_refused = !mshr_entry && self.refuses_miss(request);
+        let all = conditions(line_alloc, mshr_entry, miss_queue) | policy_bit(is_refused);
+        Outcome::Refused(self.fail_order.first(all), all)
     }
 
     /// Executes a store (li2015 section 2.2) or an atomic. An atomic is sent to the L2 and invalidates the

@@ -331,11 +331,19 @@ impl Core {
     /// Updates the replacement state after an access whose line has a tag in the set.
     #[inline]
     pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
-        let Self { order, tags, index, seen, .. } = self;
-        let line = || index.line(tags.row(set)[way as usize].tag, set);
-        order.on_hit(at, (set, way), || Source { line: line(), pc: 0 });
-        if let Some(seen) = seen {
-            seen.push(LineEvent::Used { line: line() });
+        let Self { order, tags, index, .. } = self;
+        order.on_hit(at, (set, way), || Source { line: index.line(tags.row(set)[way as usize].tag, set), pc: 0 });
+        if self.seen.is_some() {
+            self.report_use((set, way));
+        }
+    }
+
+    /// Reports a use of a present line to the checker.
+    #[inline(never)]
+    fn report_use(&mut self, (set, way): LinePlace) {
+        let line = self.index.line(self.tags.row(set)[way as usize].tag, set);
+        if let Some(seen) = &mut self.seen {
+            seen.push(LineEvent::Used { line });
         }
     }
 
