@@ -75,7 +75,7 @@ impl Order {
 
     /// Updates the replacement state of a set after a hit in the set and way `place`. `source` returns the
     /// source of the access, which LRU does not need.
-    #[inline]
+    #[inline(always)]
     pub fn on_hit(&mut self, at: &impl AnyEdge, place: (u32, u32), source: impl FnOnce() -> Source) {
         match self {
             Self::Lru(recency) => promote(recency, at, place.0, place.1),
