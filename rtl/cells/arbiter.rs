@@ -1,6 +1,6 @@
 //! # Round-robin arbiter
-//! Grants one of up to 256 request lines in round-robin order. The search starts at the line after the one
-//! granted last. So no requester is granted twice while another one waits.
+//! Grants one of up to 256 request lines in round-robin order. The search starts at the request line after
+//! the one that was granted last. So no requester is granted twice while another requester waits.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,8 +39,8 @@ impl RoundRobin {
         among.first()
     }
 
-    /// Grants a request line, which gets the lowest priority for the next grant. Returns `None` if there is
-    /// no request.
+    /// Grants a request line and returns its number; `None` if there is no request. The granted line has the
+    /// lowest priority in the next grant.
     pub fn grant<M: Lines>(&mut self, requests: M) -> Option<u32> {
         let line = self.pick(requests)?;
         self.next = if line + 1 == self.inputs { 0 } else { line + 1 };
@@ -51,8 +51,8 @@ impl RoundRobin {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { next, inputs } = self;
         to.sized("next", u64::from(*next), (u32::BITS - (inputs - 1).leading_zeros()).max(1));
-        // One priority encoder searches from the pointer on, and one searches all request lines, for the case
-        // that the first finds none.
+        // One priority encoder searches the request lines from the pointer upward. A second one searches all
+        // request lines; its result is used if the first encoder finds no request.
         to.logic("from_next", Logic::PriorityEncoder { inputs: *inputs });
         to.logic("from_start", Logic::PriorityEncoder { inputs: *inputs });
     }

@@ -1,6 +1,6 @@
 //! # Bit masks of request lines
-//! Integers of several widths as sets of request lines or ways, one bit each. A mask is the narrowest integer
-//! with enough bits, because narrow integers are faster to simulate.
+//! A mask is an integer that represents a set of request lines or ways, with one bit for each. Users choose
+//! the narrowest integer type with enough bits, because narrow integers are faster to simulate.
 
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 

@@ -19,9 +19,10 @@
 //!
 //! In an L1D that fetches sectors, the data array has one bank per sector of a line. With `l1.lookups` above
 //! 1, further loads can read the banks that the first access of the cycle leaves unused. All loads of a cycle
-//! together read no more than one line, so the data ports and the path to the pending table keep their width.
-//! A further load is served only if it hits, because the MSHR and the miss queue have one port each, which
-//! the first access uses. So at most one miss, pending hit, store, atomic or bypass is served per cycle.
+//! together read at most as many bytes as a line has, so the data ports and the path to the pending table
+//! need no additional width. A further load is served only if it hits, because the MSHR and the miss queue
+//! have one port each, which the first access uses. So at most one miss, pending hit, store, atomic or bypass
+//! is served per cycle.
 //!
 //! In an L1D with word banks, each further load must use a tag bank that no earlier access of the cycle uses.
 //! The coalescer spaces the loads so that each data bank has a cycle for each word of a load
@@ -113,13 +114,13 @@ pub(super) struct Cache {
     fail_order: FailOrder,
     tags: TagStore,
     data: Array<LineData>,
-    /// Sector states of each line; only in a cache whose misses fetch sectors.
+    /// Sector states of each line; `None` if misses fetch whole lines.
     sectors: Option<SectorStore>,
     /// Number of loads that the cache looks up per cycle.
     lookups: u32,
-    /// Mask of the data banks (one per sector) read in this cycle, by the last access and the loads served
-    /// together with it. All bits are set if an evicted line was read. Meaningless in a cache without
-    /// sectors.
+    /// Mask of the data banks (one per sector) read in this cycle by the last access and by the loads that
+    /// were served in the same cycle. All bits are set if an evicted line was read. Meaningless in a cache
+    /// without sectors.
     banks: u8,
     /// Assignment of lines and words to banks, in an L1D with word banks; otherwise `None`.
     word_banks: Option<WordBanks>,
@@ -136,10 +137,11 @@ pub(super) struct Cache {
     prefetcher: Option<Box<Prefetcher>>,
     /// Victim cache of the L1D, if it has one.
     victims: Option<Box<VictimCache>>,
-    /// Detector of lost locality, for the throttle: it finds misses to lines that the same warp has lost by
-    /// eviction.
+    /// Detector of lost locality, used by the warp throttle. It detects that a warp misses a line which it
+    /// fetched before and which was then evicted.
     losses: Option<Box<dyn Losses>>,
-    /// True if the last miss was to a line that its warp had fetched before and lost by eviction.
+    /// True if the last miss was to a line that the same warp had fetched before and that had then been
+    /// evicted.
     lost: bool,
     /// Set that the last access probed. A refused access stays refused at least until this set or a resource
     /// changes.
@@ -155,8 +157,8 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Creates an empty cache at the hierarchical path `path`. The line size and the priority of fail reasons
-    /// are those of `l1`.
+    /// Creates an empty cache at the hierarchical path `path`. `l1` gives the line size, and the priority
+    /// that decides which of several reservation fails is reported.
     pub fn new(path: String, id: CacheId, config: &CacheConfig, l1: &L1Config, place: &LsuPlace) -> Self {
         let &LsuPlace { line_bits, is_recalled, is_tracked, .. } = place;
         // Recalls and line supplies need the same extra ports, since both look up lines in parallel with the
@@ -231,12 +233,14 @@ impl Cache {
         }
     }
 
-    /// Sets the detector of misses to lines that their warp has lost by eviction, which the throttle uses.
+    /// Sets the detector of lost locality for the warp throttle. The detector finds misses to lines that the
+    /// same warp fetched before and that were then evicted.
     pub fn notice_losses(&mut self, losses: Option<Box<dyn Losses>>) {
         self.losses = losses;
     }
 
-    /// True if the last miss was to a line that its warp had fetched before and lost by eviction.
+    /// True if the last miss was to a line that the same warp had fetched before and that had then been
+    /// evicted.
     pub fn had_lost(&self) -> bool {
         self.lost
     }
@@ -280,7 +284,7 @@ impl Cache {
     }
 
     /// Invalidates all lines at the end of a kernel. Modified lines are dropped without a writeback: they
-    /// belong to local memory, which dies with the kernel.
+    /// belong to local memory, whose contents are not needed after the kernel.
     ///
     /// # Panics
     /// If a line is still in flight.
@@ -323,13 +327,13 @@ impl Cache {
         self.tags.set_of(line)
     }
 
-    /// True if a line that has arrived still has waiting loads to serve.
+    /// True if a load still waits to receive the bytes of a line that has arrived.
     pub fn has_ready(&self) -> bool {
         self.mshr.has_ready()
     }
 
     /// Fills a line, or some sectors of a line. Returns the set and the mask of the sectors that stay valid.
-    /// Returns `None` if loads still have to read the previous line of the way.
+    /// Returns `None`, without filling, if waiting loads still have to read the previous line of the way.
     ///
     /// # Panics
     /// If no MSHR entry is pending for the line.
@@ -355,8 +359,9 @@ impl Cache {
         Some((set, if kept { self.all_sectors } else { 0 }))
     }
 
-    /// Takes the line that was filled first among those with waiting loads, and delivers its bytes to one of
-    /// these loads. Returns `(line, load, last)`; `last` is true if no other load waits for the line.
+    /// Delivers the bytes of an arrived line to one waiting load. If loads wait for several arrived lines,
+    /// the line that arrived first is served. Returns `(line, load, last)`; `last` is true if no other load
+    /// waits for the line.
     pub fn drain(&mut self, at: &impl AnyEdge, pending: &mut Pending) -> Option<(u64, Waiter, bool)> {
         let (filled, entry) = (self.mshr.ready_entries(), self.mshr.first_ready());
         let (line, set_way, waiter) = self.mshr.at(at.tick()).pop()?;
@@ -396,7 +401,7 @@ impl Cache {
         1 + u32::from(victim.is_some_and(|victim| victim.modified || self.notifies && victim.holds))
     }
 
-    /// Selects the way for the line of a miss; `None` if no way can be taken.
+    /// Selects the way in which a miss allocates its line; `None` if no way is available.
     #[inline(always)]
     fn victim(&self, set: u32, line: u64) -> Option<Victim> {
         if self.schemes.is_empty() { self.tags.victim(set, line) } else { self.chosen_victim(set, line) }
@@ -409,8 +414,8 @@ impl Cache {
     }
 
     /// Executes a load (status function of khairy2015 section 3.1): it hits, merges with a line in flight,
-    /// misses or is refused. Returns `None` in the first of the two cycles of a hit in the victim cache;
-    /// `has_waited` is true in the second.
+    /// misses or is refused. A hit in the victim cache takes two cycles: the call in the first cycle returns
+    /// `None`, and the call in the second cycle has `has_waited` set to true.
     pub fn load(
         &mut self,
         at: &impl AnyEdge,
@@ -661,9 +666,9 @@ impl Cache {
         });
     }
 
-    /// Drops a line because an L2 bank evicts and recalls it. A fill in flight is dropped even if it carries
-    /// newer data than the recalled copy. This costs a miss; to detect newer data, messages would have to be
-    /// ordered across two networks.
+    /// Drops a line because an L2 bank evicts and recalls it. A fill in flight is dropped even if its data is
+    /// newer than the recalled copy, at the cost of a miss. Detecting newer data would require ordered
+    /// messages across two networks.
     pub fn recall(&mut self, at: &impl AnyEdge, line: u64) -> RecallEffect {
         self.drop_line(at, line, Mshr::recall)
     }
@@ -730,7 +735,8 @@ impl Cache {
     }
 
     /// Marks a line in flight so that it is invalidated on arrival, and closes its MSHR entry to later loads.
-    /// `close` is the MSHR function to call, for an access or for a recall.
+    /// `close` is the MSHR function that closes the entry: [`Mshr::close`] uses the access port,
+    /// [`Mshr::recall`] the recall port.
     fn overtake(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), line: u64, close: fn(&mut Mshr, u16)) {
         if !self.keeps_overtaken {
             self.tags.overtake(at, set, way);
@@ -839,8 +845,8 @@ fn conditions(line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> u8 {
     bit(line_alloc, Fail::LineAlloc) | bit(mshr_entry, Fail::MshrEntry) | bit(miss_queue, Fail::MissQueue)
 }
 
-/// Returns the mask that states a refusal by the MSHR policy if `is_refused` is true, and no condition
-/// otherwise. Bit `n` stands for the `Fail` variant with value `n`.
+/// Returns a mask of failing conditions. It contains only the refusal by the MSHR policy if `is_refused` is
+/// true; otherwise it is 0. Bit `n` stands for the `Fail` variant with value `n`.
 fn policy_bit(is_refused: bool) -> u8 {
     u8::from(is_refused) << Fail::MshrPolicy as u8
 }

@@ -51,7 +51,8 @@ impl NextLineConfig {
         RunShape { line_bits, step_bits: 2, most: self.degree }
     }
 
-    /// Returns the run that a demand access to `line` starts; `None` if it triggers no prefetch.
+    /// Returns the run of prefetches that a demand access to `line` starts; `None` if the access triggers no
+    /// prefetch.
     #[must_use]
     pub(crate) fn run_after(&self, line: u64, missed: bool, uses_prefetch: bool) -> Option<Run> {
         let triggers = match self.trigger {

@@ -1,7 +1,7 @@
 //! # Prefetching into the L1D
 //! Fetches lines before a load requests them. Each prefetcher is one file in this folder, with its
-//! configuration, state and hooks. The unit around the prefetcher ([`mod@unit`]) queues the lines, looks them
-//! up and sends their reads.
+//! configuration, state and hooks. The prefetch unit ([`mod@unit`]) queues the lines that the prefetcher
+//! returns, looks them up in the L1D and sends their reads.
 //!
 //! | kind        | prefetches                                            | source                             |
 //! |-------------|-------------------------------------------------------|------------------------------------|
@@ -18,7 +18,7 @@
 //! | `on_access` | step 4: the L1D has accepted a load; up to `l1.lookups` times per cycle              |
 //! | `clear`     | the kernel has ended                                                                |
 //! | `record`, `describe` | for digests; for waveforms and area counts                                 |
-//! | `counters`  | when statistics are read: counters of the prefetcher's own                           |
+//! | `counters`  | when statistics are read: lists the counters that the prefetcher declares itself     |
 //!
 //! A line that `next` returns enters the prefetch queue. The head of that queue is looked up in a cycle in
 //! which no request waits at the tags, so that prefetches delay no accesses. A prefetch is dropped if its
@@ -26,11 +26,11 @@
 //! triggered it lie on different pages. Otherwise it waits for a way, an MSHR entry and room in the miss
 //! queue. `l1.prefetch_limits` limits the MSHR and miss-queue entries that prefetches can use.
 //!
-//! `cells/prefetch` has the parts that the prefetchers of the L1D share with those of an L2 bank
-//! (`l2/prefetch`).
+//! `cells/prefetch` contains the code that the prefetchers of the L1D share with the prefetchers of an L2
+//! bank (`l2/prefetch`).
 //!
-//! A prefetched line takes a way when its read is sent, as the line of a miss does. A load that requests the
-//! line while it is in flight merges with the prefetch.
+//! A prefetched line is allocated a way when its read is sent, like the line of a miss. A load that requests
+//! the line while it is in flight merges with the prefetch.
 
 automod::dir!(pub "l1/prefetch");
 
@@ -60,7 +60,7 @@ pub struct PrefetchPlace<'a> {
     pub page_bits: u32,
 }
 
-/// Properties of an ordinary L1D, for a prefetcher that is created only to inspect it.
+/// Properties of an ordinary L1D, with which a prefetcher is created only to query its properties.
 const EXAMPLE: PrefetchPlace<'static> = PrefetchPlace { path: "", line_bits: 25, pc_bits: 8, page_bits: 9 };
 
 /// Configuration of a prefetcher: its parameters are keys next to `kind` in `l1.prefetch`.
@@ -84,7 +84,7 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     }
 }
 
-/// Prefetcher selected by the configuration.
+/// Configuration field that selects a prefetcher.
 pub type PrefetchConfig = Choice<dyn Scheme>;
 
 impl<S: Scheme + 'static> From<S> for PrefetchConfig {
@@ -164,7 +164,7 @@ pub struct DemandLoad {
     /// True if the load has missed: its line, or a sector that it requests, was neither present nor in
     /// flight.
     pub missed: bool,
-    /// True if the load is the first to use a prefetched line, present or in flight.
+    /// True if the load is the first to use a prefetched line, which may be present or still in flight.
     pub uses_prefetch: bool,
 }
 
@@ -179,8 +179,8 @@ pub trait Hooks: Debug + Send {
     /// the line and no load has used it yet.
     fn on_fill(&mut self, _at: &Edge<'_>, _line: u64, _prefetched: bool) {}
 
-    /// Returns a line to prefetch, if there is one. The L1D calls this hook at most once per cycle. After a
-    /// return of `None`, it calls the hook again only after a call of `on_access` or `on_fill`.
+    /// Returns a line to prefetch, if there is one. The L1D calls this hook at most once per cycle. After the
+    /// hook has returned `None`, the L1D calls it again only after a call of `on_access` or `on_fill`.
     fn next(&mut self, at: &Edge<'_>) -> Option<Target>;
 
     /// Clears the state of the prefetcher at the end of a kernel.
@@ -232,7 +232,7 @@ mod bench {
             Self { hooks, wake: Wake::new(&[1]), cycle: 0 }
         }
 
-        /// Reports a load to the prefetcher, and returns the lines to prefetch that it triggers, one per
+        /// Reports a load to the prefetcher. Returns the lines that the prefetcher then proposes, one per
         /// cycle.
         pub fn access(&mut self, load: DemandLoad) -> Vec<u64> {
             self.cycle += 1;
