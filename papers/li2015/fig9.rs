@@ -8,8 +8,8 @@ use crate::judge::{Class, ComparisonRow, Effect};
 use crate::page::Page;
 use crate::{FigureError, Session};
 
-/// Maximum relative loss of IPC allowed with SM dueling. One of the fifteen SMs is a leader that always uses
-/// the worse design.
+/// Maximum relative loss of IPC that SM dueling may cause. One of the fifteen SMs is a leader that always
+/// uses the worse of the two designs.
 const LOSS: f64 = 0.03;
 
 const BEST: &str = "the paper's text uses the best of all distances for each workload. Up to 4, the number of lines in \

@@ -1,6 +1,6 @@
 //! Serializes a configuration as JSON text inside the saved state of a simulation. The `kind` of a scheme
-//! determines the names of its parameters, so parsing requires a format with field names. The format of the
-//! saved state has none.
+//! determines the names of its parameters, so a configuration can be parsed only from a format with field
+//! names. The format of the saved state has no field names.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;

@@ -1,8 +1,8 @@
 //! # Memory for the replay of a trace
 //! Models the memory contents during the replay of a trace, which records addresses but no data. Every word
-//! holds the value that [`crate::recorded`] derives from its address and from the tag of the last store to
-//! it. Only the tags are stored, one byte per four-byte word, for pages that were written. The simulator
-//! therefore needs only a quarter of the size of the written pages.
+//! has the value that [`crate::recorded`] derives from the word's address and from the tag of the last store
+//! to it. Only the tags are stored, one byte per four-byte word, for the pages that were written. The
+//! simulator therefore needs only a quarter of the memory that the written pages would take.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ impl ChannelTags {
     }
 
     /// Performs a write of the bytes that `byte_mask` selects. Returns false if one of these bytes has a
-    /// value that belongs to another address.
+    /// value that does not belong to its address.
     pub(super) fn write(&mut self, burst: u64, byte_mask: u64, data: &Burst) -> bool {
         let new = || vec![[UNTOUCHED; WORDS]; PAGE as usize].into();
         let tags = &mut self.pages.entry(burst / PAGE).or_insert_with(new)[(burst % PAGE) as usize];

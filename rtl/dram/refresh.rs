@@ -1,8 +1,8 @@
 //! # All-bank refresh
 //! Refreshes all banks at once, every tREFI. Once a refresh is due, no row is opened or closed for a request.
-//! The row hits waiting at that moment are served, all banks are precharged, and REF follows. Requests that
-//! arrive later wait, and so do reads without a free reply entry. Therefore neither traffic nor a stalled
-//! receiver can postpone a refresh indefinitely.
+//! First the row hits that wait at this time are served, then all banks are precharged, and then REF is
+//! issued. Requests that arrive later wait for the end of the refresh, and so do reads without a free reply
+//! entry. Therefore neither traffic nor a stalled receiver can postpone a refresh indefinitely.
 //!
 //! In one cycle, in this order:
 //! 1. `prepare`, once a refresh is due.
@@ -35,7 +35,7 @@ pub struct Refresher {
 }
 
 impl Refresher {
-    /// Creates the refresh control; the first refresh must start after one interval.
+    /// Creates the refresh control. The first refresh is due after one refresh interval.
     #[must_use]
     pub fn new(config: &DramConfig) -> Self {
         let interval = u64::from(config.timing.refi);
@@ -65,7 +65,7 @@ impl Refresher {
         self.last
     }
 
-    /// True if a refresh requires that no new commands are issued from `cycle` on.
+    /// True if no new commands may be issued from `cycle` on, because a refresh is due or in progress.
     #[must_use]
     pub fn stops_requests(&self, cycle: u64) -> bool {
         cycle >= self.due
@@ -81,13 +81,14 @@ impl Refresher {
         }
         if !reads {
             self.last &= queue.writes();
-            // If a read need not be served, neither does a younger write to the same burst, because that
-            // write must wait for the read.
+            // If a read need not be served before the refresh, a younger write to the same burst need not be
+            // served either, because the write must wait for the read.
             self.last &= !queue.blocked_slots();
         }
     }
 
-    /// Removes the request in `slot`, which was served, from the row hits to be served before the refresh.
+    /// Removes the request in `slot` from the row hits to be served before the refresh, because it has been
+    /// served.
     pub fn remove_served(&mut self, slot: usize) {
         self.last &= !(1u64 << slot);
     }

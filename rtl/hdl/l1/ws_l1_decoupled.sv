@@ -14,10 +14,10 @@
 // | 3 `acc`  | one of {load, store to local memory, other store or recall}, selected by `op_i`, if `go_i`; outputs are valid without `go_i` |
 //
 // `go_i` means that MSHR, queue and network accept the access; a refused access changes nothing.
-// - load (1): with `past_o` it bypasses the data, and its tag counts it. Otherwise it uses the line if that has
-//   a data way (`present_o` or `reserved_o`, at `way_o`). If not, it reserves the data way `victim_way_o`, and evicts
-//   the line there if `victim_holds_o`. Without `victim_valid_o` all data ways are reserved, and the load is
-//   refused.
+// - load (1): If `past_o` is set, the load bypasses the data array, and its tag counts it. Otherwise it uses
+//   the line, if the line has a data way (`present_o` or `reserved_o`, at `way_o`). If it has none, the load
+//   reserves the data way `victim_way_o`, and evicts the line there if `victim_holds_o` is set. If
+//   `victim_valid_o` is not set, all data ways are reserved, and the load is refused.
 // - store to local memory (2): modifies a line that is `present_o`; a store to any other line acts like (3).
 // - other store or recall (3): the line loses its data way; a line in flight will be invalid when it arrives.
 //
@@ -119,7 +119,7 @@ module ws_l1_decoupled #(
       end
   endfunction
 
-  // Step 3, port `acc`: the access sees the set as the fill and the change of mode of this cycle leave it.
+  // Step 3, port `acc`: the access sees the set after the fill and the mode change of this cycle.
   wire same = fill_valid_i && fill_set_i == set_index_i;
   wire [TAGS*CELL-1:0] read = same ? filled : entries_q[set_index_i];
   wire [TAGS*CELL-1:0] row = forgets ? forgotten(read) : read;
@@ -146,8 +146,8 @@ module ws_l1_decoupled #(
     assign rank[w] = row_lines[w*LINE+RANK+:W_BITS];
   end
 
-  // Tag victim for a line without a tag: the first empty tag, else the candidate with the lowest count. Among
-  // candidates with equal counts, it is the least recently used one.
+  // Tag to evict for a line without a tag: the first empty tag, else the candidate with the lowest count.
+  // Among candidates with equal counts, it is the least recently used one.
   logic [5+T_BITS:0] key, least;
   logic [TAGS-1:0]   candidate, spare;
   always_comb begin
@@ -186,8 +186,9 @@ module ws_l1_decoupled #(
   end
   assign past_o = !has_place && !admits_all && 32'(count) < THRESHOLD;
 
-  // Data way for a miss: a free one, else the least recently used one. If the line has no tag and all tags
-  // are committed, a line must be evicted even if a data way is free.
+  // Data way for a miss: a free way, else the least recently used one. If the missed line has no tag, and no
+  // tag is free because each belongs to a line in a data way, a line must be evicted even if a data way is
+  // free.
   logic [WAYS-1:0]   taken, goable;
   logic [W_BITS-1:0] top, evicted;
   logic [TAGS-1:0]   loser;

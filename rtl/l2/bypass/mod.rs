@@ -26,12 +26,13 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Checks the parameters of the bypass scheme.
     fn validate(&self, _rules: &mut Rules) {}
 
-    /// True if the bank keeps the tags of bypassed lines; writes can then bypass the bank, too.
+    /// True if the bank keeps the tags of bypassed lines. If it does, write misses can bypass the bank as
+    /// well as read misses.
     fn keeps_tags(&self) -> bool {
         false
     }
 
-    /// True if the scheme uses the information of the sharing tracker that requests carry.
+    /// True if the scheme uses the hints for the sharing tracker that requests carry.
     fn needs_tracker(&self) -> bool {
         false
     }
@@ -67,7 +68,8 @@ pub trait Hooks: Debug + Send {
     /// True if a request whose line is absent must bypass the bank. Never called for atomics.
     fn bypasses(&self, request: &Request) -> bool;
 
-    /// Called in cycle `cycle`, in which a request is looked up, before its outcome is decided.
+    /// Called when a request is looked up in cycle `cycle`, before the policy decides whether the request
+    /// bypasses the bank.
     fn reach(&mut self, _cycle: u64) {}
 
     /// Called when a read was served or deferred. `_missed` is true if the tag of its line was absent.
