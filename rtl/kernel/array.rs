@@ -117,11 +117,11 @@ pub struct Array<T: Payload> {
     shape: T::Shape,
     access: Access,
     cells: Box<[T]>,
-    /// Tick and row of the last recorded access. Certain other accesses to that row in that tick are contract
-    /// violations.
+    /// Tick and row of the last recorded access. A second access to this row in the same tick can be a
+    /// contract violation.
     touched: Cell<(u64, u32)>,
     used: PortUse,
-    /// True if accesses need checks beyond the port counts, because they can conflict or the contents are
+    /// True if accesses need checks beyond the port counts, because accesses can conflict or the contents are
     /// recorded.
     watched: bool,
     /// True if a digest of the contents is maintained, or if reads of entries that were never written are
@@ -267,7 +267,8 @@ impl<T: Payload> Array<T> {
         self.form(at, cell, old, change);
     }
 
-    /// Modifies entry number `cell`; `old` is its previous contribution to the digest of the contents.
+    /// Modifies entry number `cell`; `old` is the contribution of its old value to the digest of the
+    /// contents.
     #[inline(always)]
     fn form(&mut self, at: &impl AnyEdge, cell: usize, old: u64, change: impl FnOnce(&mut T)) {
         let value = &mut self.cells[cell];
@@ -279,8 +280,8 @@ impl<T: Payload> Array<T> {
     }
 
     /// Modifies one entry between two cycles, for simulator (host) code that writes while the machine is
-    /// idle. It counts as a write, but uses no port and conflicts with no other access. The simulator can
-    /// therefore write any number of entries.
+    /// idle. The modification is counted as a write, but uses no port and conflicts with no other access. The
+    /// simulator can therefore write any number of entries.
     ///
     /// # Panics
     /// If a field of the new value does not fit its width.
@@ -353,8 +354,8 @@ impl<T: Payload> Array<T> {
         &self.cells[row as usize * columns..][..columns]
     }
 
-    /// Returns one entry without using a port, under the same conditions as [`Self::row`]. `cell` is the number
-    /// of the entry in row-major order.
+    /// Returns one entry without using a port. `cell` is the number of the entry in row-major order. The
+    /// conditions of [`Self::row`] apply.
     #[must_use]
     #[inline(always)]
     pub fn cell_at(&self, cell: usize) -> &T {
@@ -411,7 +412,7 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Makes all ports free again, at the first access of a cycle.
+    /// Makes all ports free again, at the first access of each cycle.
     #[inline]
     fn renew(&self, at: &impl AnyEdge) {
         let PortUse { tick, reads_left, writes_left, .. } = &self.used;

@@ -1,8 +1,8 @@
 //! # Registered channel
-//! Connects two hardware blocks, which have no other means of communication. Unlike in a FIFO with a commit
-//! phase, each beat carries the tick from which its receiver sees it. Each freed slot carries the tick from
-//! which the sender counts it as free. No commit phase is needed, and the order in which blocks are evaluated
-//! does not matter.
+//! Connects two hardware blocks, which have no other means of communication. Each beat carries the tick from
+//! which its receiver sees it. Each freed slot carries the tick from which the sender counts it as free.
+//! Unlike a FIFO of two-phase simulators, a channel therefore needs no commit phase, and the order in which
+//! blocks are evaluated does not matter.
 //!
 //! | end  | call       | contract                                                               |
 //! |------|------------|------------------------------------------------------------------------|
@@ -15,8 +15,8 @@
 //!
 //! Latency: `latency` ticks from a push until the beat is visible, and `credit` ticks from a pop until the
 //! slot is free; each is at least one tick. A depth of 2 sustains one beat per edge if latency and credit are
-//! one clock period each. A longer link needs a depth of `latency + credit` periods for that rate. With a
-//! fixed `credit`, the two sides of a link influence each other only after `min(latency, credit)` ticks.
+//! one clock period each. A longer link needs a depth of `latency + credit` periods for that rate. Both
+//! delays are fixed, so the two ends of a link influence each other only after `min(latency, credit)` ticks.
 
 use std::ops::Range;
 
@@ -47,7 +47,7 @@ const NEVER: u64 = u64::MAX;
 const PUSHED: usize = 0;
 const POPPED: usize = 1;
 
-/// Slot of the channel's ring buffer, for one beat.
+/// Slot of the channel's ring buffer, with room for one beat.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Slot<T> {
     /// Tick from which the receiver sees the beat; after a pop, tick from which the sender counts the slot as
@@ -56,9 +56,9 @@ struct Slot<T> {
     beat: T,
 }
 
-/// Registered valid/ready link between two hardware blocks, implemented as a ring buffer of slots. Each slot
-/// is free, holds a beat, or was popped but is not yet counted as free by the sender. Beats are large, so
-/// each one stays in its slot until it is popped.
+/// Registered valid/ready link between two hardware blocks, implemented as a ring buffer of slots. A slot is
+/// in one of three states: it is free, it holds a beat, or its beat was popped but the sender does not count
+/// it as free yet. Beats are large, so they are not moved between slots.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Chan<T: Payload> {
@@ -273,8 +273,8 @@ impl<T: Payload> Chan<T> {
     }
 
     /// Returns the tick from which the sender counts its next slot as free, for a channel that is not full.
-    /// Slots become free in the order of their beats. The next free slot is therefore that of the beat sent
-    /// `depth` beats earlier.
+    /// Slots become free in the order of their beats. The next free slot is therefore the slot of the beat
+    /// that was sent `depth` beats before the next one.
     #[inline(always)]
     fn next_free_from(&self) -> u64 {
         self.slot(self.pushed.wrapping_sub(self.spec.depth as usize)).from
@@ -285,7 +285,7 @@ impl<T: Payload> Chan<T> {
         self.visible_from <= tick && self.popped_at != tick
     }
 
-    /// Panics with a description of the contract violation at the sending end.
+    /// Panics with a description of the sender's contract violation.
     #[cold]
     #[inline(never)]
     fn refuse_push(&self, tick: u64, cycle: u64) -> ! {
@@ -293,7 +293,7 @@ impl<T: Payload> Chan<T> {
         self.breach(tick, cycle, if twice { "second beat in one cycle" } else { "sent while ready is low" })
     }
 
-    /// Panics with a description of the contract violation at the receiving end.
+    /// Panics with a description of the receiver's contract violation.
     #[cold]
     #[inline(never)]
     fn refuse_pop(&self, tick: u64, cycle: u64) -> ! {
@@ -327,8 +327,8 @@ impl<T: Payload> Tx<'_, T> {
         let chan = &*self.0;
         let full = chan.room_from > at.tick();
         if full && chan.room_from != NEVER {
-            // When the next slot was popped, the sender still counted another slot as free, so that pop did
-            // not wake the sender. This call schedules the wake-up instead.
+            // When the beat in the next slot was popped, the sender still had another free slot, so the pop
+            // did not wake the sender. This call schedules the wake-up instead.
             at.with_edge(|at| at.wake.at_tick(at.tick, chan.spec.from, chan.room_from));
         }
         full
@@ -444,8 +444,8 @@ impl<T: Payload> Rx<'_, T> {
     }
 }
 
-/// Channel numbers 0 to 255. A slice of this array stands for adjacent channels where a function takes a list
-/// of channel numbers.
+/// Channel numbers 0 to 255. A slice of this array is the list of channel numbers for adjacent channels, in
+/// functions that expect such a list.
 const EACH: [u32; 256] = {
     let mut each = [0; 256];
     let mut i = 0;
@@ -487,7 +487,8 @@ impl<'a, T: Payload> RxBank<'a, T> {
         (0..self.0.len()).fold(0, |ends, i| ends | u64::from(self.at(i).peek(at).is_some()) << i)
     }
 
-    /// Returns, for each receiving end, whether a beat is visible now or will be visible at the next edge.
+    /// Returns an iterator over the receiving ends. Its items are true for ends at which a beat is visible
+    /// now or will be visible at the next edge.
     #[inline(always)]
     pub fn each_waiting(&self, at: &impl AnyEdge) -> impl DoubleEndedIterator<Item = bool> {
         let tick = at.tick();
@@ -680,8 +681,9 @@ mod tests {
             let distance = latency.min(credit);
             let mut meeting = draw(distance);
             for tick in 0..4000 {
-                // Sends become more frequent in steps of 500 ticks, and pops less frequent in steps of 300
-                // ticks, both repeatedly. The link therefore becomes full and empty.
+                // Every 500 ticks, sends become more frequent; every 300 ticks, pops become less frequent.
+                // Both start over after 8 steps. The link is therefore full at some times and empty at
+                // others.
                 let (sends, takes) = (draw(8) < 1 + tick / 500 % 8, draw(8) < 8 - tick / 300 % 8);
                 together.send(tick, &mut link, sends);
                 together.take(tick, &mut link, takes);

@@ -1,6 +1,6 @@
 //! # State and beat hashes
-//! Computes 64-bit digests of the state of a run, and of every beat that crossed a channel. Two runs that
-//! should be equal can be compared by their digests. Memories maintain their digest incrementally: a write
+//! Computes 64-bit digests of the state of a run, and of every beat that crossed a channel. If two runs
+//! should be equal, comparing their digests tests this. Memories maintain their digest incrementally: a write
 //! replaces the contribution of the old entry by that of the new one.
 
 use std::hash::{Hash, Hasher};

@@ -2,10 +2,10 @@
 //! Schedules hardware blocks for future edges. Each clock domain has a timing wheel with an entry for each of
 //! 256 future cycles. An entry is a bit set of the blocks to evaluate in that cycle. A sleeping block is in
 //! no set and costs nothing, and time in which every set is empty is skipped. An extra wake-up is harmless,
-//! but a missing one is a hang, so every rule here errs on the side of waking. If a block requests a wake-up
-//! beyond the wheel, it is woken early and requests another one. The arrival of a beat cannot be requested
-//! again. If a beat arrives beyond the wheel, because its link has a long delay, a separate list holds the
-//! wake-up.
+//! but a missing one is a hang, so in case of doubt a block is woken. If a block requests a wake-up beyond
+//! the span of the wheel, it is woken early and requests another one. A receiver cannot do so for a beat,
+//! because it does not request that wake-up itself. If a beat arrives beyond the span, because its link has a
+//! long delay, a separate list holds the wake-up.
 
 use std::cmp::Ordering;
 use std::num::NonZeroU64;
@@ -158,7 +158,7 @@ impl Domain {
         parted
     }
 
-    /// Takes back the hardware blocks that [`Self::separate`] moved, when both timing wheels have reached
+    /// Takes back the hardware blocks that [`Self::separate`] moved; both timing wheels must have reached
     /// tick `until`.
     fn rejoin(&mut self, parted: Self, until: u64) {
         if parted.own.is_empty() {
@@ -191,8 +191,8 @@ impl Domain {
         cycle - self.base < SPAN
     }
 
-    /// Advances the start of a timing wheel after its hardware blocks have slept. Called if none of them is
-    /// scheduled before the clock domain's next edge.
+    /// Advances the first cycle of a timing wheel after its hardware blocks have slept. Called if no block of
+    /// the wheel is scheduled before the clock domain's next edge.
     fn catch_up(&mut self, now: u64) {
         self.base = self.next.min(now / self.period + 1);
     }
@@ -263,14 +263,14 @@ impl Domain {
     }
 
     /// Removes and returns the hardware blocks scheduled for the next edge, and the cycle of that edge. The
-    /// earliest scheduled cycle is then undefined until [`Self::end`].
+    /// field `next`, the earliest scheduled cycle, is then undefined until [`Self::end`].
     #[inline]
     fn begin(&mut self) -> (u64, BlockSet) {
         let cycle = self.next;
         let at = (cycle % SPAN) as usize;
         self.filled[at / 64] &= !(1 << (at % 64));
         self.base = cycle + 1;
-        // Wake-ups that are requested from here on are for later cycles than the current one.
+        // From here on, blocks can request wake-ups only for cycles after the current one.
         self.next = self.base;
         let mut due = std::mem::take(&mut self.slots[at]);
         if cycle == self.next_far {
@@ -294,8 +294,9 @@ impl Domain {
         }
     }
 
-    /// Ends an edge and starts the immediately following one, if any hardware blocks are scheduled for it:
-    /// the blocks in `again`, or blocks woken for that edge. Returns its cycle and its blocks.
+    /// Ends an edge and starts the immediately following one if any hardware blocks are scheduled for it:
+    /// blocks in `again`, or blocks woken for that edge. Returns the cycle and the blocks of the following
+    /// edge.
     #[inline(always)]
     fn next_edge(&mut self, again: BlockSet) -> Option<(u64, BlockSet)> {
         let (cycle, mut due) = (self.base, again);
@@ -392,7 +393,7 @@ impl Wake {
         Self { domains: Box::new(parted), num_domains: self.num_domains, own, has_more }
     }
 
-    /// Takes back the hardware blocks that [`Self::separate`] moved, when both sets of timing wheels have
+    /// Takes back the hardware blocks that [`Self::separate`] moved; both sets of timing wheels must have
     /// reached tick `until`.
     pub(super) fn rejoin(&mut self, parted: Self, until: u64) {
         for (own, theirs) in self.domains.iter_mut().zip(*parted.domains) {
@@ -487,8 +488,8 @@ impl Wake {
     }
 
     /// Ends the edge of clock domain `domain` at `tick`, and starts its immediately following edge. Returns
-    /// the tick, the cycle and the hardware blocks of that edge. Returns `None` if no block is scheduled for
-    /// it, if it is not before `until`, or if another domain has an earlier edge.
+    /// the tick, the cycle and the hardware blocks of the following edge. Returns `None` if no block is
+    /// scheduled for that edge, if the edge is not before `until`, or if another domain has an earlier edge.
     #[inline(always)]
     pub(super) fn finish_edge(
         &mut self,

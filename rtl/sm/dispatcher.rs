@@ -35,7 +35,7 @@ impl HasPorts for Dispatcher {
     type Ports = DispatcherPorts;
 }
 
-/// Ends of the dispatcher's channels, as it uses them at one clock edge; indexed by SM.
+/// Channel ends through which the dispatcher receives and sends messages at one clock edge; indexed by SM.
 pub struct DispatcherIo<'a> {
     /// CTA launches to each SM.
     pub launch: TxBank<'a, CtaLaunch>,

@@ -1,7 +1,7 @@
 //! # A miss prefetches one line into the L2
 //! Each access that misses in an L2 bank prefetches the line of the bank whose number is higher by `ahead`,
-//! unless it is a write. If another access misses before the prefetch has entered the queue, its prefetch
-//! replaces the first one.
+//! unless the access is a write. If another access misses before the prefetch has entered the queue, the
+//! prefetch for this second miss replaces the first one.
 
 pub mod twin;
 

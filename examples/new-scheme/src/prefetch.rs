@@ -1,6 +1,6 @@
 //! # A miss prefetches one line
 //! Each load that misses in the L1D prefetches the line whose number is higher by `ahead`. If another load
-//! misses before the prefetch has been issued, its prefetch replaces the first one.
+//! misses before the prefetch has been issued, the prefetch for this second miss replaces the first one.
 
 pub mod twin;
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewScheduler {
-    /// Width of the counter of each warp in bits. A counter at its largest value stays there.
+    /// Width of the counter of each warp in bits. A counter saturates at its largest value.
     pub bits: u32,
 }
 

@@ -1,6 +1,6 @@
 //! # Even and odd warps issue alternately
-//! Time is divided into turns. Only warps with even numbers may issue in one turn, only those with odd
-//! numbers in the next. Throttling changes no result of a program, so the scheme has no golden model.
+//! Time is divided into turns. Warps with even numbers may issue in one turn, and warps with odd numbers in
+//! the next. Throttling changes no result of a program, so the scheme has no golden model.
 
 use rtl::config::Rules;
 use rtl::kernel::{Describe, DescribeExt, FieldsExt, Logic};

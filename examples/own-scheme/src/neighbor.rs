@@ -1,8 +1,9 @@
 //! # Prefetching the neighbor of a line
-//! Two lines that form an aligned pair are neighbors. A table, indexed by a hash of the program counter, has
-//! for each load instruction its last line and a two-bit counter. The counter is incremented if the
-//! instruction loads the neighbor of its last line. It is decremented if the instruction loads any other line
-//! than these two. A load that misses prefetches the neighbor of its line if the counter is 2 or 3.
+//! Two lines that form an aligned pair are neighbors. A table, indexed by a hash of the program counter,
+//! holds the last line of each load instruction and a two-bit counter. The counter is incremented if the
+//! instruction loads the neighbor of its last line. It is decremented if the instruction loads neither its
+//! last line nor the neighbor of this line. A load that misses prefetches the neighbor of its line if the
+//! counter is 2 or 3.
 //!
 //! | port        | dir | payload | contract                                                            |
 //! |-------------|-----|---------|---------------------------------------------------------------------|

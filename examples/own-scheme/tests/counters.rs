@@ -1,5 +1,5 @@
-//! Tests where the counters that a scheme declares itself appear: the prefetcher `neighbor` declares two, and
-//! no other scheme declares any.
+//! Tests the outputs in which a scheme's own counters must appear. The prefetcher `neighbor` declares two
+//! counters; no other scheme declares any.
 
 use std::fs;
 use std::path::Path;

@@ -88,12 +88,12 @@ pub struct BlockRange {
     pub(super) kind: usize,
     pub(super) domain: u8,
     pub(super) slot: u8,
-    /// Number of the first of these hardware blocks within its kind, and number of blocks.
+    /// Number of the first hardware block of the range within its kind, and (in `count`) number of blocks.
     pub(super) first: usize,
     pub(super) count: usize,
     seats: SlotMask,
-    /// Number within the kind minus bit position in the 64-slot half, modulo 2^64. The difference is equal
-    /// for all these hardware blocks.
+    /// Difference between a block's number within the kind and its bit position in the 64-slot half, modulo
+    /// 2^64. The difference is the same for all blocks of the range.
     base: usize,
 }
 
@@ -103,13 +103,13 @@ impl BlockRange {
         Self { kind, domain, slot, first, count, seats: SlotMask::of(slot, count as u8), base }
     }
 
-    /// Returns the ids by which the timing wheels identify these hardware blocks.
+    /// Returns the ids by which the timing wheels identify the hardware blocks of the range.
     pub(super) fn ids(&self) -> impl Iterator<Item = BlockId> + use<> {
         let Self { domain, slot, count, .. } = *self;
         (0..count as u8).map(move |block| BlockId { domain, slot: slot + block })
     }
 
-    /// Returns which of these hardware blocks are scheduled for the current edge, one bit per block.
+    /// Returns which hardware blocks of the range are scheduled for the current edge, one bit per block.
     #[inline(always)]
     pub(super) fn among(&self, due: &Due) -> u64 {
         due.among(self.seats)

@@ -2,12 +2,12 @@
 //! Represents a machine as data: a list of hardware blocks and a list of links between their ports. Links are
 //! stored in pools, one for each type of beat. A block holds the numbers of its links. At each clock edge it
 //! receives the ends of these links, so it cannot access other links. A port is named by a field of the
-//! block's ports struct. A port that does not exist, or that carries other beats, is therefore a compile
-//! error.
+//! block's ports struct. A reference to a port that does not exist, or that carries another type of beat, is
+//! therefore a compile error.
 //!
-//! The lists of blocks and links determine everything else. For each block, they determine its position in
-//! the timing wheels, and the links that its description shows. For the whole machine, they determine the
-//! digests, quiescence, the saved state, and the islands that can run independently.
+//! The lists of blocks and links determine everything else. For each block, this is its position in the
+//! timing wheels, and the links shown in its description. For the whole machine, it is the digests, the test
+//! whether anything is in flight, the saved state, and the islands that can run independently.
 
 mod cut;
 mod islands;
@@ -114,8 +114,8 @@ impl Link {
     }
 }
 
-/// Information on the hardware blocks of one kind: slots in the timing wheels, hierarchical paths, and links
-/// shown in each block's description.
+/// Data on the hardware blocks of one kind: slots in the timing wheels, hierarchical paths, and the links
+/// that the description of each block lists.
 struct KindInfo {
     places: Vec<BlockRange>,
     paths: Vec<Path>,
@@ -180,13 +180,13 @@ impl<L: Links, K: Kind<L>> IndependentBlocks for Board<L, K> {
 pub struct Net<L, K> {
     board: Board<L, K>,
     shown: Vec<KindInfo>,
-    /// Number of clock domains that represent the clocks of the machine, one per clock. The domains after
-    /// these have the same clocks, and hold hardware blocks for which the first domains have no room.
+    /// Number of clock domains that represent the clocks of the machine, one per clock. Each later domain has
+    /// the same period as one of them, and holds the hardware blocks for which that domain has no room.
     clocks: usize,
     /// Clock period of each domain in ticks.
     periods: Vec<u32>,
     graph: Vec<Link>,
-    /// Hardware blocks that are the first to learn of the end of a run, by a message on one of their input
+    /// Hardware blocks that are the first to receive the message that ends a run, on one of their input
     /// links.
     heard_by: Vec<BlockId>,
     /// Plan for running the netlist as islands, computed at first use.
@@ -311,7 +311,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     }
 
     /// Completes construction, after all ports are connected: makes the links of each input port adjacent in
-    /// their pool. `heard_by` lists the hardware blocks that are the first to learn of the end of the run.
+    /// their pool. `heard_by` lists the hardware blocks that are the first to receive the message that ends a
+    /// run.
     pub fn finish<B: Unit<L>>(&mut self, heard_by: impl IntoIterator<Item = (Family<B>, usize)>) {
         let mut moved: Vec<Vec<u32>> = Vec::new();
         for number in 0..L::COUNT {
@@ -431,7 +432,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         self.settle_kinds(tick, None);
     }
 
-    /// Adds the cycles slept to the statistics, as [`Self::settle`] does, but not for the hardware blocks of
+    /// Like [`Self::settle`], adds the cycles slept to the statistics of hardware blocks, but not of those of
     /// one kind.
     pub fn settle_others<B>(&mut self, but: Family<B>, tick: u64) {
         self.settle_kinds(tick, Some(but.0));
@@ -486,8 +487,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         }
         self.board.links = links;
         let is_alike = self.board.kinds.iter_mut().zip(kinds).all(|(own, saved)| own.adopt(saved));
-        // A hardware block that had requested attention before the state was saved may have nothing left to
-        // do. It would then not repeat its request, so the request is restored here.
+        // A hardware block may have requested attention before the state was saved, and may not be evaluated
+        // again after it is restored. It would then not repeat its request, so the request is restored here.
         let callers = (0..).zip(&self.board.kinds).filter_map(|(kind, blocks)| Some((kind, blocks.caller()?)));
         self.board.called = callers.map(|(kind, block)| HostCall { tick: 0, kind, block }).min();
         is_alike

@@ -80,8 +80,8 @@ impl<T: Payload> Pool<T> {
     }
 }
 
-/// Link from one island to another: number of its pool, and its number in that pool of the sender's and of
-/// the receiver's island.
+/// Link from one island to another. `pool` is the number of the link's pool. `from` and `to` are the numbers
+/// of the link in that pool: in the sender's island, and in the receiver's island.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossing {
     pub(super) pool: u32,

@@ -65,9 +65,9 @@ impl SmCore {
         IssueProgress::All
     }
 
-    /// Returns the mask of the lanes of a warp for which a barrier or an exchange must wait. These lanes have
-    /// not exited, and are not at an instruction after which a thread only exits, such as the end of the
-    /// kernel. Hardware stores one bit per stack entry for this.
+    /// Returns the mask of the lanes of a warp for which a barrier or an exchange must wait. A lane is in the
+    /// mask if it has not exited, and if its next instruction is not one after which a thread only exits,
+    /// such as the end of the kernel. To compute this mask, hardware stores one bit per stack entry.
     fn awaited_lanes(&self, loaded: &Loaded, warp: u8) -> u64 {
         let alive = self.stacks.alive(warp);
         let (mut seen, mut awaited) = (0, 0);
@@ -121,8 +121,8 @@ fn groups<'m>(mask: u32, members: Option<&'m Row>) -> impl Iterator<Item = (u32,
     })
 }
 
-/// Returns the fault of the first group whose lanes differ from its member mask. Missing members that are not
-/// in `live` cause no fault.
+/// Returns the fault of the first group whose lanes differ from its member mask. A member that is missing
+/// causes no fault if it is not in `live`.
 fn find_fault(op: &'static str, mask: u32, live: u32, members: &Row) -> Option<ConvergenceFault> {
     groups(mask, Some(members)).find_map(|(lanes, members)| match (lanes & !members, members & live & !lanes) {
         (0, 0) => None,
