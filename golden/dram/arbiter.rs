@@ -1,14 +1,16 @@
 //! # Checker of the choices of a command arbiter
 //! Determines the command that a channel must issue in each cycle, and compares it with the actual commands:
 //! - In each bank, the waiting request of the highest priority determines the command. If that request hits
-//!   the open row, all requests that hit the row may be served. Otherwise the bank may get an ACT or a PRE. A
-//!   row that has not served a request yet stays open while waiting requests hit it.
-//! - Of these commands, those that break a rule of [`rules`](super::rules) are excluded. In each cycle, each
-//!   bus must carry the remaining command of the highest priority. Among equals, the oldest request wins.
+//!   the open row, any of the requests that hit this row may be served. Otherwise, the bank needs a PRE if a
+//!   row is open, and an ACT if not. Exception: if a newly opened row has not served a request yet, and some
+//!   waiting request hits it, that row stays open.
+//! - Commands that break one of the [`rules`](super::rules) are excluded. In each cycle, each bus must carry
+//!   the remaining command of the highest priority. Among commands of equal priority, the one that serves the
+//!   oldest request wins.
 //!
 //! The [`policy`](super::policy) defines the priorities. A request waits for older requests to the same
-//! burst. The check assumes that the channel has room for all read data, never refreshes, and has no write
-//! drain.
+//! burst. The check assumes that the channel has room for all read data, never refreshes, and does not
+//! collect writes to drain them together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -121,7 +123,7 @@ impl Channel<'_> {
         self.waiting.range(..number).any(|(other, _)| self.places[other] == self.places[&number])
     }
 
-    /// Returns the commands that the banks want to issue in a cycle. Some may still break a timing rule.
+    /// Returns the candidate commands of all banks in a cycle. Some of them may break a timing rule.
     fn candidates(&self, cycle: u64) -> Vec<Choice> {
         let mut banks: BTreeMap<BankId, Vec<&Waiting>> = BTreeMap::new();
         let only = self.policy.serves_only_the_oldest();

@@ -3,7 +3,8 @@
 //! - Every request has exactly one column command, which names the request's bank, row and column and is
 //!   issued after the request was accepted.
 //! - Requests to the same burst are served in order, so that no read or write overtakes a write.
-//! - A request completes in the cycle that follows from its column command, if a completion is reported.
+//! - If the trace reports the cycle in which a request completed, the data transfer of the request's column
+//!   command must end in that cycle.
 //!
 //! The checker sorts requests and commands into one list per burst of the channel, and matches them in order.
 

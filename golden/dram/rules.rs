@@ -43,7 +43,8 @@ pub enum Form {
     AtMost,
     /// The data bursts of two column commands, each `minimum` cycles long, must not overlap on the data bus.
     DataBus,
-    /// The bank must be in the state that the command requires: open, closed, or open at the named row.
+    /// The bank must be in the state that the command requires: closed, open, or open with the row that the
+    /// command names.
     BankState,
     /// Memory requests and column commands must match.
     Requests,

@@ -15,11 +15,11 @@ pub struct TrackerConfig {
     pub count: usize,
     /// Number of sets and ways of each tracker; each entry belongs to one L1 line.
     pub geometry: Geometry,
-    /// Which sharers of a line a tracker entry lists.
+    /// Selects the sharers of a line that a tracker entry lists.
     pub list: SharerList,
 }
 
-/// Which sharers of a line a tracker entry lists.
+/// Sharers of a line that a tracker entry lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharerList {
     /// All L1s that received the line, as a bit vector with one bit per L1.
@@ -28,12 +28,12 @@ pub enum SharerList {
     Last,
 }
 
-/// One sharing tracker. It numbers the compute units that it serves from 0.
+/// One sharing tracker. The compute units that it serves are numbered from 0 within the tracker.
 #[derive(Debug)]
 pub struct Tracker {
     list: SharerList,
     entries: BTreeMap<u64, Entry>,
-    /// Lines of the entries, by set and in the order of their uses.
+    /// Lines that have an entry, by set and in order of last use.
     sets: LineSets,
 }
 
@@ -71,7 +71,7 @@ impl Tracker {
     /// Lists an L1 as a sharer of a line that this L1 has received.
     pub fn add(&mut self, line: u64, sharer: usize) {
         let Some(entry) = self.entries.get_mut(&line) else {
-            // Every line may be replaced, so the insertion cannot fail.
+            // Every line of the set may be evicted, so the insertion cannot fail.
             if let Ok(Some(gone)) = self.sets.insert(line, |_| true) {
                 self.entries.remove(&gone);
             }

@@ -134,8 +134,8 @@ impl Format {
         if self.name.starts_with('s') { (-half, half - 1) } else { (0, 2 * half - 1) }
     }
 
-    /// Returns PTX code that moves operand number `at` from register `%rd{2 + at}` to the register of its
-    /// type.
+    /// Returns PTX code that moves operand number `at` from register `%rd{2 + at}` to a register of the
+    /// operand's type.
     fn put(&self, at: usize) -> String {
         let (wide, to) = (LONGS[at], self.registers[at]);
         match (self.fraction > 0, self.bits) {
@@ -147,7 +147,7 @@ impl Format {
         }
     }
 
-    /// Returns PTX code that moves the result from the register of its type to `%rd5`.
+    /// Returns PTX code that moves the result from a register of its own type to `%rd5`.
     fn take(&self) -> String {
         let from = self.registers[3];
         match (self.fraction > 0, self.bits) {
@@ -440,8 +440,8 @@ fn every_modifier_of_conversions_is_honoured_or_refused() {
     for (from, to) in formats.iter().flat_map(|from| formats.iter().map(move |to| (*from, *to))) {
         let mut values = from.integers();
         if from.fraction > 0 {
-            // Adds multiples of 1/2 from -3 to 3, and the integer test values, which include the limits of
-            // the integer types.
+            // Also tests multiples of 1/2 from -3 to 3, and the integer test values, which include the limits
+            // of the integer types.
             let integers = INTEGERS.iter().flat_map(Format::integers).map(|x| x as i64 as f64);
             let halves = (-6..7).map(|x| f64::from(x) / 2.0);
             values = from.floats();

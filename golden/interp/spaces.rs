@@ -31,8 +31,8 @@ enum Bytes {
 
 impl Warp {
     /// Returns the address that each lane accesses, or 0 for lanes that `mask` does not select. For
-    /// `ldmatrix`, only the lanes that supply a matrix row have addresses of their own. All other lanes
-    /// repeat these addresses.
+    /// `ldmatrix`, only the first lanes supply addresses, one per matrix row. These addresses are repeated
+    /// for all other lanes.
     #[inline]
     pub(super) fn addresses(&self, inst: &DecodedInst, mem: &MemOp, mask: u32) -> Longs {
         let base = self.registers.longs(inst.base);

@@ -50,7 +50,7 @@ pub struct Config {
     pub mshr_slots: usize,
     /// Number of miss-queue slots.
     pub miss_queue: usize,
-    /// If several conditions refuse an access, priority that selects the one to report.
+    /// Priority that selects the reservation fail to report if several conditions refuse an access.
     pub fail_order: FailOrder,
     /// Decoupled-tag filter, which decides which lines may use the cache; `None` admits all lines.
     pub filter: Option<decoupled::Config>,
@@ -109,7 +109,7 @@ impl CacheLine {
         }
     }
 
-    /// Returns those sectors in the set `of` that are present or in flight and whose state satisfies
+    /// Returns the sectors in the set `of` that are present or in flight and whose state satisfies
     /// `is_meant`.
     fn select(&self, of: Sectors, is_meant: impl Fn(SectorState) -> bool) -> Sectors {
         let meant = of.each().filter(|part| self.parts.get(part).is_some_and(|state| is_meant(*state)));
@@ -146,7 +146,7 @@ pub struct Cache<W> {
     keeps_overtaken: bool,
 }
 
-/// Returns the state of a line as the decoupled filter distinguishes it. `held` are the lines in its set.
+/// Returns the state of a line as seen by the decoupled filter. `held` contains the lines in its set.
 fn standing(held: &[CacheLine], line: u64) -> Standing {
     match held.iter().find(|other| other.line == line).map(CacheLine::status) {
         None => Standing::Candidate,
@@ -396,8 +396,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         filter.is_some_and(|filter| !filter.admits(self.set_of(line), line))
     }
 
-    /// Returns two sets of sectors that a load requests: those in flight, and those neither present nor in
-    /// flight.
+    /// Returns two subsets of the sectors that a load requests: the sectors in flight, and the sectors
+    /// neither present nor in flight.
     fn missing_sectors(&self, load: &Load) -> (Sectors, Sectors) {
         let Some(held) = self.find_line(load.line) else { return (Sectors(0), load.parts) };
         let coming = held.coming(load.parts);
@@ -409,7 +409,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.victims.as_ref()?.parts(line)
     }
 
-    /// Returns the outcome of a load if the victim cache holds all its sectors; otherwise `None`.
+    /// Returns the outcome of a load if the victim cache holds all requested sectors; otherwise `None`.
     fn predict_victim_hit(&self, &Load { line, parts, .. }: &Load, queue_used: usize) -> Option<LoadOutcome> {
         let victims = self.victims.as_ref()?;
         victims.parts(line).filter(|kept| parts.without(*kept).is_empty())?;
@@ -615,8 +615,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         Ok(())
     }
 
-    /// Returns `(victim, fails)`: the line with data that a miss of `line` would evict, if any, and true if
-    /// the miss needs a way but no line may be evicted.
+    /// Returns `(victim, fails)` for a miss of `line`. `victim` is the line with data that the miss would
+    /// evict, if any. `fails` is true if the miss needs a way but no line may be evicted.
     fn victim_for(&self, line: u64) -> (Option<Victim>, bool) {
         let (gone, none) = self.place_for(line);
         let victim = gone.filter(|gone| self.has_parts(*gone));
@@ -739,9 +739,9 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Inserts a tag-only line for a bypassed load. In a full set, it replaces the least recently used line
-    /// that is neither in flight nor modified. A cache with a bypass scheme that leaves tags has LRU
-    /// replacement, which has no state beside the order of the set, and no victim cache and no decoupled
-    /// filter. None of these is therefore notified of the replaced line.
+    /// that is neither in flight nor modified. Nothing else is notified of the replaced line: a cache with a
+    /// bypass scheme that leaves tags has LRU replacement, whose only state is the order of the set, and has
+    /// neither a victim cache nor a decoupled filter.
     fn keep_tag(&mut self, line: u64) {
         let set = self.set_of(line);
         if self.sets[set].len() == self.config.ways {

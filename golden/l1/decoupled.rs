@@ -103,7 +103,7 @@ impl Filter {
         let count = self.next_count(set, line);
         if !self.has_tag(set, line) && self.sets[set].len() >= self.config.tags {
             // The line without data that has the lowest reuse count gives up its tag. If every line of the
-            // set has data, `loser` gives up its tag. The states are those before this access.
+            // set has data, `loser` gives up its tag. `standing` returns the states before this access.
             let forgotten = self.least(set, |other| standing(other) == Standing::Candidate).or(loser);
             if let Some(forgotten) = forgotten {
                 self.forget(set, forgotten);

@@ -1,8 +1,8 @@
 //! # MSHR policies by lists of entries
-//! An MSHR policy refuses accesses to an MSHR that has room for them. A reference model of a policy is a
-//! function of the entries in use, in the order of their allocation, each with the requesters that wait.
-//! It counts nothing between accesses. The requester is a warp slot in the L1D and an SM in an L2 bank. The
-//! `kind` key of the configuration selects a policy, with the same names as in the hardware model.
+//! An MSHR policy may refuse an access although the MSHR has room for it. A reference model of a policy has
+//! no state. It decides from the list of entries in use, which is in the order of allocation, and contains
+//! the requesters that wait in each entry. The requester is a warp slot in the L1D and an SM in an L2 bank.
+//! The `kind` key of the configuration selects a policy, with the same names as in the hardware model.
 
 automod::dir!(pub "mshr_policy");
 
@@ -61,17 +61,17 @@ impl fmt::Display for Ledger {
 }
 
 impl Ledger {
-    /// Creates the ledger of an MSHR whose `entries` entries are free.
+    /// Creates the record of an MSHR with `entries` entries, all of which are free.
     pub fn new(policy: Box<dyn MshrPolicy>, entries: usize) -> Self {
         Self { policy, entries, used: Vec::new() }
     }
 
-    /// True if a miss of a requester may allocate a free entry.
+    /// True if the policy permits a miss of a requester to allocate a free entry.
     pub fn may_allocate(&self, requester: usize) -> bool {
         self.policy.may_allocate(requester, self.entries.saturating_sub(self.used.len()), &self.used)
     }
 
-    /// True if an access of a requester may wait in an entry with room for it.
+    /// True if the policy permits an access of a requester to wait in an entry that has room for it.
     pub fn may_merge(&self, requester: usize) -> bool {
         self.policy.may_merge(requester, &self.used)
     }

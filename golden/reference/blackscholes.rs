@@ -102,8 +102,8 @@ fn price(stock: Rounded, strike: Rounded, years: Rounded, rate: Rounded, volatil
 
 /// Returns the cumulative normal distribution at `d`, with a bound on the error of the kernel's
 /// approximation, Abramowitz and Stegun 26.2.17. Apart from rounding, that formula has an error of at most
-/// 7.5e-8. At zero, its two branches differ by at most twice that, so the bound holds whichever branch
-/// rounding selects.
+/// 7.5e-8. At zero, the formula's two branches differ by at most 1.5e-7. The bound covers this difference,
+/// since rounding may select either branch.
 fn normal_distribution(d: Rounded) -> Rounded {
     const PROMISE: f64 = 7.5e-8;
     let one = Rounded::exact(1.0);

@@ -16,10 +16,11 @@ const ARCTANGENT: f64 = 1.0 / (1 << 20) as f64;
 /// 1. Each element increases by a tenth of the weighted sum of the differences to its eight neighbors. The
 ///    weight of a difference is a smooth step function from 0 to 1 along the direction of motion. `right` and
 ///    `down` set this direction and the sharpness of the step.
-/// 2. From each element, a fifth of its difference to the image is subtracted, times the image.
+/// 2. Each element decreases by a fifth of its difference to the image, multiplied by the value of the image
+///    there.
 ///
-/// Neighbors beyond an edge repeat the elements at the edge. Iteration stops early when the mean change is
-/// below `least`.
+/// Neighbors beyond an edge repeat the elements at the edge. Iteration stops early when the mean change of
+/// the elements is below `least`.
 pub(super) static LEUKOCYTE: Reference = Reference {
     name: "leukocyte",
     summary: "motion gradient vector field of rows x columns elements per cell",

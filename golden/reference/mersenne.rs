@@ -12,7 +12,7 @@ const WORDS: usize = 5;
 /// numbers per round, for `rounds` rounds. The output lists one round after another, with the numbers of all
 /// generators in each.
 /// The generator is SFMT with period 2^607 - 1, seeded like MT19937. The Box-Muller transform turns the upper
-/// 23 bits of its words into the numbers.
+/// 23 bits of the generator's words into normally distributed numbers.
 pub(super) static MERSENNE: Reference = Reference {
     name: "mersenne",
     summary: "normally distributed numbers from one Mersenne Twister per thread, four per round",
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn seeding_is_that_of_mt19937() {
-        // These are the first words of the state that the authors of MT19937 publish for seed 5489.
+        // For seed 5489, the authors of MT19937 publish 5489 and 1301868182 as the first words of the state.
         assert_eq!(words(seed_state(5489)[0])[..2], [5489, 1_301_868_182]);
     }
 

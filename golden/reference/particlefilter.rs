@@ -5,9 +5,10 @@ use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceE
 /// Maximum total weight. Up to it, single precision represents every sum of weights exactly.
 const MAX_TOTAL: i128 = 1 << 24;
 
-/// Resampled particles. For each new particle, the result is `from[j]`, where j is the first old particle at
-/// which the running sum of weights reaches a threshold. The thresholds are the midpoints of equal shares of
-/// the total weight. The weight of a particle is the sum of the pixels around it.
+/// Resampled particles. The result for a new particle is `from[j]`, where j is the first old particle at
+/// which the running sum of the weights reaches the threshold of the new particle. The thresholds are the
+/// midpoints of equal shares of the total weight. The weight of a particle is the sum of the pixels around
+/// it.
 pub(super) static PARTICLEFILTER: Reference = Reference {
     name: "particlefilter",
     summary: "one coordinate of the particles drawn in equal steps of the total weight",

@@ -6,8 +6,9 @@ use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, c
 /// Number of consecutive sorted rows that are padded to the same length.
 const GROUP: usize = 32;
 
-/// Product of a sparse matrix and the vector `x`. Row s of the sorted matrix belongs to row `row_of[s]` of
-/// the result: `y[row_of[s]] = sum over k of value[at] * x[column[at]]` with `at = diagonal_first[k] + s`.
+/// Product of a sparse matrix and the vector `x`. The matrix is stored with its rows sorted. Row s of the
+/// sorted matrix yields element `row_of[s]` of the result:
+/// `y[row_of[s]] = sum over k of value[at] * x[column[at]]` with `at = diagonal_first[k] + s`.
 /// The sum is over the `group_length[s / 32]` elements of the row.
 pub(super) static SPMV_JDS: Reference = Reference {
     name: "spmv_jds",

@@ -3,7 +3,7 @@
 use super::Geometry;
 
 /// Set-associative cache with LRU replacement and without data. Each line has a note: an attribute of type
-/// `T`.
+/// `T` that the caller attaches to the line.
 #[derive(Clone, Debug)]
 pub(crate) struct Lines<T> {
     geometry: Geometry,

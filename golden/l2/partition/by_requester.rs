@@ -1,5 +1,5 @@
 //! # Static partition by groups of SMs
-//! Each group of SMs may own a constant number of lines of each set (column caching, Chiou et al., DAC 2000).
+//! Each group of SMs may own a fixed number of lines of each set (column caching, Chiou et al., DAC 2000).
 
 use serde::Deserialize;
 
