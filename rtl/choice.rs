@@ -26,8 +26,8 @@ pub struct CacheGeometry<'a> {
 }
 
 impl CacheGeometry<'static> {
-    /// Returns the geometry of an ordinary cache of a configuration group, for a scheme that is created only
-    /// to list its counters.
+    /// Returns an example of a cache in the configuration group `group`, with 64 sets of 4 ways. Used for
+    /// schemes that are created only to list their counters.
     #[must_use]
     pub(crate) const fn example(group: Name) -> Self {
         Self { group, path: group, sets: 64, ways: 4 }

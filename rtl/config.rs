@@ -40,8 +40,8 @@ impl Side {
 }
 
 impl Violation {
-    /// Selects the field at which the violation is reported: the field of the rule for which `rank` returns
-    /// the highest value. Among several fields with this value, the first is selected.
+    /// Reports the violation at the field of the rule for which `rank` returns the highest value. If several
+    /// fields have this value, reports it at the first of them.
     #[must_use]
     pub fn blaming<R: Ord>(mut self, rank: impl Fn(&str) -> R) -> Self {
         let highest = self.others.iter().enumerate().rev().max_by_key(|(_, side)| rank(&side.path));
@@ -116,9 +116,9 @@ impl Rules {
         }
     }
 
-    /// Requires that `whole` is at least the sum of `parts`. Each part is given as its name, its value and
-    /// the number of times that the value is added. Since every part was rounded up separately, a sum of `n`
-    /// values may exceed `whole` by up to `n - 1`.
+    /// Requires that `whole` is at least the sum of `parts`. Each part is given as a name, a value, and the
+    /// number of times that the value is added. All values were rounded up before. With `n` values in the
+    /// sum, the sum may therefore exceed `whole` by up to `n - 1`.
     pub fn at_least(&mut self, whole: (&str, u32), parts: &[(&str, u32, u32)], why: &'static str) {
         let sum: u64 = parts.iter().map(|&(_, part, times)| u64::from(part) * u64::from(times)).sum();
         let rounded: u64 = parts.iter().map(|&(_, _, times)| u64::from(times)).sum::<u64>().saturating_sub(1);

@@ -122,7 +122,7 @@ impl IndexUnit {
     /// Builds the index matrix H for a cache with `sets` sets and `line_bits`-bit line addresses.
     ///
     /// # Panics
-    /// If the configuration was not validated.
+    /// Panics if the configuration was not validated.
     #[must_use]
     pub fn new(config: &IndexConfig, sets: u32, line_bytes: u32, line_bits: u32) -> Self {
         let bits = sets.ilog2();
@@ -198,8 +198,8 @@ impl IndexUnit {
 
     /// Adds to the hardware description: one XOR tree for each index bit that is not a plain wire.
     pub fn describe(&self, to: &mut dyn Describe) {
-        // The lookup tables are not hardware: they hold the rows in a form that is faster to simulate. In
-        // hardware, the inverse of the index function needs the same XOR trees.
+        // The lookup tables are not hardware: they express the rows of the index matrix in a form that is
+        // faster to simulate. In hardware, the inverse of the index function needs the same XOR trees.
         let Self { rows, tables: _, low_bits: _, linear: _ } = self;
         for fan_in in rows.iter().map(|row| row.count_ones() as u32).filter(|&fan_in| fan_in > 1) {
             to.logic("index_bit", Logic::XorTree { fan_in });
@@ -207,9 +207,8 @@ impl IndexUnit {
     }
 }
 
-/// Returns the contribution of one byte of the line address to the index, for each value of the byte. Bit `i`
-/// of the byte flips the index bits in `columns[i]`, so the contribution of a value is the exclusive or of
-/// the columns of its 1 bits.
+/// Returns the contribution of one byte of the line address to the index, for each value of the byte. The
+/// contribution of a value is the exclusive or of `columns[i]` over all bits `i` of the byte that are 1.
 fn contributions(columns: &[u16]) -> BigArray<u16, 256> {
     let mut table = BigArray([0; 256]);
     for value in 1..table.len() {

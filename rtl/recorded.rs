@@ -2,8 +2,8 @@
 //!
 //! A trace records addresses but no values. The caches must nevertheless carry bytes, so that wrong data can
 //! be detected. Every aligned word of memory therefore holds 24 bits derived from its address, and an 8-bit
-//! tag below them that stores change. So a loaded word can be checked: its 24 upper bits must be those of its
-//! address. This also works after partial-word stores, because stores change only the tag.
+//! tag below them that stores change. So a loaded word can be checked: its upper 24 bits must be those
+//! derived from its address. This also works after partial-word stores, because stores change only the tag.
 
 /// Size of a word in bytes.
 pub const WORD_BYTES: u64 = 4;
@@ -28,7 +28,8 @@ pub fn words<const N: usize>(address: u64, tags: &[u8; N]) -> [u32; N] {
     std::array::from_fn(|index| mix(low | index as u32, high) | u32::from(tags[index]))
 }
 
-/// Returns the contribution of the upper 32 bits of a word number to the hash of the word number.
+/// Returns the second argument of [`mix`] for a word number: bits 32 to 47 of the number, as the upper half
+/// of the result.
 #[inline(always)]
 fn high(number: u64) -> u32 {
     (number >> 16) as u32 & 0xffff_0000
@@ -54,7 +55,7 @@ pub fn belongs(value: u32, address: u64) -> bool {
 }
 
 /// Returns the bytes from `address` to the end of the 4-byte word that contains it; the byte at `address` is
-/// the lowest. `tag` is the tag of the word.
+/// the lowest byte of the result. `tag` is the tag of the word.
 #[inline(always)]
 #[must_use]
 pub fn bytes(address: u64, tag: u8) -> u32 {

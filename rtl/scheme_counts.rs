@@ -80,8 +80,8 @@ impl SchemeCounts {
         Self::collect(false, list)
     }
 
-    /// Collects the counters that `list` passes to its argument, including the counters of groups that do not
-    /// exist under the scheme's configuration.
+    /// Collects the counters that `list` passes to its argument, including those of groups that are absent in
+    /// the configuration of the scheme.
     #[must_use]
     pub fn all(list: impl FnOnce(&mut dyn CounterReader)) -> Self {
         Self::collect(true, list)
@@ -102,7 +102,7 @@ impl SchemeCounts {
     /// Adds the counters of another unit with the same schemes.
     ///
     /// # Panics
-    /// If the schemes of the two units have listed different keys.
+    /// Panics if the schemes of the two units have listed different keys.
     pub fn add(&mut self, other: &Self) {
         self.combine(other, &u64::checked_add);
     }
@@ -110,7 +110,8 @@ impl SchemeCounts {
     /// Subtracts counters that were read earlier from the same unit.
     ///
     /// # Panics
-    /// If a scheme listed different keys at the earlier time, or if a counter has decreased since then.
+    /// Panics if a scheme listed different keys at the earlier time, or if a counter has decreased since
+    /// then.
     pub fn subtract(&mut self, earlier: &Self) {
         self.combine(earlier, &u64::checked_sub);
     }
@@ -118,7 +119,7 @@ impl SchemeCounts {
     /// Returns the sums of the counters of several units with the same schemes.
     ///
     /// # Panics
-    /// If the schemes of two units have listed different keys.
+    /// Panics if the schemes of two units have listed different keys.
     #[must_use]
     pub fn total<'a>(units: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut units = units.into_iter();

@@ -19,7 +19,7 @@ impl RoundRobin {
     /// Creates an arbiter with `inputs` request lines, in which line 0 has the highest priority.
     ///
     /// # Panics
-    /// If there are no request lines or more than 256, which is an error in the wiring of the machine.
+    /// Panics if there are no request lines or more than 256, which is an error in the wiring of the machine.
     #[must_use]
     pub fn new(inputs: u32) -> Self {
         let most = Wide::MAX;
@@ -47,7 +47,7 @@ impl RoundRobin {
         Some(line)
     }
 
-    /// Adds to the hardware description: the pointer and the logic.
+    /// Adds the pointer and the logic of the arbiter to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { next, inputs } = self;
         to.sized("next", u64::from(*next), (u32::BITS - (inputs - 1).leading_zeros()).max(1));

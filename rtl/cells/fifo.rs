@@ -91,7 +91,7 @@ impl<T: Payload> Fifo<T> {
     /// Appends an entry to the queue.
     ///
     /// # Panics
-    /// If the queue is full: the owner must check `has_room` first.
+    /// Panics if the queue is full: the owner must check `has_room` first.
     pub fn push(&mut self, entry: T) {
         self.push_with(|slot| *slot = entry);
     }
@@ -100,7 +100,7 @@ impl<T: Payload> Fifo<T> {
     /// of which `form` must overwrite.
     ///
     /// # Panics
-    /// If the queue is full: the owner must check `has_room` first.
+    /// Panics if the queue is full: the owner must check `has_room` first.
     #[inline]
     pub fn push_with(&mut self, form: impl FnOnce(&mut T)) {
         assert!(self.has_room(), "push to a full queue of {}", self.slots.len());

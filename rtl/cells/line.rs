@@ -44,8 +44,8 @@ impl LineData {
             let end = first + (!(left >> first)).trailing_zeros();
             let run = first as usize..end as usize;
             self.0[run.clone()].copy_from_slice(&bytes[run]);
-            // `end` is 128 if the run ends at the last byte. In this case no bits of the mask are left to
-            // process.
+            // `end` is 128 if the run of bytes ends at the last byte of the mask. No bits of the mask are
+            // left to process in this case.
             left &= u128::MAX.checked_shl(end).unwrap_or(0);
         }
     }

@@ -181,7 +181,8 @@ mod tests {
             assert_eq!(lines(word & M::all_from(from)), some[at..]);
             assert_eq!(lines(word & !M::all_from(from)), some[..at]);
         }
-        // The shift drops the top request line; all other lines move up by one.
+        // The shift drops the highest request line of the mask. Every other request line `n` becomes line `n
+        // + 1`.
         let risen: Vec<_> = some[..5].iter().map(|line| line + 1).collect();
         assert_eq!(lines(word.shifted_in(false)), risen);
         assert_eq!(lines(word.shifted_in(true)), [&[0], &risen[..]].concat());

@@ -1,8 +1,8 @@
 //! # True LRU of one set
 //! Maintains the ways of a set in the order of their last use: position 0 is the most recently used (MRU)
-//! way. A use moves the used way to position 0. The ways that were in lower positions move up by one
-//! position. The victim is the eligible way in the highest position. A set needs ways × log2(ways) bits of
-//! storage, as GPGPU-Sim and li2015 assume.
+//! way. A use moves the used way to position 0. The ways with lower position numbers each move to the next
+//! higher position. The victim is the eligible way with the highest position number. A set needs ways ×
+//! log2(ways) bits of storage, as GPGPU-Sim and li2015 assume.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,8 +24,8 @@ const ONES: u64 = 0x1111_1111_1111_1111;
 /// simulate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Recency {
-    /// Packed stack with 4 bits per position, for positions 0 to 15. In this form, the ways with numbers from
-    /// 16 on have never been used; way n is at position n.
+    /// Packed stack with 4 bits for each of the positions 0 to 15. This form is used until a way with a
+    /// number of 16 or more is first used. Until then, each such way `n` is at position `n`.
     Word(u64),
     /// Unpacked recency stack, with one byte per position.
     Bytes([u8; MAX_WAYS as usize]),
@@ -86,8 +86,9 @@ impl Recency {
                 return places.iter().take_while(|&&other| u32::from(other) != way).count() as u32;
             }
         };
-        // Finds the lowest 4-bit digit of the stack that equals `way`; this digit of `difference` is 0.
-        // Subtracting 1 from every digit borrows first at this digit, which sets its top bit.
+        // Finds the position of `way`. The digit of the stack that equals `way` is 0 in `difference`. When 1
+        // is subtracted from every digit, the lowest such digit is the first one that underflows, which sets
+        // its top bit.
         let difference = word ^ (ONES * u64::from(way));
         (difference.wrapping_sub(ONES) & !difference & (ONES << 3)).trailing_zeros() / 4
     }
@@ -109,8 +110,8 @@ impl Payload for Recency {
     fn fields<F: Fields + ?Sized>(&self, ways: &u32, to: &mut F) {
         let width = way_bits(*ways);
         if let (Self::Word(stack), 4) = (self, width) {
-            // In hardware, each position of this stack also has 4 bits. So the packed word is listed as one
-            // field with all positions.
+            // If way numbers have 4 bits, the hardware stack has the same format as the packed word. The
+            // stack is therefore listed as one field.
             to.sized("recency", stack & (u64::MAX >> (64 - 4 * ways)), 4 * ways);
             return;
         }

@@ -19,12 +19,13 @@ use serde::{Deserialize, Serialize};
 use crate::config::Rules;
 use crate::kernel::{Counted, Describe, DescribeExt, FieldsExt, Logic, Reason};
 
-/// Names and numbers of the resources of a cache that its prefetches share with demand accesses.
+/// Resources of a cache that its prefetches share with demand accesses. Each resource is given by its name
+/// and its number of entries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MissResources {
-    /// Number of MSHR entries.
+    /// Name and number of the MSHR entries.
     pub mshr_entries: (&'static str, u32),
-    /// Number of miss-queue entries.
+    /// Name and number of the miss-queue entries.
     pub miss_queue: (&'static str, u32),
 }
 
@@ -50,7 +51,8 @@ impl PrefetchLimits {
         self.page_bytes.max(1).ilog2().saturating_sub(line_bytes.ilog2())
     }
 
-    /// Checks that the limits do not exceed the resources `whole` of the cache.
+    /// Checks the limits against the resources `whole` of the cache. At least one entry of each resource must
+    /// be left for demand accesses.
     pub(crate) fn validate(&self, whole: &MissResources, rules: &mut Rules) {
         let &MissResources { mshr_entries, miss_queue } = whole;
         let &Self { queue, mshr_share, miss_queue_share, page_bytes } = self;
@@ -69,7 +71,7 @@ impl PrefetchLimits {
     }
 }
 
-/// Line that a prefetcher returns, with the line whose access triggered it.
+/// Line that a prefetcher selects, with the line whose access triggered the prefetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Address of the line to prefetch. An address below 0 wraps around to a very high address.
@@ -133,7 +135,8 @@ impl Run {
         Self { trigger, line: first, step, left: count }
     }
 
-    /// Adds to the hardware description: the registers and the adder of the run, with the widths in `place`.
+    /// Adds to the hardware description: the registers of the run, whose widths `place` gives, and the adder
+    /// that computes the next line.
     pub fn describe(&self, place: &RunShape, to: &mut dyn Describe) {
         let Self { trigger, line, step, left } = self;
         let &RunShape { line_bits, step_bits, most } = place;
@@ -179,7 +182,8 @@ pub(crate) struct Stride {
     /// Number of times that the stride has repeated. Saturates at the number of repetitions that triggers
     /// prefetches.
     pub count: u8,
-    /// Distance in lines at which to prefetch; `None` unless the stride has repeated often enough.
+    /// Stride in lines, as a signed number, if it has repeated often enough to trigger prefetches; otherwise
+    /// `None`.
     pub trained: Option<i64>,
 }
 

@@ -6,7 +6,7 @@ use syn::{Attribute, Error, Expr, Lit, Meta, Result};
 /// Returns a doc comment as one line, without the square brackets of links.
 ///
 /// # Errors
-/// If there is no doc comment: a counter must not be listed without a meaning.
+/// Returns an error if there is no doc comment: a counter must not be listed without a meaning.
 pub fn about(attributes: &[Attribute], at: Span) -> Result<String> {
     let line = |attribute: &Attribute| match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {

@@ -86,7 +86,7 @@ pub fn implement(slot: Option<&LitStr>, hooks: &ItemTrait) -> Result<TokenStream
             slot: crate::kernel::name::Name,
             #[serde(with = "crate::kernel::name")]
             scheme: crate::kernel::name::Name,
-            /// Keys of the groups around the counters of the scheme.
+            /// Keys of the two nested groups that contain the counters of the scheme.
             keys: Box<crate::scheme_counts::SchemeKeys>,
             #[serde(skip)]
             numbers: crate::hook::Numbers,

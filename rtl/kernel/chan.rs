@@ -15,8 +15,9 @@
 //!
 //! Latency: `latency` ticks from a push until the beat is visible, and `credit` ticks from a pop until the
 //! slot is free; each is at least one tick. A depth of 2 sustains one beat per edge if latency and credit are
-//! one clock period each. A longer link needs a depth of `latency + credit` periods for that rate. Both
-//! delays are fixed, so the two ends of a link influence each other only after `min(latency, credit)` ticks.
+//! one clock period each. For this rate, a longer link needs a depth equal to `latency + credit`, counted in
+//! clock periods. Both delays are fixed, so the two ends of a link influence each other only after
+//! `min(latency, credit)` ticks.
 
 use std::ops::Range;
 
@@ -87,8 +88,8 @@ impl<T: Payload> Chan<T> {
     /// Creates an empty channel.
     ///
     /// # Panics
-    /// If the depth is below 2 or a delay is below one tick, which means that the wiring of the machine is
-    /// wrong.
+    /// Panics if the depth is below 2 or a delay is below one tick, which means that the wiring of the
+    /// machine is wrong.
     #[must_use]
     pub fn new(spec: ChanSpec, shape: T::Shape) -> Self {
         assert!(
@@ -178,7 +179,8 @@ impl<T: Payload> Chan<T> {
     /// each side wakes its own blocks.
     ///
     /// # Panics
-    /// If an end has already run beyond the tick from which it should have seen a beat or a freed slot.
+    /// Panics if an end has already run beyond the tick from which it should have seen a beat or a freed
+    /// slot.
     #[inline]
     pub(crate) fn synchronize(&mut self, receiver: &mut Self, senders: &mut Simulator, receivers: &mut Simulator) {
         if self.pushed != receiver.pushed || self.popped != receiver.popped {
@@ -272,9 +274,9 @@ impl<T: Payload> Chan<T> {
         self.len() == self.spec.depth as usize
     }
 
-    /// Returns the tick from which the sender counts its next slot as free, for a channel that is not full.
-    /// Slots become free in the order of their beats. The next free slot is therefore the slot of the beat
-    /// that was sent `depth` beats before the next one.
+    /// Returns the tick from which the sender counts its next slot as free. The channel must not be full.
+    /// Slots become free in the order of their beats, so the next beat waits for the slot of the beat that
+    /// was sent `depth` beats before it.
     #[inline(always)]
     fn next_free_from(&self) -> u64 {
         self.slot(self.pushed.wrapping_sub(self.spec.depth as usize)).from
@@ -328,7 +330,7 @@ impl<T: Payload> Tx<'_, T> {
         let full = chan.room_from > at.tick();
         if full && chan.room_from != NEVER {
             // When the beat in the next slot was popped, the sender still had another free slot, so the pop
-            // did not wake the sender. This call schedules the wake-up instead.
+            // did not wake the sender. The wake-up is scheduled here instead.
             at.with_edge(|at| at.wake.at_tick(at.tick, chan.spec.from, chan.room_from));
         }
         full
@@ -345,7 +347,7 @@ impl<T: Payload> Tx<'_, T> {
     /// Sends one beat.
     ///
     /// # Panics
-    /// If no slot is free, a beat was already sent at this edge, or a field does not fit its width.
+    /// Panics if no slot is free, a beat was already sent at this edge, or a field does not fit its width.
     #[inline]
     pub fn push(&mut self, at: &mut impl AnyEdge, beat: T) {
         self.push_with(at, |slot| *slot = beat);
@@ -355,7 +357,7 @@ impl<T: Payload> Tx<'_, T> {
     /// still contains an old beat, so `form` must set all fields.
     ///
     /// # Panics
-    /// As [`Self::push`].
+    /// Panics in the same cases as [`Self::push`].
     #[inline]
     pub fn push_with(&mut self, at: &mut impl AnyEdge, form: impl FnOnce(&mut T)) {
         let chan = &mut *self.0;
@@ -408,7 +410,7 @@ impl<T: Payload> Rx<'_, T> {
     /// Pops the oldest beat.
     ///
     /// # Panics
-    /// If no beat is visible.
+    /// Panics if no beat is visible.
     pub fn pop(&mut self, at: &mut impl AnyEdge) -> T {
         self.drop_head(at);
         self.0.slot(self.0.popped - 1).beat.clone()
@@ -417,7 +419,7 @@ impl<T: Payload> Rx<'_, T> {
     /// Pops the oldest beat without copying it, for hardware blocks that have already read it in its slot.
     ///
     /// # Panics
-    /// If no beat is visible.
+    /// Panics if no beat is visible.
     #[inline(always)]
     pub fn drop_head(&mut self, at: &mut impl AnyEdge) {
         let chan = &mut *self.0;
@@ -444,8 +446,8 @@ impl<T: Payload> Rx<'_, T> {
     }
 }
 
-/// Channel numbers 0 to 255. A slice of this array is the list of channel numbers for adjacent channels, in
-/// functions that expect such a list.
+/// Channel numbers 0 to 255. Functions that take a list of channel numbers get a slice of this array if the
+/// channels are adjacent.
 const EACH: [u32; 256] = {
     let mut each = [0; 256];
     let mut i = 0;
@@ -460,7 +462,7 @@ const EACH: [u32; 256] = {
 pub struct RxBank<'a, T: Payload>(&'a mut [Chan<T>]);
 
 impl<'a, T: Payload> RxBank<'a, T> {
-    /// Returns the receiving ends of channels that are adjacent in `channels`.
+    /// Returns the receiving ends of the channels in the slice `channels`.
     #[must_use]
     #[inline]
     pub fn of(channels: &'a mut [Chan<T>]) -> Self {
@@ -513,7 +515,7 @@ impl<'a, T: Payload> TxBank<'a, T> {
     /// Returns the sending ends of adjacent channels.
     ///
     /// # Panics
-    /// If there are more than 256 channels.
+    /// Panics if there are more than 256 channels.
     #[must_use]
     #[inline]
     pub fn of(channels: &'a mut [Chan<T>]) -> Self {
@@ -554,7 +556,7 @@ impl<'a, T: Payload> Ends<'a, T> {
     /// Returns the ends of adjacent channels: the first `inputs` channels are inputs, the others are outputs.
     ///
     /// # Panics
-    /// If there are more than 256 channels.
+    /// Panics if there are more than 256 channels.
     #[must_use]
     pub fn of(channels: &'a mut [Chan<T>], inputs: usize) -> Self {
         Self { to: &EACH[inputs..channels.len()], pool: channels, from: 0..inputs }

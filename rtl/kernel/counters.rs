@@ -279,8 +279,8 @@ impl Tally {
         tally
     }
 
-    /// Lists the counters that this tally has summed as waveform signals, unless the reader has already seen
-    /// these values.
+    /// Lists the counters as waveform signals, unless the reader has already seen their values. `self`
+    /// contains the number and the sum of these counters; `list` lists them.
     fn describe(self, list: &impl Fn(&mut dyn CounterReader), to: &mut dyn Describe) {
         if !to.has_seen_stats(self.signals, self.sum) {
             list(&mut Signals { to, group: None });

@@ -163,7 +163,8 @@ pub(super) fn misfit<T: Payload>(value: &T, shape: &T::Shape) -> Option<Overflow
     if excess.0 == 0 { None } else { Some(find_misfit(value, shape)) }
 }
 
-/// Reader that computes the OR, over all fields, of the bits of the value that lie above the field's width.
+/// Reader that finds values too wide for their fields. It combines by OR the excess bits of all fields: the
+/// bits of a value above the width of its field.
 struct ExcessBits(u64);
 
 impl Fields for ExcessBits {

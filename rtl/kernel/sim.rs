@@ -241,7 +241,7 @@ impl Simulator {
     /// become visible.
     ///
     /// # Panics
-    /// In a mode that evaluates all blocks of an edge together.
+    /// Panics in a mode that evaluates all blocks of an edge together.
     #[must_use]
     pub fn separate(&mut self, theirs: impl IntoIterator<Item = BlockId>) -> Self {
         assert!(!self.slowly, "blocks cannot run in islands if they are shuffled or all evaluated");
@@ -293,8 +293,8 @@ impl Simulator {
     }
 
     /// Skips the time up to tick `until` without evaluating any edge. Called if no hardware block is
-    /// scheduled in that time, or if its edges no longer matter because a block has requested attention from
-    /// the simulator.
+    /// scheduled in that time, or if the edges in that time no longer matter because a block has requested
+    /// attention from the simulator.
     pub fn jump(&mut self, until: u64) {
         self.reached = until;
     }
@@ -305,8 +305,8 @@ impl Simulator {
         self.reached
     }
 
-    /// Returns the timing wheels, and the last tick before [`Self::reached_tick`]. This tick is taken as the
-    /// time of the request for wake-ups by beats and credits that arrive from the other simulator.
+    /// Returns the timing wheels and the last tick before [`Self::reached_tick`]. When a beat or credit from
+    /// the other simulator wakes a block, the wake-up counts as requested at this tick.
     pub(crate) fn wake_and_last_tick(&mut self) -> (&mut Wake, u64) {
         (&mut self.wake, self.reached.saturating_sub(1))
     }
@@ -341,7 +341,7 @@ impl Simulator {
     /// is scheduled.
     ///
     /// # Panics
-    /// In lint mode, if a block acts without having been woken.
+    /// Panics in lint mode, if a block acts without having been woken.
     pub fn step(&mut self, blocks: &mut impl Blocks) -> Option<u64> {
         self.step_before(u64::MAX, blocks)
     }
@@ -350,7 +350,7 @@ impl Simulator {
     /// the tick. Returns `None` if the tick is not before `end`, or if no block is scheduled.
     ///
     /// # Panics
-    /// As [`Self::step`].
+    /// Panics in the same cases as [`Self::step`].
     pub fn step_before(&mut self, end: u64, blocks: &mut impl Blocks) -> Option<u64> {
         if self.slowly {
             let tick = self.next_tick().filter(|tick| *tick < end)?;

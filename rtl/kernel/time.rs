@@ -34,7 +34,8 @@ impl Clocks {
     /// Finds the common tick of clocks with the given frequencies in kHz.
     ///
     /// # Errors
-    /// If a frequency is 0, or if the frequencies have so few common divisors that a period exceeds 32 bits.
+    /// Returns an error if a frequency is 0, or if the frequencies have so few common divisors that a period
+    /// exceeds 32 bits.
     pub fn new(khz: &[u32]) -> Result<Self, ClockError> {
         let mut common: u64 = 1;
         for (index, &f) in khz.iter().enumerate() {

@@ -11,8 +11,8 @@
 pub struct PortOrder {
     #[cfg(debug_assertions)]
     ports: &'static [&'static str],
-    /// Tick of the current cycle, and the number of the last port used in it, plus one. 0 stands for a cycle
-    /// in which no port was used yet.
+    /// Tick of the current cycle, and one plus the number of the port used last in this cycle; 0 if no port
+    /// was used yet.
     #[cfg(debug_assertions)]
     now: Option<(u64, usize)>,
 }
@@ -47,7 +47,7 @@ impl PortOrder {
     /// order of their numbers.
     ///
     /// # Panics
-    /// If a port with a higher number was already used in this cycle.
+    /// Panics if a port with a higher number was already used in this cycle.
     #[inline(always)]
     pub fn take_again(&mut self, port: usize) {
         #[cfg(debug_assertions)]
@@ -62,7 +62,7 @@ impl PortOrder {
     /// Uses port number `port`, counted from 0.
     ///
     /// # Panics
-    /// If this port or one with a higher number was already used in this cycle.
+    /// Panics if this port or one with a higher number was already used in this cycle.
     #[inline(always)]
     pub fn take(&mut self, port: usize) {
         #[cfg(debug_assertions)]

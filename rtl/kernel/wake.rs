@@ -3,9 +3,9 @@
 //! 256 future cycles. An entry is a bit set of the blocks to evaluate in that cycle. A sleeping block is in
 //! no set and costs nothing, and time in which every set is empty is skipped. An extra wake-up is harmless,
 //! but a missing one is a hang, so in case of doubt a block is woken. If a block requests a wake-up beyond
-//! the span of the wheel, it is woken early and requests another one. A receiver cannot do so for a beat,
-//! because it does not request that wake-up itself. If a beat arrives beyond the span, because its link has a
-//! long delay, a separate list holds the wake-up.
+//! the span of the wheel, it is woken early and requests another one. This is impossible if a beat wakes a
+//! block: the sender of the beat requests the wake-up, and the receiver could not request another one. If a
+//! link's delay exceeds the span of the wheel, a separate list therefore holds the wake-up.
 
 use std::cmp::Ordering;
 use std::num::NonZeroU64;
@@ -38,7 +38,7 @@ impl BlockSet {
 
     #[inline]
     pub(super) fn insert(&mut self, slot: u8) {
-        // The conversion makes index and shift use the native word size of the simulating computer, which is
+        // The conversion to `usize`, the native word size of the simulating computer, makes index and shift
         // fast.
         let slot = usize::from(slot);
         self.0[slot / 64 % 2] |= 1 << (slot % 64);
@@ -164,7 +164,8 @@ impl Domain {
         if parted.own.is_empty() {
             return;
         }
-        // The scheduled wake-ups of both timing wheels lie within the `SPAN` cycles from this cycle on.
+        // `base` is the first cycle at or after tick `until`. The wake-ups in `slots` of both timing wheels
+        // lie within `SPAN` cycles from `base` on.
         self.base = until.div_ceil(self.period.get());
         for (slot, theirs) in self.slots.iter_mut().zip(&parted.slots[..]) {
             *slot |= *theirs;
@@ -361,7 +362,7 @@ impl Wake {
     /// Creates empty timing wheels for clocks of the given periods in ticks.
     ///
     /// # Panics
-    /// If there are more than 8 clock domains, or if a period is 0, which means that the wiring of the
+    /// Panics if there are more than 8 clock domains, or if a period is 0, which means that the wiring of the
     /// machine is wrong.
     #[must_use]
     pub fn new(periods: &[u32]) -> Self {
@@ -441,8 +442,8 @@ impl Wake {
         (tick != u64::MAX).then_some(tick)
     }
 
-    /// Returns the earliest tick for which any hardware block is scheduled, or `u64::MAX`, and the clock
-    /// domains with a block scheduled for it, one bit per domain.
+    /// Returns the earliest tick for which any hardware block is scheduled (`u64::MAX` if there is none), and
+    /// a bit mask of the clock domains that have a block scheduled for this tick.
     #[inline(always)]
     pub(super) fn next_edges(&self) -> (u64, u32) {
         let edges = self.domains.iter().take(self.num_domains).map(|domain| domain.next_at).zip(0..);

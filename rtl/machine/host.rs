@@ -254,7 +254,7 @@ impl Machine {
     /// the prefetcher may read the rest of a page.
     ///
     /// # Errors
-    /// If the range exceeds the capacity of the DRAM channels.
+    /// Returns an error if the range exceeds the capacity of the DRAM channels.
     pub fn map(&mut self, address: u64, bytes: u64) -> Result<(), HostError> {
         let last = address + bytes.max(1) - 1;
         let MachineConfig { l1, l2, .. } = &self.config;
@@ -280,7 +280,7 @@ impl Machine {
     /// L1s were invalidated at the end of the last kernel.
     ///
     /// # Errors
-    /// If the range is not mapped.
+    /// Returns an error if the range is not mapped.
     pub fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), HostError> {
         let line_bytes = self.config.l2.line_bytes as usize;
         let channels = self.config.channels(self.config.l2.line_bytes);
@@ -288,7 +288,7 @@ impl Machine {
             let piece = &bytes[range];
             let partition = channels.partitions.partition(line) as usize;
             // Updates the copy of the line in the L2 bank, if the bank holds one. Bytes that are absent from
-            // the copy remain absent. All bytes are also written to DRAM below.
+            // the copy remain absent. The loop that follows writes all bytes to DRAM as well.
             if let Some((&(mut data), _)) = self.banks()[partition].peek(line) {
                 data[offset..offset + piece.len()].copy_from_slice(piece);
                 self.banks_mut()[partition].poke(line, &data);
@@ -309,7 +309,7 @@ impl Machine {
     /// or from DRAM.
     ///
     /// # Errors
-    /// If the range is not mapped.
+    /// Returns an error if the range is not mapped.
     pub fn read_memory(&self, address: u64, bytes: usize) -> Result<Vec<u8>, HostError> {
         let mut read = Vec::with_capacity(bytes);
         let line_bytes = self.config.l2.line_bytes as usize;
@@ -347,7 +347,7 @@ impl Machine {
     /// core has no warps.
     ///
     /// # Errors
-    /// If not even one CTA fits into an SM.
+    /// Returns an error if not even one CTA fits into an SM.
     pub fn load(&mut self, image: &Arc<KernelImage>) -> Result<(), LaunchError> {
         self.load_on(0, image)
     }
@@ -356,7 +356,7 @@ impl Machine {
     /// CTAs.
     ///
     /// # Errors
-    /// If not even one CTA fits into an SM.
+    /// Returns an error if not even one CTA fits into an SM.
     pub fn load_on(&mut self, dispatcher: usize, image: &Arc<KernelImage>) -> Result<(), LaunchError> {
         let per_sm = occupancy(&self.config.sm, image)?;
         let sms = self.sms_of(dispatcher);
@@ -426,7 +426,7 @@ impl Machine {
     /// reset for the next kernel.
     ///
     /// # Errors
-    /// If the kernel is still running.
+    /// Returns an error if the kernel is still running.
     pub fn end_kernel(&mut self, cycle: u64) -> Result<(), NotIdle> {
         if !self.is_kernel_done() || !self.is_tracking_idle() {
             return Err(NotIdle);
@@ -444,7 +444,7 @@ impl Machine {
     /// Sets the lines that each L1D may allocate from now on; `lines` contains one sorted list per SM.
     ///
     /// # Panics
-    /// If the number of lists differs from the number of SMs.
+    /// Panics if the number of lists differs from the number of SMs.
     pub fn admit(&mut self, lines: &[Arc<[u64]>]) {
         assert_eq!(lines.len(), self.lsus().len(), "a list of lines for each SM");
         for (lsu, lines) in self.lsus_mut().iter_mut().zip(lines) {

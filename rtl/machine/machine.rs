@@ -54,7 +54,7 @@ impl Machine {
     /// Builds a machine for the configuration.
     ///
     /// # Panics
-    /// If the configuration violates a rule, so it must be validated before.
+    /// Panics if the configuration violates a rule, so the configuration must be validated first.
     #[must_use]
     pub fn new(config: &MachineConfig) -> Self {
         let broken = config.validate();

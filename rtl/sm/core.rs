@@ -16,9 +16,10 @@
 //! | `fetch.brought` | in  | `InstructionLineReply`   | a requested line; accepted once all warps waiting   |
 //! |                 |     |                          | for the previous line are served                    |
 //!
-//! Latency, in cycles: launch to first issue 3 (fetch, decode, issue); issue to dependent issue
-//! `operand_read + latency + 1`; branch to the first instruction of its target 3; issue of a global access to
-//! its beat on `mem` 1; load reply to dependent issue 1.
+//! Latency, in cycles: 3 from a launch to the first issue (fetch, decode, issue); from an issue to the issue
+//! of a dependent instruction, 1 more than the sum of `operand_read` and the latency of the operation; 3 from
+//! a branch to the first instruction at its target; 1 from the issue of a global access to its beat on `mem`;
+//! 1 from a load reply to the issue of a dependent instruction.
 //!
 //! Ordering and stalls: each warp issues in program order. A warp stalls while an operand or result register
 //! has a pending write. It stalls at a barrier until all expected warps have arrived, and before a barrier
@@ -71,9 +72,9 @@ use crate::scheme_counts::SchemeCounts;
 use crate::throttle::Hooks;
 use crate::throttle::message::{Miss, Order, PeriodEnd, Report};
 
-/// Divisor that converts the byte address of an instruction of a traced kernel to its position. It is the
-/// instruction size of recent GPUs. In the binaries of older GPUs, two instructions of 8 bytes share one
-/// position.
+/// Number of bytes by which the address of a traced instruction is divided to obtain its position. This is
+/// the size of an instruction on recent GPUs. In the binaries of older GPUs, two instructions of 8 bytes
+/// share one position.
 const TRACED_BYTES: u32 = 16;
 
 /// Ports of an SM core.
@@ -258,9 +259,9 @@ pub struct SmCore {
     pub(super) heads: [u64; PIPES],
     #[serde(skip)]
     pub(super) fault: Option<Box<Fault>>,
-    /// First cycle in which a stalled scheduler might issue again; 0 unless the core went to sleep at its
-    /// last evaluation. An earlier event makes this cycle invalid: the address unit becomes free, or an
-    /// instruction line arrives.
+    /// First cycle in which a stalled scheduler might issue again. The value is 0 unless the core went to
+    /// sleep at its last evaluation. Two earlier events make the value invalid: the address unit becomes
+    /// free, or an instruction line arrives.
     pub(super) stalled_until: u64,
     pub(super) stalls: Stalls,
     pub(super) counters: Counters,
@@ -271,7 +272,7 @@ impl SmCore {
     /// in messages.
     ///
     /// # Panics
-    /// If the number of schedulers violates [`SmConfig::validate`].
+    /// Panics if the number of schedulers violates [`SmConfig::validate`].
     #[must_use]
     pub fn new(config: &SmConfig, path: &str, sm: u32, num_sms: u32) -> Self {
         let warps = config.warps as usize;
@@ -329,10 +330,10 @@ impl SmCore {
     /// Loads a kernel between two launches; returns how many of its CTAs fit on the SM at once.
     ///
     /// # Errors
-    /// If not even one CTA fits, or the SM lacks hardware that the kernel needs.
+    /// Returns an error if not even one CTA fits, or the SM lacks hardware that the kernel needs.
     ///
     /// # Panics
-    /// If the core is not idle.
+    /// Panics if the core is not idle.
     pub fn load(&mut self, image: Arc<KernelImage>) -> Result<u32, LaunchError> {
         assert!(self.is_idle(), "{}: kernel loaded while another runs", self.path);
         let fit = occupancy(&self.config, &image)?;
@@ -406,7 +407,7 @@ impl SmCore {
     /// `cycle` on.
     ///
     /// # Panics
-    /// If the cycles of a scheduler do not add up to `cycle`.
+    /// Panics if the cycles of a scheduler do not add up to `cycle`.
     #[must_use]
     pub fn stalls_before(&self, cycle: u64) -> StallCycles {
         self.stalls.before(&self.path, cycle)
@@ -415,7 +416,7 @@ impl SmCore {
     /// Charges all cycles before `cycle` to stall reasons, at the end of a run.
     ///
     /// # Panics
-    /// If the charged cycles of a scheduler do not add up to `cycle`.
+    /// Panics if the charged cycles of a scheduler do not add up to `cycle`.
     pub fn settle(&mut self, cycle: u64) {
         self.stalls.settle(&self.path, cycle);
     }
@@ -538,8 +539,8 @@ impl SmCore {
                 if self.warps.live() >> warp & 1 == 0 {
                     continue;
                 }
-                // The decode table of a trace may already contain instructions of other CTAs, so the length
-                // is computed from the steps of this warp only.
+                // The decode table of a traced kernel may already contain instructions of other CTAs. The
+                // program length is therefore computed from the recorded steps of this warp only.
                 let length = match &loaded.recorded {
                     None => loaded.table.len() as u32,
                     Some(_) => self.streams.operations(warp).map(|at| loaded.position(at) + 1).max().unwrap_or(0),

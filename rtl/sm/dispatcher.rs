@@ -79,7 +79,7 @@ impl Dispatcher {
     /// Starts a grid; each SM holds at most `occupancy` of its CTAs at a time.
     ///
     /// # Panics
-    /// If another grid is still running.
+    /// Panics if another grid is still running.
     pub fn load(&mut self, grid: [u32; 3], occupancy: u32) {
         assert!(self.is_done(), "{}: kernel loaded while {} CTAs run", self.path, self.launched - self.done);
         self.free.fill(occupancy as u8);

@@ -156,7 +156,7 @@ pub struct CycleState {
     pub live: u64,
     /// Running warps that wait at a barrier.
     pub waiting: u64,
-    /// Warps that issued an instruction, or one of the passes of an instruction that takes several passes.
+    /// Warps that issued an instruction, for all or for some of its lanes.
     pub issued: u64,
     /// Number of thread instructions that the core has issued since the start of the simulation.
     pub thread_instructions: u64,
@@ -165,8 +165,8 @@ pub struct CycleState {
 /// Warps that may issue, by kind of limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IssueLimit {
-    /// Number of warps per scheduler that may issue: the oldest of the warps that neither wait at a barrier
-    /// nor have ended.
+    /// Maximum number of warps per scheduler that may issue. These are the oldest of the warps that neither
+    /// wait at a barrier nor have ended.
     Oldest(u32),
     /// All warps may issue, but only the warps in the mask may load from global or local memory.
     Load(u64),

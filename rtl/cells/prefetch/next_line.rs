@@ -45,7 +45,7 @@ impl NextLineConfig {
         rules.range("degree", u64::from(self.degree), 1..=16, "one line is prefetched per cycle");
     }
 
-    /// Returns the register widths of a run, for line addresses of `line_bits` bits.
+    /// Returns the register widths of a run of prefetches, for line addresses of `line_bits` bits.
     #[must_use]
     pub(crate) fn shape(&self, line_bits: u32) -> RunShape {
         RunShape { line_bits, step_bits: 2, most: self.degree }

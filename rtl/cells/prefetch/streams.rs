@@ -112,7 +112,7 @@ impl Stream {
 
     /// Moves the end of the monitored region by `degree` lines in the direction of the stream. Then moves the
     /// start of the region, so that start and end are at most `distance` lines apart. If the new end is on a
-    /// different page than the load, the stream ends instead.
+    /// different page than the accessed line, the stream ends instead.
     fn advance(&mut self, &StreamConfig { distance, degree, .. }: &StreamConfig, line: u64, page_bits: u32) {
         let end = self.end.wrapping_add_signed(self.step() * i64::from(degree));
         if end >> page_bits != line >> page_bits {
@@ -196,8 +196,8 @@ impl Streams {
         (0..self.streams.len()).max_by_key(|at| order(&self.streams[*at])).unwrap_or(0)
     }
 
-    /// Adds to the hardware description: the streams, their logic, and the registers of the current run,
-    /// which `run` adds.
+    /// Adds to the hardware description: the registers and logic of all streams. `run` adds the registers of
+    /// the current run of prefetches.
     pub fn describe(&self, to: &mut dyn Describe, run: impl FnOnce(&RunShape, &mut dyn Describe)) {
         let Self { config: StreamConfig { streams: count, .. }, streams, run_shape, page_bits } = self;
         let (count, line_bits) = (*count, run_shape.line_bits);

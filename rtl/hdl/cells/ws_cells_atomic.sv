@@ -11,9 +11,10 @@
 // | `operands_i`  | operand of each word at the word's own position; for compare and swap, the new value              |
 // | `line_next_o` | the line afterwards; `changed_o` if any word differs from its old value                           |
 //
-// The comparison value of compare and swap is at the word's position in the other half of OPERAND_BYTES,
-// which are at least 16. Increment returns 0 if the old value has reached the operand. Decrement returns the
-// operand if the old value is 0 or greater than the operand. Both comparisons are unsigned.
+// For compare and swap, OPERAND_BYTES is at least 16: one half of the operands holds the new value at the
+// word's position, and the other half holds the comparison value at the same position. Increment returns 0 if
+// the old value has reached the operand. Decrement returns the operand if the old value is 0 or greater than
+// the operand. Both comparisons are unsigned.
 // Floating-point sums are not implemented. The Rust block executes them in one cycle, too, which is too short
 // for a real floating-point adder.
 // Latency: none. The module has no registers.

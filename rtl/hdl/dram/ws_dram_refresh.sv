@@ -14,9 +14,10 @@
 // | 4 `done_i`  | the REF of this cycle was sent                                                                         |
 //
 // When a refresh falls due, the waiting row hits are still served, if the policy would serve them before it
-// needs another row (`eligible_i`). In a cycle without `reads_i`, there is no room for the data of a read;
-// reads are then removed from the hits to serve, for good. So are requests that must wait for an older
-// request to their burst (`blocked_i`).
+// needs another row (`eligible_i`). In a cycle without `reads_i`, there is no room for the data of a read.
+// All reads are then removed from the row hits that are served before the refresh. Requests that must wait
+// for an older request to the same burst (`blocked_i`) are removed in such a cycle, too. Removed requests
+// wait until after the refresh.
 // PREA is sent while any bank is open (`open_i`), once all open banks allow it (`may_pre_i`). REF is sent
 // once no bank is open and `may_ref_i` is set.
 // `columns_o` is valid while `stops_o` is set. `step_valid_o` is valid while `stops_o` is set and no bit of

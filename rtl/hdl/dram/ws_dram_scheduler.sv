@@ -22,7 +22,7 @@
 // | `col` `row`             | command of the cycle, and its slot                                                      |
 //
 // A bank that has reached the cap (`capped_i`) serves no request until its row is closed. In any other bank,
-// a row stays open while a request that may have commands (`turn_i`) hits it.
+// a row stays open while it is hit by a request that may have commands (its bit of `turn_i` is set).
 // Latency: none. The module has no registers.
 module ws_dram_scheduler #(
     parameter int ENTRIES = 16,
@@ -85,7 +85,7 @@ module ws_dram_scheduler #(
 
   wire [ENTRIES-1:0] in_turn = occupied_i & turn_i;
   wire [ENTRIES-1:0] slots = FCFS ? oldest(in_turn, older_i) : in_turn;
-  // A request that may not have commands (`turn_i`) does not keep the row of its bank open.
+  // A request whose bit of `turn_i` is 0 may not have commands, and does not keep the row of its bank open.
   wire [BANKS-1:0]   hit_banks = banks_of(slots & hits_i, bank_i);
   wire [BANKS-1:0]   stopped = rows_i ? capped_i & hit_banks : '0;
   wire [ENTRIES-1:0] served = slots & hits_i & ~slots_in(stopped, bank_i);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Distances between DRAM banks
 // Tracks the minimum distances that a command in one bank imposes on commands to its bank group and to the
-// channel. They result from the data bus, the charge pumps (tRRD and the windows of 4 and 32 activates) and
-// the precharge spacing. `bank` tracks the distances within a bank.
+// channel. These distances result from the data bus, the charge pumps (tRRD and the windows of 4 and 32
+// activates) and the precharge spacing. `bank` tracks the distances within a bank.
 //
 // In one cycle, `now_i`:
 //

@@ -14,10 +14,11 @@
 //
 // Latency: an instruction accepted in one cycle emits its first request in the next.
 //
-// If two lanes of one store write the same byte, the higher lane wins. In an atomic request, no two lanes
-// access the same word: the lowest lane joins the request, the others wait. A compare-and-swap has two
-// operands per lane. Its request serves lanes of one half of the line, and carries their comparison values in
-// the other half. For constants, lanes that access the same 4-byte or 8-byte word join one request.
+// If two lanes of one store write the same byte, the higher lane wins. If several lanes of an atomic access
+// the same word, only the lowest of them joins the request; the others wait. A compare-and-swap has two
+// operands per lane. Each request of a compare-and-swap serves lanes of one half of the line, and carries
+// their comparison values in the other half. For constants, lanes that access the same 4-byte or 8-byte word
+// join one request.
 //
 // `emit_sectors_o` is valid for loads with BY_SECTOR, `emit_function_o` and `emit_type_o` for atomics and
 // reductions.

@@ -52,7 +52,8 @@ module ws_l1_miss_queue #(
   end
 `endif
 
-  // Value of a free slot: an entry of kind read and type 2 (unsigned 32-bit word), otherwise 0.
+  // Value of a free slot: an entry of kind read and type 2 (unsigned 32-bit word), with 0 in all other
+  // fields.
   localparam logic [BITS-1:0] EMPTY = BITS'(2) << 9 * LINE_BYTES;
   localparam logic [2:0] READ = 0, NOTICE = 5;
 

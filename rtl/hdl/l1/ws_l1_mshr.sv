@@ -16,14 +16,14 @@
 // `acc_open_o`, `acc_full_o` and `acc_draining_o` show the state of the entry for `acc_line_i`, and
 // `acc_free_o` shows whether an entry can be allocated for the line. `acc_drains_o` is set while waiters must
 // still read the place `acc_place_i`.
-// - join (1): waits for the line, if it is open.
+// - join (1): waits for the line, if the entry of the line is open.
 // - miss (2): allocates `acc_entry_o`, if `acc_free_o` and `acc_go_i`. The caller guarantees that the line is
 //   untracked or draining, and that no line in flight will fill `acc_place_i`.
 // - overtake (3): a store overtook the line in flight; no later load may join the line.
 //
-// Some outputs are valid only if their search succeeds: `fill_place_o` and `fill_blocked_o` with `fill_hit_o`, and
-// the other `pop_*` with `pop_valid_o`. `acc_entry_o` is valid for a miss with `acc_free_o`, and otherwise with
-// `acc_open_o` or `acc_full_o`.
+// Some outputs are valid only if their search succeeds: `fill_place_o` and `fill_blocked_o` with
+// `fill_hit_o`, and all other `pop_*` outputs with `pop_valid_o`. `acc_entry_o` is valid for a miss with
+// `acc_free_o`, and otherwise with `acc_open_o` or `acc_full_o`.
 // At most one entry tracks a line, so matches are one-hot.
 // Latency: a fill makes its entry ready for `pop` in the same cycle. An entry that `pop` frees can be
 // allocated in the same cycle.
@@ -123,8 +123,8 @@ module ws_l1_mshr #(
   assign recall_hit_o = |recall_match;
   wire [ENTRIES-1:0] closed_2 = closed_q | (recall_valid_i ? recall_match : '0);
 
-  // Step 3, port `pop`: removes one waiter of the entry that was filled first. If no entry was ready before
-  // this cycle, this is the entry that was filled in this cycle.
+  // Step 3, port `pop`: removes one waiter from the entry that was filled first. If no entry was ready before
+  // this cycle, removes it from the entry that was filled in this cycle.
   wire [E_BITS-1:0]  pop_entry = ready_entries_q == 0 ? fill_entry : order_q[0];
   wire [C_BITS-1:0]  pop_at = head_q[pop_entry];
   wire [C_BITS-1:0]  pop_next = pop_at + 1'b1;

@@ -246,7 +246,7 @@ module ws_l2_frc #(
     end
 
   // Step 6, port `gone_i`: frees the entries whose old line is in memory. Step 7, port `recall`: selects the
-  // lowest L1 with a copy of the old line.
+  // lowest-numbered L1 that has a copy of the old line.
   logic [2:0]         state_6 [ENTRIES];
   logic [ENTRIES-1:0] frees, recalls;
   for (genvar e = 0; e < ENTRIES; e++) begin : g_gone
@@ -288,7 +288,8 @@ module ws_l2_frc #(
       end
   end
 
-  // Bytes of the lines: port `put` of step 3 writes some bytes, then step 5 swaps the line.
+  // Bytes of the lines: before this cycle, after the writes of port `put` in step 3 (`line_3`), and after the
+  // swap in step 5 (`line_5`).
   logic [LINE-1:0] line [ENTRIES], line_3 [ENTRIES], line_5 [ENTRIES];
   for (genvar e = 0; e < ENTRIES; e++) begin : g_line
     assign line[e] = data_q[e/WAYS][(e%WAYS)*LINE+:LINE];

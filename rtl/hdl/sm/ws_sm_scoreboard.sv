@@ -51,7 +51,8 @@ module ws_sm_scoreboard #(
   assign must_wait_o = hazard_q;
   assign wait_for_memory_o = hazard_memory_q;
 
-  // Registers of each warp with a pending write, before the updates of this cycle and after them (`_2`).
+  // For each warp, set of the registers with a pending write: before the updates of this cycle, and after
+  // them (`_2`).
   logic [287:0] on_their_way [WARPS], of_memory [WARPS], on_their_way_2 [WARPS], of_memory_2 [WARPS];
   if (1) begin : pending
     logic [63:0] words0_q [WARPS], words1_q [WARPS], words2_q [WARPS], words3_q [WARPS];

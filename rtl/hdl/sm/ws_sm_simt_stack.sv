@@ -94,8 +94,9 @@ module ws_sm_simt_stack #(
     uncovered = top;
   end
 
-  // A divergent branch adds a stack entry at its reconvergence point, unless the current entry ends there. It
-  // adds another entry for the path not taken, if both paths contain instructions.
+  // A divergent branch adds a stack entry at its reconvergence point, unless the current entry already has
+  // this reconvergence point. It adds another entry for the path not taken, if both paths contain
+  // instructions.
   wire meets = splits && reconverge_i != own_rpc;
   wire both = splits && next_pc != reconverge_i && target_i != reconverge_i;
   wire falls = splits && next_pc != reconverge_i && target_i == reconverge_i;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Warp scheduler
 // Selects one of the warps that are ready to issue. The greedy-then-oldest policy selects the warp that
-// issued last, as long as that is ready; otherwise it selects the ready warp that was launched first. An age
-// matrix, with one row of "is older" bits per warp, finds that warp without sorting. The loose-round-robin
-// policy selects the next ready warp after the slot that issued last.
+// issued last, as long as this warp is ready; otherwise it selects the ready warp that was launched first. An
+// age matrix, with one row of "is older" bits per warp, finds the oldest warp without sorting. The
+// loose-round-robin policy selects the next ready warp after the slot that issued last.
 //
 // The ports act in the order of their numbers within one cycle:
 //
@@ -13,8 +13,8 @@
 // | 2 `launch_i` | one bit per slot: a warp begins there, and becomes the youngest; of several, the one in the highest slot |
 //
 // Every warp in `ready_i` was launched in an earlier cycle. `ready_i` excludes warps whose pipe or result bus
-// is busy, and throttled warps. This is possible because they do not affect the order of the other warps.
-// Several schedulers of a core, each with the `ready_i` of its own warps, could share `older_q`.
+// is busy, and throttled warps. This is possible because excluded warps do not affect the order of the other
+// warps. Several schedulers of a core, each with the `ready_i` of its own warps, could share `older_q`.
 // Latency: `pick_o` is combinational.
 module ws_sm_warp_scheduler #(
     parameter int WARPS = 48,

@@ -16,9 +16,8 @@
 // a round wins, the next round tries higher limits, except that the last core keeps the winner. If two counts
 // are equal, the lower limit wins. If no core executed any instruction, no warp is throttled.
 // A report of another kind (sample or period) than the expected one is late, and is ignored.
-// TRIGGER selects the misses that start sampling: of all cores together (0), of any single core (1), of core
-// COORDINATOR (2).
-// With PERSISTS the search continues in the next launch of the same kernel.
+// TRIGGER selects whose misses start the sampling: those of all cores together (0), of any single core (1),
+// or of core COORDINATOR (2). With PERSISTS the search continues in the next launch of the same kernel.
 // Latency: the answer to the last report is sent in the cycle in which the report arrives. The reports of one
 // cycle pass through a chain of adders and comparators.
 module ws_throttle_coordinator #(
@@ -80,8 +79,8 @@ module ws_throttle_coordinator #(
   logic [6:0]       base_q, best_limit_q;
   logic [23:0]      best_count_q;
 
-  // Returns the warp limit that core number `core` tries in a round whose limits start above the limit
-  // `from`.
+  // Returns the warp limit that core number `core` tries in a round. The limits of the round start above the
+  // limit `from`.
   function automatic [6:0] limit_in(input int core, input [6:0] from);
     int up;
     up = 32'(from) + core + 1;

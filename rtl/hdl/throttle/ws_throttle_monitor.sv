@@ -15,9 +15,9 @@
 // | 5 `stops_i`  | the kernel ends with this cycle                                                           |
 // | `load`       | a kernel arrives, in a cycle in which none runs                                           |
 //
-// With `ends_period_o`, `may_close_o` is set if the L1D's misses may count as streaming. `reports_o` is set if the
-// counts go to the coordinator, and `reports_sample_o` if they are of a sample. The counts restart after the
-// period.
+// With `ends_period_o`, `may_close_o` is set if the L1D's misses may count as streaming. `reports_o` is set
+// if the counts go to the coordinator, and `reports_sample_o` if they are the counts of a sample. The counts
+// restart after the period.
 // In phase MONITOR, the counts are reported after every period, and in phase SAMPLING once, after the periods
 // of the sample. In phases WAIT and FIXED, nothing is reported and no instructions are counted.
 // With PERSISTS, the timer, counts and phase are kept for the next launch of the same kernel. Otherwise they

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Table of a sharing tracker
 // Records which lines of a bank are in L1s, and in which L1s (anssari2012 section 3.1). The table is
-// set-associative, with LRU replacement. Its contents are hints. It implements `rtl/tracker/table.rs`; the
-// name differs because `table` is a keyword of SystemVerilog.
+// set-associative, with LRU replacement. Its contents are hints: a listed L1 may no longer hold the line. It
+// implements `rtl/tracker/table.rs`; the name differs because `table` is a keyword of SystemVerilog.
 //
 // One operation per cycle, on `line_i` and `sm_i`, selected by `op_i`:
 // - supplier (1): the L1 of `supplier_o` is to send the line to `sm_i`, if `supplier_valid_o`. Sharers are
@@ -92,8 +92,8 @@ module ws_tracker_sharer_table #(
     way = is_here ? hit_way : is_full ? used[WAYS-1] : free_way;
   end
 
-  // Selects the first sharer whose number is at least `turn`, else the lowest sharer; `sm_i` itself is
-  // excluded.
+  // Selects the lowest-numbered sharer whose number is at least `turn` or, if there is none, the
+  // lowest-numbered sharer. Never selects `sm_i` itself.
   wire [CELL-1:0]  entry = row[32'(way)*CELL+:CELL];
   wire [SMS-1:0]   self = SMS'(1) << sm_i;
   logic [SMS-1:0]  sharers, others, behind, among;

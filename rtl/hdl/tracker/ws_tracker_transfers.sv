@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Transfers of a sharing tracker
 // Table of in-flight loads that a bank of the tracker sent to the L2 or to another L1 (anssari2012 section
-// 3.2). If the requesting L1 will keep the line, it is listed as a sharer when the reply passes, unless the
-// line was written in the meantime (`poisoned_q`). A load that was forwarded to another L1 can still go to
-// the L2 if that L1 no longer has the line.
+// 3.2). If the requesting L1 will keep the line, this L1 is listed as a sharer when the reply passes, unless
+// the line was written in the meantime (`poisoned_q`). A load that was forwarded to another L1 can still go
+// to the L2 if that L1 no longer has the line.
 //
 // The ports act in the order of their numbers within one cycle, and each port sees the results of the ports
 // before it:

@@ -24,8 +24,8 @@ pub struct Cut {
     pub(super) window: u64,
     /// Number of ticks by which each island may run ahead of the slowest island (its lead).
     pub(super) ahead: Vec<u64>,
-    /// Limits on the number of ticks by which one island may run ahead of another. They hold while the island
-    /// that is ahead has received no newer message from the other one.
+    /// Limits on the number of ticks by which one island may run ahead of another, before it receives newer
+    /// messages from the other island.
     pub(super) bounds: Vec<Bound>,
     /// Islands that send the message that ends a run, each with the latency of that message in ticks. No
     /// island runs ahead of such an island by more than this latency.

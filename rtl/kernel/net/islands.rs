@@ -31,8 +31,8 @@ pub(super) struct Plan {
     island_of: Vec<Vec<usize>>,
     /// Islands of each link's sender and receiver, indexed by pool and link number.
     owners: Vec<Vec<Owners>>,
-    /// Islands that each execute one synchronization point. Such an island synchronizes with all islands of
-    /// higher numbers to which it has links.
+    /// Islands that each execute one synchronization point. In it, the executing island synchronizes with all
+    /// islands of higher numbers to which it has links.
     hosts: Vec<usize>,
 }
 
@@ -47,7 +47,8 @@ struct IslandInfo {
     links: Vec<Vec<u32>>,
     /// Number of ticks by which the island is planned to run ahead of the slowest island.
     ahead: u64,
-    /// Other islands, each with the maximum number of ticks by which this island may run ahead of it.
+    /// Other islands, each with the maximum number of ticks by which this island may run ahead of that
+    /// island.
     bounds: Vec<(usize, u64)>,
     /// Islands with higher numbers that have links to or from this island, and with which it synchronizes.
     guests: Vec<SyncPeer>,
@@ -157,7 +158,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         for ((host, _), guest) in guests {
             islands[host].guests.push(guest);
         }
-        // Every other island visits its peers in reverse order, so that two synchronization points executed
+        // Every second island visits its peers in reverse order, so that two synchronization points executed
         // at the same time do not wait for each other.
         islands.iter_mut().skip(1).step_by(2).for_each(|island| island.guests.reverse());
         let hosts = (0..count).filter(|&island| !islands[island].guests.is_empty()).collect();
@@ -189,7 +190,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             self.board.links.any_mut(pool).split(owners, &mut pools);
         }
         for (board, IslandInfo { links, .. }) in boards.iter_mut().zip(&plan.islands) {
-            // If an island has a port of a link, it also has the link, so the search succeeds.
+            // If an island contains a hardware block at one end of a link, it also contains the link or a
+            // copy of it, so the search succeeds.
             board.renumber(|pool, number| links[pool].binary_search(&number).unwrap_or_default() as u32);
         }
         let islands = boards.into_iter().zip(&plan.islands).map(|(board, island)| {
@@ -324,8 +326,9 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
             due = due.min(sim.next_tick().unwrap_or(u64::MAX));
             let here = sim.reached_tick();
             (nearest, farthest) = (nearest.min(here), farthest.max(here));
-            // `of_last` is the tick that the slowest island has reached, if this island is ahead of it by
-            // exactly the planned lead.
+            // `of_last` is the tick that the slowest island has reached, provided that this island is ahead
+            // of the slowest one by its planned lead. If `of_last` is equal for all islands, all islands have
+            // their planned leads.
             let of_last = here.wrapping_sub(shore.ahead);
             is_steady &= *last.get_or_insert(of_last) == of_last;
         }

@@ -88,12 +88,13 @@ pub struct BlockRange {
     pub(super) kind: usize,
     pub(super) domain: u8,
     pub(super) slot: u8,
-    /// Number of the first hardware block of the range within its kind, and (in `count`) number of blocks.
+    /// Number of the first hardware block of the range, counted within its kind. The field `count` is the
+    /// number of blocks in the range.
     pub(super) first: usize,
     pub(super) count: usize,
     seats: SlotMask,
-    /// Difference between a block's number within the kind and its bit position in the 64-slot half, modulo
-    /// 2^64. The difference is the same for all blocks of the range.
+    /// Block number within the kind minus bit position in the 64-slot half, modulo 2^64. The difference is
+    /// the same for all blocks of the range.
     base: usize,
 }
 
@@ -122,8 +123,8 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
         self.blocks.push(Box::new(BlockWithPorts { block, ports: B::Ports::default() }));
     }
 
-    /// Executes one clock edge of the scheduled hardware blocks of a range, given as one bit per block.
-    /// Returns the number of the first block that requests attention from the simulator, if any.
+    /// Executes one clock edge of the scheduled hardware blocks of a range; a bit mask selects the scheduled
+    /// blocks. Returns the number of the first block that requests attention from the simulator, if any.
     #[inline(always)]
     pub fn eval(
         &mut self,
@@ -219,8 +220,8 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
 /// Interface to all hardware blocks of one kind, independent of their type. The derive macro
 /// [`derive::Kinds`] implements it for an enum of [`Of`]s.
 pub trait Kind<L>: Sized + Send {
-    /// Executes one clock edge of the scheduled hardware blocks of a range, given as one bit per block.
-    /// Returns the number of the first block that requests attention from the simulator, if any.
+    /// Executes one clock edge of the scheduled hardware blocks of a range; a bit mask selects the scheduled
+    /// blocks. Returns the number of the first block that requests attention from the simulator, if any.
     fn eval(&mut self, place: (&BlockRange, u64), links: &mut L, due: &mut Due, at: &mut impl AnyEdge)
     -> Option<usize>;
     /// Lists the registers, memories and logic of hardware block number `block`.

@@ -5,9 +5,10 @@
 //! block's ports struct. A reference to a port that does not exist, or that carries another type of beat, is
 //! therefore a compile error.
 //!
-//! The lists of blocks and links determine everything else. For each block, this is its position in the
-//! timing wheels, and the links shown in its description. For the whole machine, it is the digests, the test
-//! whether anything is in flight, the saved state, and the islands that can run independently.
+//! Everything else is derived from the lists of blocks and links. For each block, these lists determine its
+//! position in the timing wheels and the links shown in its description. For the whole machine, they
+//! determine the digests, the test whether anything is in flight, the saved state, and the islands that can
+//! run independently.
 
 mod cut;
 mod islands;
@@ -130,7 +131,7 @@ struct HostCall {
     block: usize,
 }
 
-/// Hardware blocks and links to evaluate: those of a whole netlist, or of one island.
+/// Hardware blocks of a whole netlist or of one island, and their links.
 struct Board<L, K> {
     links: L,
     kinds: Vec<K>,
@@ -180,8 +181,9 @@ impl<L: Links, K: Kind<L>> IndependentBlocks for Board<L, K> {
 pub struct Net<L, K> {
     board: Board<L, K>,
     shown: Vec<KindInfo>,
-    /// Number of clock domains that represent the clocks of the machine, one per clock. Each later domain has
-    /// the same period as one of them, and holds the hardware blocks for which that domain has no room.
+    /// Number of clocks of the machine. The first `clocks` domains represent these clocks, one domain per
+    /// clock. Each later domain has the same period as one of them, and holds the hardware blocks for which
+    /// that one has no room.
     clocks: usize,
     /// Clock period of each domain in ticks.
     periods: Vec<u32>,
@@ -219,7 +221,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     /// Adds hardware blocks of one kind, each with its path, to the domain of a clock.
     ///
     /// # Panics
-    /// If the domains of the clock have no room for all blocks.
+    /// Panics if the domains of the clock have no room for all blocks.
     pub fn add<B: Unit<L>>(&mut self, domain: u8, blocks: impl IntoIterator<Item = (Path, B)>) -> Family<B>
     where
         K: From<Of<B, L>>,
@@ -271,10 +273,10 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     }
 
     /// Links an output port to an input port. `name` is the name of the link in the description of its
-    /// receiver; `shape` holds the widths of its beats that depend on the configuration.
+    /// receiver; `shape` holds the configuration-dependent field widths of its beats.
     ///
     /// # Panics
-    /// If a port that allows only one link already has one.
+    /// Panics if a port that allows only one link already has one.
     pub fn link<T, A, B, F, I>(
         &mut self,
         from: Port<A, F>,
@@ -347,7 +349,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     /// Returns the id by which the timing wheels identify a hardware block.
     ///
     /// # Panics
-    /// If the kind has no block with this number.
+    /// Panics if the kind has no block with this number.
     #[must_use]
     pub fn id<B>(&self, family: Family<B>, block: usize) -> BlockId {
         self.id_in(family.0, block)
@@ -432,8 +434,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         self.settle_kinds(tick, None);
     }
 
-    /// Like [`Self::settle`], adds the cycles slept to the statistics of hardware blocks, but not of those of
-    /// one kind.
+    /// Adds the cycles that hardware blocks have slept to their statistics, like [`Self::settle`], but omits
+    /// the hardware blocks of one kind.
     pub fn settle_others<B>(&mut self, but: Family<B>, tick: u64) {
         self.settle_kinds(tick, Some(but.0));
     }
@@ -523,8 +525,9 @@ impl<L: Links, K: Kind<L>> Blocks for Net<L, K> {
         self.board.eval(due, at);
     }
 
-    // This function replaces the default of the trait. The compiler therefore generates both variants, with
-    // and without checks, in the crate that declares the netlist. All users of that crate share them.
+    // This function replaces the default of the trait, so that the compiler generates both variants of the
+    // evaluation (with and without checks) in the crate that declares the netlist. All crates that use this
+    // crate share the two variants.
     fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
         self.board.eval(due, at);
     }

@@ -167,7 +167,7 @@ impl<T: Payload + 'static> AnyPool for Pool<T> {
     }
 }
 
-/// Converts a pool of another island to its type; it must carry beats of type `T`.
+/// Returns a pool of another island as a pool with beats of type `T`. The pool must carry beats of this type.
 fn of_kind<T: Payload + 'static>(pool: &mut dyn AnyPool) -> &mut Pool<T> {
     let Some(pool) = (pool as &mut dyn Any).downcast_mut() else {
         unreachable!("pools with the same number carry the same payload")

@@ -172,8 +172,8 @@ impl Ring {
         let office = net.add(0, [(vec![("office", None)], Office::default())]);
         let at = |number: usize| (stations[number % 2], number / 2);
         let spec = LinkSpec { depth: 4, latency, credit };
-        // Links of the ring and links to the office are connected alternately, and those of the ring in
-        // reverse order. `finish` must therefore sort them.
+        // Connects the links of the ring and the links to the office alternately, and the links of the ring
+        // in reverse order. `finish` must therefore sort the links.
         for number in 0..STATIONS {
             let ((from, i), (to, j)) = (at(STATIONS - 1 - number), at((2 * STATIONS - number) % STATIONS));
             net.link(from.at(i, |p| &mut p.to), to.at(j, |p| &mut p.from), ("from", None), spec, &());
@@ -205,8 +205,8 @@ impl Ring {
         Simulator::new(&PERIODS, &self.net, mode)
     }
 
-    /// Runs the netlist as islands until no hardware block is scheduled or one requests attention from the
-    /// simulator.
+    /// Runs the netlist as islands until no hardware block is scheduled, or until a block requests attention
+    /// from the simulator.
     fn run_apart(&mut self, sim: &mut Simulator, mut end: u64) {
         let islands = self.net.separate(sim).expect("the ring has islands");
         while islands.plan_round(&mut end, false) {

@@ -32,7 +32,7 @@ pub(in crate::sm) enum Compute {
     /// Runs a loop that is specialized for the operation and computes a two-word result from two operands of
     /// two words each.
     Pairs(fn(Pair<'_, LANES>, Pair<'_, LANES>, PairMut<'_, LANES>)),
-    /// Runs no specialized loop: each execution selects the code for the operation.
+    /// No specialized loop: the code for the operation is selected again at every execution.
     Other,
 }
 

@@ -13,11 +13,12 @@
 //! A bank serves reads in issue order, and within an instruction by register number. The cycle of every read
 //! is thus known at issue, so banks and collectors are modeled as timers.
 //!
-//! Ordering and stalls: the schedulers share the collectors of each class. The classes are: SP, integer and
-//! tensor pipes; SFU and DP pipes, whose class accepts one instruction per cycle; shared memory, parameters
-//! and the address unit. Generic collectors form a single class. With sub-cores each scheduler has an equal
-//! share of the banks and collectors. While a class has no free collector, its instructions do not issue
-//! (`PipeBusy`). Without banks there are no collectors, and a busy pipe stalls issue directly.
+//! Ordering and stalls: the schedulers share the collectors of each class. There are three classes. The first
+//! serves the SP, integer and tensor pipes. The second serves the SFU and DP pipes, and accepts one
+//! instruction per cycle. The third serves shared memory, parameters and the address unit. Generic collectors
+//! form a single class. With sub-cores each scheduler has an equal share of the banks and collectors. While a
+//! class has no free collector, its instructions do not issue (`PipeBusy`). Without banks there are no
+//! collectors, and a busy pipe stalls issue directly.
 //!
 //! Area: waiting operands, then the crossbar from the banks to the collectors.
 //!

@@ -88,7 +88,8 @@ pub(in crate::sm) struct Pipes {
     /// 1 while this byte is unused (0xff), and 0 once the byte holds the index of a result.
     room: u64,
     /// For each pipe and scheduler, first cycle in which the pipe accepts an instruction of the scheduler.
-    /// Used only if the SM has no operand collectors. Schedulers that share a pipe use its first entry.
+    /// Used only if the SM has no operand collectors. Schedulers that share a pipe use the pipe's first
+    /// entry.
     #[serde(with = "BigArray")]
     free: [u64; MAX_SCHEDULERS * PIPES],
     /// For each pipe, mask that is applied to a scheduler's number to obtain an entry number in the table
@@ -126,8 +127,8 @@ impl Pipes {
             bus: config.pipes.result_bus,
             room: 0x80 << (8 * (config.pipes.result_bus - 1)),
             free: [0; MAX_SCHEDULERS * PIPES],
-            // With sub-cores, each scheduler has its own entry, even for a pipe that all schedulers share.
-            // For such a pipe, `keep` updates the entries of all schedulers.
+            // With sub-cores, each scheduler has its own entry in the table `free`, even for a pipe that all
+            // schedulers share. For such a pipe, `keep` updates the entries of all schedulers.
             places: Pipe::ALL
                 .map(|pipe| if config.sub_cores || pipe.is_own(false) { MAX_SCHEDULERS as u8 - 1 } else { 0 }),
             sub_cores: config.sub_cores,
@@ -195,7 +196,7 @@ impl Pipes {
     /// computes the words of the result and returns its predicates.
     ///
     /// # Panics
-    /// If the table or the bus has no room, or the cycle is beyond the calendar.
+    /// Panics if the table or the bus has no room, or the cycle is beyond the calendar.
     #[inline(always)]
     pub fn start(
         &mut self,

@@ -89,7 +89,7 @@ impl RegisterFile {
             collide: Collide::New,
         };
         let rows = config.registers / LANES as u32;
-        // The write ports serve the results of the pipes and those of one load reply.
+        // The write ports suffice for the results of the pipes and for one load reply per cycle.
         let writes = (bus + 1) * RESULT_WORDS as u32;
         let words = spec("registers", rows, config.schedulers * READ_WORDS, writes);
         let preds = spec(

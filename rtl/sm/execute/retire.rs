@@ -116,7 +116,7 @@ impl SmCore {
             let Dst::Reg(reg) = dst else { continue };
             let row = rows + u32::from(reg.index);
             if bytes > part.bytes {
-                // The element is larger than the beat, which carries one half of it.
+                // The element is larger than the beat. Each beat carries one half of the element.
                 let half = part.offset.wrapping_sub(first) / part.bytes;
                 if half < 2 {
                     self.registers.write_word(at, row + half, reply.mask, low);

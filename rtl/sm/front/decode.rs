@@ -109,9 +109,9 @@ pub(in crate::sm) struct DecodedInst {
     /// in the register file. The result then waits for a free slot of the result bus, instead of reserving a
     /// slot before issue.
     pub queues: bool,
-    /// True if the instruction may use the result bus or shared memory, although other instructions of its
-    /// pipe never do. Only at issue is it known whether the instruction does: this depends on its lane
-    /// addresses or on whether a barrier has opened.
+    /// True if the instruction may use the result bus or shared memory, although most instructions of its
+    /// pipe use neither. Whether it does is known only at issue, because it depends on the lane addresses or
+    /// on the state of a barrier.
     pub late: bool,
     /// Registers read or written, which the scoreboard checks for hazards. A fence waits for all registers.
     pub uses: RegMask,
@@ -131,8 +131,8 @@ pub(in crate::sm) struct DecodedInst {
     /// Destination registers of the result words. Only the first `words` entries are valid.
     pub rows: [u16; RESULT_WORDS],
     pub words: u8,
-    /// For each of the first two destinations, the predicate that it names; `None` if it is not a predicate.
-    /// The field `has_preds` is true if any destination is a predicate.
+    /// For each of the first two destinations: the predicate, or `None` if the destination is not a
+    /// predicate. The field `has_preds` is true if any destination is a predicate.
     pub preds: [Option<u16>; 2],
     pub has_preds: bool,
 }
@@ -276,8 +276,8 @@ fn timing_of(inst: &Inst, pipe: Pipe, config: &SmConfig) -> OpTiming {
     }
 }
 
-/// True if the instruction may use the result bus or shared memory, although other instructions of its pipe
-/// never do ([`DecodedInst::late`]).
+/// True if the instruction may use the result bus or shared memory, although most instructions of its pipe
+/// use neither ([`DecodedInst::late`]).
 fn is_late(inst: &Inst) -> bool {
     match inst.op {
         Op::Texture(_) | Op::BarrierWith(BarrierKind::All | BarrierKind::Any | BarrierKind::Count) => true,

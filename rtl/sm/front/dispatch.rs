@@ -231,7 +231,8 @@ impl SmCore {
         self.schedulers[scheduler % MAX_SCHEDULERS].on_issue(warp);
         self.counters.count_issue::<PAIRS>(pipe, acting);
         self.heads[pipe as usize] &= !(1 << warp);
-        // A warp that has ended keeps its pc, so that its buffer is flushed.
+        // The pc of a warp that has ended is not advanced, so the instruction buffer of such a warp is
+        // flushed.
         let next = self.stacks.pc(warp);
         if next != pc + 1 {
             self.fetch.flush(warp);
@@ -327,8 +328,8 @@ impl SmCore {
         Ok((number, Arrival { expected, held, ..Arrival::of(lanes) }))
     }
 
-    /// Writes the reduction result of a barrier that has opened. Each issue writes it for one half of the
-    /// warp.
+    /// Writes the reduction result of a barrier that has opened. Each issue of the barrier writes the result
+    /// for one half of the warp.
     fn write_reduction(
         &mut self,
         at: &impl AnyEdge,
@@ -372,8 +373,8 @@ impl SmCore {
     }
 
     /// Computes the result of an instruction that its pipe accepts in cycle `start`, and schedules the
-    /// writeback. The function is generic over the warp size: each variant then has a single caller, into
-    /// which it is inlined.
+    /// writeback. The function is generic over the warp size, so that each of its variants has a single
+    /// caller, into which it is inlined.
     #[inline(always)]
     fn compute<const PAIRS: bool>(
         &mut self,

@@ -2,9 +2,10 @@
 //! Fills the two-entry instruction buffer of each warp, from a perfect store or through the instruction
 //! cache. In each cycle the stage fetches one warp with an empty buffer, round robin. A fetch returns the
 //! instruction at the warp's pc and its successor, which are decoded and usable two cycles later. Two
-//! schedulers issue at most one such pair per cycle. From the perfect store, each sub-core fetches a pair for
-//! one of its own warps; the instruction cache has one port for all sub-cores. From the cache, a fetch
-//! returns only instructions of one line. After a miss, the round robin continues with the next warp.
+//! schedulers together issue at most two instructions per cycle, as many as one fetch returns. From the
+//! perfect store, each sub-core fetches a pair for one of its own warps; the instruction cache has one port
+//! for all sub-cores. From the cache, a fetch returns only instructions of one line. After a miss, the round
+//! robin continues with the next warp.
 //!
 //! A buffer is empty or holds instructions from the warp's pc on. If an instruction changes the pc to
 //! anything but its successor, the buffer is flushed. No fetch of the warp is in flight at that time: only

@@ -14,12 +14,12 @@
 //! |           |     |                          | for the previous line is served                        |
 //!
 //! Latency: a hit is fetched in the cycle of its lookup, as from a perfect store. A line that arrives is
-//! written, and the first of its warps served, in the cycle in which the line is accepted.
-//! Ordering and stalls: a fetch hits, waits for its line, or is refused. Each MSHR entry has a mask of
-//! waiting warps, one bit per warp, so that merging never fails. A fetch is refused while every entry has a
-//! line in flight; the warp is not looked up again before an entry is free. Warps whose line has arrived are
-//! served before any lookup, so that no other line can evict theirs first. A fill takes a free way of its
-//! set, or evicts the LRU line: the victim is chosen at fill time, not at the miss. Instructions are never
+//! written, and the first of its warps served, in the cycle in which the line is accepted. Ordering and
+//! stalls: a fetch hits, waits for its line, or is refused. Each MSHR entry has a mask of waiting warps, one
+//! bit per warp, so that merging never fails. A fetch is refused while every entry has a line in flight; the
+//! warp is not looked up again before an entry is free. Warps whose line has arrived are served before any
+//! lookup, so that no other line can evict the line that they wait for. A fill takes a free way of its set,
+//! or evicts the LRU line: the victim is chosen at fill time, not at the miss. Instructions are never
 //! written, so nothing is written back, and lines stay valid from kernel to kernel.
 //!
 //! Area, in falling order: data, tags, one mask of warps per MSHR entry.
@@ -134,8 +134,8 @@ pub(in crate::sm) struct InstructionCache {
     entries: Box<[ICacheMshrEntry]>,
     /// Mask of the MSHR entries in use.
     used: u64,
-    /// While warps are being served from a line that has arrived: number of its MSHR entry, and row of the
-    /// line in `data`. Otherwise `None`.
+    /// Arrived line from which warps are being served: number of its MSHR entry, and row of the line in
+    /// `data`. `None` if no warps are being served.
     serving: Option<(u8, u32)>,
     /// Mask of the warps that wait for a line. Redundant with the MSHR entries; kept for simulation speed.
     waiting: u64,

@@ -117,7 +117,8 @@ impl SmCore {
         self.schedulers[scheduler % MAX_SCHEDULERS].pool()
     }
 
-    /// Returns the mask of the warps that a scheduler may issue and whose state determines its stall reason.
+    /// Returns the mask of the warps that a scheduler may issue, restricted to the warps whose state
+    /// determines the stall reason of the scheduler.
     #[inline(always)]
     fn able(&self, scheduler: usize) -> u64 {
         self.pool(scheduler) & self.schedulers[scheduler % MAX_SCHEDULERS].in_charge()

@@ -112,15 +112,16 @@ pub struct Scheduler {
     pool: u64,
     /// True if a throttle sets the pool.
     throttled: bool,
-    /// Mask of the warps whose state determines the stall reason of the scheduler. The queued warps of a
-    /// two-level scheduler are included only while the pool is empty, because no pool warp waits long.
+    /// Mask of the warps whose state determines the stall reason of the scheduler. In a two-level scheduler,
+    /// these are the warps of the pool or, while the pool is empty, all warps of the scheduler.
     in_charge: u64,
     /// Slot of the warp issued last.
     last: u8,
     /// One-bit mask of slot `last` while the slot holds the warp that was issued last; 0 otherwise.
     greedy: u64,
-    /// For a ranking scheme, the last outcome (issue or stall reason) reported to the scheme. Not listed as a
-    /// register of the hardware: a scheme that counts stall cycles lists its own counters.
+    /// For a ranking scheme, the last outcome (issue or stall reason) that the scheduler has reported to the
+    /// scheme. Not listed as a register of the hardware, because a scheme that counts stall cycles lists its
+    /// own counters.
     outcome: StallReason,
     /// First cycle of the sequence of cycles that all had the outcome `outcome`.
     since: u64,

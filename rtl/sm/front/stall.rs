@@ -183,11 +183,11 @@ impl Stalls {
         self.lines[scheduler].cycles[reason as usize]
     }
 
-    /// Returns the scheduler cycles before `cycle`, by stall reason. No scheduler's stall reason may have
-    /// changed since `cycle`; none changes while the core has no warps.
+    /// Returns the scheduler cycles before `cycle`, by stall reason. The stall reasons must not have changed
+    /// since `cycle`; they do not change while the core has no warps.
     ///
     /// # Panics
-    /// If the cycles of a scheduler do not add up to `cycle`.
+    /// Panics if the cycles of a scheduler do not add up to `cycle`.
     pub fn before(&self, path: &str, cycle: u64) -> StallCycles {
         let mut all = [0; REASONS];
         for (scheduler, line) in self.lines[..self.num_schedulers].iter().enumerate() {
@@ -204,7 +204,7 @@ impl Stalls {
     /// Charges all cycles before `cycle` and checks that every cycle was charged exactly once.
     ///
     /// # Panics
-    /// If a cycle was lost or charged twice.
+    /// Panics if a cycle was lost or charged twice.
     pub fn settle(&mut self, path: &str, cycle: u64) {
         self.wake(cycle.max(self.charged));
         for (scheduler, line) in self.lines[..self.num_schedulers].iter().enumerate() {

@@ -78,8 +78,8 @@ pub enum FaultKind {
         /// Mask of the lanes that executed the instruction.
         mask: u32,
     },
-    /// Barrier or exchange that the lanes of a warp failed to execute together: lanes are missing, are not in
-    /// their own member mask, or disagree on an operand.
+    /// Barrier or exchange that the lanes of a warp failed to execute together. Either lanes are missing, or
+    /// a lane is not in its own member mask, or the lanes disagree on an operand.
     #[error(transparent)]
     Convergence(ConvergenceFault),
     /// Barrier with an illegal number of threads.
@@ -102,8 +102,8 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// True if the lanes of a warp failed to execute an instruction together, as when lanes wait for other
-    /// lanes that can never arrive.
+    /// True if the lanes of a warp failed to execute an instruction together, for example because lanes wait
+    /// for other lanes that can never arrive.
     #[must_use]
     pub fn is_wait(&self) -> bool {
         matches!(self, FaultKind::Lanes { .. } | FaultKind::Convergence(_))

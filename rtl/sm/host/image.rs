@@ -120,7 +120,7 @@ impl KernelImage {
     /// bytes. `launch` is the number of the launch (`%gridid`).
     ///
     /// # Errors
-    /// If no SM can run the program with this grid, block and parameters.
+    /// Returns an error if no SM can run the program with this grid, block and parameters.
     pub fn new(
         program: Program,
         params: Vec<u8>,
@@ -186,7 +186,7 @@ impl KernelImage {
     /// Returns the image with other kernel parameters of the same total size.
     ///
     /// # Panics
-    /// If the sizes differ.
+    /// Panics if the sizes differ.
     #[must_use]
     pub fn with_params(&self, params: Vec<u8>) -> Self {
         assert_eq!(params.len(), self.params.len(), "bytes of parameters of `{}`", self.program.name);
@@ -319,8 +319,8 @@ fn thread_indices([nx, ny, nz]: [u32; 3]) -> Vec<[[u32; LANES]; 3]> {
 /// registers and shared memory.
 ///
 /// # Errors
-/// If not even one CTA fits; the error names the first resource that is too small. Also if the machine lacks
-/// hardware that the kernel needs.
+/// Returns an error if not even one CTA fits; the error names the first resource that is too small. Also
+/// returns an error if the machine lacks hardware that the kernel needs.
 pub fn occupancy(config: &SmConfig, image: &KernelImage) -> Result<u32, LaunchError> {
     if config.halves() > 1 && image.source.is_some() {
         return Err(LaunchError::TraceLanes { kernel: image.program.name.clone(), lanes: config.warp_lanes });

@@ -1,13 +1,13 @@
 //! # Address unit
 //! Computes the lane addresses and store data of a memory instruction, and sends its accesses to the LSU in
 //! beats. A beat has at most 8 bytes per lane, and one is sent per cycle. Beats of local memory have at most
-//! 4 bytes, because its words are interleaved between the lanes of a warp. If the L1D has word banks, a load
-//! of 16 bytes per lane is sent as one access, since the banks serve a quarter of the warp at a time. The
-//! reply to such a load has two beats.
+//! 4 bytes, because the words of local memory are interleaved between the lanes of a warp. If the L1D has
+//! word banks, a load of 16 bytes per lane is sent as one access, since the banks serve a quarter of the warp
+//! at a time. The reply to such a load has two beats.
 //!
 //! One instruction at a time occupies the unit, until its last beat is sent. A reply carries the number of
 //! its beat, so that several beats can be in flight. Texture fetches are an exception: each beat is sent only
-//! after the reply to the previous one, because the core stores just one row of state per fetch until its
+//! after the reply to the previous beat, because the core stores just one row of state per fetch until its
 //! texels arrive (`texture.rs`).
 //!
 //! Part of `rtl/sm/core.rs`.

@@ -153,7 +153,7 @@ impl SharedMemory {
     }
 
     pub fn describe(&self, to: &mut dyn Describe) {
-        // The field `bytes` is described as the array `banks` of words.
+        // The hardware description shows the field `bytes` as the array `banks`, whose entries are words.
         let Self { spec, bytes: _, digest: _, accesses: _ } = self;
         to.array("banks", self);
         to.logic("same_word", Logic::Comparator { width: 16, count: spec.columns * (LANES as u32 - 1) });
@@ -197,8 +197,8 @@ fn words_of_row(address: &[u64; LANES], mask: u32) -> u64 {
     words.count_ones().into()
 }
 
-/// Returns the number of distinct words that the lanes of `mask` access, with 4 bytes per lane; `None` if two
-/// of the words lie in the same one of the 32 banks.
+/// Returns the number of distinct words that the lanes of `mask` access, with 4 bytes per lane. Returns
+/// `None` if two distinct words lie in the same bank, given 32 banks.
 fn conflict_free_words(address: &[u64; LANES], mask: u32) -> Option<u64> {
     let mut words = [u32::MAX; 32];
     let mut lanes = mask;
@@ -211,8 +211,9 @@ fn conflict_free_words(address: &[u64; LANES], mask: u32) -> Option<u64> {
         *bank = word;
         asked |= 1 << (word % 32);
     }
-    // If the lanes access several words in one bank, that bank counts more than one change but sets only one
-    // bit of `asked`. The two counts are therefore equal only if the lanes access at most one word per bank.
+    // If the lanes access several words of one bank, `changes` counts this bank more than once, but the bank
+    // has only one bit in `asked`. The two counts are therefore equal only if the lanes access at most one
+    // word per bank.
     (changes == asked.count_ones()).then(|| changes.into())
 }
 
@@ -334,8 +335,8 @@ mod tests {
         for word in 0..1024u32 {
             shared.store(4 * word, 4, word.wrapping_mul(0x9e37_79b9));
         }
-        // Test of base addresses: the shared memory of a CTA may begin at any address, even less than a row
-        // before the end of the scratchpad.
+        // Tests several start addresses (`first`) of the shared memory of a CTA. The last one is less than a
+        // row of banks before the end of the scratchpad.
         for first in [0, 4, 132, 4096 - 64] {
             for (address, _, _) in addresses() {
                 let address = address.map(|lane| lane % (4096 - u64::from(first)));

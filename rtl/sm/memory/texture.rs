@@ -3,9 +3,9 @@
 //! components. There is no filtering: a fetch returns the one texel whose area contains the point.
 //!
 //! A reply carries only warp and pc. At issue, the unit must therefore store the texture that the handle
-//! selects, and the lanes outside the texture, which read zero. A table next to the register file stores
-//! both, in the row of the first result register. This row is unique, because no two instructions in flight
-//! write the same register.
+//! selects, and the lanes outside the texture, which read zero. A table next to the register file stores the
+//! texture and these lanes, in the row of the first result register. This row is unique, because no two
+//! instructions in flight write the same register.
 //!
 //! Lanes with different texture handles are served one handle after the other. Generic addresses in different
 //! address spaces are served in the same way.
@@ -168,7 +168,8 @@ impl SmCore {
             }
         });
         for ((channel, dst), component) in (0..).zip(&decoded.inst.dsts).zip(&components) {
-            // Components that the texture format lacks are written with the first beat.
+            // The registers of components that the texture format lacks are written when the first beat
+            // arrives.
             let place = if channel < texture.channels { channel * texture.ty.bytes() } else { 0 };
             let here = (part.offset..part.offset + part.bytes).contains(&place);
             if let (Dst::Reg(reg), true) = (dst, here) {

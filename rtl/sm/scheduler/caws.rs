@@ -154,7 +154,8 @@ impl Hooks for Caws {
         to.logic("cpi_decay", Logic::Adder { width: u16::BITS });
         to.logic("stalls", Logic::Adder { width: 24 });
         for _ in 0..count {
-            // The product is computed as a sum of partial products, one for each bit of the average.
+            // The product of remaining instructions and average CPI is computed as a sum of partial products,
+            // one for each bit of the average.
             for _ in 0..u16::BITS {
                 to.logic("product", Logic::Adder { width: CRITICALITY_BITS });
             }
@@ -194,7 +195,8 @@ mod tests {
     fn a_wait_counts_as_stall_cycles_and_raises_the_average_that_the_remaining_instructions_take() {
         let mut caws = caws(CawsConfig { decay: 3, greedy: false });
         issue(&mut caws, 10 + 33, 0, 0, 1);
-        // The average is 16 - 2 + 66 = 80 sixteenths, that is, 5 cycles, for each of 99 instructions.
+        // The new average, in sixteenths of a cycle, is 16 - 16 / 8 + 16 * 33 / 8 = 80, which is 5 cycles.
+        // The warp has 99 instructions left, and 32 stall cycles.
         assert_eq!(caws.rank(0), 99 * 5 + 32);
         issue(&mut caws, 10 + 34, 0, 1, 2);
         assert_eq!(caws.rank(0), ((98 * (80 - 10 + 2)) >> 4) + 32);

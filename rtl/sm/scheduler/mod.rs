@@ -12,8 +12,9 @@
 //! | `two-level`            | by round robin in a pool of six warps that do not wait long  | Narasiman et al., MICRO 2011 |
 //! | `caws`                 | that is most critical: the farthest from its end             | Lee and Wu, PACT 2014      |
 //!
-//! The first four need no ranks: the scheduler implements them without hooks. All other schemes rank the
-//! warps, and the ready warp with the highest rank issues. Among equal ranks, the warp launched first wins.
+//! The first four schemes of this table need no ranks: the scheduler implements them without hooks. All other
+//! schemes rank the warps, and the ready warp with the highest rank issues. Among equal ranks, the warp
+//! launched first wins.
 //!
 //! | hook        | when                                                                                |
 //! |-------------|-------------------------------------------------------------------------------------|
@@ -161,8 +162,8 @@ pub struct Stall {
     pub reason: StallReason,
 }
 
-/// Lists, for area estimates, the logic that finds the warp with the highest rank of `bits` bits among
-/// `warps` warps.
+/// Lists, for area estimates, the logic that finds the warp with the highest rank. There are `warps` warps,
+/// and each rank has `bits` bits.
 pub fn describe_ranks(warps: u32, bits: u32, to: &mut dyn Describe) {
     to.part("rank", |to| {
         to.logic("higher", Logic::Less { width: bits, count: warps });

@@ -57,7 +57,8 @@ pub(in crate::sm) struct TracedInstruction {
     pub pc: u32,
     /// Source line of the instruction; 0 if not recorded.
     pub line: u32,
-    /// Mask of the lanes whose addresses the memory access uses.
+    /// Mask of the lanes that supply an address for the access; the addresses of the other lanes are not
+    /// used.
     pub lanes: u32,
     pub role: Role,
 }
@@ -83,7 +84,7 @@ impl KernelImage {
     /// messages.
     ///
     /// # Errors
-    /// If no SM can run a kernel of this shape.
+    /// Returns an error if no SM can run a kernel of this shape.
     pub fn from_trace(header: &Header, file: &str, source: Arc<dyn CtaSource>) -> Result<Self, LaunchError> {
         let shared_bytes = u32::try_from(header.shared_bytes).unwrap_or(u32::MAX);
         let regs = if header.registers > MAX_REGISTERS { 0 } else { header.registers as u16 };
@@ -205,8 +206,8 @@ fn insert(set: &mut RegMask, Register { file, number }: Register, words: u16) {
         RegisterFile::Uniform if number < 63 => insert_word(set, UNIFORM_WORDS + number),
         RegisterFile::Predicate if number < 7 => set.insert_pred(number),
         RegisterFile::UniformPredicate if number < 7 => set.insert_pred(UNIFORM_PREDICATES + number),
-        // Not added: the last register of the uniform, predicate and uniform-predicate files, which is a
-        // constant.
+        // The last register of the uniform, predicate and uniform-predicate register files is a constant, so
+        // it is not added.
         RegisterFile::Uniform | RegisterFile::Predicate | RegisterFile::UniformPredicate => {}
     }
 }

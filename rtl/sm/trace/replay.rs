@@ -247,7 +247,7 @@ impl SmCore {
             Op::Store(_) => self.shared.cycles(BankUse::Store, (&address, differing), mask, mem.bytes()),
             _ => self.shared.cycles(BankUse::Load, (&address, differing), mask, mem.bytes()),
         };
-        // An access takes at least one cycle, even if no lane uses its address.
+        // An access occupies the pipe for at least one cycle, even if no lane accesses a word.
         let cycles = cycles.max(1);
         self.counters.shared_conflicts += u64::from(cycles - 1);
         let start = self.start(at, issue, (Pipe::Shared, cycles), decoded);

@@ -78,7 +78,7 @@ impl Stream {
         self.at(self.step).map(|(_, &Step { operation, mask, .. })| Next { operation, mask })
     }
 
-    /// True if an asynchronous copy of a group for which the warp waits is in flight.
+    /// True if the warp waits for a group of asynchronous copies, at least one of which is still in flight.
     fn waits(&self) -> bool {
         self.awaited.is_some_and(|last| self.loads.iter().any(|load| load.group.is_some_and(|group| group < last)))
     }
@@ -180,9 +180,9 @@ impl Streams {
         stream.loads.push(Load { step: stream.step, operation, beats: 0, group });
     }
 
-    /// Records a reply to a load instruction that has `beats` beats. Returns true if the reply completes the
-    /// load. Returns `None` if no load in flight matches the reply: a match is a load of this instruction
-    /// whose addresses `fits` accepts.
+    /// Records a reply to a load instruction that has `beats` beats. The reply belongs to a load in flight of
+    /// this instruction, whose addresses `fits` must accept. Returns true if the reply completes the load,
+    /// and `None` if there is no such load.
     pub fn on_reply(
         &mut self,
         warp: u8,

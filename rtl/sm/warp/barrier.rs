@@ -65,8 +65,8 @@ struct Round {
     /// Number of threads whose arrival opens the barrier, as given by the waiting warps; 0: all threads of
     /// the CTA that have not exited.
     expected: Threads,
-    /// Reduction over the waiting warps: number of their threads, and (in `held`) number of those threads in
-    /// which the reduction's predicate was true.
+    /// Number of threads of the waiting warps that contribute to the barrier's reduction. The field `held` is
+    /// the number of these threads in which the reduction's predicate is true.
     threads: Threads,
     held: Threads,
 }

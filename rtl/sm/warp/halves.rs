@@ -1,12 +1,12 @@
 //! # Halves of a warp
 //! Executes warps of 64 lanes on the 32-lane data path, as two halves with one program counter and one SIMT
-//! stack. Branches, exits and barriers execute once for all lanes. Every other instruction issues twice, for
-//! the lower half and then for the upper one; a half without active lanes is skipped. At the second issue,
-//! the warp advances and the destination registers are reserved.
+//! stack. Branches, exits and barriers execute once for all lanes. All other instructions issue twice: first
+//! for the lower half and then for the upper half. A half without active lanes is skipped. At the second
+//! issue, the warp advances and the destination registers are reserved.
 //!
 //! Kernels see each half as a 32-lane warp, for which they were written: `%laneid`, `%warpid`, shuffles and
 //! votes refer to 32 lanes. Results therefore do not depend on the warp size. If two halves wait for each
-//! other without a barrier, they may deadlock, as lanes of any one warp may.
+//! other without a barrier, they may deadlock, just like two lanes of the same warp.
 //!
 //! The second half issues when the pipe is free: a pipe of 16 lanes is busy for two cycles per half and four
 //! per warp. Generic accesses and texture fetches finish one half before they start the next.
@@ -31,7 +31,7 @@ pub(in crate::sm) struct Halves {
     num_warps: u32,
     /// Mask of the warps whose lower half has issued and whose upper half has not.
     begun: u64,
-    /// For each warp, destination registers of loads for which exactly one reply is outstanding. The load
+    /// For each warp, destination registers of the loads that wait for one more reply. Either such a load was
     /// issued for one half only, or the reply to the other half has already arrived.
     came: Box<[RegMask]>,
 }

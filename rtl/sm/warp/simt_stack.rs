@@ -8,10 +8,11 @@
 //! that exits disappears from all entries at once: its `alive` bit masks every entry read from the memory,
 //! and entries without lanes are skipped.
 //!
-//! A branch reuses the top entry if it has the same reconvergence point as that entry. A loop that lanes
-//! leave one by one therefore needs only two entries. Every divergence splits the lanes of the top entry and
-//! adds at most two entries, and 32 lanes can be split 31 times. Hence 63 entries suffice for any program,
-//! and 127 for warps of 64 lanes. GPGPU-Sim's 33 entries suffice if branches nest no deeper than 16.
+//! A branch reuses the top entry if the branch and the entry have the same reconvergence point. A loop that
+//! lanes leave one by one therefore needs only two entries. Every divergence splits the lanes of the top
+//! entry and adds at most two entries, and 32 lanes can be split 31 times. Hence 1 + 2 * 31 = 63 entries
+//! suffice for any program; warps of 64 lanes need 1 + 2 * 63 = 127 entries. GPGPU-Sim's 33 entries suffice
+//! if branches nest no deeper than 16.
 //!
 //! In each cycle, a scheduler performs at most one of `advance`, `branch` and `exit`, on one of its own
 //! warps. `start` applies only to warps that do not run.
@@ -125,7 +126,7 @@ impl SimtStacks {
     /// Advances the warp to the next instruction.
     ///
     /// # Panics
-    /// If the warp has no lanes left.
+    /// Panics if the warp has no lanes left.
     pub fn advance(&mut self, at: &impl AnyEdge, warp: u8) {
         let next = self.pc(warp) + 1;
         self.jump(at, warp, next);
@@ -135,7 +136,7 @@ impl SimtStacks {
     /// paths reconverge at `reconverge`.
     ///
     /// # Panics
-    /// If the stack is full.
+    /// Panics if the stack is full.
     pub fn branch(&mut self, at: &impl AnyEdge, warp: u8, taken: u64, target: u32, reconverge: u32) {
         let StackEntry { pc, rpc, mask } = self.stacks[usize::from(warp) % MAX_WARPS].top;
         let next = pc + 1;

@@ -99,8 +99,8 @@ impl Scores {
         self.base() + self.shares[usize::from(warp)].rests.saturating_sub(cycle)
     }
 
-    /// Counts an instruction that a warp issued, or one of the passes of an instruction that takes several
-    /// passes.
+    /// Counts an issue of a warp. If an instruction issues several times, for different lanes, each issue
+    /// counts.
     pub fn on_issue(&mut self, warp: u8) {
         self.shares[usize::from(warp)].instructions += 1;
     }
@@ -302,8 +302,9 @@ mod tests {
     fn the_share_of_a_warp_that_has_ended_does_not_count() {
         let mut scores = scores(10);
         scores.on_lost_locality(7, 40, ALL & !(1 << 5));
-        // Among 23 running warps, a single event would add 8 * 2300 / 1000 = 18. This is less than the base
-        // of 100, so the score stays at 100.
+        // Warp 5, whose lost-locality events do not count, has ended. Among the 23 running warps, a single
+        // event would add 8 * 2300 / 1000 = 18 to the score. This is less than the base score of 100, so the
+        // score stays at 100.
         assert_eq!(scores.score(7, 40), 100);
         scores.on_lost_locality(7, 40, ALL);
         assert_eq!(scores.score(7, 40), 8 * 2400 * 11 / 1000);

@@ -60,7 +60,7 @@ pub struct Victims {
 }
 
 impl Victims {
-    /// Creates empty victim tags for the L1D at `place`.
+    /// Creates empty victim tags for the L1D that `place` describes.
     #[must_use]
     pub fn new(config: &CcwsConfig, place: &L1Place<'_>) -> Self {
         let &CcwsConfig { victims, victim_ways, .. } = config;

@@ -10,8 +10,8 @@
 //!
 //! Latency: the last report of a period or a sample is answered in the cycle in which it arrives. Example:
 //! links take 16 cycles in each direction, a period has 10,000 cycles, and `above` and `sample` (N and M in
-//! the paper) are 3. Then sampling starts in cycle 30,032 of a kernel, and the cores receive their limit in
-//! cycle 60,064.
+//! the paper) are 3. Then sampling starts in cycle 3 * 10,000 + 2 * 16 = 30,032 of a kernel, and the cores
+//! receive their limit in cycle 2 * 30,032 = 60,064.
 //!
 //! Limits: in the first round, core `i`, counted from 1, tries `i` warps per scheduler. If the highest tried
 //! limit wins, an even higher limit may be better. The next round then tries the limits above the winner, on
@@ -99,7 +99,7 @@ impl Coordinator {
     /// Creates a coordinator for cores whose schedulers have `most` warps each; `path` appears in messages.
     ///
     /// # Panics
-    /// If there are no cores or more than 128.
+    /// Panics if there are no cores or more than 128.
     #[must_use]
     pub fn new(config: &DwtConfig, path: &str, num_cores: u32, most: u8) -> Self {
         assert!((1..=MAX_CORES).contains(&num_cores), "{path}: {num_cores} cores, expected 1 to 128: one bit per core");

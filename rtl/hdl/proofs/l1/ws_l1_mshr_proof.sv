@@ -13,7 +13,7 @@
 // | `room`    | at most ENTRIES entries are in use: allocations minus freed entries                        |
 //
 // Assumptions about the caller follow the contract of the module: a miss is to an untracked line, and
-// reserves a place that no line in flight will fill. Only the tracked request has slot 1.
+// reserves a place that no line in flight will fill.
 module ws_l1_mshr_proof #(
     parameter int ENTRIES = 2,
     parameter int MERGES = 2,
@@ -70,7 +70,7 @@ module ws_l1_mshr_proof #(
   // Places (set and way) that lines in flight will fill, and the place of each line.
   logic [(1<<PLACE_BITS)-1:0] taken;
   logic [PLACE_BITS-1:0]      place_of [1<<LINE_BITS];
-  // Number of MSHR entries in use, as allocations minus freed entries seen at the ports.
+  // Number of MSHR entries in use, computed from the ports: allocations minus freed entries.
   logic [$clog2(ENTRIES+2)-1:0] in_use;
 
   always_ff @(posedge clk_i)

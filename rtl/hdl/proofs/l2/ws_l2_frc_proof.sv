@@ -90,8 +90,8 @@ module ws_l2_frc_proof #(
       .find_set_i(1'b0), .acc_bound_i(1'b0), .acc_way_i('0), .acc_id_i('0), .put_mask_i(1'b1), .*
   );
 
-  // Eviction steps of each entry's old line that the bank still expects. The suffix `_1` stands for the state
-  // after the acknowledgment of this cycle, and `_5` for the state after the swap.
+  // For each entry, the steps that the bank still expects in the eviction of the entry's old line. The suffix
+  // `_1` stands for the state after the acknowledgment of this cycle, and `_5` for the state after the swap.
   logic [WAYS-1:0]     leaving, leaving_1, leaving_5, owed, owed_5, is_last;
   logic [L1S-1:0]      untold  [WAYS], untold_5 [WAYS];
   logic [N_BITS-1:0]   unacked [WAYS], unacked_1 [WAYS], unacked_5 [WAYS];

@@ -14,16 +14,16 @@
 // | 3 `issued_i` | one bit per warp: it issued an instruction, or one pass of an instruction that takes several                  |
 // | 4 `live_i`   | one bit per warp: it runs at the end of the cycle; `admitted_o` are the warps that may load in the next cycle |
 //
-// A score is at least BASE. While it is greater, it decreases by one per cycle. A locality-loss event sets
+// A score is at least BASE. While it is above BASE, it decreases by one per cycle. A locality-loss event sets
 // the score of its warp to `hits_q * K * cutoff / instructions_q`, rounded down and limited to 2^18 - 1. Hits
 // and instructions are those of all running warps, including this event if its warp is running. The cutoff is
 // BASE times the number of running warps.
 // Warps are admitted in the order of decreasing scores, and in ascending order of their numbers if scores are
 // equal, until the sum of the admitted warps' scores reaches the cutoff.
 // `now_scores_o` has the scores of this cycle, with warp 0 in the lowest bits.
-// Latency: none. In a single cycle, at any clock frequency, 18 dependent subtractions perform the division,
-// and the scores ranked before each warp are added up. Real hardware could take more cycles for this, because
-// an event arrives several cycles after its miss.
+// Latency: none. Two computations take a single cycle, at any clock frequency: the division, which consists
+// of 18 dependent subtractions, and for each warp the sum of the scores ranked before it. Real hardware could
+// take more cycles, because an event arrives several cycles after its miss anyway.
 module ws_throttle_ccws_scores #(
     parameter int WARPS = 48,
     parameter int BASE = 100,
