@@ -130,8 +130,8 @@ impl Bank {
         to.bits("pre_from", *pre_from);
         let width = u64::BITS;
         to.logic("may", Logic::Less { width, count: 4 });
-        // For PRE and ACT: logic that selects the later of the new and the previous constraint on the
-        // command.
+        // For PRE and ACT: logic that compares the stored earliest cycle of the command with the one that the
+        // current command imposes, and keeps the later one.
         to.logic("later", Logic::Less { width, count: 2 });
         to.logic("later_of", Logic::Mux { ways: 3, width });
         // Adders that compute the earliest cycles of later commands: three for an ACT, one for a PRE and one

@@ -212,12 +212,12 @@ impl DramChannel {
         self.queue.occupied_slots() == 0 && self.replies.is_empty()
     }
 
-    /// Extends the statistics up to `cycle`; until then, the channel has slept.
+    /// Extends the statistics to `cycle`: sums over time then include the cycles in which the channel slept.
     pub fn settle(&mut self, cycle: u64) {
         self.counted_to = cycle;
     }
 
-    /// Returns the counters that the arbitration policy declares itself.
+    /// Returns the counters that belong to the arbitration policy.
     #[must_use]
     pub fn scheme_counts(&self) -> SchemeCounts {
         SchemeCounts::of(|to| self.scheduler.hooks().into_iter().for_each(|hooks| hooks.counters(to)))
@@ -308,8 +308,8 @@ impl DramChannel {
         self.plan.from.min(self.row_plan.from)
     }
 
-    /// Prepares a refresh that is due. No new commands are issued. The row hits that are waiting are served
-    /// first, and then the commands of the refresh are issued.
+    /// Prepares a refresh that is due. The waiting row hits are served first, and then the commands of the
+    /// refresh are issued. Until the refresh has ended, no other commands are issued.
     fn drain_for_refresh(&mut self, cycle: u64, reads: bool) {
         self.refresher.prepare(&self.queue, self.scheduler.eligible(&self.queue, ServableSlots::ALL), reads);
         // While the channel drains for a refresh, the set of requests that can be served may change although
@@ -397,8 +397,8 @@ impl DramChannel {
         self.view().choose(cycle, self.view().all_candidates(), reads)
     }
 
-    /// Returns the next command from `cycle` on, if some requests must not be served now. Has the same
-    /// parameters as [`Self::choose`].
+    /// Variant of [`Self::choose`] for cycles in which some requests must not be served. Has the same
+    /// parameters.
     #[inline(never)]
     fn choose_behind_gates(&self, cycle: u64, reads: bool) -> Plan {
         match self.scheduler.hooks() {
@@ -613,8 +613,8 @@ fn existing<T>(cycle: u64, found: Result<T, StoreError>) -> T {
 }
 
 impl DramChannel {
-    /// Executes one clock edge of the channel, with or without contract checks. Returns when the channel must
-    /// be evaluated next.
+    /// Executes one clock edge of the channel, with or without run-time checks of the port contracts. Returns
+    /// when the channel must be evaluated next.
     pub(crate) fn eval_any(&mut self, mut io: DramIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         self.settle(at.cycle());
         let [bus, column_bus] = &mut self.buses;
@@ -660,7 +660,7 @@ impl Block for DramChannel {
             store: _,
             is_dual,
             is_ranked: _,
-            // The timer of the policy is listed by the policy itself.
+            // The policy lists its timer itself, so the timer is not listed here.
             quantum: _,
             buses: [bus, column_bus],
             counts: _,

@@ -207,9 +207,8 @@ impl DramTiming {
         rules.expect_relation(refi > busy, [refresh].into_iter().chain(rfc), why);
     }
 
-    /// Checks that no minimum distance is shorter than the sequence of shorter distances that it includes.
-    /// For example, ACT to ACT in one bank includes ACT to PRE and then PRE to ACT. All distances are in
-    /// cycles.
+    /// Checks that no minimum distance is less than the sum of the distances that it includes. For example,
+    /// ACT to ACT in one bank includes ACT to PRE and then PRE to ACT. All distances are in cycles.
     fn validate_relations(&self, rules: &mut Rules) {
         let &Self { burst, rcd_rd, rcd_wr, rp, ras, rc, rrd_s, rrd_l, faw, aw32, .. } = self;
         let &Self { ccd_s, ccd_l, rtp, wtr_s, wtr_l, rfc, .. } = self;

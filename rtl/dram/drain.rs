@@ -29,7 +29,7 @@ pub struct ServableSlots {
 }
 
 impl ServableSlots {
-    /// Value that allows all requests to be served.
+    /// Value of this type while the write drain imposes no restriction: all requests can be served.
     pub const ALL: Self = Self { slots: u64::MAX, from: u64::MAX };
 }
 

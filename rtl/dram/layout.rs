@@ -176,8 +176,8 @@ impl MappingConfig {
         Ok(positions)
     }
 
-    /// Returns the number of bits that remain for the field `name` that is listed without a number of bits; 0
-    /// if there is no such field.
+    /// Returns the number of bits of the field `name` that is listed without a number: the bits that the
+    /// other fields of the same name leave. Returns 0 if there is no such field.
     fn rest(&self, name: Name, fields: &[(Name, Option<u32>)], dram: &DramConfig) -> Result<u32, Box<Fault>> {
         let (key, size, legal_bits) = name.size(dram);
         let text = name.text();

@@ -3,9 +3,11 @@
 //! bank may also be XORed with other address bits. The channel is not selected here, because that may require
 //! a division: the number of channels need not be a power of two.
 //!
-//! In the matrix of a mapping, address bits at the same distance above their bits of the result form a
-//! diagonal. The simulator extracts a diagonal with one rotation and one mask. A contiguous field of the
-//! address is one diagonal, and so is an XOR with contiguous bits.
+//! Each bit of the result (row, bank or column) is the XOR of some address bits. The matrix of a mapping has
+//! a one for each pair of a result bit and one of its address bits. The pairs whose address bit is the same
+//! number of positions above the result bit form a diagonal. The simulator extracts a diagonal with one
+//! rotation and one mask. A contiguous field of the address is one diagonal, and so is an XOR with
+//! contiguous bits.
 //!
 //! Part of `rtl/dram/channel.rs`.
 
@@ -30,8 +32,8 @@ pub struct BurstLocation {
     pub column: u32,
 }
 
-/// Diagonal of the mapping's matrix: bits of a burst address at an equal distance above the bits of the
-/// result (row, bank or column) into which they are XORed.
+/// Diagonal of the mapping's matrix: a set of bits of the result (row, bank or column). Into each of them,
+/// the address bit that is `distance` positions higher is XORed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Diagonal {
     /// Distance by which the burst address is rotated to the right.
@@ -40,8 +42,8 @@ struct Diagonal {
     mask: u64,
 }
 
-/// Row, bank or column, computed as the XOR of diagonals. The first `N` diagonals need neither a branch nor a
-/// pointer; usual mappings have no more than that.
+/// Row, bank or column, computed as the XOR of diagonals. The simulator handles the first `N` diagonals
+/// without a branch or a pointer; usual mappings need at most `N`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Gather<const N: usize> {
     #[serde(with = "BigArray")]
@@ -88,7 +90,7 @@ impl Mapping {
     /// Creates the mapping for a configuration, which must be valid.
     ///
     /// # Panics
-    /// If the configuration has violated a rule of the mapping.
+    /// If the configuration violates a rule of the mapping.
     #[must_use]
     pub fn new(config: &DramConfig) -> Self {
         let Ok(Layout { row, bank, column }) = config.mapping.layout(config) else {
@@ -224,8 +226,9 @@ mod tests {
         assert_eq!(mapping.place(byte_bit(11) | byte_bit(16)), BurstLocation { bank: 0, row: 1, column: 32 });
     }
 
-    /// Tests the mappings of the machines in `machines/`, of GPGPU-Sim, and of Zhang, Zhu and Zhang: none
-    /// needs more diagonals than those that are computed without a loop.
+    /// Tests that the mappings of the machines in `machines/`, of GPGPU-Sim, and of Zhang, Zhu and Zhang need
+    /// no diagonals beyond those that are computed without a loop. The last mapping, which is unusual, does
+    /// need more.
     #[test]
     fn usual_mappings_have_only_the_diagonals_that_are_computed_without_a_loop() {
         let rests = |fields: &[&str], xor: &[&str]| {

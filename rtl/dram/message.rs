@@ -61,7 +61,7 @@ pub struct DramShape {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = DramShape)]
 pub struct DramReply {
-    /// Serial number of the request from which this reply originates.
+    /// Serial number, copied from the request that is answered.
     pub id: u32,
     /// Burst address within the channel.
     #[payload(width = shape.burst_bits)]

@@ -23,7 +23,7 @@ use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, F
 pub struct Entry {
     /// True for a write, false for a read.
     pub write: bool,
-    /// Serial number of the request from which this one originates.
+    /// Serial number of the SM's request that caused this DRAM request.
     pub id: u32,
     /// Tag chosen by the L2 bank, which is returned with the data of a read.
     pub tag: u16,
@@ -84,7 +84,8 @@ pub(super) struct WaitIntegrals {
 
 impl WaitIntegrals {
     /// Adds `by` to the offset of `requests`, to the offset of `banks` if `banks` is true, and to the offset
-    /// of `cycles` if `all` is true. `by` is the cycle if the levels fall, or the negated cycle if they rise.
+    /// of `cycles` if `all` is true. `by` is the number of the current cycle if the levels fall, or its
+    /// negation if they rise.
     fn shift(&mut self, by: u64, banks: bool, all: bool) {
         self.requests = self.requests.wrapping_add(by);
         if banks {
@@ -115,7 +116,7 @@ pub struct Queue {
     /// because freeing a slot updates all these masks.
     #[serde(with = "BigArray")]
     older: [u64; MAX],
-    /// For each free slot, the mask of older slots that it had at the time when it was freed.
+    /// For each free slot, the mask of older slots that the slot had when it was freed.
     #[serde(with = "BigArray")]
     last_older: [u64; MAX],
     /// Occupied slots, grouped by the low bits of their burst address: only slots with equal low bits can

@@ -9,8 +9,8 @@
 //! A row that was opened serves at least one request before it is closed, even if ranks change in the
 //! meantime. Otherwise, requests with changing ranks could open rows in turn forever without being served.
 //!
-//! With a separate bus for rows, rule 2 applies to each bus separately. Both selectors read the registers at
-//! the start of the cycle. They never select the same bank, since rule 1 gives each bank one kind of command.
+//! With a separate bus for rows, step 2 applies to each bus separately. Both selectors read the registers at
+//! the start of the cycle. They never select the same bank, since step 1 gives each bank one kind of command.
 //!
 //! The other rules of [`scheduler`](super::scheduler) still apply: write drain, refresh and a full reply
 //! buffer restrict the requests before their ranks are compared.

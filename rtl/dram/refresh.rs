@@ -28,7 +28,8 @@ pub struct Refresher {
     interval: u64,
     /// Cycle in which the next refresh must start; `u64::MAX` if refresh is disabled.
     due: u64,
-    /// True while new commands are stopped because of a refresh.
+    /// True while the channel is draining for a refresh: of the waiting requests, it serves only the row hits
+    /// in `last`.
     draining: bool,
     /// Row hits that must still be served before the refresh, one bit per queue slot.
     last: u64,
@@ -53,7 +54,8 @@ impl Refresher {
         if self.draining { u64::MAX } else { self.due }
     }
 
-    /// True while new commands are stopped because of a refresh.
+    /// True while the channel is draining for a refresh, and serves only the row hits that must be served
+    /// before it.
     #[must_use]
     pub fn is_draining(&self) -> bool {
         self.draining
@@ -65,7 +67,8 @@ impl Refresher {
         self.last
     }
 
-    /// True if no new commands may be issued from `cycle` on, because a refresh is due or in progress.
+    /// True if, from `cycle` on, a refresh is due or in progress. Only its commands, and the row hits that
+    /// must be served before it, may then be issued.
     #[must_use]
     pub fn stops_requests(&self, cycle: u64) -> bool {
         cycle >= self.due

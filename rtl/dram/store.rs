@@ -66,7 +66,8 @@ pub enum StoreError {
         /// Number of bursts that the channel holds.
         num_bursts: u64,
     },
-    /// The data to write do not belong to their address. Detected only during the replay of a trace.
+    /// The data to write do not have the values that the replay of a trace derives from their address.
+    /// Detected only during such a replay.
     #[error("{path}: data of another address are written to burst {burst:#x}")]
     Foreign {
         /// Hierarchical path of the DRAM channel.

@@ -241,9 +241,9 @@ impl Timing {
         // selects the entry to write.
         to.logic("window", Logic::Mux { ways: acts.len() as u32, width: 2 * width });
         to.logic("place", Logic::Decoder { outputs: acts.len() as u32 });
-        // For ACT: logic that selects the latest of three constraints, which result from the two windows and
-        // from the minimum distance. For REF, RD and WR: logic that selects the later of the new and the
-        // previous constraint.
+        // For ACT: logic that selects the latest of three earliest cycles: those from the two windows, and
+        // the one from the minimum distance. For REF, RD and WR: logic that selects the later of two earliest
+        // cycles: the stored one, and the one that the current command imposes.
         to.logic("later", Logic::Less { width, count: 7 });
         to.logic("later_of", Logic::Mux { ways: 8, width });
         // Adders that add a distance to the current cycle: five for ACT, three each for RD and WR, two for

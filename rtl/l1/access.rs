@@ -67,24 +67,25 @@ pub struct WarpAccess {
     pub space: MemorySpace,
     /// True if the access must not look up the L1 (`.cg`, `.cv`, volatile).
     pub uncached: bool,
-    /// Number of warps resident in the SM, 7 bits wide. The field exists only in machines whose bypass scheme
-    /// uses the contention test; in all others it is 0.
+    /// Number of warps resident in the SM, 7 bits wide. The field exists only if the machine's bypass scheme
+    /// tests whether instructions touch too many lines for the L1D (contention test); in all other machines
+    /// it is 0.
     #[payload(only(shape.counts_warps))]
     pub resident: Warps,
     /// Number of the warp slot in the SM, 6 bits wide.
     #[payload(width = 6)]
     pub warp: u8,
-    /// Half of a 64-lane warp to which the instruction belongs: 0 or 1. Always 0 for a 32-lane warp. 1 bit
-    /// wide.
+    /// Number (0 or 1) of the half of a 64-lane warp that executes the instruction. Always 0 for a 32-lane
+    /// warp. 1 bit wide.
     #[payload(only(shape.halves > 1), width = 1)]
     pub half: u8,
     /// Program counter of the instruction.
     #[payload(width = shape.pc_bits)]
     pub pc: u32,
-    /// Index of this message among the messages of the instruction.
+    /// Index of this message, if the instruction sends several messages.
     pub beat: u2,
     /// log2 of the number of bytes per lane: 0 to 3 for loads and stores, 2 or 3 for atomics. For loads it
-    /// can also be 4 if `wide` is set in the message shape.
+    /// can also be 4, in machines in which a load of 16 bytes per lane is one access.
     #[payload(width = 2 + u32::from(shape.wide))]
     pub size_log2: u8,
     /// Mask of the active lanes of the instruction.
@@ -162,8 +163,8 @@ pub struct WarpReply {
     /// Number of the warp slot in the SM, 6 bits wide.
     #[payload(width = 6)]
     pub warp: u8,
-    /// Half of a 64-lane warp to which the instruction belongs: 0 or 1. Always 0 for a 32-lane warp. 1 bit
-    /// wide.
+    /// Number (0 or 1) of the half of a 64-lane warp that executes the instruction. Always 0 for a 32-lane
+    /// warp. 1 bit wide.
     #[payload(only(shape.halves > 1), width = 1)]
     pub half: u8,
     /// Program counter of the memory instruction.

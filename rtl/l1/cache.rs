@@ -118,9 +118,9 @@ pub(super) struct Cache {
     sectors: Option<SectorStore>,
     /// Number of loads that the cache looks up per cycle.
     lookups: u32,
-    /// Mask of the data banks (one per sector) read in this cycle by the last access and by the loads that
-    /// were served in the same cycle. All bits are set if an evicted line was read. Meaningless in a cache
-    /// without sectors.
+    /// Mask of the data banks (one per sector) that the last access read, together with the further loads
+    /// served in the same cycle. All bits are set if the access read a modified victim line for its
+    /// writeback. Meaningless in a cache without sectors.
     banks: u8,
     /// Assignment of lines and words to banks, in an L1D with word banks; otherwise `None`.
     word_banks: Option<WordBanks>,
@@ -131,7 +131,7 @@ pub(super) struct Cache {
     mshr: Mshr,
     /// MSHR policy of the L1D, if it has one.
     mshr_policy: Option<Box<dyn mshr_policy::Hooks>>,
-    /// Bypass schemes, which make loads bypass this cache.
+    /// Bypass schemes, which decide which loads bypass this cache.
     schemes: Schemes,
     /// Prefetcher of the L1D, if it has one.
     prefetcher: Option<Box<Prefetcher>>,
@@ -143,8 +143,9 @@ pub(super) struct Cache {
     /// True if the last miss was to a line that the same warp had fetched before and that had then been
     /// evicted.
     lost: bool,
-    /// Set that the last access probed. A refused access stays refused at least until this set or a resource
-    /// changes.
+    /// Number of the set that the last access probed. A refused access stays refused at least until a way of
+    /// this set changes, an MSHR entry or a miss-queue entry becomes free, or the MSHR policy decides
+    /// differently.
     pub probed: u32,
     /// Test hook, normally false. If true, a line in flight stays valid on arrival, even if a store to the
     /// line was sent to memory in the meantime.
@@ -157,12 +158,13 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Creates an empty cache at the hierarchical path `path`. `l1` gives the line size, and the priority
-    /// that decides which of several reservation fails is reported.
+    /// Creates an empty cache at the hierarchical path `path`. The L1D configuration `l1` provides the line
+    /// size. It also provides the priority of the fail reasons, for cycles in which several apply.
     pub fn new(path: String, id: CacheId, config: &CacheConfig, l1: &L1Config, place: &LsuPlace) -> Self {
         let &LsuPlace { line_bits, is_recalled, is_tracked, .. } = place;
-        // Recalls and line supplies need the same extra ports, since both look up lines in parallel with the
-        // accesses of the SM. A machine supports at most one of the two.
+        // Recalls by the L2 and line supplies to other SMs need the same extra ports of the arrays, since
+        // both look up lines in parallel with the accesses of the SM. A machine supports recalls or line
+        // supplies, but not both.
         let is_recalled = is_recalled || is_tracked;
         let &CacheConfig { sets, ways, mshr_entries, mshr_merges, ref index, ref replacement } = config;
         let line_bytes = l1.line_bytes;
@@ -690,10 +692,10 @@ impl Cache {
             return self.drop_sectors(at, (set, probe), line, close);
         }
         match probe {
-            // The line is modified local memory, and the cache keeps it. It belongs to one thread, is newer
-            // than the copy in the L2 bank, and no other thread reads it. Writing it back before the
-            // acknowledgement could deadlock: the bank would wait for the writeback, which waits behind
-            // requests that wait for the bank.
+            // The cache keeps a modified line of local memory although the L2 bank recalls it. The line
+            // belongs to one thread, so no other thread reads the older copy in the L2 bank. A writeback
+            // before the acknowledgement could deadlock: the bank would wait for the writeback, which waits
+            // behind requests that wait for the bank.
             Probe::Present { modified: true, .. } => RecallEffect::Kept,
             Probe::Present { way, .. } => {
                 self.tags.invalidate(at, set, way);
@@ -713,8 +715,9 @@ impl Cache {
         }
     }
 
-    /// Looks up a line that another SM requests. Returns whether the line is here, and its bytes if it is
-    /// present and not modified.
+    /// Looks up a line that another SM requests. Returns the answer for the sharing tracker: the line is
+    /// present, in flight, or not available. Also returns the bytes of the line if it is present; a modified
+    /// line is not available.
     #[inline(never)]
     pub fn supply(&mut self, at: &impl AnyEdge, line: u64, sectors: u8) -> (ForwardResult, Option<&[u8; LINE_BYTES]>) {
         let set = self.tags.set_of(line);
@@ -746,7 +749,7 @@ impl Cache {
         }
     }
 
-    /// Lists the counters that the schemes of the cache declare themselves.
+    /// Lists the counters that belong to the schemes of the cache.
     pub fn scheme_counters(&self, to: &mut dyn CounterReader) {
         self.schemes.counters(to);
         if let Some(prefetcher) = &self.prefetcher {
@@ -823,8 +826,8 @@ impl Cache {
         if let Some(losses) = losses {
             losses.describe(to);
         }
-        // These counters exclude those of decoupled tags, the prefetcher and the victim cache, because these
-        // components add their own counters to the hardware description.
+        // Decoupled tags, the prefetcher and the victim cache add their own counters to the hardware
+        // description, so their counters are excluded here.
         let has = L1Features {
             stores: *id == CacheId::L1d,
             sectors: sectors.is_some(),
@@ -845,8 +848,8 @@ fn conditions(line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> u8 {
     bit(line_alloc, Fail::LineAlloc) | bit(mshr_entry, Fail::MshrEntry) | bit(miss_queue, Fail::MissQueue)
 }
 
-/// Returns a mask of failing conditions. It contains only the refusal by the MSHR policy if `is_refused` is
-/// true; otherwise it is 0. Bit `n` stands for the `Fail` variant with value `n`.
+/// If `is_refused` is true, returns a mask in which only the bit of [`Fail::MshrPolicy`] is set; otherwise
+/// returns 0.
 fn policy_bit(is_refused: bool) -> u8 {
     u8::from(is_refused) << Fail::MshrPolicy as u8
 }

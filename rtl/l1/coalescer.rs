@@ -31,8 +31,9 @@
 //! therefore serves only lanes of one half of the line, and its other half holds their comparison values.
 //!
 //! Constants: each request delivers one word to all lanes that access this word, because a constant cache
-//! broadcasts. If loads are tested for contention, [`super::bypass::contention`] counts the lines of an
-//! instruction on acceptance. Each request of the instruction carries the result.
+//! broadcasts. If a bypass scheme needs to know which instructions touch too many lines for the L1D,
+//! [`super::bypass::contention`] tests each instruction when it is accepted. Each request of the instruction
+//! carries the result.
 //! Area: for each output, 32 line-address comparators and one priority encoder over the lanes.
 //!
 //! Part of `rtl/l1/lsu.rs`.
@@ -127,7 +128,8 @@ pub struct LineShape {
     pub line_bytes: u32,
     /// Width of a program counter in bits; 0 if requests carry none, because no scheme of a cache reads it.
     pub pc_bits: u32,
-    /// True if each request includes one bit with the result of the contention test.
+    /// True if each request includes one bit that tells whether its instruction touches too many lines for
+    /// the L1D (result of the contention test).
     pub judged: bool,
     /// True if a miss fetches only the requested sectors; false if it fetches the whole line.
     pub sectored: bool,
@@ -215,7 +217,7 @@ impl Coalescer {
         self.banks = Some(banks);
     }
 
-    /// True if the coalescer can emit a further request of the same load in this cycle.
+    /// True if the coalescer can emit another request of the current load in this cycle.
     #[must_use]
     pub fn has_more(&self) -> bool {
         is_l1d_load(&self.access) && self.waiting & !self.served != 0 && self.has_request()
@@ -247,8 +249,8 @@ impl Coalescer {
     #[inline(always)]
     pub fn end_cycle(&mut self) {
         if self.banks.is_some() {
-            // The count of remaining bank cycles stops at 1 rather than 0, because an idle coalescer is not
-            // evaluated in every cycle.
+            // The count of remaining bank cycles stops at 1, not at 0. The simulator does not evaluate an
+            // idle coalescer in every cycle, so the last decrement could be missed.
             self.left -= u6::new(u8::from(self.is_counting()));
             self.served = 0;
         }
@@ -320,7 +322,7 @@ impl Coalescer {
         lines
     }
 
-    /// Copies the fields of the instruction that are meaningful for its kind of access.
+    /// Copies those fields of an accepted message that are meaningful for its kind of access.
     fn hold(&mut self, access: &WarpAccess) {
         let WarpAccess {
             kind,
@@ -441,7 +443,8 @@ impl Coalescer {
         if *pc_bits > 0 {
             to.sized("pc", u64::from(access.pc), *pc_bits);
         }
-        // Only an L1D with word banks gets loads of 16 bytes per lane as single accesses.
+        // Only in machines whose L1D has word banks can one access have 16 bytes per lane, which takes one
+        // more bit.
         to.sized("size_log2", u64::from(access.size_log2), 2 + u32::from(banks.is_some()));
         to.sized("slot", u64::from(*slot), 6);
         to.bits("waiting", *waiting);
@@ -463,8 +466,8 @@ impl Coalescer {
         }
         // Lanes of an atomic that access the same word are served by separate requests.
         to.logic("same_word", Logic::Comparator { width: *line_log2, count: lanes * (lanes - 1) / 2 });
-        // For each byte of the line and of the comparison values, this logic selects the highest lane that
-        // writes the byte.
+        // For each byte that a store or an atomic sends, this logic selects the highest lane that writes the
+        // byte. This includes the comparison operands of a compare-and-swap.
         let line_bytes = 1 << *line_log2;
         to.logic("place", Logic::Decoder { outputs: lanes * line_bytes });
         to.logic("bytes", Logic::Mux { ways: lanes, width: line_bytes * 8 });

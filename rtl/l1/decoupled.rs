@@ -39,8 +39,8 @@
 //! results of the steps before it.
 //!
 //! Area, mainly: tag comparators, counters with decrementers, minimum over the counts of a set. The data-way
-//! numbers in the tags show which data ways are free and which tag owns each of the others. So this needs no
-//! more storage than li2015 section 6.5 states.
+//! numbers in the tags show which data ways are free and which tag owns each of the others. So the tag
+//! store needs no more storage than li2015 section 6.5 states.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: its own tests and `tb/l1/streams.rs`.
@@ -62,7 +62,8 @@ use crate::replacement::{InsertedLine, Replacement, ReplacementConfig, Source, d
 pub use config::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use entry::{Count, Free, Line, Status, Tag, TagShape, age, next, promote};
 
-/// Numbers of promotions and demotions of lines; these statistics model no hardware.
+/// Numbers of lines that got a data way (promotions) and that lost it (demotions). These statistics model no
+/// hardware.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moves {
     /// Number of lines with a candidate tag that got a data way.
@@ -83,7 +84,7 @@ pub struct Decoupled {
     line_bits: u32,
     /// Number of usable data ways per set, if shared memory can occupy the other ways; otherwise `None`.
     in_use: Option<u32>,
-    /// True in the original mode, which admits every line.
+    /// True in the original mode, in which every line is admitted to the data array.
     original: bool,
     moves: Moves,
 }
@@ -173,7 +174,8 @@ impl Decoupled {
     }
 
     /// Counts a load that has bypassed the cache, in the reference count of its line. If the line has no tag
-    /// yet, a new tag for the line replaces the tag victim, if there is one.
+    /// yet, it gets one that is empty or can be replaced. If the set has no such tag, the load is not
+    /// counted.
     pub fn on_bypass(&mut self, at: &Edge<'_>, line: u64) {
         let set = self.set_of(line);
         let Some(count) = self.count(set, line) else { return };
@@ -202,8 +204,8 @@ impl Decoupled {
         self.peek(set, line)
     }
 
-    /// Returns the result of this cycle's tag probe without using a read port. The probe that uses the port
-    /// may follow later in the same cycle.
+    /// Returns the result of a tag probe without using a read port, for bypass schemes and consistency
+    /// checks. A probe that uses the port may follow later in the same cycle.
     #[must_use]
     pub fn peek(&self, set: u32, line: u64) -> Probe {
         let Some(found) = self.find(set, line) else { return Probe::Absent };
@@ -413,7 +415,7 @@ impl Decoupled {
         self.replacement.record();
     }
 
-    /// Lists the counters that the replacement policy declares itself.
+    /// Lists the counters that belong to the replacement policy.
     pub fn counters(&self, to: &mut dyn CounterReader) {
         self.replacement.counters(to);
     }

@@ -274,8 +274,8 @@ impl Block for Dueling {
         // ends instead.
         to.sized("ends", ends.unwrap_or(0) & ((1 << bits) - 1), bits);
         to.flag("original", *original);
-        // The hardware needs this flag only if the leaders follow the first decision, because no further
-        // decision is then made. With pinned leaders, every interval decides anew.
+        // The flag `decided` exists in hardware only if the leaders follow the first decision, after which no
+        // further decision is made. With pinned leaders, every interval ends with a new decision.
         if config.leaders == Leaders::JoinOnce {
             to.flag("decided", *decided);
         }

@@ -118,10 +118,11 @@ struct RunConstants {
     whole: u8,
     /// Number of line requests of an L1D load that the coalescer emits, and the tags look up, per cycle.
     lookups: u32,
-    /// True if the LSU must decide each cycle which queue provides the head request, or whether that request
-    /// bypasses the L1D.
+    /// True if the LSU must decide in each cycle which queue provides the head request, whether that request
+    /// bypasses the L1D, or both.
     chooses: bool,
-    /// True if a tag probe takes two cycles. In the original mode (threshold 0), it still takes one.
+    /// True if a tag probe takes two cycles, except in the original mode (threshold 0), in which it takes
+    /// one.
     probes_twice: bool,
     /// True if the L1D starts each kernel in the original mode, in which every load is admitted.
     starts_original: bool,
@@ -138,8 +139,8 @@ struct RunConstants {
 /// Values derived from the hardware state, cached for simulation speed.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct DerivedState {
-    /// Number of further line requests that were served together with the last request that left the head of
-    /// the access queue, in the same cycle.
+    /// Number of line requests that were served in addition to the head of the access queue, in the last
+    /// cycle in which the head probed the tags.
     beside: u32,
     /// True if the request at the head of the access queue bypasses its cache.
     head_bypasses: bool,
@@ -192,7 +193,7 @@ pub struct Lsu {
     /// Number of writebacks of modified lines that memory has not acknowledged yet.
     write_backs: u16,
     /// Miss of this cycle that will be reported to the throttle. It can also be a bypassing load that missed
-    /// in the tags of a cache closed by the streaming monitor.
+    /// in the tags, while the streaming monitor makes all loads bypass the cache.
     missed: Option<Miss>,
 }
 
@@ -357,7 +358,8 @@ impl Lsu {
         self.constants.place.interleave.partition(line) as u8
     }
 
-    /// Evaluates one clock edge. The type of `at` determines whether port contracts are checked.
+    /// Evaluates one clock edge. The type of `at` determines whether the port contracts are checked at run
+    /// time.
     pub(crate) fn eval_any(&mut self, mut io: LsuIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         if let Some(watch) = &mut self.observed.watch {
             *watch = Watch::default();
@@ -398,8 +400,8 @@ impl Lsu {
         self.take_instruction(&mut io.core_req, at);
         let head_moves = match had_head && !left {
             true => probing || self.awaits_victim,
-            // Evaluates the LSU at the next edge if a request may become the head of the queue. Otherwise,
-            // one more evaluation may be needed to return the status shown in waveforms to `Idle`.
+            // If a request may become the head of the queue, the LSU must be evaluated at the next edge. It
+            // may also need one more evaluation to return the status shown in waveforms to `Idle`.
             false => !self.queue.is_empty() || self.observed.shown != StageStatus::Idle,
         };
         self.sleep(&mut io, at, head_moves, sent)

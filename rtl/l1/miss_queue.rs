@@ -112,7 +112,7 @@ impl Default for MissEntry {
     }
 }
 
-/// Miss queue, with a search for writes to a line.
+/// Miss queue, which can be searched for writes to a line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MissQueue {
     entries: Fifo<MissEntry>,

@@ -130,7 +130,7 @@ pub struct Buffer {
     latency: u64,
     /// Number of the request queue that is currently drained.
     current: u6,
-    /// Queue number and cycle of the last push; `None` once the pushed request is visible.
+    /// Queue and cycle of the last push; `None` once the tags can see the pushed request.
     entering: Option<(u6, u64)>,
     stored: StoreDataMemory,
 }

@@ -67,20 +67,20 @@ enum State {
     Ready,
 }
 
-/// Result of a search for sectors of a line.
+/// Result of an MSHR search for the entry that tracks some sectors of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
-    /// An entry tracks the sectors, and a load may merge into it. Holds the entry number.
+    /// An MSHR entry already tracks the sectors, and a load may merge into it. Holds the entry number.
     Open(u16),
-    /// An entry tracks the sectors, but no load may merge: a store or a recall has closed the entry, or all
-    /// its waiter slots are in use. Holds the entry number.
+    /// An MSHR entry already tracks the sectors, but no load may merge into it: a store or a recall has
+    /// closed the entry, or all its waiter slots are in use. Holds the entry number.
     Full(u16),
-    /// An entry tracks the sectors and has been filled, but loads that waited for the line still have to read
-    /// it.
+    /// An MSHR entry tracks the sectors and has been filled, but loads that waited for the line still have to
+    /// read it.
     Draining,
-    /// No entry tracks the sectors. Holds the number of a free entry.
+    /// No MSHR entry tracks the sectors. Holds the number of a free entry.
     Free(u16),
-    /// No entry tracks the sectors, and no entry is free.
+    /// No MSHR entry tracks the sectors, and no entry is free.
     None,
 }
 
@@ -190,8 +190,8 @@ impl Mshr {
         }
     }
 
-    /// Sets the tick at which the following port calls happen. After the first call, the order of the ports
-    /// within each cycle is checked.
+    /// Sets the simulator tick of the port calls that follow. From the first call of this function on, the
+    /// MSHR checks that its ports are used in the required order in each cycle.
     #[inline(always)]
     pub fn at(&mut self, tick: u64) -> &mut Self {
         self.turn.at(tick);

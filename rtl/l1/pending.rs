@@ -11,9 +11,9 @@
 //! | `acknowledge` | in  | row, lanes         | marks lanes that wait for no data as done       |
 //! | `take`        | out | `WarpReply`        | frees a row whose lanes are all done            |
 //!
-//! Latency: a row completed in one cycle can be taken in the next. Complete rows are taken round robin,
-//! starting after the row taken last, so that none starves. A load of 16 bytes per lane is taken in two
-//! beats, and its row is free after the second.
+//! Latency: the reply of a row that is completed in one cycle can be sent in the next. Replies of complete
+//! rows are sent in round-robin order, so that none starves. The reply to a load of 16 bytes per lane takes
+//! two beats, and the row is free after the second.
 //!
 //! Part of `rtl/l1/lsu.rs`.
 //! Twin: none; `tb/l1/scoreboard.rs` predicts the replies to the core.
@@ -61,7 +61,8 @@ pub struct Times {
     pub looked_up: u64,
 }
 
-/// For each lane, the byte offset of its access within the line, if every lane `i` reads 4-byte word `i`.
+/// Byte offset of each lane's access within the line, for an access in which every lane `i` reads 4-byte word
+/// `i`.
 const IN_ORDER: [u8; LANES] = {
     let mut offset = [0; LANES];
     let mut lane = 0;

@@ -206,8 +206,8 @@ impl Tags {
         self.peek(set, line)
     }
 
-    /// Returns the result of this cycle's tag probe without using a read port. The probe that uses the port
-    /// may follow later in the same cycle.
+    /// Returns the result of a tag probe without using a read port, for bypass schemes and consistency
+    /// checks. A probe that uses the port may follow later in the same cycle.
     #[must_use]
     #[inline]
     pub fn peek(&self, set: u32, line: u64) -> Probe {
@@ -239,8 +239,8 @@ impl Tags {
     pub fn victim_among(&self, set: u32, may_give: impl Fn(u32) -> bool) -> Option<Victim> {
         let row = self.entries.row(set);
         let row = &row[..self.in_use.map_or(row.len(), |ways| ways as usize)];
-        // The key has the eviction priority in its upper half and the inverted way number in its lower half,
-        // so that among equal priorities the lowest way is selected.
+        // The selection key of a way has the eviction priority in its upper half and the inverted way number
+        // in its lower half. So among ways of equal priority, the lowest way is selected.
         let mut first = 0;
         for (way, entry) in (0..).zip(row) {
             // An invalid way is selected before any valid way, whatever the ranks. Reserved ways are skipped.
@@ -319,7 +319,8 @@ impl Tags {
             Status::Reserved | Status::Modified => None,
         };
         let ranked = self.entries.row(set).iter().enumerate().filter_map(|(way, entry)| Some((rank(entry)?, way)));
-        // Only invalid ways can have equal keys. Of several invalid ways, the lowest is selected.
+        // Ranks of different lines differ, so only invalid ways can have equal keys. Of several invalid ways,
+        // the lowest is selected.
         let Some((_, way)) = ranked.max_by_key(|&(rank, way)| (rank, usize::MAX - way)) else { return false };
         let old = self.entries.row(set)[way];
         let tag = line >> self.index.bits();
@@ -399,7 +400,7 @@ impl Tags {
         self.replacement.record();
     }
 
-    /// Lists the counters that the replacement policy declares itself.
+    /// Lists the counters that belong to the replacement policy.
     pub fn counters(&self, to: &mut dyn CounterReader) {
         self.replacement.counters(to);
     }

@@ -116,8 +116,8 @@ pub enum Access {
         /// Outcome of the store, as decided by its tag probe.
         outcome: Outcome,
     },
-    /// Atomic or reduction. Also an uncached global store, if the L1D updates its copy of a line on cached
-    /// global stores.
+    /// Atomic or reduction. If cached global stores update the copy of their line in the L1D, this variant
+    /// also stands for uncached global stores.
     Atomic {
         /// Address of the accessed line.
         line: u64,
@@ -184,7 +184,7 @@ pub struct Watch {
     pub dropped: Option<(u64, [RecallEffect; CACHES])>,
     /// Lookup of the oldest queued prefetch, in a cycle without an access.
     pub prefetch: Option<PrefetchLookup>,
-    /// Line that the prefetcher has returned at this edge, and whether the line entered the prefetch queue.
+    /// Line that the prefetcher has proposed at this edge, and whether the line entered the prefetch queue.
     pub enqueued: Option<Enqueued>,
     /// First access of the cycle: it probed the tags, or was sent to memory on the bypass path.
     pub access: Option<Access>,

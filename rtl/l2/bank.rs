@@ -106,7 +106,7 @@ pub struct L2Io<'a> {
     pub recall: Option<RecallIo<'a>>,
 }
 
-/// One L2 bank, with either miss flow.
+/// One L2 bank, with either of the two miss flows (overlapped or transient).
 #[derive(Debug, Serialize, Deserialize)]
 pub struct L2Bank {
     flow: Flow,

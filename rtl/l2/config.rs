@@ -224,8 +224,8 @@ impl L2Config {
         MshrInfo { level: Level::L2, path, entries, merges, requesters: sms }
     }
 
-    /// Checks that the partition of the ways and the MSHR policy fit the bank, in a machine with `sms` SMs,
-    /// which are their requesters.
+    /// Checks that the partition of the ways and the MSHR policy fit the bank. The requesters that they
+    /// distinguish are the `sms` SMs of the machine.
     pub fn validate_requesters(&self, sms: u32, rules: &mut Rules) {
         rules.expect(
             !self.partition.is_on() || !self.is_transient(),

@@ -131,14 +131,13 @@ pub struct MshrEntry {
     pub dirty: bool,
 }
 
-/// Number of an MSHR entry, as an element of a queue. Its width in bits is set at run time, as the payload's
-/// shape.
+/// Number of an MSHR entry, as an element of a queue. Its width in bits depends on the configuration.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct MshrSlot(#[payload(name = "entry", width = *shape)] u16);
 
-/// Bursts of a line that a waiter needs, one bit per burst. The number of bursts per line is set at run time,
-/// as the payload's shape.
+/// Bursts of a line that a waiter needs, one bit per burst. The number of bursts per line depends on the
+/// configuration.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Needs(#[payload(name = "bursts", width = *shape)] Bursts);
@@ -175,7 +174,8 @@ pub struct Mshr {
     entries: Vec<MshrEntry>,
     /// Mask of the entries in use: one bit per entry, 64 entries per word.
     used: Box<[u64]>,
-    /// Queue of the entries whose line is complete for the next waiter, in order of completion.
+    /// Queue of the entries for which all bursts that the next waiter needs have arrived, in the order in
+    /// which they became complete.
     ready: Fifo<MshrSlot>,
     waiters: Array<Waiter>,
     /// Bursts that each waiter needs; `None` if every waiter needs all bursts of its line.
@@ -483,7 +483,7 @@ impl MshrEntry {
 /// Number of entries per 64-bit word of `used`.
 const WORD: u32 = u64::BITS;
 
-/// Returns the number of bits needed to distinguish `values` values, which is at least 1.
+/// Returns the number of bits needed to distinguish `values` values; at least 1.
 pub(super) fn bits_for(values: u32) -> u32 {
     (u32::BITS - values.saturating_sub(1).leading_zeros()).max(1)
 }

@@ -186,8 +186,8 @@ impl Split {
         };
         part.data[..bytes].copy_from_slice(&data[first..first + bytes]);
         if kind.is_atomic() && atomic.f == AtomicFn::CompareSwap {
-            // The compare operand of a compare-and-swap is in the other half of the L1 line's data. It is
-            // copied to the bytes that follow the data of the L2 line.
+            // The L1 line's data has two halves: one holds the value to store, the other the compare operand,
+            // at the same offset. The operand is copied to the bytes that follow the data of the L2 line.
             let other = first ^ (self.packets.line_bytes as usize / 2);
             part.data[bytes..2 * bytes].copy_from_slice(&data[other..other + bytes]);
         }
@@ -342,8 +342,9 @@ mod tests {
         let mut split = split(128, 32, 1);
         let parts = enter(&mut split, &swap);
         assert_eq!((parts.len(), parts[0].line, parts[0].byte_mask), (1, 23, 0xf << 4));
-        // Byte 100 of the L1 line is compared with byte 36 of the data, which is in the other half (64 bytes
-        // below). In the request for the L2 line, this operand follows the line's 32 bytes of data.
+        // The value for byte 100 of the L1 line is in the upper half of the data, so its compare operand is
+        // 64 bytes below, in byte 36. In the request for the L2 line, the operand follows the line's 32 bytes
+        // of data.
         assert_eq!((parts[0].data[4], parts[0].data[32 + 4]), (100, 36));
         split.gather(&answer(&parts[0], 8));
         assert_eq!(split.whole().map(|reply| reply.sectors), Some(0b1000));

@@ -56,8 +56,8 @@ use crate::config::Rules;
 use crate::kernel::name::Name;
 use crate::kernel::{CounterReader, Describe, Edge};
 
-/// Configuration of an MSHR policy: its parameters are keys next to `kind` in `l1.mshr_policy` or
-/// `l2.mshr_policy`.
+/// Configuration of an MSHR policy. In the configuration file, its parameters are keys of `l1.mshr_policy` or
+/// `l2.mshr_policy`, next to the key `kind` that selects the policy.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Creates the policy's hardware for one cache; `None` if every access may use the MSHR.
@@ -101,7 +101,7 @@ pub struct MshrInfo<'a> {
     pub requesters: u32,
 }
 
-/// Number of warp slots that the field for the warp slot in a load request can distinguish.
+/// Number of warp slots: the field for the warp slot in a load request can hold the numbers 0 to 63.
 pub const WARP_SLOTS: u32 = 64;
 
 /// Configuration field that selects an MSHR policy.
@@ -120,8 +120,9 @@ impl MshrPolicyConfig {
         self.hardware(mshr).map(|hooks| Watched::of(mshr.level.slot(), self.typetag_name(), hooks))
     }
 
-    /// Lists the counters of every linked policy, with default parameters, in a cache of the level `level`,
-    /// for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all MSHR policies that are linked into the
+    /// program. Each one has its default parameters. `level` is the level of the cache that contains the
+    /// MSHR.
     pub fn list_counters(level: Level, to: &mut dyn CounterReader) {
         let mshr = MshrInfo { level, path: "", entries: 32, merges: 8, requesters: 16 };
         for hooks in Self::linked().iter().filter_map(|scheme| scheme.watched_hooks(&mshr)) {
@@ -150,8 +151,8 @@ pub struct MshrRequest {
 pub struct MshrView {
     /// Number of free entries.
     pub free: u32,
-    /// Number of accesses that already wait in the entry in which the access would wait; if it would wait in
-    /// several entries, the largest of their numbers. 0 for a miss, which allocates a new entry.
+    /// Number of accesses that already wait in the MSHR entry of the line; 0 for a miss, which allocates a
+    /// new entry. If the access would have to wait in several entries, the largest such number.
     pub waiters: u32,
 }
 
@@ -159,10 +160,11 @@ pub struct MshrView {
 #[watched]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
-    /// True if a miss may allocate an entry, at least one of which is free.
+    /// True if a miss may allocate an MSHR entry. Called only while at least one entry is free.
     fn may_allocate(&self, request: &MshrRequest, view: &MshrView) -> bool;
 
-    /// True if an access to a line in flight may wait in the entry of the line, which has room for it.
+    /// True if an access to a line in flight may wait in the MSHR entry of the line. Called only while the
+    /// entry has room.
     fn may_merge(&self, _request: &MshrRequest, _view: &MshrView) -> bool {
         true
     }
@@ -191,8 +193,8 @@ pub trait Hooks: Debug + Send {
     /// estimates.
     fn describe(&self, to: &mut dyn Describe);
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 

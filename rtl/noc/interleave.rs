@@ -28,7 +28,7 @@ use crate::kernel::{Describe, Logic};
 pub struct Interleave {
     /// Number of memory partitions.
     pub num_partitions: u32,
-    /// Base-2 logarithm of the number of units per run.
+    /// Base-2 logarithm of the number of units per run (a group of consecutive units in the same partition).
     pub run_log2: u32,
     /// Number of partitions that share a DRAM channel; these partitions have consecutive numbers.
     pub sharers: u32,
@@ -39,9 +39,9 @@ pub struct Interleave {
 /// Maximum width in bits of a turn (position of a run within its round); a round has up to 64 runs.
 const TURN_BITS: usize = 6;
 
-/// Hash of a turn (position of a run within its round). Row `j` of the hash is a mask of bits of the run
-/// number within the partition. If an odd number of the bits in this mask is 1, bit `j` of the turn is
-/// inverted.
+/// Hash of a turn (position of a run within its round). Row `j` of the hash is a mask that selects bits of
+/// the run number within the partition. Bit `j` of the turn is inverted if an odd number of the selected bits
+/// are 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hash {
     rows: [u64; TURN_BITS],
@@ -88,7 +88,7 @@ impl Interleave {
         Self { num_partitions, run_log2: (run_bytes / unit_bytes).ilog2(), sharers: 1, hash: None }
     }
 
-    /// Returns the number of the partition that holds a unit.
+    /// Returns the number of the partition that holds a unit (cache line or DRAM burst).
     #[inline]
     #[must_use]
     pub fn partition(self, unit: u64) -> u32 {
@@ -100,7 +100,7 @@ impl Interleave {
         }
     }
 
-    /// Returns the number of run `run`, counted within its partition.
+    /// Returns the number of run `run` (a group of consecutive units), counted within its partition.
     #[inline]
     fn run_inside(self, run: u64) -> u64 {
         run / u64::from(self.num_partitions)
@@ -126,14 +126,14 @@ impl Interleave {
         partition % self.sharers * channels + partition / self.sharers
     }
 
-    /// Returns the number of unit `unit`, counted within its partition.
+    /// Returns the number of unit `unit` (cache line or DRAM burst), counted within its partition.
     #[inline]
     #[must_use]
     pub fn local(self, unit: u64) -> u64 {
         self.run_inside(unit >> self.run_log2) << self.run_log2 | self.in_run(unit)
     }
 
-    /// Returns the unit that has number `local` within partition `partition`.
+    /// Returns the unit (cache line or DRAM burst) that has number `local` within partition `partition`.
     #[must_use]
     pub fn unit(self, partition: u32, local: u64) -> u64 {
         let inside = local >> self.run_log2;

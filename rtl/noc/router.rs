@@ -246,8 +246,8 @@ impl<P: Packet> Router<P> {
         self.outputs[usize::from(output)].requests |= 1 << i;
     }
 
-    /// True if the router must be evaluated in the next cycle, because a set of wires can be granted, or to
-    /// record that a site without room blocks a packet.
+    /// True if the router must be evaluated in the next cycle. Either a set of wires can be granted, or a
+    /// site without room blocks a packet and the router has not recorded this yet.
     fn has_more(&self, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge) -> bool {
         let mut free = self.wires.iter().filter(|wire| wire.passing.is_none()).flat_map(|wire| wire.outputs.clone());
         free.any(|o| {
@@ -256,7 +256,7 @@ impl<P: Packet> Router<P> {
         })
     }
 
-    /// Evaluates one clock edge, with or without contract checks.
+    /// Evaluates one clock edge, with or without run-time checks of the port contracts.
     pub(crate) fn eval_any(&mut self, mut io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         let mut wake = Wake { cycle: u64::MAX, roomless: 0, granted: 0 };
         let entered = self.take(&mut io.ends.from(), at, &mut wake);

@@ -21,9 +21,9 @@
 //! partition number modulo the number of links. So a link carries only packets for the partitions of one
 //! slice.
 //!
-//! * Bandwidth: each site and each link transfers one flit per cycle and direction. All SMs of a cluster
-//!   together thus exchange with the rest of the network at most as many flits per cycle and direction as the
-//!   cluster has links. Packets between SMs of one cluster use no link.
+//! * Bandwidth: each site and each link transfers one flit per cycle and direction. A cluster with `n` links
+//!   can thus send up to `n` flits per cycle to the rest of the network, and receive up to `n`. Packets
+//!   between SMs of one cluster use no link.
 //! * Route between an SM and a partition: one link, which the number of the partition selects.
 //! * Route between SMs of different clusters: two links, which the number of the destination selects. Within
 //!   a cluster, packets use no link. Partitions send no packets to each other.
@@ -235,8 +235,8 @@ impl Topology {
             NocConfig::Crossbar(_) => return None,
             NocConfig::Mesh(_) => Form::Mesh { columns: sites.isqrt() + usize::from(sites.isqrt().pow(2) < sites) },
             NocConfig::Ring(_) => Form::Ring,
-            // Values outside the legal range are limited here; the check of the configuration reports them as
-            // errors.
+            // Values outside the legal range are clamped to it here. The check of the configuration reports
+            // them as errors.
             NocConfig::TwoLevel(TwoLevelConfig { clusters, links, .. }) => Form::TwoLevel {
                 clusters: (clusters as usize).clamp(1, sms.max(1)),
                 links: (links as usize).clamp(1, partitions.max(1)),
@@ -472,7 +472,9 @@ mod tests {
         each(|topology, channels| {
             let mut waits_for: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
             for (from, to) in pairs(topology) {
-                // With two links, the virtual channel depends on half the destination's number.
+                // In a two-level network, the virtual channel is the destination divided by the number of
+                // links, modulo the number of channels. With two links, twice as many destinations as
+                // channels are needed to use all channels.
                 for destination in 0..2 * channels {
                     for pair in way(topology, from, to, destination).windows(2) {
                         waits_for.entry(pair[0]).or_default().insert(pair[1]);

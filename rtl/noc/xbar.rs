@@ -186,7 +186,7 @@ impl<P: Packet> Xbar<P> {
 }
 
 impl<P: Packet + 'static> Xbar<P> {
-    /// Evaluates one clock edge, with or without contract checks.
+    /// Evaluates one clock edge, with or without run-time checks of the port contracts.
     #[inline]
     pub(crate) fn eval_any(&mut self, io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         match &mut self.0 {

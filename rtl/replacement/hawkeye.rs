@@ -134,7 +134,8 @@ impl Scheme for HawkeyeConfig {
     }
 }
 
-/// Recorded access to a sampled set, and the occupancy in the time quantum that starts with this access.
+/// Recorded access to a sampled set, and the number of lines that OPT keeps in the time quantum that starts
+/// with this access (occupancy).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct PastAccess {
     /// True if this is the latest access to its line.
@@ -167,7 +168,7 @@ impl Payload for PastAccess {
 }
 
 /// Position in the ring buffer of recorded accesses at which the next access to a sampled set is written. The
-/// shape of this payload is the number of positions in the ring.
+/// number of positions in the ring determines the width of the field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct NextPlace(u32);
 
@@ -180,8 +181,8 @@ impl Payload for NextPlace {
     }
 }
 
-/// Signature of the last access to a line of a sampled set. The shape of this payload is the width of a
-/// signature in bits.
+/// Signature of the last access to a line of a sampled set. The width of a signature in bits depends on the
+/// configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct LastUse(#[payload(name = "signature", width = *shape)] u32);
@@ -407,8 +408,8 @@ mod tests {
 
     #[test]
     fn reuses_that_opt_would_hit_train_the_instruction_however_many_other_lines_pass_within_the_history() {
-        // The history holds 32 accesses, because the cache has 4 ways. So a reuse is detected after 31 other
-        // accesses, but not after 32.
+        // The history holds 8 accesses per way, which is 32 accesses in a cache of 4 ways. So a reuse is
+        // detected after 31 other accesses, but not after 32.
         assert_eq!(reuses(31), [7, 7, 0, 0, 0, 0]);
         assert_eq!(reuses(32), [7; 6]);
     }

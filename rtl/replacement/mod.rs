@@ -54,8 +54,8 @@ use crate::config::Rules;
 use crate::kernel::name::{Name, intern};
 use crate::kernel::{CounterReader, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic};
 
-/// Configuration of a replacement policy: the keys next to `kind` in the `replacement` of a cache or of the
-/// sharing tracker.
+/// Configuration of a replacement policy. In the configuration file, its parameters are keys of the group
+/// `replacement` of a cache or of the sharing tracker, next to the key `kind` that selects the policy.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Returns the name of the ranks, and their width in bits for sets of `ways` ways.
@@ -102,8 +102,9 @@ impl ReplacementConfig {
         self.typetag_name() == "lru"
     }
 
-    /// Lists the counters of every linked policy, with default parameters, in a cache of the configuration
-    /// group `group`, for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all replacement policies that are linked into
+    /// the program. Each one has its default parameters. `group` is the group of the configuration to which
+    /// the cache belongs.
     pub fn list_counters(group: Name, to: &mut dyn CounterReader) {
         for scheme in Self::linked() {
             Replacement::new(&scheme, &CacheGeometry::example(group)).counters(to);
@@ -120,7 +121,7 @@ impl<S: Scheme + 'static> From<S> for ReplacementConfig {
 /// Line that a miss inserts into a set: the properties that the replacement policy can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InsertedLine {
-    /// Set of the line.
+    /// Set into which the line is inserted.
     pub set: u32,
     /// Way into which the line is inserted.
     pub way: u32,
@@ -154,8 +155,8 @@ pub trait Hooks: Debug + Send {
     /// Adds to the hardware description: the policy's registers, arrays and logic, except the ranks.
     fn describe(&self, _to: &mut dyn Describe) {}
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 
@@ -259,7 +260,7 @@ impl Replacement {
         self.0.iter().for_each(|hooks| hooks.describe(to));
     }
 
-    /// Lists the counters that the policy declares itself.
+    /// Lists the counters that belong to the policy.
     pub fn counters(&self, to: &mut dyn CounterReader) {
         self.0.iter().for_each(|hooks| hooks.counters(to));
     }

@@ -140,7 +140,7 @@ impl Order {
         }
     }
 
-    /// Lists the counters that the policy declares itself.
+    /// Lists the counters that belong to the policy.
     pub fn counters(&self, to: &mut dyn CounterReader) {
         if let Self::Ranked(order) = self {
             order.policy.counters(to);

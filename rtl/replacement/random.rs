@@ -61,8 +61,7 @@ impl Lfsr {
     }
 }
 
-/// Way number of the next victim of a set. The shape of this payload is the number of ways, which determines
-/// the width of the field.
+/// Way number of the next victim of a set. The number of ways determines the width of the field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct NextVictim(u8);
 

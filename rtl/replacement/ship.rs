@@ -101,7 +101,7 @@ impl Default for Counter {
 }
 
 /// Predictor state of a cache line: the signature of its source, and whether the line was hit since its
-/// insertion. The shape of this payload is the width of a signature in bits.
+/// insertion. The width of a signature in bits depends on the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Origin {

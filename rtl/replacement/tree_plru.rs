@@ -61,7 +61,8 @@ impl Scheme for TreePlru {
 }
 
 /// Tree bits of a set, numbered as in a heap: the root is bit 1, and the children of node `n` are `2n` and
-/// `2n + 1`. A bit of 1 points to the second child. The shape of this payload is the number of leaves.
+/// `2n + 1`. A bit of 1 points to the second child. The leaves are the ways; their number is rounded up to a
+/// power of two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Nodes(u64);
 

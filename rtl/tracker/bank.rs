@@ -193,7 +193,7 @@ impl Tracker {
         &self.stats
     }
 
-    /// Returns the counters that the replacement policy of the tables declares itself, summed over the tables.
+    /// Returns the counters that belong to the replacement policy of the tables, summed over the tables.
     #[must_use]
     pub fn scheme_counts(&self) -> SchemeCounts {
         let tables: Vec<_> = self.tables.iter().map(|table| SchemeCounts::of(|to| table.counters(to))).collect();
@@ -247,9 +247,9 @@ impl Tracker {
         self.place.interleave.local(line)
     }
 
-    /// Lists the L1 that sent a load as a sharer of the line. Does nothing if the L1 will not allocate the
-    /// line, or if a later write has marked the load as stale (poisoned). The line is in the L1 or in flight
-    /// to it. Returns true if the L1 was listed.
+    /// Records that the L1 that sent a load is a sharer of the line, which is in that L1 or in flight to it.
+    /// Does nothing if the L1 will not allocate the line, or if a later write has marked the load as stale
+    /// (poisoned). Returns true if the L1 was recorded.
     fn list(&mut self, at: &Edge<'_>, transfer: &Transfer) -> bool {
         let is_listed = transfer.keeps && !transfer.poisoned;
         if is_listed {
@@ -443,8 +443,8 @@ impl Tracker {
     }
 }
 
-/// Returns `WaitReason::No` if a link can accept a message. Otherwise returns `full` if the channel is full,
-/// else `WaitReason::Cycle`.
+/// Returns `WaitReason::No` if a link can accept a message, and `full` if the link has no room. Otherwise the
+/// link was already used in this cycle, and the function returns `WaitReason::Cycle`.
 fn can_send<T: crate::kernel::Payload>(link: &mut Tx<'_, T>, at: &mut Edge<'_>, full: WaitReason) -> WaitReason {
     if link.is_ready(at) {
         WaitReason::No

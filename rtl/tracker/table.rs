@@ -225,7 +225,7 @@ impl Table {
         self.order.record();
     }
 
-    /// Lists the counters that the replacement policy declares itself.
+    /// Lists the counters that belong to the replacement policy.
     pub fn counters(&self, to: &mut dyn CounterReader) {
         self.order.counters(to);
     }

@@ -1,8 +1,8 @@
 //! # Transfers of a sharing tracker
-//! Table of the in-flight loads that a bank of the tracker sent to the L2 or to another L1. If an L1 will
-//! allocate the line of its load, it is listed as a sharer when the reply passes the tracker, unless the line
-//! was written in the meantime (`poisoned`). A load that was forwarded to an L1 can still go to the L2 if
-//! that L1 no longer has the line.
+//! Table of the in-flight loads that a bank of the tracker sent to the L2 or to another L1. An L1 that will
+//! allocate the line of its load is listed as a sharer when the reply passes the tracker, unless the line was
+//! written in the meantime (`poisoned`). A load that was forwarded to an L1 can still go to the L2 if that L1
+//! no longer has the line.
 //!
 //! | port         | dir | payload        | contract                                                  |
 //! |--------------|-----|----------------|-----------------------------------------------------------|
@@ -204,7 +204,8 @@ impl Transfers {
         to.logic("read", Logic::Mux { ways: n, width: shape.line_bits + 2 });
         let resent = 32 + shape.line_bits + shape.sm_bits + TICKET_BITS + SECTORS + 1;
         to.logic("read", Logic::Mux { ways: n, width: resent });
-        // Write decoders for rows that are answered, replied to, resent and allocated.
+        // Write decoders for the rows: one each for an answer of an L1, a reply, a load that is resent to the
+        // L2, and the allocation of a row.
         for _ in 0..4 {
             to.logic("write", Logic::Decoder { outputs: n });
         }

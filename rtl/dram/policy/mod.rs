@@ -106,7 +106,8 @@ impl PolicyConfig {
         }
     }
 
-    /// Lists the counters of every linked policy, with default parameters, for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all arbitration policies that are linked into
+    /// the program. Each one has its default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         for scheme in Self::linked() {
             if let Order::Ranked(hooks) =
@@ -188,7 +189,7 @@ pub trait Hooks: Debug + Send {
     /// digests and area estimates.
     fn describe(&self, _to: &mut dyn Describe) {}
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }

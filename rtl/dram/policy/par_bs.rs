@@ -125,8 +125,8 @@ impl Hooks for ParBs {
             to.logic("older", Logic::Population { inputs: entry });
         }
         to.logic("is_below", Logic::Less { width: u32::BITS - marking_cap.leading_zeros(), count: entries });
-        // The length of a requester's job consists of two numbers of requests in the batch: the largest
-        // number to one bank, and the total number.
+        // The length of a requester's job consists of two numbers: the largest number of its requests in the
+        // batch to one bank, and the total number of its requests in the batch.
         to.logic("largest", Logic::Less { width: load_bits, count: entries - 1 });
         to.logic("total", Logic::Population { inputs: entries });
         to.logic("is_longer", Logic::Less { width: 2 * load_bits, count: requesters });

@@ -119,8 +119,8 @@ mod tests {
 
     #[test]
     fn a_part_is_rounded_down() {
-        // A cache of 128 lines has 2 lines per warp for 48 or 43 warps, and 3 lines per warp for 42 warps. So
-        // an instruction contends if it touches at least 2 or 3 lines.
+        // A warp's share of a cache of 128 lines is 2 lines if 48 or 43 warps are resident, and 3 lines if 42
+        // are resident. An instruction contends if it touches at least as many lines as this share.
         assert_eq!([48, 43, 42].map(|warps| first(128, warps)), [Some(2), Some(2), Some(3)]);
     }
 

@@ -49,7 +49,8 @@ pub use super::tag_store::TagStore;
 pub use super::tags::{LineUse, Probe, Victim};
 pub use super::watch::Outcome;
 
-/// Configuration of a bypass scheme: its parameters are keys next to `kind` in `l1.bypass`.
+/// Configuration of a bypass scheme. In the configuration file, its parameters are keys of `l1.bypass`, next
+/// to the key `kind` that selects the scheme.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Creates the hardware of the bypass scheme for one cache; `None` if the scheme makes no decisions at
@@ -146,7 +147,8 @@ impl BypassConfig {
         self.supports_prefetch() || !self.decides(l1)
     }
 
-    /// Lists the counters of every linked bypass scheme, with default parameters, for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all bypass schemes that are linked into the
+    /// program. Each one has its default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         for scheme in Self::linked() {
             if let Some(hooks) = scheme.hardware(&CacheGeometry::example("l1")) {
@@ -260,8 +262,8 @@ pub trait Hooks: Debug + Send {
     /// Adds to the hardware description, as one component: the scheme's registers, arrays and logic.
     fn describe(&self, _to: &mut dyn Describe) {}
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 
@@ -318,7 +320,7 @@ impl Schemes {
         past
     }
 
-    /// Returns the earliest cycle that [`Hooks::next_choice`] of a scheme returns.
+    /// Returns the earliest of the cycles that [`Hooks::next_choice`] of the schemes returns.
     pub fn next_choice(&self) -> Option<u64> {
         self.0.iter().filter_map(|scheme| scheme.next_choice()).min()
     }

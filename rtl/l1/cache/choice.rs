@@ -47,8 +47,7 @@ impl Cache {
     }
 
     /// Notifies the bypass schemes that a load has been sent to memory on the bypass path, because a scheme
-    /// made it bypass. Returns true if the load missed in the tags, which are updated even while the cache is
-    /// closed.
+    /// made it bypass. The scheme may update the tags. Returns true if the load missed in the tags.
     pub fn on_bypass(&mut self, at: &impl AnyEdge, request: &LineAccess) -> bool {
         let BypassProbe { missed, evicted } = self.schemes.on_bypass(at.edge(), request, &mut self.tags);
         self.stats.evictions += u64::from(evicted);

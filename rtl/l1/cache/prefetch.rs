@@ -27,7 +27,7 @@ impl Cache {
         self.prefetcher.as_deref_mut()
     }
 
-    /// Moves the next line that the prefetcher returns, if any, into the prefetch queue.
+    /// Moves the next line that the prefetcher proposes, if any, into the prefetch queue.
     pub fn advance_prefetcher(&mut self, at: &impl AnyEdge) -> Option<Enqueued> {
         self.prefetcher.as_mut().and_then(|prefetcher| prefetcher.advance(at))
     }

@@ -98,7 +98,8 @@ impl Cache {
         self.entries_of(line, waits).into_iter().flatten().all(|entry| self.mshr.is_open(entry))
     }
 
-    /// Returns the MSHR entries that track these sectors in flight, without duplicates.
+    /// Returns the MSHR entries that track any of the in-flight sectors `sectors` of a line, without
+    /// duplicates.
     pub(super) fn entries_of(&self, line: u64, sectors: u8) -> [Option<u16>; SECTORS as usize] {
         let mut left = sectors;
         std::array::from_fn(|sector| {
@@ -398,8 +399,9 @@ impl Cache {
         if held.modified {
             return (ForwardResult::Gone, None);
         }
-        // If not all requested sectors are present, the answer is "in flight", so that the sharing tracker
-        // still lists this L1D. A later request of another SM may need sectors that are present.
+        // If not all requested sectors are present, the L1D answers that the line is in flight. The sharing
+        // tracker then still lists this L1D, and a later request of another SM may need only sectors that are
+        // present.
         if sectors & !held.here != 0 {
             return (ForwardResult::Coming, None);
         }

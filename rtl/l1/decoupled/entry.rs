@@ -86,7 +86,7 @@ impl Payload for Line {
     }
 }
 
-/// Number of free data ways of a set. The shape of the array gives the width of this number in bits.
+/// Number of free data ways of a set. Its width in bits depends on the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub(super) struct Free(#[payload(name = "lines", width = *shape)] pub u16);

@@ -18,7 +18,7 @@ use crate::throttle::message::Miss;
 pub(super) struct Refusal {
     /// Cache that refused the request, and the set that the request probed.
     pub place: (CacheId, u32),
-    /// Last cycle that the statistics of reservation fails already count for this refusal.
+    /// Last cycle of this refusal that the statistics of reservation fails have already counted.
     pub counted: u64,
     /// Reason reported for the refusal.
     pub fail: Fail,
@@ -146,8 +146,9 @@ impl Lsu {
         l1d.stats.accesses += 1;
         l1d.stats.bypasses += 1;
         if chosen {
-            // A load that misses in the tags of a closed cache, which loads bypass, is also reported to the
-            // throttle. From these reports the throttle can detect thrashing warps, and reopen the cache.
+            // While a streaming monitor makes all loads bypass the cache, loads that miss in the tags are
+            // also reported to the throttle. From these reports the throttle can detect thrashing warps, and
+            // let loads use the cache again.
             let missed = l1d.on_bypass(at, head);
             self.missed = (missed && self.constants.monitored).then_some(Miss { warp, lost: false });
         } else if self.constants.place.is_tracked && uncached {

@@ -129,7 +129,7 @@ impl Lsu {
         &self.caches[cache as usize].stats
     }
 
-    /// Returns the counters that the schemes of the given cache declare themselves.
+    /// Returns the counters that belong to the schemes of the given cache.
     #[must_use]
     pub fn scheme_counts_of(&self, cache: CacheId) -> SchemeCounts {
         SchemeCounts::of(|to| self.caches[cache as usize].scheme_counters(to))

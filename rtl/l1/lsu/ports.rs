@@ -38,7 +38,7 @@ pub struct LsuExtraPorts {
     pub brought: Out<InstructionLineReply>,
     /// Misses of L1D loads, sent to the throttle of the core.
     pub misses: Out<Miss>,
-    /// Ends of the streaming monitor's periods, sent by the core's throttle.
+    /// Messages of the core's throttle that a period of the streaming monitor has ended.
     pub periods: In<PeriodEnd>,
     /// New mode of the L1D, in machines with SM dueling.
     pub mode: In<Mode>,

@@ -76,7 +76,7 @@ impl Scheme for ManyThreadConfig {
     }
 }
 
-/// Field widths of the entries of the three tables.
+/// Field widths of the entries of the prefetcher's three tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct EntryShape {
     pc_bits: u32,
@@ -340,8 +340,8 @@ mod tests {
         let lines = (0..5).map(|warp| bench.access(load(5, warp, 200 + 3 * u64::from(warp))));
         assert_eq!(lines.collect::<Vec<_>>(), [vec![], vec![], vec![], vec![212, 215], vec![215, 218]]);
         assert!(bench.access(load(5, 5, 400)).is_empty(), "a longer distance");
-        // For both loads, the warp slot is not the slot after that of the previous load. So neither load
-        // trains a distance or triggers a prefetch.
+        // The load of slot 9 does not follow a load of slot 8, so it trains no distance. The load of slot 10
+        // finds the distance of three lines for the first time. So neither load triggers a prefetch.
         assert!(bench.access(load(5, 9, 403)).is_empty());
         assert!(bench.access(load(5, 10, 406)).is_empty());
     }

@@ -60,13 +60,15 @@ pub struct PrefetchPlace<'a> {
     pub page_bits: u32,
 }
 
-/// Properties of an ordinary L1D, with which a prefetcher is created only to query its properties.
+/// Properties of an ordinary L1D. The program creates a prefetcher with them when it only needs to know the
+/// properties of that prefetcher.
 const EXAMPLE: PrefetchPlace<'static> = PrefetchPlace { path: "", line_bits: 25, pc_bits: 8, page_bits: 9 };
 
-/// Configuration of a prefetcher: its parameters are keys next to `kind` in `l1.prefetch`.
+/// Configuration of a prefetcher. In the configuration file, its parameters are keys of `l1.prefetch`, next
+/// to the key `kind` that selects the scheme.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// Creates the hardware of the prefetcher; `None` if it prefetches nothing.
+    /// Creates the hardware of the prefetcher; `None` if the scheme never prefetches.
     fn hardware(&self, place: &PrefetchPlace<'_>) -> Option<Box<dyn Hooks>>;
 
     /// Checks the parameters of the prefetcher scheme.
@@ -78,7 +80,8 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
         false
     }
 
-    /// True if the prefetcher's hardware can observe several loads per cycle, of which all but the first hit.
+    /// True if the prefetcher's hardware can observe several loads per cycle. In such a cycle, only the first
+    /// load can miss; all other loads are hits.
     fn supports_multiple_lookups(&self) -> bool {
         false
     }
@@ -102,7 +105,8 @@ impl PrefetchConfig {
         rules.is_kept() && self.hardware(&EXAMPLE).is_some()
     }
 
-    /// Lists the counters of every linked prefetcher, with default parameters, for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all prefetchers that are linked into the
+    /// program. Each one has its default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         for scheme in Self::linked() {
             if let Some(hooks) = scheme.hardware(&EXAMPLE) {
@@ -192,8 +196,8 @@ pub trait Hooks: Debug + Send {
     /// Adds to the hardware description: the prefetcher's registers, arrays and logic.
     fn describe(&self, to: &mut dyn Describe);
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 

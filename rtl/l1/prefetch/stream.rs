@@ -137,7 +137,7 @@ mod tests {
         let mut bench = bench(4, 16, 1);
         assert!([60, 61].iter().all(|line| miss(&mut bench, *line).is_empty()));
         assert_eq!(miss(&mut bench, 62), [63]);
-        // Line 64 lies on the next page. The prefetcher may return a line on another page, because the
+        // Line 64 lies on the next page. The prefetcher may propose a line on another page, because the
         // prefetch unit drops such lines.
         assert_eq!(hit(&mut bench, 63), [64]);
         assert!(hit(&mut bench, 63).is_empty());

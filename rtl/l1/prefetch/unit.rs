@@ -29,7 +29,7 @@ use crate::kernel::{
 };
 use crate::l1::config::L1Config;
 
-/// Address of a line in the prefetch queue. The shape of this payload is the width of a line address in bits.
+/// Address of a line in the prefetch queue. Its width in bits depends on the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct QueuedLine(#[payload(name = "line", width = *shape)] u64);
@@ -77,9 +77,11 @@ pub struct Prefetcher {
     in_flight: u32,
     /// Number of reads for prefetches that wait in the miss queue.
     queued: u32,
-    /// Mask of the pending-table rows of instructions of which the L1D has not accepted any request yet.
+    /// Pending-table rows of instructions that still wait for their first request to be accepted by the L1D;
+    /// one bit per row.
     fresh: u64,
-    /// True if the prefetcher may return another line; the LSU is then evaluated in the next cycle.
+    /// True if the prefetcher may still propose a line to prefetch; the LSU is then evaluated in the next
+    /// cycle.
     armed: bool,
     lookups: u32,
     slots: u32,
@@ -99,8 +101,8 @@ impl Prefetcher {
             storage: Storage::Flops,
             rows: sets,
             columns: ways,
-            // Ports of the flag array: a fill reads the flag of the filled line. An access reads the flag of
-            // its line, or of the line that it evicts, and clears it.
+            // Ports of the flag array: a fill reads the flag of the filled line. An access reads and clears
+            // one flag: that of its own line or, if it evicts a line, that of the evicted line.
             reads: 1 + lookups,
             writes: lookups,
             collide: Collide::New,
@@ -142,7 +144,7 @@ impl Prefetcher {
         self.armed = true;
     }
 
-    /// Moves the next line that the prefetcher returns, if any, into the prefetch queue.
+    /// Moves the next line that the prefetcher proposes, if any, into the prefetch queue.
     pub fn advance(&mut self, at: &impl AnyEdge) -> Option<Enqueued> {
         if !self.armed {
             return None;
@@ -285,7 +287,7 @@ impl Prefetcher {
         });
     }
 
-    /// Lists the counters that the prefetcher declares itself.
+    /// Lists the counters that belong to the prefetcher.
     pub fn counters(&self, to: &mut dyn CounterReader) {
         self.hooks.counters(to);
     }

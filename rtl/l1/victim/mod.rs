@@ -48,7 +48,8 @@ use crate::kernel::{Counted, CounterReader, Describe, Edge};
 /// Largest number of lines of a victim cache.
 const MAX_LINES: u32 = 32;
 
-/// Configuration of a victim cache: its parameters are keys next to `kind` in `l1.victim`.
+/// Configuration of a victim cache. In the configuration file, its parameters are keys of `l1.victim`, next
+/// to the key `kind` that selects the scheme.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Returns the number of lines that the victim cache holds; 0 if there is no victim cache.
@@ -57,7 +58,7 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Creates the policy that selects which evicted lines to keep; `None` if there is no victim cache.
     fn hardware(&self) -> Option<Box<dyn Hooks>>;
 
-    /// Checks the parameters other than the number of lines.
+    /// Checks the parameters of the victim cache, except the number of lines.
     fn validate(&self, _rules: &mut Rules) {}
 }
 
@@ -116,7 +117,8 @@ impl VictimConfig {
         Some(Box::new(VictimCache::new(hooks, path, self.lines(), shape, is_recalled)))
     }
 
-    /// Lists the counters of every linked policy, with default parameters, for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all victim-cache policies that are linked into
+    /// the program. Each one has its default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         for scheme in Self::linked() {
             if let Some(hooks) = scheme.hardware() {
@@ -151,8 +153,8 @@ pub trait Hooks: Debug + Send {
     /// Adds to the hardware description: registers, arrays and logic.
     fn describe(&self, to: &mut dyn Describe);
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 

@@ -192,7 +192,7 @@ impl VictimCache {
         });
     }
 
-    /// Lists the counters that the policy declares itself.
+    /// Lists the counters that belong to the policy.
     pub fn counters(&self, to: &mut dyn CounterReader) {
         self.hooks.counters(to);
     }

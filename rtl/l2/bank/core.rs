@@ -141,8 +141,9 @@ impl Core {
 
     /// Returns the number within the bank of the line with the given set and tag.
     pub fn join(&self, set: u32, tag: u64) -> u64 {
-        // Every index function is an XOR of bits of the line number. So XORing the tag's contribution to the
-        // set index with the index again cancels this contribution.
+        // Every index function is an XOR of bits of the line number. The set index is therefore the XOR of
+        // two terms: one depends only on the tag, the other only on the low bits of the line number. XORing
+        // the set index with the first term yields the second.
         let high = tag << self.index.bits();
         high | u64::from(self.index.low_bits_of(set ^ self.index.index(high)))
     }
@@ -326,9 +327,9 @@ impl Core {
         if row[first].state != LineState::Invalid {
             return Some(first as u32);
         }
-        // Without a partition, the ways of a set are filled in ascending order and never become empty again.
-        // The first matching tag then decides. With a partition, an empty way, whose tag is 0, may precede
-        // the way of the line, so the search must skip empty ways.
+        // Without a partition, the ways of a set are filled in ascending order and never become empty again,
+        // so the first way with a matching tag holds the line. With a partition, an empty way, whose tag is
+        // 0, may precede the way of the line. The search must therefore skip empty ways.
         self.partition.as_ref()?;
         let is_line = |cell: &Tag| cell.tag == tag && cell.state != LineState::Invalid;
         row.iter().position(is_line).map(|way| way as u32)
@@ -347,8 +348,8 @@ impl Core {
         }
     }
 
-    /// Returns the way for a new line of the set that SM `sm` requests: one of the ways that the partition
-    /// allows, or of all ways if the bank has no partition.
+    /// Returns the way for a new line of set `set`, which SM `sm` has requested: one of the ways that the
+    /// partition allows, or of all ways if the bank has no partition.
     #[inline(always)]
     pub fn victim(&self, set: u32, sm: u8) -> Option<u32> {
         match &self.partition {

@@ -17,7 +17,7 @@ impl L2Bank {
         &self.core().stats
     }
 
-    /// Returns the counters that the schemes of the bank declare themselves.
+    /// Returns the counters that belong to the schemes of the bank.
     #[must_use]
     pub fn scheme_counts(&self) -> SchemeCounts {
         SchemeCounts::of(|to| {
@@ -64,8 +64,8 @@ impl L2Bank {
         }
     }
 
-    /// Replaces the bytes of a line if the bank has the line; returns true if it has. Called by the simulator
-    /// (host code) to write memory while the machine is idle.
+    /// Replaces the bytes of a line if the bank has the line; returns false if the bank does not have it.
+    /// Called by the simulator (host code) to write memory while the machine is idle.
     pub fn poke(&mut self, line: u64, bytes: &[u8; LINE_BYTES]) -> bool {
         let core = self.core_mut();
         let Some((set, way)) = core.locate(line) else { return false };

@@ -45,7 +45,8 @@ pub struct BankAccess<'a> {
 }
 
 impl<'a> BankAccess<'a> {
-    /// Returns the access that a request performs after its lookup.
+    /// Returns the access to the bytes of its line (read, write or atomic) that a request performs after its
+    /// tag lookup.
     #[inline(always)]
     pub fn from_request(request: &'a Request) -> Self {
         let &Request { kind, id, line, sm, partition: _, ticket, .. } = request;

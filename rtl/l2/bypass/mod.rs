@@ -32,7 +32,7 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
         false
     }
 
-    /// True if the scheme uses the hints for the sharing tracker that requests carry.
+    /// True if the scheme uses the hints that requests carry for the sharing tracker.
     fn needs_tracker(&self) -> bool {
         false
     }
@@ -47,7 +47,8 @@ impl L2Bypass {
         self.hardware().map(|hooks| Watched::of(self.typetag_name(), hooks))
     }
 
-    /// Lists the counters of every linked bypass policy, with default parameters, for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all bypass policies that are linked into the
+    /// program. Each one has its default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         for hooks in Self::linked().iter().filter_map(Self::watched_hooks) {
             hooks.counters(to);
@@ -85,7 +86,7 @@ pub trait Hooks: Debug + Send {
     /// and area estimates.
     fn describe(&self, _to: &mut dyn Describe) {}
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }

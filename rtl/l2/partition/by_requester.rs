@@ -1,8 +1,8 @@
 //! # Static way partitioning
 //! Divides the SMs into groups, and gives each group a constant number of ways. A miss replaces a line only
 //! in the ways of its SM's group (column caching: Chiou, Jain, Rudolph and Devadas, "Application-specific
-//! memory management for embedded systems using software-controlled caches", DAC 2000). There the mask of
-//! ways belongs to a region of memory; here it belongs to a group of SMs.
+//! memory management for embedded systems using software-controlled caches", DAC 2000). In that paper, the
+//! mask of ways belongs to a region of memory; here it belongs to a group of SMs.
 //!
 //! The groups have consecutive ways, in the order of `ways`. If their sum is less than the ways of a set, the
 //! remaining ways hold no lines. `sms` lists the group of each SM. If the list is empty, each of `n` groups

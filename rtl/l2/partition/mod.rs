@@ -87,7 +87,8 @@ impl L2Partition {
         self.hardware(bank).map(|hooks| Watched::of(self.typetag_name(), hooks))
     }
 
-    /// Lists the counters of every linked partition, with default parameters, for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all partitions that are linked into the
+    /// program. Each one has its default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         let bank = BankInfo { path: "", sets: 64, ways: 16, tag_bits: 20, sms: 16 };
         for hooks in Self::linked().iter().filter_map(|scheme| scheme.watched_hooks(&bank)) {
@@ -145,8 +146,8 @@ pub trait Hooks: Debug + Send {
     /// area estimates.
     fn describe(&self, to: &mut dyn Describe);
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 

@@ -65,7 +65,7 @@ use crate::choice::Choice;
 use crate::config::Rules;
 use crate::kernel::{CounterReader, Describe, DescribeExt, Edge, FieldsExt};
 
-/// Minimum of the base-2 logarithm of the number of lines per page; prefetchers do not support less.
+/// Smallest base-2 logarithm of the number of lines per page that the prefetchers support.
 const MIN_PAGE_BITS: u32 = 2;
 
 /// Properties of the L2 bank from which its prefetcher is created.
@@ -77,14 +77,15 @@ pub struct PrefetchPlace<'a> {
     pub line_bits: u32,
     /// Width of an SM number in bits.
     pub sm_bits: u32,
-    /// log2 of the number of lines of the bank per page, rounded up.
+    /// log2 of the approximate number of lines of a page that lie in the bank, rounded up.
     pub page_bits: u32,
 }
 
-/// Configuration of a prefetcher: its parameters are keys next to `kind` in `l2.prefetch`.
+/// Configuration of a prefetcher. In the configuration file, its parameters are keys of `l2.prefetch`, next
+/// to the key `kind` that selects the scheme.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// Creates the hardware of the prefetcher; `None` if it prefetches nothing.
+    /// Creates the hardware of the prefetcher; `None` if the scheme never prefetches.
     fn hardware(&self, place: &PrefetchPlace<'_>) -> Option<Box<dyn Hooks>>;
 
     /// Checks the parameters of the prefetcher scheme.
@@ -112,7 +113,8 @@ impl L2Prefetch {
         rules.is_kept() && self.hardware(&EXAMPLE).is_some()
     }
 
-    /// Lists the counters of every linked prefetcher, with default parameters, for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all prefetchers that are linked into the
+    /// program. Each one has its default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         for scheme in Self::linked() {
             if let Some(hooks) = scheme.hardware(&EXAMPLE) {
@@ -165,7 +167,7 @@ impl L2Prefetch {
     }
 }
 
-/// Returns the log2 of the number of lines of a bank per page, rounded up.
+/// Returns the log2 of the approximate number of lines of a page that lie in one bank, rounded up.
 fn page_bits(limits: &PrefetchLimits, bank: &BankPlace) -> u32 {
     let page_lines = 1u32 << limits.page_bits(bank.line_bytes);
     let run_lines = page_lines.min(1 << bank.interleave.run_log2);
@@ -226,8 +228,8 @@ pub trait Hooks: Debug + Send {
     /// Adds to the hardware description: the prefetcher's registers, arrays and logic.
     fn describe(&self, to: &mut dyn Describe);
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 
@@ -244,8 +246,8 @@ impl SmRun {
         *self = Self { run, sm };
     }
 
-    /// Adds to the hardware description: the registers of the run, with the widths in `shape`, and the
-    /// register of the SM number.
+    /// Adds to the hardware description: the registers of the run, whose widths are given by `shape`, and the
+    /// register of the SM number, which has `sm_bits` bits.
     pub fn describe(&self, shape: &RunShape, sm_bits: u32, to: &mut dyn Describe) {
         let Self { run, sm } = self;
         run.describe(shape, to);

@@ -106,7 +106,8 @@ pub struct Prefetcher {
     unused: Array<Unused>,
     /// Number of MSHR entries that prefetches use, not counting entries with which an access has merged.
     in_flight: u32,
-    /// True if the prefetcher may return another line; the bank is then evaluated in the next cycle.
+    /// True if the prefetcher may still propose a line to prefetch; the bank is then evaluated in the next
+    /// cycle.
     armed: bool,
     pages: Pages,
     /// Value of the bank's miss counter at the previous access. The model compares it with the current value
@@ -123,8 +124,9 @@ impl Prefetcher {
             storage: Storage::Flops,
             rows: sets,
             columns: ways,
-            // A fill reads the flag of its line. An access or a prefetch reads and writes the flag at the way
-            // of its line. If the line is new in that way, the old flag is that of the evicted line.
+            // When a line is filled, its flag is read. When an access or a prefetch uses a way, the flag of
+            // the way is read and written. If it allocates the way for a new line, the flag that it reads is
+            // still that of the evicted line.
             reads: 2,
             writes: 1,
             collide: Collide::New,
@@ -148,13 +150,13 @@ impl Prefetcher {
         }
     }
 
-    /// True if a line waits in the prefetch queue, or if the prefetcher may return a further line.
+    /// True if a line waits in the prefetch queue, or if the prefetcher may still propose a line to prefetch.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.armed || !self.queue.is_empty()
     }
 
-    /// Moves the next line that the prefetcher returns, if any, into the prefetch queue.
+    /// Moves the next line that the prefetcher proposes, if any, into the prefetch queue.
     pub fn advance(&mut self, at: &impl AnyEdge, stats: &mut PrefetchStats) {
         if !self.armed {
             return;
@@ -228,7 +230,7 @@ impl Prefetcher {
         stats.useless += u64::from(self.mark(at, place, true));
     }
 
-    /// Records that a prefetched line has arrived with which no access had merged.
+    /// Records that a prefetched line has arrived, and that no access had merged with its fetch.
     pub fn retire(&mut self) {
         self.in_flight -= 1;
     }
@@ -246,7 +248,7 @@ impl Prefetcher {
         self.armed = false;
     }
 
-    /// Lists the counters that the prefetcher declares itself.
+    /// Lists the counters that belong to the prefetcher.
     pub fn counters(&self, to: &mut dyn CounterReader) {
         self.hooks.counters(to);
     }

@@ -13,7 +13,7 @@ use crate::noc::buffer::{InputBuffer, TakeResult};
 use crate::noc::config::XbarConfig;
 use crate::noc::packet::Packet;
 
-/// Cycle of an event that is not scheduled: a cycle that no simulation reaches.
+/// Stands for "no event": a cycle number that no simulation reaches.
 const NEVER: u64 = u64::MAX;
 /// Number of cycles that the array `tails` of the crossbar covers; greater than the number of flits in the
 /// longest packet.
@@ -212,7 +212,7 @@ impl<M> Outcome<M> {
 }
 
 impl<P: Packet + 'static, M: Lines> Switch<P, M> {
-    /// Evaluates one clock edge, with or without contract checks.
+    /// Evaluates one clock edge, with or without run-time checks of the port contracts.
     #[inline(never)]
     pub(super) fn eval(&mut self, mut io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         let none = M::NONE;

@@ -214,7 +214,7 @@ impl Overlapped {
         self.prefetcher.iter_mut().for_each(|prefetcher| prefetcher.record());
     }
 
-    /// Lists the counters that the bypass policy and the prefetcher declare themselves.
+    /// Lists the counters that belong to the bypass policy and the prefetcher.
     pub fn scheme_counters(&self, to: &mut dyn CounterReader) {
         if let Some(passing) = &self.passing {
             passing.scheme.counters(to);

@@ -105,7 +105,8 @@ impl Overlapped {
         }
     }
 
-    /// Completes the oldest complete fetch, which belongs to a prefetch with which no access has merged.
+    /// Ends the prefetch whose line was complete first and with which no access has merged: its line becomes
+    /// valid, and its MSHR entry becomes free.
     #[inline(never)]
     pub(super) fn retire_prefetch(&mut self, at: &impl AnyEdge) {
         let Some(entry) = self.core.mshr.pop_prefetch() else { return };
@@ -120,7 +121,7 @@ impl Overlapped {
         }
     }
 
-    /// True if a line waits in the prefetch queue, or if the prefetcher may return another line to prefetch.
+    /// True if a line waits in the prefetch queue, or if the prefetcher may still propose a line to prefetch.
     pub(super) fn is_prefetching(&self) -> bool {
         self.prefetcher.as_ref().is_some_and(|prefetcher| prefetcher.is_busy())
     }

@@ -134,9 +134,9 @@ impl Overlapped {
         matched
     }
 
-    /// True if the oldest request, which stalled for `reason`, need not be looked up again. This is the case
-    /// if the missing resource is still missing, and if nothing but another lookup can change the outcome in
-    /// other respects.
+    /// True if it is certain that a new lookup of the oldest request, which stalled for `reason`, would stall
+    /// again: the missing resource is still missing, and no event since the stall can have changed what the
+    /// request needs.
     fn is_still_stalled(&self, reason: Stall, can_write: bool) -> bool {
         let lines = &self.core.lines;
         // The MSHR policy may decide differently after any waiter has been served, so every stall is checked
@@ -146,8 +146,9 @@ impl Overlapped {
         }
         match reason {
             Stall::ReplyQueue => !lines.replies.has_room(),
-            // The lookup of a hit checks the room in the reply queue before the data port. With an atomic
-            // buffer, a repeated lookup may find that the access no longer needs the port.
+            // A hit checks for room in the reply queue before it checks the port. So if the queue is now
+            // full, the request stalls for another reason. With an atomic buffer, the access may no longer
+            // need the port.
             Stall::Port => !can_write && lines.replies.has_room() && lines.atomic_buffer.is_none(),
             // With sector fetches, an access that was served after the stall may have written the missing
             // bytes, and then no fetch is needed.

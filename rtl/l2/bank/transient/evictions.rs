@@ -73,14 +73,13 @@ impl Eviction {
     }
 }
 
-/// Number of an eviction, as an element of a queue. Its width in bits is set at run time, as the payload's
-/// shape.
+/// Number of an eviction, as an element of a queue. Its width in bits depends on the configuration.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct EvictionNumber(#[payload(name = "leaver", width = *shape)] u16);
 
 /// Job for a DRAM channel: a fetch, a writeback, or a notice that a line was evicted. The width in bits of an
-/// eviction number is set at run time, as the payload's shape.
+/// eviction number depends on the configuration.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub(super) struct Job {

@@ -119,13 +119,14 @@ pub struct FrcShape {
     pub ports: (u32, u32),
 }
 
-/// Number of an FRC entry (FRC: fetch and replacement cache), as an element of a queue. Its width in bits is
-/// set at run time, as the payload's shape.
+/// Number of an FRC entry (FRC: fetch and replacement cache), as an element of a queue. Its width in bits
+/// depends on the configuration.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Slot(#[payload(name = "entry", width = *shape)] u16);
 
-/// Names of the steps of a cycle. The steps must happen in this order, which is checked.
+/// Names of the steps of the FRC (fetch and replacement cache) in a cycle. The model checks that they happen
+/// in this order.
 const PORTS: &[&str] = &["access", "exchange"];
 
 const fn turn() -> PortOrder {
@@ -181,8 +182,8 @@ impl Frc {
         self.used == 0
     }
 
-    /// Returns the number of the entry of the FRC (fetch and replacement cache) that is in FRC way `way`, in
-    /// the FRC set that set `set` of the L2 bank uses.
+    /// Returns the number of an FRC (fetch and replacement cache) entry: the entry in FRC way `way` of the
+    /// FRC set to which set `set` of the L2 bank maps.
     #[must_use]
     pub fn number(&self, set: u32, way: u32) -> u32 {
         self.row(set) * self.shape.ways + way

@@ -78,8 +78,8 @@ fn shape(config: &L2Config, place: &BankPlace, frc_ways: u32, swap: u32) -> Core
     let channels = place.channels.num_partitions;
     CoreShape {
         // Reads of the tag memory in one cycle: one for a lookup, and one for the choice of a swap. Writes:
-        // one for the access that is served, one at the end of a line's recalls, and one per DRAM channel at
-        // the end of a writeback.
+        // one for the access that is served, one when the last recall of a line is acknowledged, and one per
+        // DRAM channel at the end of a writeback.
         tags: (2 + swap, 2 + channels + swap),
         order: (2 + swap, 1 + swap),
         // Reads of the data memory in one cycle: one for the access that is served, and one per DRAM channel
@@ -165,9 +165,9 @@ impl Transient {
         swap.into_iter().chain(self.next_look_up()).min().map_or(Sleep::UntilEvent, Sleep::At)
     }
 
-    /// Accepts a burst from memory and serves one access. Returns `(waiter, lookup)`. `waiter` is true if a
-    /// waiter of a complete line was served; `lookup` is true if a request whose lookup is complete was
-    /// served or deferred. Each is an error if that access stalled.
+    /// Accepts a burst from memory and serves one access. Returns two results. The first is true if a waiter
+    /// of a complete line was served, and the second is true if a request whose lookup is complete was served
+    /// or deferred. If a waiter or a request stalled instead, its result is the stall reason as an error.
     #[inline(always)]
     fn access(
         &mut self,

@@ -61,15 +61,15 @@ pub(super) struct Pending {
     requests: Box<[Request]>,
     /// Indices of `requests` that are free.
     free: Vec<u16>,
-    /// Number of awake requests, which may repeat their lookup. The next field, `looking`, is the number of
-    /// requests whose repeated lookup is in progress.
+    /// Number of awake requests, which may repeat their lookup. A request whose repeated lookup has begun is
+    /// counted in `looking` instead.
     awake: u32,
     looking: u32,
     /// Latency of a lookup in cycles.
     latency: u32,
     set_bits: u32,
     shape: PacketShape,
-    /// Request that waveforms show for free entries.
+    /// Placeholder request that waveforms show for free entries of the pending queue.
     empty: Request,
 }
 
