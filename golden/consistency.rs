@@ -67,8 +67,8 @@ impl PendingLoad {
         self.cell
     }
 
-    /// Returns the part of this load that reads cell `cell + number`. Used after a memory cell was split into
-    /// smaller cells while the load was in flight.
+    /// Returns this load restricted to cell `cell + number`. Used after a memory cell was split into smaller
+    /// cells while the load was in flight.
     pub fn part(self, number: u64) -> Self {
         Self { cell: self.cell + number, ..self }
     }
@@ -91,7 +91,8 @@ pub enum Rule {
     OwnStore,
     /// A load does not see stores that the same compute unit issues after the load.
     OwnFuture,
-    /// A coherent operation sees the current contents of memory, and later loads see nothing older than that.
+    /// A coherent operation sees the current contents of memory, and later loads of the same compute unit see
+    /// no older contents.
     Coherent,
     /// An atomic returns the value that the previous atomic in memory order left in the memory cell.
     Atomic,

@@ -319,8 +319,8 @@ mod tests {
 
     #[test]
     fn figure_5b_of_khairy2015_is_poly_13_with_the_index_bits_reversed() {
-        // Row r of the figure holds line addresses 8r to 8r+7; column c holds the addresses that map to set
-        // c.
+        // Figure 5(b) has one row for every eight consecutive line addresses: row r holds the addresses 8 r
+        // to 8 r + 7. The address in column c of a row maps to set c.
         const FIGURE: [[u64; 8]; 8] = [
             [0, 4, 2, 6, 1, 5, 3, 7],
             [13, 9, 15, 11, 12, 8, 14, 10],

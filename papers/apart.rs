@@ -18,8 +18,8 @@ impl Deviation {
         Some(Self { ratio: geometric_mean(&ratios)?, error: mean(&errors)?, rank_correlation: rank_correlation(pairs) })
     }
 
-    /// Formats a table row: both names, the geometric mean of the ratios, the mean absolute error in percent,
-    /// and the rank correlation.
+    /// Formats a table row: the name of our numbers, the name of the reference numbers, the geometric mean of
+    /// the ratios, the mean absolute error in percent, and the rank correlation.
     pub(crate) fn cells(&self, ours: &str, theirs: &str) -> Vec<String> {
         let &Self { ratio, error, rank_correlation } = self;
         let numbers = [format!("{ratio:.2}"), format!("{:.1}", 100.0 * error), format!("{rank_correlation:.3}")];

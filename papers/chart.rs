@@ -473,9 +473,9 @@ fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Returns the number of decimal places that all tick labels share. Returns `None` if all ticks are below 10
-/// and can be distinguished with two decimal places; each label then has as many decimal places as its own
-/// value needs.
+/// Returns the number of decimal places that all tick labels share. Returns `None` if each label has as many
+/// decimal places as its own value needs. This is so if all ticks are below 10 and can be distinguished with
+/// two decimal places.
 pub(crate) fn places(ticks: &[f64]) -> Option<usize> {
     let step = ticks.windows(2).map(|two| two[1] - two[0]).fold(f64::INFINITY, f64::min);
     let is_exact = |tick: &f64, places: usize| {

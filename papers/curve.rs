@@ -20,7 +20,7 @@ pub struct Curve {
     pub across: String,
     /// Intervals in ascending order: start, end, and value, which is `None` if unknown.
     pub steps: Vec<(f64, f64, Option<f64>)>,
-    /// Smallest value that may be at the upper end of the vertical axis.
+    /// Lower limit for the upper end of the vertical axis. Larger values move this end further up.
     pub top: f64,
 }
 

@@ -38,7 +38,7 @@ pub struct Tally {
     pub passed: usize,
     /// Number of comparisons that are evidence, whether they hold or not.
     pub rows: usize,
-    /// Number of additional comparisons that are no evidence, because they cannot fail. They are not included
+    /// Number of comparisons that do not count as evidence, because they cannot fail. They are not included
     /// in `rows`.
     pub no_evidence: usize,
 }
@@ -111,8 +111,9 @@ impl Effect {
     /// Effect on a change in percent: up to 2 percentage points are regarded as no effect.
     pub const PERCENT: Self = Self { neutral: 0.0, none: 2.0 };
 
-    /// Returns the value of the metric that our number must at least reach: it shows a third of the published
-    /// effect, but not less than the minimum effect. Returns `None` if the published number shows no effect.
+    /// Returns the value of the metric that our number must reach or exceed. It differs from `neutral` in the
+    /// direction of the published effect: by a third of that effect, but at least by the minimum effect
+    /// `none`. Returns `None` if the published number shows no effect.
     #[must_use]
     pub fn least(self, published: f64) -> Option<f64> {
         let published = published - self.neutral;
@@ -197,8 +198,8 @@ impl ComparisonRow {
         if self.passed { self } else { self.with_reason(&why()) }
     }
 
-    /// Marks the comparison as no evidence, for the given reason. Results pages show it, but summaries do not
-    /// count it.
+    /// Marks the comparison so that it does not count as evidence, for the given reason. Results pages show
+    /// it, but summaries leave it out.
     #[must_use]
     pub fn mark_no_evidence(self, why: &str) -> Self {
         Self { is_evidence: false, why: why.to_owned(), ..self }

@@ -42,7 +42,8 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Opens a temporary file for the target `NAME`.
+    /// Opens the temporary file that will replace the file `target`. If `target` is a device or a pipe, opens
+    /// it directly.
     pub fn create(target: &Path) -> io::Result<AtomicFile> {
         let refuse = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {why}", target.display()));
         let there = fs::metadata(target).map(|there| there.file_type()).ok();

@@ -211,8 +211,8 @@ impl SaveFile<'_> {
     }
 }
 
-/// Enumeration: one signal that uses it (its filter file is named after this signal), the names of its codes,
-/// and its width in bits.
+/// Enumeration of state names: a signal that uses it, the names of its codes, and its width in bits. Its
+/// filter file is named after this signal.
 type EnumUse = (SignalId, EnumNames, u32);
 
 /// Lists the distinct enumerations of a tree. Their numbers are the same for all views, so all save files of

@@ -46,8 +46,8 @@ struct Channel<'a> {
 impl Checker {
     /// Compares the commands of a channel with those that `policy` requires. Returns an explanation of the
     /// first cycle in which they differ, or `None`. `requests` are in the order of their acceptance. `sms`
-    /// holds the SM of each request, or `None` for a request that the L2 itself makes. `choices` are sorted
-    /// by cycle.
+    /// holds the SM of each request, or `None` for a request that the L2 itself makes. `choices` holds the
+    /// issued commands with the requests that they serve, sorted by cycle.
     pub fn check_choices(
         &self,
         mapping: &Mapping,
@@ -199,8 +199,9 @@ mod tests {
 
     const CHANNEL: ChannelInfo = ChannelInfo { num_sms: 2, read_latency: 14, write_latency: 6 };
 
-    /// Checks the arbitration of commands of the form `(cycle, kind, request)`. They serve three reads of
-    /// bank 0.0: the first and the last access row 1, the second accesses row 2.
+    /// Compares commands of the form `(cycle, kind, request)` with those that the policy of `scheme`
+    /// requires. Requests 0, 1 and 2 are reads of bank 0.0. Requests 0 and 2 access row 1, and request 1
+    /// accesses row 2.
     fn judge(scheme: &dyn Scheme, commands: &[(u64, Kind, u64)]) -> Option<String> {
         let addresses = [1 << 16, 2 << 16, (1 << 16) + 64];
         let requests: Vec<Request> = (0..)

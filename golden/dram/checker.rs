@@ -37,7 +37,7 @@ impl fmt::Display for Violation {
 pub struct Checker {
     pub(super) timing: Timing,
     refresh: bool,
-    /// Distance in command clocks for each row of [`RULES`].
+    /// Required distance in command clocks for each row of [`RULES`].
     bounds: Vec<u64>,
 }
 
@@ -182,10 +182,10 @@ struct History<'a> {
 }
 
 impl<'a> History<'a> {
-    /// Yields the commands with which `command` must be compared: those of the same cycle, and those less
-    /// than `window` cycles earlier, latest first. A command that the trace lists before `command`, but with
-    /// a later cycle, is treated as simultaneous. If the rule applies to two simultaneous commands in either
-    /// order, they are compared only once: when the second of them is checked.
+    /// Yields the commands with which `command` must be compared: the commands of its cycle, and those less
+    /// than `window` cycles before it, latest first. If the trace lists a command before `command` although
+    /// its cycle is later, both are treated as simultaneous. If the rule forbids two simultaneous commands in
+    /// either order, the pair is compared only once: when the command that the trace lists second is checked.
     fn recent_commands(self, rule: &Rule, command: &Command, window: u64) -> impl Iterator<Item = &'a Command> {
         let now = command.cycle;
         let either_way = |other: &Command| rule.from.contains(&command.kind) && rule.to.contains(&other.kind);

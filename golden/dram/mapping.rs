@@ -30,8 +30,8 @@ impl Geometry {
         Geometry { burst_bytes: 64, columns: 64, rows: 4096, groups: 4, banks_per_group: 4 };
 }
 
-/// DRAM address mapping. The map contains each field of an address, such as `bank`, by its name. For each bit
-/// of the field, from the lowest upward, it lists the address bits whose parity is the value of that bit.
+/// DRAM address mapping. Maps the name of each field of an address, such as `bank`, to the bits of that
+/// field, lowest bit first. Each bit is given by a list of address bits, and its value is their parity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     parts: BTreeMap<String, Vec<Vec<u32>>>,
@@ -50,8 +50,8 @@ pub struct BurstLocation {
 
 impl Mapping {
     /// Creates an address mapping. `fields` names the fields of an address, lowest field first, each with an
-    /// optional number of bits (`column:2`). `xor` lists the XORs, such as `bank ^ row`, that change the
-    /// first field named in them.
+    /// optional number of bits (`column:2`). Each element of `xor`, such as `bank ^ row`, replaces the field
+    /// named first by its XOR with the other operands.
     ///
     /// # Panics
     /// Panics if a text is neither a field nor an XOR.

@@ -68,8 +68,8 @@ pub struct Protections {
     pub store_untracks: bool,
     /// True if a coherent operation removes its line from the tracker and from the L1 of its compute unit.
     pub coherent_untracks: bool,
-    /// True if an L1 to which a line is in flight does not become a sharer of the line when the tracker has
-    /// meanwhile removed the entry of that line.
+    /// True if a line that arrives at an L1 makes that L1 a sharer only if the tracker still has the entry
+    /// that the line had when it was requested.
     pub poisons_fills: bool,
     /// True if an L1 drops an arriving line when its compute unit has stored to that line while it was in
     /// flight.

@@ -1,5 +1,6 @@
-//! Tests of the cache model with data. The tests keep a copy of memory and of each L1, and move data as the
-//! model reports. The memory-consistency checker checks the value of every load.
+//! Tests of the cache model with data. The model itself contains no data, so the tests keep a copy of memory
+//! and of each L1, and copy lines between them when the model reports a transfer. The memory-consistency
+//! checker checks the value of every load.
 
 use std::collections::BTreeMap;
 

@@ -15,11 +15,11 @@ pub struct TrackerConfig {
     pub count: usize,
     /// Number of sets and ways of each tracker; each entry belongs to one L1 line.
     pub geometry: Geometry,
-    /// Selects the sharers of a line that a tracker entry lists.
+    /// Selects which sharers of its line a tracker entry lists.
     pub list: SharerList,
 }
 
-/// Sharers of a line that a tracker entry lists.
+/// Sharers of its line that a tracker entry lists: all, or only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharerList {
     /// All L1s that received the line, as a bit vector with one bit per L1.
@@ -33,7 +33,7 @@ pub enum SharerList {
 pub struct Tracker {
     list: SharerList,
     entries: BTreeMap<u64, Entry>,
-    /// Lines that have an entry, by set and in order of last use.
+    /// Lines that have an entry in the tracker: for each set, in the order of their last use.
     sets: LineSets,
 }
 
@@ -58,8 +58,8 @@ impl Tracker {
         self.sets.replace_by(policy);
     }
 
-    /// Selects the L1 that supplies a line to the L1 of compute unit `to`. Selects round robin among the
-    /// sharers of the line other than `to`.
+    /// Selects the L1 that supplies a line to the L1 of compute unit `to`, round robin among the other
+    /// sharers of the line.
     pub fn supplier(&mut self, line: u64, to: usize) -> Option<usize> {
         let Entry { sharers, turn } = self.entries.get_mut(&line)?;
         self.sets.on_hit(line);

@@ -110,7 +110,7 @@ impl Cta<'_> {
         }
     }
 
-    /// Returns the value of a barrier operand, or a fault unless it is the same in all arriving lanes.
+    /// Returns the value of a barrier operand. Returns a fault if its value differs between arriving lanes.
     fn uniform_operand(
         &self,
         warp: usize,

@@ -628,9 +628,9 @@ const SEVERAL: &[(&str, &str)] = &[
 fn what_an_instruction_of_several_writes_may_be_what_it_reads() {
     let setup = "mad.lo.u32 %r2, %r0, 0x9e3779b9, 0x3c01bc00; mad.lo.u32 %r3, %r0, 0x85ebca6b, 0x3bff4001; mul.lo.u32 %r4, %r0, 0x40f3;\n\
                  setp.gt.u32 %p1, %r4, 0x80000; setp.lt.s32 %p2, %r2, %r3; and.b32 %r5, %r2, 4; setp.eq.u32 %p3, %r5, 0;";
-    // Runs an instruction with the registers `[d, p, q]` for the operands D, P and Q; `first` is code that
-    // initializes them. The expected result comes from a run in which these registers differ from all
-    // registers that the instruction reads.
+    // Runs an instruction with the registers `[d, p, q]` as its operands D, P and Q; `first` is code that
+    // initializes these registers. The expected result is that of another run, in which the instruction reads
+    // none of these registers.
     let run = |text: &str, [d, p, q]: [&str; 3], guard: &str, first: &str| {
         let names = [("A", "%r2"), ("B", "%r3"), ("C", "%r4"), ("R", "%p3"), ("D", d), ("P", p), ("Q", q)];
         let statements = text.split_inclusive(';').map(str::trim).filter(|text| !text.is_empty());

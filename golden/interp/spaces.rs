@@ -158,7 +158,8 @@ impl Cta<'_> {
             });
         };
         let row = &mut registers.words[at as usize];
-        // Address of the first byte, and contents, of the memory buffer that most lanes access.
+        // Memory that is searched first: its start address and its contents. For global memory, this is the
+        // buffer that the lowest active lane accesses, since usually all lanes access the same buffer.
         let (base, window): (u64, &[u8]) = match mem.space {
             Space::Global => memory.around(addresses[mask.trailing_zeros() as usize]).unwrap_or_default(),
             Space::Shared => (0, shared),

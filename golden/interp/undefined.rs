@@ -158,7 +158,7 @@ pub(super) struct Step {
     pub(super) pc: u32,
     /// Number of the warp in its CTA.
     pub(super) warp: usize,
-    /// Mask of the running lanes. The mask in `acting` selects those of them in which the guard is true.
+    /// Mask of the running lanes. The mask `acting` contains the running lanes in which the guard is true.
     pub(super) running: u32,
     pub(super) acting: u32,
     pub(super) cta: [u32; 3],

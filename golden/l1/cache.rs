@@ -109,8 +109,8 @@ impl CacheLine {
         }
     }
 
-    /// Returns the sectors in the set `of` that are present or in flight and whose state satisfies
-    /// `is_meant`.
+    /// Returns those sectors in `of` that are present or in flight and for whose state `is_meant` returns
+    /// true.
     fn select(&self, of: Sectors, is_meant: impl Fn(SectorState) -> bool) -> Sectors {
         let meant = of.each().filter(|part| self.parts.get(part).is_some_and(|state| is_meant(*state)));
         Sectors(meant.fold(0, |all, part| all | 1 << part))
@@ -134,7 +134,7 @@ pub struct Cache<W> {
     replacement: Box<dyn Replacement>,
     filter: Option<Filter>,
     mshr: Mshr<W>,
-    /// MSHR policy, with the requesters of the loads that wait.
+    /// MSHR policy, with the requesters of the loads that wait in the MSHR.
     ledger: Option<Ledger>,
     /// Bypass schemes. A load bypasses the cache if any of them requires it.
     schemes: Vec<Box<dyn Bypass>>,
@@ -146,7 +146,8 @@ pub struct Cache<W> {
     keeps_overtaken: bool,
 }
 
-/// Returns the state of a line as seen by the decoupled filter. `held` contains the lines in its set.
+/// Returns the state of a line as seen by the decoupled filter. `held` contains the lines in the set of that
+/// line.
 fn standing(held: &[CacheLine], line: u64) -> Standing {
     match held.iter().find(|other| other.line == line).map(CacheLine::status) {
         None => Standing::Candidate,
@@ -342,8 +343,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         let Some(line) = event.line() else { return mshr };
         let set = self.set_of(line);
         let shown = |held: &CacheLine| match held.parts.len() {
-            // A line with at most one sector present or in flight is described by a single state. This
-            // includes each line that is filled as a whole.
+            // If at most one sector of a line is present or in flight, a single state describes the line.
+            // This is always the case if lines are filled as a whole.
             0 | 1 => format!("{:#x} {:?}", held.line, held.status()),
             _ => format!("{:#x} {:?} {:?}", held.line, held.status(), held.parts),
         };
@@ -738,10 +739,10 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.filter.is_some() || self.ways_of(load).any(|way| way != Path::Lookup)
     }
 
-    /// Inserts a tag-only line for a bypassed load. In a full set, it replaces the least recently used line
-    /// that is neither in flight nor modified. Nothing else is notified of the replaced line: a cache with a
-    /// bypass scheme that leaves tags has LRU replacement, whose only state is the order of the set, and has
-    /// neither a victim cache nor a decoupled filter.
+    /// Inserts a tag-only line for a bypassed load. In a full set, the line replaces the least recently used
+    /// line that is neither in flight nor modified. No other component must be notified of the replaced line:
+    /// a cache whose bypass scheme inserts tag-only lines has neither a victim cache nor a decoupled filter.
+    /// Its replacement policy is LRU, whose only state is the order of the lines in the set.
     fn keep_tag(&mut self, line: u64) {
         let set = self.set_of(line);
         if self.sets[set].len() == self.config.ways {
@@ -753,7 +754,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Notifies the bypass schemes that a period may have ended. Drops all tag-only lines if a scheme
-    /// requests that. As in [`Cache::keep_tag`], the dropped lines have no state outside the set.
+    /// requests that. As in [`Cache::keep_tag`], no other component must be notified of the dropped lines.
     fn end_periods(&mut self, end: impl Fn(&mut dyn Bypass) -> bool) {
         let mut drops = false;
         for scheme in &mut self.schemes {
@@ -815,15 +816,15 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Invalidates the given sectors of a line, as far as they are present.
+    /// Invalidates those of the given sectors of a line that are present.
     fn drop_parts(&mut self, line: u64, parts: Sectors) {
         let here = self.find_line(line).map_or(Sectors(0), |held| held.here(parts));
         self.set_parts(line, here, None);
         self.drop_if_empty(line);
     }
 
-    /// Records that a write overtook the given sectors of a line, as far as they are in flight. No further
-    /// load may merge with them, and their fill is dropped unless the test hook is set.
+    /// Records that a write overtook those of the given sectors of a line that are in flight. No further load
+    /// may merge with these sectors, and their fill is dropped unless the test hook is set.
     fn overtake(&mut self, line: u64, parts: Sectors) {
         let coming = self.find_line(line).map_or(Sectors(0), |held| held.coming(parts));
         self.mshr.close(line, coming);

@@ -294,7 +294,8 @@ pub enum Event<W> {
     Drain,
     /// End of a kernel: the cache invalidates all lines.
     Flush,
-    /// Advance of time to the core cycle of the next event, for bypass schemes that work in periods.
+    /// Advance of time to the core cycle of the next event. Bypass schemes that divide time into periods need
+    /// it.
     Reach {
         /// Core cycle in which the next event occurs.
         cycle: u64,
@@ -380,8 +381,8 @@ pub enum Outcome<W> {
 pub enum Breach {
     /// A line was filled although no MSHR entry waits for it.
     Fill(NotPending),
-    /// A load bypassed, or a global access used, a modified local line. This cache has the only current copy
-    /// of that line.
+    /// A load of a modified local line bypassed the cache, or a global access used such a line. Only this
+    /// cache has the current copy of the line.
     Modified(u64),
     /// A load looked up a line that the decoupled filter does not admit.
     NotAdmitted(u64),

@@ -126,7 +126,7 @@ enum Entry<R> {
 pub struct Bank<R> {
     lines: BTreeMap<u64, Entry<R>>,
     sets: LineSets,
-    /// MSHR policy, with the SMs of the accesses that wait.
+    /// MSHR policy, with the SMs whose accesses wait in the MSHR.
     ledger: Option<Ledger>,
 }
 
@@ -171,7 +171,8 @@ impl<R: Clone> Bank<R> {
         self.sets.partition_by(partition);
     }
 
-    /// Limits the use of an MSHR with `entries` entries by a policy; by default, every access may use it.
+    /// Makes `policy` limit the use of the bank's MSHR, which has `entries` entries. By default, every access
+    /// may use it.
     pub fn limit_by(&mut self, policy: Box<dyn MshrPolicy>, entries: usize) {
         self.ledger = Some(Ledger::new(policy, entries));
     }

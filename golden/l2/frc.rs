@@ -40,7 +40,7 @@ pub enum Outcome {
 pub struct EvictedLine {
     /// Line number within the bank.
     pub line: u64,
-    /// Numbers of the SMs whose L1 had a copy, from which the line was recalled, in ascending order.
+    /// Numbers of the SMs from whose L1s the line was recalled, in ascending order.
     pub recalled: Vec<u32>,
     /// Bytes of the line, which were written to memory; `None` if the line was clean.
     pub written: Option<Line>,

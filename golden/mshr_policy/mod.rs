@@ -18,8 +18,8 @@ pub trait Scheme: Debug {
 
 /// Reference model of an MSHR policy.
 pub trait MshrPolicy: Debug + Send {
-    /// True if a miss of a requester may allocate an entry of an MSHR with `free` free ones. `used` lists the
-    /// entries in use.
+    /// True if a miss of a requester may allocate an MSHR entry while `free` entries are free. `used` lists
+    /// the entries in use.
     fn may_allocate(&self, requester: usize, free: usize, used: &[Used]) -> bool;
 
     /// True if an access of a requester may wait in an entry that has room for it. `used` lists the entries
@@ -99,8 +99,8 @@ impl Ledger {
         }
     }
 
-    /// Records that the line of an entry has arrived, or some sectors of it. An entry in which no access
-    /// waits is free.
+    /// Records that the line of an entry, or some of its sectors, has arrived. If no access waits in the
+    /// entry, the entry becomes free.
     pub fn fill(&mut self, key: (u64, u8)) {
         self.used.retain(|used| used.key != key || !used.waiting.is_empty());
     }

@@ -443,8 +443,9 @@ mod tests {
     fn a_packet_takes_two_cycles_a_router_and_one_a_flit() {
         for flits in 1..=5 {
             let arrived = row(8).deliver(&[vec![packet(0, flits, 10)], vec![]], &[vec![]]);
-            // The packet is sent in cycle 10 and reaches the first router in cycle 11. N = 4 routers and F
-            // flits take 2 N + F - 2 cycles. The link to the endpoint takes one more cycle.
+            // The packet has F flits, is sent in cycle 10 and reaches the first router in cycle 11. It passes
+            // N = 4 routers, which takes 2 N + F - 2 cycles, and then the link to the endpoint, which takes
+            // one more cycle.
             assert_eq!(arrived, [vec![(11 + 2 * 4 + flits as u64 - 2 + 1, 10)]]);
         }
     }

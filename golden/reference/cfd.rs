@@ -197,8 +197,8 @@ mod tests {
 
     #[test]
     fn cfd_evens_out_differences_by_its_viscosity() {
-        // The first cell has a density higher by 1 at the same pressure, so the signal speeds of the two
-        // cells are sqrt(0.7) and sqrt(1.4).
+        // The gas is at rest with pressure 1 in both cells. The density is 2 in the first cell and 1 in the
+        // second, so the signal speeds sqrt(1.4 * pressure / density) are sqrt(0.7) and sqrt(1.4).
         let mut disturbance = [0.0; 10];
         disturbance[0] = 1.0;
         let change = 0.5 * 0.1 * (0.7_f64.sqrt() + 1.4_f64.sqrt());

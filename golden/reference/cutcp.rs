@@ -89,8 +89,8 @@ mod tests {
     use super::super::tests::{reals, run, values};
     use super::super::{Array, ExpectedOutput, ReferenceError, compare};
 
-    /// Returns two bins that are adjacent in x. A charge of 3 lies on the edge that both bins share, 1/8 from
-    /// the end of that edge, and belongs to the second bin.
+    /// Returns two bins that are adjacent in x. A charge of 3 lies on an edge that both bins share, 1/8 from
+    /// one end of the edge, and belongs to the second bin.
     fn atoms() -> Array {
         let mut atoms = [0.0; 64];
         // Unused atom slots get positions that coincide with no lattice point.

@@ -112,7 +112,7 @@ fn scores(arguments: &Arguments<'_>) -> Result<Vec<Vec<Rounded>>, ReferenceError
 /// Returns the covariance of the pairs, divided by the square root of the product of the variances. The error
 /// bound is that of an `f32` computation from exact sums.
 fn normalized_covariance(pairs: impl Iterator<Item = (i128, i128)>) -> Rounded {
-    // Sums over all pairs of the values x and y, of their squares, and of their product.
+    // Sums of x, y, x^2, y^2 and x y over all pairs (x, y).
     let (mut x, mut y, mut xx, mut yy, mut xy) = (0, 0, 0, 0, 0);
     for (texture, pixel) in pairs {
         x += texture;

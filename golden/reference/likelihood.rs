@@ -2,8 +2,9 @@
 
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, index, input};
 
-/// Brightness of the background; the next constant holds the brightness of the object.
+/// Brightness of the background.
 const BACKGROUND: i128 = 100;
+/// Brightness of the object.
 const OBJECT: i128 = 228;
 
 /// Measure of how well the pixels around each particle fit the object, in frame `frame` of the film. It sums,

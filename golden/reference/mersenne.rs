@@ -103,9 +103,9 @@ mod tests {
         let bit = |at: usize| 1_u128 << at;
         assert_eq!(twist(&[bit(20), 0, 0, 0, 0]), bit(20) | bit(44));
         assert_eq!(twist(&[0, u128::MAX, 0, 0, 0]), 0);
-        // Bits 32, 45 and 46 are shifted right by 13. Bit 32 would cross into the next lower 32-bit word and
-        // is masked out. Bit 46 becomes bit 33, which the mask of the generator removes. Only bit 45 remains,
-        // as bit 32.
+        // The 32-bit words of `state[2]` are shifted right by 13 and masked. Bit 32 is the lowest bit of a
+        // word and is shifted out. Bit 46 becomes bit 33, which the mask of the generator removes. Only bit
+        // 45 remains, as bit 32.
         assert_eq!(twist(&[0, 0, bit(32) | bit(45) | bit(46), 0, 0]), bit(32));
         assert_eq!(twist(&[0, 0, 0, bit(30) | bit(3), 0]), bit(6));
         assert_eq!(twist(&[0, 0, 0, 0, bit(16) | bit(17)]), bit(31));

@@ -107,7 +107,7 @@ fn calmodulin(state: &[Rounded], buffers: &[Rounded]) -> Vec<Rounded> {
         let ions = state[CALCIUM] * buffers[2 * compartment + 1] * constant(1e6);
         let pair = power(ions, 2.0);
         let buffer = buffers[2 * compartment] - has[3] - has[4] - has[5];
-        // Flow from one calmodulin state to another per second. The first four transitions bind a pair of
+        // Flow per second from one calmodulin state to another. The first four transitions bind a pair of
         // ions to free or buffered calmodulin, and the last three bind free calmodulin to the buffer.
         let flow = |joins: f64, with: Rounded, from: usize, leaves: f64, to: usize| {
             constant(joins) * with * has[from] - constant(leaves) * has[to]

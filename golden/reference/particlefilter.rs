@@ -45,7 +45,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
         let reason = format!("the weights add up to {total}, expected at most {MAX_TOTAL}: f32 sums must be exact");
         return Err(arguments.error(reason));
     }
-    // The computation of the share and of the threshold uses the same rounded operations as the kernel.
+    // The share of each new particle in the total weight, and the thresholds, are computed with the same
+    // rounded operations as in the kernel.
     let share = total as f32 / particles as f32;
     let draw = |p: usize| {
         let threshold = (p as f32 + 0.5) * share;

@@ -54,8 +54,8 @@ struct Past {
     now: u64,
     /// Last use of each line, by partial tag.
     uses: BTreeMap<u64, Use>,
-    /// Intervals during which OPT keeps a line: start (inclusive) and end (exclusive), counted in accesses to
-    /// the set.
+    /// Intervals during which OPT (Belady's optimal policy) keeps a line: start (inclusive) and end
+    /// (exclusive), counted in accesses to the set.
     kept: Vec<(u64, u64)>,
 }
 

@@ -75,8 +75,9 @@ impl LineSets {
         self.insert_by(0, line, may_go)
     }
 
-    /// Inserts a line for a requester. In a partitioned set, the set counts as full if the group of the
-    /// requester owns as many lines of it as it may, and only lines of this group may be replaced.
+    /// Inserts a line for a requester. In a partitioned set, the set counts as full if the requester's group
+    /// already owns as many of its lines as the partition permits. Then only lines of this group may be
+    /// replaced.
     ///
     /// # Errors
     /// Returns the same error as [`Self::insert`].

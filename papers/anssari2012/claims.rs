@@ -6,13 +6,13 @@ use ::area::Table43;
 use super::{BASELINE, BOTH, BYPASS_L2, FOUR, LARGEST, LAST_SHARER, SIZES, STRUCTURES, TRACKER, TWO, average, change};
 use crate::judge::{Class, ComparisonRow, Effect};
 
-/// Maximum relative increase from one value to another at which we regard them as "comparable", a word of the
-/// thesis.
+/// Two values are "comparable", as the thesis puts it, if the relative increase from one to the other is at
+/// most this fraction.
 const COMPARABLE: f64 = 0.05;
-/// Maximum relative increase from one value to another at which we regard them as "on par", words of the
-/// thesis.
+/// Two values are "on par", as the thesis puts it, if the relative increase from one to the other is at most
+/// this fraction.
 const ON_PAR: f64 = 0.1;
-/// Minimum relative decrease that we regard as "significant", a word of the thesis.
+/// A decrease is "significant", as the thesis puts it, if it is at least this fraction of the original value.
 const SIGNIFICANT: f64 = 0.1;
 /// Maximum increase of a miss rate that we regard as small. The increase is the difference of two fractions
 /// from 0 to 1.
@@ -195,8 +195,8 @@ fn of_the_tracker(claims: &mut Claims<'_, impl SystemResults>) {
     );
 }
 
-/// Compares a sharing tracker with an L2 of twice the size. A comparison is no evidence for benchmarks that
-/// do not profit from the larger L2.
+/// Compares a sharing tracker with an L2 of twice the size. Benchmarks that do not profit from the larger L2
+/// are left out, because for them, the comparison could hardly fail.
 fn comparable(claims: &mut Claims<'_, impl SystemResults>) {
     let systems = (TRACKER, BASELINE + 1);
     let doubled = (BASELINE + 1, BASELINE);
@@ -246,8 +246,8 @@ fn of_the_policy(claims: &mut Claims<'_, impl SystemResults>) {
     claims.rows.push(row);
 }
 
-/// Checks the statements about the second element of the thesis's bypass policy, with which loads bypass the
-/// L2.
+/// Checks the statements about loads that bypass the L2. This bypass is the second element of the thesis's
+/// bypass policy.
 fn past_the_l2(claims: &mut Claims<'_, impl SystemResults>) {
     let past = (BYPASS_L2, BOTH + LARGEST);
     let what = "4.3: L2 bypass by loads that do not contend: helped";

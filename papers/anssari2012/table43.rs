@@ -7,13 +7,14 @@ use crate::FigureError;
 use crate::judge::{Class, ComparisonRow, number};
 use crate::page::{self, Page, comma_separated};
 
-/// Compared quantities of a structure: name of the quantity, and the maximum relative error at which a value
-/// that CACTI 6.5 computes is regarded as reproduced.
+/// Quantities that are compared for each structure: name, and a maximum relative error. Up to this error, the
+/// quantity that CACTI 6.5 computes is regarded as equal to the published one.
 const FIGURES: [(&str, f64); 4] = [("mm2", 0.06), ("mW", 0.10), ("pJ read", 0.10), ("pJ write", 0.10)];
-/// Kinds of structures, each with two texts. The first is the name of the kind on the results page. The
-/// second is a text by which its rows in Table 4.3 are found: their names contain it.
+/// Kinds of structures: name of the kind on the results page, and a text that occurs in the names of its rows
+/// in Table 4.3, by which these rows are found.
 const KINDS: [(&str, &str); 3] = [("sharing trackers", "sharing tracker"), ("L1s", " L1 of "), ("L2s", "L2 of ")];
-/// Range of our value divided by the published value in which our value is regarded as reproduced.
+/// Range of the ratio of our value to the published value. Within this range, our value is regarded as
+/// reproduced.
 const FACTOR: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 
 /// Structure with its published values, and with the values of our model.

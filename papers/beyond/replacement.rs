@@ -26,8 +26,8 @@ struct CacheKind {
     group: &'static str,
     /// Replacement policies that are compared. The first is LRU, with which all others are compared.
     policies: &'static [&'static str],
-    /// Property of requests from which learning policies form their signatures. Requests to the L2 carry no
-    /// program counter.
+    /// Property of requests from which learning policies form their signatures: the program counter for the
+    /// L1, and the memory region for the L2, whose requests carry no program counter.
     signature: &'static str,
     of: fn(&PolicyRun) -> &CacheCounts,
 }
@@ -133,7 +133,7 @@ impl CacheResults {
         pairs.map(|(lru, run)| if lru > 0 && run > 0 { ratio(run, lru) } else { 1.0 }).collect()
     }
 
-    /// Returns the hit rates of the kernels that load, in percent.
+    /// Returns the hit rates, in percent, of the kernels that contain loads.
     fn hits(&self, policy: usize) -> Vec<f64> {
         self.runs[policy].iter().filter_map(|run| (self.cache.of)(run).hits()).collect()
     }

@@ -46,8 +46,7 @@ impl StrideResults {
         speedups(&self.plain[design], &self.plain[0])
     }
 
-    /// Returns, for each kernel, the speedup that a design achieves if the rows are padded both with and
-    /// without it.
+    /// Returns, for each kernel with padded rows, the speedup of a design over the unmodified machine.
     fn gains_padded(&self, design: usize) -> Vec<f64> {
         speedups(&self.padded[design], &self.padded[0])
     }

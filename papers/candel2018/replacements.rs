@@ -60,7 +60,8 @@ impl Times {
     /// Returns a cycle in which all replacements are complete, even if they do not overlap.
     fn end(self) -> u64 {
         let [.., (last, _)] = READS;
-        // The additional 10 cycles per request are for links and queues.
+        // Links and queues are not included in the durations; the 10 additional cycles per request cover
+        // them.
         last + READS.len() as u64 * (u64::from(self.look_up) + self.evict + self.fetch + 10)
     }
 }

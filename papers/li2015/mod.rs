@@ -180,7 +180,8 @@ fn walk(desk: &Session) -> Result<(usize, u32), Report> {
     Ok((nodes, threads.unwrap_or_default() / WARP))
 }
 
-/// Effect on a hit rate in percent. A rate of at most 1 % is what the paper's text calls zero.
+/// Effect on a hit rate in percent. Hit rates of up to 1 % are regarded as no effect, because the paper's
+/// text calls them zero.
 const BELOW_ONE: Effect = Effect { neutral: 0.0, none: 1.0 };
 
 /// Number of threads in a warp.

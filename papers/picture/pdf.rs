@@ -18,8 +18,8 @@ const BASE_FONT: Name<'static> = Name(b"WARPSV+LiberationSans");
 const SYSTEM: SystemInfo<'static> = SystemInfo { registry: Str(b"Adobe"), ordering: Str(b"Identity"), supplement: 0 };
 /// Compression level of the PDF content, from 0 (none) to 10.
 const EFFORT: u8 = 6;
-/// Distance of a Bezier control point from the nearer end of a quarter circle that the Bezier curve draws, as
-/// a fraction of the radius.
+/// A quarter circle is drawn as a Bezier curve. This is the distance from each of its ends to the nearer
+/// control point, as a fraction of the radius.
 const ROUND: f64 = 0.552_284_75;
 
 /// Content of the PDF page under construction, with the letters that it uses.

@@ -51,25 +51,26 @@ impl PageResults {
         self.runs.iter().find(|runs| runs.design.name == name)
     }
 
-    /// True if the kernel with index `at` is evidence: without a design, both machines evict lines from their
-    /// L1s and from their L2.
+    /// True if the kernel with index `at` counts as evidence, because designs can affect it: without a
+    /// design, both machines evict lines from their L1s and from their L2.
     fn is_evidence(&self, at: usize) -> bool {
         [Fermi, Volta].iter().all(|on| self.runs[0].on(*on)[at].has_evictions())
     }
 
-    /// Returns the kernels that are evidence, each with its index. If `are_evidence` is false, returns the
-    /// kernels that are no evidence instead.
+    /// Returns the kernels that count as evidence, each with its index. If `are_evidence` is false, returns
+    /// all other kernels instead.
     fn kernels(&self, are_evidence: bool) -> impl Iterator<Item = (usize, &Kernel)> {
         self.kernels.iter().enumerate().filter(move |(at, _)| self.is_evidence(*at) == are_evidence)
     }
 
-    /// Returns the values of the kernels that are evidence. `values` contains one value for each kernel.
+    /// Returns those elements of `values` that belong to kernels that count as evidence. `values` contains
+    /// one element for each kernel.
     fn evidence<T: Clone>(&self, values: &[T]) -> Vec<T> {
         self.kernels(true).map(|(at, _)| values[at].clone()).collect()
     }
 
-    /// Returns, for each kernel that is evidence, the metric with a design divided by the metric of the
-    /// baseline.
+    /// Returns, for each kernel that counts as evidence, the metric with a design divided by the metric of
+    /// the baseline.
     fn ratios(&self, runs: &Runs, on: On, of: impl Fn(&RunMetrics) -> f64) -> Vec<f64> {
         counted::parts(&self.evidence(runs.on(on)), &self.evidence(self.runs[0].on(on)), of)
     }
@@ -140,8 +141,8 @@ fn about(is_quick: bool, found: &PageResults) -> String {
     )
 }
 
-/// Adds the section on which kernels are evidence. The section gives the evictions on both machines without a
-/// design.
+/// Adds the section that states which kernels count as evidence. Its table gives the evictions on both
+/// machines without a design.
 fn evidence(page: &mut Page, found: &PageResults) {
     let named = |are_evidence| found.kernels(are_evidence).map(|(_, kernel)| kernel.name.as_str()).collect::<Vec<_>>();
     let (counted, others) = (named(true), named(false));

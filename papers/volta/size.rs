@@ -7,8 +7,8 @@ use miette::Report;
 use warpsieve::kernels::{list_folder, name_of};
 use warpsieve::launch::LaunchFile;
 
-/// Name of the launch files for a modern GPU. Their data are several times larger than its L2, and larger
-/// than all its L1s together.
+/// Name of the launch files with data for a modern GPU. The data are several times larger than the L2 of such
+/// a GPU, and larger than all its L1s together.
 pub(super) const SIZE: &str = "modern";
 
 /// Kernel to measure: its name and the path of its launch file.

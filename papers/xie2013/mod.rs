@@ -71,7 +71,7 @@ impl Check {
 }
 
 /// Creates a results page of checks. In each check, our result must be equal to the paper's result. `none` is
-/// the reason why the checks are no evidence.
+/// the reason why the checks do not count as evidence.
 fn page(name: &str, text: &str, checks: &[Check], none: &str) -> Result<Page, FigureError> {
     let head = ["what", "ours", "published", "verdict"];
     let rows: Vec<_> = checks.iter().map(Check::row).collect();

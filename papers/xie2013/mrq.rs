@@ -45,8 +45,8 @@ struct Load {
     text: String,
     accesses: u64,
     hits_alone: u64,
-    /// Traffic in bytes that the rule predicts for the load: if the load is cached, and if it bypasses the
-    /// L1.
+    /// Two predictions of the rule for the traffic of the load, in bytes: if the load is cached, and if it
+    /// bypasses the L1.
     expected: [u64; 2],
     is_cached_by_rule: bool,
     is_cached: bool,

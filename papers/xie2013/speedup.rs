@@ -64,8 +64,9 @@ pub(super) const MACHINE: &str = "kepler";
 pub(super) struct Size {
     pub kilobytes: u32,
     pub design: &'static str,
-    /// Geometric means, over the benchmarks, of the speedup over a run in which all loads bypass the L1, in
-    /// percent. In the first, all loads are cached; in the second, only the loads that the heuristic chooses.
+    /// Two geometric means over the benchmarks of the speedup, in percent, over a run in which all loads
+    /// bypass the L1. For the first mean, all loads are cached; for the second, only the loads that the
+    /// heuristic chooses.
     pub theirs: [f64; 2],
     /// Speedup of the benchmark MRQ over a run in which all loads bypass the L1, in percent.
     pub mrq: f64,

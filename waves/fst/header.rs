@@ -47,7 +47,7 @@ const REG: u8 = 5;
 const MODULE: u8 = 0;
 /// Code of the signal direction: not a port.
 const NO_PORT: u8 = 0;
-/// Codes of an attribute's type and subtype: type miscellaneous, subtype table of state names.
+/// Codes of an attribute's type (miscellaneous) and subtype (table of state names).
 const STATE_NAMES: [u8; 2] = [0, 7];
 
 /// Header blocks of a file. Their times and counts are filled in at the end of the dump.

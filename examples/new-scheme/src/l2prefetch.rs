@@ -40,7 +40,7 @@ impl Scheme for NewL2prefetch {
 #[derive(Debug, Serialize, Deserialize)]
 struct Ahead {
     ahead: u32,
-    /// Line and SM of the last miss; `None` once the prefetch for it has entered the queue.
+    /// Line and SM of the last miss; `None` once the prefetch that this miss triggers has entered the queue.
     missed: Option<(u64, u8)>,
     line_bits: u32,
     sm_bits: u32,

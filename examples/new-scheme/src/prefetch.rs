@@ -42,7 +42,7 @@ impl Scheme for NewPrefetch {
 #[derive(Debug, Serialize, Deserialize)]
 struct Ahead {
     ahead: u32,
-    /// Line of the last miss; `None` once the prefetch for it has been issued.
+    /// Line of the last miss; `None` once the prefetch that this miss triggers has been issued.
     missed: Option<u64>,
     line_bits: u32,
 }

@@ -43,7 +43,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// Returns the largest value of a counter.
+    /// Returns the value at which a counter saturates.
     fn most(&self) -> u64 {
         (1_u64 << self.bits) - 1
     }

@@ -119,8 +119,8 @@ impl Predictor {
         self.predictions.update(at, source, 0, |prediction| prediction.0 = (prediction.0 + distance).div_ceil(2));
     }
 
-    /// Updates a set after an access. The line in `way` gets the state `renewed` and a rank from the
-    /// prediction; all other lines of the set age by one access.
+    /// Updates a set after an access to the line in `way`. The new state of this line is `renewed`, and its
+    /// rank becomes the predicted distance to its next use. Every other line of the set ages by one access.
     fn pass(&mut self, at: &Edge<'_>, (set, way): (u32, u32), renewed: Line, ranks: &mut [u8]) {
         self.lines.update_row(at, set, |row| {
             row.iter_mut().for_each(|line| line.age = (line.age + 1).min(FAR));

@@ -37,8 +37,9 @@ impl Scheme for Config {
     }
 }
 
-/// Reference model of ATLAS. Records the service of each SM (`None` stands for the L2 itself) and, for each
-/// waiting request, the cycle of its first command.
+/// Reference model of ATLAS. Records the service of each SM, where `None` stands for the L2 itself. To
+/// measure the service, it also records for each request the cycle of the first command that served the
+/// request.
 #[derive(Clone, Debug)]
 struct Atlas {
     config: Config,

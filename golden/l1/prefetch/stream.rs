@@ -34,8 +34,8 @@ impl Scheme for Config {
 enum Stream {
     /// Stream in training, with its misses so far: one line, or two different lines.
     Training(Vec<i64>),
-    /// Stream with a monitored region, given by its first line, the number of lines after that, and the
-    /// direction (1 or -1).
+    /// Stream with a monitored region, which consists of line `from` and the next `length` lines in
+    /// `direction` (1 or -1).
     Monitoring { from: i64, length: i64, direction: i64 },
 }
 

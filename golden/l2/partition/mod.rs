@@ -50,7 +50,7 @@ impl Owners {
         self.group_of.get(&line) == Some(&self.partition.group(sm))
     }
 
-    /// True if the group of an SM may own one more line of the set that contains the lines `set`.
+    /// True if the group of an SM may own one more line of a set. `set` lists the lines in this set.
     pub fn has_room(&self, sm: usize, set: &[u64]) -> bool {
         let owned = set.iter().filter(|line| self.is_own(sm, **line)).count();
         owned < self.partition.share(self.partition.group(sm))

@@ -49,8 +49,8 @@ pub trait Prefetcher: Debug + Send {
     /// queue.
     fn on_access(&mut self, seen: &Seen) -> Option<Vec<i64>>;
 
-    /// Returns the lines to prefetch because the data of line `_line` arrived. These lines, too, replace
-    /// earlier ones that have not yet entered the prefetch queue.
+    /// Returns the lines to prefetch because the data of line `_line` arrived. They replace the lines of
+    /// earlier accesses and fills that have not yet entered the prefetch queue.
     fn on_fill(&mut self, _line: u64, _prefetched: bool) -> Option<Vec<i64>> {
         None
     }
@@ -59,8 +59,8 @@ pub trait Prefetcher: Debug + Send {
     fn clear(&mut self) {}
 }
 
-/// Prefetcher that the paper defines by line numbers alone, so that the L1D model, which takes loads, also
-/// serves for an L2 bank. It is not notified of writes.
+/// Prefetcher that its paper defines by line numbers alone. Therefore its L1D model, which is notified of
+/// loads, also models it in an L2 bank. It is not notified of writes.
 #[derive(Debug)]
 struct ByLines(Box<dyn of_loads::Prefetcher>);
 

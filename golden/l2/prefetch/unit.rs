@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::{Prefetcher, Seen};
 use crate::l2::bank::{Banks, Outcome, Victim};
 
-/// Pages of the address space, from the viewpoint of one L2 bank.
+/// Relates the lines of one L2 bank to the pages of the address space.
 #[derive(Clone, Copy, Debug)]
 pub struct Pages {
     /// Interleaving of the lines of memory across the banks.
@@ -60,9 +60,9 @@ impl Unit {
         Self { prefetcher, pages, unused: BTreeSet::new(), counts: Counts::default() }
     }
 
-    /// Records an access and returns the lines that the bank is to prefetch, in order. The model itself
-    /// determines `is_first_use` of `seen`. An access that misses cannot be the first use of a prefetched
-    /// line.
+    /// Records an access and returns the lines that the bank is to prefetch, in order. The field
+    /// `is_first_use` of `seen` is ignored, because the model determines its value itself. An access that
+    /// misses cannot be the first use of a prefetched line.
     pub fn on_access(&mut self, seen: Seen) -> Vec<u64> {
         let is_first_use = self.unused.remove(&seen.line);
         self.counts.useful += u64::from(is_first_use);

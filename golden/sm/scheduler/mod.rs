@@ -24,8 +24,8 @@ pub trait Policy: Debug + Send {
     /// the position of its next instruction.
     fn issue(&mut self, cycle: u64, warp: u8, _position: u64, _next: u64);
 
-    /// Updates the model at the end of a cycle. `_running` holds the warps that have not ended; `_waiting`
-    /// holds those of them that wait at a barrier or for device memory.
+    /// Updates the model at the end of a cycle. `_running` holds the warps that have not ended. `_waiting`
+    /// holds the warps that wait at a barrier or for device memory; they are in `_running`, too.
     fn end_cycle(&mut self, _running: &BTreeSet<u8>, _waiting: &BTreeSet<u8>) {}
 
     /// Returns the warp among the warps of `ready` that issues next; `None` if the scheme lets none of them

@@ -32,9 +32,9 @@ const MIN_BOUND_SHARE: f64 = 2.0 / 3.0;
 /// Minimum fraction of the time in which a bus or network must transfer data to be regarded as busy.
 const BUSY: f64 = 0.5;
 
-/// Scheduler outcomes whose cycles are compute cycles.
+/// Outcomes of a scheduler cycle (issue, or reason for a stall) that make it a compute cycle.
 const AT_WORK: [StallReason; 3] = [StallReason::Issued, StallReason::ScoreboardAlu, StallReason::PipeBusy];
-/// Scheduler outcomes whose cycles are memory cycles.
+/// Outcomes of a scheduler cycle (reasons for a stall) that make it a memory cycle.
 const AT_MEMORY: [StallReason; 3] = [StallReason::ScoreboardMemory, StallReason::LsuFull, StallReason::StoreDrain];
 
 /// What bounds the performance of a benchmark.

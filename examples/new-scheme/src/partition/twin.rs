@@ -18,7 +18,8 @@ impl Scheme for Keys {
     }
 }
 
-/// Number of lines of a set that SM 0 may own, and that all other SMs may own together.
+/// Two maximum numbers of lines in a set: lines that SM 0 may own, and lines that all other SMs may own
+/// together.
 #[derive(Debug)]
 struct Shares {
     of_sm_0: usize,
