@@ -70,6 +70,7 @@ impl<const N: usize> Gather<N> {
         self.first.iter().chain(&self.rest)
     }
 
+    #[inline]
     fn of(&self, burst: u64) -> u64 {
         self.diagonals().fold(0, |value, &Diagonal { distance, mask }| value ^ burst.rotate_right(distance) & mask)
     }
@@ -127,6 +128,7 @@ impl Mapping {
 
     /// Returns the row, bank and column of a burst.
     #[must_use]
+    #[inline]
     pub fn place(&self, burst: u64) -> BurstLocation {
         let Self { row, bank, column, .. } = self;
         BurstLocation { bank: bank.of(burst) as u8, row: row.of(burst) as u32, column: column.of(burst) as u32 }

@@ -365,14 +365,12 @@ impl Cache {
     /// the line that arrived first is served. Returns `(line, load, last)`; `last` is true if no other load
     /// waits for the line.
     pub fn drain(&mut self, at: &impl AnyEdge, pending: &mut Pending) -> Option<(u64, Waiter, bool)> {
-        let (filled, entry) = (self.mshr.ready_entries(), self.mshr.first_ready());
+        let filled = self.mshr.ready_entries();
+        let entry = self.mshr_policy.as_ref().and_then(|_| self.mshr.first_ready());
         let (line, set_way, waiter) = self.mshr.at(at.tick()).pop()?;
         let last = self.mshr.ready_entries() != filled;
-        if let (Some(policy), Some(entry)) = (&mut self.mshr_policy, entry) {
-            policy.on_leave(at.edge(), entry.into(), pending.warp(waiter.slot));
-            if last {
-                policy.on_free(at.edge(), entry.into());
-            }
+        if let Some(entry) = entry {
+            self.report_leave(at, entry, pending.warp(waiter.slot), last);
         }
         let data = &self.data.read(at, set_way)[0];
         pending.deliver(waiter.slot, waiter.lanes, &data.0);

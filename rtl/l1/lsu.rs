@@ -378,8 +378,7 @@ impl Lsu {
         }
         // If no load waits for a prefetched line, the fill of the line frees its MSHR entry at once.
         let freed = drained == Some(true) || self.constants.prefetches && filled.is_some();
-        let decides = self.constants.limits_mshr && (drained.is_some() || freed);
-        let changes = Changes { filled, freed, decides, sent, recalled };
+        let changes = Changes { filled, freed, left: drained.is_some(), sent, recalled };
         let left = !probing && !self.is_refused_again(&changes) && self.access(at, bypassed);
         if left {
             self.queue.drop_front();

@@ -20,35 +20,62 @@ impl Cache {
     /// True if the MSHR policy refuses a load that misses, although an MSHR entry is free.
     #[inline(always)]
     pub(super) fn refuses_miss(&self, load: &LineAccess) -> bool {
-        self.mshr_policy.as_ref().is_some_and(|policy| {
-            let view = MshrView { free: self.mshr.count_free(), waiters: 0 };
-            !policy.may_allocate(&request_of(load), &view)
-        })
+        self.mshr_policy.is_some() && self.ask_mshr_policy(load, None)
     }
 
     /// True if the MSHR policy refuses a load of a line in flight, although the MSHR entry of the line could
     /// accept the load. `waiters` is the number of loads that already wait in the entry.
     #[inline(always)]
     pub(super) fn refuses_merge(&self, load: &LineAccess, waiters: u8) -> bool {
-        self.mshr_policy.as_ref().is_some_and(|policy| {
-            let view = MshrView { free: self.mshr.count_free(), waiters: waiters.into() };
-            !policy.may_merge(&request_of(load), &view)
-        })
+        self.mshr_policy.is_some() && self.ask_mshr_policy(load, Some(waiters))
+    }
+
+    /// True if the MSHR policy refuses a load: one that would wait in an entry with `waiters` loads, or one
+    /// that would allocate a free entry if `waiters` is `None`.
+    #[inline(never)]
+    fn ask_mshr_policy(&self, load: &LineAccess, waiters: Option<u8>) -> bool {
+        let Some(policy) = &self.mshr_policy else { return false };
+        let view = MshrView { free: self.mshr.count_free(), waiters: waiters.unwrap_or(0).into() };
+        match waiters {
+            None => !policy.may_allocate(&request_of(load), &view),
+            Some(_) => !policy.may_merge(&request_of(load), &view),
+        }
     }
 
     /// Reports to the MSHR policy that a load has allocated an MSHR entry and waits in it.
     #[inline(always)]
     pub(super) fn on_miss(&mut self, at: &impl AnyEdge, entry: u16, load: &LineAccess) {
-        if let Some(policy) = &mut self.mshr_policy {
-            policy.on_allocate(at.edge(), entry.into(), &request_of(load));
+        if self.mshr_policy.is_some() {
+            self.report_load(at, entry, load, true);
         }
     }
 
     /// Reports to the MSHR policy that a load has merged into an MSHR entry that already tracked its line.
     #[inline(always)]
     pub(super) fn on_merge(&mut self, at: &impl AnyEdge, entry: u16, load: &LineAccess) {
-        if let Some(policy) = &mut self.mshr_policy {
+        if self.mshr_policy.is_some() {
+            self.report_load(at, entry, load, false);
+        }
+    }
+
+    #[inline(never)]
+    fn report_load(&mut self, at: &impl AnyEdge, entry: u16, load: &LineAccess, is_new: bool) {
+        let Some(policy) = &mut self.mshr_policy else { return };
+        if is_new {
+            policy.on_allocate(at.edge(), entry.into(), &request_of(load));
+        } else {
             policy.on_merge(at.edge(), entry.into(), &request_of(load));
+        }
+    }
+
+    /// Reports to the MSHR policy that a load of warp `warp` has left an MSHR entry; `is_free` is true if it
+    /// was the last one.
+    #[inline(never)]
+    pub(super) fn report_leave(&mut self, at: &impl AnyEdge, entry: u16, warp: u8, is_free: bool) {
+        let Some(policy) = &mut self.mshr_policy else { return };
+        policy.on_leave(at.edge(), entry.into(), warp);
+        if is_free {
+            policy.on_free(at.edge(), entry.into());
         }
     }
 }

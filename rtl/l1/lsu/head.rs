@@ -33,9 +33,8 @@ pub(super) struct Changes {
     pub filled: Option<(CacheId, u32)>,
     /// True if an MSHR entry was freed, because the last load that waited in it has received its bytes.
     pub freed: bool,
-    /// True if the MSHR policy of the L1D may now decide differently, because a waiting load left its MSHR
-    /// entry or the entry of a prefetch was freed.
-    pub decides: bool,
+    /// True if a waiting load left its MSHR entry.
+    pub left: bool,
     /// True if the miss queue sent an entry to the network.
     pub sent: bool,
     /// True if the L2 recalled a line. A refused miss can now be allocated in the invalidated way. In that
@@ -105,7 +104,9 @@ impl Lsu {
         let Some(Refusal { place, all, fail, .. }) = self.derived.refused else { return false };
         let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
         let has_room = changes.freed && fails_for(Fail::MshrEntry) || changes.sent && fails_for(Fail::MissQueue);
-        let again = !has_room && !changes.decides && !changes.recalled && changes.filled != Some(place);
+        // An MSHR policy may decide differently when a load leaves an entry or when an entry becomes free.
+        let decides = self.constants.limits_mshr && (changes.left || changes.freed);
+        let again = !has_room && !decides && !changes.recalled && changes.filled != Some(place);
         if again && self.observed.watch.is_some() {
             self.show(self.miss_queue.len(), Outcome::Refused(fail, all));
         }

@@ -269,19 +269,54 @@ impl Core {
     /// Checks that the MSHR policy lets a request allocate a free MSHR entry.
     #[inline(always)]
     pub fn may_allocate(&self, request: &Request) -> Result<(), Stall> {
-        let Some(policy) = &self.mshr_policy else { return Ok(()) };
-        let view = MshrView { free: self.mshr.count_free(), waiters: 0 };
-        let asked = MshrRequest { requester: request.sm, line: request.line };
-        if policy.may_allocate(&asked, &view) { Ok(()) } else { Err(Stall::MshrPolicy) }
+        if self.mshr_policy.is_none() { Ok(()) } else { self.ask_mshr_policy(request, None) }
     }
 
     /// Checks that the MSHR policy lets a request wait in an MSHR entry that has room for it.
     #[inline(always)]
     pub fn may_merge(&self, request: &Request, entry: u32) -> Result<(), Stall> {
+        if self.mshr_policy.is_none() { Ok(()) } else { self.ask_mshr_policy(request, Some(entry)) }
+    }
+
+    /// Checks that the MSHR policy, if there is one, lets a request wait in `entry`, or lets it allocate a
+    /// free entry if `entry` is `None`.
+    #[inline(never)]
+    fn ask_mshr_policy(&self, request: &Request, entry: Option<u32>) -> Result<(), Stall> {
         let Some(policy) = &self.mshr_policy else { return Ok(()) };
-        let view = MshrView { free: self.mshr.count_free(), waiters: self.mshr.waiters(entry) };
-        let asked = MshrRequest { requester: request.sm, line: request.line };
-        if policy.may_merge(&asked, &view) { Ok(()) } else { Err(Stall::MshrPolicy) }
+        let free = self.mshr.count_free();
+        let asked = mshr_request(request);
+        let is_allowed = match entry {
+            None => policy.may_allocate(&asked, &MshrView { free, waiters: 0 }),
+            Some(entry) => policy.may_merge(&asked, &MshrView { free, waiters: self.mshr.waiters(entry) }),
+        };
+        if is_allowed { Ok(()) } else { Err(Stall::MshrPolicy) }
+    }
+
+    /// Reports to the MSHR policy that the oldest request has allocated an MSHR entry, in which it waits.
+    #[inline(never)]
+    pub fn report_allocate(&mut self, at: &impl AnyEdge, entry: u32) {
+        let Self { looking, mshr_policy: Some(policy), .. } = self else { return };
+        let Some(oldest) = looking.front() else { return };
+        policy.on_allocate(at.edge(), entry, &mshr_request(&oldest.request));
+    }
+
+    /// Reports to the MSHR policy that the oldest request waits in an MSHR entry that tracked its line before.
+    #[inline(never)]
+    pub fn report_merge(&mut self, at: &impl AnyEdge, entry: u32) {
+        let Self { looking, mshr_policy: Some(policy), .. } = self else { return };
+        let Some(oldest) = looking.front() else { return };
+        policy.on_merge(at.edge(), entry, &mshr_request(&oldest.request));
+    }
+
+    /// Reports to the MSHR policy that a waiter of SM `sm` has left an MSHR entry; `is_free` is true if it was
+    /// the last one.
+    #[inline(never)]
+    pub fn report_leave(&mut self, at: &impl AnyEdge, entry: u32, sm: u8, is_free: bool) {
+        let Some(policy) = &mut self.mshr_policy else { return };
+        policy.on_leave(at.edge(), entry, sm);
+        if is_free {
+            policy.on_free(at.edge(), entry);
+        }
     }
 
     /// Completes the lookup of a request that was served or deferred: enqueues its acknowledgment, if it gets
@@ -330,9 +365,7 @@ impl Core {
         // Without a partition, the ways of a set are filled in ascending order and never become empty again,
         // so the first way with a matching tag holds the line. With a partition, an empty way, whose tag is
         // 0, may precede the way of the line. The search must therefore skip empty ways.
-        self.partition.as_ref()?;
-        let is_line = |cell: &Tag| cell.tag == tag && cell.state != LineState::Invalid;
-        row.iter().position(is_line).map(|way| way as u32)
+        if self.partition.is_none() { None } else { line_of(row, tag) }
     }
 
     /// Reports the insertion of a line to the checker. Called before the tag of the line is written.
@@ -385,7 +418,6 @@ impl Core {
 
     /// Reports an access to the partition, if the bank has one. `missed` is true if no way was allocated to
     /// the line.
-    #[inline(always)]
     pub fn on_access(&mut self, at: &impl AnyEdge, sm: u8, (set, tag): (u32, u64), missed: bool) {
         if let Some(partition) = &mut self.partition {
             partition.on_access(at.edge(), &Access { sm, set, tag, missed });
@@ -493,6 +525,18 @@ pub(super) fn memory(path: &str, config: &L2Config, name: &str, columns: u32, po
 /// needed.
 pub(super) fn tag_bits(config: &L2Config, place: &BankPlace) -> u32 {
     place.local_bits().saturating_sub(config.sets.ilog2()).max(1)
+}
+
+/// Returns the fields of a request that an MSHR policy sees.
+fn mshr_request(request: &Request) -> MshrRequest {
+    MshrRequest { requester: request.sm, line: request.line }
+}
+
+/// Returns the way of a set whose line has the tag `tag`, where empty ways may precede it.
+#[inline(never)]
+fn line_of(row: &[Tag], tag: u64) -> Option<u32> {
+    let is_line = |cell: &Tag| cell.tag == tag && cell.state != LineState::Invalid;
+    row.iter().position(is_line).map(|way| way as u32)
 }
 
 /// Returns the first way of a set that holds this tag, whatever the state of its line.

@@ -104,7 +104,7 @@ impl SmCore {
                     }
                 }
                 // Fast path: a kernel that streams data usually stalls because the address unit is busy.
-                None if closed & self.able(scheduler) != 0 => self.stalls.charge(scheduler, StallReason::LsuFull),
+                None if closed & self.pool(scheduler) != 0 => self.stalls.charge(scheduler, StallReason::LsuFull),
                 None => self.stalls.charge(scheduler, self.stall_reason(scheduler, all, at_barrier)),
             }
         }
@@ -115,13 +115,6 @@ impl SmCore {
     /// Returns the mask of the warps that a scheduler may issue.
     pub(in crate::sm) fn pool(&self, scheduler: usize) -> u64 {
         self.schedulers[scheduler % MAX_SCHEDULERS].pool()
-    }
-
-    /// Returns the mask of the warps that a scheduler may issue, restricted to the warps whose state
-    /// determines the stall reason of the scheduler.
-    #[inline(always)]
-    fn able(&self, scheduler: usize) -> u64 {
-        self.pool(scheduler) & self.schedulers[scheduler % MAX_SCHEDULERS].in_charge()
     }
 
     /// Refills the pools of two-level schedulers (the warps that may issue) from the state after this clock
@@ -174,15 +167,19 @@ impl SmCore {
     /// `open`, in scheduling order, whose pipe and result bus are free. `open` must not be 0.
     #[inline(always)]
     fn choose<'l>(&self, loaded: &'l Loaded, scheduler: usize, cycle: u64, open: u64) -> Option<Head<'l>> {
-        let first = self.first(loaded, scheduler, open);
-        if self.can_accept(first.decoded, scheduler, cycle) {
-            return Some(first);
+        let mut others = open;
+        if let Some(warp) = self.schedulers[scheduler % MAX_SCHEDULERS].pick_simply(open, &self.ages) {
+            let first = self.head(loaded, warp);
+            if self.can_accept(first.decoded, scheduler, cycle) {
+                return Some(first);
+            }
+            others &= !(1 << warp);
         }
-        self.choose_other(loaded, scheduler, cycle, open & !(1 << first.warp))
+        self.choose_other(loaded, scheduler, cycle, others)
     }
 
     /// Selects an instruction among the warps of the mask `open`, as [`Self::choose`] does. Called if the
-    /// first warp in scheduling order cannot issue, which is rare.
+    /// first warp in scheduling order cannot issue, or if few machines have the rule of the scheduler.
     #[inline(never)]
     pub(in crate::sm) fn choose_other<'l>(
         &self,
@@ -192,7 +189,7 @@ impl SmCore {
         mut open: u64,
     ) -> Option<Head<'l>> {
         while open != 0 {
-            let head = self.first(loaded, scheduler, open);
+            let head = self.head(loaded, self.schedulers[scheduler % MAX_SCHEDULERS].pick(open, &self.ages));
             if self.can_accept(head.decoded, scheduler, cycle) {
                 return Some(head);
             }
@@ -201,11 +198,9 @@ impl SmCore {
         None
     }
 
-    /// Returns the head instruction of the warp that is first in scheduling order among the warps of the mask
-    /// `open`.
+    /// Returns the head instruction of a warp.
     #[inline(always)]
-    fn first<'l>(&self, loaded: &'l Loaded, scheduler: usize, open: u64) -> Head<'l> {
-        let warp = self.schedulers[scheduler % MAX_SCHEDULERS].pick(open, &self.ages);
+    fn head<'l>(&self, loaded: &'l Loaded, warp: u8) -> Head<'l> {
         let pc = self.stacks.pc(warp);
         Head { warp, pc, decoded: &loaded.table[pc as usize] }
     }
@@ -229,7 +224,7 @@ impl SmCore {
     pub(in crate::sm) fn stall_reason(&self, scheduler: usize, ready: u64, at_barrier: u64) -> StallReason {
         let group = self.schedulers[scheduler % MAX_SCHEDULERS].in_charge();
         let ready = ready & group;
-        let able = ready & self.able(scheduler);
+        let able = ready & self.pool(scheduler);
         let live = self.warps.live() & group & !at_barrier;
         let hazard = self.scoreboard.hazard() & live;
         let memory = self.scoreboard.hazard_memory() & live;

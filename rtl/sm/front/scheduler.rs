@@ -101,10 +101,32 @@ impl Ages {
     }
 }
 
+/// Scheme that ranks warps, with what the scheduler reports to it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Ranking {
+    hooks: Box<dyn Hooks>,
+    /// Outcome of the cycle reported last. Not a register: a scheme that counts stall cycles lists its own
+    /// counters.
+    outcome: StallReason,
+    /// First of the consecutive cycles that have had this outcome.
+    since: u64,
+}
+
+/// Rule that determines which ready warp issues. It is an [`Order`] whose hooks, if any, lie in the
+/// scheduler's [`Ranking`], so that the rule is one byte that every issue reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Rule {
+    GreedyThenOldest,
+    GreedyThenYoungest,
+    LooseRoundRobin,
+    TwoLevel,
+    Ranked,
+}
+
 /// Scheduler of a group of warps.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Scheduler {
-    order: Order,
+    rule: Rule,
     /// Mask of the warps that belong to the scheduler.
     group: u64,
     /// Mask of the warps that may issue: all warps, the pool of a two-level scheduler, or the warps that a
@@ -112,19 +134,12 @@ pub struct Scheduler {
     pool: u64,
     /// True if a throttle sets the pool.
     throttled: bool,
-    /// Mask of the warps whose state determines the stall reason of the scheduler. In a two-level scheduler,
-    /// these are the warps of the pool or, while the pool is empty, all warps of the scheduler.
-    in_charge: u64,
     /// Slot of the warp issued last.
     last: u8,
     /// One-bit mask of slot `last` while the slot holds the warp that was issued last; 0 otherwise.
     greedy: u64,
-    /// For a ranking scheme, the last outcome (issue or stall reason) that the scheduler has reported to the
-    /// scheme. Not listed as a register of the hardware, because a scheme that counts stall cycles lists its
-    /// own counters.
-    outcome: StallReason,
-    /// First cycle of the sequence of cycles that all had the outcome `outcome`.
-    since: u64,
+    /// Scheme that ranks the warps; `None` for every rule except [`Rule::Ranked`].
+    ranking: Option<Box<Ranking>>,
 }
 
 impl Scheduler {
@@ -132,8 +147,16 @@ impl Scheduler {
     #[must_use]
     pub fn new(order: Order, group: u64) -> Self {
         let pool = if matches!(order, Order::TwoLevel) { 0 } else { group };
-        let outcome = StallReason::NoWarp;
-        Self { order, group, pool, throttled: false, in_charge: group, last: 0, greedy: 0, outcome, since: 0 }
+        let (rule, ranking) = match order {
+            Order::GreedyThenOldest => (Rule::GreedyThenOldest, None),
+            Order::GreedyThenYoungest => (Rule::GreedyThenYoungest, None),
+            Order::LooseRoundRobin => (Rule::LooseRoundRobin, None),
+            Order::TwoLevel => (Rule::TwoLevel, None),
+            Order::Ranked(hooks) => {
+                (Rule::Ranked, Some(Box::new(Ranking { hooks, outcome: StallReason::NoWarp, since: 0 })))
+            }
+        };
+        Self { rule, group, pool, throttled: false, last: 0, greedy: 0, ranking }
     }
 
     /// Lets a throttle set the pool of the scheduler (the warps that may issue).
@@ -145,19 +168,19 @@ impl Scheduler {
     /// queue.
     #[must_use]
     pub fn is_two_level(&self) -> bool {
-        matches!(self.order, Order::TwoLevel)
+        self.rule == Rule::TwoLevel
     }
 
     /// Returns the hooks of the scheme if it ranks warps, otherwise `None`.
     #[must_use]
     pub fn hooks_mut(&mut self) -> Option<&mut dyn Hooks> {
-        if let Order::Ranked(hooks) = &mut self.order { Some(&mut **hooks) } else { None }
+        self.ranking.as_mut().map(|ranking| &mut *ranking.hooks as &mut dyn Hooks)
     }
 
     /// Lists the counters that the scheme declares itself.
     pub fn counters(&self, to: &mut dyn CounterReader) {
-        if let Order::Ranked(hooks) = &self.order {
-            hooks.counters(to);
+        if let Some(ranking) = &self.ranking {
+            ranking.hooks.counters(to);
         }
     }
 
@@ -167,37 +190,47 @@ impl Scheduler {
         self.pool
     }
 
-    /// Returns the mask of the warps whose state determines the stall reason of the scheduler.
+    /// Returns the mask of the warps whose state determines the stall reason of the scheduler. In a two-level
+    /// scheduler, these are the warps of the pool or, while the pool is empty, all warps of the scheduler.
     #[must_use]
     pub fn in_charge(&self) -> u64 {
-        self.in_charge
+        if self.is_two_level() && self.pool != 0 { self.pool } else { self.group }
     }
 
     /// Returns the warp of the mask `ready` that is first in scheduling order; `ready` must not be 0.
     #[must_use]
-    #[inline(always)]
     pub fn pick(&self, ready: u64, ages: &Ages) -> u8 {
-        match &self.order {
-            Order::GreedyThenOldest | Order::GreedyThenYoungest if ready & self.greedy != 0 => self.last,
-            Order::GreedyThenOldest => ages.oldest(ready),
-            Order::GreedyThenYoungest => ages.youngest(ready),
-            Order::LooseRoundRobin | Order::TwoLevel => {
+        self.pick_simply(ready, ages).unwrap_or_else(|| self.pick_rarely(ready, ages))
+    }
+
+    /// Returns the same warp as [`Self::pick`] for the rules of most machines; `None` for a rule that
+    /// `pick_rarely` implements. A call of that function in the inlined path of issue would cost every issue
+    /// some registers of the host.
+    #[must_use]
+    #[inline(always)]
+    pub fn pick_simply(&self, ready: u64, ages: &Ages) -> Option<u8> {
+        match self.rule {
+            Rule::GreedyThenOldest | Rule::GreedyThenYoungest if ready & self.greedy != 0 => Some(self.last),
+            Rule::GreedyThenOldest => Some(ages.oldest(ready)),
+            Rule::LooseRoundRobin | Rule::TwoLevel => {
                 let after = ready & (u64::MAX << self.last << 1);
-                (if after != 0 { after } else { ready }).trailing_zeros() as u8
+                Some((if after != 0 { after } else { ready }).trailing_zeros() as u8)
             }
-            Order::Ranked(hooks) => self.pick_ranked(&**hooks, ready, ages),
+            Rule::GreedyThenYoungest | Rule::Ranked => None,
         }
     }
 
-    /// Returns the warp of the mask `ready` with the highest rank; among equal ranks, the oldest one.
+    /// Selects a warp by a rule that few machines have: the youngest warp of the mask `ready`, or the one with
+    /// the highest rank; among equal ranks, the oldest one.
     #[inline(never)]
-    fn pick_ranked(&self, hooks: &dyn Hooks, ready: u64, ages: &Ages) -> u8 {
+    fn pick_rarely(&self, ready: u64, ages: &Ages) -> u8 {
+        let Some(ranking) = &self.ranking else { return ages.youngest(ready) };
         let (mut highest, mut first) = (0, 0);
         let mut rest = ready;
         while rest != 0 {
             let slot = rest.trailing_zeros() as u8;
             rest &= rest - 1;
-            let rank = hooks.rank(self.warp_in(slot));
+            let rank = ranking.hooks.rank(self.warp_in(slot));
             if first == 0 || rank > highest {
                 (highest, first) = (rank, 1 << slot);
             } else if rank == highest {
@@ -225,16 +258,14 @@ impl Scheduler {
     /// report. Repeating a report has no effect. The scheme therefore computes the same whether a core sleeps
     /// through a stall or is evaluated in each cycle of it.
     pub fn report_outcome(&mut self, cycle: u64, outcome: StallReason) {
-        if outcome == self.outcome {
+        let Some(ranking) = &mut self.ranking else { return };
+        if outcome == ranking.outcome {
             return;
         }
-        let ended = Stall { cycles: cycle - self.since, reason: self.outcome };
-        (self.outcome, self.since) = (outcome, cycle);
-        if ended.reason != StallReason::Issued
-            && ended.cycles > 0
-            && let Some(hooks) = self.hooks_mut()
-        {
-            hooks.on_stall(cycle, &ended);
+        let ended = Stall { cycles: cycle - ranking.since, reason: ranking.outcome };
+        (ranking.outcome, ranking.since) = (outcome, cycle);
+        if ended.reason != StallReason::Issued && ended.cycles > 0 {
+            ranking.hooks.on_stall(cycle, &ended);
         }
     }
 
@@ -293,12 +324,11 @@ impl Scheduler {
         while able != self.pool && self.pool.count_ones() < POOL {
             self.pool |= 1 << queue.oldest(able & !self.pool);
         }
-        self.in_charge = if self.pool == 0 { self.group } else { self.pool };
     }
 
     /// Lists the registers and logic of the warp scheduler for waveforms, digests and area estimates.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { order, group, pool, throttled, in_charge: _, last, greedy, outcome: _, since: _ } = self;
+        let Self { rule: _, group, pool, throttled, last, greedy, ranking } = self;
         if self.is_two_level() {
             to.sized("pool", pack_bits(*pool, *group), group.count_ones());
             to.logic("refill", Logic::Comparator { width: group.count_ones(), count: group.count_ones() });
@@ -307,8 +337,8 @@ impl Scheduler {
             to.sized("pool", pack_bits(*pool, *group), group.count_ones());
             to.logic("throttle", Logic::Comparator { width: group.count_ones(), count: group.count_ones() });
         }
-        if let Order::Ranked(hooks) = order {
-            return to.part("scheme", |to| hooks.describe(to));
+        if let Some(ranking) = ranking {
+            return to.part("scheme", |to| ranking.hooks.describe(to));
         }
         to.sized("last", u64::from(*last), 6);
         to.flag("greedy", *greedy != 0);

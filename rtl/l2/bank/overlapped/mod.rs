@@ -80,7 +80,7 @@ pub(super) struct Overlapped {
     passing: Option<Box<BypassBuffer>>,
     /// Prefetch unit; `None` if the bank has no prefetcher.
     prefetcher: Option<Box<Prefetcher>>,
-    /// True if the bypass policy or the prefetcher must be notified of every access.
+    /// True if the bypass policy, the prefetcher or the partition must be notified of every access.
     reports: bool,
 }
 
@@ -116,7 +116,7 @@ impl Overlapped {
             pieces,
             memory: ToMemory::new(flow, &place, pieces, mshr_entries, in_part),
             lacking: None,
-            reports: passing.is_some() || prefetcher.is_some(),
+            reports: passing.is_some() || prefetcher.is_some() || config.partition.is_on(),
             passing,
             prefetcher,
         }
@@ -136,7 +136,7 @@ impl Overlapped {
         let replayed = self.replay(at, can_write);
         let looked = self.look_up_oldest(at, replayed, can_write);
         self.core.refused = looked.err().map(|reason| (at.cycle(), reason));
-        if looked != Ok(true) && self.prefetcher.is_some() {
+        if self.reports && looked != Ok(true) && self.prefetcher.is_some() {
             self.prefetch(at, replayed == Ok(false) && looked == Ok(false));
         }
         if let Some(dram_rsp) = &mut arriving {
@@ -152,18 +152,18 @@ impl Overlapped {
             || io.dram_rsp.has_beat(at)
             || self.core.can_accept() && io.req.has_beat(at)
             || matches!(looked, Err(Stall::Port | Stall::AtomicBuffer))
-            || self.is_prefetching();
+            || self.reports && self.is_prefetching();
         match self.core.looking.front() {
             _ if more => Sleep::Next,
             Some(oldest) if looked.is_ok() => Sleep::At(oldest.due),
-            Some(_) => self.next_choice().map_or(Sleep::UntilEvent, Sleep::At),
-            None => Sleep::UntilEvent,
+            Some(_) if self.reports => self.next_choice().map_or(Sleep::UntilEvent, Sleep::At),
+            _ => Sleep::UntilEvent,
         }
     }
 
     /// Returns the next cycle in which the bypass policy or the partition may decide differently for a
     /// stalled request.
-    #[inline(always)]
+    #[inline(never)]
     fn next_choice(&self) -> Option<u64> {
         let bypass = self.passing.as_ref().and_then(|passing| passing.scheme.next_choice());
         let partition = self.core.partition.as_ref().and_then(|partition| partition.next_choice());

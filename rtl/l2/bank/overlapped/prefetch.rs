@@ -21,12 +21,13 @@ use crate::kernel::AnyEdge;
 use crate::noc::packet::RequestKind;
 
 impl Overlapped {
-    /// Notifies the bypass policy and the prefetcher of a request of SM `sm` that was served, or deferred
-    /// until its line arrives.
+    /// Notifies the partition, the bypass policy and the prefetcher of a request of SM `sm` that was served,
+    /// or deferred until its line arrives.
     #[inline(never)]
     pub(super) fn report(&mut self, at: &impl AnyEdge, (kind, sm): (RequestKind, u8), matched: Match) {
         let Match { local, set, tag, way } = matched;
         let Self { core, passing, prefetcher, .. } = self;
+        core.on_access(at, sm, (set, tag), way.is_none());
         if let Some(passing) = passing
             && kind == RequestKind::Read
         {

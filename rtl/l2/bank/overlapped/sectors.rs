@@ -38,7 +38,6 @@ use super::partial::required_bytes;
 use super::{BankPlace, FetchUnit, Match, Overlapped, oldest};
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES};
 use crate::kernel::AnyEdge;
-use crate::mshr_policy::MshrRequest;
 
 /// Mapping between the bytes of a line and its DRAM bursts.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -196,8 +195,8 @@ impl Overlapped {
         }
         core.stats.count(request.kind, found);
         core.mshr.merge(at, (entry, needs), request);
-        if let Some(policy) = &mut core.mshr_policy {
-            policy.on_merge(at.edge(), entry, &MshrRequest { requester: request.sm, line: request.line });
+        if core.mshr_policy.is_some() {
+            core.report_merge(at, entry);
         }
         Ok(())
     }

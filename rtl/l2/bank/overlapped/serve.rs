@@ -9,7 +9,6 @@ use super::bypass_buffer::spot_of;
 use super::{Match, Overlapped, WriteMiss, oldest};
 use crate::cells::line::LINE_BYTES;
 use crate::kernel::AnyEdge;
-use crate::mshr_policy::MshrRequest;
 use crate::noc::packet::{Request, RequestKind};
 
 impl Overlapped {
@@ -26,16 +25,13 @@ impl Overlapped {
         };
         let (place, asked) = ((entry.set, entry.way), BankAccess::waiting(waiter, entry.line));
         let (kind, written) = (asked.kind, waiter.byte_mask);
-        let (ready, sm) = (core.mshr.first_ready(), waiter.sm);
+        let leaves = core.mshr_policy.as_ref().and_then(|_| Some((core.mshr.first_ready()?, waiter.sm)));
         let spot = spot_of(passing, core.config.ways, place);
         core.lines.perform_in(spot, &asked, &mut core.stats, at, can_write)?;
         core.stats.replays += 1;
         let last = core.mshr.pop_waiter(at, kind.writes());
-        if let (Some(policy), Some(ready)) = (&mut core.mshr_policy, ready) {
-            policy.on_leave(at.edge(), ready, sm);
-            if last.is_some() {
-                policy.on_free(at.edge(), ready);
-            }
+        if let Some((entry, sm)) = leaves {
+            core.report_leave(at, entry, sm, last.is_some());
         }
         if core.by_sector {
             self.on_waiter_served(at, place, if kind.writes() { written } else { 0 }, last);
@@ -97,7 +93,6 @@ impl Overlapped {
         if self.reports {
             self.report(at, (kind, sm), matched);
         }
-        self.core.on_access(at, sm, (matched.set, matched.tag), matched.way.is_none());
         self.core.looking.drop_front();
         self.matched = None;
         self.core.finish_lookup(kind, (id, line, sm, ticket));
@@ -272,8 +267,8 @@ impl Overlapped {
         let core = &mut self.core;
         let request = oldest(&core.looking);
         core.mshr.allocate(at, what, place, request);
-        if let Some(policy) = &mut core.mshr_policy {
-            policy.on_allocate(at.edge(), what.0, &MshrRequest { requester: request.sm, line: request.line });
+        if core.mshr_policy.is_some() {
+            core.report_allocate(at, what.0);
         }
         self.memory.fetch(local, id, what, at.cycle());
         core.stats.fetches += 1;
