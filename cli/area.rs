@@ -28,8 +28,8 @@ struct Estimate<'a> {
     /// Design that the machine is compared with; `None` if it is not compared.
     against: Option<&'a str>,
     node_nm: u32,
-    /// Sources of the technology figures, such as publications. The key names a kind of figures, such as the
-    /// area of CAMs.
+    /// Sources of the technology data, such as publications. The key is a kind of data, such as the area of
+    /// CAMs.
     sources: BTreeMap<&'a str, &'a str>,
     #[serde(skip)]
     technology: &'a Technology,

@@ -13,8 +13,8 @@ use warpsieve::config::Request;
 use warpsieve::run::Threads;
 use warpsieve::trace::sass::BinaryVersion;
 
-/// Maximum value of `--max-cycles`. At 700 MHz, 10^15 core cycles are more than two weeks of machine time,
-/// and years of simulation.
+/// Maximum value of `--max-cycles`. At 700 MHz, 10^15 core cycles are more than two weeks in a real GPU, and
+/// years in the simulator.
 const MAX_CYCLES: u64 = 1_000_000_000_000_000;
 
 const EXAMPLES: &str = "Examples:
@@ -315,7 +315,7 @@ impl Command {
         match self {
             Self::Run(run) => vec![&mut run.launch],
             Self::Compare(compare) => compare.launches.iter_mut().collect(),
-            // If the user gives two files, both contain statistics of earlier runs, and neither is a launch
+            // If the user gives two files, both are statistics of earlier runs, so no argument is a launch
             // file.
             Self::Explain(explain) if explain.second.is_none() => vec![&mut explain.first],
             Self::Profile(profile) => vec![&mut profile.launch],
@@ -635,8 +635,8 @@ impl From<PlotWidth> for Width {
     }
 }
 
-/// Accepts only a name that ends in `.html`. No input has one, so the output cannot overwrite an input,
-/// although `reproduce` does not know all its inputs in advance.
+/// Accepts only a name that ends in `.html`. No input file has this extension, so the output cannot overwrite
+/// an input. This matters because `reproduce` does not know all its inputs in advance.
 fn page(path: PathBuf) -> Result<PathBuf, &'static str> {
     if path.extension().is_some_and(|ending| ending == "html") {
         Ok(path)

@@ -34,7 +34,7 @@ struct Source {
 /// All source files of hardware blocks and components, in order from the SMs to memory.
 const SOURCES: &[Source] = include!(concat!(env!("OUT_DIR"), "/headers.rs"));
 
-/// Returns the hardware blocks, ordered from the SMs to memory. Each is followed by its components.
+/// Returns the hardware blocks, ordered from the SMs to memory. Each block is followed by its components.
 #[must_use]
 pub fn hardware() -> Vec<Hardware> {
     let mut found = Vec::new();

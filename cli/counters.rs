@@ -13,7 +13,8 @@ use warpsieve::config::near;
 const OFFERED: usize = 8;
 /// Prefix of the keys that count a single hardware unit, such as one SM, instead of the sum over all units.
 const UNIT: &str = "units.";
-/// Top-level groups of keys whose cycles are not core cycles, each with the name of its clock.
+/// Top-level groups of keys that count cycles of another clock than the core clock, each with the name of
+/// that clock.
 const CLOCKS: [(&str, &str); 5] =
     [("l2", "L2"), ("tracker", "L2"), ("candel2018", "L2"), ("noc", "network"), ("dram", "DRAM")];
 
@@ -65,8 +66,8 @@ fn keys() -> Vec<(String, &'static Counter)> {
     keys
 }
 
-/// Adds a key to `keys`. If `like` names another key with the same structure, also adds all keys below that
-/// other key, with `key` in place of its name. Stops at a key that lies inside its own `like` key, since the
+/// Adds a key to `keys`. If the field `like` of the counter names a key with the same subkeys, also adds
+/// these subkeys below `key`. Does not do so if `key` lies inside the key that `like` names, since the
 /// recursion would not end.
 fn add(key: String, counter: &'static Counter, keys: &mut Vec<(String, &'static Counter)>) {
     let inside = if counter.is_list { format!("{key}[]") } else { key.clone() };

@@ -48,15 +48,15 @@ fn reasons<R: Reason>(unit: &'static str, group: &'static str) -> impl Iterator<
     named.map(move |(reason, meaning)| Stall { unit, reason, meaning, counted: format!("{group}.{reason}") })
 }
 
-/// Returns the stages through which a load passes, in pipeline order. Each has its name and the counter that
-/// measures the time in it.
+/// Returns the stages through which a load passes, in pipeline order. For each stage, gives its name and the
+/// counter of the time that loads spend in the stage.
 pub fn stages() -> impl Iterator<Item = (&'static str, &'static Counter)> {
     let stage = |counter: &'static Counter| Some((counter.key.strip_prefix("stages.")?, counter));
     counters().iter().filter_map(stage).filter(|(name, _)| !name.contains('.'))
 }
 
-/// Returns a text on a key: its meaning, then the key whose subkeys it shares, and then its Nsight Compute
-/// metric. The last two are left out if they do not exist.
+/// Returns a text about a key. The text consists of the meaning of the key, of the key whose subkeys it
+/// shares (if any), and of its Nsight Compute metric (if any).
 #[must_use]
 pub fn sentence(counter: &Counter) -> String {
     let Counter { meaning, like, nsight, .. } = counter;

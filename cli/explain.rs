@@ -51,7 +51,7 @@ pub(super) fn explain(arguments: &ExplainArguments) -> Result<Exit, Report> {
 }
 
 /// Returns the error for a command line that names only one run. If the argument is a statistics file, the
-/// error asks for a second one; if it is a launch file, it asks for a second machine.
+/// error asks for a second file. If the argument is a launch file, the error asks for a second machine.
 fn lacks_side(first: &Path) -> Report {
     let mut head = Vec::new();
     // A file that cannot be read is treated as a launch file, the usual first argument.

@@ -1,5 +1,5 @@
-//! Checks the input and output files of a command, all of which are in one list. No output may be the same
-//! file as another entry, since it would overwrite an input or an earlier output.
+//! Checks the input and output files of a command, which are collected in one list. No output may be the same
+//! file as another entry of the list, since it would overwrite an input or another output.
 
 use std::path::{Path, PathBuf};
 
@@ -82,8 +82,8 @@ impl Files {
             self.0.iter().enumerate().filter(|(_, entry)| !entry.is_written).chain(earlier)
         };
         for (at, entry) in self.0.iter().enumerate().filter(|(_, entry)| entry.is_written) {
-            // A folder as an output is reported before other conflicts. The comparison below would say only
-            // that the folder contains another file.
+            // A folder as an output is reported before other conflicts. The comparison below would report
+            // only that the folder contains another file.
             if entry.is_file && entry.path.is_dir() {
                 return Err(miette!(
                     "{} is {}, which is a folder, expected a file name",

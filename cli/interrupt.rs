@@ -1,6 +1,7 @@
 //! Handles the signals SIGINT and SIGTERM. Work that has partial results gets a short time to complete them.
-//! A simulation stops the next time that it checks for a signal, and completes its files; a table gets the
-//! finished rows. All other work is abandoned at once. No partial or temporary file remains.
+//! A simulation stops the next time that it checks for a signal, and completes its output files. A command
+//! that writes a table writes the rows finished so far. All other work is abandoned at once. No partial or
+//! temporary file remains.
 
 use std::io;
 use std::panic;
@@ -21,16 +22,17 @@ use super::{Exit, output};
 /// Base of the exit status after a signal. As in shells, the exit status is 128 plus the number of the signal
 /// that ended the process.
 pub(super) const STATUS_BASE: u8 = 128;
-/// Time after a signal during which a second signal counts as the same one. A single key press may cause
-/// both: one sent to the process, and one sent to its process group.
+/// Time after a signal during which a second signal is ignored. A single key press may cause both signals:
+/// one sent to the process, and one sent to its process group.
 const AT_ONCE: Duration = Duration::from_millis(500);
 /// Time after a signal that running work gets to complete its partial results. The process should end within
 /// a second.
 const GRACE: Duration = Duration::from_millis(700);
-/// Time that is allowed for renaming files to their final names and for writing a checkpoint. If the
-/// checkpoint were lost, so would the interrupted run.
+/// Time that is allowed for renaming files to their final names and for writing a checkpoint. Without the
+/// checkpoint, the interrupted run could not be continued.
 const UNHURRIED: Duration = Duration::from_secs(60);
-/// Time that is allowed for the final message on stderr, which may be a pipe that nobody reads.
+/// Time that is allowed for the final message on stderr, which may be a pipe whose reader has stopped
+/// reading.
 const WORDS: Duration = Duration::from_millis(100);
 /// Stack size of the worker thread in bytes, which equals the usual stack size of a main thread.
 const STACK_BYTES: usize = 8 << 20;
@@ -93,7 +95,7 @@ fn end_late(signal: usize) {
 }
 
 /// Runs `work` on another thread; `work` itself does not check for signals. If a signal arrives, the calling
-/// thread calls `tell`, which reports what is complete and what is missing. It then ends the process.
+/// thread calls `tell`, which reports what is complete and what is missing, and then ends the process.
 pub(super) fn run_interruptible<T: Send>(work: impl FnOnce() -> T + Send, tell: impl FnOnce()) -> Result<T, Report> {
     let (asked, waiting) = (signal_cell(), thread::current());
     let done: io::Result<T> = thread::scope(|scope| {
@@ -144,7 +146,7 @@ fn end(signal: usize) -> ! {
 /// Makes a write beyond the limit on the file size fail with an error, as on a full disk. By default, the
 /// signal SIGXFSZ would end the process.
 pub(super) fn outlive_file_limit() {
-    // If this call fails, SIGXFSZ still ends the process, and the exit status in the shell still shows the
-    // error.
+    // If this call fails, SIGXFSZ still ends the process, and the shell still shows the error by the exit
+    // status.
     let _ = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }

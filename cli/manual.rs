@@ -54,8 +54,8 @@ fn values_of_positions(command: &Command) -> String {
 struct Names(Vec<(&'static [&'static str], Vec<String>)>);
 
 impl Names {
-    /// Returns the names that this build contains, and the names of the kernels that are found from the
-    /// current folder.
+    /// Collects the names of the built-in machines and designs, of the kernels that are found from the
+    /// current folder, and of the counters.
     fn new() -> Self {
         let of = |files: &[Builtin]| files.iter().map(|file| file.name.to_owned()).collect::<Vec<_>>();
         let kernels = launches().unwrap_or_default().into_iter().map(|(name, _)| name);
@@ -69,8 +69,8 @@ impl Names {
         ])
     }
 
-    /// Returns the command line definition with possible values. Every argument that accepts one of these
-    /// names gets all of them as its possible values.
+    /// Returns the command line definition, with possible values added: every argument that accepts one of
+    /// the names in `self` gets all names of its kind as possible values.
     fn with_names(&self, command: Command) -> Command {
         let command = command.mut_args(|arg| match self.of(&arg) {
             Some(names) => arg.value_parser(PossibleValuesParser::new(names)),

@@ -170,8 +170,8 @@ fn format_result(
     text + "\n" + &methods(optimised, method)
 }
 
-/// Returns a table of the hits that each load has if it is the only cached load. It compares the clocked
-/// machine with the untimed profile.
+/// Returns a table that compares the clocked machine with the untimed profile. For each load, it gives the
+/// number of hits that the load has if it is the only cached load.
 fn compare_hits(clocked: &[KernelMetrics], untimed: &[KernelMetrics]) -> String {
     let row = |(clocked, untimed): (&KernelMetrics, &KernelMetrics), i: usize| {
         let [clocked_hits, untimed_hits] = [clocked, untimed].map(|kernel| kernel.alone[i].hits);

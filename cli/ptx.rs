@@ -35,12 +35,12 @@ struct File {
 #[derive(Serialize)]
 struct Kernel {
     name: String,
-    /// What the kernel contains; `None`, or `null` in JSON, if the kernel cannot run.
+    /// Contents of the kernel; `None`, or `null` in JSON, if the kernel cannot run.
     program: Option<Listing>,
     refused: Vec<Refusal>,
 }
 
-/// What a kernel that can run contains.
+/// Contents of a kernel that can run.
 #[derive(Serialize)]
 struct Listing {
     params: Vec<Param>,

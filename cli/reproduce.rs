@@ -23,8 +23,8 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
     let kernels = kernels_folder()?;
     let folder = match &arguments.output {
         Some(folder) => folder.clone(),
-        // Outside a source tree, the kernels come from the folder of sources that this build was made from.
-        // Nothing may be written there.
+        // Outside a source tree, the kernels come from the source folder from which this build was made.
+        // Nothing may be written to that folder.
         None if kernels.is_absolute() && !arguments.summary => {
             return Err(miette!(
                 "there is no folder `kernels` in this folder or above, expected `--output` with a folder"

@@ -15,9 +15,9 @@ use super::{Exit, output};
 
 /// Interval between two checks of the running calls.
 const POLL_PERIOD: Duration = Duration::from_secs(1);
-/// Number of checks after which a call that is still running counts as endless. Even a slow machine makes
-/// thousands of calls per second. Checks are counted instead of seconds, since a stopped process (SIGSTOP)
-/// makes no checks.
+/// Number of checks after which a call that is still running is taken to be endless. Even a slow computer
+/// executes thousands of calls per second. The limit counts checks instead of seconds, since a stopped
+/// process (SIGSTOP) makes no checks.
 const MAX_POLLS: u32 = 10;
 
 /// Starts the thread that watches the calls of scheme functions in this process.

@@ -67,13 +67,13 @@ fn cycles(picoseconds: u64, core_mhz: u64) -> String {
     format!("{:.1}", picoseconds as f64 * core_mhz as f64 / 1e6)
 }
 
-/// Returns how long a request stayed in one place, in core cycles.
+/// Returns the time from `from` to `to`, during which a request stayed at one port or queue, in core cycles.
 fn length(from: u64, to: Option<u64>, core_mhz: u64) -> String {
     to.map_or_else(|| "end of dump".to_owned(), |to| cycles(to - from, core_mhz))
 }
 
-/// Returns a table of the places where a line, instruction or warp was seen. Each row is an interval in core
-/// cycles at one port, queue or stage.
+/// Returns a table of the ports, queues and stages at which a line, instruction or warp was seen. Each row is
+/// an interval in core cycles.
 fn format_sightings(sightings: &[Sighting], subject: Subject, core_mhz: u64) -> String {
     let row = |Sighting { path, from, to, besides }: &Sighting| {
         let said: Vec<String> = besides.iter().map(|(name, value)| format!("{name} {value}")).collect();
@@ -83,8 +83,8 @@ fn format_sightings(sightings: &[Sighting], subject: Subject, core_mhz: u64) -> 
     format!("{subject}\n{}", output::columns(&["cycle", "cycles", "at", ""], &rows))
 }
 
-/// Returns a table of the places that a request passed, with times in core cycles. Each row is its stay at
-/// one port or queue.
+/// Returns a table of the ports and queues through which a request passed. Each row gives the time, in core
+/// cycles, that the request spent at one port or queue.
 fn table(life: &Life, request: u64, core_mhz: u64) -> String {
     let rows: Vec<Vec<String>> = life
         .stays

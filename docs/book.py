@@ -45,9 +45,9 @@ def adapted(link, page, pages, destination):
     if target in pages:
         return os.path.relpath(pages[target], folder or ".") + mark + heading
     if target.startswith("docs/") and not target.endswith(".md"):
-        # mdbook copies all files but Markdown to the same path.
+        # mdbook copies all files except Markdown files to the same path.
         return os.path.relpath(os.path.relpath(target, "docs"), folder or ".") + mark + heading
-    # mdbook would replace the ending of a Markdown file by that of a page.
+    # mdbook would replace the file extension of a Markdown file by the extension of an HTML page.
     outside = os.path.relpath(os.path.join(ROOT, target), os.path.join(destination, folder))
     return outside.replace(".md", "%2Emd") + mark + heading
 

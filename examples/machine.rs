@@ -1,4 +1,4 @@
-//! Runs a kernel on a machine with a design through the library, and prints cycles and hits.
+//! Runs a launch file on a machine with a design, by calling the library, and prints cycles and hits.
 //! `cargo run --profile fast --example machine -- fermi kernels/syrk/launch.toml pric`
 
 use std::path::Path;

@@ -11,8 +11,9 @@ use miette::{IntoDiagnostic, Result};
 use warpsieve::bank::{BankAlone, DramReply, InvalidateAck, Request};
 use warpsieve::config::{self, ResolvedMachine};
 
-/// Reads of the bank: the cycle in which the bank accepts the read, and the number of the line. Line 0 is
-/// fetched long before the other lines and occupies the only way.
+/// Reads that the bank receives: for each, the cycle in which the bank accepts it, and the number of the line
+/// to read. Line 0 is fetched long before the other lines, so it occupies the only way when the second read
+/// arrives.
 const READS: [(u64, u64); 4] = [(1, 0), (1000, 1), (1090, 2), (1240, 3)];
 const SETS: &str = "interleave_bytes=64 l1.line_bytes=64 l2.line_bytes=64 l2.sets=1 l2.ways=1 l2.lookup_latency=10 \
     l2.flow.kind=transient l2.flow.coherence=sharers l2.flow.frc.swap_latency=0 l2.flow.frc.entries=";

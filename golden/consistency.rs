@@ -5,8 +5,9 @@
 //! * A compute unit sees its own stores. A load returns the last store that its compute unit issued before
 //!   it, or a value that reached memory after that store. A load never returns a store that its compute unit
 //!   issues later.
-//! * A coherent operation sees memory as it is at the operation's position in memory order. The value that a
-//!   compute unit observes stays visible to that unit, if it invalidates its own copies for the operation.
+//! * A coherent operation sees memory as it is at the operation's position in memory order. If the compute
+//!   unit invalidates its own copies for the operation, its later loads return what the operation saw, or
+//!   something newer.
 //! * An atomic reads the value that the previous atomic in memory order left, and returns it.
 //! * After the end of a kernel, all compute units see the contents of memory at the end of that kernel.
 //!
@@ -14,8 +15,9 @@
 //! stores of other compute units in any order, because L1s are not coherent. It may even return a store of
 //! another compute unit that has not reached memory: an L1 can supply newly written data to other L1s.
 //!
-//! A cell is a byte or a word that is written as a whole. A cell is split if a store turns out to write only
-//! some of its bits ([`Checker::split`]). The checker is notified of:
+//! A cell is a byte or a word of memory that every store writes as a whole. If a store writes only some bits
+//! of a cell, the caller first splits the cell into smaller ones ([`Checker::split`]). The checker is
+//! notified of:
 //! * stores, on issue ([`Checker::store`]) and when they reach memory ([`Checker::perform`]);
 //! * loads, on issue ([`Checker::begin`], coherent ones [`Checker::begin_coherent`]) and on return
 //!   ([`Checker::end`]);
@@ -65,8 +67,8 @@ impl PendingLoad {
         self.cell
     }
 
-    /// Returns the part of this load that reads cell `cell + number`. Used after a memory cell was split into
-    /// smaller cells while the load was in flight.
+    /// Returns this load restricted to cell `cell + number`. Used after a memory cell was split into smaller
+    /// cells while the load was in flight.
     pub fn part(self, number: u64) -> Self {
         Self { cell: self.cell + number, ..self }
     }
@@ -89,7 +91,8 @@ pub enum Rule {
     OwnStore,
     /// A load does not see stores that the same compute unit issues after the load.
     OwnFuture,
-    /// A coherent operation sees the current contents of memory, and later loads see nothing older.
+    /// A coherent operation sees the current contents of memory, and later loads of the same compute unit see
+    /// no older contents.
     Coherent,
     /// An atomic returns the value that the previous atomic in memory order left in the memory cell.
     Atomic,
@@ -141,14 +144,14 @@ impl std::error::Error for Violation {}
 pub struct Checker {
     cells: MixMap<u64, Cell>,
     own: MixMap<(usize, u64), Own>,
-    /// Atomics that have not returned, by compute unit and memory cell: identifier of the operation, and old
-    /// value that the atomic found.
+    /// Pending atomics, by compute unit and memory cell. Each has the identifier of its operation, and the
+    /// old value that it read from memory.
     found: MixMap<(usize, u64), Vec<(u64, u64)>>,
     issued: u64,
 }
 
-/// Number of most recent versions of a memory cell that are saved at the end of a kernel. They distinguish a
-/// stale value from one that was never written.
+/// Number of most recent versions of a memory cell that are saved at the end of a kernel. They allow the
+/// checker to distinguish a stale value from a value that was never written.
 const REMEMBERED: usize = 16;
 
 /// History of one memory cell (byte or word): the values that memory held, from oldest to newest.
@@ -339,7 +342,8 @@ impl Checker {
     /// Checks the old value that an atomic returned. `operation` identifies the operation, such as "add 1".
     ///
     /// # Errors
-    /// Returns a violation if no pending atomic with this compute unit and operation found the value.
+    /// Returns a violation if no pending atomic of this compute unit with this operation read the value from
+    /// memory.
     pub fn check_atomic_result(&mut self, cu: usize, cell: u64, operation: u64, value: u64) -> Result<(), Violation> {
         let found = self.found.entry((cu, cell)).or_default();
         if let Some(place) = found.iter().position(|one| *one == (operation, value)) {
@@ -383,7 +387,7 @@ impl Checker {
         }
     }
 
-    /// Records that a coherent operation is issued. It takes its position in memory order later.
+    /// Records that a coherent operation is issued. The operation takes its position in memory order later.
     pub fn issue(&mut self) -> Issue {
         self.issued += 1;
         Issue(self.issued)

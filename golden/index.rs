@@ -2,7 +2,8 @@
 //! Maps a byte address to a cache set by dividing polynomials over GF(2), as khairy2015 section 4.3 defines
 //! it. The hardware computes the same function with XOR trees.
 //!
-//! Bit `k` of a number is the coefficient of `x^k`: addition is XOR, and division is long division.
+//! A number represents a polynomial: bit `k` is the coefficient of `x^k`. Polynomials are added by XOR, and
+//! divided by long division.
 
 automod::dir!(pub "index");
 
@@ -99,8 +100,8 @@ pub fn irreducible_polynomials(degree: u32) -> Vec<Poly> {
     (1u128 << degree..2u128 << degree).map(Poly).filter(|p| p.is_irreducible()).collect()
 }
 
-/// Returns the number of irreducible polynomials of `degree`, which is at least 1. The number is the sum of
-/// `mobius(d) * 2^(degree/d)` over the divisors `d` of `degree`, divided by `degree`.
+/// Returns the number of irreducible polynomials of degree `degree`, where `degree` is at least 1. The number
+/// is the sum of `mobius(d) * 2^(degree/d)` over the divisors `d` of `degree`, divided by `degree`.
 pub fn irreducible_count(degree: u32) -> u64 {
     let divisors = (1..=degree).filter(|d| degree.is_multiple_of(*d));
     let sum: i64 = divisors.map(|d| mobius(d) * (1i64 << (degree / d))).sum();
@@ -278,8 +279,8 @@ impl SetIndex {
         self.set_of(line << self.line_bits)
     }
 
-    /// Returns the numbers of the address bits whose XOR is index bit `index_bit`. An index function that is
-    /// linear over GF(2), as all built-in ones are, is determined by its value for each address bit alone.
+    /// Returns the numbers of the address bits whose XOR is index bit `index_bit`. These bits define an index
+    /// function completely if it is linear over GF(2), as all built-in ones are.
     pub fn terms(&self, index_bit: u32) -> BTreeSet<u32> {
         (0..self.address_bits).filter(|&bit| self.set_of(1 << bit) >> index_bit & 1 == 1).collect()
     }
@@ -318,8 +319,8 @@ mod tests {
 
     #[test]
     fn figure_5b_of_khairy2015_is_poly_13_with_the_index_bits_reversed() {
-        // Row r of the figure holds line addresses 8r to 8r+7; column c holds the addresses that map to set
-        // c.
+        // Figure 5(b) has one row for every eight consecutive line addresses: row r holds the addresses 8 r
+        // to 8 r + 7. The address in column c of a row maps to set c.
         const FIGURE: [[u64; 8]; 8] = [
             [0, 4, 2, 6, 1, 5, 3, 7],
             [13, 9, 15, 11, 12, 8, 14, 10],

@@ -68,8 +68,9 @@ pub struct Launch<'a> {
     pub dynamic_shared: u32,
     /// Kernel parameters as bytes, `program.param_bytes` long.
     pub params: &'a [u8],
-    /// Maximum number of thread instructions of all CTAs that run one after another in the same resident-CTA
-    /// slot. A launch that exceeds it is stopped as a runaway.
+    /// Maximum number of thread instructions per slot. A slot runs one resident CTA after another, and the
+    /// instructions of all these CTAs are added up. A launch that exceeds the maximum is stopped as a
+    /// runaway.
     pub max_instructions: u64,
 }
 

@@ -2,7 +2,7 @@
 //! sets, maps, vectors and big integers. No model here has a notion of cycles, except [`dram`], which checks
 //! a list of time-stamped commands.
 //!
-//! | module            | models, or serves to                                                           |
+//! | module            | models                                                                         |
 //! |-------------------|--------------------------------------------------------------------------------|
 //! | [`interp`]        | whole machine: runs a kernel on [`memory`], one instruction at a time          |
 //! | [`index`]         | set index function of a cache: polynomial division, bit by bit                 |

@@ -19,8 +19,8 @@ pub type MixSet<K> = HashSet<K, BuildHasherDefault<Mix>>;
 
 impl Hasher for Mix {
     fn finish(&self) -> u64 {
-        // The hash table uses the low bits of the hash as an index. A multiplication mixes these least, so
-        // the high half of the word is XORed into them.
+        // The hash table uses the low bits of the hash as an index. The multiplication mixes the low bits
+        // least, so the high half of the word is XORed into them.
         self.0 ^ self.0 >> 32
     }
 

@@ -3,14 +3,14 @@
 //! intervals.
 //!
 //! Each lane has its own copy of a register, and an instruction writes only the copies of its active lanes.
-//! For one lane, the program is a plain control flow graph, and liveness along that graph suffices:
-//! divergence of other lanes cannot disturb it. A guarded write may keep the old value, so it counts as a
-//! read too.
+//! For one lane, the program is a plain control flow graph, and liveness along that graph suffices, whether
+//! or not other lanes diverge. A guarded write may leave the old value in place, so it is treated as a read
+//! as well.
 //!
 //! A live value becomes an interval of program positions, from the first to the last position at which the
-//! value is live. An interval that is live around a loop covers the whole loop. The scan visits intervals in
-//! the order of their first positions. Each gets the lowest free word, or the lowest free even pair of words
-//! for a 64-bit value.
+//! value is live. If a value is live around a loop, its interval covers the whole loop. The scan visits
+//! intervals in the order of their first positions. Each interval gets the lowest free word, or the lowest
+//! free even pair of words if the value has 64 bits.
 
 use crate::cfg::Cfg;
 use crate::program::{Dst, Form, Inst, MAX_PREDS, MAX_WORDS, Program, Reg, RegMask, Src};

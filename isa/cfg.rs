@@ -1,7 +1,7 @@
 //! # Control flow
 //! Builds the basic blocks of a kernel, their edges, and their immediate post-dominators. A warp that
-//! diverges at a branch reconverges at its immediate post-dominator. That is the first point on every path
-//! from the branch to the end of the thread.
+//! diverges at a branch reconverges at the immediate post-dominator of the branch: the first point that all
+//! paths from the branch to the end of the thread have in common.
 //!
 //! The algorithm is the iterative one of Cooper, Harvey and Kennedy ("A simple, fast dominance algorithm"),
 //! on the reversed graph with one added exit node.
@@ -20,8 +20,8 @@ pub struct Cfg {
     block_of: Vec<u32>,
 }
 
-/// Basic block: consecutive instructions that control flow enters only at the first and leaves only after the
-/// last.
+/// Basic block: consecutive instructions. Control flow enters the block only at its first instruction, and
+/// leaves it only after its last instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// Program counter (pc) of the first instruction of the basic block.
@@ -130,7 +130,7 @@ impl Cfg {
         let order = self.reversed_postorder();
         // `rank` is the number of a basic block in post-order of the reversed graph. The added exit node has
         // the highest number. A basic block that cannot reach the end of the thread, such as an endless loop,
-        // has none and is ignored.
+        // has no number and is ignored.
         let exit = order.len();
         let mut rank = vec![None; self.blocks.len()];
         for (r, &b) in order.iter().enumerate() {

@@ -54,9 +54,9 @@ pub const fn resolve(generic: u64) -> Option<(Space, u64)> {
 }
 
 /// Returns the offset of a byte in the local memory of a warp: the byte at `address` in the local memory of
-/// lane `lane`. The words of the `lanes` lanes at equal addresses are consecutive, so a warp that accesses
-/// one variable touches consecutive words. The local memory of a warp is `lanes` times that of a thread,
-/// rounded up to whole words.
+/// lane `lane`. Words that have the same address in different lanes are consecutive, so a warp that accesses
+/// one variable touches consecutive words. The local memory of a warp is `lanes` times as large as the local
+/// memory of a thread, rounded up to whole words.
 #[inline]
 pub const fn local_offset(address: u64, lane: u32, lanes: u32) -> u64 {
     let word = address / LOCAL_WORD;

@@ -23,9 +23,9 @@ use crate::tensor::TensorOp;
 use crate::texture::{TexOp, Texture};
 use crate::types::{CacheOp, Logic, Scope, Space, Special, Type};
 
-/// Number of 32-bit words of the register file that one thread can name in physical form.
+/// Number of 32-bit registers per thread that a program in physical form can address.
 pub const MAX_WORDS: u16 = 255;
-/// Number of predicates that one thread can name in physical form.
+/// Number of predicates per thread that a program in physical form can address.
 pub const MAX_PREDS: u16 = 31;
 /// Reconvergence pc of a branch whose paths meet only at the end of the thread. No instruction has this pc,
 /// so the corresponding entry of the reconvergence stack is removed only when its lanes exit.
@@ -59,8 +59,8 @@ pub struct Program {
     pub regs: u16,
     /// Number of predicates used.
     pub preds: u16,
-    /// In virtual form, the source names of the registers, followed by those of the predicates. A value
-    /// without a name in the source has an empty name. The list is empty in physical form.
+    /// In virtual form, the source names of the registers, followed by the source names of the predicates. A
+    /// value without a name in the source has an empty name. The list is empty in physical form.
     pub names: Arc<[String]>,
     /// Size of the static shared memory in bytes. Dynamic shared memory starts at this offset (see
     /// `shared_align`).
@@ -200,8 +200,8 @@ impl Addresses {
 }
 
 impl Program {
-    /// Adds the addresses of the module's data to the operands that depend on them. Accepts virtual and
-    /// physical form.
+    /// Adds the addresses of the module's data to the operands that depend on them. The program may be in
+    /// virtual or in physical form.
     pub fn link(&mut self, addresses: &Addresses) -> Result<(), LinkError> {
         for Relocation { pc, place, target } in std::mem::take(&mut self.relocations) {
             let inst = &mut self.insts[pc as usize];
@@ -255,7 +255,8 @@ pub struct Param {
     pub ty: Type,
     /// Offset in the parameter block in bytes.
     pub offset: u32,
-    /// Size of the parameter in bytes; for a struct passed by value, that of the whole array.
+    /// Size of the parameter in bytes; for an array, such as a struct passed by value, the size of the whole
+    /// array.
     pub bytes: u32,
     /// Alignment in bytes.
     pub align: u32,
@@ -277,10 +278,10 @@ pub struct Inst {
     /// Destination operands.
     pub dsts: [Dst; 4],
     /// Source operands, without the address of a memory operation (see [`MemOp::base`]). A step of a matrix
-    /// product has six, other operations have at most four.
+    /// product has six source operands; other operations have at most four.
     pub srcs: [Src; 6],
-    /// Physical registers that the instruction reads, including those of the guard and the address; set only
-    /// in physical form.
+    /// Physical registers that the instruction reads, including the registers of the guard and of the
+    /// address; set only in physical form.
     pub reads: RegMask,
     /// Physical registers that the instruction writes; set only in physical form.
     pub writes: RegMask,
@@ -341,8 +342,8 @@ pub struct Guard {
 pub enum Op {
     /// `dsts[0] = f(srcs[0..3])` in every lane: [`crate::lanes::alu`].
     Alu(AluOp),
-    /// `dsts[0] = compare(srcs[0], srcs[1])`, and `dsts[1]` is the complement. If `combine` is set, both are
-    /// combined with predicate `srcs[2]` (or `Imm` 0 or 1): [`crate::lanes::compare`] and
+    /// `dsts[0] = compare(srcs[0], srcs[1])`, and `dsts[1]` is the complement. If `combine` is set, each of
+    /// the two results is combined with predicate `srcs[2]` (or `Imm` 0 or 1): [`crate::lanes::compare`] and
     /// [`CompareOp::combine_masks`].
     Compare(CompareOp),
     /// `dsts[0] = srcs[2] ? srcs[0] : srcs[1]`, with predicate `srcs[2]` (or `Imm` 0 or 1).
@@ -374,7 +375,7 @@ pub enum Op {
     Branch {
         /// Pc of the branch target.
         target: u32,
-        /// Reconvergence pc: that of the immediate post-dominator, or [`NO_PC`].
+        /// Reconvergence pc: the pc of the immediate post-dominator, or [`NO_PC`].
         reconverge: u32,
         /// True if the source promises that all lanes take the same path (`bra.uni`).
         uniform: bool,
@@ -439,7 +440,8 @@ pub enum BarrierKind {
 
 /// Maximum number of threads per CTA (PTX ISA, limits of the target).
 pub const MAX_CTA_THREADS: u32 = 1024;
-/// Number of threads that a warp contributes to the count of a barrier, whichever of its lanes are active.
+/// Number of threads that a warp contributes to the count of a barrier, regardless of how many of its lanes
+/// are active.
 pub const BARRIER_WARP: u32 = 32;
 
 impl BarrierKind {
@@ -643,7 +645,8 @@ impl RegMask {
 }
 
 impl Inst {
-    /// Creates an unguarded instruction without operands; callers fill in the other public fields.
+    /// Creates an instruction without a guard and without operands; callers then set the remaining public
+    /// fields.
     pub fn new(op: Op) -> Inst {
         Inst {
             op,

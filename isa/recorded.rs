@@ -1,6 +1,6 @@
 //! # Recorded kernels
-//! Holds kernels that were recorded on a GPU, instruction by instruction, in memory. The crate `trace` reads
-//! and writes the files; the clocked SM executes the kernels.
+//! Holds in memory the kernels that were recorded on a GPU, instruction by instruction. The crate `trace`
+//! reads and writes the files; the clocked SM executes the kernels.
 //!
 //! | module     | holds                                                                      |
 //! |------------|----------------------------------------------------------------------------|

@@ -2,8 +2,8 @@
 //! Defines how matrix instructions distribute matrices over a warp. A matrix product takes its matrices in
 //! *fragments*: registers of all lanes of a warp, each of which holds some of the elements. A [`Layout`]
 //! gives the elements of each lane. One rule holds for all shapes: every bit of the lane number, and of the
-//! element number within a lane, adds a power of two to the row or column. The layouts of `mma` and
-//! `ldmatrix` are those of the PTX ISA. The ISA leaves the layouts of `wmma` open; here they are Volta's
+//! element number within a lane, adds a power of two to the row or column. The PTX ISA defines the layouts of
+//! `mma` and `ldmatrix`, but not those of `wmma`. For `wmma`, this crate uses the layouts of Volta
 //! ([`Tiling`]).
 //!
 //! A product is computed in *steps* ([`Form::steps`]). Like other instructions, a step reads three operands
@@ -101,7 +101,8 @@ pub enum Sum {
     F32,
     /// Signed 32-bit integer.
     S32 {
-        /// True if a sum beyond the range becomes the nearest number in it; false if it wraps around.
+        /// True if a sum beyond the 32-bit range becomes the nearest number in the range; false if it wraps
+        /// around.
         saturates: bool,
     },
 }
@@ -117,7 +118,8 @@ impl Sum {
     }
 }
 
-/// Operand of a matrix product, with those properties that, together with the shape, determine its layout.
+/// Operand of a matrix product, with its storage order or element type. These properties and the shape of the
+/// product determine the layout of the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Matrix {
     /// Left factor A.
@@ -331,7 +333,8 @@ pub struct TensorOp {
     pub a: [Option<u8>; 2],
     /// Numbers of the registers of B that the step reads, counted within B.
     pub b: [Option<u8>; 2],
-    /// Numbers of the registers of C that the step reads, which are also those of D that it writes.
+    /// Numbers of the registers of C that the step reads. The step writes the registers of D with the same
+    /// numbers.
     pub c: [Option<u8>; 2],
     /// Number of multiplications in the step, which determines its latency.
     pub multiplications: u16,

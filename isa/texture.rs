@@ -64,7 +64,8 @@ impl Texture {
     }
 
     /// Returns the device address of the texel at the coordinates `at`, given as the bits of the
-    /// instruction's operands. A layer index comes first. Returns `None` where the texture reads as 0.
+    /// instruction's operands. A layer index, if there is one, is the first coordinate. Returns `None` if the
+    /// fetch reads 0.
     pub fn texel(&self, op: &TexOp, at: [u32; 3]) -> Option<u64> {
         let [nx, ny, nz] = self.extent;
         let axis = |bits: u32, extent: u32| self.position(op, bits, extent);
@@ -84,7 +85,7 @@ impl Texture {
             return (bits < extent).then_some(bits);
         }
         let x = f64::from(f32::from_bits(bits));
-        // A NaN coordinate counts as 0, as in conversions to integers.
+        // A NaN coordinate is treated as 0, as in conversions to integers.
         let x = if x.is_nan() { 0.0 } else { x };
         let size = f64::from(extent);
         let scaled = match (self.normalized, self.outside) {

@@ -20,14 +20,15 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the names of the TOML files in a folder without extension. They are sorted word by word, where
-/// hyphens separate words. Numeric words sort as numbers: `frc-8` comes before `frc-16`.
+/// Returns the names of the TOML files in a folder without extension. The names are sorted word by word;
+/// hyphens separate words. Words that are numbers are sorted by value, so `frc-8` is before `frc-16`.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     let paths = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
     let paths = paths.collect::<io::Result<Vec<_>>>()?;
     let files = paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
     let names = files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
-    // Editors keep hidden files next to open ones. `Cargo.toml` describes this package.
+    // Skips hidden files, which some editors create next to open files, and `Cargo.toml`, which describes
+    // this package.
     let mut names: Vec<_> = names.filter(|name| !name.starts_with('.') && name != "Cargo").collect();
     names.sort_by_cached_key(|name| {
         let word = |word: &str| (word.parse().unwrap_or(u32::MAX), word.to_owned());

@@ -1,5 +1,5 @@
-//! Machines and designs built into the program, so that their names work from any folder. `build.rs` embeds
-//! every TOML file of this folder and of `designs`.
+//! Machines and designs that are built into the program, so that a command can name them in any working
+//! folder. `build.rs` embeds every TOML file of this folder and of `designs`.
 
 /// Embedded file of `machines/` or `machines/designs/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,16 +10,16 @@ pub(crate) struct Deviation {
 }
 
 impl Deviation {
-    /// Computes the statistics from pairs of our number and the reference number. Returns `None` if there are
-    /// no pairs or a mean is undefined.
+    /// Computes the statistics from pairs of numbers: our number, and the reference number. Returns `None` if
+    /// there are no pairs, or if a mean is undefined.
     pub(crate) fn of(pairs: &[[f64; 2]]) -> Option<Self> {
         let ratios: Vec<_> = pairs.iter().map(|[ours, theirs]| ours / theirs).collect();
         let errors: Vec<_> = ratios.iter().map(|ratio| (ratio - 1.0).abs()).collect();
         Some(Self { ratio: geometric_mean(&ratios)?, error: mean(&errors)?, rank_correlation: rank_correlation(pairs) })
     }
 
-    /// Formats a table row: both names, the geometric mean of the ratios, the mean absolute error in percent,
-    /// and the rank correlation.
+    /// Formats a table row: the name of our numbers, the name of the reference numbers, the geometric mean of
+    /// the ratios, the mean absolute error in percent, and the rank correlation.
     pub(crate) fn cells(&self, ours: &str, theirs: &str) -> Vec<String> {
         let &Self { ratio, error, rank_correlation } = self;
         let numbers = [format!("{ratio:.2}"), format!("{:.1}", 100.0 * error), format!("{rank_correlation:.3}")];
@@ -28,7 +28,7 @@ impl Deviation {
 }
 
 /// Computes Spearman's rank correlation: 1 if both series have the same order, -1 if their orders are
-/// opposite. Equal values get the mean of their ranks.
+/// opposite. Equal values all get the mean of the ranks that they occupy.
 fn rank_correlation(pairs: &[[f64; 2]]) -> f64 {
     let ranks = [0, 1].map(|side| {
         let rank = |one: &[f64; 2]| {
@@ -54,12 +54,12 @@ mod tests {
     fn ranks_correlate_as_their_orders_do() {
         assert_eq!(rank_correlation(&[[1.0, 10.0], [2.0, 30.0], [3.0, 99.0]]), 1.0);
         assert_eq!(rank_correlation(&[[1.0, 9.0], [2.0, 8.0], [7.0, 1.0]]), -1.0);
-        // The second series swaps its two highest ranks, so two rank differences are 1. By Spearman's
-        // formula, the correlation of the four pairs is 1 - 6 x 2 / (4 x 15) = 0.8.
+        // The second series has its two highest ranks exchanged, so the rank differences are 0, 0, 1 and 1.
+        // By Spearman's formula, the correlation of the four pairs is 1 - 6 x 2 / (4 x 15) = 0.8.
         let changed = rank_correlation(&[[1.0, 1.0], [2.0, 2.0], [3.0, 4.0], [4.0, 3.0]]);
         assert!((changed - 0.8).abs() < 1e-12, "{changed}");
-        // The first series contains the value 2 twice, so both get the mean rank 1.5: its ranks are 0, 1.5,
-        // 1.5, 3. The second series has the ranks 0, 1, 2, 3.
+        // The first series contains the value 2 twice. Both occurrences get the mean rank 1.5, so the ranks
+        // are 0, 1.5, 1.5, 3. The second series has the ranks 0, 1, 2, 3.
         let tied = rank_correlation(&[[1.0, 1.0], [2.0, 2.0], [2.0, 3.0], [3.0, 4.0]]);
         assert!((tied - 4.5 / (4.5f64 * 5.0).sqrt()).abs() < 1e-12, "{tied}");
     }

@@ -1,5 +1,5 @@
-//! Build script that embeds a fingerprint (hash) of all sources that determine the results of a run. Cached
-//! results of another build are therefore never mistaken for results of this build (`papers/store.rs`).
+//! Build script that embeds a fingerprint (hash) of all sources that determine the results of a run. It
+//! prevents cached results of another build from being used as results of this build (`papers/store.rs`).
 
 #[path = "fingerprint.rs"]
 mod fingerprint;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 fn main() -> io::Result<()> {
     let root = Path::new("..");
-    // For a folder, Cargo watches all files and folders in it.
+    // If a path is a folder, Cargo watches all files and folders in it.
     for place in fingerprint::places(root)? {
         println!("cargo::rerun-if-changed={}", place.display());
     }

@@ -1,7 +1,7 @@
 //! # Charts
-//! Bar charts with groups of bars, or line charts over the same groups, as SVG text. Series differ by hatches
-//! and markers as well as by color, so charts are readable in gray. Equal numbers give equal bytes on every
-//! computer.
+//! Bar charts with groups of bars, or line charts over the same groups, as SVG text. Series differ not only
+//! by color but also by hatches and markers, so that charts are readable without color. The same numbers give
+//! the same bytes on every computer.
 
 use plotters::coord::ranged1d::Ranged;
 use plotters::coord::types::RangedCoordf64;
@@ -11,7 +11,7 @@ use super::judge::{geometric_mean, mean};
 use super::marks::{MARKER, colour, fill, marker};
 use super::picture::{Anchor, Label, Picture, Point, Width, reserved_width, shorten_to_width, width_of};
 
-/// Chart that shows several series over the same groups. Each series has one value per group, which may be
+/// Chart that shows several series over the same groups. Each series has one value per group; a value may be
 /// missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
@@ -31,8 +31,8 @@ pub struct Chart {
     pub is_log: bool,
     /// Value at which a horizontal reference line is drawn, such as the baseline; `None` if there is no line.
     pub neutral: Option<f64>,
-    /// Number of groups that are means of the other groups. They are the last groups, and a gap separates
-    /// them from the others.
+    /// Number of groups that are means of other groups. The means are the last groups, and a gap separates
+    /// them from the groups before them.
     pub means: usize,
 }
 
@@ -45,7 +45,7 @@ pub struct Series {
     pub values: Vec<Option<f64>>,
 }
 
-/// Shape in which a chart draws its values.
+/// Shape in which a chart draws its values: bars or lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// Bars; the bars of a group are next to each other.
@@ -118,8 +118,8 @@ impl Series {
     }
 }
 
-/// Margin around the chart. All lengths below are in points, except that a constant whose name ends in `EMS`
-/// is a multiple of the font size.
+/// Margin around the chart. All length constants below are in points; those whose names end in `EMS` are
+/// multiples of the font size instead.
 const MARGIN: f64 = 4.0;
 /// Height of a line of text.
 const LINE_EMS: f64 = 1.4;
@@ -129,9 +129,11 @@ const APART: f64 = 3.0;
 const TICKS: usize = 7;
 /// Maximum number of decimal places of tick labels.
 const MAX_PLACES: usize = 6;
-/// Height of the plot area: in a picture whose width is given, and in a picture of natural width.
+/// Height of the plot area in points, for two kinds of pictures: those with a given width, and those of
+/// natural width.
 const HEIGHT: (f64, f64) = (118.0, 190.0);
-/// Natural width of the plot area: minimum, maximum, gap between the bars of two groups, and width of a bar.
+/// Four natural widths in points: minimum and maximum width of the plot area, gap between the bars of two
+/// groups, and width of a bar.
 const WIDTH: (f64, f64, f64, f64) = (330.0, 900.0, 8.0, 6.0);
 /// Maximum width of the name of a group.
 const NAME: f64 = 150.0;
@@ -139,13 +141,13 @@ const NAME: f64 = 150.0;
 const FILLED: f64 = 0.8;
 /// Gap before the groups that hold means, as a multiple of the width of a group.
 const GAP: f64 = 0.6;
-/// Vertical distance in points below which two lines count as coincident.
+/// Vertical distance in points below which two lines are regarded as coincident.
 const COINCIDENT: f64 = 1.2;
 /// Length in points of the dashes with which coincident lines are drawn.
 const DASH: f64 = 5.0;
 const GREY: RGBColor = RGBColor(217, 217, 217);
 
-/// Positions of the parts of a chart, and range of its vertical axis.
+/// Positions of the elements of a chart, and range of its vertical axis.
 struct Layout {
     letters: f64,
     left: f64,
@@ -159,8 +161,8 @@ struct Layout {
 }
 
 impl Layout {
-    /// Returns the vertical position of a value. On a logarithmic axis, the parameter is the logarithm of the
-    /// value.
+    /// Returns the vertical position of a value in the picture. On a logarithmic axis, `scaled` is the
+    /// logarithm of the value.
     fn y(&self, scaled: f64) -> f64 {
         self.bottom - (scaled - self.low) / (self.high - self.low) * (self.bottom - self.top)
     }
@@ -264,8 +266,8 @@ impl Chart {
         layout.left + (group as f64 + gap + 0.5) * (layout.right - layout.left) / self.slots()
     }
 
-    /// Computes the layout of the legend, which is above the plot. Returns, for each entry: its row, its left
-    /// edge, its text, and the index of its series.
+    /// Computes the layout of the legend above the plot. Returns, for each entry: its row, its left edge, its
+    /// text, and the index of its series.
     fn legend(&self, letters: f64, right: f64) -> Vec<(usize, f64, String, usize)> {
         let (mut legend, mut row, mut x) = (Vec::new(), 0, MARGIN);
         if self.series.len() < 2 {
@@ -332,8 +334,8 @@ impl Chart {
                         fill(picture, (left, y.min(foot)), (left + width, y.max(foot)), number);
                     }
                     None => {
-                        // In place of a bar with an unknown value, a cross is drawn, so that the value is not
-                        // mistaken for zero.
+                        // If the value of a bar is unknown, a cross is drawn instead, so that the value is
+                        // not mistaken for zero.
                         let (x, y, arm) = (left + width / 2.0, foot - 2.5, (width / 2.0).min(1.5));
                         picture.line(&[(x - arm, y - arm), (x + arm, y + arm)], 0.6, colour(number));
                         picture.line(&[(x - arm, y + arm), (x + arm, y - arm)], 0.6, colour(number));
@@ -382,13 +384,14 @@ impl Chart {
         }
     }
 
-    /// Returns the value at which bars begin: zero, or on a logarithmic axis the value of the reference line.
+    /// Returns the value at which bars begin: zero, or the value of the reference line if the axis is
+    /// logarithmic.
     fn foot(&self) -> f64 {
         if self.is_log { self.neutral.unwrap_or(1.0) } else { 0.0 }
     }
 
-    /// Maps a value to the scale of the axis, which takes the logarithm on a logarithmic axis. Returns `None`
-    /// if the axis cannot show the value.
+    /// Converts a value to the scale of the vertical axis: takes the logarithm if the axis is logarithmic.
+    /// Returns `None` if the axis cannot show the value.
     fn scale_value(&self, value: f64) -> Option<f64> {
         match self.is_log {
             true => (value > 0.0 && value.is_finite()).then(|| value.log10()),
@@ -396,9 +399,9 @@ impl Chart {
         }
     }
 
-    /// Returns the lower and the upper end of the vertical axis. All values, the start of bars and the
-    /// reference line lie between them. There is a margin at the upper end, and at the lower end if it is
-    /// below zero.
+    /// Returns the lower and the upper end of the vertical axis. All values, the start of the bars and the
+    /// reference line are between these ends. The upper end includes a margin, and so does the lower end if
+    /// it is below zero.
     fn range(&self) -> (f64, f64) {
         let values = self.series.iter().flat_map(|series| series.values.iter().copied().flatten());
         let heights = values.chain(self.neutral).chain([self.foot()]).filter_map(|value| self.scale_value(value));
@@ -410,7 +413,7 @@ impl Chart {
         (if low < 0.0 { low - room } else { low }, high + room)
     }
 
-    /// Returns the ticks of the vertical axis. Each has its position on the axis (a logarithm if the axis is
+    /// Returns the ticks of the vertical axis: for each, its position on the axis (a logarithm if the axis is
     /// logarithmic) and its label.
     fn ticks(&self, low: f64, high: f64) -> Vec<(f64, String)> {
         if !self.is_log {
@@ -421,8 +424,8 @@ impl Chart {
     }
 }
 
-/// Draws one of several coincident lines, so that their dashes alternate. A line that coincides with no other
-/// line is solid.
+/// Draws one of several coincident lines with dashes, so that the dashes of these lines alternate. A line
+/// that coincides with no other line is drawn solid.
 fn dashes(picture: &mut Picture, from: Point, to: Point, (turn, lines): (usize, usize), colour: RGBColor) {
     let length = (to.0 - from.0).hypot(to.1 - from.1);
     let at = |way: f64| {
@@ -446,8 +449,8 @@ pub(crate) fn linear_ticks(low: f64, high: f64, count: usize) -> Vec<(f64, Strin
     ticks.into_iter().map(|tick| (tick, format_tick(tick, of_all))).collect()
 }
 
-/// Returns about `count` ticks on a logarithmic axis from `least` to `most`, each with its label. They are
-/// round numbers in each decade. If `most` is less than 4 times `least`, they are equidistant numbers.
+/// Returns about `count` ticks on a logarithmic axis from `least` to `most`, each with its label. The ticks
+/// are round numbers in each decade or, if `most` is less than 4 times `least`, equidistant numbers.
 pub(crate) fn log_ticks(least: f64, most: f64, count: usize) -> Vec<(f64, String)> {
     if most / least < 4.0 {
         let ticks = linear_ticks(least, most, count);
@@ -470,9 +473,9 @@ fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Returns the number of decimal places that all tick labels have. Returns `None` if all ticks are below 10
-/// and two decimal places suffice to distinguish them. Each label then has as many decimal places as its own
-/// value needs.
+/// Returns the number of decimal places that all tick labels share. Returns `None` if each label has as many
+/// decimal places as its own value needs. This is so if all ticks are below 10 and can be distinguished with
+/// two decimal places.
 pub(crate) fn places(ticks: &[f64]) -> Option<usize> {
     let step = ticks.windows(2).map(|two| two[1] - two[0]).fold(f64::INFINITY, f64::min);
     let is_exact = |tick: &f64, places: usize| {
@@ -483,7 +486,7 @@ pub(crate) fn places(ticks: &[f64]) -> Option<usize> {
     (places > 2 || ticks.iter().any(|tick| tick.abs() >= 10.0)).then_some(places)
 }
 
-/// Formats a tick label. `of_all` is the number of decimal places that all labels share. If it is `None`, the
+/// Formats a tick label. `of_all` is the number of decimal places that all labels share, or `None` if the
 /// number of decimal places depends on the size of the value.
 pub(crate) fn format_tick(value: f64, of_all: Option<usize>) -> String {
     let places = match (value.abs(), of_all) {
@@ -564,7 +567,8 @@ mod tests {
         long.groups[0] = "kernels/a-folder-with-a-long-name/that-goes-on/launch.toml".to_owned();
         let after = size(&long.svg());
         assert!(after.0 >= before.0 && after.1 > before.1 + 1.0, "{before:?} {after:?}");
-        // With 12 more series, the legend needs several rows, and more of them in a narrow picture.
+        // With 12 more series, the legend needs several rows, and it needs more rows in a narrow picture than
+        // in a wide one.
         long.series.extend((0..12).map(|number| Series::new(&format!("bypass-all, {number} sets"), [1.0; 3])));
         assert!(size(&long.picture(Width::Single).svg()).1 > size(&long.picture(Width::Double).svg()).1);
         assert!(long.picture(Width::Single).svg().contains('…'));
@@ -593,7 +597,8 @@ mod tests {
         };
         let strokes = |svg: &str, colour: &str| svg.matches(&format!("stroke=\"{colour}\"")).count();
         let (apart, shared) = (lines([2.0, 1.0]), lines([1.0, 2.0]));
-        // Lines that do not coincide have one stroke in the plot and one in the legend.
+        // A line that does not coincide with another line consists of one stroke in the plot, and has one
+        // more in the legend.
         assert_eq!([strokes(&apart, "#0072B2"), strokes(&apart, "#E69F00")], [2, 2], "{apart}");
         let [one, other] = ["#0072B2", "#E69F00"].map(|colour| strokes(&shared, colour));
         assert!(one > 5 && other > 5 && one.abs_diff(other) <= 1, "{one} {other}");

@@ -44,8 +44,8 @@ impl RunMetrics {
         [cycles, loads, found, dram_bytes, dynamic_pj, leakage_pj]
     }
 
-    /// True if the L1s and the L2 have evicted lines. Without evictions, a run cannot show how well a design
-    /// retains lines.
+    /// True if lines were evicted from the L1s and from the L2. Without evictions, a run cannot show how well
+    /// a design retains lines.
     pub fn has_evictions(&self) -> bool {
         self.l1_evictions > 0 && self.l2_evictions > 0
     }
@@ -64,7 +64,7 @@ impl RunMetrics {
 /// Returns, for each kernel, the metric on machine `with` divided by the metric on machine `without`.
 pub(crate) fn parts(with: &[RunMetrics], without: &[RunMetrics], of: impl Fn(&RunMetrics) -> f64) -> Vec<f64> {
     let parts = with.iter().zip(without).map(|(with, without)| (of(with), of(without)));
-    // If the metric is 0 on machine `without`, there is no ratio, and the metric counts as unchanged.
+    // If the metric is 0 on machine `without`, the ratio is undefined and is set to 1 (unchanged).
     parts.map(|(with, without)| if without > 0.0 { with / without } else { 1.0 }).collect()
 }
 

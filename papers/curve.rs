@@ -1,5 +1,5 @@
 //! # Curves
-//! Step plot of a metric over time, or over another quantity, as SVG text. Intervals without a value are left
+//! Step plot of a metric over time or another quantity, as SVG text. Intervals without a value are left
 //! blank.
 
 use plotters::coord::ranged1d::Ranged;
@@ -20,7 +20,7 @@ pub struct Curve {
     pub across: String,
     /// Intervals in ascending order: start, end, and value, which is `None` if unknown.
     pub steps: Vec<(f64, f64, Option<f64>)>,
-    /// Smallest value that the vertical axis has at its upper end.
+    /// Lower limit for the upper end of the vertical axis. Larger values move this end further up.
     pub top: f64,
 }
 

@@ -1,9 +1,9 @@
 //! Fingerprint (hash) of the sources that determine the results of runs. The build script computes it, and
 //! tests check it.
 //!
-//! The fingerprint covers all files of all crates that this crate depends on, including embedded data, but no
-//! tests or benchmarks. Any of these files may affect a result. The files of machines and designs are left
-//! out. Instead, the key of each result contains the values of all configuration fields.
+//! The fingerprint covers all files of all crates on which this crate depends, including embedded data, but
+//! no tests or benchmarks. Any of these files may affect a result. The files of machines and designs are left
+//! out, because the key of each result contains the values of all configuration fields.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use std::{fs, io};
 /// Files of the workspace that determine its crates, its build settings and the versions of dependencies.
 const OF_WORKSPACE: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
 
-/// Folder of the crate that embeds machines and designs. It is left out, since the key of a result contains the
-/// resolved configuration.
+/// Folder of the crate that embeds machines and designs. The folder is left out, because the key of a result
+/// contains the resolved configuration.
 const OF_MACHINES: &str = "machines";
 
 /// Lists the files and the folders of crates that determine results, for the workspace in the folder `root`.
@@ -40,7 +40,7 @@ pub fn places(root: &Path) -> io::Result<Vec<PathBuf>> {
 /// contents, but not on the location of the folder.
 ///
 /// # Errors
-/// If something in it cannot be read.
+/// If one of the files cannot be read.
 pub fn fingerprint(root: &Path) -> io::Result<String> {
     let mut files = Vec::new();
     for place in places(root)? {
@@ -76,7 +76,7 @@ fn collect(place: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// True if the folder is a separate workspace, which no crate of this workspace uses.
+/// True if the folder is a separate workspace. No crate of this workspace uses such a folder.
 fn is_workspace(place: &Path) -> bool {
     let manifest = fs::read_to_string(place.join("Cargo.toml"));
     manifest.is_ok_and(|text| text.lines().any(|line| line == "[workspace]"))

@@ -1,7 +1,8 @@
 //! # Heat maps
-//! Heat maps of a metric over two parameters, as SVG text. The color of each field encodes the value written
-//! in it. All maps of a picture share one color scale, which a bar next to them shows. The scale of ratios is
-//! logarithmic with 1 in the middle, so a gain and the inverse loss are equally dark.
+//! Heat maps of a metric over two parameters, as SVG text. The color of each field shows the value that is
+//! written in the field. All maps of a picture share one color scale, shown by a bar next to the maps. The
+//! scale of ratios is logarithmic with 1 in the middle, so a gain of a factor and a loss of the same factor
+//! are equally dark.
 
 use plotters::prelude::*;
 
@@ -24,8 +25,8 @@ pub struct HeatMaps {
     pub are_ratios: bool,
 }
 
-/// Margin around the maps. All lengths below are in points, except that a constant whose name ends in `EMS`
-/// is a multiple of the font size.
+/// Margin around the maps. All length constants below are in points; those whose names end in `EMS` are
+/// multiples of the font size instead.
 const MARGIN: f64 = 4.0;
 const LINE_EMS: f64 = 1.4;
 const APART: f64 = 3.0;
@@ -40,7 +41,7 @@ const STEPS: usize = 48;
 const TICKS: usize = 6;
 /// Maximum width of a picture whose width is not given: the width of a page.
 const WIDEST: f64 = 504.0;
-/// Color of the largest loss: orange. In gray print, it differs from the blue of gains.
+/// Color of the largest loss: orange. It can be distinguished from the blue of gains even in a gray print.
 const LOSS: [f64; 3] = [179.0, 88.0, 6.0];
 /// Color of the largest gain: blue.
 const GAIN: [f64; 3] = [8.0, 69.0, 148.0];
@@ -52,8 +53,8 @@ const PALE: [f64; 3] = [236.0, 243.0, 250.0];
 const DARK: [f64; 3] = [8.0, 64.0, 129.0];
 /// Lightness of a color below which the text on it is white.
 const IS_DARK: f64 = 0.52;
-/// Minimum ratio at the upper end of the scale of ratios. Without it, differences as small as noise could
-/// look dark.
+/// Minimum ratio at the upper end of the color scale of ratios. Without this minimum, differences as small as
+/// noise could get dark colors.
 const MIN_RATIO: f64 = 1.02;
 
 /// Mapping from values to positions on the color scale.
@@ -178,8 +179,8 @@ impl HeatMaps {
         let names = line + widest(&self.down.1).min(NAME) + APART;
         let fields = self.across.1.len().max(1) as f64;
         let gap = line;
-        // As many maps as possible are drawn side by side, with fields of minimum width. The width that
-        // remains makes the fields wider.
+        // As many maps are drawn side by side as fit with fields of minimum width. The remaining width is
+        // then used to widen the fields.
         let columns = ((room - names) / (fields * least * letters + gap)).floor().max(1.0);
         let columns = (columns as usize).clamp(1, self.maps.len().max(1));
         let field = ((room - names) / columns as f64 - gap) / fields;
@@ -235,8 +236,8 @@ impl HeatMaps {
             let colour = scale.colour(scale.place(value));
             picture.rect((x, y), (x + width - 0.5, y + height - 0.5), colour);
             let letters = if lightness(colour) < IS_DARK { WHITE } else { BLACK };
-            // The text has as many digits as fit into the field. If fewer than two digits fit, the text would
-            // mislead and is omitted. The color alone then shows the value.
+            // The text has as many digits as fit into the field. If fewer than two digits fit, the text is
+            // omitted, because it would be misleading; only the color then shows the value.
             let text = (2..=4).rev().map(|digits| short(value, digits)).find(|text| width_of(text, size) < width - 1.5);
             picture.text(&text.unwrap_or_default(), middle, Label { colour: letters, ..label });
         }
@@ -344,7 +345,8 @@ mod tests {
         let values = (0..20).map(|at| Some(1.05 + 0.04 * f64::from(at))).collect();
         let maps = vec![("a".to_owned(), values)];
         let svg = HeatMaps { unit: "x".to_owned(), across, down, maps, are_ratios: true }.picture(Width::Single).svg();
-        // Only the color bar may have the tick labels 1 and 2. No field may have a text of a single digit.
+        // The tick labels 1 and 2 may occur only at the color bar. No field may contain a text of a single
+        // digit.
         assert!(["1", "2"].iter().all(|digit| svg.matches(&format!("\n{digit}\n")).count() <= 1), "{svg}");
     }
 

@@ -1,7 +1,7 @@
 //! # Published numbers, and the rules that our numbers must satisfy
-//! A row compares one finding of a paper with ours. A finding is a number from the paper's text or tables, or
-//! an order that the paper states. The class of a row says how close our finding is expected to be, given how
-//! far machine, kernels and inputs can match those of the paper:
+//! A row compares one finding of a paper with ours. A finding is a number in the paper's text or tables, or
+//! an order of numbers that the paper states. The class of a row is the rule for the comparison. It depends
+//! on how closely our machine, kernels and inputs can match those of the paper:
 //!
 //! | class    | holds if                                                                            |
 //! |----------|-------------------------------------------------------------------------------------|
@@ -12,8 +12,8 @@
 //! | factor   | our distance from the neutral value is half to twice the published one; of a share, |
 //! |          | our number is within a given number of percentage points                            |
 //!
-//! A row is not evidence if it could not have failed, because it repeats the configuration or another row, or
-//! if no paper states it. Such a row is shown, but not counted.
+//! A row is not evidence if it could not have failed because it repeats the configuration or another row. It
+//! is not evidence either if no paper states its finding. Such a row is shown, but not counted.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,9 +36,10 @@ pub enum Class {
 pub struct Tally {
     /// Number of comparisons that hold.
     pub passed: usize,
-    /// Number of comparisons that hold or do not hold.
+    /// Number of comparisons that are evidence, whether they hold or not.
     pub rows: usize,
-    /// Number of further comparisons that cannot fail. They are no evidence, and `rows` does not count them.
+    /// Number of comparisons that do not count as evidence, because they cannot fail. They are not included
+    /// in `rows`.
     pub no_evidence: usize,
 }
 
@@ -54,7 +55,7 @@ impl Tally {
 }
 
 impl Class {
-    /// All classes of rules, in the order in which summaries list them.
+    /// All classes of rules, in the order in which summaries list the classes.
     pub const ALL: [Self; 4] = [Self::Exact, Self::Sign, Self::Ordering, Self::Factor];
 
     /// Returns the name of the class on results pages and in options.
@@ -82,37 +83,37 @@ pub struct ComparisonRow {
     pub class: Class,
     /// True if our finding satisfies the rule of the class.
     pub passed: bool,
-    /// True if the comparison could have failed, and therefore counts as evidence.
+    /// True if the comparison is evidence, because it could have failed.
     #[serde(default = "is_evidence")]
     pub is_evidence: bool,
     /// Reason why the comparison fails, or a remark; may be empty.
     pub why: String,
 }
 
-/// Value of `is_evidence` for stored comparisons that lack this field.
+/// Value of `is_evidence` for stored comparisons that do not have this field.
 fn is_evidence() -> bool {
     true
 }
 
-/// Neutral value of a metric, which stands for no effect, and the largest distance from it that does not
-/// count as an effect.
+/// Neutral value of a metric, which stands for no effect, and the largest distance from it that is still
+/// regarded as no effect.
 #[derive(Clone, Copy, Debug)]
 pub struct Effect {
     /// Value of the metric if there is no effect, such as 1 for a ratio.
     pub neutral: f64,
-    /// Largest distance of the metric from `neutral` that still counts as no effect.
+    /// Largest distance of the metric from `neutral` that is still regarded as no effect.
     pub none: f64,
 }
 
 impl Effect {
-    /// Effect on a ratio, where a difference of up to 2 % from 1 counts as no effect.
+    /// Effect on a ratio: a difference of up to 2 % from 1 is regarded as no effect.
     pub const RATIO: Self = Self { neutral: 1.0, none: 0.02 };
-    /// Effect on a change in percent, where up to 2 percentage points count as no effect.
+    /// Effect on a change in percent: up to 2 percentage points are regarded as no effect.
     pub const PERCENT: Self = Self { neutral: 0.0, none: 2.0 };
 
-    /// Returns the smallest effect that our number must show: a third of the published effect, but at least
-    /// the minimum effect. Returns it as a value of the metric, or `None` if the published number shows no
-    /// effect.
+    /// Returns the value of the metric that our number must reach or exceed. It differs from `neutral` in the
+    /// direction of the published effect: by a third of that effect, but at least by the minimum effect
+    /// `none`. Returns `None` if the published number shows no effect.
     #[must_use]
     pub fn least(self, published: f64) -> Option<f64> {
         let published = published - self.neutral;
@@ -120,8 +121,8 @@ impl Effect {
         (published.abs() > self.none).then_some(self.neutral + least.copysign(published))
     }
 
-    /// True if our number shows enough of the published effect. If the published number shows no effect, true
-    /// if ours shows none either.
+    /// True if our number shows enough of the published effect or, if the published number shows no effect,
+    /// if our number shows none either.
     #[must_use]
     pub fn shows(self, ours: f64, published: f64) -> bool {
         match self.least(published) {
@@ -132,20 +133,20 @@ impl Effect {
     }
 }
 
-/// Largest increase between two numbers that [`ComparisonRow::ordering`] still treats as equal.
+/// Largest increase from one number to the next that [`ComparisonRow::ordering`] still ignores.
 const SAME: f64 = 1e-9;
 
 impl ComparisonRow {
-    /// Creates a comparison that no general rule decides. The caller gives the result `passed`, and the text
-    /// `published` states the rule.
+    /// Creates a comparison whose result is not determined by a general rule. The caller passes the result as
+    /// `passed`, and the text `published` states the rule.
     #[must_use]
     pub fn claim(class: Class, what: &str, ours: &str, published: &str, passed: bool) -> Self {
         let [what, ours, published] = [what, ours, published].map(str::to_owned);
         Self { what, ours, published, class, passed, is_evidence: true, why: String::new() }
     }
 
-    /// Creates a comparison of class sign. Our number must show enough of the published effect, or no effect
-    /// if the published number shows none.
+    /// Creates a comparison of class sign. Our number must show enough of the published effect. If the
+    /// published number shows no effect, our number must show none either.
     #[must_use]
     pub fn sign(what: &str, ours: f64, published: f64, effect: Effect) -> Self {
         let least = match effect.least(published) {
@@ -160,7 +161,7 @@ impl ComparisonRow {
     }
 
     /// Creates a comparison of class factor. Our number must be on the same side of `neutral` as the
-    /// published number, at half to twice its distance.
+    /// published number, at a distance from `neutral` that is half to twice the published distance.
     #[must_use]
     pub fn factor(what: &str, ours: f64, published: f64, neutral: f64) -> Self {
         let part = (ours - neutral) / (published - neutral);
@@ -197,8 +198,8 @@ impl ComparisonRow {
         if self.passed { self } else { self.with_reason(&why()) }
     }
 
-    /// Marks the comparison as no evidence, for the given reason. Results pages show it, but summaries do not
-    /// count it.
+    /// Marks the comparison so that it does not count as evidence, for the given reason. Results pages show
+    /// it, but summaries leave it out.
     #[must_use]
     pub fn mark_no_evidence(self, why: &str) -> Self {
         Self { is_evidence: false, why: why.to_owned(), ..self }
@@ -252,9 +253,9 @@ pub fn median(values: &[f64]) -> Option<f64> {
     values.get(values.len() / 2).copied()
 }
 
-/// Returns the leave-one-out range of a mean: the lowest and the highest mean with one of the values left
-/// out. A wide range means that a single value decides the mean. Returns `None` if there are fewer than two
-/// values, or if one of these means is undefined.
+/// Returns the leave-one-out range of a mean: the lowest and the highest mean that result when one of the
+/// values is left out. A wide range means that a single value decides the mean. Returns `None` if there are
+/// fewer than two values, or if one of these means is undefined.
 #[must_use]
 pub fn leave_one_out<T: Clone>(of: &[T], mean: impl Fn(&[T]) -> Option<f64>) -> Option<(f64, f64)> {
     let without = |at: usize| mean(&[&of[..at], &of[at + 1..]].concat());
@@ -318,7 +319,7 @@ mod tests {
     fn a_mean_that_one_number_makes_is_far_from_that_without_it() {
         assert_eq!(leave_one_out(&[1.0, 2.0, 9.0], mean), Some((1.5, 5.5)));
         assert_eq!(leave_one_out(&[4.0, 4.0], geometric_mean), Some((4.0, 4.0)));
-        // If the only number is left out, none remains, so there is no range.
+        // If the only value is left out, no value remains, so there is no range.
         assert_eq!(leave_one_out(&[1.0], |of| Some(of.len() as f64)), None);
         assert_eq!(leave_one_out(&[1.0, 0.0, 2.0], geometric_mean), None);
     }

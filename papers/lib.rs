@@ -1,9 +1,9 @@
 //! # Reproduced figures of the papers
 //! Each figure lists its simulation points (a launch file on a machine) and gets their results from the
-//! [`runs::Runner`]. The runner simulates several points in parallel and reuses results from disk
-//! ([`store`]). A figure compares its numbers with the published ones by fixed rules ([`judge`]), draws
-//! charts ([`chart`]) and returns a [`page`]. A page consists of Markdown, CSV and SVG files, each written
-//! atomically.
+//! [`runs::Runner`]. The runner simulates several points in parallel and reuses results that are stored on
+//! disk ([`store`]). A figure compares its numbers with the published ones by fixed rules ([`judge`]), draws
+//! charts ([`chart`]) and returns a [`page`]. A page consists of Markdown, CSV and SVG files, each of which
+//! is written atomically.
 
 mod accelsim;
 mod anssari2012;
@@ -53,8 +53,8 @@ pub enum FigureError {
     Input(Report),
     /// At least one run violated a rule of the model, computed wrong results, or did not finish.
     Failed(String),
-    /// A signal with this number requested the end of the process. Results of runs that have already finished
-    /// remain in the store.
+    /// A signal with this number interrupted the process. Results of runs that had already finished remain in
+    /// the store.
     Interrupted(usize),
 }
 
@@ -64,7 +64,7 @@ impl From<Report> for FigureError {
     }
 }
 
-/// Figure, table or other set of measurements that has a results page of its own.
+/// Figure, table or other set of measurements that has its own results page.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
     /// Name of the figure, such as `li2015/fig8`. It is also the path of the figure's files below the results
@@ -76,7 +76,7 @@ pub struct Figure {
     pub draw: fn(&Session) -> Result<Page, FigureError>,
 }
 
-/// Name that stands for all figures on the command line.
+/// Name that selects all figures on the command line.
 pub const ALL: &str = "all";
 
 /// Returns every figure, in the order in which they are drawn.
@@ -115,8 +115,8 @@ pub fn names() -> Vec<(&'static str, String)> {
 }
 
 impl Figure {
-    /// True if the name `asked` selects this figure. It may be the name of the figure, the name of its paper,
-    /// or `all`.
+    /// True if the name `asked` selects this figure: if it is the name of the figure, the name of the
+    /// figure's paper, or `all`.
     #[must_use]
     pub fn is_selected_by(&self, asked: &str) -> bool {
         let is_of = || self.name.strip_prefix(asked).is_some_and(|rest| rest.starts_with('/'));
@@ -124,10 +124,9 @@ impl Figure {
     }
 }
 
-/// Setting under which loads that bypass the L1 request only the 32-byte sectors that they access. It follows
-/// GPGPU-Sim 3.2 with the GTX 480, the simulator of li2015 and khairy2015. In that simulator, a load requests
-/// the segments of a line that its warp needs, down to 32 bytes. Only a miss in the L1 fetches the whole
-/// line.
+/// Setting under which loads that bypass the L1 request only the 32-byte sectors that they access. GPGPU-Sim
+/// 3.2 with the GTX 480, the simulator of li2015 and khairy2015, works in this way: a load requests only the
+/// segments of a line that its warp needs, down to 32 bytes. Only a miss in the L1 fetches the whole line.
 const SECTORS: &str = "l1.bypass_sectors=32";
 
 /// Everything that drawing a figure needs: kernels, options, and a runner for simulations.
@@ -150,8 +149,8 @@ impl Session {
         self.kernels.join(kernel).join(size)
     }
 
-    /// Returns the kernels that have a launch file of their main problem size, each with the path of that
-    /// file. In quick mode, the path is that of the small problem size instead.
+    /// Returns the kernels that have a launch file of their main problem size, each with the path of this
+    /// launch file. In quick mode, returns the path of the launch file of the small problem size instead.
     fn suite(&self) -> Result<Vec<(String, PathBuf)>, Report> {
         let names = list_folder(&self.kernels)?.into_iter().map(|folder| name_of(&folder));
         let kernels = names.map(|kernel| (self.launch(&kernel, "launch"), kernel));

@@ -1,6 +1,6 @@
 //! # Marks of series
-//! Marks by which a chart distinguishes its series: color, hatch of bars and marker of lines. Hatches and
-//! markers help in gray prints, and help readers who cannot see the colors.
+//! Marks by which a chart distinguishes its series: colors, hatches of bars and markers of lines. Hatches and
+//! markers make the series distinguishable in gray prints, and for readers who cannot distinguish the colors.
 
 use plotters::style::{BLACK, HSLColor, RGBColor, WHITE};
 
@@ -24,8 +24,8 @@ const SHAPES: usize = 8;
 /// Lightness of a color below which the hatch lines on it are white.
 const IS_DARK: f64 = 0.5;
 
-/// Returns the color of a series. Beyond the predefined colors, computes a color that differs clearly from
-/// that of the previous series.
+/// Returns the color of a series. If there are more series than predefined colors, computes a color that
+/// clearly differs from that of the previous series.
 pub(crate) fn colour(number: usize) -> RGBColor {
     COLOURS.get(number).copied().unwrap_or_else(|| {
         let further = (number - COLOURS.len()) as f64;
@@ -40,8 +40,8 @@ pub(crate) fn lightness(RGBColor(red, green, blue): RGBColor) -> f64 {
     (0.299 * f64::from(red) + 0.587 * f64::from(green) + 0.114 * f64::from(blue)) / 255.0
 }
 
-/// Hatches of the second to the eighth series. The four flags of a hatch stand for lines that rise, that
-/// fall, that are horizontal and that are vertical.
+/// Hatches of the second to the eighth series. The four flags of a hatch stand for rising, falling,
+/// horizontal and vertical lines.
 const HATCHES: [[bool; 4]; 7] = [
     [true, false, false, false],
     [false, true, false, false],
@@ -52,8 +52,8 @@ const HATCHES: [[bool; 4]; 7] = [
     [true, false, true, false],
 ];
 
-/// Returns the hatch of a series; the first series has none. After every eight series, the assignment shifts
-/// by one hatch, so that series `n` and `n + 8` differ.
+/// Returns the hatch of a series; the first series has none. The assignment of hatches shifts by one after
+/// every eight series, so that series `n` and `n + 8` differ.
 fn hatch(number: usize) -> Option<Hatch> {
     let kind = (number + number / COLOURS.len()) % (HATCHES.len() + 1);
     let [rising, falling, level, upright] = *HATCHES.get(kind.checked_sub(1)?)?;
@@ -68,7 +68,7 @@ pub(crate) fn fill(picture: &mut Picture, from: Point, to: Point, number: usize)
     picture.line(&[from, (right, from.1), to, (left, to.1), from], 0.3, BLACK);
 }
 
-/// Draws the marker of a series on a white disk. The disk separates it from lines and markers below it.
+/// Draws the marker of a series on a white disk, which separates the marker from lines and markers below it.
 pub(crate) fn marker(picture: &mut Picture, at: Point, half: f64, number: usize) {
     let colour = colour(number);
     picture.circle(at, 1.2 * half, WHITE);

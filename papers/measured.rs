@@ -1,7 +1,7 @@
 //! # Stored metrics of a run
 //! Metrics from which tables of results are made: the report of a run, the area of the machine, and the
-//! energy of the run. Large data, and data about the computer that ran the simulator, are left out of the
-//! report.
+//! energy of the run. The report is stored without large data, and without data about the computer that ran
+//! the simulator.
 
 use std::path::PathBuf;
 
@@ -39,7 +39,7 @@ pub struct RunMeasurement {
     pub energy: Vec<BlockEnergy>,
 }
 
-/// Energy of a hardware block, or of all hardware blocks of the same kind together.
+/// Energy of a hardware block, or total energy of all hardware blocks of one kind.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct BlockEnergy {
     /// Path of the hardware block, such as `sm.l1`; empty for the whole machine.
@@ -62,7 +62,7 @@ impl WorkloadFile {
         }
     }
 
-    /// Checks, without running it, whether the workload can run on a machine.
+    /// Checks whether a machine can run the workload; does not run it.
     ///
     /// # Errors
     /// Returns the reason why the workload cannot run.
@@ -114,7 +114,7 @@ impl BlockEnergy {
         for unit in &energy.blocks {
             parts.push(Self::of(unit, unit.block.to_string()));
             // Only hardware blocks that occur several times, such as SMs and partitions, are split into their
-            // units: they contain the caches.
+            // units, because these blocks contain the caches.
             let inside = unit.children.iter().filter(|_| unit.units > 1);
             parts.extend(inside.map(|child| Self::of(child, format!("{}.{}", unit.block, child.block))));
         }

@@ -25,9 +25,9 @@ pub struct Page {
     pub markdown: String,
     /// Numbers of the page, in CSV.
     pub csv: String,
-    /// Charts of the page. Each has a suffix for its file name, which may be empty.
+    /// Charts of the page, each with a suffix for its file name. The suffix may be empty.
     pub charts: Vec<(String, Drawing)>,
-    /// Comparisons of our findings with published ones; empty if no paper states anything comparable.
+    /// Comparisons of our findings with published findings; empty if no paper states comparable findings.
     pub rows: Vec<ComparisonRow>,
 }
 
@@ -50,7 +50,7 @@ impl Drawing {
         }
     }
 
-    /// Returns the drawing for a printed paper. It has no title, since the caption takes its place.
+    /// Returns the drawing for a printed paper. It has no title, because it is printed with a caption.
     #[must_use]
     pub fn for_print(&self, width: Width) -> Picture {
         match self.clone() {
@@ -120,7 +120,7 @@ impl Page {
         Ok(())
     }
 
-    /// Adds a table of the comparisons and of whether each holds. Below the table are the explanations.
+    /// Adds a table of the comparisons, with the result of each, and the explanations below the table.
     pub fn add_rows(&mut self, rows: Vec<ComparisonRow>) {
         let Tally { passed, rows: all, no_evidence } = Tally::of(&rows);
         let others = match no_evidence {
@@ -203,8 +203,8 @@ fn rows_as_csv(rows: &[ComparisonRow]) -> Result<String, Report> {
     String::from_utf8(writer.into_inner().into_diagnostic()?).into_diagnostic()
 }
 
-/// Reads the comparisons of all figures of a paper from a results folder. If `is_quick` is true, reads those
-/// of quick mode (small problem sizes), otherwise those of the full problem sizes.
+/// Reads the comparisons of all figures of a paper from a results folder. If `is_quick` is true, reads the
+/// comparisons of quick mode (small problem sizes), otherwise those of the full problem sizes.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -293,7 +293,7 @@ mod tests {
         assert!(svg.is_file() && !pdf.exists());
         page.write(folder.path(), Some(Width::Single)).unwrap();
         assert!(fs::read(&pdf).unwrap().starts_with(b"%PDF-"));
-        // A printed chart has a caption in place of its title.
+        // A printed chart has no title, because a caption replaces it.
         assert!(page.charts[0].1.svg().contains("\nHits\n"));
         assert!(!page.charts[0].1.for_print(Width::Single).svg().contains("\nHits\n"));
     }

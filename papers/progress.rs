@@ -13,9 +13,9 @@ pub fn progress_bar(is_quiet: bool, runs: usize) -> ProgressBar {
     progress_line(is_quiet, Some(runs as u64), "{pos} of {len} {runs}{left}; last: {msg}")
 }
 
-/// Creates a progress line with `steps` steps; `None` if their number is unknown. The line stays hidden if
-/// `is_quiet` is true or stderr is not a terminal. In the template, `{left}` stands for the estimated
-/// remaining time, if there is an estimate. `{runs}` stands for "run" or "runs".
+/// Creates a progress line for `steps` steps; `steps` is `None` if their number is unknown. The line stays
+/// hidden if `is_quiet` is true or if stderr is not a terminal. In the template, `{left}` is replaced by the
+/// estimated remaining time, if there is an estimate, and `{runs}` by "run" or "runs".
 #[must_use]
 pub fn progress_line(is_quiet: bool, steps: Option<u64>, template: &str) -> ProgressBar {
     let is_shown = !is_quiet && std::io::stderr().is_terminal();
@@ -27,7 +27,7 @@ pub fn progress_line(is_quiet: bool, steps: Option<u64>, template: &str) -> Prog
 
 fn style(template: &str) -> ProgressStyle {
     let line = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    // Write errors are ignored, since the line is drawn again soon.
+    // Write errors are ignored, because the line will soon be drawn again.
     line.with_key("left", |state: &ProgressState, text: &mut dyn fmt::Write| {
         let _ = text.write_str(&left(state.eta()));
     })
@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(left(Duration::from_secs(20)), ", 20s left");
         let bar = ProgressBar::hidden();
         bar.set_length(10);
-        // Until the first step has finished, the library indicatif gives the style an estimate of 0.
+        // Until the first step has finished, the library indicatif passes an estimate of 0.
         assert_eq!(bar.eta(), Duration::ZERO);
     }
 }

@@ -1,7 +1,7 @@
 //! # Running simulations for figures
-//! A simulation point is a launch file together with a machine, designs and settings. Points run on several
-//! threads, and a point whose result is stored does not run again. Results come in the order of the points
-//! and do not depend on the number of threads.
+//! A simulation point is a launch file together with a machine, designs and settings. Points are simulated on
+//! several threads; a point with a stored result is not simulated again. Results are returned in the order of
+//! the points and do not depend on the number of threads.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -40,8 +40,8 @@ pub struct RunResult {
     pub counters: Counters,
     /// True if the run finished and its results were checked and found correct.
     pub is_checked: bool,
-    /// Kernels for which a throttling scheme chose a warp limit. Each has its name and the limit in warps per
-    /// scheduler.
+    /// Kernels for which a throttling scheme chose a warp limit: name of each kernel, and its limit in warps
+    /// per scheduler.
     pub warp_limits: Vec<(String, u8)>,
 }
 
@@ -130,7 +130,7 @@ impl Runner {
     /// Runs simulation points on the clocked machine, and returns their results.
     ///
     /// # Errors
-    /// Same as [`Self::measure`]. A run that does not finish, or whose results are wrong, counts as failed.
+    /// Same as [`Self::measure`]. A run that does not finish or computes wrong results is a failure.
     pub fn run_clocked(&self, points: &[Point]) -> Result<Vec<RunResult>, FigureError> {
         self.run_clocked_until(points, None)
     }
@@ -150,11 +150,11 @@ impl Runner {
     }
 
     /// Runs simulation points on the clocked machine. `of` extracts a result from the report of each run, and
-    /// this result is stored. `kind` distinguishes it from other stored results of the same point.
+    /// this result is stored. `kind` distinguishes the result from other stored results of the same point.
     ///
     /// # Errors
-    /// Same as [`Self::run_clocked`]. A run that stops at the cycle limit of the options is not an error: its
-    /// counters up to the limit are used.
+    /// Same as [`Self::run_clocked`]. A run that stops at the cycle limit given in the options is not an
+    /// error: its counters up to the limit are used.
     pub fn run_reports<T: Clone + Send + Serialize + DeserializeOwned>(
         &self,
         kind: &str,
@@ -193,8 +193,8 @@ impl Runner {
         Ok(self.run_clocked(&points)?.chunks(columns.len()).map(<[RunResult]>::to_vec).collect())
     }
 
-    /// Applies `work` to each simulation point, unless its result is stored. `kind` distinguishes these
-    /// results from stored results of other work.
+    /// Applies `work` to each simulation point that has no stored result. `kind` distinguishes these results
+    /// from stored results of other kinds of work.
     ///
     /// # Errors
     /// Fails if the input is invalid, a point fails, or the run is interrupted. An invalid configuration is
@@ -265,7 +265,8 @@ impl Runner {
             bar.inc(1);
             Ok(())
         };
-        // Jobs are distributed one at a time, because some take a thousand times longer than others.
+        // Jobs are assigned to threads one at a time, because some jobs take a thousand times longer than
+        // others.
         self.pool.install(|| jobs.par_iter().with_max_len(1).enumerate().map(one).collect())
     }
 
@@ -275,8 +276,8 @@ impl Runner {
         self.store.get(key)
     }
 
-    /// Returns the stored result of a job. If there is none, runs the job and stores its result. The outer
-    /// error means that a result could not be stored.
+    /// Returns the stored result of a job. If there is no stored result, runs the job and stores its result.
+    /// The outer `Result` is an error if the result could not be stored.
     fn one<W, T: Serialize + DeserializeOwned>(
         &self,
         job: &Job<W>,

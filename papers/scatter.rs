@@ -32,8 +32,8 @@ pub struct Dot {
     pub is_on_line: bool,
 }
 
-/// Lengths of the drawing, in points. Constants whose names end in `EMS` are multiples of the font size
-/// instead.
+/// Margin around the plot. The length constants below are in points; those whose names end in `EMS` are
+/// multiples of the font size instead.
 const MARGIN: f64 = 4.0;
 const LINE_EMS: f64 = 1.4;
 const APART: f64 = 3.0;
@@ -107,8 +107,7 @@ impl Scatter {
     }
 }
 
-/// Returns the lower and the upper end of an axis, which are the ends of the range of values plus a margin on
-/// both sides.
+/// Returns the lower and the upper end of an axis: the range of the values, plus a margin at both ends.
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let ends = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
     let (low, high) = if ends.0 <= ends.1 { ends } else { (0.0, 1.0) };

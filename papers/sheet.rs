@@ -1,6 +1,6 @@
 //! # Tables of results
-//! Table with one row per application, and one column of numbers per machine or other variant. Most results
-//! pages make their tables, CSV files and charts from it.
+//! Table with one row per application and one column of numbers per variant, such as a machine. Most results
+//! pages produce their tables, CSV files and charts from such a table.
 
 use std::iter::once;
 
@@ -15,19 +15,19 @@ type End = fn((f64, f64)) -> f64;
 const WITHOUT_ONE: [(&str, End); 2] =
     [("leave-one-out minimum", |(least, _)| least), ("leave-one-out maximum", |(_, most)| most)];
 
-/// Table of named rows with numeric columns. Rows of means can follow below.
+/// Table of named rows with columns of numbers. Rows of means can follow below the named rows.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// Headings of the text columns, which are to the left of the columns of numbers.
     heads: Vec<String>,
     texts: Vec<Vec<String>>,
     columns: Vec<Column>,
-    /// Rows of means, which are below the named rows. Each has its own texts and one mean per column.
+    /// Rows of means below the named rows. Each row consists of its texts and one mean per column.
     below: Vec<(Vec<String>, Vec<Mean>)>,
 }
 
-/// Mean of a column. `without_one` is its leave-one-out range: the lowest and the highest mean with one value
-/// left out. It shows how much a single value decides.
+/// Mean of a column. `without_one` is its leave-one-out range: the lowest and the highest mean that result
+/// when one value is left out. The range shows how much the mean depends on a single value.
 #[derive(Clone, Copy, Debug)]
 struct Mean {
     of_all: f64,
@@ -53,15 +53,16 @@ fn to_strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
 }
 
 impl Table {
-    /// Creates a table without numbers. Each row begins with the given texts, of which the first names the
-    /// row in charts.
+    /// Creates a table without numbers. Each row begins with the given texts. In charts, the first of these
+    /// texts is the name of the row.
     #[must_use]
     pub fn new<'a, const N: usize>(heads: [&str; N], rows: impl IntoIterator<Item = [&'a str; N]>) -> Self {
         let texts = rows.into_iter().map(to_strings).collect();
         Self { heads: to_strings(heads), texts, columns: Vec::new(), below: Vec::new() }
     }
 
-    /// Adds columns to the table. Each has one number per row, shown with `places` decimal places.
+    /// Adds columns to the table. Each column has one number per row; the numbers are shown with `places`
+    /// decimal places.
     #[must_use]
     pub fn columns(mut self, places: usize, columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>) -> Self {
         let column = |(name, values): (_, Vec<f64>)| Column { name: Into::into(name), places, values };
@@ -69,8 +70,8 @@ impl Table {
         self
     }
 
-    /// Adds a row of means below the named rows. For each column that exists so far, it is the mean over the
-    /// rows for which `is_of` returns true.
+    /// Adds a row of means below the named rows. For each column that exists so far, the row contains the
+    /// mean over the named rows for which `is_of` returns true.
     #[must_use]
     pub fn below<const N: usize>(
         mut self,
@@ -81,8 +82,8 @@ impl Table {
         let of_column = |column: &Column| {
             let rows = column.values.iter().enumerate().filter(|(row, _)| is_of(*row));
             let values: Vec<f64> = rows.map(|(_, value)| *value).collect();
-            // Leaving out one of two values leaves the other, so the leave-one-out range would be these two
-            // values themselves. It is therefore given only for more than two values.
+            // With only two values, the leave-one-out range would consist of the two values themselves. The
+            // range is therefore given only for more than two values.
             let without_one = leave_one_out(&values, |of| Some(mean(of))).filter(|_| values.len() > 2);
             Mean { of_all: mean(&values), without_one }
         };
@@ -151,7 +152,7 @@ impl Table {
     pub fn chart(&self, page: &mut Page, suffix: &str, chart: Chart, of: impl IntoIterator<Item = usize>) {
         let series = of.into_iter().map(|at| {
             let column = &self.columns[at];
-            // A row of means has no mean for columns that were added to the table later.
+            // A row of means has no means for columns that were added to the table after the row.
             let means = self.below.iter().map(|(_, means)| means.get(at).map(|mean| mean.of_all));
             let values = column.values.iter().copied().map(Some).chain(means).collect();
             Series { name: column.name.clone(), values }

@@ -1,10 +1,10 @@
 //! # Result store on disk
-//! Stores the result of each run as a JSON file, in one folder per fingerprint of the sources:
+//! Stores the result of each run as a JSON file. There is one folder per fingerprint of the sources:
 //! `CACHE/FINGERPRINT/KERNEL-SIZE-KIND-HASH.json`.
 //!
-//! Files are written atomically, so results that are complete before the process is killed remain usable.
-//! Each file contains its full key, which guards against hash collisions, and a digest of the result, which
-//! detects damage. An unreadable or damaged file is not an error: the run is repeated.
+//! Files are written atomically, so if the process is killed, all results that were complete by then remain
+//! usable. Each file contains its full key, which guards against hash collisions, and a digest of the result,
+//! which detects damage. An unreadable or damaged file is not an error: the run is repeated.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -35,8 +35,8 @@ pub struct Store {
 /// Hash of the contents of a workload and of every file that the workload reads.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// First part of the name of a result file: the name of the folder that contains the workload's file, and
-    /// the name of that file without its extension.
+    /// First component of the name of a result file. It consists of the name of the folder that contains the
+    /// workload's file, and the name of this file without its extension.
     name: String,
     text: String,
 }
@@ -58,15 +58,15 @@ struct StoredEntry {
     value: Box<RawValue>,
 }
 
-/// Maximum number of characters that a file name of a result takes from the launch file. A path may give any
-/// number of values, such as `n=100,m=64`.
+/// Maximum number of characters of a launch file's name that the name of a result file contains. A launch
+/// file's path may include any number of parameter values, such as `n=100,m=64`.
 const MAX_NAME: usize = 64;
 
 impl Input {
     /// Hashes the contents of a launch file in one problem size, and of the files that it names.
     ///
     /// # Errors
-    /// If one of them cannot be read.
+    /// If one of these files cannot be read.
     pub fn launch(path: &Path) -> Result<Self, Report> {
         let table = LaunchFile::expand(path)?;
         let (file, _) = locate(path);
@@ -82,10 +82,10 @@ impl Input {
     }
 
     /// Hashes the contents of the files of a trace. The first file is the list of the trace's kernels, and
-    /// the others are the kernels. A trace without a list has one kernel, which is the first and only file.
+    /// all other files are kernels. If a trace has no list, its first and only file is its only kernel.
     ///
     /// # Errors
-    /// If one of them cannot be read.
+    /// If one of these files cannot be read.
     pub fn trace<'a>(mut files: impl Iterator<Item = &'a Path>) -> Result<Self, Report> {
         let list = files.next().unwrap_or(Path::new(""));
         let kernels = files.enumerate().map(|(number, path)| (format!("kernel {number}"), path.to_owned()));
@@ -116,8 +116,8 @@ impl Input {
 pub fn digest(path: &Path) -> io::Result<(u64, usize)> {
     let file = File::open(path)?;
     if !file.metadata()?.is_file() {
-        // Only regular files are accepted. When a pipe is read a second time, it is empty, and reading a
-        // device may never end.
+        // Only regular files are accepted, because they can be read twice. A pipe is empty when it is read a
+        // second time, and reading a device may never end.
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file, expected one that can be read twice"));
     }
     let (mut file, mut hasher, mut bytes) = (BufReader::with_capacity(1 << 16, file), DefaultHasher::new(), 0);
@@ -134,8 +134,8 @@ pub fn digest(path: &Path) -> io::Result<(u64, usize)> {
 }
 
 impl Key {
-    /// Creates the key of a result. `kind` distinguishes it from other results of the same workload on the
-    /// same machine.
+    /// Creates the key of a result. `kind` distinguishes the result from other results of the same workload
+    /// on the same machine.
     #[must_use]
     pub fn new(kind: &str, input: &Input, resolved: &ResolvedMachine) -> Self {
         let Input { name, text } = input;
@@ -180,7 +180,7 @@ impl Store {
     /// Opens the store in a folder, or in the user's cache folder if `folder` is `None`.
     ///
     /// # Errors
-    /// If there is no such folder, or it cannot be created.
+    /// If `folder` is `None` and the user has no cache folder, or if the folder cannot be created.
     pub fn new(folder: Option<&Path>) -> Result<Self, Report> {
         let given = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let of_user = || given("XDG_CACHE_HOME").or_else(|| given("HOME").map(|home| home.join(".cache")));
@@ -204,7 +204,7 @@ impl Store {
     /// Stores the result for a key.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the result cannot be written.
     pub fn put<T: Serialize>(&self, key: &Key, value: &T) -> io::Result<()> {
         let mut file = AtomicFile::create(&self.folder.join(key.file()))?;
         writeln!(file, "{}", encode_entry(&key.text, value)?)?;

@@ -8,12 +8,13 @@ use crate::runs::resolve_config;
 use warpsieve::estimate::Block;
 use warpsieve::readers::Counts;
 
-/// Returns the hardware structures of a machine with designs and settings.
+/// Returns the hardware structures of a machine to which designs and settings have been applied.
 pub(crate) fn counts(machine: &str, designs: &[&str], sets: &[&str]) -> Result<Counts, Report> {
     Ok(Counts::of(&Machine::new(&resolve_config(machine, designs, sets)?.config)))
 }
 
-/// Computes the area and leakage of the hardware structures of a machine with designs and settings.
+/// Computes the area and leakage of the hardware structures of a machine to which designs and settings have
+/// been applied.
 pub(crate) fn block(technology: &Technology, machine: &str, designs: &[&str], sets: &[&str]) -> Result<Block, Report> {
     Ok(Block::of(&counts(machine, designs, sets)?, technology, Node::N45))
 }

@@ -1,5 +1,5 @@
-//! Thread that owns a machine. Python's thread waits for it in short steps. A signal such as Ctrl-C can
-//! therefore stop a launch, and other Python threads run meanwhile.
+//! Thread that owns a machine. A Python thread that waits for the machine checks for signals at short
+//! intervals, so that a signal such as Ctrl-C can stop a launch. Other Python threads run during the wait.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ use crate::errors::{Failure, Kind};
 /// Interval at which Python's signals are polled while a call waits.
 const POLL: Duration = Duration::from_millis(50);
 /// Time for a launch to end after a signal. The functional interpreter of a checked launch may take longer;
-/// Python then continues without it.
+/// Python then continues without waiting for the launch.
 const GRACE: Duration = Duration::from_millis(500);
 /// Stack size of the thread in bytes, as large as that of a main thread.
 const STACK_BYTES: usize = 8 << 20;
@@ -67,7 +67,8 @@ impl Worker {
             let done = catch_panic(|| work(device));
             interrupt.store(0, Ordering::Relaxed);
             let broken = done.as_ref().err().map(|text| Failure::new(Kind::Internal, text));
-            // If a signal ended the call, Python no longer waits for the result, and sending fails.
+            // If a signal ended the call, no Python thread waits for the result anymore, and sending it
+            // fails.
             let _ = to.send(done.unwrap_or_else(|text| Err(Failure { kind: Kind::Internal, text })));
             broken.map_or(Ok(()), Err)
         };
@@ -94,8 +95,8 @@ impl Worker {
         }
     }
 
-    /// Waits for a result. If a Python signal handler raises an exception meanwhile, tells the machine to
-    /// stop.
+    /// Waits for a result. If a Python signal handler raises an exception during the wait, requests the
+    /// machine to stop.
     fn wait<T: Send>(&self, py: Python<'_>, mut from: Receiver<Result<T, Failure>>) -> PyResult<T> {
         loop {
             let received;

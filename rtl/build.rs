@@ -1,5 +1,5 @@
-//! Makes cargo rebuild the crate if a folder of schemes changes. The folders are listed at compile time, so
-//! that each new file in them becomes a module.
+//! Makes cargo rebuild the crate if a folder of schemes changes. At compile time, each file in these folders
+//! becomes a module, so cargo must notice new files.
 
 fn main() {
     for folder in [

@@ -1,7 +1,7 @@
 //! # A scheme selected by a configuration
 //! In `{ kind = "pdp", distance = 16 }`, the kind selects the scheme and all other keys are its parameters.
-//! Any crate linked into the program can add schemes. It implements the trait of the configuration key, such
-//! as `l1.bypass`, under `#[typetag::serde(name = KIND)]`.
+//! Any crate linked into the program can add schemes. The crate implements the trait that belongs to the
+//! configuration key (such as `l1.bypass`), with the attribute `#[typetag::serde(name = KIND)]`.
 
 use std::fmt;
 use std::ops::Deref;
@@ -26,16 +26,16 @@ pub struct CacheGeometry<'a> {
 }
 
 impl CacheGeometry<'static> {
-    /// Returns the geometry of an ordinary cache of a configuration group, for a scheme that is created only
-    /// to list its counters.
+    /// Returns an example of a cache in the configuration group `group`, with 64 sets of 4 ways. Used for
+    /// schemes that are created only to list their counters.
     #[must_use]
     pub(crate) const fn example(group: Name) -> Self {
         Self { group, path: group, sets: 64, ways: 4 }
     }
 }
 
-/// Scheme selected by a configuration; `S` is the trait that all schemes selectable at the same key
-/// implement.
+/// Scheme that a configuration selects. `S` is the trait of all schemes that the same configuration key can
+/// select.
 pub struct Choice<S: ?Sized>(Arc<S>);
 
 impl<S: ?Sized> Choice<S> {
@@ -50,19 +50,18 @@ impl<S: ?Sized> Choice<S>
 where
     Box<S>: for<'de> Deserialize<'de>,
 {
-    /// Returns every scheme linked into the program that this configuration key can select, in the order of
-    /// their kinds, with the default values of their parameters. A scheme with a parameter that has no default
-    /// value is omitted.
+    /// Returns every scheme linked into the program that this configuration key can select, with default
+    /// parameters, in the order of the kinds. Schemes with a parameter that has no default value are omitted.
     #[must_use]
     pub fn linked() -> Vec<Self> {
         let of_kind = |kind: &'static str| Self::deserialize(MapDeserializer::new([("kind", kind)].into_iter()));
-        // No scheme has an empty kind. The error lists all kinds.
+        // No scheme has an empty kind, so this call returns an error, which lists all kinds.
         let Err(Rejected(kinds)) = of_kind("") else { return Vec::new() };
         kinds.iter().filter_map(|kind| of_kind(kind).ok()).collect()
     }
 }
 
-/// Error of [`Choice::linked`]: the kinds that exist, if the requested kind does not.
+/// Error of [`Choice::linked`]: the requested kind does not exist. Holds the kinds that exist.
 #[derive(Debug)]
 struct Rejected(&'static [&'static str]);
 
@@ -103,7 +102,8 @@ impl<S: ?Sized + fmt::Debug> fmt::Debug for Choice<S> {
     }
 }
 
-/// Two choices are equal if their `Debug` output, which shows kind and keys, is equal.
+/// Two choices are equal if their `Debug` outputs are equal. The `Debug` output contains the kind and all
+/// keys.
 impl<S: ?Sized + fmt::Debug> PartialEq for Choice<S> {
     fn eq(&self, other: &Self) -> bool {
         format!("{self:?}") == format!("{other:?}")

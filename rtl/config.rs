@@ -32,16 +32,16 @@ pub struct Side {
 }
 
 impl Side {
-    /// Describes one field of a rule; `path` is relative to the currently open configuration group. Each
-    /// leading `super.` refers to the enclosing group.
+    /// Describes one field of a rule. `path` is relative to the configuration group that is being checked.
+    /// Each leading `super.` refers to the enclosing group.
     pub fn new(path: impl Into<String>, value: impl fmt::Display, legal: impl Into<String>) -> Self {
         Self { path: path.into(), value: value.to_string(), legal: legal.into() }
     }
 }
 
 impl Violation {
-    /// Returns the violation with the field to report selected: the field of the rule for which `rank`
-    /// returns the highest value. Among fields with equal values, the first is selected.
+    /// Reports the violation at the field of the rule for which `rank` returns the highest value. If several
+    /// fields have this value, reports it at the first of them.
     #[must_use]
     pub fn blaming<R: Ord>(mut self, rank: impl Fn(&str) -> R) -> Self {
         let highest = self.others.iter().enumerate().rev().max_by_key(|(_, side)| rank(&side.path));
@@ -69,8 +69,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Calls `check`, which checks the fields of the configuration group `name`. Their paths are prefixed
-    /// with `name`.
+    /// Calls `check`, which checks the fields of the configuration group `name`. The paths of these fields
+    /// get the prefix `name`.
     pub fn group(&mut self, name: &'static str, check: impl FnOnce(&mut Self)) {
         self.prefix.push(name);
         check(self);
@@ -99,16 +99,16 @@ impl Rules {
         }
     }
 
-    /// Requires that `holds` is true, which is any condition on one field.
+    /// Requires that a condition on one field holds: reports a violation if `holds` is false.
     pub fn expect(&mut self, holds: bool, field: &str, value: impl fmt::Display, legal: &str, why: &'static str) {
         if !holds {
             self.add_violation(field, value.to_string(), legal.to_owned(), Vec::new(), why);
         }
     }
 
-    /// Requires that `holds` is true, which is a relation between several fields. A violation is reported at
-    /// the first of `sides`, unless [`Violation::blaming`] selects another one, for example the field that
-    /// was set last.
+    /// Requires that a relation between several fields holds: reports a violation if `holds` is false. The
+    /// violation is reported at the first field in `sides`, unless [`Violation::blaming`] selects another
+    /// field, for example the field that was set last.
     pub fn expect_relation(&mut self, holds: bool, sides: impl IntoIterator<Item = Side>, why: &'static str) {
         let mut sides = sides.into_iter();
         if let Some(Side { path, value, legal }) = sides.next().filter(|_| !holds) {
@@ -116,9 +116,9 @@ impl Rules {
         }
     }
 
-    /// Requires that `whole` is at least the sum of `parts`, each given as name, value and number of times
-    /// that it counts. Every part was rounded up separately. The sum of `n` parts may therefore exceed
-    /// `whole` by up to `n - 1`.
+    /// Requires that `whole` is at least the sum of `parts`. Each part is given as a name, a value, and the
+    /// number of times that the value is added. All values were rounded up before. With `n` values in the
+    /// sum, the sum may therefore exceed `whole` by up to `n - 1`.
     pub fn at_least(&mut self, whole: (&str, u32), parts: &[(&str, u32, u32)], why: &'static str) {
         let sum: u64 = parts.iter().map(|&(_, part, times)| u64::from(part) * u64::from(times)).sum();
         let rounded: u64 = parts.iter().map(|&(_, _, times)| u64::from(times)).sum::<u64>().saturating_sub(1);
@@ -155,21 +155,21 @@ impl Rules {
         self.expect_relation(bytes <= most, fields.iter().filter_map(side), why);
     }
 
-    /// True if this field has violated a rule so far.
+    /// True if a violation of a rule about this field has been found so far.
     #[must_use]
     pub fn is_broken(&self, field: &str) -> bool {
         let path = self.path(field);
         self.found.iter().any(|violation| violation.path == path)
     }
 
-    /// True if no rule has been violated so far.
+    /// True if no violation has been found so far.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// Adds the violations in `others`, which were collected separately. Their paths are relative to the
-    /// currently open group.
+    /// Adds the violations in `others`, which were collected separately. The paths in `others` are relative
+    /// to the configuration group that is being checked.
     pub fn merge(&mut self, others: Self) {
         for Violation { path, value, legal, why, others } in others.found {
             self.add_violation(&path, value, legal, others, why);
@@ -188,8 +188,8 @@ impl Rules {
         self.found.push(Violation { path, value, legal, why, others });
     }
 
-    /// Returns the full path of a configuration field. `field` is relative to the currently open
-    /// configuration group, and each leading `super.` refers to the enclosing group.
+    /// Returns the full path of a configuration field. `field` is relative to the configuration group that is
+    /// being checked, and each leading `super.` refers to the enclosing group.
     fn path(&self, mut field: &str) -> String {
         let mut groups = self.prefix.as_slice();
         while let (Some(further), [around @ .., _]) = (field.strip_prefix("super."), groups) {
@@ -274,7 +274,8 @@ mod tests {
         assert!(!holds(1, &[("a", u32::MAX, 8)]));
     }
 
-    /// Runs `check`, and returns the path and the legal values of each field in the violations that it finds.
+    /// Runs `check`, and returns the path and the legal values of each field in the violations that `check`
+    /// finds.
     fn legal(check: impl FnOnce(&mut Rules)) -> Vec<(String, String)> {
         let mut rules = Rules::default();
         check(&mut rules);
@@ -292,8 +293,8 @@ mod tests {
         assert!(memory(8, 4).is_empty());
         let too_large = |fits| format!("at most {fits}: the total size is 5120 bytes, and at most 4096 are legal");
         assert_eq!(memory(8, 5), [("sets".to_owned(), too_large(6)), ("ways".to_owned(), too_large(4))]);
-        // 64 sets with one way already exceed the limit, so only a smaller number of sets is suggested, and
-        // no smaller number of ways.
+        // 64 sets exceed the limit even with one way. So the message suggests a smaller number of sets, but
+        // no number of ways.
         assert_eq!(memory(64, 2).iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), ["sets"]);
     }
 
@@ -318,8 +319,8 @@ mod tests {
         let whole = of("rc", "31 or more with ras = 20, rp = 12");
         let ras = |most: u32, rc: u32| of("ras", &format!("{most} or less with rp = 12, rc = {rc}"));
         assert_eq!(sides(20), [whole.clone(), ras(9, 20), of("rp", "1 or less with ras = 20, rc = 20")]);
-        // Reducing `rp` is not suggested, because it would have to be 0 or less, which is not legal. So only
-        // `rc` and `ras` are suggested.
+        // A smaller `rp` is not suggested, because `rp` would have to be 0 or less, which is not legal. So
+        // only `rc` and `ras` are suggested.
         assert_eq!(sides(19), [whole.clone(), ras(8, 19)]);
         assert_eq!(sides(11), [whole]);
     }

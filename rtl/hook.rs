@@ -3,8 +3,8 @@
 //! several times per cycle. If a hook panics or never returns, the error report must name the scheme, the
 //! hook and the cycle. The wrapper around the hooks of a scheme records each call here.
 //!
-//! A call costs two writes to thread-local memory. Only the first call of a hook allocates, takes a lock or
-//! searches. If the configuration selects no scheme, there is no wrapper and no cost.
+//! A call costs two writes to thread-local memory. Only the first call of a hook allocates memory, locks a
+//! mutex or searches a list. If the configuration selects no scheme, there is no wrapper and no cost.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::kernel::name::Name;
 
-/// Identification of a hook method of a selected scheme.
+/// Names that identify a hook: the configuration key, the scheme and the method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hook {
     /// Configuration key that selects the scheme, such as `l1.bypass`.
@@ -37,11 +37,13 @@ pub struct HookCall {
 }
 
 /// Position of the first hook of a scheme's wrapper in the global list of hooks, counted from 1. The other
-/// hooks of the scheme follow it. The value is 0 before the first call.
+/// hooks of the scheme follow in the list. The value is 0 until a hook of this wrapper is called for the
+/// first time.
 #[derive(Debug, Default)]
 pub struct Numbers(Cell<u64>);
 
-/// List of all hooks ever called. A hook's number is its position in the list, counted from 1.
+/// List of the hooks of all schemes of which a hook was ever called. The number of a hook is its position in
+/// the list, counted from 1.
 static HOOKS: Mutex<Vec<Hook>> = Mutex::new(Vec::new());
 /// Threads that have called a hook; entries of finished threads are removed when a new thread is registered.
 static THREADS: Mutex<Vec<Weak<Thread>>> = Mutex::new(Vec::new());
@@ -78,8 +80,8 @@ fn register_thread() -> Arc<Thread> {
 }
 
 impl Numbers {
-    /// Calls `work`, which executes the hook with index `hook` in `names`, and records the call while it
-    /// runs. `names` lists all hooks of the scheme.
+    /// Calls `work`, which executes the hook number `hook` in `names`, and records the call until `work`
+    /// returns. `names` lists all hooks of the scheme.
     #[inline]
     pub fn call<R>(
         &self,

@@ -1,9 +1,9 @@
 //! # XOR index unit
-//! Computes the set index of a line address. Unlike plain bit selection, each index bit `j` may be the
-//! exclusive or of any fixed set of line-address bits: one XOR tree per bit. Every function is thus linear
-//! over GF(2), and the selections are the rows of a matrix H. Each file in `rtl/index` defines one function
-//! by giving the columns of H. Plain bit selection, the pseudo-random interleaving of khairy2015 (section
-//! 4.3) and the set hash of GPGPU-Sim's Fermi model differ in H only.
+//! Computes the set index of a line address. Unlike in plain bit selection, each index bit may be the
+//! exclusive or of any fixed set of line-address bits, computed by one XOR tree. Every such function is
+//! linear over GF(2). Row `j` of its matrix H selects the address bits of index bit `j`. Each file in
+//! `rtl/index` defines one function by giving the columns of H. Plain bit selection, the pseudo-random
+//! interleaving of khairy2015 (section 4.3) and the set hash of GPGPU-Sim's Fermi model differ in H only.
 //!
 //! | port    | dir | payload      | contract                                   |
 //! |---------|-----|--------------|--------------------------------------------|
@@ -35,11 +35,11 @@ use crate::choice::Choice;
 use crate::config::Rules;
 use crate::kernel::{Describe, Logic};
 
-/// Maximum number of sets of a cache. It limits a column of the index matrix H, which has one bit per index
-/// bit, to 12 bits.
+/// Maximum number of sets of a cache. With this maximum, a column of the index matrix H, which has one bit
+/// per index bit, has at most 12 bits.
 const MAX_SETS: u32 = 4096;
 
-/// Dimensions of a cache that its set index function needs.
+/// Dimensions of a cache on which its set index function depends.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Number of index bits: the log2 of the number of sets.
@@ -59,7 +59,7 @@ pub trait Function: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     fn validate(&self, _sets: u32, _line_bytes: u32, _rules: &mut Rules) {}
 }
 
-/// Set index function that a configuration selects for a cache.
+/// Configuration field that selects the set index function of a cache.
 pub type IndexConfig = Choice<dyn Function>;
 
 impl<F: Function + 'static> From<F> for IndexConfig {
@@ -113,8 +113,8 @@ pub struct IndexUnit {
     /// For each index, the low line-address bits that map to it if all upper bits are 0. Used to rebuild the
     /// line address from a tag and a set. Empty for plain bit selection.
     low_bits: Box<[u32]>,
-    /// For plain bit selection, which needs no tables: the mask of the low line-address bits. Otherwise
-    /// `None`.
+    /// Mask of the low line-address bits, for plain bit selection, which needs no tables; `None` for all
+    /// other index functions.
     linear: Option<u32>,
 }
 
@@ -122,7 +122,7 @@ impl IndexUnit {
     /// Builds the index matrix H for a cache with `sets` sets and `line_bits`-bit line addresses.
     ///
     /// # Panics
-    /// If the configuration was not validated.
+    /// Panics if the configuration was not validated.
     #[must_use]
     pub fn new(config: &IndexConfig, sets: u32, line_bytes: u32, line_bits: u32) -> Self {
         let bits = sets.ilog2();
@@ -173,7 +173,7 @@ impl IndexUnit {
     }
 
     /// Returns the line address of the line with tag `tag` in set `set`. The tag holds the upper bits of the
-    /// address. Its low bits follow from the set and the inverse of the index function.
+    /// address. The low bits of the address are computed from the set by the inverse of the index function.
     #[inline]
     #[must_use]
     pub fn line(&self, tag: u64, set: u32) -> u64 {
@@ -198,8 +198,8 @@ impl IndexUnit {
 
     /// Adds to the hardware description: one XOR tree for each index bit that is not a plain wire.
     pub fn describe(&self, to: &mut dyn Describe) {
-        // The lookup tables are not hardware: they hold the rows in a form that is faster to simulate. In
-        // hardware, the inverse of the index function needs the same XOR trees.
+        // The lookup tables are not hardware: they express the rows of the index matrix in a form that is
+        // faster to simulate. In hardware, the inverse of the index function needs the same XOR trees.
         let Self { rows, tables: _, low_bits: _, linear: _ } = self;
         for fan_in in rows.iter().map(|row| row.count_ones() as u32).filter(|&fan_in| fan_in > 1) {
             to.logic("index_bit", Logic::XorTree { fan_in });
@@ -207,9 +207,8 @@ impl IndexUnit {
     }
 }
 
-/// Returns, for every value of one byte of the line address, its contribution to the index. Bit `i` of the
-/// byte flips the index bits in `columns[i]`. The contribution of a value is that of the value without its
-/// lowest 1 bit, XORed with the column of that bit.
+/// Returns the contribution of one byte of the line address to the index, for each value of the byte. The
+/// contribution of a value is the exclusive or of `columns[i]` over all bits `i` of the byte that are 1.
 fn contributions(columns: &[u16]) -> BigArray<u16, 256> {
     let mut table = BigArray([0; 256]);
     for value in 1..table.len() {

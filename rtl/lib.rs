@@ -1,9 +1,10 @@
 //! The hardware model: clocked, bit-width-accurate hardware blocks of a GPU cache hierarchy.
 //!
-//! Every hardware block is a state machine. It reads only what its neighbors committed before the current
-//! clock edge, and drives them only through registered channels. The order in which hardware blocks are
-//! evaluated therefore cannot change a result. [`kernel`] implements that contract; all other modules are
-//! hardware built on top of it, one hardware block per file. The table lists them from the SMs to memory.
+//! Every hardware block is a state machine. It reads only values that its neighbors committed before the
+//! current clock edge, and sends values to them only through registered channels. The order in which hardware
+//! blocks are evaluated therefore cannot change a result. [`kernel`] implements this rule. All other modules
+//! are hardware built on top of `kernel`, with one hardware block per file. The table lists them from the SMs
+//! to memory.
 //!
 //! | module      | holds                                                                  |
 //! |-------------|------------------------------------------------------------------------|

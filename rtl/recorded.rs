@@ -2,15 +2,15 @@
 //!
 //! A trace records addresses but no values. The caches must nevertheless carry bytes, so that wrong data can
 //! be detected. Every aligned word of memory therefore holds 24 bits derived from its address, and an 8-bit
-//! tag below them that stores change. A load can be checked: the 24 bits show whether the word belongs to the
-//! address. Partial-word stores preserve this property, because only the tag ever changes.
+//! tag below them that stores change. So a loaded word can be checked: its upper 24 bits must be those
+//! derived from its address. This also works after partial-word stores, because stores change only the tag.
 
 /// Size of a word in bytes.
 pub const WORD_BYTES: u64 = 4;
-/// Tag of memory that was never stored to.
+/// Tag of a word to which no store was made yet.
 pub const UNTOUCHED: u8 = 0;
 
-/// Returns the 4-byte word that contains `address`, as memory holds it after a store with `tag`.
+/// Returns the value of the 4-byte word that contains `address`, after a store with the tag `tag`.
 #[inline(always)]
 #[must_use]
 pub fn word(address: u64, tag: u8) -> u32 {
@@ -18,8 +18,8 @@ pub fn word(address: u64, tag: u8) -> u32 {
     mix(number as u32, high(number)) | u32::from(tag)
 }
 
-/// Returns `N` consecutive words, one for each tag in `tags`. `address` must be a multiple of their total
-/// size, which must be a power of two.
+/// Returns the values of `N` consecutive words from `address` on, one for each tag in `tags`. The total size
+/// of the words must be a power of two, and `address` a multiple of it.
 #[inline(always)]
 #[must_use]
 pub fn words<const N: usize>(address: u64, tags: &[u8; N]) -> [u32; N] {
@@ -28,7 +28,8 @@ pub fn words<const N: usize>(address: u64, tags: &[u8; N]) -> [u32; N] {
     std::array::from_fn(|index| mix(low | index as u32, high) | u32::from(tags[index]))
 }
 
-/// Returns the contribution of the upper half of the word number `number` to its hash.
+/// Returns the second argument of [`mix`] for a word number: bits 32 to 47 of the number, as the upper half
+/// of the result.
 #[inline(always)]
 fn high(number: u64) -> u32 {
     (number >> 16) as u32 & 0xffff_0000
@@ -53,16 +54,16 @@ pub fn belongs(value: u32, address: u64) -> bool {
     (value ^ word(address, 0)) >> 8 == 0
 }
 
-/// Returns the bytes from `address` to the end of its 4-byte word, in the low bits. `tag` is the tag of the
-/// word.
+/// Returns the bytes from `address` to the end of the 4-byte word that contains it; the byte at `address` is
+/// the lowest byte of the result. `tag` is the tag of the word.
 #[inline(always)]
 #[must_use]
 pub fn bytes(address: u64, tag: u8) -> u32 {
     word(address, tag) >> (8 * (address % WORD_BYTES))
 }
 
-/// True if the loaded bytes `value` match those of the word at `address`, apart from its tag. `size` is the
-/// number of bytes, at most four and within one word.
+/// True if the loaded bytes `value` match the bytes that memory holds at `address`; the tag of the word is
+/// ignored. `size` is the number of bytes, which must lie within one 4-byte word.
 #[inline(always)]
 #[must_use]
 pub fn bytes_belong(value: u32, address: u64, size: u32) -> bool {

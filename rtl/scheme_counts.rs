@@ -1,10 +1,11 @@
 //! # Counters of schemes
 //! Collects the counters that a scheme declares itself and lists in its hook `counters`. The typed statistics
-//! of a hardware unit have a fixed list of fields. A scheme, which may come from another crate, cannot add a
-//! field there, so its counters are collected here as a tree of keys and counts.
+//! of a hardware unit have a fixed list of fields. A scheme, which may be defined in another crate, cannot
+//! add a field to this list. Its counters are therefore collected as a tree of keys and counts.
 //!
 //! The hook is called when statistics are read, never by the hardware. The counters of a scheme are part of
-//! its state, so that checkpoints save them. They are reported at the end of a run; they are not hardware.
+//! its state, so that checkpoints save them. The counters are reported at the end of a run; they are not
+//! hardware.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,8 @@ const SCHEMES: Key = Key::plain(
     "Counters that schemes declare themselves, by slot and kind; only if a selected scheme declares any.",
 );
 
-/// Keys of the two groups around the counters of a scheme: its slot, and in it the kind.
+/// Keys of the two nested groups that contain the counters of a scheme: the outer group for its configuration
+/// key (slot), and the inner group for its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchemeKeys {
     slot: Key,
@@ -25,9 +27,9 @@ pub struct SchemeKeys {
 }
 
 impl SchemeKeys {
-    /// Creates the keys for the scheme that the configuration key `slot` selects by `kind`. The group of the
-    /// slot has the last part of the configuration key as its name; the group of the kind has underscores
-    /// instead of hyphens.
+    /// Creates the keys for the scheme that the configuration key `slot` selects by `kind`. The outer group
+    /// is named after the last part of the configuration key. The inner group is named after the kind, with
+    /// underscores instead of hyphens.
     #[must_use]
     pub fn new(slot: Name, kind: Name) -> Self {
         let name = slot.rsplit('.').next().unwrap_or(slot);
@@ -51,7 +53,7 @@ impl SchemeKeys {
         }
     }
 
-    /// Lists the counters of the scheme as waveform signals, in a scope that has the name of the kind.
+    /// Lists the counters of the scheme as waveform signals, in a scope named after the kind.
     pub fn describe(&self, to: &mut dyn Describe, list: impl Fn(&mut dyn CounterReader)) {
         describe_in(self.kind.name, list, to);
     }
@@ -78,8 +80,8 @@ impl SchemeCounts {
         Self::collect(false, list)
     }
 
-    /// Collects the counters that `list` passes to its argument, including those of groups that the scheme
-    /// lacks under its configuration.
+    /// Collects the counters that `list` passes to its argument, including those of groups that are absent in
+    /// the configuration of the scheme.
     #[must_use]
     pub fn all(list: impl FnOnce(&mut dyn CounterReader)) -> Self {
         Self::collect(true, list)
@@ -100,7 +102,7 @@ impl SchemeCounts {
     /// Adds the counters of another unit with the same schemes.
     ///
     /// # Panics
-    /// If the schemes of the two units have listed different keys.
+    /// Panics if the schemes of the two units have listed different keys.
     pub fn add(&mut self, other: &Self) {
         self.combine(other, &u64::checked_add);
     }
@@ -108,7 +110,8 @@ impl SchemeCounts {
     /// Subtracts counters that were read earlier from the same unit.
     ///
     /// # Panics
-    /// If a scheme listed other keys then, or if a counter has decreased since.
+    /// Panics if a scheme listed different keys at the earlier time, or if a counter has decreased since
+    /// then.
     pub fn subtract(&mut self, earlier: &Self) {
         self.combine(earlier, &u64::checked_sub);
     }
@@ -116,7 +119,7 @@ impl SchemeCounts {
     /// Returns the sums of the counters of several units with the same schemes.
     ///
     /// # Panics
-    /// If the schemes of two units have listed different keys.
+    /// Panics if the schemes of two units have listed different keys.
     #[must_use]
     pub fn total<'a>(units: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut units = units.into_iter();
@@ -195,8 +198,8 @@ struct Recorder {
 }
 
 impl Recorder {
-    /// Appends a value to the innermost open group. A group whose key is there already is merged: several
-    /// schemes of one slot share the group of the slot.
+    /// Appends a value to the innermost open group. If the group already contains a group with the same key,
+    /// the two are merged, because several schemes of one slot share the group of the slot.
     fn put(&mut self, key: Key, recorded: Recorded) {
         let here = self.open.last_mut().map_or(&mut self.root, |(_, members)| members);
         match (here.0.iter_mut().find(|(known, _)| *known == key), recorded) {

@@ -1,8 +1,9 @@
 //! # One L2 bank in isolation
-//! Test bench for one L2 bank of a machine's configuration, with a channel at each of its ports. The caller's
-//! function takes the place of the SMs, the DRAM and the L1s. [`BankAlone::cycle`] calls this function once
-//! per cycle and passes it the other ends of the channels. The bank and the caller's function share one
-//! clock. A channel takes one cycle: a beat sent in cycle `c` is visible in `c + 1`.
+//! Test bench for one L2 bank, configured as in a machine, with a channel at each port of the bank. A
+//! function of the caller takes the place of the SMs, the DRAM and the L1s. [`BankAlone::cycle`] calls this
+//! function once per cycle and passes it the channel ends that are not connected to the bank. The bank and
+//! the caller's function share one clock. A channel takes one cycle: a beat sent in cycle `c` is visible in
+//! `c + 1`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -114,7 +115,7 @@ impl WiredBank {
     }
 }
 
-/// L2 bank, and the driver function that uses the other ends of its channels.
+/// L2 bank, and the driver function at the other ends of the bank's channels.
 struct DrivenBank<'a, D>(&'a mut WiredBank, D);
 
 impl<D: FnMut(Ports<'_>, &mut Edge<'_>)> Blocks for DrivenBank<'_, D> {
@@ -162,7 +163,7 @@ impl BankAlone {
     }
 
     /// Creates an empty L2 bank at the position `place`, which need not be the position of a bank in any
-    /// machine. Its lines are as long as those of the L1s.
+    /// machine. The lines of the bank are as long as the lines of the L1s.
     ///
     /// # Panics
     ///
@@ -215,14 +216,14 @@ impl BankAlone {
         Ok(())
     }
 
-    /// Returns the address of line `number` of this bank, in the form that requests use. All addresses that
-    /// belong to this bank have this form.
+    /// Returns the address of line `number` of this bank, in the form that requests use. Counting `number` up
+    /// from 0 gives the addresses of all lines that belong to this bank.
     #[must_use]
     pub fn line(&self, number: u64) -> u64 {
         self.lines.unit(self.partition, number)
     }
 
-    /// Returns the L2 bank, from which its counters can be read.
+    /// Returns the L2 bank, so that its counters can be read.
     #[must_use]
     pub fn bank(&self) -> &L2Bank {
         &self.wired.bank

@@ -154,8 +154,8 @@ impl Content {
         content
     }
 
-    /// True if the detected kind of a file is certain. A machine file and a design file can look alike.
-    /// Either is certain only if it has a key that the other kind does not allow.
+    /// True if the detected kind of a file is certain. A machine file and a design file can look alike, so
+    /// each of these two kinds is certain only if the file has a key that the other kind does not allow.
     fn is_certain(self, bytes: &[u8]) -> bool {
         let keys: &[&str] = match self {
             Self::Machine => &["based-on", "assumed"],

@@ -42,13 +42,13 @@ const ENDING: &str = "toml";
 /// # Errors
 /// Fails if there is no such launch file; the message suggests the most similar name.
 pub fn launch_file(given: &Path) -> Result<PathBuf, Report> {
-    // A kernel's folder stands for its main problem size.
+    // The folder of a kernel is accepted in place of the launch file for the kernel's main problem size.
     let (file, size) = locate(given);
     if given.is_dir() && file.is_file() {
         return Ok(file);
     }
-    // Devices and pipes are accepted in place of regular files. A size that the file does not have is reported
-    // when the file is read.
+    // Devices and pipes are accepted in place of regular files. If the file does not have the requested size,
+    // this is reported when the file is read.
     if size.is_some() || (file.exists() && !file.is_dir()) {
         return Ok(given.to_owned());
     }
@@ -89,7 +89,7 @@ pub fn of_name(name: &str) -> Option<PathBuf> {
         (None, Some(values)) => return Some(folder.join(values)),
         (size, _) => sizes(&folder).ok()?.into_iter().find(|(known, _)| Some(known.as_str()) == size)?,
     };
-    // The path of a size ends in its name, or in the name of its file.
+    // The path of a size ends in the name of the size, or in the file name of a launch file for this size.
     Some(match values {
         Some(values) => path.with_file_name(format!("{},{values}", path.file_stem()?.to_str()?)),
         None => path,
@@ -116,8 +116,8 @@ pub fn launches() -> Result<Vec<(String, PathBuf)>, Report> {
     Ok(launches)
 }
 
-/// Returns the problem sizes of the kernel in a folder, each with the path that selects it, sorted by name. The
-/// main size has the name and the path of its file.
+/// Returns the problem sizes of the kernel in a folder, each with the path that selects it, sorted by name.
+/// The main size of a launch file has the name and the path of the file.
 ///
 /// # Errors
 /// Fails if the folder cannot be read.
@@ -139,8 +139,8 @@ pub fn sizes(kernel: &Path) -> Result<Vec<(String, PathBuf)>, Report> {
 }
 
 /// Suggests a launch file for a misspelled name or path. The input is compared with the names of the kernels,
-/// with and without a problem size. If the input is a path, only its last two components are compared. Values in
-/// the input are left out.
+/// with and without a problem size. If the input is a path, only its last two components are compared. Values
+/// in the input, such as `n=100`, are ignored.
 fn meant(given: &Path, launches: &[(String, PathBuf)]) -> Option<String> {
     let given = given.to_str()?.trim_end_matches('/');
     let given = match given.rsplit_once('/') {

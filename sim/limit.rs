@@ -14,9 +14,9 @@ use miette::{
 
 /// Maximum number of entries of a list that are printed.
 const SHOWN: usize = 20;
-/// Maximum numbers of bytes of a line that an excerpt shows before and after the reported position. Few
-/// terminals are wider. The renderer also draws a mark below the position, and supports only 16-bit widths
-/// for it.
+/// Maximum number of bytes of a line that an excerpt shows before the reported position, and after it. Few
+/// terminals are wider. The renderer also draws a mark below the position, and the width of this mark is
+/// limited to 16 bits.
 const AHEAD: usize = 80;
 const BEHIND: usize = 160;
 /// Maximum number of lines in an excerpt that shows a multi-line value.
@@ -263,8 +263,8 @@ fn push_cut(text: &mut String, line: &str, mark: Range<usize>) -> Range<usize> {
 
 impl SourceCode for Excerpt {
     /// Returns the excerpt of the source file to print in an error message, and the line and column to print
-    /// above the excerpt. They are those of the error if no context lines are requested, otherwise those of the
-    /// start of the excerpt.
+    /// above the excerpt. If no context lines are requested, this line and column are the position of the
+    /// error. Otherwise they are the position at which the excerpt starts.
     fn read_span<'a>(
         &'a self,
         _span: &SourceSpan,

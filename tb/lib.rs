@@ -5,7 +5,7 @@
 //! | module     | holds                                                                    |
 //! |------------|--------------------------------------------------------------------------|
 //! | [`dram`]   | testbench of a DRAM channel; [`dram::policies`] judges a policy of one's own |
-//! | [`kit`]    | environment of a device under test: sources, sinks, stalls, cycle tables |
+//! | [`dram`]   | testbench of a DRAM channel; [`dram::policies`] tests policies of other crates |
 //! | [`soak`]   | soak tests (long random tests) of the hardware, run by name              |
 //! | [`sm`]     | testbench of the SM core, and of warp schedulers of other crates         |
 //! | [`litmus`] | litmus tests: small racing programs with all outcomes they may have      |

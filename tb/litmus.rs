@@ -316,8 +316,8 @@ const LOCATION_BYTES: usize = 384;
 const ROUND_BYTES: usize = 2048;
 
 /// Size in bytes of the buffer to which a CTA's other warps store. Each thread has 1536 bytes, which is one
-/// stride over the six memory partitions. It stores only to the first line, so that all these stores go to
-/// one partition.
+/// stride over the six memory partitions. The thread stores only to the first line of its 1536 bytes, so that
+/// all stores of all threads go to one partition.
 const NOISE_BYTES: usize = 160 * 1536;
 
 /// Result of running a litmus program on a machine.

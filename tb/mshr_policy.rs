@@ -3,7 +3,7 @@
 //! | testpoint                                                                           | test                |
 //! |-------------------------------------------------------------------------------------|---------------------|
 //! | decisions equal those of the golden model in any order of the events of an MSHR     | `every_policy_*`    |
-//! | a requester with nothing in the MSHR is accepted if nothing else is in it           | `an_empty_mshr_*`   |
+//! | a requester without entries is accepted by an empty MSHR                            | `an_empty_mshr_*`   |
 
 use golden::mshr_policy::{MshrPolicy, Scheme as TwinScheme};
 use rtl::mshr_policy::MshrPolicyConfig;
@@ -21,13 +21,14 @@ pub fn draw(entries: u32, merges: u32, pick: &mut impl FnMut(u32, u32) -> u32) -
     }
 }
 
-/// Generates random limits per requester, which the L1D and the L2 can have.
+/// Generates a random policy that limits the entries and waiting accesses of each requester. The L1D and the
+/// L2 both support this policy.
 pub fn draw_limits(entries: u32, merges: u32, pick: &mut impl FnMut(u32, u32) -> u32) -> MshrPolicyConfig {
     let most = entries * merges;
     ByRequester { entries: pick(1, entries.min(4)), waiting: pick(1, most.min(8)) }.into()
 }
 
-/// Creates the golden model of a policy; `None` if it refuses nothing.
+/// Creates the golden model of a policy. Returns `None` if the policy never refuses an access.
 ///
 /// # Panics
 /// If the policy has no golden model.
@@ -65,7 +66,8 @@ mod tests {
             let (Some(mut hooks), Some(policy)) = (hardware(&config, entries, merges), twin(&config)) else { continue };
             let mut golden = Ledger::new(policy, entries as usize);
             let mut wake = Wake::new(&[1]);
-            // Line of each entry in use, the requesters that wait in it, and whether its line has arrived.
+            // For each MSHR entry in use: its line, the requesters that wait in it, and true if the line has
+            // arrived.
             let mut mshr: Vec<Option<(u64, VecDeque<u8>, bool)>> = vec![None; entries as usize];
             for step in 1..500 {
                 let at = Edge::new(step, step, &mut wake);
@@ -85,7 +87,7 @@ mod tests {
                 let requester = random.below(REQUESTERS.into()) as u8;
                 let request = MshrRequest { requester, line: step };
                 match &mut mshr[number] {
-                    // A prefetch allocates the entry, of which the policy is not told.
+                    // A prefetch allocates the entry. The policy is not notified of prefetches.
                     None if random.percent(10) => {
                         mshr[number] = Some((step, VecDeque::new(), false));
                         golden.allocate((step, 0), None);

@@ -42,11 +42,13 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Opens a temporary file for the target `NAME`.
+    /// Opens the temporary file that will replace the file `target`. If `target` is a device or a pipe, opens
+    /// it directly.
     pub fn create(target: &Path) -> io::Result<AtomicFile> {
         let refuse = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {why}", target.display()));
         let there = fs::metadata(target).map(|there| there.file_type()).ok();
-        // Reports an unusable target now. The rename would fail only after hours of simulation.
+        // Reports an unusable target now. Otherwise the error would appear only at the rename, perhaps after
+        // hours of simulation.
         if there.is_some_and(|there| there.is_dir()) {
             return Err(refuse("is a directory, expected a file name"));
         }
@@ -174,7 +176,7 @@ impl Drop for CompletionGuard {
     }
 }
 
-/// Temporary files and scratch folders that this process has created and not yet completed or removed.
+/// Temporary files and scratch folders that this process has created and neither completed nor removed yet.
 struct Parts {
     under_way: BTreeSet<PathBuf>,
     /// True if the process is about to exit. No file may be started or completed after that.
@@ -323,7 +325,8 @@ impl Seek for AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if !self.kept && self.replaces.is_some() && parts().under_way.remove(&self.at) {
-            // Errors are ignored: the error because of which the file is dropped has already been returned.
+            // Errors are ignored: if the file is dropped because of an earlier error, that error has already
+            // been returned.
             let _ = fs::remove_file(&self.at);
         }
     }

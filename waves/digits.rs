@@ -12,8 +12,9 @@ pub(crate) fn put_digits(buffer: &mut [u8], at: usize, top: u64, count: u32) -> 
     at + count as usize
 }
 
-/// Converts a byte to eight binary digits, computed in parallel in the bytes of a 64-bit word. Each byte of
-/// the word keeps one bit, moves it to its top bit by a carry, and then becomes `0` or `1`.
+/// Converts a byte to eight binary digits, computed in parallel in the eight bytes of a 64-bit word. Each
+/// byte of the word keeps one bit of the input. An addition moves this bit to the top of its byte by a carry.
+/// The byte then becomes the character `0` or `1`.
 #[inline]
 fn eight_digits(byte: u8) -> [u8; 8] {
     let lanes = (u64::from(byte) * 0x0101_0101_0101_0101) & 0x0102_0408_1020_4080;

@@ -7,9 +7,9 @@
 //! No existing crate writes such files: `fst-writer` has no names of states, and it takes values as text and
 //! packs them bit by bit, which would cost more than the simulation.
 //!
-//! A signal without a value yet is unknown (`x`) from time 0 on. The header names the first time that the
-//! simulator passed, at which viewers start. As in a VCD, no date and no version number is written: equal
-//! runs give equal bytes.
+//! A signal without a value yet is unknown (`x`) from time 0 on. The header contains the first time that the
+//! simulator recorded; viewers start their display at this time. As in a VCD, no date and no version number
+//! is written: equal runs give equal bytes.
 
 mod header;
 mod section;

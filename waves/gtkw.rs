@@ -187,9 +187,9 @@ impl SaveFile<'_> {
         lines.add(format_args!("[timestart] {from}"));
         lines.add(format_args!("[size] {} {}", WINDOW.0, WINDOW.1));
         lines.add(format_args!("[pos] -1 -1"));
-        // GTKWave truncates the time that it computes from the zoom to an integer, so half a unit is added.
-        // The line of the save file contains the zoom, the primary marker, and the markers A to Z. Next to
-        // the names, GTKWave lists the values at the primary marker.
+        // GTKWave computes a time from the zoom and truncates it to an integer, so half a unit is added here.
+        // The line of the save file contains the zoom, the primary marker, and the markers A to Z. GTKWave
+        // lists the values at the primary marker next to the names.
         let frame = (to - from).saturating_add(1).saturating_mul(FRAME_PIXELS).div_ceil(WAVE_PIXELS);
         let zoom = -(frame as f64 + 0.5).log2();
         let primary = self.markers.first().map_or("-1".to_owned(), |marker| marker.time.to_string());
@@ -211,12 +211,12 @@ impl SaveFile<'_> {
     }
 }
 
-/// Enumeration: one signal that uses it (its filter file is named after this signal), the names of its codes,
-/// and its width in bits.
+/// Enumeration of state names: a signal that uses it, the names of its codes, and its width in bits. Its
+/// filter file is named after this signal.
 type EnumUse = (SignalId, EnumNames, u32);
 
-/// Lists the distinct enumerations of a tree. Their numbers are the same for the whole tree, so all save
-/// files of a dump use the same filter files.
+/// Lists the distinct enumerations of a tree. Their numbers are the same for all views, so all save files of
+/// a dump use the same filter files.
 fn enums_of(tree: &Tree) -> Vec<EnumUse> {
     let mut found: Vec<EnumUse> = Vec::new();
     for id in tree.ids() {

@@ -16,11 +16,11 @@ use crate::values::Values;
 #[derive(Debug, Clone)]
 pub struct History {
     ids: Vec<SignalId>,
-    /// Values of all selected signals after the changes of the oldest time that is kept.
+    /// Values of all selected signals at the oldest time of the history, after the changes of that time.
     oldest: Values,
     now: Values,
-    /// Times that the history still contains. Each has the number of words in `changes` that the changes at
-    /// that time occupy.
+    /// Times of the history, oldest first. Each has the number of words in `changes` that the changes at that
+    /// time occupy.
     steps: VecDeque<(u64, usize)>,
     /// Changes in the order of time. Each consists of the signal's index in `ids`, followed by the words of
     /// its value. The changes of the oldest time are contained in `oldest` instead.

@@ -120,7 +120,7 @@ impl<'a> MatchState<'a> {
         }
     }
 
-    /// Returns the state after one more name on the way down the tree.
+    /// Returns the match state for the child `name` of the current scope.
     fn down(&self, name: &str) -> MatchState<'a> {
         let is_entry = is_entry(name);
         let mut next = MatchState { rest: Vec::new(), all: self.all, plain: self.plain && !is_entry };
@@ -186,8 +186,9 @@ fn matches(parts: &[GlobComponent], names: &[&str]) -> bool {
     names.iter().fold(reach, |reach, name| reach.down(name)).rest.iter().any(|rest| rest.is_empty())
 }
 
-/// True if the pattern of one glob component matches the name. At a mismatch, the last `*` is made to match
-/// one more letter. Retrying only the last `*` suffices, since it can match whatever an earlier `*` could.
+/// True if the pattern of one glob component matches the name. After a mismatch, the last `*` is extended by
+/// one letter of the name. It suffices to extend the last `*`, since it can match whatever an earlier `*`
+/// could match.
 fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut seen) = (0, 0);
     // Position in the pattern after the last `*`, and position in the name after the letters that this `*`

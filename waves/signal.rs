@@ -5,9 +5,9 @@
 //! range of ids, and a table with one element per signal is a plain vector.
 //!
 //! A name is a letter or `_`, then letters, digits and `_`, then any number of `[n]`. A name that ends in `]`
-//! is an
-//! **array entry**: a dump contains array entries only if they are requested (see [`crate::scope`]). Breaking
-//! these rules is a bug in the describing program, so it causes a panic that names the path.
+//! is an **array entry**: a dump contains array entries only if they are requested (see [`crate::scope`]). A
+//! program that describes signals with other names has a bug, so such a name causes a panic, whose message
+//! contains the path.
 
 use std::ops::Range;
 
@@ -103,7 +103,7 @@ pub struct Scope {
     below: Range<u32>,
 }
 
-/// Tree that describes all scopes and signals of a machine; it no longer changes.
+/// Complete description of the scopes and signals of a machine, as a tree that cannot change anymore.
 #[derive(Debug, Clone)]
 pub struct Tree {
     scopes: Vec<Scope>,

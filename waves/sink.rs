@@ -1,9 +1,9 @@
 //! # Sink: the receiver of signal values
 //!
 //! A simulator passes strictly increasing times and, after each time, the signal values at that time. Each
-//! sink decides which signals it keeps. The dump writers ([`crate::vcd`], [`crate::fst`], or [`crate::dump`],
-//! which chooses by file name) are sinks, and so is [`crate::history`], which keeps the last cycles in
-//! memory.
+//! sink ignores the values of signals that were not selected for it. The dump writers ([`crate::vcd`],
+//! [`crate::fst`], or [`crate::dump`], which chooses by file name) are sinks. [`crate::history`], which
+//! stores the last cycles in memory, is a sink too.
 
 use std::io;
 

@@ -28,7 +28,7 @@ enum Comparison {
     AtLeast,
 }
 
-/// One comparison of a trigger. It holds if at least one of its signals satisfies it.
+/// Comparison of a trigger. It holds if at least one of its signals has a value that satisfies it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Condition {
     comparison: Comparison,
@@ -87,8 +87,8 @@ fn words_of(text: &str) -> Vec<Word<'_>> {
     found
 }
 
-/// Returns the paths of the signals to which a trigger refers. They may name array entries, which a dump
-/// contains only if requested.
+/// Returns the paths of the signals to which a trigger refers. A path may name an array entry, which a dump
+/// contains only if it is requested.
 pub fn paths_in(text: &str) -> Vec<&str> {
     let words = words_of(text);
     words.split(|&(_, word)| word == AND).filter_map(|comparison| Some(comparison.first()?.1)).collect()

@@ -28,8 +28,8 @@ pub use vcd::TimescaleUnit as TimeUnit;
 /// cache of the host CPU.
 const BUFFER_BYTES: usize = 64 * 1024;
 /// Buffer space in bytes that is reserved for one change of a signal of at most 64 bits: for a time stamp,
-/// the letter `b`, 64 digits, and the identifier code. Bytes are written eight at a time, which needs a few
-/// more.
+/// the letter `b`, 64 digits, and the identifier code. A few bytes more are needed because bytes are written
+/// eight at a time.
 const NARROW_BYTES: usize = 128;
 /// Buffer space in bytes that is reserved for one change of the widest signal.
 const WIDE_BYTES: usize = MAX_WIDTH as usize + NARROW_BYTES;
@@ -144,8 +144,8 @@ impl<W: Write> VcdWriter<W> {
             }
             let text = format!(" {code}\n");
             let mut tail = [0; 8];
-            // An identifier code has at most six characters out of 94, enough for 94^6 signals. A `SignalId`
-            // cannot number that many.
+            // An identifier code has at most six characters out of 94. The 94^6 possible codes are more than
+            // the values of a `SignalId`.
             tail[..text.len()].copy_from_slice(text.as_bytes());
             slots[id.index()] =
                 Slot { last, tail, tail_len: text.len() as u8, width: width as u16, state: State::Unknown };

@@ -13,8 +13,8 @@
 //!
 //! Each line is a glob (see [`crate::scope`]) relative to the scope that the view is applied to, optionally
 //! followed by a color. The order in the file is the order on the screen. To add a view, write the file and
-//! add an entry to [`BUILT_IN`]. A view of a component that only some designs have names that component in
-//! `part`. It is omitted for dumps without the component.
+//! add an entry to [`BUILT_IN`]. If a view shows a component that only some designs have, the entry names
+//! that component in `part`. The view is then omitted for dumps without the component.
 
 use std::path::{Path, PathBuf};
 
@@ -78,9 +78,9 @@ pub fn companion_paths(dump: &Path) -> Vec<PathBuf> {
 }
 
 impl BuiltIn {
-    /// Returns the first scope that belongs to the hardware block of this view and has at least one signal in
-    /// `selection`. If the view's `part` names a component, at least one selected signal must belong to that
-    /// component.
+    /// Returns the first scope of the waveform that the view can show. Such a scope belongs to the hardware
+    /// block of the view, and it contains at least one signal in `selection`. If the view's field `part`
+    /// names a component, at least one selected signal must belong to that component.
     pub fn scope(&self, tree: &Tree, selection: &Selection) -> Option<ScopeId> {
         let shows = |scope: ScopeId| {
             let Some(part) = self.part else { return selection.touches(tree, scope) };
@@ -143,8 +143,8 @@ impl View {
         if let Some(BuiltIn { name, text, .. }) = BUILT_IN.iter().find(|built_in| built_in.name == name) {
             return View::parse(name, text);
         }
-        // Only a prefix of a long name is compared, since the cost is proportional to the product of both
-        // lengths.
+        // Only the start of a long name is compared with the known names, because the cost of a comparison is
+        // proportional to the product of the two lengths.
         let begins = &name[..name.floor_char_boundary(input::MAX_COMPARED_BYTES)];
         let names = BUILT_IN.iter().map(|built_in| built_in.name);
         let nearest = names.min_by_key(|built_in| strsim::osa_distance(built_in, begins)).unwrap_or_default();

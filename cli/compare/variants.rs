@@ -24,7 +24,7 @@ pub(super) struct Variant {
 pub(super) fn variants(arguments: &CompareArguments) -> Result<Vec<Variant>, Report> {
     let CompareArguments { machine, designs, design_set, sets, .. } = arguments;
     once(design_set, "--design-set")?;
-    // Label of the designs that all compared machines share; empty if there are none.
+    // Label of the designs that are applied to all compared machines; empty if there are none.
     let under = designs.join("+");
     let with = |(design, label): (usize, &String)| {
         let request = Request { machine: machine.clone(), designs: designs.clone(), sets: Vec::new() };

@@ -1,7 +1,7 @@
 //! # CUDA programs on the simulated machine
-//! A CUDA program that is linked with the shared runtime (`nvcc -cudart shared`) loads `libcudart.so`. The
-//! command `warpsieve exec` gives it a library of our own, the crate `cudart`, which sends each call over a
-//! socket to the simulator:
+//! A CUDA program that is linked with the shared runtime (`nvcc -cudart shared`) loads `libcudart.so`. Under
+//! the command `warpsieve exec`, the program loads the crate `cudart` in its place. This library sends each
+//! CUDA call over a socket to the simulator:
 //!
 //! ```text
 //!   program ── cudaMalloc, cudaLaunchKernel, ... ──▶ cudart (in the program's process)

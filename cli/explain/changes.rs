@@ -109,7 +109,7 @@ pub struct Omitted {
     pub sum: Option<Row>,
 }
 
-/// Reference value of a section. The changes of the section's rows are relative to this value.
+/// Reference value of a section. The changes of the section's rows are expressed relative to this value.
 enum Scale {
     /// Scale of a section whose rows add up to a total. `of` is the reference value of all rows, and
     /// `changed` is the change of the total from run A to run B.
@@ -250,8 +250,8 @@ fn refusals(a: &Side, b: &Side, least: f64) -> Section {
     )
 }
 
-/// Returns the changes of each load instruction. They are changes of its requests to the L2, its accesses,
-/// its hits and its latency.
+/// Returns, for each load instruction, the changes of its requests to the L2, its accesses, its hits and its
+/// latency.
 fn loads(a: &Side, b: &Side, sources: &Sources, least: f64) -> Section {
     let by_place = |side: &'_ Side| -> BTreeMap<(String, u32, u32), [f64; 5]> {
         let counts = |load: &Load| {

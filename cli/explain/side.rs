@@ -50,7 +50,7 @@ pub struct Statistics {
     /// of warpsieve wrote the file.
     #[serde(default)]
     pub stages: BTreeMap<String, Stays>,
-    /// Kinds of caches, such as `l1`, none of which evicted a line during the run.
+    /// Kinds of caches, such as `l1`. No cache of these kinds evicted a line during the run.
     #[serde(default)]
     no_evictions: Vec<String>,
     pub dram: Dram,
@@ -164,7 +164,7 @@ impl Side {
     }
 
     /// Returns the number of units of a kind, such as `l2`. If each SM contains such a unit, as with `l1`,
-    /// only SMs that ran a warp count.
+    /// counts only the units of SMs that ran a warp.
     pub fn units(&self, of: &str) -> usize {
         let units = self.statistics.units.others.get(of).map_or(0, Vec::len);
         if ["l2", "dram"].contains(&of) { units } else { units.min(self.busy_sms().count()) }
@@ -176,7 +176,7 @@ impl Side {
     }
 
     /// Returns the issue slots of the schedulers: slots with an issued instruction, and empty slots by stall
-    /// reason. For each launch, only SMs that ran a warp count.
+    /// reason. For each launch, only SMs that ran a warp are included.
     pub fn slots(&self) -> BTreeMap<&str, f64> {
         let mut slots = BTreeMap::from([("issued", 0.0)]);
         for sm in self.busy_sms() {
@@ -189,8 +189,8 @@ impl Side {
         slots
     }
 
-    /// Returns a note on SMs without work: how many never ran a warp, and how many ran none in some launch.
-    /// Returns `None` if every SM ran a warp in every launch.
+    /// Returns a note on SMs without work: the number of SMs that never ran a warp, and the number of SMs
+    /// that ran none in at least one launch. Returns `None` if every SM ran a warp in every launch.
     fn idle_sms(&self) -> Option<String> {
         let (all, busy) = (self.statistics.units.sm.len(), self.busy_sms().count());
         let of = format_count(all as u64, "SM", "SMs");

@@ -6,8 +6,8 @@ use miette::{IntoDiagnostic, Report, WrapErr};
 use warpsieve::content::Content;
 use warpsieve::launch::LaunchFile;
 
-/// PTX texts. Each has the path of its file. If it is used for only one kernel, it also has the name of that
-/// kernel.
+/// PTX texts, each with the path of its file. A text that is used for only one kernel also has the name of
+/// that kernel.
 #[derive(Default)]
 pub struct Sources(Vec<(Option<String>, PathBuf, String)>);
 
@@ -26,7 +26,7 @@ impl Sources {
         Ok(Self(text.into_iter().collect()))
     }
 
-    /// Reads the PTX files that a launch file names. A file that cannot be read counts as empty here; the run
+    /// Reads the PTX files that a launch file names. If a file cannot be read, uses an empty text; the run
     /// itself reports the error.
     pub fn of_launch(launch: &LaunchFile) -> Self {
         let text = |path: &Path| input::read_text(path).unwrap_or_default();

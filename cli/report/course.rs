@@ -13,8 +13,8 @@ fn part(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| 100.0 * ratio(part, whole))
 }
 
-/// Chart over time. Its elements are the title, the unit of the vertical axis, the minimum for the upper end
-/// of that axis, and a function that returns the value in an interval.
+/// Chart over time, as a tuple: title, unit of the vertical axis, smallest upper end of that axis, and a
+/// function that returns the value in an interval.
 type TimelinePlot<'a> = (&'a str, &'a str, f64, Box<dyn Fn(&Interval) -> Option<f64> + 'a>);
 
 /// Returns the charts of values over the core cycles of the run.
@@ -25,8 +25,8 @@ pub fn body(resolved: &ResolvedMachine, report: &RunReport) -> Markup {
     let channels = counters.dram.len() as f64;
     let bus = |interval: &Interval| {
         let cycles = interval.cycles as f64 * f64::from(clock.dram_khz) / f64::from(clock.core_khz);
-        // A DRAM burst counts entirely in the interval in which it begins, so the busy cycles may exceed the
-        // length of the interval.
+        // A DRAM burst is counted entirely in the interval in which it begins, so the busy cycles may exceed
+        // the length of the interval.
         Some((100.0 * interval.bus_busy_cycles as f64 / (cycles * channels)).min(100.0))
     };
     let charts: [TimelinePlot<'_>; 5] = [

@@ -18,8 +18,8 @@ fn id(page: &Page) -> String {
     format!("page-{}", page.name)
 }
 
-/// Returns a table with one row per page: how many of its comparisons with the paper hold, how many there are,
-/// and how many further ones are no evidence.
+/// Returns a table with one row per page. It gives the number of the page's comparisons with the paper that
+/// hold, the total number of comparisons, and the number of further comparisons that are no evidence.
 fn held(pages: &[Page]) -> Markup {
     let row = |page: &Page| {
         let Tally { passed, rows, no_evidence } = Tally::of(&page.rows);

@@ -21,7 +21,7 @@ use super::super::sweep::file::SweepFile;
 use super::super::sweep::runs::Record;
 use super::progress_file::SoakProgress;
 
-/// Key under which the cached run is stored from which the sample files are made.
+/// Key in the result cache of the run from which the sample files are made.
 const KEY: &str = "soak";
 /// Settings of the machine that produces the sample files. The machine is small, so that its statistics are
 /// small.
@@ -75,7 +75,7 @@ fn ran(kernels: &Path) -> Result<(ResolvedMachine, RunReport), String> {
     Ok((resolved, report.map_err(|error| error.to_string())?))
 }
 
-/// Statistics of the run without damage. Statistics that the test has damaged are compared with them.
+/// Undamaged statistics of the run, with which the damaged copies are compared.
 static WHOLE: OnceLock<Side> = OnceLock::new();
 
 fn make_statistics(kernels: &Path) -> Result<Vec<Sample>, String> {
@@ -105,7 +105,7 @@ fn explain(side: &Side, whole: &Side) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Configuration and result of the cached run, before the test damages it.
+/// Configuration and result of the cached run, without damage.
 static KEPT: OnceLock<(ResolvedMachine, serde_json::Value)> = OnceLock::new();
 
 fn make_kept_run(kernels: &Path) -> Result<Vec<Sample>, String> {
@@ -119,8 +119,8 @@ fn make_kept_run(kernels: &Path) -> Result<Vec<Sample>, String> {
     Ok(vec![Sample { path: PathBuf::from("made.json"), bytes: text.into_bytes() }])
 }
 
-/// Reads a cached run after damage. The run must be refused, or be equal to the undamaged run. The cache
-/// treats a refused run as absent, without a message to the user.
+/// Reads a damaged copy of a cached run. The reader must either refuse the copy or return a run that equals
+/// the undamaged one. The cache treats a refused run as absent, without a message to the user.
 fn read_kept_run(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let none = || in_words(format!("{}: not a cached result", path.display()));
     let (measured, (resolved, as_kept)) =

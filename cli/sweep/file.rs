@@ -54,8 +54,8 @@ pub struct Parameter {
     pub baseline: Option<usize>,
 }
 
-/// One value that a sweep gives to a parameter: the text for tables, and the machine, designs or settings
-/// behind it.
+/// One value that a sweep gives to a parameter: the text for tables, and the machine, designs or settings for
+/// which the text stands.
 pub struct Choice {
     /// Text or number that tables show for this choice.
     pub value: Value,
@@ -260,8 +260,9 @@ fn matching(folder: &Path, text: &str, key: &str) -> Result<Vec<PathBuf>, String
         paths.collect::<Result<Vec<_>, _>>().map_err(|error| format!("files that can be read: {error}"))
     };
     let mut paths = find(&pattern)?;
-    // The last part of a pattern may be the name of a problem size, or give values. It then applies to all kernels
-    // that the rest of the pattern matches, and that have this size and values of these names.
+    // For launch files, the last component of a pattern may be the name of a problem size, or values such as
+    // `n=100`. The pattern then selects the kernels that match its other components and that have this
+    // problem size or parameters with these names.
     if let (true, Some(parent), Some(size)) = (key == "launch", pattern.parent(), pattern.file_name()) {
         let sized = find(parent)?.into_iter().map(|path| path.join(size));
         paths.extend(sized.filter(|path| !path.exists() && LaunchFile::exists(path)));
@@ -406,8 +407,8 @@ fn once(parameters: &[Parameter], problems: &mut Problems<'_>) {
     }
 }
 
-/// Sets the choices of the baseline of speedups. They are those in `[baseline]`, or else the first choice of
-/// each parameter except the machine.
+/// Sets the baseline choices, with which speedups are computed. They are the choices in `[baseline]`, or else
+/// the first choice of each parameter except the machine.
 fn baselines(root: &Table<'_>, parameters: &mut [Parameter], problems: &mut Problems<'_>) {
     let Some(node) = root.get("baseline") else {
         parameters.iter_mut().skip(1).for_each(|parameter| parameter.baseline = Some(0));
@@ -466,8 +467,8 @@ impl Set {
     }
 }
 
-/// Returns a value as tables show it: a number or a text. All other values are shown as they are written in
-/// the file.
+/// Returns a value in the form that tables use: a number or a text. A value of any other type is returned as
+/// the text in the file.
 fn value_of(node: &Node<'_>) -> Value {
     let number = || match node.number()? {
         Number::Integer(integer) => i64::try_from(integer).ok().map(Value::from),

@@ -27,8 +27,7 @@ pub struct Plan {
     pub columns: Vec<Column>,
     pub workloads: Vec<Workload>,
     pub variants: Vec<Variant>,
-    /// Text that identifies the kind of results, for their key in the cache. It names all options that affect
-    /// a result.
+    /// Text that is part of the cache key of every result. It names all options that affect a result.
     pub kind: String,
 }
 
@@ -53,7 +52,8 @@ pub struct Variant {
     pub label: String,
     /// Values of the machine's parameters in this variant, for the cells of the table.
     pub values: Vec<Value>,
-    /// Index of the variant with whose cycles the speedup of this variant is computed.
+    /// Index of the baseline variant. The speedup of this variant is the cycles of the baseline divided by
+    /// its own cycles.
     pub baseline: usize,
     pub request: Request,
     /// Configuration of the variant with the values of all fields; `None` if a configuration rule rejected
@@ -72,8 +72,8 @@ pub struct Run<'a> {
     pub resolved: Arc<ResolvedMachine>,
 }
 
-/// Returns the text that identifies the kind of results, for their key in the cache. It names all options
-/// that affect a result.
+/// Returns the text that becomes part of the cache key of every result. The text names all options that
+/// affect a result.
 pub fn kind(check: bool, max_cycles: Option<u64>) -> String {
     let until = max_cycles.map(|last| format!("-until-{last}")).unwrap_or_default();
     format!("measured{}{until}", if check { "-check" } else { "" })
@@ -165,7 +165,8 @@ impl Plan {
         [Value::from(self.workloads[w].name.as_str())].into_iter().chain(self.variants[v].values.iter().cloned())
     }
 
-    /// Returns the run with whose cycles the speedup of a run is computed.
+    /// Returns the baseline of a run. The speedup of the run is the cycles of the baseline divided by its own
+    /// cycles.
     pub fn baseline(&self, (w, v): Id) -> Id {
         (w, self.variants[v].baseline)
     }

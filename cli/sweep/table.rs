@@ -147,7 +147,8 @@ pub fn grid(rows: &[Row]) -> (Vec<String>, Vec<Vec<String>>) {
     (head(), rows.iter().map(|row| row.cells(format_thousands)).collect())
 }
 
-/// Returns a note on the kinds of caches that evicted nothing, each with the number of runs concerned.
+/// Returns a note on the kinds of caches that evicted nothing, each with the number of runs in which this
+/// happened.
 pub fn no_evictions(rows: &[Row]) -> Option<String> {
     let mut caches: Vec<(&str, usize)> = Vec::new();
     for evictions in rows.iter().flat_map(|row| &row.evictions) {
@@ -198,7 +199,7 @@ impl ColumnSelection {
             let numbers: Vec<usize> = numbers(name)?;
             these.extend(numbers);
         }
-        // If a column is named twice, even through the name `all`, only its first position counts.
+        // If a column is named twice, even through the name `all`, it appears only at its first position.
         let mut known = BTreeSet::new();
         these.retain(|number| known.insert(*number));
         Ok(Self::These(these))

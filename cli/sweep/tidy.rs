@@ -25,7 +25,7 @@ const ENERGY: &str = "energy.";
 /// Key for the speed of the simulator itself, which is left out of the table.
 const HOST: &str = "host";
 
-/// Returns the values of a run, each with the name of its column. They are all numbers and texts of its
+/// Returns the values of a run, each with the name of its column: all numbers and texts of the run's
 /// statistics, the area, and the energy.
 pub fn cells(resolved: &ResolvedMachine, measured: &RunMeasurement) -> Vec<(String, Value)> {
     let mut cells = Vec::new();

@@ -1,4 +1,4 @@
-// Breadth-first search, one launch per level, until a flag that the host reads stays clear.
+// Breadth-first search, one launch per level, until a launch leaves a flag clear, which the host reads.
 #include <vector>
 
 #include "check.h"

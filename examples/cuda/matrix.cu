@@ -1,5 +1,5 @@
-// A transpose of pitched matrices, with a CTA size that follows from the properties of the device, and a launch with
-// an illegal grid at the end.
+// Transposes pitched matrices (with padded rows). The CTA size is computed from the properties of the device.
+// The last launch has an illegal grid and must fail.
 #include <vector>
 
 #include "check.h"

@@ -1,5 +1,5 @@
-// A weighted sum: weights in constant memory, partial sums in static and dynamic shared memory, the total and the
-// number of CTAs in variables that the host reads by their symbols.
+// Computes a weighted sum. The weights are in constant memory, the partial sums in static and dynamic shared
+// memory. The host reads the total and the number of CTAs from device variables by their symbols.
 #include <vector>
 
 #include "check.h"
@@ -56,7 +56,7 @@ int main() {
     CHECK(cudaMemcpy(&count, address, sizeof(count), cudaMemcpyDefault));
     CHECK(cudaGetSymbolSize(&bytes, weights));
 
-    // More shared memory than an SM has: an error of the launch, after which the program goes on.
+    // This launch requests more shared memory than an SM has. It must fail, and the program continues.
     reduce<<<8, THREADS, 1 << 20>>>(in_device, n);
     bool is_refused = cudaGetLastError() != cudaSuccess;
     std::printf("sum %u of %d CTAs\n", sum, count);

@@ -1,4 +1,4 @@
-// Two streams with managed and page-locked memory, an event between them, and a function of the host at the end.
+// Uses two streams, managed and page-locked memory, an event between the streams, and a host callback.
 #include <cstring>
 
 #include "check.h"

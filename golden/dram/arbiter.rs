@@ -1,14 +1,16 @@
 //! # Checker of the choices of a command arbiter
 //! Determines the command that a channel must issue in each cycle, and compares it with the actual commands:
 //! - In each bank, the waiting request of the highest priority determines the command. If that request hits
-//!   the open row, all requests that hit the row may be served. Otherwise the bank may get an ACT or a PRE. A
-//!   row that has not served a request yet stays open while waiting requests hit it.
-//! - Of these commands, those that break a rule of [`rules`](super::rules) are excluded. In each cycle, each
-//!   bus must carry the remaining command of the highest priority. Among equals, the oldest request wins.
+//!   the open row, any of the requests that hit this row may be served. Otherwise, the bank needs a PRE if a
+//!   row is open, and an ACT if not. Exception: if a newly opened row has not served a request yet, and some
+//!   waiting request hits it, that row stays open.
+//! - Commands that break one of the [`rules`](super::rules) are excluded. In each cycle, each bus must carry
+//!   the remaining command of the highest priority. Among commands of equal priority, the one that serves the
+//!   oldest request wins.
 //!
 //! The [`policy`](super::policy) defines the priorities. A request waits for older requests to the same
-//! burst. The check assumes that the channel has room for all read data, never refreshes, and has no write
-//! drain.
+//! burst. The check assumes that the channel has room for all read data, never refreshes, and does not
+//! collect writes to drain them together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,8 +46,8 @@ struct Channel<'a> {
 impl Checker {
     /// Compares the commands of a channel with those that `policy` requires. Returns an explanation of the
     /// first cycle in which they differ, or `None`. `requests` are in the order of their acceptance. `sms`
-    /// holds the SM of each request, or `None` for a request that the L2 itself makes. `choices` are sorted
-    /// by cycle.
+    /// holds the SM of each request, or `None` for a request that the L2 itself makes. `choices` holds the
+    /// issued commands with the requests that they serve, sorted by cycle.
     pub fn check_choices(
         &self,
         mapping: &Mapping,
@@ -121,7 +123,7 @@ impl Channel<'_> {
         self.waiting.range(..number).any(|(other, _)| self.places[other] == self.places[&number])
     }
 
-    /// Returns the commands that the banks want to issue in a cycle. Some may still break a timing rule.
+    /// Returns the candidate commands of all banks in a cycle. Some of them may break a timing rule.
     fn candidates(&self, cycle: u64) -> Vec<Choice> {
         let mut banks: BTreeMap<BankId, Vec<&Waiting>> = BTreeMap::new();
         let only = self.policy.serves_only_the_oldest();
@@ -197,8 +199,9 @@ mod tests {
 
     const CHANNEL: ChannelInfo = ChannelInfo { num_sms: 2, read_latency: 14, write_latency: 6 };
 
-    /// Checks the arbitration of commands of the form `(cycle, kind, request)`. They serve three reads of
-    /// bank 0.0: the first and the last access row 1, the second accesses row 2.
+    /// Compares commands of the form `(cycle, kind, request)` with those that the policy of `scheme`
+    /// requires. Requests 0, 1 and 2 are reads of bank 0.0. Requests 0 and 2 access row 1, and request 1
+    /// accesses row 2.
     fn judge(scheme: &dyn Scheme, commands: &[(u64, Kind, u64)]) -> Option<String> {
         let addresses = [1 << 16, 2 << 16, (1 << 16) + 64];
         let requests: Vec<Request> = (0..)

@@ -1,8 +1,9 @@
 //! # DRAM command checker
-//! Checks every command of a trace against the table of [`rules`](super::rules) and lists the violations.
-//! For each rule on a minimum distance, it searches the preceding cycles that are too close for an earlier
-//! command. It does not model the countdown timers of a controller, so it does not share their errors.
-//! Commands of one cycle are zero cycles apart; each sees the bank state that earlier cycles left.
+//! Checks every command of a trace against the table of [`rules`](super::rules) and lists the violations. For
+//! each minimum distance between two commands, it searches the commands of the preceding cycles for one that
+//! is too close. It does not model the countdown timers of a controller, so it does not share their errors.
+//! Commands of the same cycle are zero cycles apart. Each is checked against the state that its bank had at
+//! the end of the preceding cycle.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,7 +37,7 @@ impl fmt::Display for Violation {
 pub struct Checker {
     pub(super) timing: Timing,
     refresh: bool,
-    /// Distance in command clocks for each row of [`RULES`].
+    /// Required distance in command clocks for each row of [`RULES`].
     bounds: Vec<u64>,
 }
 
@@ -87,8 +88,8 @@ impl Checker {
         rules.filter_map(move |(rule, &bound)| self.check_rule(rule, bound, history, command))
     }
 
-    /// Yields each violation by `command` of a rule on the minimum distance between two commands. `before`
-    /// holds the commands of earlier cycles.
+    /// Checks `command` against all rules on minimum distances between commands, and yields the violations.
+    /// `before` holds the commands of earlier cycles.
     pub(super) fn distance_violations(&self, before: &[Command], command: &Command) -> impl Iterator<Item = Violation> {
         self.check_rules(History { before, beside: &[] }, command)
     }
@@ -181,11 +182,10 @@ struct History<'a> {
 }
 
 impl<'a> History<'a> {
-    /// Yields the commands of the same cycle as `command`, and those less than `window` cycles earlier,
-    /// latest first. A command that the trace lists before `command`, but with a later cycle, counts as
-    /// simultaneous.
-    /// If the rule applies to a simultaneous pair in both orders, the pair is compared only once: when its
-    /// second command is checked.
+    /// Yields the commands with which `command` must be compared: the commands of its cycle, and those less
+    /// than `window` cycles before it, latest first. If the trace lists a command before `command` although
+    /// its cycle is later, both are treated as simultaneous. If the rule forbids two simultaneous commands in
+    /// either order, the pair is compared only once: when the command that the trace lists second is checked.
     fn recent_commands(self, rule: &Rule, command: &Command, window: u64) -> impl Iterator<Item = &'a Command> {
         let now = command.cycle;
         let either_way = |other: &Command| rule.from.contains(&command.kind) && rule.to.contains(&other.kind);

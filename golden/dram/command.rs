@@ -104,7 +104,7 @@ pub enum Op {
 /// Way in which the memory controller served a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// A column command of its own served the request.
+    /// The request was served by its own column command.
     Column,
     /// No command served the request. Its data came from a queued write, or it was merged with another
     /// request to the same burst.

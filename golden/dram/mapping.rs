@@ -1,7 +1,8 @@
 //! # DRAM address mapping
-//! Maps a byte address to the bank, row and column of a channel. Each bit of them is the parity of a list of
-//! address bits. The lists are made from the fields of an address, from its lowest bit upward, and from XORs
-//! such as `bank[0] ^ row[3]`, as Zhang, Zhu and Zhang (MICRO 2000) propose for the bank.
+//! Maps a byte address to a bank, row and column of a channel. Each bit of the bank, row and column numbers
+//! is the parity (XOR) of certain address bits. These bits follow from two lists. The first names the fields
+//! of an address, from its lowest bit upward. The second contains XORs such as `bank[0] ^ row[3]`, which
+//! Zhang, Zhu and Zhang (MICRO 2000) propose for the bank.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -29,8 +30,8 @@ impl Geometry {
         Geometry { burst_bytes: 64, columns: 64, rows: 4096, groups: 4, banks_per_group: 4 };
 }
 
-/// DRAM address mapping. For each name of a part of a burst's place, and for each bit of the part from the
-/// lowest one upward, it lists the address bits whose parity is the bit.
+/// DRAM address mapping. Maps the name of each field of an address, such as `bank`, to the bits of that
+/// field, lowest bit first. Each bit is given by a list of address bits, and its value is their parity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     parts: BTreeMap<String, Vec<Vec<u32>>>,
@@ -48,11 +49,12 @@ pub struct BurstLocation {
 }
 
 impl Mapping {
-    /// Creates an address mapping from the names of the fields of an address, lowest field first, and from
-    /// the XORs of bank and group.
+    /// Creates an address mapping. `fields` names the fields of an address, lowest field first, each with an
+    /// optional number of bits (`column:2`). Each element of `xor`, such as `bank ^ row`, replaces the field
+    /// named first by its XOR with the other operands.
     ///
     /// # Panics
-    /// If a text is no field and no XOR.
+    /// Panics if a text is neither a field nor an XOR.
     pub fn new<T: AsRef<str>>(fields: &[T], xor: &[T], geometry: Geometry) -> Mapping {
         let Geometry { burst_bytes, columns, rows, groups, banks_per_group } = geometry;
         let sizes = [("column", columns), ("row", rows), ("group", groups), ("bank", banks_per_group)];
@@ -73,7 +75,7 @@ impl Mapping {
                 parts.entry(part.to_owned()).or_default().push(vec![bit]);
             }
         }
-        // Sources of an XOR are bits of the address itself.
+        // The operands of an XOR are bits of the address itself, not results of other XORs.
         let plain = parts.clone();
         for text in xor {
             let terms: Vec<(&str, Range<usize>)> =
@@ -102,7 +104,7 @@ impl Mapping {
     }
 }
 
-/// Returns the name of a field, and its number of bits if the text has one.
+/// Returns the name of a field, and its number of bits if the text specifies it.
 fn read_field(text: &str) -> (&str, Option<u32>) {
     let mut words = text.split(':').map(str::trim);
     let name = words.next().unwrap_or_default();
@@ -110,7 +112,8 @@ fn read_field(text: &str) -> (&str, Option<u32>) {
     (name, count)
 }
 
-/// Returns the name of a term, and the numbers of its bits: all of them, all from one upward, or one.
+/// Parses an operand of an XOR. Returns the name of its field and its range of bits: all bits (`row`), the
+/// bits from a given one upward (`row[2..]`), or one bit (`row[3]`).
 fn read_term<'a>(text: &'a str, parts: &BTreeMap<String, Vec<Vec<u32>>>) -> (&'a str, Range<usize>) {
     let words: Vec<&str> = text.split(['[', ']']).map(str::trim).collect();
     let all = parts.get(words[0]).map_or(0, Vec::len);

@@ -3,7 +3,8 @@
 //! - Every request has exactly one column command, which names the request's bank, row and column and is
 //!   issued after the request was accepted.
 //! - Requests to the same burst are served in order, so that no read or write overtakes a write.
-//! - A request completes in the cycle that follows from its column command, if a completion is reported.
+//! - If the trace reports the cycle in which a request completed, the data transfer of the request's column
+//!   command must end in that cycle.
 //!
 //! The checker sorts requests and commands into one list per burst of the channel, and matches them in order.
 
@@ -31,8 +32,9 @@ impl Checker {
         let mut rows = BTreeMap::new();
         for command in commands {
             if let (true, Some(bank), Some(col)) = (command.kind.is_column(), command.bank, command.col) {
-                // If the bank is closed, the command is matched by the row that the trace names for it. Rule
-                // 22 reports the closed bank.
+                // A column command is matched with the requests for its bank, row and burst. If the bank is
+                // closed, the row is the one that the trace gives for the command. The closed bank itself is
+                // reported by rule 22.
                 let row = rows.get(&bank).copied().or(command.row).unwrap_or(0);
                 places.entry(BurstLocation { bank, row, col }).or_default().commands.push(command);
             }

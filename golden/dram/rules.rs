@@ -30,8 +30,8 @@ pub enum Scope {
 /// Kind of check that a row of the rule table requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// The command must follow an earlier command of a kind in `from` by at least `minimum` cycles: the
-    /// latest such command, or one before it, as `back` states.
+    /// The command must follow an earlier command by at least `minimum` cycles. Only earlier commands of a
+    /// kind in `from` are considered; `back` states which of them is compared, such as the latest.
     Distance {
         /// Number of earlier commands to count back: 1 means the latest, 4 the fourth latest.
         back: usize,
@@ -43,7 +43,8 @@ pub enum Form {
     AtMost,
     /// The data bursts of two column commands, each `minimum` cycles long, must not overlap on the data bus.
     DataBus,
-    /// The bank must be in the state that the command requires: open, closed, or open at the named row.
+    /// The bank must be in the state that the command requires: closed, open, or open with the row that the
+    /// command names.
     BankState,
     /// Memory requests and column commands must match.
     Requests,
@@ -54,11 +55,11 @@ pub enum Form {
 pub struct Rule {
     /// Number of the rule, which is reported with violations.
     pub number: u8,
-    /// Kinds of the earlier command to which the rule applies.
+    /// Kinds of commands that can be the earlier of the two commands that the rule compares.
     pub from: &'static [Kind],
-    /// Kinds of the later command to which the rule applies.
+    /// Kinds of commands that can be the later of the two commands that the rule compares.
     pub to: &'static [Kind],
-    /// Scope in which an earlier command counts, such as the same bank.
+    /// Scope of the rule, such as the same bank. Earlier commands outside the scope are ignored.
     pub scope: Scope,
     /// Kind of check that the rule requires.
     pub form: Form,

@@ -18,7 +18,7 @@ pub enum TrackedRequest {
     Stores,
     /// Coherent load, store or atomic, which is sent to memory.
     Coherent,
-    /// Notice that the L1 has evicted the line, rather than a request.
+    /// Notice, not a request: the L1 has evicted the line.
     Drops,
 }
 
@@ -44,7 +44,7 @@ pub enum SupplierResponse {
     Gone,
 }
 
-/// Position of an outstanding load: sent to the L1 that is to supply its line, refused by that L1, or sent to
+/// State of an outstanding load: sent to the L1 that is to supply its line, refused by that L1, or sent to
 /// memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
@@ -170,7 +170,7 @@ impl Bank {
     /// Forwards a load to memory, after an L1 has refused to supply its line.
     ///
     /// # Errors
-    /// Returns an error if no such L1 refused the load.
+    /// Returns an error if no L1 has refused this load.
     pub fn resend(&mut self, cu: usize, ticket: u64) -> Result<(), String> {
         let at = self.find(cu, ticket, |at| at == At::Refused)?;
         if self.loads[at].keeps {

@@ -3,8 +3,8 @@
 /// Size of a message header in bytes. The header holds the kind, the sender and the address of the message.
 pub const HEADER_BYTES: u64 = 8;
 
-/// Counters of all events that cost energy (anssari2012 Table 4.3), and of which structure supplied each
-/// load.
+/// Counters of all events that cost energy (anssari2012 Table 4.3), and of the loads that each structure
+/// supplied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Number of lines that loads requested.

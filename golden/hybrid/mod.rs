@@ -5,15 +5,15 @@
 //! moves data as the model reports.
 //!
 //! * A load looks up its own L1, then the tracker, then the L2. [`Hybrid::load`] requests a line that will be
-//!   allocated in the L1, and [`Hybrid::fill`] delivers it. [`Protections`] keep data from becoming stale
-//!   between the two.
+//!   allocated in the L1, and [`Hybrid::fill`] delivers it. [`Protections`] prevent reads of data that became
+//!   stale between the two calls.
 //! * A store updates the copy in its own L1, removes the line from the tracker, and is written through to the
 //!   L2.
 //! * Coherent operations invalidate the line in their own L1 and remove it from the tracker.
 //! * L1s notify the tracker of evicted lines; [`Hybrid::deliver_notices`] delivers the notices.
 //!
-//! An L1 line spans several L2 lines, each of which hits or misses on its own. All of them map to one L2
-//! bank.
+//! An L1 line spans several L2 lines, each of which hits or misses on its own. All L2 lines of an L1 line map
+//! to the same L2 bank.
 
 pub mod bank;
 mod coherent;
@@ -68,8 +68,8 @@ pub struct Protections {
     pub store_untracks: bool,
     /// True if a coherent operation removes its line from the tracker and from the L1 of its compute unit.
     pub coherent_untracks: bool,
-    /// True if an L1 that receives a line is not listed as a sharer in this case: the tracker removed the
-    /// line's entry while the line was in flight.
+    /// True if a line that arrives at an L1 makes that L1 a sharer only if the tracker still has the entry
+    /// that the line had when it was requested.
     pub poisons_fills: bool,
     /// True if an L1 drops an arriving line when its compute unit has stored to that line while it was in
     /// flight.
@@ -255,8 +255,8 @@ impl Hybrid {
         Some((cu / served, cu / served * served))
     }
 
-    /// Delivers a line that is in flight to its L1. Returns true if the L1 stores the line, and false if it
-    /// drops it.
+    /// Delivers a line that is in flight to its L1. Returns true if the L1 stores the line, and false if the
+    /// L1 drops it.
     ///
     /// # Panics
     /// Panics if the line is not in flight.
@@ -294,8 +294,8 @@ impl Hybrid {
     }
 
     /// Removes a line from the tracker that serves the compute unit which writes the line. Other trackers
-    /// keep it, so compute units that they serve may read stale data. Only the writer itself must not read
-    /// stale data, and its loads query only its own tracker.
+    /// keep the line, so compute units that they serve may read stale data. This is permitted: only the
+    /// writer itself must not read stale data, and its loads query only its own tracker.
     fn untrack(&mut self, cu: usize, line: u64) {
         let Some((number, first)) = self.tracker_of(cu) else { return };
         self.counts.tracker_writes += 1;
@@ -361,8 +361,8 @@ impl Hybrid {
         self.write(line, byte_mask);
     }
 
-    /// Performs the atomic operations of one instruction on one line. They access `words` words, which lie in
-    /// the bytes that `byte_mask` selects.
+    /// Performs the atomic operations of one instruction on one line. They access `words` words, which
+    /// consist of the bytes that `byte_mask` selects.
     pub fn atomic(&mut self, cu: usize, line: u64, byte_mask: u128, words: u64) {
         self.counts.coherent += 1;
         self.counts.atomics += words;
@@ -391,7 +391,7 @@ impl Hybrid {
     }
 }
 
-/// Returns the sectors of a line in which `byte_mask` selects at least one byte, each with its part of the
+/// Yields the sectors of a line in which `byte_mask` selects at least one byte, each with its bits of the
 /// mask.
 fn sectors(byte_mask: u128) -> impl Iterator<Item = (usize, u32)> {
     let bytes = move |sector: usize| (byte_mask >> (sector * SECTOR_BYTES)) as u32;

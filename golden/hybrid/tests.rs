@@ -1,5 +1,6 @@
-//! Tests of the cache model with data. The tests keep a copy of memory and of each L1, and move data as the
-//! model reports. The memory-consistency checker checks the value of every load.
+//! Tests of the cache model with data. The model itself contains no data, so the tests keep a copy of memory
+//! and of each L1, and copy lines between them when the model reports a transfer. The memory-consistency
+//! checker checks the value of every load.
 
 use std::collections::BTreeMap;
 
@@ -226,8 +227,8 @@ fn suppliers_take_turns_and_the_requester_is_none() {
         system.fill(cu, 9);
     }
     let sources: Vec<_> = (3..7).map(|cu| system.load(cu, 9, u128::MAX, false)).collect();
-    // When compute units 1 and 2 loaded the line, the L1s of compute units 0 and 1 supplied it. The search
-    // for the next supplier, in round robin, therefore continues with the L1 of compute unit 2.
+    // When compute units 1 and 2 loaded the line, the L1s of compute units 0 and 1 supplied it. The
+    // round-robin search for the next supplier therefore starts with the L1 of compute unit 2.
     assert_eq!(sources, [Source::Remote(2), Source::Remote(0), Source::Remote(1), Source::Remote(2)]);
 }
 

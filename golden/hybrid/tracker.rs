@@ -15,11 +15,11 @@ pub struct TrackerConfig {
     pub count: usize,
     /// Number of sets and ways of each tracker; each entry belongs to one L1 line.
     pub geometry: Geometry,
-    /// Which sharers of a line a tracker entry lists.
+    /// Selects which sharers of its line a tracker entry lists.
     pub list: SharerList,
 }
 
-/// Which sharers of a line a tracker entry lists.
+/// Sharers of its line that a tracker entry lists: all, or only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharerList {
     /// All L1s that received the line, as a bit vector with one bit per L1.
@@ -28,12 +28,12 @@ pub enum SharerList {
     Last,
 }
 
-/// One sharing tracker. It numbers the compute units that it serves from 0.
+/// One sharing tracker. The compute units that it serves are numbered from 0 within the tracker.
 #[derive(Debug)]
 pub struct Tracker {
     list: SharerList,
     entries: BTreeMap<u64, Entry>,
-    /// Lines of the entries, by set and in the order of their uses.
+    /// Lines that have an entry in the tracker: for each set, in the order of their last use.
     sets: LineSets,
 }
 
@@ -58,8 +58,8 @@ impl Tracker {
         self.sets.replace_by(policy);
     }
 
-    /// Selects the L1 that supplies a line to the L1 of compute unit `to`. Selects round robin among the
-    /// sharers of the line other than `to`.
+    /// Selects the L1 that supplies a line to the L1 of compute unit `to`, round robin among the other
+    /// sharers of the line.
     pub fn supplier(&mut self, line: u64, to: usize) -> Option<usize> {
         let Entry { sharers, turn } = self.entries.get_mut(&line)?;
         self.sets.on_hit(line);
@@ -71,7 +71,7 @@ impl Tracker {
     /// Lists an L1 as a sharer of a line that this L1 has received.
     pub fn add(&mut self, line: u64, sharer: usize) {
         let Some(entry) = self.entries.get_mut(&line) else {
-            // Every line may be replaced, so the insertion cannot fail.
+            // Every line of the set may be evicted, so the insertion cannot fail.
             if let Ok(Some(gone)) = self.sets.insert(line, |_| true) {
                 self.entries.remove(&gone);
             }

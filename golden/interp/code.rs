@@ -168,8 +168,8 @@ pub(super) fn decode(program: &Program) -> Code {
 }
 
 /// Assigns a row to every register, and returns the number of 32-bit rows and of 64-bit rows. A register that
-/// any instruction uses as a 64-bit value gets a 64-bit row. In physical form (after register allocation), it
-/// has two 32-bit rows instead.
+/// any instruction uses as a 64-bit value gets a 64-bit row. In physical form (after register allocation),
+/// such a register gets two 32-bit rows instead.
 fn register_rows(program: &Program) -> (Vec<Row>, [usize; 2]) {
     let count = usize::from(program.regs);
     if program.form == Form::Physical {

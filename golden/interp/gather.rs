@@ -1,8 +1,8 @@
 //! Synchronization between threads: barriers of a CTA, and exchanges between the lanes of a warp.
 //!
-//! A warp arrives at a barrier with all lanes that have not exited, and counts as 32 threads. In an exchange
-//! with a member mask, all members that have not exited take part. These members must execute the exchange
-//! together.
+//! All lanes of a warp that have not exited must arrive at a barrier together. The barrier counts a warp as
+//! 32 threads, even if lanes have exited. In an exchange with a member mask, all members that have not exited
+//! take part, and must execute the exchange together.
 
 use isa::lanes::{ConvergenceFault, VoteMode, WarpInputs, WarpOp, warp};
 use isa::program::{BarrierKind, Op};
@@ -110,7 +110,7 @@ impl Cta<'_> {
         }
     }
 
-    /// Returns the value of a barrier operand, or a fault unless it is the same in all arriving lanes.
+    /// Returns the value of a barrier operand. Returns a fault if its value differs between arriving lanes.
     fn uniform_operand(
         &self,
         warp: usize,
@@ -167,7 +167,7 @@ impl Cta<'_> {
         self.open_if_complete(id);
     }
 
-    /// Opens all barriers that the end of a warp has made complete.
+    /// Opens all barriers that have become complete because a warp has ended.
     pub(super) fn open_all(&mut self) {
         if self.warps.iter().all(|warp| warp.barrier.is_none()) {
             return;

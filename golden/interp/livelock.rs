@@ -49,7 +49,7 @@ pub struct LoopingWarp {
     pub pc: u32,
     /// Source line of the warp's next instruction.
     pub line: u32,
-    /// What the warp waits at, such as `barrier`; `None` if the warp is looping.
+    /// Name of the synchronization at which the warp waits, such as `barrier`; `None` if the warp is looping.
     pub waits: Option<&'static str>,
 }
 

@@ -134,8 +134,8 @@ impl Format {
         if self.name.starts_with('s') { (-half, half - 1) } else { (0, 2 * half - 1) }
     }
 
-    /// Returns PTX code that moves operand number `at` from register `%rd{2 + at}` to the register of its
-    /// type.
+    /// Returns PTX code that moves operand number `at` from register `%rd{2 + at}` to a register of the
+    /// operand's type.
     fn put(&self, at: usize) -> String {
         let (wide, to) = (LONGS[at], self.registers[at]);
         match (self.fraction > 0, self.bits) {
@@ -147,7 +147,7 @@ impl Format {
         }
     }
 
-    /// Returns PTX code that moves the result from the register of its type to `%rd5`.
+    /// Returns PTX code that moves the result from a register of its own type to `%rd5`.
     fn take(&self) -> String {
         let from = self.registers[3];
         match (self.fraction > 0, self.bits) {
@@ -440,8 +440,8 @@ fn every_modifier_of_conversions_is_honoured_or_refused() {
     for (from, to) in formats.iter().flat_map(|from| formats.iter().map(move |to| (*from, *to))) {
         let mut values = from.integers();
         if from.fraction > 0 {
-            // Adds multiples of 1/2 from -3 to 3, and the integer test values, which include the limits of
-            // the integer types.
+            // Also tests multiples of 1/2 from -3 to 3, and the integer test values, which include the limits
+            // of the integer types.
             let integers = INTEGERS.iter().flat_map(Format::integers).map(|x| x as i64 as f64);
             let halves = (-6..7).map(|x| f64::from(x) / 2.0);
             values = from.floats();
@@ -628,9 +628,9 @@ const SEVERAL: &[(&str, &str)] = &[
 fn what_an_instruction_of_several_writes_may_be_what_it_reads() {
     let setup = "mad.lo.u32 %r2, %r0, 0x9e3779b9, 0x3c01bc00; mad.lo.u32 %r3, %r0, 0x85ebca6b, 0x3bff4001; mul.lo.u32 %r4, %r0, 0x40f3;\n\
                  setp.gt.u32 %p1, %r4, 0x80000; setp.lt.s32 %p2, %r2, %r3; and.b32 %r5, %r2, 4; setp.eq.u32 %p3, %r5, 0;";
-    // Runs an instruction with the registers `[d, p, q]` for the operands D, P and Q; `first` is code that
-    // initializes them. The expected result comes from a run in which these registers differ from all
-    // registers that the instruction reads.
+    // Runs an instruction with the registers `[d, p, q]` as its operands D, P and Q; `first` is code that
+    // initializes these registers. The expected result is that of another run, in which the instruction reads
+    // none of these registers.
     let run = |text: &str, [d, p, q]: [&str; 3], guard: &str, first: &str| {
         let names = [("A", "%r2"), ("B", "%r3"), ("C", "%r4"), ("R", "%p3"), ("D", d), ("P", p), ("Q", q)];
         let statements = text.split_inclusive(';').map(str::trim).filter(|text| !text.is_empty());

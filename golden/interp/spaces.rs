@@ -31,8 +31,8 @@ enum Bytes {
 
 impl Warp {
     /// Returns the address that each lane accesses, or 0 for lanes that `mask` does not select. For
-    /// `ldmatrix`, only the lanes that supply a matrix row have addresses of their own. All other lanes
-    /// repeat these addresses.
+    /// `ldmatrix`, only the first lanes supply addresses, one per matrix row. These addresses are repeated
+    /// for all other lanes.
     #[inline]
     pub(super) fn addresses(&self, inst: &DecodedInst, mem: &MemOp, mask: u32) -> Longs {
         let base = self.registers.longs(inst.base);
@@ -158,7 +158,8 @@ impl Cta<'_> {
             });
         };
         let row = &mut registers.words[at as usize];
-        // Address of the first byte, and contents, of the memory buffer that most lanes access.
+        // Memory that is searched first: its start address and its contents. For global memory, this is the
+        // buffer that the lowest active lane accesses, since usually all lanes access the same buffer.
         let (base, window): (u64, &[u8]) = match mem.space {
             Space::Global => memory.around(addresses[mask.trailing_zeros() as usize]).unwrap_or_default(),
             Space::Shared => (0, shared),

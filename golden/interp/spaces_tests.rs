@@ -129,7 +129,7 @@ fn an_address_is_in_the_spaces_that_hold_it() {
     ] {
         assert_eq!(results(file, 1, &format!("{address} mov.u32 %r1, 0;\n{asks}")), [expected], "{address}");
     }
-    // Runs the same `isspacep` queries in a file that declares no constants.
+    // Runs the `isspacep` queries in a file that declares no constants.
     assert_eq!(results("", 1, &format!("ld.param.u64 %rd1, [out]; mov.u32 %r1, 0;\n{asks}")), [1]);
 }
 

@@ -320,8 +320,8 @@ impl Writer {
         let (a, b, c) = (self.word(), self.word(), self.word());
         let (x, y, p) = (self.wide(), self.wide(), self.pred());
         let kind = self.below(10);
-        // A guarded write may leave its register unwritten. The guard is therefore used only if the register
-        // was written before.
+        // A guarded write may leave its register unwritten. A guard is therefore generated only if the
+        // register has been written before.
         let known = match kind {
             0..=4 => self.words.contains(&target),
             5..=7 => self.wides.contains(&target),

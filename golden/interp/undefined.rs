@@ -84,8 +84,8 @@ pub(super) fn reads_undefined(program: &Program) -> bool {
     if cfg.blocks.len().saturating_mul(words * 64) > MAX_FLOW_BITS {
         return true;
     }
-    // For each basic block: registers that are written on every path to its start. For a basic block that has
-    // not been visited, these are at first all registers.
+    // For each basic block: registers that are written on every path to its start. Until a basic block is
+    // visited, its set contains all registers.
     let mut written = vec![vec![u64::MAX; words]; cfg.blocks.len()];
     written[0].fill(0);
     let (mut waiting, mut seen) = (vec![0], vec![false; cfg.blocks.len()]);
@@ -158,7 +158,7 @@ pub(super) struct Step {
     pub(super) pc: u32,
     /// Number of the warp in its CTA.
     pub(super) warp: usize,
-    /// Mask of the running lanes. The mask in `acting` selects those of them in which the guard is true.
+    /// Mask of the running lanes. The mask `acting` contains the running lanes in which the guard is true.
     pub(super) running: u32,
     pub(super) acting: u32,
     pub(super) cta: [u32; 3],
@@ -166,7 +166,8 @@ pub(super) struct Step {
 
 /// Undefined register bits of all threads of a CTA.
 pub(super) struct UndefinedBits {
-    /// Register rows of each warp. In place of each value, they hold a mask of its undefined bits.
+    /// Register rows of each warp. In each lane, a row holds the mask of undefined bits instead of the
+    /// register's value.
     bits: Vec<Registers>,
     /// Instruction that introduced the undefined value of each operand, by warp, operand and lane. `None` if
     /// the operand was never written or is defined.
@@ -410,14 +411,14 @@ impl UndefinedBits {
     }
 
     /// Returns the instruction that introduced the undefined value of an operand. If the operand was never
-    /// written, this is the current instruction.
+    /// written, returns the current instruction.
     fn origin(&self, slot: Slot, step: Step, lane: usize) -> Origin {
         let known = self.origins[(step.warp * self.places + slot.place as usize) * LANES + lane];
         known.unwrap_or(Origin { pc: step.pc, place: Some(slot.place) })
     }
 
     /// Records a use for each operand in `slots` that has undefined bits, in the lanes that `mask` selects.
-    /// `width` selects the bits that count.
+    /// Bits outside the mask `width` are ignored.
     fn uses(&mut self, slots: &[Slot], width: u64, step: Step, mask: u32) {
         let step = Step { acting: mask, ..step };
         for &slot in slots {

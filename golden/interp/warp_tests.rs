@@ -49,8 +49,8 @@ fn words_of(memory: &FlatMemory) -> Vec<u32> {
     memory.buffers()[0].bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
 }
 
-/// Runs a kernel in the given order, with up to four resident CTAs, and returns the contents of memory
-/// afterward.
+/// Runs a kernel and returns the contents of memory afterward. `order` is the order in which warps and CTAs
+/// run; up to four CTAs are resident.
 fn words(body: &str, grid: u32, block: u32, order: Order) -> Vec<u32> {
     let (program, mut memory) = (kernel(body), memory());
     run_in(order, &launch(&program, grid, block), Sms { count: 2, ctas: 2 }, &mut memory).unwrap();
@@ -104,7 +104,8 @@ fn the_warps_of_an_sm_take_turns() {
 
 #[test]
 fn ctas_go_round_the_sms_and_then_to_the_one_that_ends_first() {
-    // Of four CTAs, CTA 1 runs longest. Each of the two SMs holds one CTA at a time.
+    // CTA 1 of the four CTAs runs longest, and each of the two SMs holds one CTA at a time. SM 1 is still
+    // busy with CTA 1 when CTAs 2 and 3 start, so both run on SM 0.
     let body = "setp.ne.u32 %p1, %r1, 1; mov.u32 %r4, 0; @%p1 bra STORE; LOOP: add.u32 %r4, %r4, 1; setp.lt.u32 %p2, %r4, 50; @%p2 bra LOOP;\n\
                 STORE: st.global.u32 [%rd1], %r0;";
     let (seen, _) = run_observed(body, 4, 1, Sms { count: 2, ctas: 1 });
@@ -182,7 +183,8 @@ fn backward_the_cta_that_began_last_goes_first() {
     assert_eq!(drawn(Order::Backward), [4, 0, 1, 2, 3]);
 }
 
-/// Tests that every order makes progress even if a warp or CTA waits for one that comes later in the order.
+/// Tests that every order makes progress even if a warp or CTA waits for another one that comes later in the
+/// order.
 #[test]
 fn an_order_lets_nobody_wait_in_vain() {
     // Every thread except the last waits until the next thread has written its word.
@@ -232,7 +234,8 @@ fn a_lock_that_nobody_opens_is_noticed_and_named() {
         assert!(text.contains(&format!("CTA [{cta}, 0, 0]: warp 0 at pc ")), "{text}");
         assert!(text.contains(&format!("CTA [{cta}, 0, 0]: warp 1 at pc 14, line 11: barrier")), "{text}");
     }
-    // The lane that holds the lock waits for reconvergence with the lanes of its warp that spin on the lock.
+    // The lane that takes the lock waits for reconvergence, and thus never releases the lock. The other lanes
+    // of its warp spin on the lock forever, so a livelock must be reported.
     let within =
         "SPIN: atom.global.cas.b32 %r5, [%rd0], 0, 1; setp.ne.u32 %p2, %r5, 0; @%p2 bra SPIN; st.global.u32 [%rd0], 0;";
     assert!(livelock_message(within, 1, 32).contains("warp 0 at pc "), "{within}");

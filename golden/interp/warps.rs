@@ -210,8 +210,8 @@ impl Sm<'_> {
     }
 }
 
-/// Observer of the instructions of one SM, with the SM number and the number of resident warps that it
-/// reports.
+/// Observer of the instructions of one SM. `sm` and `resident` are the number of that SM and its number of
+/// resident warps, which the observer receives with each instruction.
 pub(super) struct Watcher<'w> {
     pub(super) observer: &'w mut dyn FnMut(&WarpStep<'_>),
     pub(super) sm: usize,

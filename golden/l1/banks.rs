@@ -1,5 +1,5 @@
 //! # Bank conflicts of an L1
-//! Returns the cycles that an L1 takes for a load whose lines are all present, as measured on an H200
+//! Computes how many cycles an L1 takes for a load whose lines are all present, as measured on an H200
 //! (`machines/silicon/README.md`). Every 4-byte word maps to a data bank, and every line to a tag bank. Each
 //! bank serves one word or line per cycle.
 
@@ -15,7 +15,7 @@ const ROW_BYTES: usize = 128;
 /// Mapping of cache lines to tag banks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Banks {
-    /// For each bit of the tag bank number, the address bits whose XOR forms it, as bit positions.
+    /// For each bit of the tag bank number: positions of the address bits whose XOR is this bit.
     pub tag_bank_bits: Vec<Vec<u32>>,
 }
 
@@ -46,8 +46,8 @@ impl Banks {
     }
 }
 
-/// Returns the largest number of different words or lines that map to the same bank. `members` yields each
-/// word or line, preceded by its bank.
+/// Returns the largest number of different words or lines that map to the same bank. `members` yields a pair
+/// of bank and number for each word or line.
 fn fullest(members: impl Iterator<Item = (u64, u64)>) -> usize {
     let mut banks: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     for (bank, member) in members {

@@ -50,7 +50,7 @@ pub struct Config {
     pub mshr_slots: usize,
     /// Number of miss-queue slots.
     pub miss_queue: usize,
-    /// If several conditions refuse an access, priority that selects the one to report.
+    /// Priority that selects the reservation fail to report if several conditions refuse an access.
     pub fail_order: FailOrder,
     /// Decoupled-tag filter, which decides which lines may use the cache; `None` admits all lines.
     pub filter: Option<decoupled::Config>,
@@ -109,8 +109,8 @@ impl CacheLine {
         }
     }
 
-    /// Returns those sectors in the set `of` that are present or in flight and whose state satisfies
-    /// `is_meant`.
+    /// Returns those sectors in `of` that are present or in flight and for whose state `is_meant` returns
+    /// true.
     fn select(&self, of: Sectors, is_meant: impl Fn(SectorState) -> bool) -> Sectors {
         let meant = of.each().filter(|part| self.parts.get(part).is_some_and(|state| is_meant(*state)));
         Sectors(meant.fold(0, |all, part| all | 1 << part))
@@ -134,7 +134,7 @@ pub struct Cache<W> {
     replacement: Box<dyn Replacement>,
     filter: Option<Filter>,
     mshr: Mshr<W>,
-    /// MSHR policy, with the requesters of the loads that wait.
+    /// MSHR policy, with the requesters of the loads that wait in the MSHR.
     ledger: Option<Ledger>,
     /// Bypass schemes. A load bypasses the cache if any of them requires it.
     schemes: Vec<Box<dyn Bypass>>,
@@ -146,7 +146,8 @@ pub struct Cache<W> {
     keeps_overtaken: bool,
 }
 
-/// Returns the state of a line as the decoupled filter distinguishes it. `held` are the lines in its set.
+/// Returns the state of a line as seen by the decoupled filter. `held` contains the lines in the set of that
+/// line.
 fn standing(held: &[CacheLine], line: u64) -> Standing {
     match held.iter().find(|other| other.line == line).map(CacheLine::status) {
         None => Standing::Candidate,
@@ -342,8 +343,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         let Some(line) = event.line() else { return mshr };
         let set = self.set_of(line);
         let shown = |held: &CacheLine| match held.parts.len() {
-            // A line with at most one sector present or in flight is described by a single state. This
-            // includes each line that is filled as a whole.
+            // If at most one sector of a line is present or in flight, a single state describes the line.
+            // This is always the case if lines are filled as a whole.
             0 | 1 => format!("{:#x} {:?}", held.line, held.status()),
             _ => format!("{:#x} {:?} {:?}", held.line, held.status(), held.parts),
         };
@@ -396,8 +397,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         filter.is_some_and(|filter| !filter.admits(self.set_of(line), line))
     }
 
-    /// Returns two sets of sectors that a load requests: those in flight, and those neither present nor in
-    /// flight.
+    /// Returns two subsets of the sectors that a load requests: the sectors in flight, and the sectors
+    /// neither present nor in flight.
     fn missing_sectors(&self, load: &Load) -> (Sectors, Sectors) {
         let Some(held) = self.find_line(load.line) else { return (Sectors(0), load.parts) };
         let coming = held.coming(load.parts);
@@ -409,7 +410,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.victims.as_ref()?.parts(line)
     }
 
-    /// Returns the outcome of a load if the victim cache holds all its sectors; otherwise `None`.
+    /// Returns the outcome of a load if the victim cache holds all requested sectors; otherwise `None`.
     fn predict_victim_hit(&self, &Load { line, parts, .. }: &Load, queue_used: usize) -> Option<LoadOutcome> {
         let victims = self.victims.as_ref()?;
         victims.parts(line).filter(|kept| parts.without(*kept).is_empty())?;
@@ -615,8 +616,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         Ok(())
     }
 
-    /// Returns `(victim, fails)`: the line with data that a miss of `line` would evict, if any, and true if
-    /// the miss needs a way but no line may be evicted.
+    /// Returns `(victim, fails)` for a miss of `line`. `victim` is the line with data that the miss would
+    /// evict, if any. `fails` is true if the miss needs a way but no line may be evicted.
     fn victim_for(&self, line: u64) -> (Option<Victim>, bool) {
         let (gone, none) = self.place_for(line);
         let victim = gone.filter(|gone| self.has_parts(*gone));
@@ -738,10 +739,10 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.filter.is_some() || self.ways_of(load).any(|way| way != Path::Lookup)
     }
 
-    /// Inserts a tag-only line for a bypassed load. In a full set, it replaces the least recently used line
-    /// that is neither in flight nor modified. A cache with a bypass scheme that leaves tags has LRU
-    /// replacement, which has no state beside the order of the set, and no victim cache and no decoupled
-    /// filter. None of these is therefore notified of the replaced line.
+    /// Inserts a tag-only line for a bypassed load. In a full set, the line replaces the least recently used
+    /// line that is neither in flight nor modified. No other component must be notified of the replaced line:
+    /// a cache whose bypass scheme inserts tag-only lines has neither a victim cache nor a decoupled filter.
+    /// Its replacement policy is LRU, whose only state is the order of the lines in the set.
     fn keep_tag(&mut self, line: u64) {
         let set = self.set_of(line);
         if self.sets[set].len() == self.config.ways {
@@ -753,7 +754,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Notifies the bypass schemes that a period may have ended. Drops all tag-only lines if a scheme
-    /// requests that. As in [`Cache::keep_tag`], the dropped lines have no state outside the set.
+    /// requests that. As in [`Cache::keep_tag`], no other component must be notified of the dropped lines.
     fn end_periods(&mut self, end: impl Fn(&mut dyn Bypass) -> bool) {
         let mut drops = false;
         for scheme in &mut self.schemes {
@@ -815,15 +816,15 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Invalidates the given sectors of a line, as far as they are present.
+    /// Invalidates those of the given sectors of a line that are present.
     fn drop_parts(&mut self, line: u64, parts: Sectors) {
         let here = self.find_line(line).map_or(Sectors(0), |held| held.here(parts));
         self.set_parts(line, here, None);
         self.drop_if_empty(line);
     }
 
-    /// Records that a write overtook the given sectors of a line, as far as they are in flight. No further
-    /// load may merge with them, and their fill is dropped unless the test hook is set.
+    /// Records that a write overtook those of the given sectors of a line that are in flight. No further load
+    /// may merge with these sectors, and their fill is dropped unless the test hook is set.
     fn overtake(&mut self, line: u64, parts: Sectors) {
         let coming = self.find_line(line).map_or(Sectors(0), |held| held.coming(parts));
         self.mshr.close(line, coming);

@@ -103,7 +103,8 @@ impl Filter {
         let count = self.next_count(set, line);
         if !self.has_tag(set, line) && self.sets[set].len() >= self.config.tags {
             // The line without data that has the lowest reuse count gives up its tag. If every line of the
-            // set has data, `loser` gives up its tag. The states are those before this access.
+            // set has data, `loser` gives up its tag. `standing` returns the state that a line had before
+            // this access.
             let forgotten = self.least(set, |other| standing(other) == Standing::Candidate).or(loser);
             if let Some(forgotten) = forgotten {
                 self.forget(set, forgotten);
@@ -154,7 +155,8 @@ impl Filter {
         &self.sets[set]
     }
 
-    /// True if the set uses no more tags than it has, and every line in `with_data` has a tag.
+    /// True if no more lines of the set have a tag than the set has tags, and every line in `with_data` has a
+    /// tag.
     pub fn is_consistent(&self, set: usize, with_data: impl Iterator<Item = u64>) -> bool {
         self.sets[set].len() <= self.config.tags && with_data.into_iter().all(|line| self.has_tag(set, line))
     }

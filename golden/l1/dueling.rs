@@ -1,7 +1,7 @@
 //! # SM dueling by intervals
-//! Decides which SMs admit every line to their L1D, the original mode, and which admit only lines whose reuse
-//! count reaches a threshold (li2015 section 4.3, Table 3). Two leader SMs run one mode each. The model
-//! compares their miss rates after each interval, and the other SMs adopt the better mode.
+//! Selects a mode for each SM: in the original mode, its L1D admits every line; in the other mode, only lines
+//! whose reuse count reaches a threshold (li2015 section 4.3, Table 3). Two leader SMs run one mode each. The
+//! model compares the miss rates of the leaders after each interval, and the other SMs adopt the better mode.
 
 /// Parameters of SM dueling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,8 @@ pub struct Rules {
     /// True if the margin is in percentage points; false if it is relative to the miss rate in the original
     /// mode.
     pub in_points: bool,
-    /// Minimum number of accesses of each leader; an interval in which a leader has fewer changes nothing.
+    /// Minimum number of accesses of each leader in an interval. If a leader has fewer accesses, the mode of
+    /// the other SMs does not change.
     pub min_accesses: u64,
     /// True if the first decision is final and the two leaders adopt it too.
     pub join_once: bool,

@@ -26,7 +26,7 @@ impl Sectors {
         self.0 == 0
     }
 
-    /// Returns the sectors that are in both this set and the other.
+    /// Returns the sectors that are both in this set and in `other`.
     #[must_use]
     pub fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
@@ -59,7 +59,7 @@ pub enum Fail {
     MshrEntry,
     /// The MSHR entry of the line in flight has no room for another load, or has been closed by a store.
     MshrMerge,
-    /// The miss queue has too few free slots.
+    /// The miss queue has too few free slots for the access.
     MissQueue,
     /// The MSHR policy refuses the load, although the MSHR has room for it.
     MshrPolicy,
@@ -74,7 +74,7 @@ pub struct Fails {
     pub mshr_entry: bool,
     /// True if merging with the MSHR entry of the line in flight fails.
     pub mshr_merge: bool,
-    /// True if the miss queue has too few free slots.
+    /// True if the miss queue has too few free slots for the access.
     pub miss_queue: bool,
     /// True if the MSHR policy refuses the load, although the MSHR has room for it.
     pub mshr_policy: bool,
@@ -136,7 +136,7 @@ pub enum LoadOutcome {
     },
     /// Reservation fail: the cache refuses the load, and its state is unchanged.
     Refused {
-        /// Reservation fail to report, selected from those that apply by the configured priority.
+        /// Reservation fail to report: of all that apply, the one with the highest configured priority.
         first: Fail,
         /// All reservation fails that apply to the access.
         all: Fails,
@@ -159,7 +159,7 @@ pub enum WriteOutcome {
     Pending,
     /// Reservation fail: the cache refuses the write, and its state is unchanged.
     Refused {
-        /// Reservation fail to report, selected from those that apply by the configured priority.
+        /// Reservation fail to report: of all that apply, the one with the highest configured priority.
         first: Fail,
         /// All reservation fails that apply to the access.
         all: Fails,
@@ -235,7 +235,7 @@ pub enum Event<W> {
         /// Number of miss-queue slots in use.
         queue_used: usize,
     },
-    /// Atomic operation. It is sent to memory past the cache, in order with the stores.
+    /// Atomic operation. It bypasses the cache, and is sent to memory in order with the stores.
     Atomic {
         /// Number of the line that the atomic updates.
         line: u64,
@@ -294,7 +294,8 @@ pub enum Event<W> {
     Drain,
     /// End of a kernel: the cache invalidates all lines.
     Flush,
-    /// Advance of time to the core cycle of the next event, for bypass schemes that work in periods.
+    /// Advance of time to the core cycle of the next event. Bypass schemes that divide time into periods need
+    /// it.
     Reach {
         /// Core cycle in which the next event occurs.
         cycle: u64,
@@ -374,14 +375,14 @@ pub enum Outcome<W> {
     Done,
 }
 
-/// Violation: an event that a correct cache would not have processed in its state. A `u64` is the line
-/// number.
+/// Violation: an event that a correct cache would not have processed in its state. A `u64` in a variant is
+/// the number of the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Breach {
     /// A line was filled although no MSHR entry waits for it.
     Fill(NotPending),
-    /// A load bypassed, or a global access used, a modified local line. This cache has the only current copy
-    /// of that line.
+    /// A load of a modified local line bypassed the cache, or a global access used such a line. Only this
+    /// cache has the current copy of the line.
     Modified(u64),
     /// A load looked up a line that the decoupled filter does not admit.
     NotAdmitted(u64),

@@ -6,7 +6,7 @@
 /// Priority among the warp groups, each of which has a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Among the groups that have a request, the one with the lowest number.
+    /// Fixed priority: the lowest-numbered group that has a request.
     Fixed,
     /// Round robin: the next group with a request, after the group that was served last.
     RoundRobin,

@@ -14,7 +14,7 @@ use super::event::Sectors;
 
 /// Load that waits in an MSHR entry, possibly for some sectors only.
 pub trait Waits: Copy {
-    /// Returns the part of the load that waits for the sectors in `parts`.
+    /// Returns this load restricted to the sectors in `parts`.
     #[must_use]
     fn part(self, parts: Sectors) -> Self;
 }

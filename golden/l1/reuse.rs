@@ -1,8 +1,8 @@
 //! # Reuse in a stream of accesses
 //! Measures how often each line is accessed, and the reuse distance between two accesses to the same line
-//! (li2015 Figures 3, 4 and 11). The distance is the number of accesses between the two, where repeated
-//! accesses to the same line all count. In the accesses A B C A, the reuse distance of A is 2. The distance
-//! does not depend on the contents of a cache. The stream of an SM ends with its kernel.
+//! (li2015 Figures 3, 4 and 11). The reuse distance is the number of accesses in between; several accesses to
+//! one other line all count. In the accesses A B C A, the reuse distance of A is 2. The distance does not
+//! depend on the contents of a cache. The stream of an SM ends with its kernel.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,11 @@ pub const REUSES: usize = 16;
 /// Reuse statistics of a stream of accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Histograms {
-    /// Number of repeated accesses in each bin of the reuse distance: number of accesses since the previous
-    /// access to the same line.
+    /// Histogram of reuse distances: number of repeated accesses in each bin. The reuse distance is the
+    /// number of accesses between a repeated access and the previous access to the same line.
     pub distances: [u64; DISTANCES],
-    /// Number of lines in each bin of the reuse count: number of accesses to the line after the first.
+    /// Histogram of reuse counts: number of lines in each bin. The reuse count of a line is the number of
+    /// accesses to the line after the first.
     pub reuses: [u64; REUSES],
 }
 
@@ -30,7 +31,7 @@ impl Histograms {
         self.reuses.iter().sum()
     }
 
-    /// Adds the histograms of another stream of accesses to these.
+    /// Adds the histograms of another stream of accesses to the histograms of this stream.
     pub fn add(&mut self, other: &Self) {
         let Self { distances, reuses } = other;
         self.distances.iter_mut().zip(distances).for_each(|(sum, count)| *sum += count);

@@ -50,7 +50,7 @@ pub struct Atomic<R> {
     pub f: AtomicFn,
     /// Data type of a word.
     pub ty: Type,
-    /// Words to update: byte offset in the line, and the operands `b` and `c` of
+    /// Words to update, each with its byte offset in the line and the operands `b` and `c` of
     /// [`isa::lanes::global_atomic`].
     pub words: Vec<(usize, u64, u64)>,
 }
@@ -89,7 +89,7 @@ pub struct Victim {
 /// Outcome of an access to the bank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Hit. The value is the line after a read or write, or before an atomic.
+    /// Hit. The value is the contents of the line after the read or write, or before the atomic.
     Hit(Line),
     /// Pending hit: the line is already in flight from memory.
     HitPending,
@@ -126,7 +126,7 @@ enum Entry<R> {
 pub struct Bank<R> {
     lines: BTreeMap<u64, Entry<R>>,
     sets: LineSets,
-    /// MSHR policy, with the SMs of the accesses that wait.
+    /// MSHR policy, with the SMs whose accesses wait in the MSHR.
     ledger: Option<Ledger>,
 }
 
@@ -171,7 +171,8 @@ impl<R: Clone> Bank<R> {
         self.sets.partition_by(partition);
     }
 
-    /// Limits the use of an MSHR with `entries` entries by a policy; by default, every access may use it.
+    /// Makes `policy` limit the use of the bank's MSHR, which has `entries` entries. By default, every access
+    /// may use it.
     pub fn limit_by(&mut self, policy: Box<dyn MshrPolicy>, entries: usize) {
         self.ledger = Some(Ledger::new(policy, entries));
     }
@@ -220,8 +221,9 @@ impl<R: Clone> Bank<R> {
         outcome
     }
 
-    /// Prefetches `line` for SM `sm`: requests it from memory if it is neither present nor in flight. The
-    /// outcome of a present line has its bytes. A prefetch is no use of the line.
+    /// Prefetches `line` for SM `sm`: requests it from memory if it is neither present nor in flight. If the
+    /// line is present, the outcome contains its bytes. The replacement policy does not treat a prefetch as a
+    /// use of the line.
     pub fn prefetch(&mut self, sm: usize, line: u64) -> Outcome {
         match self.lines.get(&line) {
             Some(Entry::Pending(_)) => Outcome::HitPending,
@@ -230,8 +232,8 @@ impl<R: Clone> Bank<R> {
         }
     }
 
-    /// Requests an absent line from memory for SM `sm`. The access `waiting` waits for the line, unless it is
-    /// prefetched.
+    /// Requests an absent line from memory for SM `sm`. `waiting` is the access that waits for the line;
+    /// `None` for a prefetch.
     fn allocate(&mut self, sm: usize, line: u64, waiting: Option<Access<R>>) -> Outcome {
         let here = |other| matches!(self.lines.get(&other), Some(Entry::Here { .. }));
         let Ok(victim) = self.sets.insert_by(sm, line, here) else { return Outcome::Refused };
@@ -243,8 +245,8 @@ impl<R: Clone> Bank<R> {
     }
 
     /// Fills `line` with bytes from memory. The accesses that wait for the line take effect in order. Returns
-    /// each waiting reader with the bytes that it sees. A fill does not count as a use of the line for
-    /// replacement.
+    /// each waiting reader with the bytes that it reads. The replacement policy does not treat a fill as a
+    /// use of the line.
     ///
     /// # Errors
     /// Returns an error if the line is not in flight.
@@ -288,7 +290,7 @@ impl<R: Clone> Bank<R> {
         self.lines.iter().filter(pending).map(|(line, _)| *line)
     }
 
-    /// Removes a line that another line replaces, and returns it as a victim.
+    /// Removes a line from the bank and returns it as a victim.
     fn evict(&mut self, line: u64) -> Victim {
         let write_back = match self.lines.remove(&line) {
             Some(Entry::Here { bytes, dirty: true }) => Some(bytes),

@@ -20,8 +20,8 @@ use crate::index::SetIndex;
 /// Outcome of a request to the L2 bank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Hit in the L2 bank or its Fetch and Replacement Cache (FRC). The value is the line after a read or
-    /// write, or before an atomic.
+    /// Hit in the L2 bank or its Fetch and Replacement Cache (FRC). The value is the contents of the line
+    /// after the read or write, or before the atomic.
     Hit(Line),
     /// Pending hit: the line is already in flight from memory.
     HitPending,
@@ -40,7 +40,7 @@ pub enum Outcome {
 pub struct EvictedLine {
     /// Line number within the bank.
     pub line: u64,
-    /// Numbers of the SMs whose L1 had a copy, from which the line was recalled, in ascending order.
+    /// Numbers of the SMs from whose L1s the line was recalled, in ascending order.
     pub recalled: Vec<u32>,
     /// Bytes of the line, which were written to memory; `None` if the line was clean.
     pub written: Option<Line>,
@@ -53,7 +53,7 @@ struct Block {
     sharers: BTreeSet<u32>,
 }
 
-/// Requests that wait for a line, with their SMs, in order of arrival.
+/// Requests that wait for a line, each with its SM, in order of arrival.
 type Waiting<R> = Vec<(u32, Access<R>)>;
 
 #[derive(Clone, Debug)]
@@ -175,7 +175,7 @@ impl<R: Clone> Bank<R> {
     }
 
     /// Delivers a requested line from memory. Returns every reader that waits for the line, with the bytes
-    /// that it sees.
+    /// that it reads.
     pub fn fill(&mut self, line: u64) -> Vec<(R, Line)> {
         let bytes = self.memory.get(&line).cloned().unwrap_or_else(|| (self.untouched)(line));
         let mut block = Block { bytes, dirty: false, sharers: BTreeSet::new() };
@@ -251,8 +251,8 @@ impl<R: Clone> Bank<R> {
     }
 
     /// Returns the set of the Fetch and Replacement Cache (FRC) to which a line maps: the low bits of its set
-    /// number in the L2 bank. All lines of one set of the bank therefore map to one set of the FRC, which
-    /// permits swaps.
+    /// number in the L2 bank. All lines of one set of the bank therefore map to the same set of the FRC, so
+    /// an arriving line and its victim can be swapped.
     fn frc_set(&self, line: u64) -> usize {
         self.index.set_of_line(line) % self.frc_sets.max(1)
     }

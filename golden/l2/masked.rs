@@ -1,7 +1,7 @@
 //! # L2 bank with byte masks
-//! Models a write-back bank, with LRU or another replacement policy, in which a write miss fetches nothing.
-//! For each line, the model tracks the set of bytes that are newer than memory, and whether all other bytes
-//! are present too. It processes one access at a time and holds no data.
+//! Models a write-back bank, with LRU or another replacement policy, that does not fetch a line on a write
+//! miss. For each line, the model tracks the set of bytes that are newer than memory, and whether all other
+//! bytes are present too. It processes one access at a time and holds no data.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -11,7 +11,7 @@ use crate::index::SetIndex;
 use crate::replacement::Replacement;
 use crate::replacement::order::LineSets;
 
-/// Size of a sector in bytes. A read needs every sector that it touches as a whole.
+/// Size of a sector in bytes. A read needs all bytes of every sector that it touches.
 const SECTOR_BYTES: u32 = 32;
 
 /// Origin of a byte that is present in a line: memory, or an access that wrote it.

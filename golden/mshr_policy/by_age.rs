@@ -1,11 +1,12 @@
-//! # Entries kept for the oldest requester
-//! The last free entries may be allocated only by the owner of the oldest entry that a miss has allocated.
+//! # MSHR entries reserved for the oldest requester
+//! The last free entries are reserved for one requester: the one whose miss allocated the oldest entry in
+//! use. If no miss has allocated an entry, any requester may use them.
 
 use serde::Deserialize;
 
 use super::{MshrPolicy, Scheme, Used};
 
-/// Configuration of the entries kept for the oldest requester.
+/// Configuration of the reservation for the oldest requester.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct ByAge {
     reserved: usize,

@@ -1,5 +1,6 @@
 //! # Limits per requester
-//! A requester may own a number of entries, and have a number of accesses waiting in all entries together.
+//! Limits, for each requester, the number of MSHR entries that its misses have allocated, and the number of
+//! its accesses that wait in all entries together.
 
 use serde::Deserialize;
 

@@ -1,8 +1,8 @@
 //! # MSHR policies by lists of entries
-//! An MSHR policy refuses accesses to an MSHR that has room for them. A reference model of a policy is a
-//! function of the entries in use, in the order of their allocation, each with the requesters that wait.
-//! It counts nothing between accesses. The requester is a warp slot in the L1D and an SM in an L2 bank. The
-//! `kind` key of the configuration selects a policy, with the same names as in the hardware model.
+//! An MSHR policy may refuse an access although the MSHR has room for it. A reference model of a policy has
+//! no state. It decides from the list of entries in use, which is in the order of allocation, and contains
+//! the requesters that wait in each entry. The requester is a warp slot in the L1D and an SM in an L2 bank.
+//! The `kind` key of the configuration selects a policy, with the same names as in the hardware model.
 
 automod::dir!(pub "mshr_policy");
 
@@ -18,8 +18,8 @@ pub trait Scheme: Debug {
 
 /// Reference model of an MSHR policy.
 pub trait MshrPolicy: Debug + Send {
-    /// True if a miss of a requester may allocate an entry of an MSHR with `free` free ones. `used` lists the
-    /// entries in use.
+    /// True if a miss of a requester may allocate an MSHR entry while `free` entries are free. `used` lists
+    /// the entries in use.
     fn may_allocate(&self, requester: usize, free: usize, used: &[Used]) -> bool;
 
     /// True if an access of a requester may wait in an entry that has room for it. `used` lists the entries
@@ -61,17 +61,17 @@ impl fmt::Display for Ledger {
 }
 
 impl Ledger {
-    /// Creates the ledger of an MSHR whose `entries` entries are free.
+    /// Creates the record of an MSHR with `entries` entries, all of which are free.
     pub fn new(policy: Box<dyn MshrPolicy>, entries: usize) -> Self {
         Self { policy, entries, used: Vec::new() }
     }
 
-    /// True if a miss of a requester may allocate a free entry.
+    /// True if the policy permits a miss of a requester to allocate a free entry.
     pub fn may_allocate(&self, requester: usize) -> bool {
         self.policy.may_allocate(requester, self.entries.saturating_sub(self.used.len()), &self.used)
     }
 
-    /// True if an access of a requester may wait in an entry with room for it.
+    /// True if the policy permits an access of a requester to wait in an entry that has room for it.
     pub fn may_merge(&self, requester: usize) -> bool {
         self.policy.may_merge(requester, &self.used)
     }
@@ -99,8 +99,8 @@ impl Ledger {
         }
     }
 
-    /// Records that the line of an entry has arrived, or some sectors of it. An entry in which no access
-    /// waits is free.
+    /// Records that the line of an entry, or some of its sectors, has arrived. If no access waits in the
+    /// entry, the entry becomes free.
     pub fn fill(&mut self, key: (u64, u8)) {
         self.used.retain(|used| used.key != key || !used.waiting.is_empty());
     }

@@ -6,7 +6,7 @@
 //! Sources: XY routing, Dally and Towles, *Principles and Practices of Interconnection Networks*, section
 //! 8.4.2; channels of a ring, Dally and Seitz, *Deadlock-Free Message Routing in Multiprocessor
 //! Interconnection Networks*, section 3; virtual cut-through, Dally and Towles, section 13.2.2. The two-level
-//! network is that of a GPU whose SMs are in clusters, from its description in `rtl/noc/topology.rs`.
+//! network models a GPU whose SMs form clusters, as described in `rtl/noc/topology.rs`.
 
 use std::collections::VecDeque;
 
@@ -25,9 +25,9 @@ pub enum Shape {
     /// Two-level network: every cluster router is connected to every central router. The cluster routers have
     /// the lower numbers.
     TwoLevel {
-        /// Number of routers with a cluster of SMs each.
+        /// Number of cluster routers, each of which connects the SMs of one cluster.
         clusters: usize,
-        /// Number of central routers, and thus of links of each cluster.
+        /// Number of central routers, and thus of links from each cluster router.
         links: usize,
     },
 }
@@ -180,8 +180,8 @@ struct Queue {
     freed: VecDeque<u64>,
     /// Packets that have flits in the buffer or are entering it.
     packets: VecDeque<Moving>,
-    /// Number of the next flit of the newest packet to enter the buffer; `None` if the packet has entered
-    /// completely.
+    /// Number of the flit that enters the buffer next, among the flits of the newest packet; `None` if this
+    /// packet has entered completely.
     entering: Option<usize>,
     buffer: VecDeque<Flit>,
     /// Cycle in which a flit last left the buffer. At most one flit leaves per cycle.
@@ -443,8 +443,9 @@ mod tests {
     fn a_packet_takes_two_cycles_a_router_and_one_a_flit() {
         for flits in 1..=5 {
             let arrived = row(8).deliver(&[vec![packet(0, flits, 10)], vec![]], &[vec![]]);
-            // The packet is sent in cycle 10 and reaches the first router in cycle 11. N = 4 routers and F
-            // flits take 2 N + F - 2 cycles. The link to the endpoint takes one more cycle.
+            // The packet has F flits, is sent in cycle 10 and reaches the first router in cycle 11. It passes
+            // N = 4 routers, which takes 2 N + F - 2 cycles, and then the link to the endpoint, which takes
+            // one more cycle.
             assert_eq!(arrived, [vec![(11 + 2 * 4 + flits as u64 - 2 + 1, 10)]]);
         }
     }

@@ -3,11 +3,11 @@
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
-/// Gravitational pull on each body, stored as x, y, z and a zero. It is the `sum of mass * d / r^3` with `r^2
-/// = |d|^2 + softening`, over the nodes of a tree in depth-first order. A node has x, y, z and mass. A node
-/// replaces its whole subtree if `size^2 <= threshold * r^2` for each of the `together` bodies that traverse
-/// the tree together. Bodies are nodes of size 0. If `f32` rounding could decide this test, both outcomes are
-/// accepted.
+/// Gravitational pull on each body, stored as x, y, z and a zero. It is the sum of `mass * d / r^3` over tree
+/// nodes, where d is the vector from the body to the node and `r^2 = |d|^2 + softening`. The tree is stored
+/// in depth-first order; each node has x, y, z and mass, and bodies are nodes of size 0. Groups of `together`
+/// bodies traverse the tree together. A node replaces its whole subtree if `size^2 <= threshold * r^2` for
+/// every body of the group. If `f32` rounding could decide this test, both outcomes are accepted.
 pub(super) static BARNESHUT: Reference = Reference {
     name: "barneshut",
     summary: "force on each body from the nodes of a Barnes-Hut tree, in which distant nodes count as a whole",
@@ -134,8 +134,8 @@ mod tests {
         pull_together(1, threshold, after)
     }
 
-    /// Computes the pulls in a tree of 5 nodes. Node 0 contains all bodies; node 1 contains two bodies of
-    /// mass 1 at x = 9 and x = 11, nodes 2 and 3; node 4 is a body at the origin.
+    /// Computes the pulls in a tree of 5 nodes. Node 0 contains all bodies. Node 1 contains nodes 2 and 3,
+    /// which are bodies of mass 1 at x = 9 and x = 11. Node 4 is a body at the origin.
     fn pull_together(together: usize, threshold: f64, after: &[i128]) -> Result<ExpectedOutput, ReferenceError> {
         let node = [
             [20.0 / 3.0, 0.0, 0.0, 3.0],
@@ -181,8 +181,8 @@ mod tests {
     #[test]
     fn barneshut_takes_a_node_as_a_whole_only_if_all_that_walk_together_may() {
         let pulls = values(&pull_together(2, 0.25, &AFTER).unwrap());
-        // The bodies at the origin and at x = 9 traverse the tree together. Node 1 is too close to the latter
-        // to replace its subtree, so its subtree is used for both bodies.
+        // The bodies at the origin and at x = 9 traverse the tree together. Node 1 is too close to the body
+        // at x = 9 to replace its subtree, so its subtree is used for both bodies.
         assert!((pulls[0] - acceleration(1.0, 9.0) - acceleration(1.0, 11.0)).abs() < 1e-9, "{}", pulls[0]);
     }
 
@@ -194,7 +194,8 @@ mod tests {
 
     #[test]
     fn barneshut_accepts_both_where_single_precision_cannot_tell() {
-        // At this threshold, the test is exactly undecided: 2^2 equals the threshold times 10^2 + 0.25.
+        // At the threshold `edge`, both sides of the test are equal: 2^2 equals the threshold times (10^2 +
+        // 0.25).
         let bound = |threshold| match pull(threshold, &AFTER).unwrap().rule {
             Rule::Bounds(bounds) => bounds[0],
             rule => panic!("{rule:?}"),

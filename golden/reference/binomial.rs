@@ -57,8 +57,10 @@ mod tests {
 
     #[test]
     fn binomial_weights_the_leaves_of_a_tree() {
-        // Of the first option, the leaves are 0 (2 - 6 is negative), 8 - 6 = 2 and 32 - 6 = 26. Its price is
-        // 0.25^2 * 26 + 2 * 0.25 * 0.5 * 2 = 2.125. The second option has the value 0 at every leaf.
+        // The leaves of the first option are 0 (2 - 6 is negative), 8 - 6 = 2 and 32 - 6 = 26. An upward step
+        // has the weight 0.25, and a downward step 0.5. One path leads to the leaf 26, and two paths lead to
+        // the leaf 2. The price is 0.25^2 * 26 + 2 * 0.25 * 0.5 * 2 = 2.125. The second option has the value
+        // 0 at every leaf.
         assert_eq!(values(&price_options(2)), [2.125, 0.0]);
     }
 

@@ -102,8 +102,8 @@ fn price(stock: Rounded, strike: Rounded, years: Rounded, rate: Rounded, volatil
 
 /// Returns the cumulative normal distribution at `d`, with a bound on the error of the kernel's
 /// approximation, Abramowitz and Stegun 26.2.17. Apart from rounding, that formula has an error of at most
-/// 7.5e-8. At zero, its two branches differ by at most twice that, so the bound holds whichever branch
-/// rounding selects.
+/// 7.5e-8. At zero, the formula's two branches differ by at most 1.5e-7. The bound covers this difference,
+/// since rounding may select either branch.
 fn normal_distribution(d: Rounded) -> Rounded {
     const PROMISE: f64 = 7.5e-8;
     let one = Rounded::exact(1.0);
@@ -117,9 +117,9 @@ fn normal_distribution(d: Rounded) -> Rounded {
     Rounded { value: exact_normal_distribution(d.value), error: rounding + 3.0 * PROMISE }
 }
 
-/// Returns the cumulative normal distribution at `d`, with an error near 1e-15. It is 1/2 plus the density
-/// times d + d^3 / 3 + d^5 / (3 * 5) + ... All terms of this series have the same sign, so cancellation
-/// occurs only with the 1/2.
+/// Returns the cumulative normal distribution at `d`, with an error near 1e-15. It is 1/2 plus the product of
+/// the density and the series d + d^3 / 3 + d^5 / (3 * 5) + ... All terms of the series have the same sign,
+/// so cancellation occurs only with the 1/2.
 fn exact_normal_distribution(d: f64) -> f64 {
     // For |d| above 8, the distribution differs from 0 or 1 by less than 1e-15, and the series would need
     // hundreds of terms.

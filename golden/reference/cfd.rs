@@ -10,10 +10,11 @@ const WALL: i128 = -1;
 const FAR: i128 = -2;
 
 /// Five values of each cell after `steps` time steps: density, three components of the momentum, and energy.
-/// All cells' values of one kind are contiguous (a plane).
+/// The values of one kind are contiguous for all cells (a plane).
 /// In a step, each value changes by `step` times its flux, which is summed over the sides of the cell. Each
-/// side contributes the mean of the fluxes of the cell and of its neighbor through that side (Euler's
-/// equations). A viscosity term, proportional to the difference of the two states, is subtracted.
+/// side contributes the mean of two fluxes (Euler's equations): the flux of the cell, and that of its
+/// neighbor through this side. A viscosity term, proportional to the difference between the states of the two
+/// cells, is subtracted.
 /// A `neighbour` of -1 stands for a wall, and -2 for gas in the state `far_state`.
 pub(super) static CFD: Reference = Reference {
     name: "cfd",
@@ -29,7 +30,7 @@ pub(super) static CFD: Reference = Reference {
     compute,
 };
 
-/// The state `far_state` in every cell, one plane per value.
+/// The state `far_state` in every cell, with one plane per value (density, momentum, energy).
 pub(super) static CFD_UNDISTURBED: Reference = Reference {
     name: "cfd_undisturbed",
     summary: "density, momentum and energy of the far field in all cells, plane by plane",
@@ -196,8 +197,8 @@ mod tests {
 
     #[test]
     fn cfd_evens_out_differences_by_its_viscosity() {
-        // The first cell has a density higher by 1 at the same pressure, so the signal speeds of the two
-        // cells are sqrt(0.7) and sqrt(1.4).
+        // The gas is at rest with pressure 1 in both cells. The density is 2 in the first cell and 1 in the
+        // second, so the signal speeds sqrt(1.4 * pressure / density) are sqrt(0.7) and sqrt(1.4).
         let mut disturbance = [0.0; 10];
         disturbance[0] = 1.0;
         let change = 0.5 * 0.1 * (0.7_f64.sqrt() + 1.4_f64.sqrt());

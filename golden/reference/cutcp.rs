@@ -71,9 +71,9 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
     Ok(ExpectedOutput::with_bounds((0..nx * ny * nz * SIDE.pow(3)).map(potential)))
 }
 
-/// Returns the term of an atom if it is within the cutoff. If rounding could decide that, returns zero, with
-/// the magnitude of the term as its error. That error is small, because the potential falls to zero at the
-/// cutoff.
+/// Returns the term of an atom if the atom is within the cutoff. If rounding could decide whether it is,
+/// returns zero, with the magnitude of the term as the error. That error is small, because the potential
+/// falls to zero at the cutoff.
 fn within_cutoff(term: Rounded, square: Rounded, limit: Rounded) -> Option<Rounded> {
     let uncertain = square.error + limit.error;
     let inside = limit.value - square.value;
@@ -89,8 +89,8 @@ mod tests {
     use super::super::tests::{reals, run, values};
     use super::super::{Array, ExpectedOutput, ReferenceError, compare};
 
-    /// Returns two bins that are adjacent in x. A charge of 3 lies on their common edge, 1/8 from its end,
-    /// and belongs to the second bin.
+    /// Returns two bins that are adjacent in x. A charge of 3 lies on an edge that both bins share, 1/8 from
+    /// one end of the edge, and belongs to the second bin.
     fn atoms() -> Array {
         let mut atoms = [0.0; 64];
         // Unused atom slots get positions that coincide with no lattice point.
@@ -108,8 +108,8 @@ mod tests {
     fn an_atom_acts_across_bins_up_to_the_cutoff() {
         let potential = values(&potential(0.5).unwrap());
         let at = |x: usize, y: usize, z: usize| potential[((x / 8 * 8 + z) * 8 + y) * 8 + x % 8];
-        // The first two points are at distance 1/4 from the atom on either side, and the third at 3/8. Of the
-        // points without potential, the first is at distance 5/8 (legs 3/8 and 4/8), beyond the cutoff of
+        // The first two points are at distance 1/4 from the atom on either side, and the third at 3/8. The
+        // first point without potential is at distance 5/8 (legs 3/8 and 4/8), which is beyond the cutoff of
         // 1/2.
         assert!((at(6, 0, 1) - 3.0 / 0.25 * 0.75 * 0.75).abs() < 1e-12);
         assert!((at(10, 0, 1) - at(6, 0, 1)).abs() < 1e-12);

@@ -79,8 +79,9 @@ mod tests {
         let cosine = |row: usize| ((2 * row + 1) as f64 * 3.0 * std::f64::consts::PI / 16.0).cos();
         let image: Vec<f64> = (0..128).map(|i| if i % 16 < 8 { 0.0 } else { cosine(i / 16) }).collect();
         let expected = run_dct(&image, 16, 16).unwrap();
-        // The only nonzero coefficient is (3, 0) of the second tile. Its value is sqrt(1/8) * 8 from the
-        // columns times sqrt(2/8) * 4 from the rows, which is sqrt(32).
+        // The only nonzero coefficient is (3, 0) of the second tile. The eight equal values of each row
+        // contribute the factor sqrt(1/8) * 8. The cosines in each column, whose squares add up to 4,
+        // contribute sqrt(2/8) * 4. The product of both factors is sqrt(32).
         let mut should = [0.0; 128];
         should[3 * 16 + 8] = 32.0_f64.sqrt();
         assert!(compare(&reals(&should), &expected.values, &expected.rule).is_ok());

@@ -157,7 +157,8 @@ impl Array {
     /// Creates an array of integers.
     ///
     /// # Panics
-    /// Panics if a value is outside the range of the element type, or if that is a floating-point type.
+    /// Panics if a value is outside the range of the element type, or if the element type is a floating-point
+    /// type.
     pub fn from_integers(element: ElementType, values: impl IntoIterator<Item = i128>) -> Self {
         let Some((low, high)) = element.integer_range() else {
             panic!("integer values do not fit into {element} elements");

@@ -83,8 +83,8 @@ mod tests {
 
     #[test]
     fn fdtd2d_couples_columns_through_ex_but_not_across_its_edges() {
-        // Row 1 of `hz` is 0, 2, 0. Next to its middle element, `ex` therefore becomes -1 on the left and 1
-        // on the right. The row of `ey` above it becomes 0, -1, 0.
+        // Row 0 of `hz` is zero, and row 1 is 0, 2, 0. Therefore `ex` becomes -1 on the left of the element
+        // 2, and 1 on its right. Between the two rows, `ey` becomes 0, -1, 0.
         let got = after(1, 0.0, &[0.0, 0.0, 0.0, 0.0, 2.0, 0.0]);
         near(&got, &[7.0, 7.7, 7.0, 0.7, 2.0 - 0.7 * 3.0, 0.7]);
     }

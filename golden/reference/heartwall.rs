@@ -112,7 +112,7 @@ fn scores(arguments: &Arguments<'_>) -> Result<Vec<Vec<Rounded>>, ReferenceError
 /// Returns the covariance of the pairs, divided by the square root of the product of the variances. The error
 /// bound is that of an `f32` computation from exact sums.
 fn normalized_covariance(pairs: impl Iterator<Item = (i128, i128)>) -> Rounded {
-    // Sums of both values of the pairs, of the squares of both, and of their products.
+    // Sums of x, y, x^2, y^2 and x y over all pairs (x, y).
     let (mut x, mut y, mut xx, mut yy, mut xy) = (0, 0, 0, 0, 0);
     for (texture, pixel) in pairs {
         x += texture;

@@ -3,9 +3,9 @@
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Number of the center nearest to each point. If several centers are equally near, it is the first of them.
-/// Data for which `f32` rounding could decide between two centers are refused, because there is no single
-/// correct answer.
+/// Number of the cluster center nearest to each point; of several equally near centers, the first. Data for
+/// which `f32` rounding could decide between two centers are refused, because there is no single correct
+/// answer.
 pub(super) static KMEANS: Reference = Reference {
     name: "kmeans",
     summary: "nearest center for each of the points",

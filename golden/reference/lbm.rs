@@ -171,8 +171,9 @@ mod tests {
         let after = soa(|_, d| if d == 1 { 0.1 } else { 0.05 }, 1, 1, 1.0);
         let total: f64 = (0..DIRECTIONS).map(|d| after[24 * d]).sum();
         assert!((total - 1.0).abs() < 1e-7, "{total}");
-        // The density is 1 and the velocity in x is 0.05. In equilibrium, the values along +x and -x differ
-        // by 2 x 3 x 0.05 / 18 = 0.3 / 18.
+        // The density is 1 and the velocity in x is 0.05. In equilibrium, the values along +x and -x contain
+        // the terms 3 x 0.05 / 18 and -3 x 0.05 / 18, and all other terms are equal. The difference is 0.3 /
+        // 18.
         assert!((after[24] - after[48] - 0.3 / 18.0).abs() < 1e-7);
     }
 

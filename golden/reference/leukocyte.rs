@@ -16,10 +16,11 @@ const ARCTANGENT: f64 = 1.0 / (1 << 20) as f64;
 /// 1. Each element increases by a tenth of the weighted sum of the differences to its eight neighbors. The
 ///    weight of a difference is a smooth step function from 0 to 1 along the direction of motion. `right` and
 ///    `down` set this direction and the sharpness of the step.
-/// 2. From each element, a fifth of its difference to the image is subtracted, times the image.
+/// 2. Each element decreases by a fifth of its difference to the image, multiplied by the value of the image
+///    there.
 ///
-/// Neighbors beyond an edge repeat the elements at the edge. Iteration stops early when the mean change is
-/// below `least`.
+/// Neighbors beyond an edge repeat the elements at the edge. Iteration stops early when the mean change of
+/// the elements is below `least`.
 pub(super) static LEUKOCYTE: Reference = Reference {
     name: "leukocyte",
     summary: "motion gradient vector field of rows x columns elements per cell",
@@ -118,8 +119,9 @@ mod tests {
         let is = values(&field(&[0.0, 0.0, 0.0, 1.0], 2, [0.0, 0.0], 1, 0.0).unwrap());
         assert!(is_near(is[0], 0.1 * 0.5), "{}", is[0]);
         assert!(is_near(is[1], 0.1 * 0.5 * 2.0), "{}", is[1]);
-        // The bright element differs from five of its neighbors, so the first step decreases its value. The
-        // second step pulls the value back toward that of the image, which undoes a fifth of the decrease.
+        // The first part of the iteration decreases the bright element, because it is brighter than five of
+        // its neighbors. The second part pulls its value toward that in the image, which undoes a fifth of
+        // the decrease.
         assert!(is_near(is[3], 1.0 - 0.1 * 0.5 * 5.0 * 0.8), "{}", is[3]);
     }
 
@@ -138,7 +140,9 @@ mod tests {
     fn a_field_that_hardly_changes_is_done() {
         let image = [0.0, 0.0, 0.0, 1.0];
         let once = values(&field(&image, 2, [0.0, 0.0], 1, 0.0).unwrap());
-        // In the first iteration, the mean change of the elements is (0.05 + 0.1 + 0.1 + 0.2) / 4 = 0.1125.
+        // In the first iteration, the four elements change by 0.05, 0.1, 0.1 and 0.2, so the mean change is
+        // 0.1125. If `least` is 0.12, the iteration stops after that; if it is 0.11, there is a second
+        // iteration.
         assert_eq!(values(&field(&image, 2, [0.0, 0.0], 2, 0.12).unwrap()), once);
         assert_ne!(values(&field(&image, 2, [0.0, 0.0], 2, 0.11).unwrap()), once);
         let error = field(&image, 2, [0.0, 0.0], 2, 0.1125).unwrap_err().to_string();

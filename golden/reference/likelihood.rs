@@ -2,13 +2,14 @@
 
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, index, input};
 
-/// Brightness of the background; the next constant holds the brightness of the object.
+/// Brightness of the background.
 const BACKGROUND: i128 = 100;
+/// Brightness of the object.
 const OBJECT: i128 = 228;
 
-/// Fit of the pixels around each particle to the object, in frame `frame` of the film. It is the sum over
-/// these pixels of the squared difference to the background minus the squared difference to the object. The
-/// values of a pixel in all frames are contiguous.
+/// Measure of how well the pixels around each particle fit the object, in frame `frame` of the film. It sums,
+/// over these pixels, the squared difference between pixel and background minus the squared difference
+/// between pixel and object. The values of a pixel in all frames are contiguous.
 pub(super) static LIKELIHOOD: Reference = Reference {
     name: "likelihood",
     summary: "fit of the pixels around each particle to an object",

@@ -12,7 +12,7 @@ const WORDS: usize = 5;
 /// numbers per round, for `rounds` rounds. The output lists one round after another, with the numbers of all
 /// generators in each.
 /// The generator is SFMT with period 2^607 - 1, seeded like MT19937. The Box-Muller transform turns the upper
-/// 23 bits of its words into the numbers.
+/// 23 bits of the generator's words into normally distributed numbers.
 pub(super) static MERSENNE: Reference = Reference {
     name: "mersenne",
     summary: "normally distributed numbers from one Mersenne Twister per thread, four per round",
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn seeding_is_that_of_mt19937() {
-        // These are the first words of the state that the authors of MT19937 publish for seed 5489.
+        // For seed 5489, the authors of MT19937 publish 5489 and 1301868182 as the first words of the state.
         assert_eq!(words(seed_state(5489)[0])[..2], [5489, 1_301_868_182]);
     }
 
@@ -103,9 +103,9 @@ mod tests {
         let bit = |at: usize| 1_u128 << at;
         assert_eq!(twist(&[bit(20), 0, 0, 0, 0]), bit(20) | bit(44));
         assert_eq!(twist(&[0, u128::MAX, 0, 0, 0]), 0);
-        // Bits 32, 45 and 46 are shifted right by 13. Bit 32 would cross into the next lower 32-bit word and
-        // is masked out. Bit 46 becomes bit 33, which the mask of the generator removes. Only bit 45 remains,
-        // as bit 32.
+        // The 32-bit words of `state[2]` are shifted right by 13 and masked. Bit 32 is the lowest bit of a
+        // word and is shifted out. Bit 46 becomes bit 33, which the mask of the generator removes. Only bit
+        // 45 remains, as bit 32.
         assert_eq!(twist(&[0, 0, bit(32) | bit(45) | bit(46), 0, 0]), bit(32));
         assert_eq!(twist(&[0, 0, 0, bit(30) | bit(3), 0]), bit(6));
         assert_eq!(twist(&[0, 0, 0, 0, bit(16) | bit(17)]), bit(31));

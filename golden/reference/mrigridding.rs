@@ -68,8 +68,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
                     if square.value >= limit.value + uncertain {
                         continue;
                     }
-                    // If rounding could decide whether the sample counts, its weight is nearly zero. Adding
-                    // the weight to the error bound covers both outcomes.
+                    // If rounding could decide whether the sample is closer than `radius`, its weight is
+                    // nearly zero. Adding the weight to the error bound covers both outcomes.
                     let fade = one - square * inverse_limit;
                     let mut weight = number("density", sample) * fade * fade;
                     if square.value + uncertain >= limit.value {

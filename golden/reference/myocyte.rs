@@ -20,8 +20,8 @@ const STATE: usize = ELECTRICAL + COMPARTMENTS * BOUND;
 const FUNCTIONS: f64 = 1.0 / (1 << 20) as f64;
 
 /// Coefficients for the opening rate and the closing rate of each gate, with gates in the order of the state.
-/// They are the seven constants of Beeler and Reuter's Table 1 in the formula (c1 e^(c2 (v + c3)) + c4 (v +
-/// c5)) / (e^(c6 (v + c3)) + c7).
+/// Each rate has the seven constants of Beeler and Reuter's Table 1, for the formula (c1 e^(c2 (v + c3)) + c4
+/// (v + c5)) / (e^(c6 (v + c3)) + c7).
 const GATES: [[[f64; 7]; 2]; 6] = [
     [[0.0005, 0.083, 50.0, 0.0, 0.0, 0.057, 1.0], [0.0013, -0.06, 20.0, 0.0, 0.0, -0.04, 1.0]],
     [[0.0, 0.0, 47.0, -1.0, 47.0, -0.1, -1.0], [40.0, -0.056, 72.0, 0.0, 0.0, 0.0, 0.0]],
@@ -107,7 +107,7 @@ fn calmodulin(state: &[Rounded], buffers: &[Rounded]) -> Vec<Rounded> {
         let ions = state[CALCIUM] * buffers[2 * compartment + 1] * constant(1e6);
         let pair = power(ions, 2.0);
         let buffer = buffers[2 * compartment] - has[3] - has[4] - has[5];
-        // Flow from one calmodulin state to another per second. The first four transitions bind a pair of
+        // Flow per second from one calmodulin state to another. The first four transitions bind a pair of
         // ions to free or buffered calmodulin, and the last three bind free calmodulin to the buffer.
         let flow = |joins: f64, with: Rounded, from: usize, leaves: f64, to: usize| {
             constant(joins) * with * has[from] - constant(leaves) * has[to]
@@ -161,8 +161,8 @@ mod tests {
 
     #[test]
     fn above_its_threshold_a_cell_fires() {
-        // If the potential starts at -50 mV, an action potential rises above 0 mV within a few ms. If it
-        // starts at -75 mV, there is none.
+        // If the potential starts at -50 mV, an action potential rises above 0 mV within a few ms. If the
+        // potential starts at -75 mV, no action potential occurs.
         let highest =
             |from: f64| (1..12).map(|tenth| after(100 * tenth, 0.01, 0.0, from)[0]).fold(f64::NEG_INFINITY, f64::max);
         assert!(highest(-50.0) > 0.0, "{}", highest(-50.0));

@@ -5,9 +5,10 @@ use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceE
 /// Maximum total weight. Up to it, single precision represents every sum of weights exactly.
 const MAX_TOTAL: i128 = 1 << 24;
 
-/// Resampled particles. For each new particle, the result is `from[j]`, where j is the first old particle at
-/// which the running sum of weights reaches a threshold. The thresholds are the midpoints of equal shares of
-/// the total weight. The weight of a particle is the sum of the pixels around it.
+/// Resampled particles. The result for a new particle is `from[j]`, where j is the first old particle at
+/// which the running sum of the weights reaches the threshold of the new particle. The thresholds are the
+/// midpoints of equal shares of the total weight. The weight of a particle is the sum of the pixels around
+/// it.
 pub(super) static PARTICLEFILTER: Reference = Reference {
     name: "particlefilter",
     summary: "one coordinate of the particles drawn in equal steps of the total weight",
@@ -44,7 +45,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
         let reason = format!("the weights add up to {total}, expected at most {MAX_TOTAL}: f32 sums must be exact");
         return Err(arguments.error(reason));
     }
-    // The computation of the share and of the threshold uses the same rounded operations as the kernel.
+    // The share of each new particle in the total weight, and the thresholds, are computed with the same
+    // rounded operations as in the kernel.
     let share = total as f32 / particles as f32;
     let draw = |p: usize| {
         let threshold = (p as f32 + 0.5) * share;

@@ -19,7 +19,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
     let [points, ctas, threads] = ["points", "ctas", "threads"].map(|name| arguments.count(name));
     let x = arguments.input("x", points, "points")?;
     let y = arguments.input("y", points, "points")?;
-    // For each CTA, midpoint and half width of the range in which its count must lie.
+    // For each CTA: midpoint and half width of the interval that must contain its number of points.
     let mut counts = vec![(0.0, 0.0); ctas];
     for i in 0..points {
         let [x, y] = [x, y].map(|array| Rounded::exact(array.real(i)));

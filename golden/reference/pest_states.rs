@@ -78,7 +78,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
     let all = ctas * threads;
     let levels = all.saturating_sub(1).max(1).ilog2() as usize / 2 + 1;
     let skip = arguments.input("skip", levels * LEVEL, "800 words for every two bits of a thread number")?;
-    // For each CTA, midpoint and half width of the range in which its count must lie.
+    // For each CTA: midpoint and half width of the interval that must contain its number of points.
     let mut counts = vec![(0.0, 0.0); ctas];
     for (thread, mut generator) in generators(skip, all).into_iter().enumerate() {
         let (middle, half) = &mut counts[thread / threads];

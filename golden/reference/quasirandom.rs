@@ -5,9 +5,9 @@ use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceE
 /// Number of direction numbers per dimension of the sequence.
 const BITS: usize = 32;
 
-/// First `elements` elements of a digital sequence, for one dimension after another of `dimensions`
-/// dimensions. Each element is the XOR of the direction numbers that the set bits of its index select,
-/// divided by 2^32.
+/// First `elements` elements of a digital sequence in each of `dimensions` dimensions, one dimension after
+/// another. Each element is the XOR of the direction numbers that the set bits of its index select, divided
+/// by 2^32.
 pub(super) static QUASIRANDOM: Reference = Reference {
     name: "quasirandom",
     summary: "first elements of a digital sequence in each dimension, from 32 direction numbers per dimension",

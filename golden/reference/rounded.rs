@@ -16,7 +16,8 @@ const TINY: f64 = f32::MIN_POSITIVE as f64 * UNIT;
 /// Factor by which error bounds are increased, to cover the roundings in their own computation.
 const SLACK: f64 = 1.0 + 1e-12;
 /// Maximum relative error of special function units. The PTX ISA guarantees 2^-22 or better for `ex2.approx`,
-/// `lg2.approx` and `rsqrt.approx`. This also applies to the functions that NVRTC builds from them.
+/// `lg2.approx` and `rsqrt.approx`. The bound also applies to functions that NVRTC builds from these
+/// instructions.
 const SPECIAL: f64 = 1.0 / (1 << 22) as f64;
 /// Maximum absolute error of sine and cosine in special function units: the 2^-20.9 of the PTX ISA, rounded
 /// up.

@@ -6,8 +6,9 @@ use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, c
 /// Number of consecutive sorted rows that are padded to the same length.
 const GROUP: usize = 32;
 
-/// Product of a sparse matrix and the vector `x`. Row s of the sorted matrix belongs to row `row_of[s]` of
-/// the result: `y[row_of[s]] = sum over k of value[at] * x[column[at]]` with `at = diagonal_first[k] + s`.
+/// Product of a sparse matrix and the vector `x`. The matrix is stored with its rows sorted. Row s of the
+/// sorted matrix yields element `row_of[s]` of the result:
+/// `y[row_of[s]] = sum over k of value[at] * x[column[at]]` with `at = diagonal_first[k] + s`.
 /// The sum is over the `group_length[s / 32]` elements of the row.
 pub(super) static SPMV_JDS: Reference = Reference {
     name: "spmv_jds",
@@ -77,8 +78,9 @@ mod tests {
     #[test]
     fn spmv_jds_follows_the_diagonals_and_puts_rows_back_in_order() {
         let y = values(&spmv(1).unwrap());
-        // Sorted row 0 has elements 0 and 33, sorted row 31 has elements 31 and 64, and sorted row 32 has
-        // only element 32.
+        // Sorted row 0 consists of the elements with indices 0 and 33 of `value`, sorted row 31 of the
+        // elements with indices 31 and 64, and sorted row 32 of only the element with index 32. The value of
+        // each element is its index. The vector `x` is 1 in column 0, and 100 in column 1.
         assert_eq!((y[32], y[1], y[0]), (3300.0, 31.0 + 6400.0, 3200.0));
     }
 

@@ -132,20 +132,20 @@ mod tests {
 
     #[test]
     fn srad2_evens_out_a_step() {
-        // The image is one row with the pixels 1 and 2. Left pixel: gradient 1, laplacian 1, variation (1/2 -
-        // 1/16) / (5/4)^2 = 0.28, excess -0.22 / 0.75. Its coefficient 1 / (1 - 22/75) is clamped to 1. Right
-        // pixel: gradient 1/4, laplacian -1/2, variation (1/8 - 1/64) / (7/8)^2 = 1/7. Its coefficient is
-        // clamped to 1 too.
+        // The image is one row with the pixels 1 and 2. The local variation is 0.28 at the left pixel and 1/7
+        // at the right pixel. Both numbers are below `speckle`, which is 0.5, so both coefficients are
+        // clamped to 1. Each pixel changes by `pace / 4` = 1/8 of the difference between the pixels.
         let image = srad("srad2", &[1.0, 2.0], 1, 2, 2);
         assert_eq!(image, [1.125, 1.875]);
     }
 
     #[test]
     fn srad2_spares_an_edge() {
-        // The image is one row with the pixels 1 and 9. Left pixel: gradient 64, laplacian 8, variation (32 -
-        // 4) / 9 = 28/9, excess 47/13.5. Its coefficient 13.5/60.5 multiplies only the zero differences
-        // beyond the edge. Right pixel: gradient 64/81, laplacian -8/9, variation (32/81 - 4/81) / (7/9)^2 =
-        // 28/49, excess (1/14) / (3/4) = 2/21, coefficient 21/23.
+        // The image is one row with the pixels 1 and 9. The coefficient of the left pixel multiplies only
+        // differences beyond the edge, which are zero. The right pixel has gradient 64/81, laplacian -8/9,
+        // and variation (32/81 - 4/81) / (7/9)^2 = 28/49. Its excess is (28/49 - 1/2) / (1/2 * 3/2) = 2/21,
+        // where 1/2 is `speckle`. Its coefficient is therefore 1 / (1 + 2/21) = 21/23. Each pixel changes by
+        // 1/8 of 21/23 times the difference 8.
         let image = srad("srad2", &[1.0, 9.0], 1, 2, 2);
         assert!((image[0] - (1.0 + 21.0 / 23.0)).abs() < 1e-12, "{image:?}");
         assert!((image[1] - (9.0 - 21.0 / 23.0)).abs() < 1e-12, "{image:?}");

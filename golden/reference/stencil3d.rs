@@ -5,8 +5,8 @@ use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, c
 
 /// Grid after `sweeps` sweeps, which alternate between two grids; the first sweep reads `even` and writes
 /// `odd`. A sweep sets each inner cell to `side` times the sum of its six neighbors, minus `middle` times its
-/// own value. Rows are `row` elements apart, and planes `plane` elements. A sweep leaves the surface cells
-/// and the padding of the grid that it writes unchanged.
+/// own value. Rows are `row` elements apart, and planes `plane` elements. In both grids, the surface cells
+/// and the padding stay unchanged.
 pub(super) static STENCIL3D: Reference = Reference {
     name: "stencil3d",
     summary: "7-point stencil over nx x ny x nz cells, from grid even to odd, back, and so on",

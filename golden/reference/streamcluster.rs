@@ -94,8 +94,8 @@ fn gain(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
         match moves {
             Moves::Yes => row[centres] = more.with_bound(),
             Moves::No => row[own] = (-*more).with_bound(),
-            // Depending on the decision, one of the two elements holds the difference, which is close to
-            // zero, and the other holds zero.
+            // If the point moves, the element of the candidate center holds the difference, and otherwise the
+            // element of the present center. The difference is close to zero, and the other element is zero.
             Moves::Either => [row[own], row[centres]] = [(0.0, more.value.abs() + more.error); 2],
         }
     }

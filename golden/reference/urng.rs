@@ -38,8 +38,9 @@ fn advance(state: i128) -> i128 {
     MULTIPLIER * state % MODULUS
 }
 
-/// Generates 24 numbers from `seed`, and returns one of the last 16. The 24th number selects it: all possible
-/// numbers form 16 equal ranges, and range r (from 0 to 15) selects the number r steps before the 24th.
+/// Generates 24 numbers from `seed`, and returns one of the last 16, which form the shuffle table. The 24th
+/// number selects it: the range of possible numbers is divided into 16 equal parts. If the 24th number is in
+/// part r (from 0 to 15), the result is the number generated r steps before it.
 fn shuffle(seed: i128) -> i128 {
     let numbers: Vec<i128> = std::iter::successors(Some(seed), |&state| Some(advance(state))).take(25).collect();
     let last = numbers[24];
@@ -57,7 +58,7 @@ mod tests {
 
     #[test]
     fn the_generator_is_the_published_one() {
-        // Park and Miller publish this number as the ten-thousandth after the seed 1.
+        // According to Park and Miller, the ten-thousandth number after the seed 1 is 1043618065.
         assert_eq!((0..10_000).fold(1, |state, _| advance(state)), 1_043_618_065);
     }
 

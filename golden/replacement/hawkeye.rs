@@ -1,7 +1,8 @@
 //! # Hawkeye
-//! Learns from Belady's optimal policy (OPT), applied to the past accesses of a few sets, which loads use
-//! lines that are worth keeping (Jain and Lin, ISCA 2016). Each of these sets has a list of the intervals for
-//! which OPT keeps lines. An interval begins with a use of a line and ends with its next use.
+//! Learns which loads use lines that are worth keeping (Jain and Lin, ISCA 2016). To this end, it applies
+//! Belady's optimal policy (OPT) to the past accesses of a few sampled sets. Each sampled set has a list of
+//! the intervals during which OPT keeps a line. Such an interval begins with a use of the line and ends with
+//! its next use.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -40,20 +41,21 @@ impl Scheme for Keys {
     }
 }
 
-/// Use of a line: when it happened, counted in accesses to the set, and its signature.
+/// Use of a line: its time, counted in accesses to the set, and its signature.
 #[derive(Clone, Copy, Debug)]
 struct Use {
     time: u64,
     signature: u64,
 }
 
-/// Past of a sampled set.
+/// History of the accesses to a sampled set.
 #[derive(Clone, Debug, Default)]
 struct Past {
     now: u64,
     /// Last use of each line, by partial tag.
     uses: BTreeMap<u64, Use>,
-    /// Intervals for which OPT keeps a line: times of the first access and of the access after the last.
+    /// Intervals during which OPT (Belady's optimal policy) keeps a line: start (inclusive) and end
+    /// (exclusive), counted in accesses to the set.
     kept: Vec<(u64, u64)>,
 }
 
@@ -66,7 +68,8 @@ impl Past {
         let last = self.uses.insert(tag, Use { time: now, signature });
         let last = last.filter(|last| now - last.time <= span)?;
         self.kept.retain(|(_, end)| *end + span > now);
-        // The number of kept lines only rises where an interval begins.
+        // The number of lines that OPT keeps rises only where an interval begins, so only these times are
+        // checked.
         let begins = self.kept.iter().map(|(begin, _)| *begin).filter(|begin| (last.time..now).contains(begin));
         let crowd = |time: u64| self.kept.iter().filter(|(begin, end)| (*begin..*end).contains(&time)).count();
         let is_kept = begins.chain([last.time]).all(|time| crowd(time) < ways);
@@ -91,7 +94,7 @@ struct Hawkeye {
     keys: Keys,
     sets: usize,
     ways: usize,
-    /// Score of each signature, from 0 to 7, initially 4. From 4 on, lines of the signature are
+    /// Score of each signature, from 0 to 7, initially 4. Lines whose signature has a score of 4 or more are
     /// cache-friendly.
     scores: BTreeMap<u64, i32>,
     samples: BTreeMap<usize, Past>,
@@ -109,8 +112,8 @@ impl Hawkeye {
         *score = (*score + if is_kept { 1 } else { -1 }).clamp(0, 7);
     }
 
-    /// Learns from a use of a line, and records it. `gone` is the line that is evicted for it. Returns true if
-    /// the used line is predicted to be cache-friendly.
+    /// Learns from a use of a line, and records this use. `gone` is the line that the cache evicts to make
+    /// room. Returns true if the used line is predicted to be cache-friendly.
     fn learn(&mut self, line: u64, pc: u32, set: usize, gone: Option<Held>) -> bool {
         let signature = match self.keys.signature {
             Signature::Pc => folded(u64::from(pc), self.keys.bits),

@@ -23,7 +23,7 @@ pub struct InsertedLine {
     pub pc: u32,
     /// Number of the set into which the line is inserted.
     pub set: usize,
-    /// Lowest way that the line may take if no line leaves its set; above 0 only in a partitioned set.
+    /// Lowest way that the line may take if it evicts no line; above 0 only in a partitioned set.
     pub first_way: usize,
 }
 
@@ -33,15 +33,16 @@ pub trait Replacement: Debug + Send {
     /// the least recently used line first.
     fn victim(&self, oldest_first: &mut dyn Iterator<Item = u64>) -> Option<u64>;
 
-    /// Updates the policy after a hit or a pending hit on a line by a load with program counter `_pc`. Uses
-    /// without a program counter, such as those of stores, have `_pc` 0.
+    /// Updates the policy after a hit or a pending hit on a line by a load with program counter `_pc`. For a
+    /// use without a program counter, such as a store, `_pc` is 0.
     fn on_hit(&mut self, _line: u64, _pc: u32) {}
 
     /// Updates the policy after the insertion of a line, possibly in place of `_victim`. `_stay` lists the
     /// other lines of the set. The flag of a line in this list is true if the line was eligible as victim.
     fn on_insert(&mut self, _newcomer: InsertedLine, _victim: Option<u64>, _stay: &[(u64, bool)]) {}
 
-    /// Removes a line that was invalidated rather than replaced. The policy does not learn from this.
+    /// Removes a line that was invalidated rather than replaced. The policy does not learn from an
+    /// invalidation.
     fn on_invalidate(&mut self, _line: u64) {}
 
     /// Removes all lines at the end of a kernel. What the policy has learned is retained.

@@ -1,6 +1,6 @@
 //! # Sets of lines under a replacement policy
 //! Lists the lines of each set of a cache, from least to most recently used, and lets the replacement policy
-//! select victims. Serves models that store the contents of their lines themselves, such as those of the L2
+//! select victims. Used by models that store the contents of the lines themselves, such as those of the L2
 //! banks.
 
 use super::lru::Lru;
@@ -75,11 +75,12 @@ impl LineSets {
         self.insert_by(0, line, may_go)
     }
 
-    /// Inserts a line for a requester. In a partitioned set, the set counts as full if the group of the
-    /// requester owns as many lines of it as it may, and only lines of this group may be replaced.
+    /// Inserts a line for a requester. In a partitioned set, the set counts as full if the requester's group
+    /// already owns as many of its lines as the partition permits. Then only lines of this group may be
+    /// replaced.
     ///
     /// # Errors
-    /// As [`Self::insert`].
+    /// Returns the same error as [`Self::insert`].
     pub fn insert_by(
         &mut self,
         requester: usize,

@@ -29,14 +29,15 @@ struct Halves {
     span: usize,
     set_of: BTreeMap<u64, usize>,
     places: WayMap,
-    /// Node bits of the trees, by set, first way and size of a range of ways. A bit is true if the upper half
-    /// of the range was used last. The initial value is true.
+    /// Node bits of the trees. A node stands for a range of ways; its key is the set, the first way of the
+    /// range and the size of the range. The bit is true if the upper half of the range was used last, and is
+    /// initially true.
     upper_was_last: BTreeMap<(usize, usize, usize), bool>,
 }
 
 impl Halves {
-    /// Returns the victim among `lines`, each of which is preceded by its way. All of them lie in the range
-    /// of `size` ways from way `first` on.
+    /// Returns the victim among `lines`, which are pairs of way and line number. All these ways are in the
+    /// range of `size` ways from way `first` on.
     fn pick(&self, set: usize, (first, size): (usize, usize), lines: &[(usize, u64)]) -> Option<u64> {
         if size == 1 {
             return lines.first().map(|(_, line)| *line);

@@ -2,8 +2,8 @@
 //! that wait for them.
 //!
 //! A set is a list of lines from least to most recently used. Events are given in the order in which they
-//! occur; within a cycle, a fill precedes the fetch of a warp. The model has no time and does not arbitrate
-//! between warps.
+//! occur; within a cycle, a fill precedes the fetch of a warp. The model has no notion of time and does not
+//! arbitrate between warps.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -24,7 +24,7 @@ pub enum Trigger {
 /// Configuration of dynamic warp throttling via cores sampling (DWT-CS).
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// A period is thrashing if it has more misses than this per thousand instructions.
+    /// Number of misses per thousand instructions above which a period is thrashing.
     pub mpki: u64,
     /// Number of consecutive thrashing periods after which the search starts.
     pub above: usize,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::Recording;
 
-/// Selects the request count that is compared with the threshold: that of one SM, that of all SMs, or both.
+/// Selects whose requests are counted and compared with the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountScope {
     /// Only requests of the SM for which the set is computed.
@@ -19,7 +19,7 @@ pub enum CountScope {
 
 impl Recording {
     /// Returns, for each SM in order, the lines that have at least `threshold` requests. `counted` selects
-    /// whose requests count.
+    /// the requests to count.
     #[must_use]
     pub fn admitted_lines(&self, counted: CountScope, threshold: u64) -> Vec<Vec<u64>> {
         let mut local: BTreeMap<(u32, u64), u64> = BTreeMap::new();

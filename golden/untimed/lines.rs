@@ -2,12 +2,12 @@
 
 use super::Geometry;
 
-/// Set-associative cache with LRU replacement and without data. Each line has a note: an attribute of type
-/// `T`.
+/// Set-associative cache with LRU replacement and without data. The caller attaches a value of type `T` to
+/// each line, for example a dirty flag.
 #[derive(Clone, Debug)]
 pub(crate) struct Lines<T> {
     geometry: Geometry,
-    /// Lines of each set with their notes, from least to most recently used.
+    /// Lines of each set with the values attached to them, from least to most recently used.
     sets: Vec<Vec<(u64, T)>>,
 }
 
@@ -50,14 +50,14 @@ impl<T> Lines<T> {
         gave_way
     }
 
-    /// Removes a line and returns its note. `None` if the line is absent.
+    /// Removes a line and returns the value attached to it. `None` if the line is absent.
     pub(crate) fn remove(&mut self, line: u64) -> Option<T> {
         let set = self.set(line);
         let at = set.iter().position(|(other, _)| *other == line)?;
         Some(set.remove(at).1)
     }
 
-    /// Returns the notes of all lines, in no particular order.
+    /// Returns the values attached to the lines, in no particular order.
     pub(crate) fn notes(&self) -> impl Iterator<Item = &T> {
         self.sets.iter().flatten().map(|(_, note)| note)
     }
@@ -71,7 +71,7 @@ impl<T> Lines<T> {
     }
 }
 
-/// Cache in which the note of a line is its dirty flag.
+/// Cache whose lines have a dirty flag attached.
 impl Lines<bool> {
     /// Reads or writes a line. If the line is absent, allocates it; in a full set, it replaces the least
     /// recently used line.

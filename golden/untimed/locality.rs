@@ -13,7 +13,7 @@
 //!
 //! Load requests access the L1, which is empty at the start of a launch. L1 misses and all writes access the
 //! L2. Each level is modeled twice: with the machine's size, and without capacity limit. Both L2 models
-//! receive the misses of the L1 that has the machine's size.
+//! receive the misses of the L1 with the machine's size.
 
 use std::collections::BTreeMap;
 

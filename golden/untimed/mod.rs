@@ -63,7 +63,7 @@ pub struct Config {
     pub l1: Geometry,
     /// True if every load bypasses the L1.
     pub bypass: bool,
-    /// Number of sets and ways of each L2 bank. Each bank numbers its lines on its own.
+    /// Number of sets and ways of each L2 bank. Each bank numbers its lines separately.
     pub l2: Geometry,
     /// Line size of the L2 in bytes; at most the line size of the L1.
     pub l2_line_bytes: usize,
@@ -140,7 +140,7 @@ impl Load {
         (self.l2_reads() - self.bypasses) * line_bytes + self.bypassed_sectors * SECTOR_BYTES as u64
     }
 
-    /// Adds the counts of another launch, or of another load, to these.
+    /// Adds the counts of another launch, or of another load, to these counts.
     pub fn add(&mut self, other: &Load) {
         let Load { warps, lanes, transactions, most, l1_hits, bypasses, bypassed_sectors, l2_hits } = other;
         self.warps += warps;

@@ -23,13 +23,13 @@ pub struct Reuse {
     pub requests: u64,
     /// Number of requests for lines that were requested only once.
     pub once: u64,
-    /// Number of repeated requests in each bin of the reuse distance: number of requests since the previous
-    /// one for the same line. In A B C A, this distance is 2.
+    /// Histogram of reuse distances: number of repeated requests in each bin. The reuse distance is the
+    /// number of requests since the previous request for the same line. In A B C A, the distance is 2.
     pub distances: [u64; DISTANCES],
 }
 
 impl Reuse {
-    /// Adds the statistics of another launch to these.
+    /// Adds the statistics of another launch to these statistics.
     pub fn add(&mut self, other: &Self) {
         let Self { lines, requests, once, distances } = other;
         self.lines.iter_mut().zip(lines).for_each(|(sum, more)| *sum += more);

@@ -130,7 +130,7 @@ fn a_recording_holds_bytes_lines_and_sectors_of_each_load() {
 #[test]
 fn a_recording_answers_as_caches_do_whatever_its_loads_say() {
     // The L1 has one set of two ways. The loads reuse lines within one instruction and across instructions,
-    // they conflict, and a store evicts a line.
+    // and evict each other's lines; a store evicts a line too.
     let at = |operators: [bool; 4]| {
         let [a, b, c, d] = operators.map(|cached| if cached { "ca" } else { "cg" });
         format!(
@@ -317,7 +317,7 @@ fn a_line_found_again_is_told_by_who_used_it_last() {
 #[test]
 fn an_unbounded_cache_loses_lines_to_stores_alone() {
     // The L1 holds one line. The accesses are: load A, load B, load A, store A, load A. Every load misses in
-    // it; without capacity limit, only the second load of A hits.
+    // this L1. In the L1 without capacity limit, only the second load of A hits.
     let body = "ld.global.u32 %r1, [%rd0]; ld.global.u32 %r1, [%rd0+128]; ld.global.u32 %r1, [%rd0]; \
                 st.global.u32 [%rd0], %r1; ld.global.u32 %r1, [%rd0];";
     let LocalityCounts { l1, l1_unbounded, l2, l2_unbounded } = count_locality(body, 1, 32, 1, 1);

@@ -1,4 +1,4 @@
-//! # Text from outside
+//! # Text of user files
 //! Reads, searches and quotes the text of user files in linear time and bounded memory. Every file of a user
 //! goes through this crate.
 //!

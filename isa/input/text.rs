@@ -44,7 +44,7 @@ impl Text {
     }
 
     /// Returns the line and column of a byte offset, both counted from 1; a column counts characters. An
-    /// offset beyond the end counts as the end.
+    /// offset beyond the end of the text is treated as the end of the text.
     #[must_use]
     pub fn place(&self, at: usize) -> (usize, usize) {
         let at = self.text.floor_char_boundary(at);
@@ -86,7 +86,7 @@ impl Text {
     }
 }
 
-/// Returns the number of characters that begin in a piece of UTF-8.
+/// Returns the number of characters whose first byte is in `bytes`, a section of UTF-8 text.
 fn characters(bytes: &[u8]) -> usize {
     bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count()
 }

@@ -12,8 +12,8 @@ const MAX_LINES: usize = 100;
 const MAX_CHARACTERS: usize = 1000;
 const LAST_CHARACTERS: usize = 300;
 
-/// Replaces characters that control a terminal, are invisible, or reorder a line by escapes such as `\u001b`,
-/// the notation of JSON and TOML. Line ends and tabs stay.
+/// Replaces each character that controls a terminal, is invisible or reorders a line. It is replaced by an
+/// escape such as `\u001b`, in the notation of JSON and TOML. Line ends and tabs are kept.
 #[must_use]
 pub fn escape_hidden(text: &str) -> Cow<'_, str> {
     // Fast path: nearly all texts are plain ASCII.
@@ -36,7 +36,7 @@ pub fn escape_hidden(text: &str) -> Cow<'_, str> {
 }
 
 /// Escapes control characters in a text that must stay on one line, such as a name in a table row. A line end
-/// becomes `\n`, a tab `\t`. A long text loses its middle, as in [`shorten`].
+/// becomes `\n`, a tab `\t`. If the text is long, its middle is left out, as in [`shorten`].
 #[must_use]
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     let shown = escape_hidden(text);
@@ -58,8 +58,8 @@ fn is_hidden(character: char) -> bool {
         )
 }
 
-/// Shortens a message to a few short lines, however long the values that it quotes. A long line loses its
-/// middle, and a message with many lines loses the last ones.
+/// Shortens a message to a few short lines, however long the values are that it quotes. The middle of a long
+/// line is left out, and so are the last lines of a message with many lines.
 #[must_use]
 pub fn shorten(message: &str) -> String {
     let mut lines = message.lines();

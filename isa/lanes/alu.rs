@@ -1,4 +1,5 @@
-//! Integer arithmetic, logic and shifts; dispatches floating-point operations.
+//! Integer arithmetic, logic and shifts. Floating-point operations are passed on to the modules `float` and
+//! `half`.
 
 use std::array::from_fn;
 
@@ -38,9 +39,9 @@ pub enum AluFn {
     Abs,
     /// `-a`.
     Neg,
-    /// Minimum of `a` and `b`; if one of them is NaN, the other operand.
+    /// Minimum of `a` and `b`; if one operand is NaN, the other operand.
     Min,
-    /// Maximum of `a` and `b`; if one of them is NaN, the other operand.
+    /// Maximum of `a` and `b`; if one operand is NaN, the other operand.
     Max,
     /// Minimum of `a` and `b`; NaN if an operand is NaN.
     MinNan,
@@ -58,8 +59,8 @@ pub enum AluFn {
     Not,
     /// `a` shifted left by the 32-bit count `b`; 0 if the count is at least the operand width.
     Shl,
-    /// `a` shifted right by the 32-bit count `b`, arithmetically if the type is signed. Counts above the
-    /// operand width act as that width.
+    /// `a` shifted right by the 32-bit count `b`, arithmetically if the type is signed. A count above the
+    /// operand width has the same effect as the operand width.
     Shr,
     /// Funnel shift: the high word of the 64-bit value `b:a` shifted left by `c` modulo 32.
     FunnelLeft,
@@ -78,8 +79,8 @@ pub enum AluFn {
     /// Position of the highest bit that differs from the sign bit, as a 32-bit result; all ones if no bit
     /// differs.
     Bfind {
-        /// True if the result is not the position of the bit, but the number of places by which a left shift
-        /// moves it to the top.
+        /// True if the result is the number of places by which a left shift moves the bit to the top, instead
+        /// of the position of the bit.
         shift: bool,
     },
     /// Byte permute: four bytes of the 64-bit value `b:a`, selected by `c`.
@@ -94,14 +95,15 @@ pub enum AluFn {
     Mul24Hi,
     /// Sum of absolute differences: `c + |a - b|`.
     Sad,
-    /// Dot product: `c` plus the products of the four bytes of `a` with those of `b`.
+    /// Dot product: `c` plus the sum of the four products of corresponding bytes of `a` and `b`.
     Dot4 {
         /// True if the bytes of `a` are signed.
         a: bool,
         /// True if the bytes of `b` are signed.
         b: bool,
     },
-    /// Dot product: `c` plus the products of the two 16-bit halves of `a` with two bytes of `b`.
+    /// Dot product: `c` plus the sum of two products; each product multiplies a 16-bit half of `a` by a byte
+    /// of `b`.
     Dot2 {
         /// True if the 16-bit halves of `a` are signed.
         a: bool,
@@ -113,7 +115,8 @@ pub enum AluFn {
     /// SIMD operation on corresponding elements of the words `a` and `b`. Optionally, the results and `c` are
     /// summed.
     Simd(SimdOp),
-    /// Conversion of two `.f32` values to a packed type: `a` becomes the upper element, `b` the lower one.
+    /// Conversion of two `.f32` values to a packed type: `a` becomes the upper element, `b` the lower
+    /// element.
     ConvertPair,
     /// Mask of `b` consecutive one bits, starting at bit `a`.
     BitMask {
@@ -158,11 +161,11 @@ pub struct AluOp {
     pub ty: Type,
     /// Rounding of a floating-point result.
     pub rounding: Rounding,
-    /// True if subnormal inputs and results are flushed to zeros of the same sign. For `.f64` only `1 / a`
-    /// and `1 / sqrt(a)` have this modifier; those forms use and set only the upper word.
+    /// True if subnormal inputs and results are flushed to zeros of the same sign. For `.f64`, only `1 / a`
+    /// and `1 / sqrt(a)` can have this modifier; with it, they read and write only the upper word.
     pub ftz: bool,
-    /// True if the result saturates: to `[0, 1]` for floats (NaN becomes 0), to the range of the type for
-    /// `.s32` sums.
+    /// True if the result saturates: a float to `[0, 1]` (NaN becomes 0), a `.s32` sum to the range of the
+    /// type.
     pub sat: bool,
     /// True for the modifier `.approx`, which only affects quotients whose divisor exceeds 2^126.
     pub approx: bool,

@@ -30,9 +30,9 @@ pub enum AtomicFn {
     Decrement,
 }
 
-/// Returns the new value of global memory after an atomic operation of one lane, zero extended. Unlike in
-/// shared memory ([`atomic`]), `.f32` sums flush subnormal operands and results to zeros of the same sign.
-/// The PTX ISA defines this for `atom`, as in the L2 of every GPU.
+/// Returns the new value of global memory after an atomic operation of one lane, zero extended. `.f32` sums
+/// flush subnormal operands and results to zeros of the same sign. The PTX ISA requires this for `atom` on
+/// global memory; in shared memory ([`atomic`]), subnormals are kept.
 #[inline]
 pub fn global_atomic(f: AtomicFn, ty: Type, old: u64, b: u64, c: u64) -> u64 {
     if (f, ty) != (AtomicFn::Add, Type::F32) {

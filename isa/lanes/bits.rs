@@ -63,8 +63,8 @@ pub(super) fn find(x: u64, bits: u32, signed: bool, shift: bool) -> u32 {
     }
 }
 
-/// Computes the bitwise function that has the truth table `table`. Its index consists of one bit each of `a`
-/// (highest), `b` and `c` (lowest).
+/// Computes the bitwise function that has the truth table `table`. The index into the table consists of one
+/// bit of `a` (highest), one bit of `b`, and one bit of `c` (lowest).
 pub(super) fn table(table: u8, a: u32, b: u32, c: u32) -> u32 {
     (0..8u32).filter(|row| table >> row & 1 != 0).fold(0, |result, row| {
         let of = |x: u32, bit: u32| if row >> bit & 1 != 0 { x } else { !x };

@@ -15,7 +15,7 @@ pub struct CompareOp {
     pub cmp: Cmp,
     /// Type of both operands.
     pub ty: Type,
-    /// True if subnormal operands count as zeros: modifier `.ftz`.
+    /// True if subnormal operands are treated as zeros: modifier `.ftz`.
     pub ftz: bool,
     /// Logic operation that combines the predicate `srcs[2]` with the result of the comparison, and with the
     /// complement of the result. `None` if the result is used as it is.

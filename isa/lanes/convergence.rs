@@ -1,5 +1,5 @@
 //! Faults that occur if some lanes of a warp do not execute a warp exchange or a barrier together with the
-//! others.
+//! other lanes.
 
 use thiserror::Error;
 
@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ConvergenceFault {
     /// Some lanes of the member mask have not exited, but do not execute the instruction together with the
-    /// others.
+    /// other lanes of the mask.
     #[error(
         "`{op}` names the members {members:#010x}, but the lanes {missing:#010x} of these do not execute it together \
          with the lanes {lanes:#010x}: paths of a diverged warp cannot wait for each other"
@@ -33,7 +33,7 @@ pub enum ConvergenceFault {
         op: &'static str,
         /// Lanes that are not in their member mask.
         lanes: u32,
-        /// Member mask of these lanes.
+        /// Member mask that the lanes in `lanes` state.
         members: u32,
     },
     /// Only some lanes of a warp arrive at a barrier.

@@ -25,8 +25,8 @@ pub struct ConvertOp {
     pub sat: bool,
     /// True if a negative result becomes +0 (`.tf32` and floats of at most 16 bits).
     pub relu: bool,
-    /// True if a number beyond the range of the result type becomes its largest finite number (`.tf32` and
-    /// floats of at most 16 bits).
+    /// True if a number beyond the range of the result type becomes the largest finite number of this type.
+    /// Applies to `.tf32` and to floats of at most 16 bits.
     pub finite: bool,
 }
 
@@ -176,7 +176,8 @@ fn round_tf32(op: &ConvertOp, x: f32) -> u32 {
 }
 
 /// Converts an integer to a float. The host CPU rounds to nearest. For other rounding modes, the exact
-/// difference shows whether it rounded in the wrong direction; if so, the result is the neighboring float.
+/// difference shows whether the host CPU rounded in the wrong direction. If so, the result is the neighboring
+/// float.
 fn from_integer(op: &ConvertOp, x: i128) -> u64 {
     let step = |nearest: i128| match op.rounding {
         Rounding::Nearest | Rounding::Away => 0,

@@ -40,9 +40,9 @@ pub(super) fn single(op: &AluOp, a: f32, b: f32, c: f32) -> f32 {
     let soft = |x: f32| Single::from_bits(u128::from(x.to_bits()));
     let bits = |x: Single| f32::from_bits(x.to_bits() as u32);
     match op.f {
-        // A double-precision number has more than twice as many digits as a single-precision one. If the
-        // square root in double precision is a single-precision number, or lies midway between two of them,
-        // it is the exact root. Rounding it to single precision is therefore correct.
+        // A double-precision number has more than twice as many digits as a single-precision number. If the
+        // double-precision root is a single-precision number, or midway between two single-precision numbers,
+        // it is therefore the exact root. Rounding the root to single precision is thus correct.
         AluFn::Sqrt => narrow(f64::from(a).sqrt(), op.rounding),
         _ => match apply(op, soft(a), soft(b), soft(c), soft(1.0)) {
             Some(value) => bits(value),

@@ -52,7 +52,7 @@ pub(super) fn single<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N]
     if op.signs != SignHandling::Kept {
         return extremum(op, &a, &b);
     }
-    // These operations change only the sign bit, even that of a NaN, which is not made canonical.
+    // These operations change only the sign bit. A NaN operand is not replaced by the canonical NaN either.
     match op.f {
         AluFn::Abs => return from_fn(|i| C::wrap(a[i].to_bits() & 0x7fff_ffff)),
         AluFn::Neg => return from_fn(|i| C::wrap(a[i].to_bits() ^ 0x8000_0000)),

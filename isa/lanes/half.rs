@@ -25,7 +25,7 @@ pub(crate) fn widen(x: u16) -> f32 {
     f32::from_bits(sign | magnitude)
 }
 
-/// Returns the exact value of a float of type `ty` with at most 16 bits, which has the bits `x`.
+/// Returns the exact value of the float that has the bits `x` and the type `ty`, which has at most 16 bits.
 pub(super) fn value(ty: Type, x: u16) -> f64 {
     match ty {
         Type::Bf16 => f64::from(f32::from_bits(u32::from(x) << 16)),
@@ -198,8 +198,8 @@ mod tests {
     #[test]
     fn sums_round_once_in_the_direction_asked_for() {
         let add = |rounding| AluOp { rounding, ..AluOp::new(AluFn::Add, Type::F16) };
-        // 1 plus the smallest half-precision number is just above 1: 1 if rounded to nearest, its successor
-        // if rounded up.
+        // The exact sum of 1 and the smallest half-precision number is just above 1. It gives 1 if rounded to
+        // nearest, and the next number after 1 if rounded up.
         assert_eq!(alu(&add(Rounding::Nearest), &[0x3c00], &[1], &[0]), [0x3c00]);
         assert_eq!(alu(&add(Rounding::Up), &[0x3c00], &[1], &[0]), [0x3c01]);
         let fma = AluOp::new(AluFn::Fma, Type::F16);
@@ -277,7 +277,7 @@ mod tests {
         let sign = u16::from(sum.is_sign_negative()) << (ty.bits() - 1);
         let (sum, rest) = (sum.abs(), rest * sum.signum());
         let infinity = if ty == Type::Bf16 { 0x7f80 } else { 0x7c00 };
-        // For rounding, infinity has the value of the number that would follow the largest finite one.
+        // For rounding, infinity has the value of the number that would follow the largest finite number.
         let place = |bits: u16| match bits {
             bits if bits >= infinity => 2.0 * compute_defined(ty, infinity - 1) - compute_defined(ty, infinity - 2),
             bits => compute_defined(ty, bits),

@@ -38,7 +38,7 @@ pub struct SimdOp {
 }
 
 /// Computes `op` on the words `a` and `b`. If `clamp` is `Some(true)`, each result saturates to the range of
-/// a signed element; if `Some(false)`, of an unsigned one.
+/// a signed element. If `clamp` is `Some(false)`, each result saturates to the range of an unsigned element.
 pub(super) fn simd(op: SimdOp, clamp: Option<bool>, a: u32, b: u32, c: u32) -> u32 {
     let bits = u32::from(op.bits);
     let mask = u32::MAX >> (32 - bits);

@@ -78,7 +78,7 @@ fn factors(op: &TensorOp, a: [&Row; 2], b: [&Row; 2]) -> [[f32; ELEMENTS]; 2] {
 }
 
 /// Returns the index of a row or column among the rows or columns of all products of the instruction. `at` is
-/// its number within product `product`, and each product has `lines` of them.
+/// the number of the row or column within product `product`; each product has `lines` rows or columns.
 fn line(lines: u8, product: u8, at: u8) -> usize {
     usize::from(product) * usize::from(lines) + usize::from(at)
 }

@@ -31,7 +31,7 @@ fn bits(random: u64, factor: Factor) -> u32 {
 }
 
 /// Returns the row and column of element `i` that a lane holds of matrix A, B or C, according to the PTX ISA.
-/// For m8n8k4, they are relative to the product that the lane computes.
+/// For m8n8k4, row and column are counted within the product that the lane computes.
 fn at(form: &Form, which: char, sum: Sum, lane: usize, i: usize) -> [usize; 2] {
     let (group, within) = (lane >> 2, lane % 4);
     let high = 4 * usize::from(lane >= 16);
@@ -69,7 +69,7 @@ fn at(form: &Form, which: char, sum: Sum, lane: usize, i: usize) -> [usize; 2] {
     }
 }
 
-/// Returns which of the products of an m8n8k4 instruction a lane computes.
+/// Returns the index of the product that a lane computes; an m8n8k4 instruction computes several products.
 fn product(form: &Form, lane: usize) -> usize {
     if form.shape == "m8n8k4" { lane % 16 / 4 } else { 0 }
 }
@@ -223,8 +223,8 @@ fn products_are_exact_and_each_sum_is_rounded_in_the_order_of_the_columns() {
     let f16 = |c, a: &[u16], b: &[u16]| element(Factor::F16, c, a, b);
     // The smallest half-precision number is 2^-24; its square must be exact.
     assert_eq!(f16(0.0, &[1], &[1]), 2f32.powi(-48));
-    // Each 1 is lost when it is added to 2^24 in single precision. If the ones were first added to one
-    // another, the sum would grow.
+    // Each 1 is lost when it is added to 2^24 in single precision. If the ones were added to each other
+    // first, the result would be above 2^24.
     assert_eq!(f16(2f32.powi(24), &[0x3c00; 16], &[0x3c00; 16]), 2f32.powi(24));
     assert_eq!(f16(0.0, &[0x7bff, 0x7bff], &[0x7bff, 0xfbff]), 0.0);
     // The square of the smallest half-precision number is lost when it is added to 1. It is not lost if the 1

@@ -42,7 +42,8 @@ pub enum WarpOp {
         /// Type of the value: 32 or 64 bits.
         ty: Type,
     },
-    /// Reduces the 32-bit values of all lanes to one by `Add`, `And`, `Or`, `Xor`, or a `Min` or `Max`.
+    /// Reduces the 32-bit values of all lanes to one value, by `Add`, `And`, `Or`, `Xor`, or a form of `Min`
+    /// or `Max`.
     Reduce(AluOp),
     /// Synchronizes the lanes. The lanes execute together, so no action is needed.
     Sync,

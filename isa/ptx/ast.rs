@@ -1,6 +1,7 @@
 //! # Syntax tree of a PTX file
-//! Represents a parsed PTX file; all names are borrowed from its text. The tree is flat: nested blocks of
-//! code become one list of statements with opening and closing braces, so that no code has to recurse.
+//! Represents a parsed PTX file; all names are borrowed from its text. Blocks of code are not nested in the
+//! tree: a function body is one list of statements that includes the opening and closing braces. No code
+//! therefore has to recurse.
 
 use isa::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -56,7 +57,7 @@ impl<'a> Module<'a> {
         self.functions.iter().filter(|f| f.is_entry && f.has_body)
     }
 
-    /// Returns the definition of the function `name`, or a declaration if there is no definition.
+    /// Returns the definition of the function `name`, or its declaration if it has no definition.
     pub fn function(&self, name: &str) -> Option<&Function<'a>> {
         self.callable.get(name).map(|&number| &self.functions[number])
     }
@@ -83,8 +84,8 @@ impl<'a> Module<'a> {
         }
     }
 
-    /// Returns the functions with a body whose addresses a kernel can obtain: those named in initializers, or
-    /// in instructions other than calls.
+    /// Returns the functions with a body whose addresses a kernel can obtain, that is, functions named in
+    /// initializers, or in instructions other than calls.
     pub fn addressed_functions(&self) -> Vec<&Function<'a>> {
         let named = self.functions.iter().flat_map(|f| &f.body).flat_map(|statement| match statement {
             Statement::Instruction(inst) if inst.opcode.text != "call" => inst.operands.as_slice(),
@@ -195,8 +196,7 @@ pub enum Initial<'a> {
         name: Name<'a>,
         /// Number of bytes added to the address.
         offset: i64,
-        /// True if the generic address of the variable is meant, false for the address in its own state
-        /// space.
+        /// True for the generic address of the variable; false for its address in its own state space.
         generic: bool,
         /// Mask that selects bits of the address, from `0xFF00(name)`.
         mask: Option<u64>,

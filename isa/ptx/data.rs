@@ -40,14 +40,14 @@ pub struct Block {
     pub align: u32,
     /// Initial contents, before the first launch of a kernel.
     pub bytes: Vec<u8>,
-    /// Places at which an address must be filled in.
+    /// Positions at which an address must be filled in.
     pub patches: Vec<Patch>,
 }
 
-/// Place in a memory area that holds the address of a variable or function.
+/// Position in a memory area that holds the address of a variable or function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patch {
-    /// Offset of the place in the memory area, in bytes.
+    /// Byte offset of the position in the memory area.
     pub at: u32,
     /// Size in bytes of the array element or variable that holds the address.
     pub bytes: u32,
@@ -61,7 +61,7 @@ pub struct Patch {
 }
 
 impl ModuleData {
-    /// Writes all addresses to the places that need them.
+    /// Writes the addresses of variables and functions to all positions that need them.
     pub fn link(&mut self, addresses: &Addresses) {
         for block in self.globals.iter_mut().chain([&mut self.constants]) {
             for patch in &block.patches {
@@ -220,8 +220,8 @@ fn fill(
     let Some(ty) = variable.ty else { return Ok(()) };
     let (bytes, _) = size(source, variable)?;
     let count = bytes / u64::from(ty.bytes().max(1));
-    // Number of elements inside a pair of braces, by nesting depth: all elements at depth 0, those of one row
-    // at depth 1, and so on.
+    // Number of elements inside a pair of braces, by nesting depth. At depth 0 it is the number of elements
+    // of the whole array, at depth 1 that of one row, and so on.
     let inside = |depth: usize| -> u64 {
         let rest = variable.extents.iter().skip(depth);
         let dims = rest.fold(1u64, |product, &n| product.saturating_mul(n));

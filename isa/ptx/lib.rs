@@ -5,7 +5,7 @@
 //! kernels separately, so that one unsupported kernel does not make its whole file unusable.
 //!
 //! Every stage keeps its stack on the heap and uses memory proportional to the text, so that untrusted text
-//! cannot cause more than an error.
+//! can cause an error but no stack overflow.
 
 pub mod ast;
 pub mod data;

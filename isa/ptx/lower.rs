@@ -1,7 +1,7 @@
 //! # Lowering
 //! Translates one kernel of the syntax tree to a [`Program`]. Names become registers, immediates and branch
-//! targets, and modifiers become fields of operations. What the machine cannot execute is rejected, with its
-//! position.
+//! targets, and modifiers become fields of operations. An instruction that the machine cannot execute causes
+//! an error with the position of that instruction.
 //!
 //! * Functions are inlined at each call, so recursion is rejected. A call through a pointer becomes a
 //!   selection among the functions whose addresses are taken. Parameters become registers.
@@ -157,8 +157,8 @@ struct Lowering<'p, 'a> {
     scopes: Scopes<'a>,
     /// Stack of the functions that are being lowered: first the kernel, then the nested inlined calls.
     frames: Vec<Frame<'a>>,
-    /// Number of functions whose lowering has begun. It serves as the number of the inlined call, so that
-    /// each call has its own registers.
+    /// Number of functions whose lowering has begun; each inlined call counts. An inlined call is identified
+    /// by this number, so that each call has its own registers.
     instances: u32,
     /// Register index of each named register in use. The key consists of the number of the inlined call, the
     /// position of the declaration, and the index within the family.
@@ -171,7 +171,7 @@ struct Lowering<'p, 'a> {
     pred_names: FxHashMap<u16, String>,
     /// Predicate that represents the carry flag of PTX; allocated at first use.
     carry: Option<u16>,
-    /// Place of each `.param` variable, by number of the inlined call and position of the declaration.
+    /// Location of each `.param` variable, by number of the inlined call and position of the declaration.
     params: FxHashMap<(u32, u32), ParamPlace>,
     pieces: Vec<Vec<Piece>>,
     /// Offset in bytes of each `.local` variable, by number of the inlined call and position of the
@@ -378,7 +378,8 @@ impl<'p, 'a> Lowering<'p, 'a> {
             "ret" => self.ret(inst, mods)?,
             "exit" => Some(self.plain(inst, Op::Exit)?),
             "trap" => Some(self.plain(inst, Op::Trap)?),
-            // These instructions do not affect the results of a program, so they become no-ops.
+            // Instructions such as `prefetch` and `nanosleep` do not affect the results of a program, so they
+            // become no-ops.
             "brkpt" | "nanosleep" | "pmevent" | "prefetch" | "prefetchu" | "applypriority" | "discard"
             | "griddepcontrol" => {
                 mods.clear();

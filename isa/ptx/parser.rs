@@ -213,8 +213,8 @@ impl<'a> Parser<'a> {
             }
         }
         if module.address_size == 0 {
-            // Before PTX version 2.3, a file could not state its address size. 32-bit and 64-bit files both
-            // exist.
+            // Before PTX version 2.3, a file could not state its address size, so 64 bits are assumed. In
+            // later versions, a file without the directive has 32-bit addresses.
             module.address_size = if module.version < (2, 3) { 64 } else { 32 };
         }
         module.list_functions();

@@ -78,8 +78,8 @@ pub struct Operation {
     pub recorded_width: u16,
     /// Line in the source file of the kernel; 0 if not recorded.
     pub line: u32,
-    /// For a `DEPBAR`, the maximum number of groups of asynchronous copies that may still be in flight after
-    /// it.
+    /// For a `DEPBAR`, the maximum number of groups of asynchronous copies that may still be in flight when
+    /// the `DEPBAR` completes.
     pub immediate: i64,
     /// Destination and source registers.
     pub operands: Operands,
@@ -109,8 +109,8 @@ pub struct Code {
     opcodes: Vec<Opcode>,
     numbers: FxHashMap<Operation, u32>,
     opcode_numbers: FxHashMap<Box<[u8]>, u16>,
-    /// Numbers of copies of instructions in which a definite space replaces the generic space. The key
-    /// consists of the number of the original instruction and the space.
+    /// Numbers of the copies of instructions in which a specific space replaces the generic space. The key
+    /// consists of the number of the original instruction and the specific space.
     resolved: FxHashMap<(u32, Space), u32>,
     /// Numbers of copies of opcodes that have another access width. The key consists of the number of the
     /// original opcode and the width in bytes.
@@ -118,7 +118,8 @@ pub struct Code {
 }
 
 impl Code {
-    /// Creates a collection without instructions. Their opcodes will be looked up in `table`.
+    /// Creates an empty collection of instructions. `table` gives the classes of the opcodes that are added
+    /// later.
     #[must_use]
     pub fn new(table: OpcodeTable) -> Self {
         Code {

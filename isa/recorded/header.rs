@@ -35,7 +35,7 @@ pub struct Header {
     pub nvbit_version: String,
     /// Version of the trace format.
     pub tracer_version: u32,
-    /// True if each line begins with the number of its source line.
+    /// True if each instruction line of the trace contains a source line number.
     pub has_line_numbers: bool,
 }
 
@@ -93,7 +93,7 @@ impl Header {
     /// Returns the space of a generic address. If the windows are unknown, returns shared memory.
     ///
     /// Either window may be at the lower addresses. If the bases of the two windows are closer than the
-    /// window size, the lower window ends at the base of the upper one.
+    /// window size, the lower window ends at the base of the upper window.
     #[must_use]
     pub fn space_of(&self, address: u64) -> Space {
         if !self.has_windows() {
@@ -115,7 +115,7 @@ mod tests {
         const MIB: u64 = 1 << 20;
         use Space::{Global, Local, Shared};
         // Columns: distance of the upper base from the lower base, offset of an address from the lower base,
-        // and expected space of the address if the lower window is that of shared memory.
+        // and expected space of the address if the lower window is the shared memory window.
         let cases = [
             (512 * MIB, 0, Shared),
             (512 * MIB, 16 * MIB - 1, Shared),

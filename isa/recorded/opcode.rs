@@ -26,7 +26,7 @@ pub enum Architecture {
 }
 
 impl Architecture {
-    /// Returns the architecture of a header's `binary version`, or `None` if it is unknown.
+    /// Returns the architecture of a header's `binary version`, or `None` if the version is unknown.
     #[must_use]
     pub fn of_version(version: u32) -> Option<Self> {
         match version {
@@ -460,8 +460,8 @@ pub struct OpcodeTable {
 
 impl OpcodeTable {
     /// Creates the table of an architecture. If `architecture` is `None`, the table holds the opcodes of all
-    /// architectures. If a token has different classes in several architectures, the table has its class in
-    /// the latest one.
+    /// architectures. If a token has different classes in several architectures, the table has the class in
+    /// the latest of these architectures.
     #[must_use]
     pub fn new(architecture: Option<Architecture>) -> Self {
         let mut classes = FxHashMap::default();
@@ -671,8 +671,8 @@ mod tests {
         }
     }
 
-    /// Each opcode that was found in a trace must be known for the architecture of that trace. It must be
-    /// unknown for architectures that are not listed.
+    /// Checks opcodes that were found in traces. Each opcode must be known for the architecture of its trace,
+    /// and unknown for architectures that are not listed.
     #[test]
     fn opcodes_that_traces_have_had_are_known_where_they_stood() {
         use Architecture::{Ampere, Hopper, Pascal, Turing, Volta};

@@ -75,7 +75,7 @@ enum Access {
     /// lane.
     Stride { base: u64, stride: i32 },
     /// Distances: the lowest active lane accesses `base`. Each later active lane accesses the address of the
-    /// preceding one plus a stored distance.
+    /// preceding active lane plus a stored distance.
     Distances { base: u64, from: u32 },
     /// Full addresses of all active lanes.
     Each { from: u32 },

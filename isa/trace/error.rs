@@ -196,7 +196,7 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// True if both warnings have the same message and position, whatever their numbers of occurrences.
+    /// True if both warnings have the same message and position. Their numbers of occurrences may differ.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         (&self.message, &self.file, self.line) == (&other.message, &other.file, other.line)

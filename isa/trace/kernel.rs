@@ -93,8 +93,8 @@ impl KernelTrace {
         Ok(kernel)
     }
 
-    /// Creates a reader of a text from any source, plain or compressed, and reads its header. Messages call
-    /// the text `name`.
+    /// Creates a reader of a text from any source, plain or compressed, and reads its header. Error messages
+    /// refer to the text as `name`.
     ///
     /// # Errors
     /// If the text cannot be read, or its header is unusable.
@@ -321,10 +321,11 @@ impl KernelTrace {
         Ok(parsed)
     }
 
-    /// Replaces the generic space of the instruction just parsed by the space of `lowest`, the address of the
+    /// Resolves the generic space of the parsed instruction to the space of `lowest`, the address of the
     /// lowest active lane. Returns the number of the resulting instruction. Rejects addresses beyond the
     /// limits and updates the highest device memory address. `addresses` yields the addresses of all active
-    /// lanes; with a constant stride, only those of the first two lanes and the last lane.
+    /// lanes. If the stride is constant, it yields only the addresses of the first two lanes and the last
+    /// lane.
     fn resolve<A: Iterator<Item = u64>>(
         &mut self,
         parsed: &ParsedLine,

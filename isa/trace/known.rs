@@ -22,8 +22,8 @@ pub(super) struct LineCache(Box<[Option<CachedLine>]>);
 struct CachedLine {
     pc: u32,
     source_line: u32,
-    /// Text from the end of the mask up to and including the access width. For a line without addresses, it
-    /// reaches to the end of the line.
+    /// Text from the end of the mask up to and including the access width. If the line has no addresses, the
+    /// text extends to the end of the line.
     text: Box<[u8]>,
     /// Text after the addresses.
     rest: Box<[u8]>,
@@ -38,7 +38,8 @@ pub(super) struct Marks {
     pub source_line: u32,
     /// Offset of the end of the mask in the line.
     pub mask_end: usize,
-    /// Offset of the end of the access width; without addresses, that of the end of the line.
+    /// Offset of the end of the access width in the line; if the line has no addresses, offset of the end of
+    /// the line.
     pub text_end: usize,
     /// Offset of the end of the addresses in the line.
     pub addresses_end: usize,
@@ -181,8 +182,8 @@ impl<'a> Plain<'a> {
             }
             b'1' => {
                 let (base, stride) = (self.hexadecimal()?, self.read_signed()?);
-                // If the address of the last active lane does not overflow 64 bits, those of the lanes before
-                // it do not either.
+                // If the address of the last active lane does not overflow 64 bits, no address of a lower
+                // lane overflows either.
                 let lanes = mask.ilog2() - mask.trailing_zeros();
                 base.checked_add_signed(stride.checked_mul(lanes.into())?)?;
                 Some(AddressForm::Stride { base, stride })

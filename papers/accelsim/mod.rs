@@ -20,8 +20,8 @@ pub(super) const FIGURES: &[Figure] = &[Figure {
     draw: cycles,
 }];
 
-/// Kernel with its cycles in Accel-Sim: with the stock configuration, and with an instruction cache that
-/// always hits.
+/// Kernel with two cycle counts from Accel-Sim: one with its stock configuration, and one with an instruction
+/// cache that always hits.
 struct Kernel {
     name: &'static str,
     stock: u64,
@@ -55,14 +55,15 @@ const KERNELS: [Kernel; 18] = [
     kernel("vadd", 1_764, 923),
 ];
 
-/// Our machines: each has a name on the results page, and a list of designs.
+/// Our machines that are compared with Accel-Sim: name on the results page, and list of designs.
 const OURS: [(&str, &[&str]); 3] = [("fermi", &[]), ("gtx480, icache", &["gtx480", "icache"]), ("gtx480", &["gtx480"])];
-/// Index in [`OURS`] of the machine whose instruction cache is that of Accel-Sim's stock configuration.
+/// Index in [`OURS`] of the machine with the same instruction cache as Accel-Sim's stock configuration.
 const STOCK: usize = 1;
-/// Index in [`OURS`] of the machine without an instruction cache. It is compared with Accel-Sim's instruction
-/// cache that always hits.
+/// Index in [`OURS`] of the machine without an instruction cache. It is compared with Accel-Sim running with
+/// an instruction cache that always hits.
 const PERFECT: usize = 2;
-/// Relative difference between our cycles and Accel-Sim's above which the results page lists a kernel.
+/// Relative difference in cycles between our machine and Accel-Sim above which the results page lists a
+/// kernel.
 const FAR: f64 = 0.2;
 
 const ABOUT: &str = "Both simulators replay the same traces, which `trace export` wrote for the small launch files. The designs `gtx480` and

@@ -1,18 +1,21 @@
 //! Statements of the thesis anssari2012 about its Figures 4.1 to 4.6, checked against our results. The
-//! results come from caches without timing, or from the clocked machine.
+//! results come either from models of the caches without timing or from the clocked machine.
 
 use ::area::Table43;
 
 use super::{BASELINE, BOTH, BYPASS_L2, FOUR, LARGEST, LAST_SHARER, SIZES, STRUCTURES, TRACKER, TWO, average, change};
 use crate::judge::{Class, ComparisonRow, Effect};
 
-/// Maximum relative increase for two values that the thesis calls comparable.
+/// Two values are "comparable", as the thesis puts it, if the relative increase from one to the other is at
+/// most this fraction.
 const COMPARABLE: f64 = 0.05;
-/// Maximum relative increase for two values that the thesis calls on par.
+/// Two values are "on par", as the thesis puts it, if the relative increase from one to the other is at most
+/// this fraction.
 const ON_PAR: f64 = 0.1;
-/// Minimum relative decrease that the thesis calls significant.
+/// A decrease is "significant", as the thesis puts it, if it is at least this fraction of the original value.
 const SIGNIFICANT: f64 = 0.1;
-/// Maximum increase of a miss rate that counts as small. Both are fractions from 0 to 1.
+/// Maximum increase of a miss rate that we regard as small. The increase is the difference of two fractions
+/// from 0 to 1.
 const SMALL_INCREASE: f64 = 0.15;
 
 const SMALL: &[&str] = &["BFS", "CutCP", "Histo", "MRIQ", "SPMV", "Stencil"];
@@ -23,14 +26,15 @@ const HELPED: &[&str] = &["BFS", "CutCP", "SPMV"];
 pub(super) const HURT: &[&str] = &["Gridding", "Histo", "MRIQ", "SGEMM"];
 const OF_MANY: &[&str] = &["CutCP"];
 const OF_ALL: &[&str] = &["CutCP", "SGEMM"];
-/// Benchmarks whose energy falls with their DRAM traffic, according to the thesis.
+/// Benchmarks that consume less energy because their DRAM traffic is lower, according to the thesis.
 const LESS_DRAM: &[&str] = &["CutCP", "Gridding", "LBM AoS", "SPMV"];
-/// Benchmarks whose energy falls with their L2 activity, according to the thesis.
+/// Benchmarks that consume less energy because their L2 is less active, according to the thesis.
 const LESS_L2: &[&str] = &["BFS", "Histo", "SGEMM"];
 /// Benchmarks whose energy is unchanged, according to the thesis.
 const UNCHANGED: &[&str] = &["MRIQ", "Stencil"];
 
-/// Results of a benchmark on all compared systems. The methods select a system by its index.
+/// Results of a benchmark on all compared systems. The parameter `system` of the methods is the index of a
+/// system.
 pub(super) trait SystemResults {
     fn name(&self) -> &'static str;
     /// Returns the number of bytes read from and written to DRAM.
@@ -39,8 +43,8 @@ pub(super) trait SystemResults {
     fn miss_rate(&self, system: usize) -> f64;
     /// Returns the energy of each structure, such as the L2, in nJ.
     fn energy(&self, costs: &Table43, system: usize) -> [f64; STRUCTURES.len()];
-    /// Describes how the L1 misses of two systems are served (from the L2, from another L1 and so on), and
-    /// how their DRAM traffic differs.
+    /// Describes two differences between two systems: how their L1 misses are served (from the L2, from
+    /// another L1 and so on), and how much DRAM traffic they have.
     fn describe_differences(&self, system: usize, other: usize) -> String;
 
     /// Returns the DRAM traffic of the first system, divided by that of the second system.
@@ -55,26 +59,26 @@ pub(super) trait SystemResults {
     }
 }
 
-/// True if `part` is so close to 1 that it shows no effect. `part` is a metric on one system divided by the
-/// same metric on another system.
+/// True if `part` is so close to 1 that there is no effect. `part` is a ratio: a metric on one system divided
+/// by the same metric on another system.
 fn is_same(part: f64) -> bool {
     (part - 1.0).abs() <= Effect::RATIO.none
 }
 
-/// True if `part` shows a decrease. `part` is a metric on one system divided by the same metric on another
-/// system.
+/// True if `part` shows a decrease. `part` is a ratio: a metric on one system divided by the same metric on
+/// another system.
 fn is_less(part: f64) -> bool {
     part <= 1.0 - Effect::RATIO.none
 }
 
-/// True if `part` shows an increase. `part` is a metric on one system divided by the same metric on another
-/// system.
+/// True if `part` shows an increase. `part` is a ratio: a metric on one system divided by the same metric on
+/// another system.
 pub(super) fn is_more(part: f64) -> bool {
     part >= 1.0 + Effect::RATIO.none
 }
 
-/// Collects comparisons with the thesis's statements about named benchmarks. The behavior of the caches
-/// explains each statement that does not hold.
+/// Collects comparisons with the thesis's statements about named benchmarks. For each statement that does not
+/// hold for our results, it adds an explanation from the behavior of the caches.
 pub(super) struct Claims<'a, O> {
     pub(super) all: &'a [O],
     pub(super) rows: Vec<ComparisonRow>,
@@ -126,20 +130,20 @@ impl<O: SystemResults> Claims<'_, O> {
         self.each(what, published, names, |one| one.energy_of(costs, systems), holds, why);
     }
 
-    /// Returns the mean of a number over all benchmarks.
+    /// Returns the mean of a metric over all benchmarks; `number` computes the metric for one benchmark.
     fn mean(&self, number: impl Fn(&O) -> f64) -> f64 {
         average(&self.all.iter().map(number).collect::<Vec<_>>())
     }
 
-    /// Adds a comparison about the mean of `number` over all benchmarks. If the comparison fails, its
-    /// explanation lists the change of `number` for each benchmark.
+    /// Adds a comparison about the mean of the metric `number` over all benchmarks. If the comparison fails,
+    /// its explanation lists the change of the metric for each benchmark.
     fn of_mean(&mut self, row: ComparisonRow, number: impl Fn(&O) -> f64) {
         let each = self.all.iter().map(|one| format!("{} {}", one.name(), change(number(one))));
         self.rows.push(row.explain_failure(|| each.collect::<Vec<_>>().join(", ")));
     }
 
-    /// Adds a comparison of our mean over all benchmarks with the published mean. It holds if our mean shows
-    /// at least a third of the published effect.
+    /// Adds a comparison of our mean over all benchmarks with the published mean. The comparison holds if our
+    /// mean shows at least a third of the published effect.
     fn check_effect(&mut self, what: &str, published: f64, number: impl Fn(&O) -> f64) {
         let row = ComparisonRow::sign(what, self.mean(&number), published, Effect::RATIO);
         self.of_mean(row, number);
@@ -157,15 +161,15 @@ pub(super) fn claims(costs: &Table43, all: &[impl SystemResults]) -> Vec<Compari
     claims.rows
 }
 
-/// Returns two indices: of the system with a sharing tracker and of the system without one, both with the L2
-/// size `SIZES[size]`.
+/// Returns the index of the system with a sharing tracker, and the index of the system without one. Both
+/// systems have the L2 size `SIZES[size]`.
 const fn tracker_systems(size: usize) -> (usize, usize) {
     (TRACKER + size, BASELINE + size)
 }
 
 fn of_the_tracker(claims: &mut Claims<'_, impl SystemResults>) {
-    // The thesis states "up to 9% average DRAM data demand reduction for 128KB", which is its largest mean
-    // over all L2 sizes.
+    // The thesis states "up to 9% average DRAM data demand reduction for 128KB". This is the largest mean
+    // reduction of all L2 sizes.
     let means: Vec<f64> = (0..SIZES.len()).map(|size| claims.mean(|one| one.dram_of(tracker_systems(size)))).collect();
     let what = "4.1: DRAM data with a tracker, 128 KB, mean";
     claims.of_mean(ComparisonRow::factor(what, means[0], 0.91, 1.0), |one| one.dram_of(tracker_systems(0)));
@@ -192,7 +196,7 @@ fn of_the_tracker(claims: &mut Claims<'_, impl SystemResults>) {
 }
 
 /// Compares a sharing tracker with an L2 of twice the size. Benchmarks that do not profit from the larger L2
-/// do not count as evidence.
+/// are left out, because for them, the comparison could hardly fail.
 fn comparable(claims: &mut Claims<'_, impl SystemResults>) {
     let systems = (TRACKER, BASELINE + 1);
     let doubled = (BASELINE + 1, BASELINE);
@@ -242,7 +246,8 @@ fn of_the_policy(claims: &mut Claims<'_, impl SystemResults>) {
     claims.rows.push(row);
 }
 
-/// Checks the statements about the second element of the thesis's policy: loads that bypass the L2.
+/// Checks the statements about loads that bypass the L2. This bypass is the second element of the thesis's
+/// bypass policy.
 fn past_the_l2(claims: &mut Claims<'_, impl SystemResults>) {
     let past = (BYPASS_L2, BOTH + LARGEST);
     let what = "4.3: L2 bypass by loads that do not contend: helped";

@@ -1,5 +1,5 @@
-//! anssari2012 Figures 4.1 to 4.6: the sharing tracker and the bypass policy on caches without timing. The
-//! submodules contain the same figures on the clocked machine, and the tables of the thesis.
+//! anssari2012 Figures 4.1 to 4.6: the sharing tracker and the bypass policy, on models of the caches without
+//! timing. The submodules contain the same figures for the clocked machine, and the tables of the thesis.
 
 mod claims;
 mod stale;
@@ -80,9 +80,9 @@ const BENCHMARKS: [(&str, &str); 10] = [
 /// Name of the launch file that is used for each benchmark.
 const SIZE: &str = "thesis";
 
-/// Settings for the compute units of Table 4.1. The table does not state the number of CTAs per unit; 16 is
-/// the limit of NVIDIA's GPU of that year. The shared memory keeps its default size, because the 16 KB of the
-/// table are too small for some of our kernels.
+/// Settings for the compute units of Table 4.1. The table does not state the maximum number of CTAs per unit;
+/// 16 is the limit of NVIDIA's GPU of that year. The shared memory keeps its default size, because the 16 KB
+/// in the table are too small for some of our kernels.
 const SETS: [&str; 5] = ["num_sms=16", "sm.warps=64", "sm.threads=2048", "sm.registers=65536", "sm.ctas=16"];
 
 /// Total L2 sizes of the compared systems in KB.
@@ -92,8 +92,8 @@ const L2_BANKS: usize = 8;
 /// Assumed length of a network hop in mm, which the thesis does not state.
 const HOP_MM: f64 = 10.0;
 
-/// Indices in the list of compared systems. The first three constants are the first of four consecutive
-/// systems, one for each L2 size. The other systems have an L2 of 1 MB.
+/// Indices in the list of compared systems. `BASELINE`, `TRACKER` and `BOTH` are each the first of four
+/// consecutive systems, one per L2 size. The systems from `BYPASS_L2` on have an L2 of 1 MB.
 const BASELINE: usize = 0;
 const TRACKER: usize = 4;
 const BOTH: usize = 8;
@@ -120,7 +120,7 @@ impl Row {
     }
 
     /// Returns the DRAM traffic of a system, divided by that of the baseline with 1 MB of L2. Both amounts
-    /// include the dirty data that are still in the L2 when the run ends.
+    /// include the writeback of the dirty data that are still in the L2 when the run ends.
     fn of_baseline_in_the_end(&self, system: usize) -> f64 {
         let [system, baseline] = [system, BASELINE + LARGEST].map(|at| self.counts[at].dram_bytes_in_the_end());
         ratio(system, baseline)
@@ -200,7 +200,7 @@ fn geometry(sets: usize, ways: usize, line_bits: u32) -> Result<Geometry, IndexE
     Ok(Geometry { index, ways })
 }
 
-/// Creates the configuration of `count` sharing trackers that together have the capacity in Table 4.1.
+/// Creates the configuration of `count` sharing trackers whose total capacity is the one in Table 4.1.
 fn tracker(count: usize, list: SharerList) -> Result<Option<TrackerConfig>, IndexError> {
     Ok(Some(TrackerConfig { count, geometry: geometry(1024 / count, 8, 7)?, list }))
 }
@@ -270,8 +270,8 @@ impl Events {
         [l1, tracker, pj(5 + self.size, self.l2), network, accesses * costs.dram_pj_per_access / 1000.0]
     }
 
-    /// Converts the counts of caches without timing to energy events. The system has `trackers` sharing
-    /// trackers and an L2 of size `SIZES[size]`.
+    /// Converts the counts of the cache models without timing to energy events, for a system that has
+    /// `trackers` sharing trackers and an L2 of size `SIZES[size]`.
     fn convert_untimed(counts: &Counts, trackers: usize, size: usize) -> Self {
         Self {
             l1: [counts.l1_reads, counts.l1_writes],
@@ -285,8 +285,8 @@ impl Events {
     }
 }
 
-/// Computes the energy of each structure in nJ on caches without timing. The parameter is the index of the
-/// system.
+/// Computes the energy of each structure in nJ from the counts of the cache models without timing. `system`
+/// is the index of the system.
 fn energy(costs: &Table43, system: usize, counts: &Counts, hop_mm: f64) -> [f64; STRUCTURES.len()] {
     let trackers = match system {
         TWO => 2,

@@ -1,6 +1,6 @@
 //! anssari2012 section 3.2: two compute units share a line, and one of them writes it, evicts it and reads it
-//! again. The results page traces this cycle by cycle on the clocked machine: with the sharing tracker that
-//! the section criticizes, and with the sharing tracker that it proposes.
+//! again. The results page shows this cycle by cycle on the clocked machine, for two sharing trackers: the
+//! one that the section criticizes, and the one that it proposes.
 
 use std::fs;
 use std::path::Path;
@@ -33,16 +33,16 @@ const HEADS: [&str; 4] = ["cycle", "cycles", "where", "what"];
 /// Observations about the shared line in one run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct LineObservations {
-    /// Value that compute unit P reads, value that Q reads before its write, and value that Q reads after its
-    /// write.
+    /// Three values of the shared line: read by compute unit P, read by Q before Q's write, and read by Q
+    /// after its write.
     values: [i128; 3],
-    /// Table rows with the columns of [`HEADS`]. Each states the time interval in which a request or reply
-    /// for the line is at one place of the machine.
+    /// Table rows with the columns of [`HEADS`]. Each row gives the time interval in which a request or reply
+    /// for the line is in one unit or link of the machine.
     stays: Vec<[String; HEADS.len()]>,
 }
 
-/// Places through which requests and replies for the line pass. Each has the beginning of its signal path and
-/// its name on the results page.
+/// Units and links through which requests and replies for the line pass. For each: the beginning of its
+/// signal path, and its name on the results page.
 const PLACES: [(&str, &str); 10] = [
     ("sm0.l1.mem_rsp", "P's L1, reply"),
     ("sm1.l1.mem_rsp", "Q's L1, reply"),
@@ -56,7 +56,7 @@ const PLACES: [(&str, &str); 10] = [
     ("partition", ""),
 ];
 
-/// Returns the name on the results page of a place, given its signal path.
+/// Returns the name on the results page of a unit or link, given its signal path.
 fn place(path: &str) -> String {
     let found = PLACES.iter().find(|(start, name)| path.starts_with(start) && !name.is_empty());
     let of_partition = || match path.rsplit_once('.') {

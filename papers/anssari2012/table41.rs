@@ -33,7 +33,7 @@ fn bytes(sets: u32, ways: u32, line_bytes: u32) -> u64 {
     u64::from(sets) * u64::from(ways) * u64::from(line_bytes)
 }
 
-/// Returns the L2 capacities that the machine has with each L2 size of the thesis, in KB.
+/// Returns the L2 capacity of the machine, in KB, for each L2 size of the thesis.
 fn l2_sizes(machine: &MachineConfig) -> Result<String, Report> {
     let of_set = u64::from(machine.num_partitions) * bytes(1, machine.l2.ways, machine.l2.line_bytes);
     let size = |kb: u32| {

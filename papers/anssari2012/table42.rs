@@ -22,20 +22,21 @@ const COALESCED: usize = 3;
 const SCATTERED: usize = 4;
 const ATOMIC: usize = 5;
 
-/// Maximum average number of CTAs that access a word, for data that count as private to a CTA (partitioned).
+/// Maximum average number of CTAs that access a word, for data to be classified as private to a CTA
+/// (partitioned).
 const OWNED: f64 = 1.25;
-/// Maximum average number of CTAs that access a word, for shared data that count as shared between neighbors
-/// only.
+/// Maximum average number of CTAs that access a word, for shared data to be classified as shared only between
+/// neighbors.
 const NEIGHBOURS: f64 = 8.0;
-/// Maximum average number of lines that an access of a warp touches beyond the necessary minimum, for an
-/// instruction that counts as coalesced.
+/// Maximum average number of lines that a warp's access touches beyond the necessary minimum, for an
+/// instruction to be classified as coalesced.
 const MISALIGNED: f64 = 1.0;
-/// Minimum fraction of its kernel's data that an instruction must access; the class of other instructions is
-/// ignored.
+/// Minimum fraction of the kernel's data that an instruction must access to be classified; all other
+/// instructions are ignored.
 const COUNTS: f64 = 0.01;
 
-/// Explanations, written by hand, of differences from the thesis. No rule finds these explanations. Most of
-/// the differences come from differences between our kernels and Parboil's.
+/// Explanations of differences from the thesis. They are written by hand, because no rule can derive them.
+/// Most of the differences result from differences between our kernels and Parboil's.
 const ELSEWISE: [(&str, &str); 4] = [
     (
         "Gridding",
@@ -79,7 +80,7 @@ fn sharers(one: &AccessSharing) -> f64 {
     ratio(one.sharers, one.words)
 }
 
-/// Returns the average number of lines that an access of a warp touches beyond the necessary minimum.
+/// Returns the average number of lines that a warp's access touches beyond the necessary minimum.
 fn excess(one: &AccessSharing) -> f64 {
     ratio(one.touched.saturating_sub(one.least), one.warps)
 }
@@ -95,12 +96,12 @@ fn class(one: &AccessSharing) -> usize {
     }
 }
 
-/// Texts for the columns of Table 4.2; `None` for a column without text.
+/// Texts for the columns of Table 4.2; `None` if there is nothing to show in a column.
 type Texts = [Option<String>; CLASSES.len()];
 
-/// Classifies the instructions of several kernels. Returns two sets of texts, one text per column of the
-/// table. In the first set, a text describes the instruction of that class that accesses the most data. The
-/// second set covers only instructions that access too little data to be classified.
+/// Classifies the instructions of several kernels. Returns two sets of texts, with one text per column
+/// (class) of the table. In the first set, each text describes the instruction of its class that accesses the
+/// most data. The second set covers only instructions that access too little data to be classified.
 fn classes(kernels: &[&KernelSharing]) -> [Texts; 2] {
     let [mut found, mut small]: [[Option<(u64, String)>; CLASSES.len()]; 2] = Default::default();
     for kernel in kernels {
@@ -143,11 +144,11 @@ struct Profile<'a> {
     what: String,
     benchmark: &'static str,
     kernels: Vec<&'a KernelSharing>,
-    /// Columns that our classification marks. The text of a column describes the instruction that accesses
-    /// the most data.
+    /// Columns that our classification marks. The text of a column describes the instruction of its class
+    /// that accesses the most data.
     found: Texts,
     /// Columns of instructions that access too little data to be classified. The text of a column describes
-    /// the instruction that accesses the most data.
+    /// the one of these instructions that accesses the most data.
     small: Texts,
     published: &'static [usize],
 }

@@ -7,14 +7,14 @@ use crate::FigureError;
 use crate::judge::{Class, ComparisonRow, number};
 use crate::page::{self, Page, comma_separated};
 
-/// Compared quantities of a structure: name, and maximum relative error. A value that CACTI 6.5 computes
-/// counts as reproduced up to this error.
+/// Quantities that are compared for each structure: name, and a maximum relative error. Up to this error, the
+/// quantity that CACTI 6.5 computes is regarded as equal to the published one.
 const FIGURES: [(&str, f64); 4] = [("mm2", 0.06), ("mW", 0.10), ("pJ read", 0.10), ("pJ write", 0.10)];
-/// Kinds of structures, each with two texts: its name on the results page, and a text that the names of all
-/// its rows in Table 4.3 contain.
+/// Kinds of structures: name of the kind on the results page, and a text that occurs in the names of its rows
+/// in Table 4.3, by which these rows are found.
 const KINDS: [(&str, &str); 3] = [("sharing trackers", "sharing tracker"), ("L1s", " L1 of "), ("L2s", "L2 of ")];
-/// Range for our value divided by the published value. Our value counts as reproduced if the ratio is within
-/// it.
+/// Range of the ratio of our value to the published value. Within this range, our value is regarded as
+/// reproduced.
 const FACTOR: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 
 /// Structure with its published values, and with the values of our model.
@@ -119,7 +119,8 @@ fn error(row: &PublishedCache, at: usize) -> f64 {
     row.cacti[at] / row.published[at] - 1.0
 }
 
-/// Computes the quantities of a structure by interpolation between memories that CACTI 7.0 computed.
+/// Computes the quantities of a structure by interpolation between memories whose quantities CACTI 7.0
+/// computed.
 fn model(technology: &Technology, table: &Table43, row: &PublishedCache) -> [Option<f64>; 4] {
     let one = technology.cache(table.node, &table.cache(row));
     let all = one.times(f64::from(row.copies));

@@ -1,4 +1,5 @@
-//! anssari2012 Figures 4.1 to 4.6 on the clocked machine, compared with the same caches without timing.
+//! anssari2012 Figures 4.1 to 4.6 on the clocked machine, compared with models of the same caches without
+//! timing.
 
 mod claims;
 mod tables;
@@ -29,12 +30,12 @@ const PROPOSED: &str = "both";
 /// Name of the system of Figure 4.3, which has a sharing tracker, the bypass policy and the policy's second
 /// element (L2 bypass).
 const PASSING: &str = "L2 bypassed";
-/// Setting for an L2 that records which bytes of a line are written. The simulator of the thesis does not
-/// record them.
+/// Setting for an L2 that records which bytes of a line were written. The simulator of the thesis does not
+/// record written bytes.
 const BYTE_MASK: &str = "l2.flow.write_miss=byte-mask";
 
-/// Additional kernels, each with settings of the machine. The lines of these kernels map to few L1 sets. They
-/// show why L1s refuse requests that the sharing tracker forwards to them.
+/// Additional kernels, each with settings of the machine. The lines that these kernels access map to few L1
+/// sets. The kernels show why L1s refuse requests that the sharing tracker forwards to them.
 const OTHERS: [(&str, &[&str]); 4] =
     [("syrk", &[]), ("syrk", &["link.request=1"]), ("syrk", &["l1.sets=16", "l1.ways=32"]), ("gesummv", &[])];
 
@@ -51,7 +52,7 @@ struct System {
 }
 
 impl System {
-    /// Returns the configuration of the same caches without timing.
+    /// Returns the configuration of the model without timing for the same caches.
     fn untimed_config(&self) -> Result<Config, golden::index::IndexError> {
         let tracker = if self.trackers > 0 { tracker(self.trackers, self.list)? } else { None };
         let Self { bypass_l1, bypass_l2, .. } = *self;
@@ -68,7 +69,7 @@ impl System {
     }
 }
 
-/// Returns all systems, in the same order as on the page without timing.
+/// Returns all systems, in the same order as on the page with results of the model without timing.
 fn systems() -> Vec<System> {
     let by_size = [
         ("baseline", Vec::new(), 0, false),
@@ -119,7 +120,7 @@ struct BenchmarkRuns {
     name: &'static str,
     done: Vec<SystemRun>,
     /// Counters of the systems [`PROPOSED`] and [`PASSING`] with the setting [`BYTE_MASK`]. `None` for
-    /// benchmarks on which fetches for write misses have no effect.
+    /// benchmarks in which it makes no difference whether write misses fetch their line.
     masked: Option<[Counters; 2]>,
 }
 
@@ -144,21 +145,21 @@ impl BenchmarkRuns {
         found.unwrap_or_else(|| panic!("{system} with {} KB is measured", SIZES[size]))
     }
 
-    /// Returns two ratios of `number` on system `of` to `number` on system `whole`: on the clocked machine,
-    /// and without timing.
+    /// Returns the metric `number` on system `of`, divided by the metric on system `whole`. The first element
+    /// is for the clocked machine, the second for the model without timing.
     fn part(&self, of: (&str, usize), whole: (&str, usize), number: impl Fn(&SystemRun) -> [f64; 2]) -> [f64; 2] {
         let [part, whole] = [of, whole].map(|(system, size)| number(self.on(system, size)));
         [part[0] / whole[0], part[1] / whole[1]]
     }
 
-    /// Returns two ratios of the DRAM traffic of a system to that of the baseline with 1 MB of L2: on the
-    /// clocked machine, and without timing.
+    /// Returns the DRAM traffic of a system, divided by that of the baseline with 1 MB of L2. The first
+    /// element is for the clocked machine, the second for the model without timing.
     fn of_baseline(&self, system: &str, size: usize) -> [f64; 2] {
         self.part((system, size), ("baseline", LARGEST), SystemRun::dram)
     }
 
-    /// Returns two ratios of the DRAM traffic with L2 bypass to that of the system [`PROPOSED`]: on the
-    /// clocked machine, and without timing.
+    /// Returns the DRAM traffic with L2 bypass, divided by that of the system [`PROPOSED`]. The first element
+    /// is for the clocked machine, the second for the model without timing.
     fn l2_bypass(&self) -> [f64; 2] {
         self.part((PASSING, LARGEST), (PROPOSED, LARGEST), SystemRun::dram)
     }
@@ -169,7 +170,8 @@ impl BenchmarkRuns {
         self.masked.as_ref().map(|[proposed, passing]| ratio(dram_bytes(passing), dram_bytes(proposed)))
     }
 
-    /// Returns the cycles with a sharing tracker divided by the cycles of the baseline with the same L2 size.
+    /// Returns the cycles with a sharing tracker, divided by the cycles of the baseline that has the same L2
+    /// size.
     fn cycles(&self, size: usize) -> f64 {
         let [part, whole] = ["tracker", "baseline"].map(|system| self.on(system, size).timed.cycles);
         ratio(part, whole)
@@ -180,7 +182,7 @@ fn dram_bytes(counters: &Counters) -> u64 {
     counters.totals().dram.bytes
 }
 
-/// Name and counters of an additional kernel that is in no figure of the thesis.
+/// Name and counters of an additional kernel that does not occur in the figures of the thesis.
 type Other = (String, Counters);
 
 fn l1(counters: &Counters) -> L1Stats {
@@ -266,23 +268,24 @@ fn measure(desk: &Session) -> Result<(Vec<BenchmarkRuns>, Vec<Other>), FigureErr
     Ok((all, others))
 }
 
-/// Returns the means over all benchmarks, on the clocked machine and without timing.
+/// Returns the means of a metric over all benchmarks: for the clocked machine, and for the model without
+/// timing.
 fn mean(all: &[BenchmarkRuns], number: impl Fn(&BenchmarkRuns) -> [f64; 2]) -> [f64; 2] {
     let sum = all.iter().map(number).fold([0.0; 2], |sum, each| [sum[0] + each[0], sum[1] + each[1]]);
     sum.map(|sum| sum / all.len() as f64)
 }
 
 /// Returns four percentages. The first is the share of sharing tracker lookups that are forwarded to an L1.
-/// The others are shares of these forwards: served, refused because the line was evicted, and refused because
-/// the line had not arrived yet.
+/// The others are shares of these forwarded loads: those that the L1 served, those that it refused because it
+/// had evicted the line, and those that it refused because the line had not arrived yet.
 fn forwards(counters: &Counters) -> [f64; 4] {
     let TrackerStats { lookups, forwards, supplied, refused, too_early, .. } = trackers(counters);
     let of_forwards = |part| 100.0 * ratio(part, forwards);
     [100.0 * ratio(forwards, lookups), of_forwards(supplied), of_forwards(refused - too_early), of_forwards(too_early)]
 }
 
-/// Returns two ratios of the energy of system `of` to that of system `whole`: on the clocked machine, and
-/// without timing.
+/// Returns the energy of system `of`, divided by that of system `whole`. The first element is for the clocked
+/// machine, the second for the model without timing.
 fn energy(costs: &Table43, one: &BenchmarkRuns, of: (&str, usize), whole: (&str, usize)) -> [f64; 2] {
     one.part(of, whole, |done| done.energy(costs, HOP_MM))
 }

@@ -1,4 +1,4 @@
-//! Errors of the area model for memories: its estimates compared with areas that CACTI computed.
+//! Errors of the area model for memories: estimated areas compared with areas that CACTI computed.
 
 use ::area::{Metric, Node, RelativeErrors, Technology};
 use miette::IntoDiagnostic;
@@ -9,7 +9,8 @@ use crate::page::{Page, comma_separated, table};
 
 const HEAD: [&str; 6] = ["estimate", "metric", "memories", "median %", "95th percentile %", "worst %"];
 
-/// Maximum allowed relative errors of the estimated area: of the median memory, and of the 95th percentile.
+/// Maximum relative errors of the estimated area: the limit for the median of all memories, and the limit for
+/// their 95th percentile.
 const MAX_ERRORS: (f64, f64) = (0.04, 0.12);
 
 pub(super) fn errors() -> Result<Page, FigureError> {

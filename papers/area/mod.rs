@@ -1,4 +1,4 @@
-//! Results pages about area: accuracy of the estimates, and area of every scheme.
+//! Results pages about area: accuracy of the area estimates, and area of every scheme.
 
 mod errors;
 mod schemes;

@@ -11,7 +11,7 @@ use crate::page::{Page, comma_separated};
 use crate::structures::{block, counted_scope, counts, scope};
 use warpsieve::estimate::Delta;
 
-/// Designs that add structures to a machine. Each is paired with the design with which it is compared.
+/// Designs that add structures to a machine, each paired with the design with which its area is compared.
 const SCHEMES: [(&str, &str); 14] = [
     ("fermi-hash", "baseline"),
     ("pric", "baseline"),
@@ -91,8 +91,9 @@ fn compare_published(technology: &Technology) -> Result<Vec<ComparisonRow>, Repo
     });
     let frc = block(technology, FERMI, &["frc"], &["l2.flow.frc.entries=64"])?;
     let lines = scope(&frc, "partition0.l2.frc")?.bits;
-    // The table of a sharing tracker stores one of two forms of entries. The short form names only the last
-    // sharer. The long form has one bit per sharer, and the index of the L1 that supplies the line next.
+    // The table of a sharing tracker stores entries of one of two forms. The short form contains only the
+    // number of the last sharer. The long form has one bit per L1, and the number of the L1 that supplies the
+    // line next.
     let tables = |design| -> Result<u64, Report> {
         let machine = block(technology, "hybrid", &[design], &[])?;
         (0..8).map(|bank| Ok(scope(&machine, &format!("partition{bank}.tracker.table[0]"))?.bits)).sum()

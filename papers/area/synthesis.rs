@@ -1,5 +1,5 @@
 //! Area of the SystemVerilog modules in `hdl` after mapping to standard cells. It is compared with the
-//! estimates, which are made from the structures that each hardware block lists.
+//! estimated area, which is computed from the structures that each hardware block lists.
 
 use ::area::{Node, Technology};
 use hdl::{Block, Size, Synthesis, blocks};
@@ -22,7 +22,8 @@ const HEAD: [&str; 8] = [
     "estimated / synthesized",
 ];
 
-/// Maximum estimated area, in um2, of the modules that are synthesized. Yosys maps them within minutes.
+/// Maximum estimated area, in um2, of a module to be synthesized. Yosys maps modules of this size within
+/// minutes.
 const MAX_UM2: f64 = 150_000.0;
 
 /// Maximum relative difference between the estimated and the synthesized area of a module.
@@ -132,15 +133,16 @@ fn compare_published(technology: &Technology) -> Result<Vec<ComparisonRow>, Repo
         found.ok_or_else(|| miette!("there is no component {path}"))
     };
     let flip_flops = |path: &str, parameters: &[(&str, u32)]| named(path)?.flip_flops(parameters, technology);
-    // The modules are synthesized with a single set, because the machine keeps all sets in one memory.
+    // The modules are synthesized with a single set, because in the machine, all sets are in one memory and
+    // not in flip-flops.
     let set = ("SETS", 1);
     let sets = u64::from(resolve_config("fermi", &[], &[])?.config.l1.sets);
     let decoupled = flip_flops("l1/decoupled", &[set])? - 1;
     let tags = flip_flops("l1/tags", &[set])?;
     let fan_ins = named("index/i_poly")?.fan_ins(&[("ADDR_BITS", 27)], "line", ("index", 5))?;
     let fan_ins: Vec<_> = fan_ins.iter().map(ToString::to_string).collect();
-    // Two FRCs with two entries each are compared: with lines of 128 bytes and of 64 bytes. The difference is
-    // 2 x 64 bytes, the data of one 128-byte line.
+    // Two FRCs with two entries each are compared, one with lines of 128 bytes and one with lines of 64
+    // bytes. They differ by 2 x 64 bytes, which is the data of one 128-byte line.
     let [half, whole] = [64, 128].map(|bytes| flip_flops("l2/frc", &[("WAYS", 2), ("LINE_BYTES", bytes)]));
     let line = whole? - half?;
     let [mask, last] = [0, 1].map(|last| flip_flops("tracker/sharer_table", &[set, ("LAST", last)]));

@@ -19,10 +19,10 @@ use crate::sheet::Table;
 use crate::{FigureError, Session};
 use warpsieve::run::{RunOptions, RunReport, Totals, ratio};
 
-/// Arbitration policies, each with its name on the page and the setting that selects it. All others are
-/// compared with the first one. A quantum of ATLAS lasts 10 million cycles in the paper, in which all of these
-/// kernels would end; here it lasts as long as the interval after which BLISS clears its blacklist. Its
-/// threshold of starvation is reduced likewise, from 100,000 cycles in the paper to 1,000.
+/// Arbitration policies, each with its name on the page and the setting that selects it. All policies are
+/// compared with the first one. In the paper, a quantum of ATLAS lasts 10 million cycles, which is longer
+/// than any of these kernels runs. Here a quantum is as long as the interval after which BLISS clears its
+/// blacklist. The starvation threshold of ATLAS is reduced, too: from 100,000 cycles in the paper to 1,000.
 const POLICIES: [(&str, &str); 7] = [
     ("fr-fcfs", "dram.policy={ kind = \"fr-fcfs\", hit_cap = 0 }"),
     ("fcfs", "dram.policy={ kind = \"fcfs\" }"),
@@ -33,11 +33,11 @@ const POLICIES: [(&str, &str); 7] = [
     ("par-bs", "dram.policy={ kind = \"par-bs\", marking_cap = 5 }"),
 ];
 
-/// Policies made for fairness among the threads of a multicore.
+/// Indices of the policies that were made for fairness among the threads of a multicore processor.
 const FAIR: [usize; 3] = [4, 5, 6];
 
-/// Minimum use of the DRAM data buses over the run, in percent, at which the DRAM is taken to bound a kernel.
-/// A bus cannot reach 100 %: activates, turnarounds and the ends of a kernel leave it idle.
+/// Minimum use of the DRAM data buses over the run, in percent, at which a kernel is regarded as DRAM bound.
+/// A bus cannot reach 100 %: it is idle during activates, during turnarounds and at the ends of a kernel.
 const BOUND: f64 = 30.0;
 
 /// Metrics of one kernel with one policy.
@@ -46,14 +46,15 @@ struct DramRun {
     cycles: u64,
     /// Use of the data buses of all channels over the run, in percent.
     bus_percent: f64,
-    /// Number of bursts read and written. The field `row_hits` counts those of them that hit an open row.
+    /// Number of bursts read and written. The field `row_hits` is the number of these bursts that hit an open
+    /// row.
     bursts: u64,
     row_hits: u64,
     activates: u64,
     bytes: u64,
-    /// Mean time of a read in the L2 and the DRAM, in core cycles.
+    /// Mean time of a read in the L2 and the DRAM over all SMs, in core cycles.
     latency: f64,
-    /// The highest of these times among the SMs, divided by the mean of those of all SMs. At 1, all SMs wait
+    /// Highest mean read time of any SM, divided by the mean over all SMs. If the value is 1, all SMs wait
     /// equally long.
     unfairness: f64,
 }
@@ -82,8 +83,8 @@ impl DramRun {
     }
 }
 
-/// Returns the mean time of a read over the SMs, and the highest mean time of an SM divided by it. SMs without
-/// reads are left out.
+/// Returns two values: the mean read time over all SMs, and the highest mean read time of any SM divided by
+/// the first value. SMs without reads are left out.
 fn waiting<'a>(sms: impl Iterator<Item = &'a Stays>) -> (f64, f64) {
     let times: Vec<_> = sms.filter(|sm| sm.number > 0).map(|sm| ratio(sm.cycles, sm.number)).collect();
     let most = times.iter().copied().fold(0.0, f64::max);
@@ -93,9 +94,9 @@ fn waiting<'a>(sms: impl Iterator<Item = &'a Stays>) -> (f64, f64) {
     }
 }
 
-/// Results of the kernels that the DRAM bounds.
+/// Results of the kernels that are DRAM bound.
 struct DramResults {
-    /// Number of kernels of the suite.
+    /// Number of kernels in the suite, whether DRAM bound or not.
     suite: usize,
     kernels: Vec<(String, PathBuf)>,
     /// Runs by policy and kernel.
@@ -108,7 +109,8 @@ impl DramResults {
         pairs.map(|(first, run)| ratio(first.cycles, run.cycles.max(1))).collect()
     }
 
-    /// Returns, for each kernel, the number of activates divided by that under the first policy.
+    /// Returns, for each kernel, the number of activates under a policy, divided by the number under the
+    /// first policy.
     fn activates(&self, policy: usize) -> Vec<f64> {
         let pairs = self.runs[0].iter().zip(&self.runs[policy]).map(|(first, run)| (first.activates, run.activates));
         pairs.map(|(first, run)| if first > 0 && run > 0 { ratio(run, first) } else { 1.0 }).collect()

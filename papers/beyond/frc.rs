@@ -155,8 +155,8 @@ fn draw(is_quick: bool, measured: &[SettingResults]) -> Result<Page, FigureError
     Ok(page)
 }
 
-/// Draws a bar chart. Each group of bars stands for a bus width and a time at which a victim's way becomes
-/// free. Each bar of a group stands for a number of MSHR entries.
+/// Draws a bar chart. There is one group of bars for each combination of a bus width and a time at which a
+/// victim's way becomes free. Within a group, there is one bar for each number of MSHR entries.
 fn chart(page: &mut Page, measured: &[SettingResults]) {
     let groups = measured.chunks(ENTRIES.len());
     let name = |of: &[SettingResults]| format!("{}, {} bits", of[0].setting.eviction(), of[0].setting.bus_bits);

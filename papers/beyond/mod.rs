@@ -1,5 +1,5 @@
-//! Questions that the papers leave open. There are no published answers, so the results pages contain no
-//! comparisons with papers. Each page ends with conclusions from its own runs.
+//! Questions that the papers leave open. There are no published answers to compare with, so these results
+//! pages contain no comparisons with papers. Each page ends with conclusions from its own runs.
 
 mod dram;
 mod frc;
@@ -63,15 +63,15 @@ pub(super) const FIGURES: &[Figure] = &[
     },
 ];
 
-/// Machine of all these results pages, except the pages about the FRC and about the victim cache.
+/// Machine on which all these results are measured, except the results for the FRC and for the victim cache.
 const MACHINE: &str = "fermi";
 
 /// Names of the designs that are combined; empty for the unmodified machine.
 type Parts = &'static [&'static str];
 
-/// Minimum relative gain at which a mean over kernels counts as a gain.
+/// Minimum relative gain at which a mean over kernels is regarded as a gain.
 const PAYS: f64 = 0.01;
-/// Minimum relative gain or loss at which a kernel counts as faster or slower.
+/// Minimum relative gain or loss at which a kernel is regarded as faster or slower.
 const NOTED: f64 = 0.05;
 
 const MEANS: &str =
@@ -130,8 +130,8 @@ fn geometric(values: &[f64]) -> f64 {
     geometric_mean(values).unwrap_or(f64::NAN)
 }
 
-/// Formats a mean and its leave-one-out range: the lowest and the highest mean with one of the values left
-/// out.
+/// Formats a mean and its leave-one-out range: the lowest and the highest mean that result when one of the
+/// values is left out.
 fn format_range<T: Clone>(of: &[T], places: usize, mean: impl Fn(&[T]) -> Option<f64>) -> [String; 2] {
     let text = |value: f64| format!("{value:.places$}");
     let range = leave_one_out(of, &mean).map(|(low, high)| format!("{} to {}", text(low), text(high)));
@@ -139,13 +139,14 @@ fn format_range<T: Clone>(of: &[T], places: usize, mean: impl Fn(&[T]) -> Option
 }
 
 /// Formats, for use in a sentence, the geometric mean of ratios and its leave-one-out range: the lowest and
-/// the highest mean with one ratio left out.
+/// the highest mean that result when one ratio is left out.
 fn in_words(ratios: &[f64]) -> String {
     let [mean, range] = format_range(ratios, 3, geometric_mean);
     format!("{mean} ({range})")
 }
 
-/// Returns two counts of kernels: those that are faster, and those that are slower, by at least [`NOTED`].
+/// Returns two numbers of kernels: those that are faster by at least [`NOTED`], and those that are slower by
+/// at least [`NOTED`].
 fn gain_and_lose(speedups: &[f64]) -> [String; 2] {
     let gain = speedups.iter().filter(|speedup| **speedup >= 1.0 + NOTED).count();
     let lose = speedups.iter().filter(|speedup| **speedup <= (1.0 + NOTED).recip()).count();
@@ -154,12 +155,12 @@ fn gain_and_lose(speedups: &[f64]) -> [String; 2] {
 
 /// Heads of the columns that [`speed_and_bytes`] fills.
 const SPEED_AND_BYTES: [&str; 6] = ["speed-up", LEAVE_ONE_OUT, "gain 5 %", "lose 5 %", "DRAM bytes", LEAVE_ONE_OUT];
-/// Head of the column that follows a mean and contains its leave-one-out range.
+/// Head of the column to the right of a mean; it contains the leave-one-out range of the mean.
 const LEAVE_ONE_OUT: &str = "leave-one-out";
 
 /// Formats three results: the mean speedup, the numbers of kernels that are clearly faster and clearly
-/// slower, and the mean of the relative DRAM bytes. The means are geometric, and each has its leave-one-out
-/// range.
+/// slower, and the mean of the relative DRAM bytes. The means are geometric, and each is followed by its
+/// leave-one-out range.
 fn speed_and_bytes(speedups: &[f64], bytes: &[f64]) -> impl Iterator<Item = String> + use<> {
     let speed = format_range(speedups, 3, geometric_mean).into_iter().chain(gain_and_lose(speedups));
     speed.chain(format_range(bytes, 3, geometric_mean))

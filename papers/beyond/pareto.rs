@@ -15,8 +15,8 @@ use crate::scatter::{Dot, Scatter};
 use crate::structures::block;
 use crate::{FigureError, Session};
 
-/// Unmodified machine, designs of the papers, and combinations of designs that change different parts of the
-/// machine.
+/// Unmodified machine, designs of the papers, and combinations of designs that do not change the same units
+/// of the machine.
 const DESIGNS: [Parts; 16] = [
     &[],
     &["pric"],
@@ -36,8 +36,8 @@ const DESIGNS: [Parts; 16] = [
     &["decoupled-dueling", "frc-64"],
 ];
 
-/// Maximum cost relative to the unmodified machine, at which a design that is not on the Pareto front is
-/// drawn.
+/// Maximum cost, relative to the unmodified machine, up to which a design is drawn although it is not on the
+/// Pareto front.
 const FAR: f64 = 1.1;
 
 /// Combination of designs, with its speedup and energy for each kernel relative to the unmodified machine.
@@ -78,14 +78,14 @@ pub(super) fn pareto(desk: &Session) -> Result<Page, FigureError> {
 }
 
 /// Returns a flag for each pair of speedup and cost: true if the pair is on the Pareto front. A pair is not
-/// on the front if another pair is at least as good in both values and better in one.
+/// on the front if another pair is at least as good in both values and better in at least one.
 fn front(of: &[(f64, f64)]) -> Vec<bool> {
     let beats = |other: &(f64, f64), one: &(f64, f64)| other.0 >= one.0 && other.1 <= one.1 && other != one;
     of.iter().map(|one| !of.iter().any(|other| beats(other, one))).collect()
 }
 
-/// Rounds a value to the decimal places that the table shows, so that differences too small to show do not
-/// decide the Pareto front.
+/// Rounds a value to the decimal places that the table shows, so that differences that the table does not
+/// show cannot affect the Pareto front.
 fn as_shown(value: f64, places: i32) -> f64 {
     let scale = 10_f64.powi(places);
     (value * scale).round() / scale
@@ -143,8 +143,8 @@ fn draw(is_quick: bool, kernels: usize, rated: &[RatedDesign]) -> Page {
     page
 }
 
-/// Draws each design at its speedup and cost. Designs with a very high cost are omitted, because all other
-/// designs would then be too close together.
+/// Draws each design at its speedup and cost. Designs with a very high cost are omitted, because with them,
+/// all other designs would be drawn too close together.
 fn drawing(
     page: &mut Page,
     rated: &[RatedDesign],

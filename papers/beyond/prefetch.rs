@@ -25,7 +25,8 @@ const DESIGNS: [Parts; 5] = [&[], &["next-line"], &["stride"], &["many-thread-aw
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct PrefetchRun {
     cycles: u64,
-    /// Number of lines that loads requested from the L1. The field `missed` counts those of them that missed.
+    /// Number of lines that loads requested from the L1. The field `missed` is the number of these lines that
+    /// missed.
     loads: u64,
     missed: u64,
     dram_bytes: u64,
@@ -33,8 +34,8 @@ struct PrefetchRun {
 }
 
 impl PrefetchRun {
-    /// Returns `of`, a number of prefetches, in percent of all prefetches sent. Returns `None` if no prefetch
-    /// was sent.
+    /// Returns `of`, a number of prefetches, in percent of all prefetches sent; `None` if no prefetch was
+    /// sent.
     fn percent(&self, of: u64) -> Option<f64> {
         let issued = self.prefetches.issued;
         (issued > 0).then(|| 100.0 * ratio(of, issued))
@@ -49,7 +50,7 @@ struct PrefetchResults {
 
 impl PrefetchResults {
     /// Returns, for each kernel, the metric without a prefetcher divided by the metric with the prefetcher.
-    /// If one of the two is 0, the ratio counts as 1 (unchanged).
+    /// If one of the two metrics is 0, the ratio is set to 1 (unchanged).
     fn ratios(&self, design: usize, of: impl Fn(&PrefetchRun) -> u64) -> Vec<f64> {
         let pairs = self.runs[0].iter().zip(&self.runs[design]).map(|(without, with)| (of(without), of(with)));
         pairs.map(|(without, with)| if without > 0 && with > 0 { ratio(without, with) } else { 1.0 }).collect()

@@ -18,21 +18,22 @@ use crate::sheet::Table;
 use crate::{FigureError, Session};
 use warpsieve::run::{RunOptions, RunReport, Totals, ratio};
 
-/// Cache whose replacement policy a part of the page varies.
+/// Cache whose replacement policy is varied in one section of the page.
 struct CacheKind {
     /// Name of the cache on the page.
     name: &'static str,
     /// Group of the cache in the configuration.
     group: &'static str,
-    /// Replacement policies, beginning with LRU, to which all others are compared.
+    /// Replacement policies that are compared. The first is LRU, with which all others are compared.
     policies: &'static [&'static str],
-    /// Property that forms the signatures of policies that learn. Requests to the L2 carry no program counter.
+    /// Property of requests from which learning policies form their signatures: the program counter for the
+    /// L1, and the memory region for the L2, whose requests carry no program counter.
     signature: &'static str,
     of: fn(&PolicyRun) -> &CacheCounts,
 }
 
-/// Nearly all kernels evict lines from the L1. There, the policies between which `drrip` and `dip` choose are
-/// left out, to keep the run time low.
+/// Caches whose policies are compared. Nearly all kernels evict lines from the L1. To keep the run time low,
+/// the list for the L1 leaves out the policies between which `drrip` and `dip` choose.
 const CACHES: [CacheKind; 2] = [
     CacheKind {
         name: "L1",
@@ -60,7 +61,7 @@ impl CacheKind {
         format!("{}.replacement={{ kind = \"{policy}\"{keys} }}", self.group)
     }
 
-    /// Returns the index of a policy among those of the cache; that of LRU for an unknown one.
+    /// Returns the index of a policy among those of the cache; for an unknown policy, the index of LRU.
     fn index_of(&self, policy: &str) -> usize {
         self.policies.iter().position(|name| *name == policy).unwrap_or(0)
     }
@@ -71,14 +72,14 @@ impl CacheKind {
 struct CacheCounts {
     /// Number of lines that loads requested from the caches.
     loads: u64,
-    /// Number of these that were present or in flight.
+    /// Number of requested lines that were present or in flight.
     found: u64,
     evictions: u64,
 }
 
 impl CacheCounts {
-    /// True if the caches evict at least one line per 100 loads. With fewer evictions, a policy has next to no
-    /// choices.
+    /// True if the caches evict at least one line per 100 loads. With fewer evictions, the policy has almost
+    /// no effect.
     fn evicts(&self) -> bool {
         self.evictions > 0 && 100 * self.evictions >= self.loads
     }
@@ -110,7 +111,8 @@ impl PolicyRun {
     }
 }
 
-/// Results of the kernels that evict lines from one of the caches, with each policy in this cache.
+/// Results of the kernels that evict lines from one of the caches, with each replacement policy in this
+/// cache.
 struct CacheResults {
     cache: &'static CacheKind,
     kernels: Vec<(String, PathBuf)>,
@@ -124,20 +126,20 @@ impl CacheResults {
         pairs.map(|(lru, run)| ratio(lru.cycles, run.cycles.max(1))).collect()
     }
 
-    /// Returns, for each kernel, the bytes on the DRAM buses divided by the bytes under LRU. Kernels that move
-    /// no bytes under LRU count as unchanged.
+    /// Returns, for each kernel, the bytes on the DRAM buses divided by the bytes under LRU. If a kernel
+    /// moves no bytes under LRU, its ratio is set to 1 (unchanged).
     fn bytes(&self, policy: usize) -> Vec<f64> {
         let pairs = self.runs[0].iter().zip(&self.runs[policy]).map(|(lru, run)| (lru.dram_bytes, run.dram_bytes));
         pairs.map(|(lru, run)| if lru > 0 && run > 0 { ratio(run, lru) } else { 1.0 }).collect()
     }
 
-    /// Returns the hit rates of the kernels that load, in percent.
+    /// Returns the hit rates, in percent, of the kernels that contain loads.
     fn hits(&self, policy: usize) -> Vec<f64> {
         self.runs[policy].iter().filter_map(|run| (self.cache.of)(run).hits()).collect()
     }
 
     /// Returns the best policy for each kernel, with its speed-up. Among equally good policies, the first one
-    /// counts, so LRU is the best one if no other is faster.
+    /// is returned, so it is LRU if no other policy is faster.
     fn best(&self) -> Vec<(usize, f64)> {
         let all: Vec<_> = (0..self.runs.len()).map(|policy| self.speedups(policy)).collect();
         let of_kernel = |at: usize| {
@@ -318,7 +320,8 @@ mod tests {
         PolicyRun { cycles, dram_bytes: 64, l1, l2: CacheCounts::default() }
     }
 
-    /// Results of two kernels, whose runs have the same cycles under all policies but one.
+    /// Creates the results of two kernels. Their cycles are the same under all policies except `policy`,
+    /// under which they take `cycles`.
     fn results(policy: &str, cycles: [u64; 2]) -> CacheResults {
         let kernels = ["vadd", "bfs"].map(|name| (name.to_owned(), PathBuf::new())).into();
         let mut runs = vec![vec![run(100, 5); 2]; CACHES[0].policies.len()];

@@ -1,6 +1,6 @@
-//! Comparison of padding with cache schemes, for kernels whose matrix rows conflict in few L1 sets. Padding
-//! makes the distance between two rows an odd number of lines, and costs nothing but memory. The results page
-//! shows how much of a scheme's gain padding alone achieves.
+//! Comparison of padding with cache schemes, for kernels whose matrix rows conflict because they map to few
+//! L1 sets. Padding lengthens each row in memory so that the distance between two rows is an odd number of
+//! lines; it costs only memory. The results page shows how much of a scheme's gain padding alone achieves.
 
 use std::path::{Path, PathBuf};
 
@@ -22,8 +22,8 @@ use warpsieve::run::open;
 const DESIGNS: [Parts; 7] =
     [&[], &["fermi-hash"], &["decoupled-dueling"], &["pric"], &["dwt-pric"], &["mrpb"], &["fully-associative"]];
 
-/// Number of kernels in quick mode, which usually runs small launch files. No small launch file is padded, so
-/// quick mode runs the kernels with the fewest threads.
+/// Number of kernels in quick mode: those with the fewest threads. Quick mode usually runs small launch
+/// files, but no small launch file is padded.
 const QUICK: usize = 4;
 const FILES: [&str; 2] = ["launch", "padded"];
 
@@ -46,7 +46,7 @@ impl StrideResults {
         speedups(&self.plain[design], &self.plain[0])
     }
 
-    /// Returns, for each kernel, the speedup that a design achieves when the rows are padded anyway.
+    /// Returns, for each kernel with padded rows, the speedup of a design over the unmodified machine.
     fn gains_padded(&self, design: usize) -> Vec<f64> {
         speedups(&self.padded[design], &self.padded[0])
     }
@@ -57,9 +57,9 @@ impl StrideResults {
     }
 }
 
-/// Returns the percentage of a scheme's gain that padding alone achieves. Gains multiply, so the percentage
-/// is computed from logarithms: a speedup of 2 is half of a speedup of 4. Returns `None` if the gain of the
-/// scheme is too small.
+/// Returns the percentage of a scheme's gain that padding alone achieves. The percentage is computed from the
+/// logarithms of the speedups, because gains multiply: a speedup of 2 is half the gain of a speedup of 4.
+/// Returns `None` if the gain of the scheme is too small.
 fn share(pairs: &[(f64, f64)]) -> Option<f64> {
     let logs = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(|pair| of(pair).ln()).sum::<f64>();
     let (padding, scheme) = (logs(|pair| pair.0), logs(|pair| pair.1));

@@ -11,10 +11,11 @@ use crate::runs::Point;
 use crate::sheet::Table;
 use crate::{FigureError, Session};
 
-/// Machines: the L1 of the first has 32 sets of 4 ways, and the L1 of the second has 4 sets of 256 ways.
+/// Machines: the L1 of `fermi` has 32 sets of 4 ways, and the L1 of `volta` has 4 sets of 256 ways.
 const MACHINES: [&str; 2] = ["fermi", "volta"];
 
-/// Kernels that `kernels/README.md` calls irregular, and kernels whose loads gather data.
+/// Kernels that `kernels/README.md` calls irregular, and kernels whose loads gather data from scattered
+/// addresses.
 const KERNELS: [&str; 7] = ["barneshut", "bfs", "histo", "mrigridding", "octree", "spmv_csr", "sssp"];
 
 /// Scheme to compare: name on the results page, designs and settings.
@@ -24,8 +25,8 @@ struct Scheme {
     sets: &'static [&'static str],
 }
 
-/// Unmodified machine, and the compared schemes. A victim cache of 16 lines has half as many lines as the L1
-/// of `fermi` has sets.
+/// Unmodified machine, and the compared schemes. One scheme is a victim cache of 16 lines: one line for every
+/// two sets of the L1 of `fermi`.
 const SCHEMES: [Scheme; 5] = [
     Scheme { name: "baseline", designs: &[], sets: &[] },
     Scheme { name: "next-line", designs: &["next-line"], sets: &[] },

@@ -13,8 +13,8 @@ use warpsieve::estimate::Block;
 
 /// FRC sizes in the paper, as numbers of entries.
 const ENTRIES: [u32; 8] = [4, 8, 16, 32, 64, 128, 256, 512];
-/// FRC sizes that the paper recommends for most kernels. Each is paired with the paper's ratio of the area of
-/// a second bank to the area of the FRC.
+/// FRC sizes (numbers of entries) that the paper recommends for most kernels. With each size: the paper's
+/// ratio of the area of a second bank to the area of the FRC.
 const CLAIMED: [(u32, u32); 2] = [(32, 64), (64, 32)];
 /// Number of lines of the L2 bank in the paper: 128 KB in lines of 64 bytes.
 const PAPER_LINES: u32 = 2048;
@@ -56,8 +56,8 @@ impl FrcCost {
         counts.into_iter().chain(area).chain([self.of_paper().to_string()]).collect()
     }
 
-    /// Compares our ratio of the area of a second L2 bank to the area of the FRC with the ratio in the paper.
-    /// The paper gives it only for some FRC sizes.
+    /// Compares our area of a second L2 bank, divided by our area of the FRC, with this ratio in the paper.
+    /// The paper gives the ratio only for some FRC sizes.
     fn rows(&self) -> Vec<ComparisonRow> {
         let Some((entries, times)) = CLAIMED.into_iter().find(|(of, _)| *of == self.entries) else { return Vec::new() };
         let area = format!("area of a second bank / area of an FRC of {entries} lines");

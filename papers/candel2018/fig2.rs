@@ -20,8 +20,8 @@ enum PublishedCycle {
 
 use PublishedCycle::{Follows, Stated};
 
-/// Expected event of a request. Its elements are the name of the request, a description of the event, the
-/// cycle in the paper, and a function that returns the cycle in our model.
+/// Event that is expected for a request: name of the request, description of the event, cycle of the event in
+/// the paper, and a function that returns the event's cycle in our model.
 type ExpectedEvent = (&'static str, &'static str, PublishedCycle, fn(&Replacement) -> u64);
 
 const CONVENTIONAL: [ExpectedEvent; 7] = [
@@ -45,8 +45,8 @@ const WITH_FRC: [ExpectedEvent; 9] = [
     ("D", "entry free", Follows(440), |d| d.gone),
 ];
 
-/// Kernel with one thread that follows a chain of pointers. Each load waits for the one before it, so an L2
-/// bank with one way replaces one line at a time, and nothing else stalls.
+/// Kernel with one thread that follows a chain of pointers. Each load must wait for the previous load. So an
+/// L2 bank with one way replaces one line at a time, and nothing else causes a stall.
 const CHASE: &str = include_str!("../../tests/latency/chase.ptx");
 const LAUNCH: &str = r#"
 ptx = "chase.ptx"

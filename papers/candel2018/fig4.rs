@@ -8,11 +8,11 @@ use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
 
-/// Maximum relative gain in OPC that counts as no gain.
+/// Maximum relative gain in OPC that is regarded as no gain.
 const SAME: f64 = 0.05;
 /// Relative gain in OPC that the paper reports for most applications.
 const GAIN: f64 = 0.25;
-/// Minimum OPC (operations per cycle), as a fraction of the application's highest OPC, at which it counts as
+/// Minimum fraction of an application's highest OPC (operations per cycle) at which an OPC is regarded as
 /// saturated.
 const SATURATED: f64 = 0.95;
 

@@ -8,11 +8,11 @@ use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow, number};
 use crate::page::Page;
 
-/// Maximum MPKO (L2 misses per thousand operations) that counts as near zero.
+/// Maximum MPKO (L2 misses per thousand operations) that is regarded as near zero.
 const NONE: f64 = 0.1;
-/// MPKO (L2 misses per thousand operations) below which the paper calls it relatively low.
+/// MPKO (L2 misses per thousand operations) below which the paper calls an application's MPKO relatively low.
 const LOW: f64 = 1.5;
-/// Maximum relative difference in operations per cycle (OPC) from the baseline that counts as unchanged.
+/// Maximum relative difference in operations per cycle (OPC) from the baseline that is regarded as no change.
 const SAME: f64 = 0.05;
 
 pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {

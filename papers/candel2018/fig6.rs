@@ -10,7 +10,7 @@ use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
 use crate::sheet::Table;
 
-/// Maximum average delay of L2 misses that counts as near zero: in cycles, and as a fraction of the
+/// Maximum average delay of L2 misses that is regarded as near zero: in cycles, and as a fraction of the
 /// baseline's delay.
 const NONE: (f64, f64) = (4.0, 0.05);
 

@@ -10,9 +10,10 @@ use crate::page::Page;
 const SERVED: f64 = 75.0;
 /// Allowed difference from [`SERVED`], in percentage points.
 const BAND: f64 = 15.0;
-/// Minimum percentage of the L2 misses that counts as nearly all of them.
+/// Minimum percentage of the L2 misses that is regarded as nearly all of them.
 const ALL: f64 = 95.0;
-/// Maximum increase of the share of L2 misses, in percentage points, that counts as constant.
+/// Maximum increase, in percentage points, at which the share of L2 misses that the FRC serves is regarded as
+/// constant.
 const SAME: f64 = 5.0;
 
 pub(in super::super) fn fig7(desk: &Session) -> Result<Page, FigureError> {

@@ -47,8 +47,8 @@ pub(super) const FIGURES: &[Figure] = &[
 pub(super) const MACHINE: &str = "southern-islands";
 
 /// Applications of the paper: name, our kernel with the same algorithm, and its problem size. The data of
-/// each application are several times larger than the largest L2. BinomialOption is an exception: it has
-/// almost no data.
+/// each application are several times larger than the largest L2, except for BinomialOption, which has almost
+/// no data.
 pub(super) const APPS: [(&str, &str, &str); 13] = [
     ("BinomialOption", "binomial", "launch"),
     ("BlackScholes", "blackscholes", "candel"),
@@ -65,7 +65,7 @@ pub(super) const APPS: [(&str, &str, &str); 13] = [
     ("URNG", "urng", "candel"),
 ];
 
-/// L2 configurations, one per bar of the paper's plots: name in the plots, and names of our designs.
+/// L2 configurations, one for each bar of the paper's plots: name in the plots, and names of our designs.
 pub(super) const L2S: [(&str, &[&str]); 11] = [
     ("128 KB", &[]),
     ("+4e", &["frc-4"]),
@@ -89,9 +89,9 @@ const FRC_512: usize = 8;
 /// Indices of the L2 configurations that are larger than the baseline and have no FRC.
 const LARGER: [usize; 2] = [9, 10];
 
-/// Minimum relative change of a metric that counts as an increase or a decrease.
+/// Minimum relative change of a metric that is regarded as an increase or a decrease.
 const MIN_CHANGE: f64 = 0.02;
-/// Maximum fraction that counts as negligible, such as of the L2 misses.
+/// Maximum fraction that is regarded as negligible, for example a fraction of the L2 misses.
 const RARE: f64 = 0.01;
 /// The fraction [`RARE`] as a percentage.
 const RARE_PERCENT: u32 = 1;
@@ -103,7 +103,7 @@ struct App {
     mpko: [f64; L2S.len()],
     delay: [f64; L2S.len()],
     share: [f64; L2S.len()],
-    /// Parts of the delay of an L2 miss, in cycles: waiting for a way or an FRC entry, waiting for the
+    /// Components of the delay of an L2 miss, in cycles: waiting for a way or an FRC entry, waiting for the
     /// eviction of the victim, and waiting in the queue of the DRAM channel.
     delays: [[f64; 3]; L2S.len()],
     /// Bus use: fraction of the time with pending DRAM requests in which the data buses transfer data.
@@ -122,7 +122,7 @@ impl App {
         self.opc.map(|opc| opc / self.opc[BASELINE])
     }
 
-    /// Explains why a comparison for this application fails. It compares the delays of L2 misses without an
+    /// Explains why a comparison for this application fails, by comparing the delays of L2 misses without an
     /// FRC and with an FRC of 64 lines.
     fn why(&self) -> String {
         let of = |l2: usize| {
@@ -141,7 +141,8 @@ impl App {
         )
     }
 
-    /// Returns the L2 misses per operation with an FRC of 64 lines, divided by those without an FRC.
+    /// Returns the L2 misses per operation with an FRC of 64 lines, divided by the L2 misses per operation
+    /// without an FRC.
     fn misses_left(&self) -> f64 {
         self.mpko[FRC_64] / self.mpko[BASELINE]
     }
@@ -208,8 +209,8 @@ impl Plot<'_> {
     }
 }
 
-/// Adds an explanation to each comparison that fails. It comes from the results of the application that the
-/// comparison is about, or else from the medians over all applications.
+/// Adds an explanation to each comparison that fails. The explanation is derived from the results of the
+/// application that is compared or, if there is no such application, from the medians over all applications.
 fn explain(apps: &[App], rows: Vec<ComparisonRow>) -> Vec<ComparisonRow> {
     let why = |what: &str| apps.iter().find(|app| app.name == what).map_or_else(|| why_most(apps), App::why);
     let explained = |row: ComparisonRow| {
@@ -219,7 +220,7 @@ fn explain(apps: &[App], rows: Vec<ComparisonRow>) -> Vec<ComparisonRow> {
     rows.into_iter().map(explained).collect()
 }
 
-/// Explains why a comparison for all applications fails, from the median delays without an FRC and with an
+/// Explains why a comparison over all applications fails, from the median delays without an FRC and with an
 /// FRC of 64 lines.
 fn why_most(apps: &[App]) -> String {
     let middle = |of: &dyn Fn(&App) -> f64| {
@@ -250,8 +251,8 @@ fn app<'a>(apps: &'a [App], name: &str) -> &'a App {
     &apps[index_of(apps, name)]
 }
 
-/// Counts the applications for which `does` is true. Returns `(text, is_most)`: the count as text, and true
-/// if it is more than half of the applications.
+/// Counts the applications for which `does` returns true. Returns `(text, is_most)`: the count as text, and
+/// whether it is more than half of the applications.
 fn most(apps: &[App], does: impl Fn(&App) -> bool) -> (String, bool) {
     let count = apps.iter().filter(|app| does(app)).count();
     (format!("{count} of {}", apps.len()), 2 * count > apps.len())

@@ -1,5 +1,5 @@
-//! Gain of a Fetch and Replacement Cache (FRC) for several numbers of L1 MSHR entries, a number that
-//! candel2018 does not state.
+//! Gain of a Fetch and Replacement Cache (FRC) for several numbers of L1 MSHR entries; candel2018 does not
+//! state this number.
 
 use super::{APPS, BASELINE, FRC_4, FRC_64, L2S, LARGER, MACHINE, Session};
 use crate::FigureError;

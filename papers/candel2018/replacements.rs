@@ -32,7 +32,8 @@ const B: u64 = 2;
 const C: u64 = 3;
 const D: u64 = 4;
 
-/// Requests to the L2 bank: the cycle in which the bank accepts the request, and the number of the line.
+/// Requests to the L2 bank: for each, the cycle in which the bank accepts it, and the number of the requested
+/// line.
 const READS: [(u64, u64); 4] = [(1, A), (START, B), (START + 90, C), (START + 240, D)];
 
 /// Size of a line in bytes. A single DRAM burst transfers a whole line.
@@ -53,14 +54,14 @@ pub struct Times {
 }
 
 impl Times {
-    /// Durations that the figure assumes. They are the only ones that agree with the cycles in the paper's
-    /// text.
+    /// Durations that the figure assumes. No other durations agree with the cycles in the paper's text.
     pub const OF_THE_FIGURE: Self = Self { look_up: 10, evict: 80, fetch: 110 };
 
-    /// Returns a cycle by which all replacements have ended, even if none of them overlap.
+    /// Returns a cycle in which all replacements are complete, even if they do not overlap.
     fn end(self) -> u64 {
         let [.., (last, _)] = READS;
-        // The additional 10 cycles per request are for links and queues.
+        // Links and queues are not included in the durations; the 10 additional cycles per request cover
+        // them.
         last + READS.len() as u64 * (u64::from(self.look_up) + self.evict + self.fetch + 10)
     }
 }
@@ -68,8 +69,8 @@ impl Times {
 /// Times of one replacement, in cycles counted as in the figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Replacement {
-    /// Cycle in which the replacement begins. Its first step is the recall of the victim or, if there is an
-    /// FRC, the fetch of the new line.
+    /// Cycle in which the replacement begins. The first step of a replacement is the recall of the victim or,
+    /// if there is an FRC, the fetch of the new line.
     pub attended: u64,
     /// Cycle in which the request that caused the replacement is served.
     pub complete: u64,
@@ -77,7 +78,7 @@ pub struct Replacement {
     pub gone: u64,
 }
 
-/// Kind of event in a replacement, in the order of the table columns.
+/// Kind of event in a replacement, in the order of the columns of the event table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Request,
@@ -87,7 +88,7 @@ enum Event {
     Served,
 }
 
-/// Events of the figure, by cycle. As text, they form a table with one column per kind of event.
+/// Events of the figure, ordered by cycle. As text, they form a table with one column per kind of event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventTable(BTreeMap<(u64, Event), &'static str>);
 
@@ -99,7 +100,7 @@ impl EventTable {
         }
     }
 
-    /// Returns the cycle in which an event of a line occurs, or 0 if it does not occur.
+    /// Returns the cycle in which the given event of a line occurs, or 0 if it does not occur.
     fn cycle(&self, event: Event, line: u64) -> u64 {
         let is_it = |((_, other), name): &(&(u64, Event), &&str)| *other == event && **name == NAMES[line as usize];
         self.0.iter().find(is_it).map_or(0, |((cycle, _), _)| *cycle)
@@ -129,7 +130,7 @@ impl fmt::Display for EventTable {
     }
 }
 
-/// L2 bank of the figure. Links with a delay of one cycle connect it to SMs, L1s and memory.
+/// The L2 bank of the figure, connected to SMs, L1s and memory by links with a delay of one cycle.
 struct Figure {
     bank: BankAlone,
     times: Times,
@@ -172,8 +173,8 @@ impl Figure {
     }
 }
 
-/// Returns the number by which the L2 bank identifies a line: the line number in memory divided by the number
-/// of memory partitions.
+/// Returns the number of a line within the L2 bank: the line number in memory divided by the number of memory
+/// partitions.
 fn number(line: u64) -> u64 {
     line / u64::from(PARTITIONS)
 }
@@ -185,7 +186,8 @@ fn send_reads(ports: &mut Ports<'_>, at: &mut Edge<'_>, reads: &mut VecDeque<(u6
     }
 }
 
-/// Sends the reply to a fetch `latency` cycles after the request. The links account for two of these cycles.
+/// Sends the reply to a fetch `latency` cycles after the request; two of these cycles are the delays of the
+/// links.
 fn fetch(
     ports: &mut Ports<'_>,
     at: &mut Edge<'_>,
@@ -205,8 +207,8 @@ fn fetch(
     }
 }
 
-/// Sends the acknowledgment of a recall `latency` cycles after the request. The links account for two of
-/// these cycles.
+/// Sends the acknowledgment of a recall `latency` cycles after the recall; two of these cycles are the delays
+/// of the links.
 fn recall(
     ports: &mut Ports<'_>,
     at: &mut Edge<'_>,
@@ -259,8 +261,8 @@ fn config(frc_entries: u32, times: Times) -> L2Config {
     }
 }
 
-/// Returns the place of the L2 bank in a machine with 15 SMs. Before the bank evicts a line, it recalls the
-/// line from the L1s of all SMs.
+/// Returns the parameters that a machine with 15 SMs gives the L2 bank. Before the bank evicts a line, it
+/// recalls the line from the L1s of all SMs.
 fn place() -> BankPlace {
     let line_bits = 32 - LINE_BYTES.ilog2();
     BankPlace {
@@ -277,11 +279,11 @@ fn place() -> BankPlace {
     }
 }
 
-/// Returns the three replacements of the figure for a given number of FRC entries and given latencies, with a
+/// Returns the three replacements of the figure for a given number of FRC entries and given latencies, and a
 /// table of all events.
 ///
 /// # Errors
-/// Only writing a waveform can fail, and this function writes none.
+/// Never in practice: only writing a waveform can fail, and this function writes none.
 pub fn replacements(frc_entries: u32, times: Times) -> io::Result<([Replacement; 3], EventTable)> {
     let mut figure = Figure::new(frc_entries, times);
     figure.run(0..times.end())?;
@@ -324,7 +326,7 @@ mod tests {
             let text = std::fs::read_to_string(&path).unwrap();
             changes(&text, signal)
         };
-        // Codes in the waveform. States of the way: RESERVED is 1, VALID is 2, T_INV is 4. States of an FRC
+        // Codes of states in the waveform. For the way: RESERVED is 1, VALID is 2, T_INV is 4. For an FRC
         // entry: FREE is 0, FETCH is 1, VICT_INV is 3.
         let way = [
             (1000, 2),

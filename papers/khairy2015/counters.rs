@@ -15,8 +15,8 @@ const CHIP: f64 = 529.0;
 /// Number of victim tags of CCWS per SM: 16 tags for each of the 48 warps (Table 4).
 const VICTIMS: u32 = 16 * 48;
 
-/// Minimum ratio of the size of CCWS's state to the size of DWT-CS's state at which the state of DWT-CS
-/// counts as negligible.
+/// Minimum ratio of the size of CCWS's state to the size of DWT-CS's state at which the state of DWT-CS is
+/// regarded as negligible.
 const NEGLIGIBLE: f64 = 10.0;
 
 /// Memory bits, flip-flops and area that a design adds to the machine.

@@ -18,9 +18,9 @@ const SOME: [&str; 3] = ["2DCONV", "MM", "IIX"];
 /// paper.
 const NEAR: [&str; 4] = ["SRAD", "3DS", "2DCONV", "KM"];
 /// Maximum difference, in percentage points, at which the miss rates with DWT-PRIC and with caches of
-/// unlimited size count as close. It applies to the applications in [`NEAR`].
+/// unlimited size are regarded as close. Used for the applications in [`NEAR`].
 const POINTS: f64 = 15.0;
-/// Configuration of DWT-CS. It determines how long the search for the warp limit takes.
+/// Configuration of DWT-CS, which determines how long the search for the warp limit takes.
 const DWT: DwtConfig = DwtConfig::KHAIRY2015;
 
 const TITLE: &str = "khairy2015, Figure 10: L1 misses";

@@ -9,8 +9,8 @@ use crate::judge::{Class, ComparisonRow, Effect, mean};
 use crate::page::Page;
 use crate::{FigureError, Session, index_of};
 
-/// Applications in which DWT-PRIC avoids many reservation fails. Each has the published upper limit of the
-/// avoided percentage: 90 or 60.
+/// Applications in which DWT-PRIC avoids many reservation fails, each with the published upper limit of the
+/// percentage of avoided fails: 90 or 60.
 const FALLING: [(&str, f64); 6] =
     [("2DCONV", 90.0), ("KM", 90.0), ("GESUMMV", 90.0), ("MM", 60.0), ("IIX", 60.0), ("SYRK", 60.0)];
 /// Applications that still have many reservation fails with DWT-PRIC, most of them because no MSHR entry is
@@ -53,8 +53,8 @@ pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Checks that an application still has at least the average number of reservation fails, and that most of
-/// them are for MSHR entries.
+/// Checks that an application has at least the average number of reservation fails even with DWT-PRIC, and
+/// that the reason for most of its fails is that no MSHR entry is free.
 fn high(name: &str, left: [f64; PAPER_FAILS], average: f64) -> ComparisonRow {
     let (all, mshrs) = (left.iter().sum::<f64>(), left[Fail::MshrEntry as usize]);
     let row = ComparisonRow::claim(

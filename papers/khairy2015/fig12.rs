@@ -19,17 +19,17 @@ const MACHINES: [(&str, &[&str]); 6] = [
     ("64 ways", &["ways-64"]),
     ("fully associative", &["fully-associative"]),
 ];
-/// Published ratios of the IPC with PRIC to the IPC with 16, 32 and 64 ways, and with a fully associative
-/// cache.
+/// Published ratios of the IPC with PRIC to the IPC of four other caches: with 16, 32 and 64 ways, and fully
+/// associative.
 const PUBLISHED: [f64; 4] = [1.6, 1.4, 1.16, 0.97];
-/// Maximum difference, in percentage points, between our result and the published one. The compared quantity
-/// is the IPC with PRIC as a percentage of the IPC with a fully associative cache.
+/// Maximum difference, in percentage points, between our result and the published result. Both are the IPC
+/// with PRIC as a percentage of the IPC with a fully associative cache.
 const POINTS: f64 = 5.0;
 
-/// IPC with PRIC divided by the IPC with more ways, above which PRIC counts as better.
+/// Ratio of the IPC with PRIC to the IPC with more ways, above which PRIC is regarded as better.
 const AHEAD: f64 = 1.05;
 
-/// Lists the applications for which PRIC is better than more ways. Also gives the mean IPC ratio of all other
+/// Lists the applications for which PRIC is better than more ways, and gives the mean IPC ratio of all other
 /// applications.
 fn left_to_gain(apps: &[&App], gains: &[f64]) -> String {
     let (ahead, others): (Vec<_>, Vec<_>) = apps.iter().zip(gains).partition(|(_, gain)| **gain > AHEAD);

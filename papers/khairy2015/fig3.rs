@@ -34,8 +34,8 @@ const INTER_KERNEL: usize = 5;
 /// address modulo the polynomial x^6 + x + 1.
 const SPREAD: &str = "l2.index={kind=\"i-poly\",polynomial=67,addr_bits=32,reversed=false}";
 
-/// Classes of applications for which section 3.2 states whether the L2 retains their lines, in the order of
-/// the list of applications.
+/// Classes of applications for which section 3.2 states whether the L2 retains their lines, in the same order
+/// as in the list of applications.
 const THRASHING: [Kind; 2] = [Kind::Thrashing, Kind::Both];
 
 /// Number of requests to one cache, and number of hits in each locality class.
@@ -63,8 +63,8 @@ impl Shares {
         self.0[cache].iter().sum()
     }
 
-    /// Returns the percentage of requests that hit on a line last used by the same CTA, including by the same
-    /// warp.
+    /// Returns the percentage of requests that hit on a line whose last user was in the same CTA; the last
+    /// user may be the same warp.
     fn intra_block(&self, cache: usize) -> f64 {
         self.intra_warp(cache) + self.0[cache][INTRA_BLOCK]
     }
@@ -73,7 +73,7 @@ impl Shares {
         self.0[cache][..=INTER_THREAD].iter().sum()
     }
 
-    /// True if the locality class has hits, and no other class has more hits in this cache.
+    /// True if the locality class has hits in this cache, and no other class has more.
     fn is_most(&self, cache: usize, class: usize) -> bool {
         let shares = &self.0[cache];
         shares[class] > 0.0 && shares.iter().all(|share| *share <= shares[class])
@@ -130,7 +130,7 @@ pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Applications and their percentages of hits, which are compared with the statements of section 3.2.
+/// Applications and their percentages of hits, to be compared with the statements of section 3.2.
 struct CheckedShares<'a> {
     apps: &'a [&'a App],
     shares: &'a [Shares],

@@ -1,5 +1,5 @@
-//! khairy2015 Figure 6: number of L1 sets that hold the 32 matrix rows from which a warp of SYRK reads at the
-//! same time.
+//! khairy2015 Figure 6: number of different L1 sets to which the 32 matrix rows map that a warp of SYRK reads
+//! at the same time.
 
 use std::collections::BTreeSet;
 

@@ -8,12 +8,12 @@ use crate::judge::{Class, ComparisonRow, Effect};
 use crate::page::Page;
 use crate::{FigureError, Session, index_of};
 
-/// Minimum IPC relative to the baseline at which a cache-friendly application counts as unaffected.
+/// Minimum IPC relative to the baseline at which a cache-friendly application is regarded as unaffected.
 const SAME: f64 = 0.98;
 
 const TITLE: &str = "khairy2015, Figure 8: DWT-PRIC";
 
-/// Schemes to compare: DWT-PRIC, and then each scheme of which it is composed.
+/// Schemes to compare: DWT-PRIC, followed by the schemes of which it is composed.
 const SCHEMES: [(&str, &[&str]); 4] = [
     ("DWT-PRIC", DWT_PRIC),
     ("streaming", &["streaming", "streaming-l2"]),

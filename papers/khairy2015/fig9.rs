@@ -13,9 +13,9 @@ use crate::{FigureError, Session, index_of};
 const MACHINES: [&[&str]; 4] = [&[], DWT_PRIC, &["ccws"], &["mrpb"]];
 const NAMES: [&str; 4] = ["baseline", "DWT-PRIC", "CCWS", "MRPB"];
 
-/// Class of applications. Its elements are the name, the classes of Table 2, and two published gains: of DWT-
-/// PRIC over CCWS and over MRPB. The last element lists the schemes by descending IPC, as indices into
-/// [`NAMES`]; the order follows from these gains.
+/// Class of applications: its name, the classes of Table 2 that it includes, and the published gains of
+/// DWT-PRIC over CCWS and over MRPB. The last element lists the three schemes in the order of descending IPC
+/// that follows from these gains, as indices into [`NAMES`].
 type PublishedGains = (&'static str, &'static [Kind], [f64; 2], [usize; 3]);
 
 const PUBLISHED: [PublishedGains; 4] = [
@@ -27,8 +27,7 @@ const PUBLISHED: [PublishedGains; 4] = [
 
 const TITLE: &str = "khairy2015, Figure 9: DWT-PRIC, CCWS and MRPB";
 
-/// Runs of the applications, and the IPC of each application on each of [`MACHINES`], relative to the
-/// baseline.
+/// Runs of the applications on each of [`MACHINES`], and the IPC of each run relative to the baseline.
 struct GainResults {
     apps: Vec<&'static App>,
     done: Vec<Vec<RunResult>>,
@@ -70,7 +69,7 @@ impl GainResults {
         [ccws, mrpb, ordering.explain_failure(|| self.ahead(kinds))]
     }
 
-    /// Lists the applications that are faster with MRPB than with CCWS. Each has the percentage of scheduler
+    /// Lists the applications that are faster with MRPB than with CCWS, each with the percentage of scheduler
     /// cycles in which CCWS throttles warps.
     fn ahead(&self, kinds: &[Kind]) -> String {
         let [_, _, ccws, mrpb] = &self.gains;

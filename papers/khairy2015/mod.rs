@@ -83,11 +83,12 @@ const DWT_PRIC: &[&str] = &["dwt-pric", "streaming-l2"];
 enum Kind {
     /// Application that streams through the L1 and the L2, so no cache helps.
     Streaming,
-    /// Application that streams through the L1, but profits from the L2 or would profit from a larger one.
+    /// Application that streams through the L1, but not through the L2: it profits from the L2, or would
+    /// profit from a larger one.
     StreamingL1,
     Conflict,
     Thrashing,
-    /// Application that thrashes the L1, and whose warps also have conflicts between their own threads.
+    /// Application that thrashes the L1 and also has conflicts in the L1 between the threads of a warp.
     Both,
     Friendly,
 }
@@ -232,12 +233,13 @@ fn mean_of(kinds: &[Kind], apps: &[&App], values: &[f64]) -> f64 {
 }
 
 /// Returns, for each application, the IPC on machine variant `machine` divided by the IPC on machine variant
-/// `to`.
+/// `to`. Both are indices into the list of measured variants.
 fn relative(done: &[Vec<RunResult>], machine: usize, to: usize) -> Vec<f64> {
     done.iter().map(|runs| runs[machine].counters.ipc() / runs[to].counters.ipc()).collect()
 }
 
-/// Returns the number of line requests of loads that the L1s did not serve: misses and bypasses.
+/// Returns the number of line requests of loads that the L1s did not serve, because the requests missed or
+/// bypassed the L1.
 fn misses(counters: &Counters) -> u64 {
     let l1 = counters.totals().l1;
     l1.misses + l1.bypasses
@@ -265,7 +267,7 @@ fn cut(before: f64, after: f64) -> f64 {
     if before == 0.0 { 0.0 } else { 100.0 * (1.0 - after / before) }
 }
 
-/// Returns the percentage of scheduler cycles in which throttling kept every ready warp from issuing.
+/// Returns the percentage of scheduler cycles in which no warp issued because all ready warps were throttled.
 fn throttled_percent(run: &RunResult) -> f64 {
     let shares = run.counters.scheduler_shares();
     shares.iter().find(|(reason, _)| *reason == StallReason::Throttled).map_or(0.0, |(_, share)| 100.0 * share)

@@ -1,5 +1,5 @@
-//! khairy2015 Table 3: best limit on the number of warps per scheduler. The limit from an exhaustive search
-//! is compared with the limit that DWT-CS finds.
+//! khairy2015 Table 3: best limit on the number of warps per scheduler. The limit that an exhaustive search
+//! finds is compared with the limit that DWT-CS finds.
 
 use rtl::sm::StallReason;
 use rtl::throttle::dwt_cs::DwtConfig;
@@ -22,11 +22,11 @@ const PUBLISHED: [(&str, u8, u8); 6] =
 const MAX_WARPS: u8 = 24;
 /// Application in which the degree of thrashing changes during the run.
 const UNSTEADY: &str = "BFS";
-/// Allowed difference between our two warp limits for the application [`UNSTEADY`].
+/// Maximum difference between our two warp limits for the application [`UNSTEADY`].
 const APART: u8 = 2;
 
-/// IPC of an application with each warp limit, from 1 up to the first limit that throttles no warp. All
-/// higher limits give the same IPC.
+/// IPC of an application with each warp limit, from 1 up to the first limit that does not throttle any warp.
+/// Higher limits all give the same IPC as this one.
 struct Search {
     ipc: Vec<f64>,
 }
@@ -73,9 +73,9 @@ fn search(desk: &Session, apps: &[&App]) -> Result<Vec<Search>, FigureError> {
 /// Configuration of DWT-CS as in the paper. DWT-CS starts its search in the first cycle of a kernel.
 const DWT: DwtConfig = DwtConfig::KHAIRY2015;
 
-/// Returns the thread instructions that each SM issues while DWT-CS samples warp limits. Meanwhile, the SM
-/// with number `i`, counted from 1, has a limit of `i` warps per scheduler. Returns `None` if the sampling
-/// does not begin in the first periods of the run.
+/// Returns the number of thread instructions that each SM issues while DWT-CS samples warp limits. During the
+/// sampling, SM number `i`, counted from 1, has a limit of `i` warps per scheduler. Returns `None` if the
+/// sampling does not begin in the first periods of the run.
 fn sample(desk: &Session, app: &App) -> Result<Option<Vec<u64>>, FigureError> {
     let [period, there_and_back] = [DWT.period, 2 * DWT.latency].map(u64::from);
     let begin = u64::from(DWT.above) * period + there_and_back;
@@ -123,8 +123,7 @@ fn why(search: &Search, dwt: Option<u8>, run: &RunResult, sample: Option<&[u64]>
 struct LimitResults<'a> {
     app: &'a App,
     search: Search,
-    /// Two runs with DWT-CS. In the first, DWT-CS works as published. In the second, its periods continue
-    /// across the launches of a kernel.
+    /// Two runs with DWT-CS: as published, and with periods that continue across the launches of a kernel.
     runs: Vec<RunResult>,
     /// Two published warp limits: from the exhaustive search, and found by DWT-CS.
     published: (u8, u8),
@@ -135,8 +134,8 @@ fn show_limit(limit: Option<u8>) -> String {
 }
 
 impl LimitResults<'_> {
-    /// Returns the warp limit that DWT-CS found on a machine variant. If DWT-CS found a limit for each of
-    /// several kernels, returns the first.
+    /// Returns the warp limit that DWT-CS found on a machine variant. If it found limits for several kernels,
+    /// returns the first.
     fn limit(&self, machine: usize) -> Option<u8> {
         self.runs[machine].warp_limits.first().map(|(_, limit)| *limit)
     }

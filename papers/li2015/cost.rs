@@ -17,16 +17,16 @@ use warpsieve::estimate::{Activity, Block, Energy};
 use warpsieve::run::{Outcome, RunOptions, run};
 
 /// Number of bits that the fields of section 4.1 add to an L1. There are 256 tags of 34 bits instead of 128
-/// tags of 24 bits. Each of 128 lines has two recency bits, and each of 32 sets has a count of free lines
-/// from 0 to 4.
+/// tags of 24 bits. In addition, each of 128 lines has two recency bits, and each of 32 sets has a 3-bit
+/// count of free lines (0 to 4).
 const ADDED_BITS: u64 = 256 * 34 - 128 * 24 + 128 * 2 + 32 * 3;
 /// Applications with their energy savings in percent, according to the paper.
 const SAVED: [(&str, f64); 3] = [("PTF", 10.4), ("BH", 14.7), ("SSSP", 11.4)];
 /// Path of the L1 of one SM in the machine.
 const L1: &str = "sm0.l1";
 
-/// Cost of the tags and data of an L1, which is what CACTI calls a cache. The rest of the memory pipeline is
-/// left out.
+/// Cost of the tags and data of an L1, which form what CACTI calls a cache. The remaining units of the memory
+/// pipeline are not included.
 struct Cache {
     bits: u64,
     mm2: f64,

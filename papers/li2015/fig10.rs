@@ -11,8 +11,8 @@ use warpsieve::run::ratio;
 
 /// Schemes that the figure shows.
 const SHOWN: [Scheme; 6] = [Scheme::Plain, Scheme::Ball, Scheme::Mrpb, Scheme::Pdp, Scheme::Decoupled, Scheme::Second];
-/// Index of the paper's own scheme (decoupled L1) in [`SHOWN`]. Before it are the schemes with which the
-/// paper compares it.
+/// Index of the paper's own scheme (decoupled L1) in [`SHOWN`]. The schemes with which the paper compares it
+/// precede it.
 const DECOUPLED: usize = 4;
 const PDP: usize = 3;
 const SECOND: usize = 5;

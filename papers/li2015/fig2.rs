@@ -15,20 +15,21 @@ struct Variant {
     sets: &'static [&'static str],
 }
 
-/// Variants of the L1: one has more ways, two have more lines, and one has both.
+/// Variants of the L1: one has more ways than the baseline, two have more lines, and one has more of both.
 const L1: [Variant; 4] = [
     Variant { name: "16 KB, 128 ways", sets: &["l1.sets=1", "l1.ways=128"] },
     Variant { name: "64 KB, 4 ways", sets: &["l1.sets=128"] },
     Variant { name: "128 KB, 4 ways", sets: &["l1.sets=256"] },
     Variant { name: "128 KB, 32 ways", sets: &["l1.ways=32"] },
 ];
-/// Variants of the L2, all of which are larger. The baseline already has 16 ways, the maximum.
+/// Variants of the L2, all larger than the baseline. More ways are not possible: the baseline already has 16,
+/// the maximum.
 const L2: [Variant; 2] = [
     Variant { name: "3 MB, 16 ways", sets: &["l2.sets=256"] },
     Variant { name: "6 MB, 16 ways", sets: &["l2.sets=512"] },
 ];
 
-/// Maximum difference of a mean ratio from 1 that counts as no effect.
+/// Maximum difference of a mean ratio from 1 that is regarded as no effect.
 const BAND: f64 = 0.05;
 
 pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {

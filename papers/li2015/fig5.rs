@@ -1,4 +1,5 @@
-//! li2015 Figure 5: hit rates of the L1, and share of the requests for lines that are referenced only once.
+//! li2015 Figure 5: hit rates of the L1, and the percentage of requests that are for lines referenced only
+//! once.
 
 use super::reuse::count;
 use super::schemes::{all_hits, of_l1s};

@@ -7,7 +7,7 @@ use crate::judge::{ComparisonRow, Effect};
 use crate::page::Page;
 use crate::{FigureError, Session};
 
-/// Maximum relative IPC difference that counts as equal.
+/// Maximum relative difference between two IPCs that are regarded as equal.
 const BAND: f64 = 0.05;
 
 pub(in super::super) fn fig8(desk: &Session) -> Result<Page, FigureError> {
@@ -70,7 +70,7 @@ impl RelativeIpcs<'_> {
         rows
     }
 
-    /// Explains why the scheme that bypasses by a profile (Profiled-BYPASS) gains nothing.
+    /// Explains why the scheme Profiled-BYPASS, which bypasses loads according to a profile, gains nothing.
     fn counts(&self) -> String {
         let most = THRESHOLDS[THRESHOLDS.len() - 1];
         format!(
@@ -82,7 +82,7 @@ impl RelativeIpcs<'_> {
         )
     }
 
-    /// Lists the applications with the highest gains. Each has the gain that bypassing alone achieves.
+    /// Lists the applications with the highest gains, each with the gain that bypassing alone achieves.
     fn beside_past(&self, gain: f64) -> String {
         let all = self.schemes.apps.iter().zip(&self.relative[Scheme::Decoupled as usize]);
         let most = all.filter(|(_, relative)| **relative >= gain).map(|(app, _)| {

@@ -8,8 +8,8 @@ use crate::judge::{Class, ComparisonRow, Effect};
 use crate::page::Page;
 use crate::{FigureError, Session};
 
-/// Maximum relative loss of IPC allowed with SM dueling. One of the fifteen SMs is a leader that always uses
-/// the worse design.
+/// Maximum relative loss of IPC that SM dueling may cause. One of the fifteen SMs is a leader that always
+/// uses the worse of the two designs.
 const LOSS: f64 = 0.03;
 
 const BEST: &str = "the paper's text uses the best of all distances for each workload. Up to 4, the number of lines in \
@@ -38,8 +38,9 @@ fn worst(schemes: &Schemes, scheme: Scheme) -> f64 {
     schemes.relative(scheme).into_iter().fold(f64::INFINITY, f64::min)
 }
 
-/// Compares the IPC losses with the paper's scheme and with the schemes to which the paper compares it.
-/// `common` is the single protecting distance of PDP that is best for the L1-unfriendly applications.
+/// Compares the largest IPC losses that BALL, MRPB and PDP cause with the published losses. These are the
+/// schemes with which the paper compares its own. `common` is the single protecting distance of PDP that is
+/// best for the L1-unfriendly applications.
 fn compare_losses(schemes: &Schemes, common: u32) -> Vec<ComparisonRow> {
     let otherwise = || {
         let worst = |found: Option<(f64, &str, u32)>| {
@@ -79,8 +80,8 @@ fn describe_kept(schemes: &Schemes, scheme: Scheme) -> String {
     )
 }
 
-/// Checks the losses with SM dueling. `insensitive` has the IPC of each insensitive application, relative to
-/// the baseline.
+/// Checks the IPC losses that SM dueling causes. `insensitive` has the IPC of each insensitive application,
+/// relative to the baseline.
 fn check_dueling(schemes: &Schemes, insensitive: &[f64]) -> [ComparisonRow; 2] {
     let lost = 1.0 - worst(schemes, Scheme::Dueling);
     let farthest = insensitive.iter().map(|ratio| (ratio - 1.0).abs()).fold(0.0, f64::max);

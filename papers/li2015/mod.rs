@@ -161,8 +161,8 @@ impl App {
         desk.launch(self.kernel, self.size)
     }
 
-    /// Creates a simulation point in which a bypassing load requests single sectors, unless `sets` gives
-    /// another request size.
+    /// Creates a simulation point in which a load that bypasses the L1 requests single sectors, unless `sets`
+    /// changes the request size.
     fn point(&self, desk: &Session, designs: &[&str], sets: &[&str]) -> Point {
         let field = SECTORS.split('=').next();
         let says = sets.iter().any(|set| set.split('=').next() == field);
@@ -171,8 +171,8 @@ impl App {
     }
 }
 
-/// Returns the number of tree nodes in the launch file of application BH, and the number of warps that walk
-/// the tree.
+/// Returns the number of tree nodes in the launch file of application BH, and the number of warps that
+/// traverse the tree.
 fn walk(desk: &Session) -> Result<(usize, u32), Report> {
     let file = LaunchFile::read(&APPS[index_of(&APPS, "BH")].launch(desk))?;
     let nodes = file.buffers.iter().find(|buffer| buffer.name == "place").map_or(0, |buffer| buffer.elements);
@@ -180,7 +180,8 @@ fn walk(desk: &Session) -> Result<(usize, u32), Report> {
     Ok((nodes, threads.unwrap_or_default() / WARP))
 }
 
-/// Hit rate in percent that the paper's text calls zero: less than 1 %.
+/// Effect on a hit rate in percent. Hit rates of up to 1 % are regarded as no effect, because the paper's
+/// text calls them zero.
 const BELOW_ONE: Effect = Effect { neutral: 0.0, none: 1.0 };
 
 /// Number of threads in a warp.

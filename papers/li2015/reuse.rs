@@ -1,5 +1,5 @@
-//! li2015 Figures 3 and 4: number of references to each line, and reuse distances. Neither depends on the
-//! cache.
+//! li2015 Figures 3 and 4: number of references to each line, and reuse distances. Both are independent of
+//! the cache.
 
 use std::path::Path;
 
@@ -49,7 +49,7 @@ pub(super) fn count(desk: &Session, apps: &[&App]) -> Result<Vec<ReuseCounts>, F
     })
 }
 
-/// Returns each count in percent of the sum of all counts.
+/// Converts counts to percentages of their sum.
 pub(super) fn percentages<const N: usize>(counts: [u64; N]) -> [f64; N] {
     counts.map(|count| 100.0 * ratio(count, counts.iter().sum()))
 }
@@ -120,12 +120,12 @@ fn columns<const N: usize, T: Into<String>>(
 
 /// Number of lines in the L1 of the paper's Table 2.
 const L1_LINES: usize = 128;
-/// Minimum reuse distance at which an L1 cannot retain the line until its reuse. The paper's scheme does not
-/// insert such a line.
+/// Minimum reuse distance at which an L1 cannot retain a line until it is reused. The paper's scheme does not
+/// insert such lines.
 pub(super) const FAR: usize = 512;
 
-/// Returns the index of the class to which a reuse distance belongs. It is the number of significant bits of
-/// the distance, so each class extends to twice the distance.
+/// Returns the index of the class to which a reuse distance belongs. The index is the number of significant
+/// bits of the distance, so each class covers distances up to twice those of the class before it.
 pub(super) fn class_of(distance: usize) -> usize {
     (usize::BITS - distance.leading_zeros()) as usize
 }

@@ -1,6 +1,6 @@
-//! Schemes of li2015 Figures 8 to 10: the paper's own, and the schemes with which it is compared.
-//! Profiled-BYPASS uses the profile threshold that is best on average. PDP uses the protecting distance that
-//! is best for each application.
+//! Schemes of li2015 Figures 8 to 10: the paper's own scheme, and the schemes with which it is compared. For
+//! Profiled-BYPASS, the profile threshold is the one that is best on average. For PDP, the protecting
+//! distance is the one that is best for each application.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use warpsieve::run::ratio;
 
 /// Protecting distances with which the search for the best distance begins.
 const DISTANCES: [u32; 12] = [4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 255];
-/// Maximum protecting distance, which the counter of each line can hold.
+/// Maximum protecting distance: the largest value of the counter of a line.
 const MAX_DISTANCE: u32 = 255;
 /// Profile thresholds that are tried for Profiled-BYPASS.
 pub(super) const THRESHOLDS: [u32; 7] = [1, 2, 3, 4, 6, 8, 16];
@@ -22,8 +22,8 @@ pub(super) const THRESHOLDS: [u32; 7] = [1, 2, 3, 4, 6, 8, 16];
 pub(super) const COLD: &str = "dueling decides once per launch, in the first interval in which both leaders have \
     enough loads, and compares two cold L1s";
 
-/// Setting for the second interpretation of "reference count", in which the first request for a line counts
-/// too. With a threshold of 2, a line is then inserted at its second request.
+/// Setting for the second interpretation of "reference count", in which the first request for a line is
+/// counted, too. With a threshold of 2, a line is then inserted at its second request.
 pub(super) const FIRST_COUNTS: &str = "l1.decoupled.rc_init=1";
 
 /// Scheme that decides which loads bypass the L1.
@@ -64,12 +64,13 @@ pub(super) struct Schemes {
     /// Runs of each application with each scheme, in the order of [`Scheme::ALL`].
     runs: Vec<Vec<RunResult>>,
     threshold: u32,
-    /// Protecting distance of PDP that is best for each application.
+    /// Best protecting distance of PDP for each application.
     pub(super) distances: Vec<u32>,
     /// For each application, its runs with PDP, indexed by protecting distance.
     tried: Vec<BTreeMap<u32, RunResult>>,
-    /// Quality of the search: IPC at the distance that it finds, divided by the IPC at the best of all
-    /// distances. It is the minimum over the applications at their small problem sizes.
+    /// Quality of the search for the best distance: IPC at the distance that the search finds, divided by the
+    /// IPC at the best of all distances. The value is the minimum over all applications at their small
+    /// problem sizes.
     found: f64,
 }
 
@@ -120,8 +121,8 @@ impl Schemes {
         relative_sheet(kind, &self.apps, columns)
     }
 
-    /// Returns the lowest IPC with PDP relative to the baseline, with the application and the protecting
-    /// distance that have it. For each application, `choose` selects one of the tried distances.
+    /// Returns the lowest IPC with PDP relative to the baseline, and the application and protecting distance
+    /// for which it occurs. `choose` selects one of the tried distances for each application.
     pub(super) fn worst_protected(
         &self,
         choose: impl Fn(&BTreeMap<u32, RunResult>) -> u32,
@@ -162,7 +163,7 @@ pub(super) fn of_l1s(run: &RunResult, count: fn(&L1Stats) -> u64) -> u64 {
 }
 
 /// Returns the L1 hits of loads and stores, in percent of all loads and stores. As in Figure 5, loads that
-/// bypass the L1 count as well.
+/// bypass the L1 are included in all loads.
 pub(super) fn all_hits(run: &RunResult) -> f64 {
     let all = of_l1s(run, |unit| unit.accesses + unit.store_hits + unit.store_misses);
     100.0 * ratio(of_l1s(run, |unit| unit.hits + unit.store_hits), all)
@@ -211,7 +212,7 @@ fn search(desk: &Session, apps: &[&App]) -> Result<Vec<BTreeMap<u32, RunResult>>
     Ok(tried)
 }
 
-/// Returns how close the search comes to the best possible IPC, as a fraction. It is the minimum over the
+/// Returns how close the search comes to the best possible IPC, as a fraction of it: the minimum over all
 /// applications at their small problem sizes.
 fn share_found(desk: &Session, apps: &[&App]) -> Result<f64, FigureError> {
     let small: Vec<_> = apps.iter().map(|app| App { size: "small", ..**app }).collect();
@@ -226,20 +227,20 @@ fn ipcs(tried: &BTreeMap<u32, RunResult>) -> BTreeMap<u32, f64> {
     tried.iter().map(|(distance, run)| (*distance, ipc(run))).collect()
 }
 
-/// Returns the protecting distance with the highest value in `tried`. If several distances have this value,
-/// returns the shortest of them.
+/// Returns the protecting distance with the highest value (an IPC or a hit rate) in `tried`. If several
+/// distances have the highest value, returns the shortest of them.
 fn best_distance(tried: &BTreeMap<u32, f64>) -> u32 {
     let at = fastest(tried.values().copied());
     tried.keys().nth(at).copied().unwrap_or(MAX_DISTANCE)
 }
 
-/// Returns the protecting distance with the highest hit rate. If several distances have it, returns the
-/// shortest of them.
+/// Returns the protecting distance with the highest hit rate. If several distances have the highest hit rate,
+/// returns the shortest of them.
 pub(super) fn most_hits(tried: &BTreeMap<u32, RunResult>) -> u32 {
     best_distance(&tried.iter().map(|(distance, run)| (*distance, hits(run))).collect())
 }
 
-/// Returns the one distance in [`DISTANCES`] with the highest mean IPC over the L1-unfriendly applications.
+/// Returns the distance in [`DISTANCES`] with the highest mean IPC over the L1-unfriendly applications.
 pub(super) fn common_distance(desk: &Session) -> Result<u32, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
     let done = measure_protected(desk, &apps, &vec![DISTANCES.to_vec(); apps.len()])?;
@@ -250,8 +251,8 @@ pub(super) fn common_distance(desk: &Session) -> Result<u32, FigureError> {
     Ok(DISTANCES[fastest(DISTANCES.iter().map(mean))])
 }
 
-/// Returns the protecting distances to try next: halfway between the best tried distance and its two tried
-/// neighbors. Distances that have been tried already are left out.
+/// Returns the protecting distances to try next: halfway between the best tried distance and the next lower
+/// and next higher tried distances. Distances that have been tried already are left out.
 fn halfway(tried: &BTreeMap<u32, f64>) -> Vec<u32> {
     let best = best_distance(tried);
     let below = tried.range(..best).next_back().map_or(0, |(distance, _)| *distance);
@@ -290,8 +291,8 @@ mod tests {
         assert_eq!(fastest([1.0, 3.0, 3.0, 2.0].into_iter()), 1);
     }
 
-    /// Returns the best protecting distance that the search finds, and the number of distances that it tries.
-    /// `ipc` returns the IPC with a given distance.
+    /// Searches for the best protecting distance. Returns the distance that the search finds, and the number
+    /// of distances that it tries. `ipc` returns the IPC with a given distance.
     fn search(ipc: impl Fn(u32) -> f64) -> (u32, usize) {
         let mut tried = BTreeMap::new();
         let mut wanted = DISTANCES.to_vec();

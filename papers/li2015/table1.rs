@@ -54,8 +54,8 @@ pub(in super::super) fn table1(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Lists the applications of a class whose ratio of IPC differs from the published ratio, with their L1 hit
-/// rates.
+/// Lists the applications of a class whose IPC ratio differs from the published ratio, with the L1 hit rate
+/// of each.
 fn apart(kind: Kind, apps: &[&App], ratios: &[f64], done: &[Vec<RunResult>]) -> String {
     let all = apps.iter().zip(ratios).zip(done);
     let apart = all.filter(|((app, ours), _)| app.kind == kind && (*ours - app.bypassed).abs() > Effect::RATIO.none);

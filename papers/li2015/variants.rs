@@ -55,9 +55,9 @@ impl VariantResults {
         of.iter().copied().reduce(|best, next| if self.mean(next, best) > 1.0 { next } else { best }).unwrap_or(0)
     }
 
-    /// Adds a table of all machines to the page, and charts that each show some of the machines. The IPC of
-    /// each machine is divided by that of a reference machine. `base` returns the index of the reference
-    /// machine.
+    /// Adds a table of all machines to the page, and charts, each of which shows some of the machines. The
+    /// IPC of each machine is divided by that of a reference machine; `base` returns the index of the
+    /// reference machine.
     fn show(
         &self,
         page: &mut Page,
@@ -77,7 +77,7 @@ impl VariantResults {
     }
 }
 
-/// Maximum difference of a mean ratio from 1 that counts as no effect.
+/// Maximum difference of a mean ratio from 1 that is regarded as no effect.
 const BAND: f64 = 0.05;
 
 pub(in super::super) fn fig12(desk: &Session) -> Result<Page, FigureError> {
@@ -117,7 +117,7 @@ pub(in super::super) fn fig12(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Returns the machines of Figure 13. Their order is that of the parts of the figure.
+/// Returns the machines of Figure 13, in the order in which the figure shows them.
 fn tags() -> Vec<Variant> {
     // Machines whose L1 has a single set of 128 lines. They differ in the number of tags.
     const ENTRIES: [Variant; 4] = [
@@ -318,7 +318,7 @@ pub(in super::super) fn fig15(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Checks that the decoupled L1 is faster than the plain L1. The paper does not state by how much.
+/// Checks that the decoupled L1 is faster than the plain L1. The paper does not state how much faster it is.
 fn check_gain(place: &str, ours: f64) -> ComparisonRow {
     let least = Effect::RATIO.neutral + Effect::RATIO.none;
     let published = format!("a gain, here at least {least:.2}");

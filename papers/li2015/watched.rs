@@ -21,14 +21,15 @@ use warpsieve::run::{Outcome, RunOptions, Verdict, ratio, run};
 /// Statistics of the loads that did not bypass the L1s.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct LoadStatistics {
-    /// Number of loads that access a line again, indexed by class of reuse distance. The reuse distance is
-    /// the number of loads since the last reference to the line.
+    /// Number of loads that access a line again, by class of reuse distance. The reuse distance is the number
+    /// of loads since the last reference to the line.
     distances: [u64; DISTANCES],
     /// Number of distinct lines in each SM and launch, summed over SMs and launches.
     lines: u64,
 }
 
-/// Runs simulation points with the golden models enabled, which collect the statistics as they check the run.
+/// Runs simulation points with the golden models enabled. While the golden models check a run, they collect
+/// the statistics.
 fn run_watched(desk: &Session, points: &[Point]) -> Result<Vec<LoadStatistics>, FigureError> {
     let options = RunOptions { check: true, ..RunOptions::default() };
     desk.runner.measure("watched", points, &|launch: &Path, resolved: &ResolvedMachine| {
@@ -58,7 +59,7 @@ pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
     let points: Vec<_> = machines.iter().map(|(_, designs, sets)| ptf.point(desk, designs, sets)).collect();
     let found = run_watched(desk, &points)?;
     // All percentages refer to the reuses in the plain L1. With another L1, they can add up to less than 100
-    // %, because reuses by loads that bypass the L1 are not counted.
+    // %, because reuses by loads that bypass that L1 are not counted.
     let all: u64 = found[0].distances.iter().sum();
     let of_all: Vec<_> = found.iter().map(|run| run.distances.map(|count| 100.0 * ratio(count, all))).collect();
     let own: Vec<_> = found.iter().map(|run| percentages(run.distances)).collect();
@@ -116,13 +117,13 @@ fn stalled_percent(run: &RunResult) -> f64 {
     100.0 * ratio(refused_cycles(run), loading * run.counters.cycles)
 }
 
-/// Returns by how many percent `ours` differs from `base`.
+/// Returns the relative difference of `ours` from `base` in percent.
 fn change(ours: u64, base: u64) -> f64 {
     100.0 * (ratio(ours, base) - 1.0)
 }
 
-/// Returns three changes per application, in percent, of a machine relative to the plain L1: the changes of
-/// the footprint, of the stalled cycles and of the misses.
+/// Returns, for each application, three relative differences between a machine and the plain L1, in percent:
+/// in the footprint, in the stalled cycles and in the misses.
 fn changes(runs: &[Vec<RunResult>], watched: &[LoadStatistics], machine: usize) -> [Vec<f64>; 3] {
     let lines = watched.chunks(MACHINES).map(|of| change(of[machine].lines, of[0].lines)).collect();
     let [fails, misses] = [refused_cycles, count_misses]

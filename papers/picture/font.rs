@@ -2,7 +2,7 @@
 
 use ttf_parser::Face;
 
-/// Font file of Liberation Sans. Its letters have the same widths as those of Arial and Helvetica.
+/// Font file of Liberation Sans. Its letters have the same widths as the letters of Arial and Helvetica.
 pub const FONT: &[u8] = include_bytes!("LiberationSans-Regular.ttf");
 
 /// Parses the built-in font.

@@ -1,7 +1,7 @@
 //! # Pictures
-//! Vector picture of a physical size, written as SVG or PDF. Coordinates are in points (1/72 inch) from the
-//! upper left corner. Text widths come from a built-in font, so a picture has the same bytes on every
-//! computer.
+//! Vector picture of a given physical size, written as SVG or PDF. Coordinates are in points (1/72 inch) from
+//! the upper left corner. Text widths are computed from a built-in font, so a picture has the same bytes on
+//! every computer.
 
 mod font;
 mod pdf;
@@ -99,7 +99,7 @@ pub(crate) struct Label {
     pub colour: RGBColor,
 }
 
-/// Hatch lines on a filled box. They distinguish series without color.
+/// Hatch lines on a filled box. They make series distinguishable without color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hatch {
     pub lines: Lines,
@@ -176,7 +176,8 @@ impl Picture {
         self.shapes.push(Shape::Circle { at, radius, colour });
     }
 
-    /// Adds a text whose vertical center is at `at`. A rotated text has its horizontal center there.
+    /// Adds a text whose vertical center is at `at`. If the text is rotated, its horizontal center is at `at`
+    /// instead.
     pub(crate) fn text(&mut self, text: &str, at: Point, label: Label) {
         if !text.is_empty() {
             self.shapes.push(Shape::Text { text: text.to_owned(), at, label });
@@ -184,13 +185,13 @@ impl Picture {
     }
 }
 
-/// Returns the position of a text's baseline. Its horizontal coordinate is that of the text's anchor.
+/// Returns the position of a text's baseline, at the horizontal coordinate of the text's anchor.
 fn foot(at: Point, label: &Label) -> Point {
     let down = FOOT * label.size;
     if label.is_upright { (at.0 + down, at.1) } else { (at.0, at.1 + down) }
 }
 
-/// Returns the lines of a hatch, cut off at the edges of a box.
+/// Returns the lines of a hatch, clipped to the edges of a box.
 fn hatch_lines((left, top): Point, (right, bottom): Point, lines: Lines) -> Vec<(Point, Point)> {
     let steps = |from: f64, to: f64, by: f64| {
         let first = (from / by).ceil();
@@ -229,13 +230,13 @@ pub(crate) fn width_of(text: &str, size: f64) -> f64 {
     size * font::ems(text)
 }
 
-/// Returns the width to reserve for a text, in points. It is larger than [`width_of`] computes, because a
-/// screen may use a wider font.
+/// Returns the width to reserve for a text, in points. This width is larger than the result of [`width_of`],
+/// because a screen may use a wider font.
 pub(crate) fn reserved_width(text: &str, size: f64) -> f64 {
     1.15 * width_of(text, size)
 }
 
-/// Returns the text. If it is wider than `width` points, its middle is left out.
+/// Returns the text, shortened by leaving out its middle if it is wider than `width` points.
 pub(crate) fn shorten_to_width(text: &str, size: f64, width: f64) -> String {
     if width_of(text, size) <= width {
         return text.to_owned();

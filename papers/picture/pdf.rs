@@ -12,14 +12,14 @@ use super::font::{FONT, face};
 use super::{Anchor, Label, Picture, Point, STROKE, Shape, foot, hatch_lines, width_of};
 
 const FONT_NAME: Name<'static> = Name(b"F");
-/// Name of the embedded font. PDF requires a prefix of six letters if only some letters of a font are
+/// Name of the embedded font. PDF requires a prefix of six letters because only some letters of the font are
 /// embedded.
 const BASE_FONT: Name<'static> = Name(b"WARPSV+LiberationSans");
 const SYSTEM: SystemInfo<'static> = SystemInfo { registry: Str(b"Adobe"), ordering: Str(b"Identity"), supplement: 0 };
 /// Compression level of the PDF content, from 0 (none) to 10.
 const EFFORT: u8 = 6;
-/// Distance of a Bezier control point from the end of the quarter circle that it draws, as a fraction of the
-/// radius.
+/// A quarter circle is drawn as a Bezier curve. This is the distance from each of its ends to the nearer
+/// control point, as a fraction of the radius.
 const ROUND: f64 = 0.552_284_75;
 
 /// Content of the PDF page under construction, with the letters that it uses.
@@ -27,7 +27,7 @@ struct Drawing {
     content: Content,
     height: f64,
     glyphs: GlyphRemapper,
-    /// Letters that the picture uses, by the number that each has in the embedded part of the font.
+    /// Letters that the picture uses, indexed by their glyph numbers in the embedded subset of the font.
     letters: BTreeMap<u16, char>,
 }
 

@@ -1,4 +1,4 @@
-//! Pictures as SVG, which the library plotters writes.
+//! Pictures as SVG, written by the library plotters.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use super::{Anchor, Hatch, Label, Lines, PITCH, Picture, Point, STROKE, Shape, f
 /// Number of SVG units per point. The library plotters supports only integer coordinates, so the unit is
 /// small.
 const UNITS: f64 = 20.0;
-/// Factor by which the library plotters divides each font size that it is given.
+/// Factor by which the library plotters divides every font size that it receives.
 const PLOTTERS_SCALE: f64 = 1.24;
 /// Distance by which the library plotters moves the baseline of a text below the given position, as a
 /// multiple of the font size.
@@ -20,7 +20,7 @@ const PLOTTERS_FOOT: f64 = 0.25;
 /// Fonts in order of preference: the font whose widths are used, then fonts with the same widths, then any
 /// sans-serif font.
 const FONTS: &str = "Liberation Sans, Arial, Helvetica, sans-serif";
-/// Panic message for drawing errors. They cannot occur, because the picture is written to a string.
+/// Panic message for drawing errors, which cannot occur, because the picture is written to a string.
 const DRAWN: &str = "text grows as it must";
 
 fn units((x, y): Point) -> (i32, i32) {
@@ -86,13 +86,13 @@ fn draw<'b>(area: &Area<'b>, shape: &Shape, hatches: &mut Vec<Hatch>) -> Result<
     }
 }
 
-/// Returns a color that stands for a hatch and that no picture uses. The library plotters can fill only with
-/// a single color, so [`with_hatches`] later replaces this color by the hatch.
+/// Returns a placeholder color for a hatch; no picture uses this color otherwise. The library plotters can
+/// fill boxes only with a single color, so [`with_hatches`] later replaces the placeholder by the hatch.
 fn stand_in(number: usize) -> RGBColor {
     RGBColor(1, 2, number as u8)
 }
 
-/// Adds the definitions of the hatches to the SVG text, and fills the boxes that have stand-in colors with
+/// Adds the definitions of the hatches to the SVG text, and fills the boxes that have placeholder colors with
 /// these hatches.
 fn with_hatches(mut text: String, hatches: &[Hatch]) -> String {
     // A page may contain several pictures, so the names of hatches must be unique on the page.
@@ -103,8 +103,9 @@ fn with_hatches(mut text: String, hatches: &[Hatch]) -> String {
         let Hatch { lines: Lines { rising, falling, level, upright }, is_white } = *hatch;
         let side = if rising || falling { std::f64::consts::SQRT_2 * PITCH } else { PITCH } * UNITS;
         let half = side / 2.0;
-        // The lines of a hatch extend beyond the edge of the tile that is repeated. Besides its diagonal, a
-        // tile has short lines through the other two corners, so that neighboring tiles join without gaps.
+        // The lines of a hatch extend beyond the edge of the tile that is repeated. In addition to its
+        // diagonal, a tile has short lines through the other two corners, so that neighboring tiles join
+        // without gaps.
         let (before, behind) = (-half, side + half);
         let paths = [
             (
@@ -157,8 +158,8 @@ mod tests {
         let [name] = names[..] else { panic!("{svg}") };
         assert_eq!(svg.matches(&format!("fill=\"url(#{name})\"")).count(), 2, "{svg}");
         assert!(svg.contains("\nspeed-up &lt;1&gt;\n"), "{svg}");
-        // After the picture has changed, its hatches must have other names, since both pictures may be on the
-        // same page.
+        // A changed picture must use other names for its hatches, because both pictures may be on the same
+        // page.
         picture.circle((1.0, 1.0), 1.0, plotters::style::BLACK);
         assert!(!picture.svg().contains(name));
         picture.shapes.truncate(1);

@@ -1,5 +1,5 @@
-//! Measurements on a real GPU. They are read from the tables in `machines/silicon/data`, which the script
-//! `machines/silicon/run.sh` wrote.
+//! Measurements on a real GPU, read from the tables in `machines/silicon/data`, which were written by the
+//! script `machines/silicon/run.sh`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,8 +13,8 @@ use miette::{IntoDiagnostic, Report, WrapErr, miette};
 pub(super) struct GpuMeasurement {
     /// Number of kernel launches in the launch file.
     pub launches: u32,
-    /// Core cycles of all launches. The time of an empty launch is subtracted from each, unless the cycles
-    /// come from the profiler.
+    /// Core cycles of all launches together. The time of an empty launch is subtracted from that of each
+    /// launch, unless the cycles come from the profiler.
     pub cycles: f64,
     /// Counters of the profiler Nsight Compute; `None` if the profiler did not run.
     pub counted: Option<ProfilerCounters>,
@@ -23,9 +23,10 @@ pub(super) struct GpuMeasurement {
 /// Counters of the profiler Nsight Compute, summed over all launches of a launch file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProfilerCounters {
-    /// Number of sectors that global loads looked up in the L1s, and number of these sectors that hit.
+    /// Number of sectors that global loads requested from the L1s, and number of these sectors that hit in
+    /// the L1s.
     pub l1: [f64; 2],
-    /// Number of sectors that the L1s looked up in the L2 for loads, and number of these sectors that hit.
+    /// Number of sectors that loads requested from the L2, and number of these sectors that hit in the L2.
     pub l2: [f64; 2],
     /// Number of bytes read from DRAM.
     pub dram_read: f64,
@@ -41,8 +42,7 @@ struct Table {
 }
 
 impl Table {
-    /// Reads a CSV file. In a file that the profiler wrote, lines that do not belong to the table are
-    /// skipped.
+    /// Reads a CSV file. If the profiler wrote the file, lines that do not belong to the table are skipped.
     fn read(path: &Path, is_of_profiler: bool) -> Result<Self, Report> {
         let text = read_text(path).into_diagnostic().wrap_err_with(|| path.display().to_string())?;
         let lines = text.lines().filter(|line| !is_of_profiler || line.starts_with('"'));
@@ -51,7 +51,8 @@ impl Table {
         let head = reader.headers().into_diagnostic().wrap_err_with(|| path.display().to_string())?.clone();
         let rows = reader.into_records().collect::<Result<Vec<_>, _>>();
         let mut rows = rows.into_diagnostic().wrap_err_with(|| path.display().to_string())?;
-        // In a file that the profiler wrote, the row after the headings has only units, so it is removed.
+        // In a file that the profiler wrote, the row below the headings contains only units, so it is
+        // removed.
         if is_of_profiler && !rows.is_empty() {
             rows.remove(0);
         }
@@ -106,8 +107,8 @@ pub(super) fn read_measurements(folder: &Path) -> Result<BTreeMap<String, GpuMea
         let found = files.entry(file.to_owned()).or_default();
         found.launches += 1;
         let of_profiler = |column: &str| counters.map_or(Ok(None), |row| profiled.number(row, column));
-        // The time comes from the driver's activity records. If they are missing, the profiler's number of
-        // active cycles of the busiest SM is used instead.
+        // The time is taken from the driver's activity records. If these are missing, the number of active
+        // cycles of the busiest SM, which the profiler measured, is used instead.
         let cycles = match launches.number(row, "cupti_ns_min")? {
             Some(ns) => Some((ns - floor_ns) * megahertz / 1000.0),
             None => of_profiler("sm__cycles_active.max")?,
@@ -123,8 +124,8 @@ pub(super) fn read_measurements(folder: &Path) -> Result<BTreeMap<String, GpuMea
         let count = |column: &str| profiled.require(counters, column);
         counted.l1[0] += count("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum")?;
         counted.l1[1] += count("l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum")?;
-        // The counters of the L2 include stores. Stores are assumed to hit in the L2, so they are subtracted
-        // from lookups and from hits, which leaves the loads.
+        // The counters of the L2 include stores. It is assumed that all stores hit in the L2. They are
+        // subtracted from the lookups and from the hits, which leaves the numbers for loads.
         let stores = count("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum")?;
         counted.l2[0] += (count("lts__t_sectors_srcunit_tex.sum")? - stores).max(0.0);
         counted.l2[1] += (count("lts__t_sectors_srcunit_tex_lookup_hit.sum")? - stores).max(0.0);

@@ -22,12 +22,12 @@ const GPU: &str = "h100-sxm";
 /// Prefix of the names of the matrix multiplication kernels that need a machine with tensor cores.
 const TENSOR: &str = "tensor-";
 /// Number of GPU core cycles in ten microseconds. A kernel that takes fewer cycles spends most of its time on
-/// the launch itself.
+/// the overhead of the launch.
 const LONG: f64 = 19_800.0;
-/// Relative difference between the cycles of our machine and of the GPU above which a kernel is listed.
+/// Relative difference in cycles between our machine and the GPU above which a kernel is listed.
 const FAR: f64 = 0.2;
-/// Number of kernels that run in quick mode: those with the fewest cycles on the GPU. Small problem sizes,
-/// which quick mode usually has, were not measured on the GPU.
+/// Number of kernels that run in quick mode: those with the fewest cycles on the GPU. Quick mode usually uses
+/// small problem sizes, but these were not measured on the GPU.
 const QUICK: usize = 6;
 
 const ABOUT: &str = "The same launch files run from cold caches on an H100 SXM (`machines/silicon/data/h100-sxm`, measured by
@@ -64,8 +64,8 @@ impl Ours {
     }
 }
 
-/// Returns the hit rate in percent, given the number of lookups and of hits. Returns `None` if there are no
-/// lookups.
+/// Returns the hit rate in percent, given the number of lookups and the number of hits; `None` if there are
+/// no lookups.
 fn percent([all, had]: [f64; 2]) -> Option<f64> {
     (all > 0.0).then(|| 100.0 * had / all)
 }
@@ -160,7 +160,7 @@ fn cells(pair: &Pair) -> Vec<String> {
     start.chain(both(|counted| counted.l1)).chain(both(|counted| counted.l2)).chain(dram).collect()
 }
 
-/// Describes by how much our hit rates differ from those of the GPU on average.
+/// Describes the average difference between our hit rates and those of the GPU.
 fn hits(pairs: &[Pair]) -> Option<String> {
     let off = |of: fn(&ProfilerCounters) -> [f64; 2]| {
         let points = pairs.iter().filter_map(|pair| {
@@ -176,7 +176,7 @@ counts sectors, in the L2 only those of loads. Our machine counts a pending hit,
     ))
 }
 
-/// Lists the kernels whose cycles on our machine and on the GPU differ by more than [`FAR`].
+/// Lists the kernels whose cycles on our machine differ from those on the GPU by more than [`FAR`].
 fn far(pairs: &[Pair]) -> String {
     let off = pairs.iter().map(|pair| (pair, pair.ours.cycles / pair.gpu.cycles - 1.0));
     let mut far: Vec<_> = off.filter(|(_, off)| off.abs() > FAR).collect();

@@ -1,5 +1,5 @@
-//! Results of all kernels of the suite on the clocked machine and on caches without timing. The latter are
-//! shown next to reference results.
+//! Results of all kernels of the suite on the clocked machine and on models of the caches without timing. The
+//! results without timing are shown next to reference results.
 
 mod page;
 mod reference;
@@ -32,7 +32,8 @@ pub(super) const FIGURES: &[Figure] = &[Figure {
 struct Job<'a> {
     kernel: String,
     path: PathBuf,
-    /// True if the clocked machine runs the launch file, in addition to the caches without timing.
+    /// True if the launch file runs not only on the model of the caches without timing, but also on the
+    /// clocked machine.
     is_clocked: bool,
     reference: Option<&'a Reference>,
 }
@@ -61,15 +62,15 @@ struct UntimedResults {
     l2_hits: u64,
 }
 
-/// Results of a launch file on the clocked machine. Rates are fractions from 0 to 1, and `None` if there are
-/// no accesses.
+/// Results of a launch file on the clocked machine. Rates are fractions from 0 to 1; a rate is `None` if
+/// there are no accesses.
 struct ClockedResults {
     cycles: u64,
     ipc: f64,
     warp_instructions: u64,
-    /// Hit rate of loads in the L1. Hits on lines in flight count as hits.
+    /// Hit rate of loads in the L1. Includes hits on lines in flight.
     l1: Option<f64>,
-    /// Hit rate of loads, stores and atomic operations in the L2. Hits on lines in flight count as hits.
+    /// Hit rate of loads, stores and atomic operations in the L2. Includes hits on lines in flight.
     l2: Option<f64>,
     shares: Vec<(StallReason, f64)>,
     check: &'static str,
@@ -99,9 +100,9 @@ pub(super) fn suite(desk: &Session) -> Result<Page, FigureError> {
     Ok(Page { name: Page::name("suite", desk.is_quick), markdown, csv: page::csv(&rows)?, ..Page::default() })
 }
 
-/// Returns the launch files to measure. Each kernel's main problem size runs on both models. Other sizes run
-/// only on caches without timing, and only if they have a reference result. In quick mode, there are no
-/// reference results.
+/// Returns the launch files to measure. The main problem size of each kernel runs on both models. Other sizes
+/// run only on the caches without timing, and only if there is a reference result for them. In quick mode,
+/// there are no reference results.
 fn jobs<'a>(desk: &Session, references: &'a [Reference]) -> Result<Vec<Job<'a>>, Report> {
     let mut jobs = Vec::new();
     for (kernel, path) in desk.suite()? {

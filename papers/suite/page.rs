@@ -8,11 +8,11 @@ use crate::page::table;
 use warpsieve::run::ratio;
 use warpsieve::text::format_thousands;
 
-/// Ratio of the larger to the smaller of our value and the reference value, above which the two count as
-/// different. It applies to instruction counts and to numbers of lines per load.
+/// Ratio of the larger to the smaller of our value and the reference value, above which the values are
+/// regarded as different. Used for instruction counts and for numbers of lines per load.
 const FACTOR: f64 = 1.5;
-/// Difference between our hit rate and the reference hit rate, in percentage points, above which the two
-/// count as different.
+/// Difference between our hit rate and the reference hit rate, in percentage points, above which the rates
+/// are regarded as different.
 const POINTS: f64 = 15.0;
 /// Number of stall reasons that the table gives for each kernel: the most frequent ones.
 const REASONS: usize = 3;
@@ -22,8 +22,8 @@ struct Pair {
     what: &'static str,
     ours: Option<f64>,
     theirs: Option<f64>,
-    /// True if the ratio of the two values decides whether they count as different. False if their difference
-    /// in percentage points decides.
+    /// True if the ratio of the two values decides whether they are regarded as different; false if their
+    /// difference in percentage points decides.
     by_factor: bool,
 }
 
@@ -63,7 +63,7 @@ impl Row<'_> {
         found
     }
 
-    /// Formats, for each quantity, our value and the reference value. For lines per load, there is an average
+    /// Formats our value and the reference value for each quantity. Lines per load are given as an average
     /// and a maximum.
     fn untimed_cells(&self) -> Vec<String> {
         let [instructions, average, most, l1, l2] = self.pairs();

@@ -5,7 +5,7 @@ use std::path::Path;
 use miette::{Context, IntoDiagnostic, Report};
 use serde::Deserialize;
 
-/// Results for caches without timing from other sources than this simulator. A value is `None` if the source
+/// Results for caches without timing that do not come from this simulator. A value is `None` if its source
 /// does not state it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]

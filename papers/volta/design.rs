@@ -24,8 +24,8 @@ pub(super) const TRANSIENT: &str = "transient";
 /// Name of the design with candel2018's L2 and its Fetch and Replacement Cache (FRC).
 pub(super) const FRC: &str = "frc";
 
-/// Name of the machine without a design whose L1 looks up only one line per cycle. It shows how much
-/// performance designs lose by this restriction alone.
+/// Name of the unmodified machine with an L1 that looks up only one line per cycle. It shows how much
+/// performance this restriction costs, which some designs impose.
 pub(super) const ONE_LOOKUP: &str = "one lookup";
 
 /// Setting that gives the L1 of [`VOLTA`] twice as many tags as lines, as in li2015.
@@ -39,7 +39,8 @@ const fn with_tags(name: &'static str, parts: &'static [&'static str], paper: &'
     Design { name, parts, paper, on_volta: TAGS }
 }
 
-/// Baseline, designs of the papers, and combinations of designs that change different parts of the machine.
+/// Baseline, designs of the papers, and combinations of designs that do not change the same units of the
+/// machine.
 pub(super) const DESIGNS: [Design; 13] = [
     design(BASELINE, &[], ""),
     Design { name: ONE_LOOKUP, parts: &[], paper: "", on_volta: &["l1.lookups=1"] },
@@ -59,8 +60,8 @@ pub(super) const DESIGNS: [Design; 13] = [
 impl Design {
     /// Returns the number of lines that the L1 looks up per cycle with this design.
     pub fn lookups(&self, machine: &str) -> u32 {
-        // The result 0 stands for a machine that does not support the design. Such designs are left out of
-        // the comparison.
+        // 0 stands for a machine that does not support the design. Such designs are left out of the
+        // comparison.
         resolve_config(machine, self.parts, self.sets(machine)).map_or(0, |resolved| resolved.config.l1.lookups)
     }
 
@@ -76,8 +77,8 @@ pub(super) fn find_composing() -> Vec<&'static Design> {
     DESIGNS.iter().filter(taken).collect()
 }
 
-/// Returns the designs that [`VOLTA`] does not support, each with the reason. All existing designs are tried,
-/// and all combinations in [`DESIGNS`].
+/// Returns the designs that [`VOLTA`] does not support, each with the reason. All existing designs and all
+/// combinations in [`DESIGNS`] are tried.
 pub(super) fn find_refused() -> Vec<(String, String)> {
     let alone = designs().iter().map(|design| (design.name.to_owned(), refusal(VOLTA, &[design.name])));
     let together = DESIGNS.iter().filter(|design| design.parts.len() > 1);

@@ -1,5 +1,5 @@
-//! Effect of the papers' designs on a V100, whose L1 has 128 KB and whose L2 is sectored. It is compared with
-//! the effect on a machine from the time of the papers.
+//! Effect of the papers' designs on a V100, whose L1 has 128 KB and whose L2 is sectored. This effect is
+//! compared with the effect of the same designs on a machine from the time of the papers.
 
 mod design;
 mod page;

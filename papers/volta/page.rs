@@ -51,19 +51,20 @@ impl PageResults {
         self.runs.iter().find(|runs| runs.design.name == name)
     }
 
-    /// True if the kernel with this index counts as evidence: without a design, both machines evict lines
-    /// from the L1s and from the L2.
+    /// True if the kernel with index `at` counts as evidence, because designs can affect it: without a
+    /// design, both machines evict lines from their L1s and from their L2.
     fn is_evidence(&self, at: usize) -> bool {
         [Fermi, Volta].iter().all(|on| self.runs[0].on(*on)[at].has_evictions())
     }
 
     /// Returns the kernels that count as evidence, each with its index. If `are_evidence` is false, returns
-    /// the other kernels instead.
+    /// all other kernels instead.
     fn kernels(&self, are_evidence: bool) -> impl Iterator<Item = (usize, &Kernel)> {
         self.kernels.iter().enumerate().filter(move |(at, _)| self.is_evidence(*at) == are_evidence)
     }
 
-    /// Returns the values of the kernels that count as evidence. `values` has one value per kernel.
+    /// Returns those elements of `values` that belong to kernels that count as evidence. `values` contains
+    /// one element for each kernel.
     fn evidence<T: Clone>(&self, values: &[T]) -> Vec<T> {
         self.kernels(true).map(|(at, _)| values[at].clone()).collect()
     }
@@ -82,7 +83,7 @@ impl PageResults {
         geometric(&self.speedups(runs, on))
     }
 
-    /// Returns the mean hit rate of the L1s in percent. Hits on lines in flight count as hits.
+    /// Returns the mean hit rate of the L1s in percent. Includes hits on lines in flight.
     fn hits(&self, runs: &Runs, on: On) -> f64 {
         let percent: Vec<_> = self.evidence(runs.on(on)).iter().filter_map(RunMetrics::hits).collect();
         mean(&percent).unwrap_or(f64::NAN)
@@ -140,8 +141,8 @@ fn about(is_quick: bool, found: &PageResults) -> String {
     )
 }
 
-/// Adds the section on which kernels count as evidence. It gives the evictions on both machines without a
-/// design.
+/// Adds the section that states which kernels count as evidence. Its table gives the evictions on both
+/// machines without a design.
 fn evidence(page: &mut Page, found: &PageResults) {
     let named = |are_evidence| found.kernels(are_evidence).map(|(_, kernel)| kernel.name.as_str()).collect::<Vec<_>>();
     let (counted, others) = (named(true), named(false));
@@ -284,8 +285,8 @@ fn by_design(page: &mut Page, suffix: &str, chart: Chart, designs: &[Runs], of: 
 /// fastest.
 fn gains(found: &PageResults) -> String {
     let best = |at: usize, on| {
-        // If several designs are equally fast, the first of them is chosen, because it is the simplest.
-        // `max_by` returns the last maximum, so the order is reversed before.
+        // If several designs are equally fast, the first of them is chosen, because it is the simplest. The
+        // order is reversed, because `max_by` returns the last of several maxima.
         let all = found.runs[1..].iter().rev().map(|runs| (runs.design.name, found.speedups(runs, on)[at]));
         all.max_by(|(_, one), (_, other)| one.total_cmp(other)).unwrap_or((BASELINE, 1.0))
     };
@@ -429,8 +430,8 @@ mod tests {
         }
     }
 
-    /// Creates results of two kernels. Each design has a name, and the cycles of both kernels on the old and
-    /// on the new machine.
+    /// Creates results of two kernels with several designs. For each design, `of` contains its name, the
+    /// cycles of both kernels on the old machine, and the cycles of both kernels on the new machine.
     fn found(of: &[(&str, [u64; 2], [u64; 2])]) -> PageResults {
         let runs = of.iter().map(|(name, fermi, volta)| {
             let design = DESIGNS.iter().find(|design| design.name == *name).unwrap();

@@ -1,4 +1,4 @@
-//! Kernels to measure: those with a launch file whose data are larger than the caches of a modern GPU.
+//! Kernels to measure: those that have a launch file with data larger than the caches of a modern GPU.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,8 @@ use miette::Report;
 use warpsieve::kernels::{list_folder, name_of};
 use warpsieve::launch::LaunchFile;
 
-/// Name of the launch files whose data are several times larger than the L2, and larger than all L1s
-/// together, of a modern GPU.
+/// Name of the launch files with data for a modern GPU. The data are several times larger than the L2 of such
+/// a GPU, and larger than all its L1s together.
 pub(super) const SIZE: &str = "modern";
 
 /// Kernel to measure: its name and the path of its launch file.

@@ -1,16 +1,19 @@
 //! Rule that classifies how the gain of a design changes from an old machine to a new one.
 
-/// Minimum relative gain at which a design counts as faster than the baseline.
+/// Minimum relative gain at which a design is regarded as faster than the baseline.
 pub(super) const PAYS: f64 = 0.01;
-/// Minimum fraction of its gain on the old machine that a design must have on the new machine to survive.
+/// Minimum fraction of a design's gain on the old machine that must remain on the new machine for the class
+/// [`Verdict::Survives`].
 pub(super) const KEPT: f64 = 0.5;
 
 /// Class of a design by its gains on the old and on the new machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Faster than the baseline on both machines, and at least [`KEPT`] of the gain remains on the new one.
+    /// Faster than the baseline on both machines; the gain on the new machine is at least [`KEPT`] times the
+    /// gain on the old machine.
     Survives,
-    /// Faster than the baseline on both machines, but less than [`KEPT`] of the gain remains on the new one.
+    /// Faster than the baseline on both machines; the gain on the new machine is less than [`KEPT`] times the
+    /// gain on the old machine.
     Shrinks,
     /// Faster than the baseline on the old machine, but equally fast on the new machine.
     Gone,

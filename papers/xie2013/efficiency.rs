@@ -17,10 +17,10 @@ use warpsieve::run::{Stopwatch, open};
 
 /// Number of loads of the kernel that the paper's introduction describes.
 const MANY: usize = 14;
-/// Maximum run time in seconds that counts as "a few seconds", the paper's words.
+/// Maximum run time in seconds that is regarded as "a few seconds", the words of the paper.
 const FEW: u64 = 60;
-/// Numbers of seconds to which run times are rounded up. Exact run times depend on the computer. With rounded
-/// run times, the results page changes only when the program does.
+/// Run times are rounded up to one of these numbers of seconds. Exact run times depend on the computer; with
+/// rounded run times, the results page changes only if the program changes.
 const STEPS: [u64; 7] = [1, 2, 5, 10, 20, 30, FEW];
 
 const TEXT: &str = "Seconds to optimize each benchmark for `kepler` with an L1 of 16 KB: one run of the launch file on the functional
@@ -33,14 +33,14 @@ struct OptimizationResult {
     benchmark: &'static Benchmark,
     loads: usize,
     runs: usize,
-    /// Run time of the optimization in seconds, rounded up to one of [`STEPS`]; `None` if it exceeds the
-    /// largest of them.
+    /// Run time of the optimization in seconds, rounded up to a number in [`STEPS`]; `None` if it exceeds the
+    /// largest number in [`STEPS`].
     seconds: Option<u64>,
 }
 
 pub(in super::super) fn efficiency(desk: &Session) -> Result<Page, FigureError> {
     let bar = progress_bar(desk.is_quiet, BENCHMARKS.len());
-    // Benchmarks run one after the other, because CPU time is measured for the whole process.
+    // The benchmarks are optimized one after the other, because CPU time is measured for the whole process.
     let one = |benchmark| {
         let found = optimize(desk, benchmark);
         bar.inc(1);

@@ -17,8 +17,8 @@ use warpsieve::optimize::{Clocked, Subject};
 use warpsieve::run::{RunError, open};
 use warpsieve::text::format_thousands;
 
-/// Number of candidate loads. For every subset of them, there is one run in which exactly the loads in the
-/// subset bypass the L1. All other loads are cached in every run.
+/// Number of candidate loads. There is one run for every subset of the candidate loads. In this run, the
+/// loads of the subset bypass the L1, and all other loads of the kernel are cached.
 const LOADS: usize = 6;
 
 const TEXT: &str = "Cycles of `kepler` with an L1 of 16 KB, and the bytes that all loads request from its L2 on untimed caches: a line of 128

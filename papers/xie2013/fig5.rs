@@ -36,21 +36,22 @@ struct BenchmarkResults {
     /// Number of loads that the heuristic caches.
     cached: usize,
     bypass_all: u64,
-    /// Numbers of cycles in three runs. They differ in the loads that are cached in the L1: all loads, those
-    /// that the heuristic chooses, and those that integer programming chooses.
+    /// Numbers of cycles in three runs, which differ in the loads that are cached in the L1: all loads, the
+    /// loads that the heuristic chooses, and the loads that integer programming chooses.
     cycles: [u64; 3],
 }
 
 impl BenchmarkResults {
-    /// Returns the speedup of each of the three runs over bypassing every load, in percent.
+    /// Returns the speedup of each of the three runs over a run in which every load bypasses the L1, in
+    /// percent.
     fn gains(&self) -> [f64; 3] {
         self.cycles.map(|cycles| gain(self.bypass_all, cycles))
     }
 }
 
 pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
-    // As in the tables, simulation points are ordered by the size of the L1. Points with the same size are
-    // ordered by benchmark.
+    // As in the tables, simulation points are ordered by the size of the L1, and points with the same size by
+    // benchmark.
     let has_size = |size: usize| BENCHMARKS.iter().filter(move |benchmark| size < benchmark.sizes);
     let jobs = || (0..SIZES.len()).flat_map(|size| has_size(size).map(move |benchmark| (size, benchmark)));
     let points: Vec<_> = jobs().map(|(size, benchmark)| benchmark.point(desk, &SIZES[size])).collect();
@@ -146,8 +147,8 @@ fn draw(desk: &Session, bars: &[Bar<'_>]) -> Result<Page, FigureError> {
 
 /// Highest speedup that the paper states. It does not say for which benchmark.
 const PUBLISHED_MAX: f64 = 2.62;
-/// Benchmark whose slowdown makes the mean over all benchmarks a loss, if all loads are cached in an L1 of 16
-/// KB.
+/// Benchmark that slows down so much with all loads cached in an L1 of 16 KB that the mean over all
+/// benchmarks is a loss.
 const LOSING: &str = "SRR";
 /// Name of the design whose L1 has a hashed set index.
 const HASHED: &str = "fermi-hash";
@@ -169,8 +170,8 @@ fn cache_all(launch: &Path, machine: &ResolvedMachine) -> Result<CachedAll, RunE
     Ok(CachedAll { cycles: counters.cycles, without_way })
 }
 
-/// Explains why caching all loads is a loss with an L1 of 16 KB. The explanation comes from runs of
-/// [`LOSING`] with a linear and with a hashed set index.
+/// Explains why caching all loads is a loss with an L1 of 16 KB. The explanation is based on runs of the
+/// benchmark [`LOSING`] with a linear and with a hashed set index.
 fn losing(desk: &Session, bars: &[Bar<'_>]) -> Result<String, FigureError> {
     let size = &SIZES[0];
     let at_size = || bars.iter().filter(|bar| bar.size == 0);

@@ -1,5 +1,5 @@
-//! Figures of xie2013: the worked examples in the paper's text, whose results must be equal to ours, and its
-//! measurements of caches.
+//! Figures of xie2013: the worked examples in the paper's text, whose results ours must equal, and the
+//! paper's measurements of caches.
 
 mod efficiency;
 mod fig2;
@@ -70,7 +70,7 @@ impl Check {
     }
 }
 
-/// Creates a results page of checks. In each check, our result must be equal to that of the paper. `none` is
+/// Creates a results page of checks. In each check, our result must be equal to the paper's result. `none` is
 /// the reason why the checks do not count as evidence.
 fn page(name: &str, text: &str, checks: &[Check], none: &str) -> Result<Page, FigureError> {
     let head = ["what", "ours", "published", "verdict"];

@@ -1,5 +1,5 @@
-//! xie2013 section 6, benchmark MRQ. A rule that decides about each load separately makes every load bypass
-//! the L1, which loses performance.
+//! xie2013 section 6, benchmark MRQ. A rule that decides about each load separately would make every load
+//! bypass the L1, which reduces performance.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -33,8 +33,9 @@ each SM has a single warp, so no other warp hides the latency of each word from 
 #[derive(Clone, Serialize, Deserialize)]
 struct SizeResults {
     loads: Vec<Load>,
-    /// Numbers of cycles in four runs: all loads bypass the L1, the paper's rule for each load decides, all
-    /// loads are cached, and the heuristic decides.
+    /// Numbers of cycles in four runs, which differ in the loads that are cached in the L1: no loads, the
+    /// loads that the paper's rule for single loads chooses, all loads, and the loads that the heuristic
+    /// chooses.
     cycles: [u64; 4],
 }
 
@@ -44,7 +45,7 @@ struct Load {
     text: String,
     accesses: u64,
     hits_alone: u64,
-    /// Two numbers of bytes of traffic that the rule predicts for the load: if it is cached, and if it
+    /// Two predictions of the rule for the traffic of the load, in bytes: if the load is cached, and if it
     /// bypasses the L1.
     expected: [u64; 2],
     is_cached_by_rule: bool,

@@ -1,5 +1,5 @@
-//! xie2013 section 4.3: the profile of loads, obtained in two ways. One uses caches without timing, and the
-//! other uses runs of the clocked machine.
+//! xie2013 section 4.3: the profile of loads, obtained in two ways: from models of the caches without timing,
+//! and from runs of the clocked machine.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -43,14 +43,15 @@ struct KernelResults {
     runs: usize,
     /// Number of line requests of all loads together.
     accesses: u64,
-    /// Sum over all loads of the hits that a load has if no other load is cached. The first sum is for caches
-    /// without timing, the second for the clocked machine.
+    /// Sum over all loads of the hits that each load has if it is the only cached load. The first sum is for
+    /// the caches without timing, the second for the clocked machine.
     hits: [u64; 2],
-    /// Number of loads on which the two profiles disagree: one caches the load, and with the other it
-    /// bypasses the L1.
+    /// Number of loads on which the two profiles disagree: the load is cached according to one profile, and
+    /// bypasses the L1 according to the other.
     differ: usize,
-    /// Numbers of cycles in three runs, which differ in what decides about each load. All loads bypass the
-    /// L1, the profile without timing decides, or the profile of the clocked machine decides.
+    /// Numbers of cycles in three runs, which differ in the loads that are cached in the L1: no loads, the
+    /// loads that the profile without timing chooses, and the loads that the profile of the clocked machine
+    /// chooses.
     cycles: [u64; 3],
 }
 

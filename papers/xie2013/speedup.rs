@@ -1,5 +1,5 @@
-//! Code that the figures with clocked results share. It has the paper's benchmarks and L1 sizes, and runs a
-//! PTX program with a given set of cached loads.
+//! Code that the figures with clocked results share: the paper's benchmarks and L1 sizes, and functions that
+//! run a PTX program with a given set of cached loads.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -64,10 +64,11 @@ pub(super) const MACHINE: &str = "kepler";
 pub(super) struct Size {
     pub kilobytes: u32,
     pub design: &'static str,
-    /// Geometric means over benchmarks of the speedup over bypassing all loads, in percent. The first is with
-    /// all loads cached, the second with the loads cached that the heuristic chooses.
+    /// Two geometric means over the benchmarks of the speedup, in percent, over a run in which all loads
+    /// bypass the L1. For the first mean, all loads are cached; for the second, only the loads that the
+    /// heuristic chooses.
     pub theirs: [f64; 2],
-    /// Speedup of the benchmark MRQ over bypassing all loads, in percent.
+    /// Speedup of the benchmark MRQ over a run in which all loads bypass the L1, in percent.
     pub mrq: f64,
 }
 
@@ -98,12 +99,12 @@ pub(super) fn chosen(optimised: &Optimization<'_>, method: Method, launch: &Path
     Ok(cached.map(|(load, _)| *load).collect())
 }
 
-/// Returns in percent how much faster a run of `cycles` cycles is than a run of `than` cycles.
+/// Returns by how many percent a run of `cycles` cycles is faster than a run of `than` cycles.
 pub(super) fn gain(than: u64, cycles: u64) -> f64 {
     100.0 * (ratio(than, cycles) - 1.0)
 }
 
-/// Returns the geometric mean of speedups, all of which are in percent.
+/// Returns the geometric mean of speedups. The speedups and the mean are in percent.
 pub(super) fn mean(gains: &[f64]) -> f64 {
     let factors: Vec<_> = gains.iter().map(|gain| 1.0 + gain / 100.0).collect();
     geometric_mean(&factors).map_or(f64::NAN, |mean| 100.0 * (mean - 1.0))

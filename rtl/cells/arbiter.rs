@@ -1,6 +1,6 @@
 //! # Round-robin arbiter
-//! Grants one of up to 256 request lines in round-robin order. The search starts at the line after the one
-//! granted last. So no requester is granted twice while another one waits.
+//! Grants one of up to 256 request lines in round-robin order. The search starts at the request line after
+//! the one that was granted last. So no requester is granted twice while another requester waits.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ impl RoundRobin {
     /// Creates an arbiter with `inputs` request lines, in which line 0 has the highest priority.
     ///
     /// # Panics
-    /// If there are no request lines or more than 256, which is an error in the wiring of the machine.
+    /// Panics if there are no request lines or more than 256, which is an error in the wiring of the machine.
     #[must_use]
     pub fn new(inputs: u32) -> Self {
         let most = Wide::MAX;
@@ -39,20 +39,20 @@ impl RoundRobin {
         among.first()
     }
 
-    /// Grants a request line, which gets the lowest priority for the next grant. Returns `None` if there is
-    /// no request.
+    /// Grants a request line and returns its number; `None` if there is no request. The granted line has the
+    /// lowest priority in the next grant.
     pub fn grant<M: Lines>(&mut self, requests: M) -> Option<u32> {
         let line = self.pick(requests)?;
         self.next = if line + 1 == self.inputs { 0 } else { line + 1 };
         Some(line)
     }
 
-    /// Adds to the hardware description: the pointer and the logic.
+    /// Adds the pointer and the logic of the arbiter to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { next, inputs } = self;
         to.sized("next", u64::from(*next), (u32::BITS - (inputs - 1).leading_zeros()).max(1));
-        // One priority encoder searches from the pointer on, and one searches all request lines, for the case
-        // that the first finds none.
+        // One priority encoder searches the request lines from the pointer upward. A second one searches all
+        // request lines; its result is used if the first encoder finds no request.
         to.logic("from_next", Logic::PriorityEncoder { inputs: *inputs });
         to.logic("from_start", Logic::PriorityEncoder { inputs: *inputs });
     }

@@ -5,8 +5,8 @@
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/bank.rs`.
 //! Bench: its own tests, `tb/l2/atomics.rs`, and `tb/hdl/cells/atomic.rs` with
-//! `rtl/hdl/cells/ws_cells_atomic.sv`. The latter omits floating-point sums, which take no extra cycle in this
-//! model.
+//! `rtl/hdl/cells/ws_cells_atomic.sv`. The SystemVerilog module omits floating-point sums, which take no
+//! extra cycle in this model.
 
 use isa::lanes::{AtomicFn, global_atomic};
 use isa::types::Type;
@@ -61,8 +61,8 @@ impl Encoding for Type {
 impl AtomicOp {
     /// Performs the operation on every word of `line` whose bytes `byte_mask` selects. `operands` holds the
     /// operand of each word at the same offset as the word. For a compare-and-swap, this operand is the new
-    /// value. The comparison value lies half of `operand_bytes` bytes away from it, in the other half of the
-    /// operands. Returns true if any word has changed.
+    /// value. The comparison value is at the corresponding offset in the other half of the operands, which
+    /// are `operand_bytes` bytes long in total. Returns true if any word has changed.
     #[inline(never)]
     pub fn perform(
         self,

@@ -1,8 +1,8 @@
 //! # Queue of registers
-//! Bounded first-in first-out queue of registers inside a hardware block. A push and a pop in one cycle take
-//! effect in the order in which the model calls them. If the pop comes first, a full queue accepts a new
-//! entry in the same cycle. The hardware description shows a free slot with its reset value, so that the
-//! waveform of an empty queue does not change.
+//! Bounded first-in first-out queue of registers inside a hardware block. A push and a pop in the same cycle
+//! take effect in the order in which the model calls them. If the pop is called first, even a full queue
+//! accepts a new entry in this cycle. The hardware description shows a free slot with its reset value, so
+//! that the waveform of an empty queue does not change.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,16 +14,16 @@ use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, Payload, width_of};
 pub struct Fifo<T: Payload> {
     /// Slots of the ring buffer; a free slot still contains the entry that was popped from it.
     slots: Box<[T]>,
-    /// Slot number of the oldest entry. In an empty queue it equals the number of slots, which is not the
-    /// number of any slot.
+    /// Slot number of the oldest entry. If the queue is empty, the value is the number of slots, which is not
+    /// a valid slot number.
     head: usize,
-    /// Slot number that the next pushed entry will occupy.
+    /// Number of the slot that the next pushed entry will occupy.
     tail: usize,
     level: usize,
     shape: T::Shape,
     /// Reset value of an entry, which the hardware description shows for free slots.
     empty: T,
-    /// Maximum number of pushes in a cycle, which is also the maximum number of pops in a cycle.
+    /// Maximum number of pushes per cycle, and also the maximum number of pops per cycle.
     moves: u32,
 }
 
@@ -35,8 +35,8 @@ impl<T: Payload> Fifo<T> {
         Self { head: slots.len(), slots, tail: 0, level: 0, shape, empty: T::default(), moves: 1 }
     }
 
-    /// Sets `moves`, the maximum number of pushes and also of pops in a cycle. Only the area estimate uses
-    /// this number.
+    /// Sets the maximum number of pushes per cycle, and of pops per cycle, to `moves`. Only the area estimate
+    /// uses this number.
     #[must_use]
     pub fn moving(self, moves: u32) -> Self {
         Self { moves, ..self }
@@ -91,7 +91,7 @@ impl<T: Payload> Fifo<T> {
     /// Appends an entry to the queue.
     ///
     /// # Panics
-    /// If the queue is full: the owner must check `has_room` first.
+    /// Panics if the queue is full: the owner must check `has_room` first.
     pub fn push(&mut self, entry: T) {
         self.push_with(|slot| *slot = entry);
     }
@@ -100,7 +100,7 @@ impl<T: Payload> Fifo<T> {
     /// of which `form` must overwrite.
     ///
     /// # Panics
-    /// If the queue is full: the owner must check `has_room` first.
+    /// Panics if the queue is full: the owner must check `has_room` first.
     #[inline]
     pub fn push_with(&mut self, form: impl FnOnce(&mut T)) {
         assert!(self.has_room(), "push to a full queue of {}", self.slots.len());
@@ -155,7 +155,8 @@ impl<T: Payload> Fifo<T> {
             let entry = if place < *level { &slots[self.slot(place)] } else { empty };
             entry.fields(shape, to);
         });
-        // When n entries are popped, each slot receives the entry from n slots farther back, or a new entry.
+        // When n entries are popped, each slot gets the entry from the slot whose number is higher by n, or a
+        // newly pushed entry.
         let places = slots.len() as u32;
         to.logic("shift", Logic::Mux { ways: 1 + moves, width: places * self.width() });
         to.logic("place", Logic::Decoder { outputs: places });

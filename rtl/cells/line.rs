@@ -1,5 +1,5 @@
 //! # The bytes of a cache line
-//! Entry of the data arrays of the L1 and the L2, with byte enables for stores.
+//! An entry of the data array of an L1 or L2 cache: the bytes of one line, with byte enables for stores.
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
@@ -13,8 +13,8 @@ pub const SECTOR_BYTES: u32 = 32;
 /// Number of sectors in the largest line.
 pub const SECTORS: u32 = LINE_BYTES as u32 / SECTOR_BYTES;
 
-/// Bytes of a line. The payload shape is a run-time parameter: the line size in bytes. Lines shorter than
-/// `LINE_BYTES` use only the first bytes.
+/// Bytes of a line. The shape of this payload is the line size in bytes. Lines shorter than `LINE_BYTES` use
+/// only the first bytes of the array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub struct LineData(
@@ -30,7 +30,8 @@ impl Default for LineData {
 }
 
 impl LineData {
-    /// Overwrites the bytes of the line that `byte_mask` selects with those of `bytes`.
+    /// Overwrites the bytes of the line that `byte_mask` selects with the bytes at the same positions in
+    /// `bytes`.
     pub fn merge(&mut self, byte_mask: u128, bytes: &[u8; LINE_BYTES]) {
         if byte_mask == u128::MAX {
             self.0 = *bytes;
@@ -43,8 +44,8 @@ impl LineData {
             let end = first + (!(left >> first)).trailing_zeros();
             let run = first as usize..end as usize;
             self.0[run.clone()].copy_from_slice(&bytes[run]);
-            // `end` is 128 if the run ends at the last byte. In this case no bits of the mask are left to
-            // process.
+            // `end` is 128 if the run of bytes ends at the last byte of the mask. No bits of the mask are
+            // left to process in this case.
             left &= u128::MAX.checked_shl(end).unwrap_or(0);
         }
     }

@@ -1,6 +1,6 @@
 //! # Bit masks of request lines
-//! Integers of several widths as sets of request lines or ways, one bit each. A mask is the narrowest integer
-//! with enough bits, because narrow integers are faster to simulate.
+//! A mask is an integer that represents a set of request lines or ways, with one bit for each. Users choose
+//! the narrowest integer type with enough bits, because narrow integers are faster to simulate.
 
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
@@ -181,7 +181,8 @@ mod tests {
             assert_eq!(lines(word & M::all_from(from)), some[at..]);
             assert_eq!(lines(word & !M::all_from(from)), some[..at]);
         }
-        // The shift drops the top request line; all other lines move up by one.
+        // The shift drops the highest request line of the mask. Every other request line `n` becomes line `n
+        // + 1`.
         let risen: Vec<_> = some[..5].iter().map(|line| line + 1).collect();
         assert_eq!(lines(word.shifted_in(false)), risen);
         assert_eq!(lines(word.shifted_in(true)), [&[0], &risen[..]].concat());

@@ -1,8 +1,8 @@
 //! # True LRU of one set
 //! Maintains the ways of a set in the order of their last use: position 0 is the most recently used (MRU)
-//! way. A use moves one way to the front, and shifts the ways that were before it back by one position. The
-//! victim is the eligible way in the last position. Storage is ways times log2(ways) bits per set, as assumed
-//! by GPGPU-Sim and li2015.
+//! way. A use moves the used way to position 0. The ways with lower position numbers each move to the next
+//! higher position. The victim is the eligible way with the highest position number. A set needs ways ×
+//! log2(ways) bits of storage, as GPGPU-Sim and li2015 assume.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,18 +13,19 @@ pub const MAX_WAYS: u32 = 32;
 /// Maximum number of ways whose positions fit in one 64-bit word, at 4 bits each.
 pub const WORD_WAYS: u32 = 16;
 
-/// Recency stack in which each position n holds way n. This is the reset value, regardless of the number of
+/// Packed recency stack in which each position n holds way n. This is the reset value, whatever the number of
 /// ways.
 const IN_ORDER: u64 = 0xfedc_ba98_7654_3210;
 /// Mask in which the lowest bit of each 4-bit position is set.
 const ONES: u64 = 0x1111_1111_1111_1111;
 
-/// Recency stack of one set: its ways in the order of their last use, as an array entry. The shape of the
-/// payload is the number of ways. The stack of most sets fits in one 64-bit word, which is fast to simulate.
+/// Recency stack of one set, as an array entry: the ways of the set in the order of their last use. The shape
+/// of this payload is the number of ways. In most caches the stack fits in one 64-bit word, which is fast to
+/// simulate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Recency {
-    /// Packed stack with 4 bits per position, for positions 0 to 15. Ways from 16 on have never been used,
-    /// and are at positions 16 and up in ascending order.
+    /// Packed stack with 4 bits for each of the positions 0 to 15. This form is used until a way with a
+    /// number of 16 or more is first used. Until then, each such way `n` is at position `n`.
     Word(u64),
     /// Unpacked recency stack, with one byte per position.
     Bytes([u8; MAX_WAYS as usize]),
@@ -85,8 +86,9 @@ impl Recency {
                 return places.iter().take_while(|&&other| u32::from(other) != way).count() as u32;
             }
         };
-        // Finds the lowest 4-bit digit of the stack that equals `way`; this digit of `difference` is 0.
-        // Subtracting 1 from every digit borrows first at this digit, which sets its top bit.
+        // Finds the position of `way`. The digit of the stack that equals `way` is 0 in `difference`. When 1
+        // is subtracted from every digit, the lowest such digit is the first one that underflows, which sets
+        // its top bit.
         let difference = word ^ (ONES * u64::from(way));
         (difference.wrapping_sub(ONES) & !difference & (ONES << 3)).trailing_zeros() / 4
     }
@@ -108,8 +110,8 @@ impl Payload for Recency {
     fn fields<F: Fields + ?Sized>(&self, ways: &u32, to: &mut F) {
         let width = way_bits(*ways);
         if let (Self::Word(stack), 4) = (self, width) {
-            // A position of this stack has 4 bits in hardware, as in the packed word, so one field shows all
-            // positions.
+            // If way numbers have 4 bits, the hardware stack has the same format as the packed word. The
+            // stack is therefore listed as one field.
             to.sized("recency", stack & (u64::MAX >> (64 - 4 * ways)), 4 * ways);
             return;
         }

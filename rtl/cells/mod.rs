@@ -1,6 +1,5 @@
-//! Small circuits that are components of many hardware blocks. They contain no memories and no channels. The
-//! `describe` function of a circuit adds its registers to the hardware description. If the circuit has no
-//! registers, `describe` adds its logic.
+//! Small circuits that are components of many hardware blocks. They contain no memories and no channels. Each
+//! circuit has a function that adds the registers and logic of the circuit to the hardware description.
 //!
 //! | module    | circuit                                                     |
 //! |-----------|-------------------------------------------------------------|

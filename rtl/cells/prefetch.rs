@@ -19,12 +19,13 @@ use serde::{Deserialize, Serialize};
 use crate::config::Rules;
 use crate::kernel::{Counted, Describe, DescribeExt, FieldsExt, Logic, Reason};
 
-/// Names and numbers of the resources of a cache that its prefetches share with demand accesses.
+/// Resources of a cache that its prefetches share with demand accesses. Each resource is given by its name
+/// and its number of entries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MissResources {
-    /// Number of MSHR entries.
+    /// Name and number of the MSHR entries.
     pub mshr_entries: (&'static str, u32),
-    /// Number of miss-queue entries.
+    /// Name and number of the miss-queue entries.
     pub miss_queue: (&'static str, u32),
 }
 
@@ -50,7 +51,8 @@ impl PrefetchLimits {
         self.page_bytes.max(1).ilog2().saturating_sub(line_bytes.ilog2())
     }
 
-    /// Checks the limits against the resources `whole` of the cache.
+    /// Checks the limits against the resources `whole` of the cache. At least one entry of each resource must
+    /// be left for demand accesses.
     pub(crate) fn validate(&self, whole: &MissResources, rules: &mut Rules) {
         let &MissResources { mshr_entries, miss_queue } = whole;
         let &Self { queue, mshr_share, miss_queue_share, page_bytes } = self;
@@ -69,12 +71,13 @@ impl PrefetchLimits {
     }
 }
 
-/// Line that a prefetcher returns, with the line whose access triggered it.
+/// Line that a prefetcher selects, with the line whose access triggered the prefetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Address of the line to prefetch. An address below 0 wraps around to a large one.
+    /// Address of the line to prefetch. An address below 0 wraps around to a very high address.
     pub line: u64,
-    /// Line whose access triggered the prefetch. The line to prefetch must lie on the same page.
+    /// Line whose access triggered the prefetch. The prefetch is dropped if the two lines lie on different
+    /// pages.
     pub trigger: u64,
 }
 
@@ -114,8 +117,8 @@ pub struct PrefetchStats {
     pub dropped: [u64; DROPS],
 }
 
-/// Run of prefetches: a sequence of lines at a constant distance from each other, of which one is returned
-/// per cycle. Most prefetchers use it.
+/// Run of prefetches: a sequence of lines at a constant distance from each other. Most prefetchers start a
+/// run and return one line of it per cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     trigger: u64,
@@ -132,7 +135,8 @@ impl Run {
         Self { trigger, line: first, step, left: count }
     }
 
-    /// Adds to the hardware description: the registers and the adder of the run, with the widths in `place`.
+    /// Adds to the hardware description: the registers of the run, whose widths `place` gives, and the adder
+    /// that computes the next line.
     pub fn describe(&self, place: &RunShape, to: &mut dyn Describe) {
         let Self { trigger, line, step, left } = self;
         let &RunShape { line_bits, step_bits, most } = place;
@@ -169,21 +173,24 @@ pub struct RunShape {
     pub most: u32,
 }
 
-/// Stride of a sequence of accesses: the distance between the lines of the last two of them.
+/// Stride of a sequence of accesses: the distance between the lines of the last two accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stride {
-    /// Stride in two's complement; 0 if the distance does not fit into the stride's width.
+    /// Stride in two's complement; 0 if the distance between the last two lines does not fit into the width
+    /// of a stride.
     pub stride: u64,
-    /// Number of times that the stride has repeated; saturates at the number that triggers prefetches.
+    /// Number of times that the stride has repeated. Saturates at the number of repetitions that triggers
+    /// prefetches.
     pub count: u8,
-    /// Distance to prefetch at, if the stride has repeated often enough.
+    /// Stride in lines, as a signed number, if it has repeated often enough to trigger prefetches; otherwise
+    /// `None`.
     pub trained: Option<i64>,
 }
 
 impl Stride {
-    /// Returns the stride after an access to `line`. Before, the last access was to `last` and had the stride
-    /// `stride`, which had repeated `count` times. A stride has `bits` bits, and triggers prefetches once it
-    /// has repeated `confidence` times.
+    /// Returns the stride after an access to `line`. The previous access was to the line `last`; the stride
+    /// was then `stride`, and had repeated `count` times. A stride has `bits` bits, and triggers prefetches
+    /// once it has repeated `confidence` times.
     pub fn update((last, stride, count): (u64, u64, u8), line: u64, bits: u32, confidence: u32) -> Self {
         let distance = distance(last, line, bits);
         let new = distance.map_or(0, |distance| low_bits(distance as u64, bits));

@@ -6,8 +6,8 @@
 //! At the end of a period, an open cache closes if more than `miss_percent` percent of the accesses missed. A
 //! closed cache opens if less than `miss_percent` percent missed. At equality, or with fewer than
 //! `min_accesses` accesses, the cache stays open or closed as before. Periods end at multiples of their
-//! length, or when an external controller (the throttle) ends them; the controller can also force the cache
-//! open.
+//! length or, if there is an external controller (the throttle), when the controller ends them. The
+//! controller can also force the cache open.
 //!
 //! In one cycle, in this order:
 //! 1. The period ends, at most once.
@@ -88,8 +88,8 @@ pub struct Streaming {
 }
 
 impl Streaming {
-    /// Creates the monitor of a cache, which is open at first. `own_periods` is true if the monitor times its
-    /// periods itself. If false, an external controller ends them.
+    /// Creates the monitor of a cache, which is open at first. If `own_periods` is true, the monitor ends its
+    /// periods by its own timer; if false, an external controller ends them.
     #[must_use]
     pub fn new(config: &StreamingConfig, own_periods: bool) -> Self {
         let ends = own_periods.then_some(config.period.into());
@@ -129,9 +129,9 @@ impl Streaming {
         }
     }
 
-    /// Ends all periods whose end is at or before `cycle`, before any access in `cycle` is counted. Only the
-    /// first of these periods can contain accesses, so it alone determines whether the cache is closed.
-    /// Returns true if the closed cache has opened.
+    /// Ends all periods whose end is at or before `cycle`. Called before any access in `cycle` is counted.
+    /// Only the first of these periods can contain accesses, so only this period determines whether the cache
+    /// closes or opens. Returns true if the cache was closed and has opened.
     pub fn reach(&mut self, cycle: u64) -> bool {
         let period = u64::from(self.config.period);
         match self.ends {
@@ -143,9 +143,9 @@ impl Streaming {
         }
     }
 
-    /// Ends a period, and opens the cache or closes it (loads bypass it), by the miss rate of the period. If
-    /// `may_close` is false, the cache is always open afterwards. Returns true if the closed cache has
-    /// opened.
+    /// Ends a period, and opens or closes the cache according to the miss rate of the period; loads bypass a
+    /// closed cache. If `may_close` is false, the cache is always open afterwards. Returns true if the cache
+    /// was closed and has opened.
     pub fn end_period(&mut self, may_close: bool) -> bool {
         let was_closed = self.closed;
         self.closed = self.decide(may_close);

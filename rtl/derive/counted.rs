@@ -165,8 +165,9 @@ fn sum_fields(value: &Expr) -> TokenStream {
     }
 }
 
-/// Returns code that adds or subtracts the same field of another instance. `operator` combines single counts
-/// (`+=` or `-=`), and `method` combines groups of counters (`add` or `subtract`).
+/// Returns code that adds the value of the field in another instance to this instance, or subtracts it.
+/// `operator` combines single counts (`+=` or `-=`), and `method` combines groups of counters (`add` or
+/// `subtract`).
 fn combine(field: &Field, operator: &TokenStream, method: &TokenStream) -> TokenStream {
     let name = &field.ident;
     match held(&field.ty) {

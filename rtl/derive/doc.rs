@@ -1,12 +1,12 @@
-//! Doc comments and names, in the form in which lists such as the statistics show them.
+//! Converts doc comments and names to the form in which they appear in lists, such as the statistics.
 
 use proc_macro2::Span;
 use syn::{Attribute, Error, Expr, Lit, Meta, Result};
 
-/// Returns a doc comment as one line, without the brackets of links.
+/// Returns a doc comment as one line, without the square brackets of links.
 ///
 /// # Errors
-/// If there is no doc comment: a counter must not be listed without a meaning.
+/// Returns an error if there is no doc comment: a counter must not be listed without a meaning.
 pub fn about(attributes: &[Attribute], at: Span) -> Result<String> {
     let line = |attribute: &Attribute| match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {

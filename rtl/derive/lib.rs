@@ -63,8 +63,9 @@ pub fn reason(input: TokenStream) -> TokenStream {
     reason::implement(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Implements `Encoding` for an enum that is the state of a register. The names of the codes are the variants
-/// in capitals, in numerical order. `#[width(BITS)]` on the enum is the width of the register in bits.
+/// Implements `Encoding` for an enum that is the state of a register. The code of a variant is its position
+/// in the enum, and the name of the code is the name of the variant in capitals. `#[width(BITS)]` on the enum
+/// gives the width of the register in bits.
 #[proc_macro_derive(Encoding, attributes(width))]
 pub fn encoding(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -74,10 +75,10 @@ pub fn encoding(input: TokenStream) -> TokenStream {
 /// Implements `Payload`: lists the fields of a channel message or of an array entry, in declaration order.
 ///
 /// Without an attribute, a `bool` is a flag, and an array of numbers is one field per lane. Any other field
-/// is a number whose type carries its width.
+/// is a number whose type determines its width.
 ///
 /// On a struct: `#[payload(shape = TYPE)]` names the type of `shape`, which holds the configuration-dependent
-/// widths (default: `()`). It is a reference in the expressions of the fields.
+/// widths (default: `()`). The expressions of the fields can use `shape`, which is a reference.
 ///
 /// On a field, any of the following in `#[payload(...)]`:
 ///
@@ -122,8 +123,9 @@ pub fn kinds(input: TokenStream) -> TokenStream {
 /// Applies to a trait with the hooks of a configurable scheme. The macro argument is the configuration key
 /// that selects the scheme; without an argument, `Watched::of` receives the key. The macro generates
 /// `Watched`, a wrapper that records every call of a hook (`rtl::hook`) and forwards it. The recorded cycle
-/// comes from the argument `at`, `seen` or `cycle` of the call. The wrapper lists the counters of the scheme
-/// in groups for its slot and kind (`rtl::scheme_counts`), and adds them to its description.
+/// is taken from the argument `at`, `seen` or `cycle` of the call. The wrapper lists the counters of the
+/// scheme inside groups for its configuration key and its kind (`rtl::scheme_counts`). It also adds the
+/// counters to the description of the scheme.
 #[proc_macro_attribute]
 pub fn watched(slot: TokenStream, hooks: TokenStream) -> TokenStream {
     let (slot, hooks) = (parse_macro_input!(slot as Option<LitStr>), parse_macro_input!(hooks as ItemTrait));

@@ -93,7 +93,7 @@ fn is(ty: &Type, name: &str) -> bool {
     matches!(ty, Type::Path(path) if path.path.is_ident(name))
 }
 
-/// Returns an iterator over the numbers of an array, or of an array of arrays.
+/// Returns code for an iterator over the numbers of an array, or of an array of arrays.
 fn lanes(array: &TokenStream, element: &Type) -> TokenStream {
     match element {
         Type::Array(inner) => lanes(&quote!(#array.as_flattened()), &inner.elem),

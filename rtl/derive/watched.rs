@@ -1,9 +1,9 @@
-//! Attribute macro `#[watched]`: records each call of the hooks of a configurable scheme. Several
-//! configuration keys may select schemes with the same hooks. In this case the macro has no argument, and the
-//! wrapper receives the key when it is created.
+//! Attribute macro `#[watched]`: records each call of the hooks of a configurable scheme. The argument of the
+//! macro is the configuration key that selects the scheme. If several keys select schemes with the same
+//! hooks, the macro has no argument, and the wrapper receives the key when it is created.
 //!
-//! The hooks `counters` and `describe` do more than the others. The counters of the scheme are listed inside
-//! groups for slot and kind, and the description of the scheme includes its counters.
+//! For the hooks `counters` and `describe`, the wrapper does more. It lists the counters of the scheme inside
+//! groups for the configuration key and the kind, and adds them to the description of the scheme.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -13,7 +13,7 @@ use syn::{Error, FnArg, Ident, ItemTrait, LitStr, Pat, Result, Signature, TraitI
 /// Name of the hook that lists the counters of a scheme.
 const COUNTERS: &str = "counters";
 
-/// Returns the name of an argument without the leading underscore that marks it as unused in a default
+/// Returns the name of an argument, without the leading underscore that marks an unused argument of a default
 /// method.
 fn name(argument: &FnArg) -> Result<Option<Ident>> {
     let FnArg::Typed(typed) = argument else { return Ok(None) };
@@ -21,8 +21,8 @@ fn name(argument: &FnArg) -> Result<Option<Ident>> {
     Ok(Some(format_ident!("{}", named.ident.to_string().trim_start_matches('_'))))
 }
 
-/// Returns a method that records the call of one hook and forwards it. If one argument is or contains the
-/// cycle, the record includes the cycle.
+/// Returns a method that records the call of one hook and forwards it. If an argument is the cycle or
+/// contains it, the record includes the cycle.
 fn passed_on(number: usize, hook: &Signature) -> Result<TokenStream> {
     let mut signature = hook.clone();
     let mut names = Vec::new();
@@ -86,7 +86,7 @@ pub fn implement(slot: Option<&LitStr>, hooks: &ItemTrait) -> Result<TokenStream
             slot: crate::kernel::name::Name,
             #[serde(with = "crate::kernel::name")]
             scheme: crate::kernel::name::Name,
-            /// Keys of the groups around the counters of the scheme.
+            /// Keys of the two nested groups that contain the counters of the scheme.
             keys: Box<crate::scheme_counts::SchemeKeys>,
             #[serde(skip)]
             numbers: crate::hook::Numbers,

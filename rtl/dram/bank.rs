@@ -3,7 +3,7 @@
 //! Each command updates these earliest cycles. [`timing`](super::timing) tracks the distances between
 //! commands to different banks.
 //!
-//! A bank gets at most one command per cycle. For RD and WR two functions are called, in any order:
+//! A bank gets at most one command per cycle. For an RD or WR, the channel calls two functions, in any order:
 //! `use_row`, and `read` or `write`.
 //!
 //! Part of `rtl/dram/channel.rs`.
@@ -19,7 +19,7 @@ use crate::kernel::{Describe, FieldsExt, Logic};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bank {
     open: Option<u32>,
-    /// True if an RD or WR has used the open row since its ACT.
+    /// True if an RD or WR has accessed the open row since its ACT.
     served: bool,
     /// Number of RD and WR commands to the open row that overtook an older request to this bank.
     overtaken: u16,
@@ -40,7 +40,7 @@ impl Bank {
         self.open
     }
 
-    /// True if an RD or WR has used the open row since its ACT.
+    /// True if an RD or WR has accessed the open row since its ACT.
     #[must_use]
     pub fn was_served(&self) -> bool {
         self.served
@@ -108,8 +108,8 @@ impl Bank {
         self.act_from = cycle + u64::from(t.rfc);
     }
 
-    /// Records that an RD or WR used the open row. `overtakes` is true if it overtook an older request to
-    /// this bank.
+    /// Records that an RD or WR accessed the open row. `overtakes` is true if this command overtook an older
+    /// request to this bank.
     pub fn use_row(&mut self, overtakes: bool) {
         self.served = true;
         if overtakes {
@@ -130,7 +130,8 @@ impl Bank {
         to.bits("pre_from", *pre_from);
         let width = u64::BITS;
         to.logic("may", Logic::Less { width, count: 4 });
-        // Logic that selects the later of the new and the previous constraint on a command, for PRE and ACT.
+        // For PRE and ACT: logic that compares the stored earliest cycle of the command with the one that the
+        // current command imposes, and keeps the later one.
         to.logic("later", Logic::Less { width, count: 2 });
         to.logic("later_of", Logic::Mux { ways: 3, width });
         // Adders that compute the earliest cycles of later commands: three for an ACT, one for a PRE and one

@@ -11,17 +11,19 @@
 //!
 //! Each L2 bank that shares the channel has one request link and one reply link. Requests of several banks
 //! are accepted in round-robin order. The address of a read determines the L2 bank that gets its data. If
-//! that bank has no room, the data wait and hold up all data behind them.
+//! that bank has no room for the data, they block all later data in the reply buffer.
 //!
-//! Latency: a request accepted in cycle t can have its first command in t + 1. A read leaves on `rsp` CL plus
-//! the burst cycles after its RD. With the timing of khairy2015, this is 15 cycles after t if the row is
-//! open, 27 if the bank is closed, and 39 if another row is open. A write is complete with its WR. A write
-//! that requests an acknowledgment is accepted only in a cycle in which the acknowledgment can be sent; read
-//! data have priority. After the acknowledgment, every read of the burst returns the written data.
+//! Latency: a request accepted in cycle t can have its first command in t + 1. The data of a read leave on
+//! `rsp` in the cycle of its RD, plus CL, plus the cycles of the burst. With the timing of khairy2015, this
+//! is 15 cycles after t if the row is open, 27 if the bank is closed, and 39 if another row is open. A write
+//! is complete with its WR. A write that requests an acknowledgment is accepted only in a cycle in which the
+//! acknowledgment can be sent; read data have priority on the link. After the acknowledgment, every read of
+//! the burst returns the written data.
 //!
-//! Ordering: accesses to one burst are performed in the order of their arrival; the order of other accesses
-//! is free. A read returns the data of every older write to its burst, whole or partial. Reads and writes
-//! share one queue, in which a younger access to a burst waits for the older ones.
+//! Ordering: accesses to one burst are performed in the order of their arrival; all other accesses may be
+//! reordered. A read returns the data of every older write to its burst, whether the write covers all or some
+//! of its bytes. Reads and writes share one queue, in which a younger access to a burst waits for the older
+//! ones.
 //!
 //! Stalls: RD commands stall when the reply buffer has no free entry for their data. Writes and row commands
 //! continue, so a stalled receiver does not prevent the acceptance of requests.
@@ -78,8 +80,8 @@ pub struct DramChannel {
     sharers: Interleave,
     /// Round-robin arbiter that selects the L2 bank whose request is accepted.
     turn: RoundRobin,
-    /// Next command on the shared command bus, chosen at the last change of state. With a separate bus for
-    /// row commands, the next column command.
+    /// Next command on the shared command bus, or next column command if row commands have a separate bus.
+    /// Chosen after the last edge at which the state of the channel changed.
     plan: Plan,
     /// Next row command, if row commands have a separate bus.
     row_plan: Plan,
@@ -95,7 +97,7 @@ pub struct DramChannel {
     buses: [Command; 2],
     /// Counters of the channel, except for those that [`Self::counts`] computes.
     counts: Counts,
-    /// Cycle up to which the counters that are summed over time are complete.
+    /// Cycle up to which the statistics that are summed over time are complete.
     counted_to: u64,
 }
 
@@ -129,7 +131,8 @@ impl DramChannel {
         Self::with_sharers(config, path, Interleave::new(1, burst_bytes, burst_bytes), num_sms)
     }
 
-    /// Creates a DRAM channel whose bursts are interleaved among several L2 banks, as `sharers` specifies.
+    /// Creates a DRAM channel that several L2 banks share; `sharers` is the interleaving of its bursts over
+    /// them.
     #[must_use]
     pub fn with_sharers(config: &DramConfig, path: &str, sharers: Interleave, num_sms: u32) -> Self {
         let scheduler = Scheduler::new(config, num_sms);
@@ -160,21 +163,21 @@ impl DramChannel {
     }
 
     /// Replaces the memory by a memory for the replay of traces ([`super::recorded`]), in which every burst
-    /// address of `burst_bits` bits exists. Rows beyond the last one wrap around to the first.
+    /// address of `burst_bits` bits exists. Row numbers beyond the last row of the channel wrap around to the
+    /// first row.
     pub fn record_memory(&mut self, path: &str, place: ChannelPlace, burst_bits: u32) {
         self.store.record(place);
         self.queue.widen(burst_bits);
         self.replies = Replies::wide(&self.config, path, burst_bits);
     }
 
-    /// Returns the contents of the memory behind the channel.
+    /// Returns the memory behind the channel.
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// Returns the contents of the memory behind the channel, so that the simulator (host code) can modify
-    /// them.
+    /// Returns the memory behind the channel for modification by the simulator (host code).
     pub fn store_mut(&mut self) -> &mut Store {
         &mut self.store
     }
@@ -209,12 +212,12 @@ impl DramChannel {
         self.queue.occupied_slots() == 0 && self.replies.is_empty()
     }
 
-    /// Extends the statistics to `cycle`, over cycles in which the channel has slept.
+    /// Extends the statistics to `cycle`: sums over time then include the cycles in which the channel slept.
     pub fn settle(&mut self, cycle: u64) {
         self.counted_to = cycle;
     }
 
-    /// Returns the counters that the arbitration policy declares itself.
+    /// Returns the counters that belong to the arbitration policy.
     #[must_use]
     pub fn scheme_counts(&self) -> SchemeCounts {
         SchemeCounts::of(|to| self.scheduler.hooks().into_iter().for_each(|hooks| hooks.counters(to)))
@@ -250,8 +253,8 @@ impl DramChannel {
         let [bus, column_bus] = &self.buses;
         let issued = bus.kind != CommandKind::Nop || column_bus.kind != CommandKind::Nop;
         let taken = self.take(&mut req, &mut rsp, at);
-        // A read that had no room in the reply buffer may get room from the next cycle on, because a reply
-        // was sent.
+        // Because a reply was sent, a read that had no room in the reply buffer may have room from the next
+        // cycle on.
         let appeared = sent && !reads;
         if self.is_ranked && (issued || taken) {
             self.report_change(cycle);
@@ -261,7 +264,7 @@ impl DramChannel {
             // this cycle.
             self.look_ahead(cycle + 1, !issued && !appeared);
         }
-        // A command stays on the bus for one cycle, so the bus must return to idle in the next cycle.
+        // A command occupies the bus for one cycle, so the bus must return to idle in the next cycle.
         if issued || self.queue.has_room() && req.has_beat(at) {
             return Sleep::Next;
         }
@@ -305,8 +308,8 @@ impl DramChannel {
         self.plan.from.min(self.row_plan.from)
     }
 
-    /// Prepares a refresh whose time has come: stops new commands, and issues the commands of the refresh
-    /// after the last waiting row hits are served.
+    /// Prepares a refresh that is due. The waiting row hits are served first, and then the commands of the
+    /// refresh are issued. Until the refresh has ended, no other commands are issued.
     fn drain_for_refresh(&mut self, cycle: u64, reads: bool) {
         self.refresher.prepare(&self.queue, self.scheduler.eligible(&self.queue, ServableSlots::ALL), reads);
         // While the channel drains for a refresh, the set of requests that can be served may change although
@@ -379,7 +382,7 @@ impl DramChannel {
         }
     }
 
-    /// Returns the part of the channel's state that determines the choice of commands.
+    /// Returns references to the state of the channel that determines the choice of commands.
     fn view(&self) -> View<'_> {
         let Self { queue, banks, capped, timing, is_dual, .. } = self;
         View { queue, banks, capped: *capped, timing, is_dual: *is_dual }
@@ -394,8 +397,8 @@ impl DramChannel {
         self.view().choose(cycle, self.view().all_candidates(), reads)
     }
 
-    /// Returns the next command from `cycle` on, considering that some requests must not be served now. Its
-    /// parameters are those of [`Self::choose`].
+    /// Variant of [`Self::choose`] for cycles in which some requests must not be served. Has the same
+    /// parameters.
     #[inline(never)]
     fn choose_behind_gates(&self, cycle: u64, reads: bool) -> Plan {
         match self.scheduler.hooks() {
@@ -449,14 +452,14 @@ impl DramChannel {
         if self.is_dual
             && let Some((kind, slot)) = self.row_plan.command_at(cycle)
         {
-            // The row command was planned before the column command was issued, and is for another bank. Its
-            // request is therefore still in the queue.
+            // The row command was planned before the column command was issued, and the two are for different
+            // banks. The request of the row command is therefore still in the queue.
             self.send_row(cycle, kind, slot);
         }
     }
 
-    /// Returns the command of each bus that would be chosen anew for `cycle`, to check the commands that were
-    /// planned earlier.
+    /// Chooses the commands for `cycle` again, one per bus, so that a check can compare them with the
+    /// commands that were planned earlier.
     fn choose_commands(&self, cycle: u64, reads: bool) -> [Option<(CommandKind, usize)>; 2] {
         let row = if self.is_dual { self.choose_row(cycle).command_at(cycle) } else { None };
         [self.choose(cycle, reads).command_at(cycle), row]
@@ -565,8 +568,8 @@ impl DramChannel {
         existing(cycle, self.store.write(burst, written.byte_mask, &written.data));
     }
 
-    /// Issues the next command of a refresh if it is legal; called once the last waiting row hits are served.
-    /// Returns the cycle from which the command is legal, or `u64::MAX` if it was issued.
+    /// Issues the next command of a refresh if it is legal; called after the last waiting row hit was served.
+    /// Returns the first cycle in which the command is legal, or `u64::MAX` if it was issued.
     fn refresh(&mut self, cycle: u64) -> u64 {
         let banks = &mut self.banks[..self.num_banks as usize];
         let (kind, later) = self.refresher.choose(cycle, banks, &self.timing);
@@ -592,7 +595,7 @@ impl DramChannel {
     }
 }
 
-/// Returns when the channel must be evaluated again, if its next action is in cycle `due`.
+/// Returns when the channel must be evaluated again, given that its next action is in cycle `due`.
 fn sleep_until(due: u64, cycle: u64) -> Sleep {
     match due {
         u64::MAX => Sleep::UntilEvent,
@@ -610,14 +613,14 @@ fn existing<T>(cycle: u64, found: Result<T, StoreError>) -> T {
 }
 
 impl DramChannel {
-    /// Executes one clock edge of the channel, with or without contract checks. Returns when the channel must
-    /// be evaluated next.
+    /// Executes one clock edge of the channel, with or without run-time checks of the port contracts. Returns
+    /// when the channel must be evaluated next.
     pub(crate) fn eval_any(&mut self, mut io: DramIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         self.settle(at.cycle());
         let [bus, column_bus] = &mut self.buses;
         (bus.kind, column_bus.kind) = (CommandKind::Nop, CommandKind::Nop);
-        // At many edges, the channel only has to return the bus to idle after a command, or it was woken
-        // earlier than necessary.
+        // At many edges, the channel issues nothing: it only returns the bus to idle after a command, or it
+        // was woken earlier than necessary.
         let due = self.due().min(self.refresher.due()).min(self.replies.first_due()).min(self.quantum);
         if due > at.cycle() && !(self.queue.has_room() && io.req.has_beat(at)) {
             return sleep_until(due, at.cycle());
@@ -652,11 +655,12 @@ impl Block for DramChannel {
             // The plans are not registers: hardware would compute the same commands again in each cycle.
             plan: _,
             row_plan: _,
-            // The memory contents are outside the chip, and determined by the requests accepted so far.
+            // The memory contents are outside the chip, and they follow from the requests accepted so far, so
+            // they are not listed.
             store: _,
             is_dual,
             is_ranked: _,
-            // The timer of the policy is listed by the policy itself.
+            // The policy lists its timer itself, so the timer is not listed here.
             quantum: _,
             buses: [bus, column_bus],
             counts: _,

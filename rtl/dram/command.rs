@@ -26,7 +26,8 @@ pub enum CommandKind {
 }
 
 impl CommandKind {
-    /// True for RD and WR, which transfer data of an open row; other commands open, close and refresh rows.
+    /// True for RD and WR, which transfer data of an open row; false for commands that open, close or refresh
+    /// rows.
     #[must_use]
     pub fn is_column(self) -> bool {
         matches!(self, Self::Rd | Self::Wr)

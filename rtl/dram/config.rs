@@ -207,8 +207,8 @@ impl DramTiming {
         rules.expect_relation(refi > busy, [refresh].into_iter().chain(rfc), why);
     }
 
-    /// Checks that each minimum distance is at least as long as the shorter distances that it covers. For
-    /// example, ACT to ACT in one bank covers ACT to PRE plus PRE to ACT. All distances are in cycles.
+    /// Checks that no minimum distance is less than the sum of the distances that it includes. For example,
+    /// ACT to ACT in one bank includes ACT to PRE and then PRE to ACT. All distances are in cycles.
     fn validate_relations(&self, rules: &mut Rules) {
         let &Self { burst, rcd_rd, rcd_wr, rp, ras, rc, rrd_s, rrd_l, faw, aw32, .. } = self;
         let &Self { ccd_s, ccd_l, rtp, wtr_s, wtr_l, rfc, .. } = self;
@@ -307,8 +307,9 @@ impl DramConfig {
     }
 }
 
-/// Controller configuration with which the reference command streams were made: 16 queue entries, no hit cap,
-/// no refresh. The timing is that of khairy2015, completed from published simulators.
+/// Returns the controller configuration with which the reference command streams were made: 16 queue entries,
+/// no hit cap, no refresh. The timing is taken from khairy2015 and, where the paper gives none, from
+/// published simulators.
 #[cfg(test)]
 pub(crate) fn reference() -> DramConfig {
     DramConfig {

@@ -39,8 +39,8 @@ pub struct Counts {
     pub read_latencies: [u64; LATENCY_CLASSES],
 }
 
-/// Number of classes in the histogram of read latencies. From the third class on, each is twice as wide as
-/// the one before it.
+/// Number of classes in the histogram of read latencies. From the third class on, each class is twice as wide
+/// as the class before it.
 pub const LATENCY_CLASSES: usize = 10;
 
 impl Counts {

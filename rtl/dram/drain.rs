@@ -1,13 +1,13 @@
 //! # Write drain
 //! Decides whether reads or writes are served while both wait. SMs wait only for reads, and each turnaround
-//! of the data bus costs idle cycles, so a controller can serve writes in groups. It serves reads until
-//! `high` writes wait, and then writes until at most `low` are left. Writes are also served when no read has
-//! waited for `idle` cycles, so that the last writes do not wait forever.
+//! of the data bus costs idle cycles, so it can pay to serve writes in groups. The controller serves reads
+//! until `high` writes wait, and then writes until at most `low` writes wait. It also serves writes if no
+//! read has waited for `idle` cycles, so that the last writes do not wait forever.
 //!
-//! A request of the selected kind may wait for one of the other kind, because both access the same burst. The
-//! request that it waits for is then served as well. Without this exception, a full queue could deadlock: a
-//! read may wait for a write that itself waits for an older read of the same burst. With it, some request can
-//! always be served.
+//! A request of the selected kind (read or write) may have to wait for an older request of the other kind to
+//! the same burst. The older request is then served, too. Without this exception, a full queue could
+//! deadlock: a read may wait for a write that itself waits for an older read of the same burst. With the
+//! exception, at least one request can always be served.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: none; reads and writes can be served in either order.
@@ -29,12 +29,12 @@ pub struct ServableSlots {
 }
 
 impl ServableSlots {
-    /// Value that allows all requests to be served.
+    /// Value of this type while the write drain imposes no restriction: all requests can be served.
     pub const ALL: Self = Self { slots: u64::MAX, from: u64::MAX };
 }
 
-/// Thresholds of the write drain: `high` waiting writes start it, at most `low` end it, and `idle` is the
-/// time without reads in cycles.
+/// Thresholds of the write drain. Serving of writes starts when `high` writes wait, or after `idle` cycles
+/// without a waiting read. It ends when at most `low` writes wait.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Marks {
     high: u32,
@@ -64,7 +64,7 @@ impl Drain {
         Self { marks, draining: false, quiet_since: 0 }
     }
 
-    /// True if reads and writes are scheduled differently.
+    /// True if the write drain is enabled; false if reads and writes are scheduled alike.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.marks.is_some()
@@ -119,7 +119,7 @@ mod tests {
         Drain::new(&DramConfig { write_drain: WriteDrain::Watermarks { high, low, idle }, ..reference() })
     }
 
-    /// Creates a queue that holds the given requests. Each consists of `true` for a write or `false` for a
+    /// Creates a queue that holds the given requests. Each request is a pair: true for a write or false for a
     /// read, and the burst address.
     fn queue_with(requests: &[(bool, u64)]) -> Queue {
         let (mut queue, mut wake) = (Queue::new(&reference(), "dram0", 1), Wake::new(&[1]));

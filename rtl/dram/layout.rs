@@ -3,8 +3,7 @@
 //! the bank group or the column, and which bits are XORed into the bank.
 //!
 //! A mapping is a matrix over GF(2): each bit of the row, bank and column is the XOR of some bits of the
-//! burst address. Every mapping in the configuration is invertible, so that each burst has a place of its
-//! own.
+//! burst address. Every mapping in the configuration is invertible, so no two bursts have the same location.
 //!
 //! An example of an XOR is the permutation-based interleaving of Zhang, Zhu and Zhang (*A Permutation-based
 //! Page Interleaving Scheme to Reduce Row-buffer Conflicts and Exploit Data Locality*, MICRO 2000): the bank
@@ -32,8 +31,8 @@ pub struct MappingConfig {
     pub xor: Vec<String>,
 }
 
-/// For each bit of the row, bank and column, a mask of the bits of the burst address whose XOR it is. The
-/// upper bits of the bank number are the number of the bank group.
+/// Matrix of an address mapping: for each bit of the row, bank and column, a mask of bits of the burst
+/// address, whose XOR is that bit. The upper bits of the bank number are the number of the bank group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub row: Vec<u64>,
@@ -50,25 +49,27 @@ enum Name {
     Row,
 }
 
-/// Bits of a name in an XOR.
+/// Bits of a field that a term of an XOR selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// All bits from this one upward.
+    /// All bits of the field from this bit number upward.
     From(usize),
-    /// One bit.
+    /// Only the bit with this number.
     Bit(usize),
 }
 
-/// Violated rule of a mapping.
+/// Rule that an address mapping violates.
 pub(super) struct Fault {
     field: &'static str,
     legal: String,
     why: &'static str,
-    /// Field of the geometry that could be changed instead.
+    /// Field of the channel geometry that could be changed instead of the mapping; `None` if no change would
+    /// help.
     other: Option<Side>,
 }
 
-/// Position in the burst address of each bit of each field. The fields are in the order of [`Name::ALL`].
+/// For each field, the positions of its bits in the burst address. The fields are in the order of
+/// [`Name::ALL`].
 type Positions = [Vec<usize>; 4];
 
 impl Name {
@@ -87,8 +88,9 @@ impl Name {
         Self::ALL.into_iter().find(|name| name.text() == text)
     }
 
-    /// Returns the configuration field that states how many numbers there are, its value, and its legal
-    /// values as numbers of bits.
+    /// Returns three properties of the geometry for this field of the address: the configuration key that
+    /// gives the number of columns, banks, groups or rows; that number; and the legal range of its base-2
+    /// logarithm.
     fn size(self, dram: &DramConfig) -> (&'static str, u32, RangeInclusive<u32>) {
         match self {
             Self::Column => ("columns", dram.columns, 2..=8),
@@ -117,7 +119,7 @@ impl MappingConfig {
         Self { fields: owned(fields), xor: owned(xor) }
     }
 
-    /// Checks that the fields have the bits that the geometry of the channel requires, and that the mapping
+    /// Checks that each field has as many bits as the geometry of the channel requires, and that the mapping
     /// is invertible. The geometry must be legal.
     pub(super) fn validate(&self, dram: &DramConfig, rules: &mut Rules) {
         let Err(fault) = self.layout(dram) else { return };
@@ -174,7 +176,8 @@ impl MappingConfig {
         Ok(positions)
     }
 
-    /// Returns the number of bits of the field `name` that has no count; 0 if there is none.
+    /// Returns the number of bits of the field `name` that is listed without a number: the bits that the
+    /// other fields of the same name leave. Returns 0 if there is no such field.
     fn rest(&self, name: Name, fields: &[(Name, Option<u32>)], dram: &DramConfig) -> Result<u32, Box<Fault>> {
         let (key, size, legal_bits) = name.size(dram);
         let text = name.text();
@@ -201,7 +204,8 @@ impl MappingConfig {
     }
 }
 
-/// Reads a term of an XOR: a name, and the bits that it selects. The name is `None` for the burst address.
+/// Parses a term of an XOR expression: the name of a field, and the selected bits of the field. The name is
+/// `None` if the term selects bits of the burst address.
 fn term(text: &str) -> Result<(Option<Name>, Part), Box<Fault>> {
     let read = || {
         let (name, part) = match text.split_once('[') {
@@ -221,7 +225,7 @@ fn term(text: &str) -> Result<(Option<Name>, Part), Box<Fault>> {
     })
 }
 
-/// Adds the sources of one XOR to the masks of the bits of bank and group.
+/// Reads one XOR expression, and adds its source bits to the masks of the target bits of bank and group.
 fn xor(text: &str, positions: &Positions, hashed: &mut [u64]) -> Result<(), Box<Fault>> {
     let mut terms = text.split('^').map(str::trim);
     let target = terms.next().unwrap_or_default();
@@ -275,10 +279,10 @@ fn xor(text: &str, positions: &Positions, hashed: &mut [u64]) -> Result<(), Box<
     Ok(())
 }
 
-/// Returns a bit of the address without which the row, bank and column would be the same: its name, its
-/// number within the name, and its position. `None` if the mapping is invertible. Row and column are plain
-/// bits of the address, so Gaussian elimination over GF(2) is needed only in the address bits of bank and
-/// group.
+/// If the mapping is not invertible, returns an address bit that cannot be computed from row, bank and
+/// column: its field, its number within the field, and its position in the address. Otherwise returns `None`.
+/// Row and column are plain bits of the address, so Gaussian elimination over GF(2) is needed only for the
+/// address bits of bank and group.
 fn lost_bit(positions: &Positions, hashed: &[u64]) -> Option<(Name, usize, usize)> {
     let mut rows = hashed.to_vec();
     let bits = [Name::Bank, Name::Group]
@@ -299,8 +303,8 @@ mod tests {
     use super::super::config::reference;
     use super::*;
 
-    /// Returns the violations of the reference channel, which has 2 bits each of bank and group, 6 of column
-    /// and 12 of row, with other fields and XORs.
+    /// Returns the rules that the reference channel violates with the given fields and XORs. Its bank and
+    /// group numbers have 2 bits each, its column has 6 bits, and its row has 12 bits.
     fn refused(fields: &[&str], xor: &[&str]) -> Vec<String> {
         let mut rules = Rules::default();
         let config = DramConfig { mapping: MappingConfig::new(fields, xor), ..reference() };

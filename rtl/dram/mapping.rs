@@ -1,11 +1,13 @@
 //! # Address mapping
-//! Splits a burst address into row, bank and column: each is bits of the address, and the bank may be XORed
-//! with others. The channel is selected elsewhere, since that may require a division: the number of channels
-//! need not be a power of two.
+//! Splits a burst address into row, bank and column. Each consists of bits of the address; the bits of the
+//! bank may also be XORed with other address bits. The channel is not selected here, because that may require
+//! a division: the number of channels need not be a power of two.
 //!
-//! All bits of the address that lie equally far above their bit of the result form a diagonal of the
-//! mapping's matrix. The host moves a diagonal with one rotation and one mask. A field of the address that is
-//! contiguous is one diagonal, and so is an XOR of contiguous bits.
+//! Each bit of the result (row, bank or column) is the XOR of some address bits. The matrix of a mapping has
+//! a one for each pair of a result bit and one of its address bits. The pairs whose address bit is the same
+//! number of positions above the result bit form a diagonal. The simulator extracts a diagonal with one
+//! rotation and one mask. A contiguous field of the address is one diagonal, and so is an XOR with
+//! contiguous bits.
 //!
 //! Part of `rtl/dram/channel.rs`.
 
@@ -30,7 +32,8 @@ pub struct BurstLocation {
     pub column: u32,
 }
 
-/// Bits of a burst address that lie equally far above the bits of the result into which they are XORed.
+/// Diagonal of the mapping's matrix: a set of bits of the result (row, bank or column). Into each of them,
+/// the address bit that is `distance` positions higher is XORed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Diagonal {
     /// Distance by which the burst address is rotated to the right.
@@ -39,8 +42,8 @@ struct Diagonal {
     mask: u64,
 }
 
-/// Row, bank or column as the XOR of diagonals. Usual mappings have at most `N` of them, for which there is
-/// neither a branch nor a pointer.
+/// Row, bank or column, computed as the XOR of diagonals. The simulator handles the first `N` diagonals
+/// without a branch or a pointer; usual mappings need at most `N`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Gather<const N: usize> {
     #[serde(with = "BigArray")]
@@ -49,7 +52,8 @@ struct Gather<const N: usize> {
 }
 
 impl<const N: usize> Gather<N> {
-    /// Creates the diagonals from the masks of address bits for each bit of the result.
+    /// Finds the diagonals. For each bit of the result, `masks` contains the mask of the address bits that
+    /// are XORed into it.
     fn new(masks: &[u64]) -> Self {
         let mut diagonals: BTreeMap<u32, u64> = BTreeMap::new();
         for (bit, mask) in (0u32..).zip(masks) {
@@ -87,7 +91,7 @@ impl Mapping {
     /// Creates the mapping for a configuration, which must be valid.
     ///
     /// # Panics
-    /// If the configuration has violated a rule of the mapping.
+    /// If the configuration violates a rule of the mapping.
     #[must_use]
     pub fn new(config: &DramConfig) -> Self {
         let Ok(Layout { row, bank, column }) = config.mapping.layout(config) else {
@@ -168,7 +172,8 @@ mod tests {
     #[test]
     fn the_reference_reads_row_bank_group_and_column_from_contiguous_fields() {
         let mapping = Mapping::new(&reference());
-        // This request of the reference traces accesses row 900, bank 2 of bank group 3, and column 5.
+        // This burst address is from the reference traces, in which it is row 900, bank 2 of bank group 3,
+        // and column 5.
         assert_eq!(mapping.place(0x0384_b140 >> 6), BurstLocation { bank: 3 * 4 + 2, row: 900, column: 5 });
         assert_eq!(mapping.place(byte_bit(12)).bank, 4);
         assert_eq!(mapping.place(byte_bit(14)).bank, 1);
@@ -223,7 +228,9 @@ mod tests {
         assert_eq!(mapping.place(byte_bit(11) | byte_bit(16)), BurstLocation { bank: 0, row: 1, column: 32 });
     }
 
-    /// The mappings of the machines in `machines/`, of GPGPU-Sim and of Zhang, Zhu and Zhang need no loop.
+    /// Tests that the mappings of the machines in `machines/`, of GPGPU-Sim, and of Zhang, Zhu and Zhang need
+    /// no diagonals beyond those that are computed without a loop. The last mapping, which is unusual, does
+    /// need more.
     #[test]
     fn usual_mappings_have_only_the_diagonals_that_are_computed_without_a_loop() {
         let rests = |fields: &[&str], xor: &[&str]| {

@@ -15,7 +15,8 @@ pub const BURST_BYTES: usize = 64;
 pub struct DramRequest {
     /// True for a request to write `data`, false for a read.
     pub write: bool,
-    /// Serial number of the request that caused this one, by which both can be followed in a waveform.
+    /// Serial number of the SM's request that caused this request, so that both can be followed in a
+    /// waveform.
     pub id: u32,
     /// Burst address within the channel.
     #[payload(width = shape.burst_bits)]
@@ -26,8 +27,8 @@ pub struct DramRequest {
     /// the SM number plus 1.
     #[payload(only(let Some(bits) = shape.requester_bits), width = bits)]
     pub requester: u16,
-    /// True to request an acknowledgment. With this flag, a read is a notice of an eviction: the channel
-    /// sends only the acknowledgment and no data.
+    /// True to request an acknowledgment. With this flag, a read request is only a notice of an eviction: the
+    /// channel sends an acknowledgment, and no data.
     #[payload(only(shape.acknowledges))]
     pub acknowledged: bool,
     /// Mask of the bytes to store: bit `i` selects byte `i` of the burst. Zero for a read.
@@ -60,7 +61,7 @@ pub struct DramShape {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = DramShape)]
 pub struct DramReply {
-    /// Serial number of the request from which this reply originates.
+    /// Serial number, copied from the request that is answered.
     pub id: u32,
     /// Burst address within the channel.
     #[payload(width = shape.burst_bits)]

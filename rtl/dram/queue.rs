@@ -1,9 +1,9 @@
 //! # Request queue of a DRAM channel
 //! Buffers waiting reads and writes together, each in its own slot until its column command is issued. For
 //! each slot, the queue records which other slots are older, so that the oldest slot of any set is found
-//! without a search. It also records which older slots access the same burst. A slot waits for these, so no
-//! access overtakes another to the same address (RAW, WAR, WAW). A mask distinguishes reads from writes,
-//! which is all that a write-drain policy needs.
+//! without a search. It also records which older slots access the same burst. A request waits for these, so
+//! no access overtakes another access to the same address (RAW, WAR, WAW). A mask shows which slots hold
+//! writes; a write-drain policy needs nothing more.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/requests.rs`.
@@ -23,7 +23,7 @@ use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, F
 pub struct Entry {
     /// True for a write, false for a read.
     pub write: bool,
-    /// Serial number of the request from which this one originates.
+    /// Serial number of the SM's request that caused this DRAM request.
     pub id: u32,
     /// Tag chosen by the L2 bank, which is returned with the data of a read.
     pub tag: u16,
@@ -52,11 +52,12 @@ impl Default for WriteBurst {
     }
 }
 
-/// Maximum number of queue slots, and maximum number of banks, because sets of either are 64-bit masks. The
+/// Maximum number of queue slots, and also of banks: sets of slots and sets of banks are 64-bit masks. The
 /// simulator allocates state for all 64 and takes numbers modulo 64, so that the compiler can omit bounds
 /// checks.
 pub(super) const MAX: usize = 64;
-/// Number of slots in a group. The simulator updates the masks of older slots group by group, for speed.
+/// Number of queue slots in a group. The simulator updates the masks of older slots in groups of this size,
+/// for speed.
 const ROWS: usize = 16;
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -68,9 +69,9 @@ struct Slot {
     accepted: u64,
 }
 
-/// Values summed over all cycles. To avoid an update in each cycle, a sum is stored as an offset and computed
-/// as `level * cycle + offset`. When the level rises by 1 in cycle c, c is subtracted from the offset; when
-/// it falls by 1, c is added (modulo 2^64).
+/// Values summed over all cycles. A sum is stored as an offset, so that it need not be updated in each cycle:
+/// its value is `level * cycle + offset`, where the level is the number that is summed. When the level rises
+/// by 1 in cycle c, c is subtracted from the offset; when it falls by 1, c is added (modulo 2^64).
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct WaitIntegrals {
     /// Number of waiting requests, summed over all cycles.
@@ -82,8 +83,9 @@ pub(super) struct WaitIntegrals {
 }
 
 impl WaitIntegrals {
-    /// Adds `by` to the offset of `requests`; also to that of `banks` if `banks` is true, and to that of
-    /// `cycles` if `all` is true. `by` is the cycle if the values fall, or the negated cycle if they rise.
+    /// Adds `by` to the offset of `requests`, to the offset of `banks` if `banks` is true, and to the offset
+    /// of `cycles` if `all` is true. `by` is the number of the current cycle if the levels fall, or its
+    /// negation if they rise.
     fn shift(&mut self, by: u64, banks: bool, all: bool) {
         self.requests = self.requests.wrapping_add(by);
         if banks {
@@ -114,7 +116,7 @@ pub struct Queue {
     /// because freeing a slot updates all these masks.
     #[serde(with = "BigArray")]
     older: [u64; MAX],
-    /// For each free slot, the mask of older slots that it had when it was freed.
+    /// For each free slot, the mask of older slots that the slot had when it was freed.
     #[serde(with = "BigArray")]
     last_older: [u64; MAX],
     /// Occupied slots, grouped by the low bits of their burst address: only slots with equal low bits can
@@ -159,8 +161,8 @@ impl Queue {
     pub fn new(config: &DramConfig, path: &str, num_sms: u32) -> Self {
         let rows = config.queue_entries;
         let path = format!("{path}.queue.data");
-        // A slot whose data are read in this cycle may receive the data of the next request at the end of the
-        // cycle.
+        // If the data of a slot are read in this cycle, the slot may be overwritten with the data of another
+        // request at the end of the cycle.
         let collide = Collide::Old;
         let spec = ArraySpec { path, storage: Storage::RegisterFile, rows, columns: 1, reads: 1, writes: 1, collide };
         Self {
@@ -228,8 +230,8 @@ impl Queue {
         self.blocked
     }
 
-    /// Returns a bit mask of the slots for which slots of the set `set` must wait, because they access the
-    /// same burst.
+    /// Returns a bit mask of the slots for which the slots in `set` must wait, because those are older and
+    /// access the same burst.
     #[must_use]
     pub fn blockers_of(&self, set: u64) -> u64 {
         each(set & self.blocked).fold(0, |awaited, slot| awaited | self.slots[slot % MAX].same_burst)
@@ -277,7 +279,7 @@ impl Queue {
         self.slots[slot % MAX].accepted
     }
 
-    /// Returns the request in slot `slot`, as an arbitration policy sees it.
+    /// Returns the request in slot `slot`, in the form in which arbitration policies receive it.
     #[must_use]
     pub fn request(&self, slot: usize) -> WaitingRequest {
         let &Slot { entry: Entry { requester, write, place, .. }, accepted, .. } = &self.slots[slot % MAX];
@@ -298,8 +300,8 @@ impl Queue {
         }
     }
 
-    /// Returns a bit mask of the slots that access the same bank as `slot` and have the same kind (read or
-    /// write), including `slot` itself.
+    /// Returns a bit mask of the slots that access the same bank as slot `slot` and have the same kind (read
+    /// or write). The mask includes `slot`.
     #[must_use]
     pub fn like(&self, slot: usize) -> u64 {
         let Entry { write, place, .. } = *self.entry(slot);
@@ -445,8 +447,8 @@ impl Queue {
             to.sized("burst", *burst, burst_bits);
             to.sized("older", older, num_slots);
             to.sized("same_burst", *same_burst, num_slots);
-            // Bank, row and column are not registers: they are bits of the burst address in a different
-            // order.
+            // Bank, row and column are not registers, because they are computed from the bits of the burst
+            // address.
             let BurstLocation { bank, row, column } = place;
             to.probe_sized("bank", u64::from(*bank), mapping.bank_bits());
             to.probe_sized("row", u64::from(*row), mapping.row_bits());
@@ -456,8 +458,8 @@ impl Queue {
         to.sized("occupied", *occupied, num_slots);
         to.sized("writes", *writes, num_slots);
         to.sized("hits", *hits, num_slots);
-        // The following values are not registers but derived from them: the number of occupied slots, the
-        // oldest slot, and the masks of blocked slots and of banks.
+        // The following values are not registers, but are derived from registers: the number of occupied
+        // slots, the oldest slot, and the masks of blocked slots and of banks.
         to.probe_sized("level", u64::from(occupied.count_ones()), u32::BITS - num_slots.leading_zeros());
         to.part("oldest", |to| {
             let oldest = slots[if *occupied == 0 { 0 } else { self.oldest(*occupied) }].entry;

@@ -1,16 +1,16 @@
 //! # Command arbitration by rank
-//! Selects the request that gets the command bus by the ranks that a policy assigns. Unlike with FR-FCFS, a
-//! request with a high rank is served before the row hits of other requesters:
+//! Selects the request that gets the command bus by the ranks that a policy assigns. Unlike in FR-FCFS, a
+//! request with a high rank is served before row hits of other requesters, in two steps:
 //! 1. In each bank, the request with the highest rank determines the next command: RD or WR if its row is
 //!    open, otherwise ACT or PRE. If it is a row hit, all row hits of the bank can be served.
 //! 2. Among these commands of all banks, the legal one with the highest rank gets the bus. Among equal ranks,
 //!    the oldest request wins.
 //!
-//! A row that was opened serves at least one request before it is closed, even if ranks change meanwhile.
-//! Otherwise requests that keep outranking each other could open rows forever without being served.
+//! A row that was opened serves at least one request before it is closed, even if ranks change in the
+//! meantime. Otherwise, requests with changing ranks could open rows in turn forever without being served.
 //!
-//! With a separate bus for rows, rule 2 applies to each bus separately. Both selectors read the registers at
-//! the start of the cycle. They never select the same bank, since rule 1 gives each bank one kind of command.
+//! With a separate bus for rows, step 2 applies to each bus separately. Both selectors read the registers at
+//! the start of the cycle. They never select the same bank, since step 1 gives each bank one kind of command.
 //!
 //! The other rules of [`scheduler`](super::scheduler) still apply: write drain, refresh and a full reply
 //! buffer restrict the requests before their ranks are compared.
@@ -52,7 +52,8 @@ impl RankedCandidates {
             let here = slots & queue.in_bank(bank);
             let hits = here & queue.hits();
             let highest = 1 << candidates.highest(here, |slots| queue.oldest(slots));
-            // A row that was opened but not used yet is not closed, and its row hits are served first.
+            // A row that was opened but has not been accessed yet is not closed; the row hits to it are
+            // served first.
             let keeps_row = hits & highest != 0 || hits != 0 && !banks[bank % MAX].was_served();
             if !keeps_row {
                 candidates.columns &= !hits;

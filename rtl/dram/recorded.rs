@@ -1,8 +1,8 @@
 //! # Memory for the replay of a trace
 //! Models the memory contents during the replay of a trace, which records addresses but no data. Every word
-//! holds the value that [`crate::recorded`] derives from its address and from the tag of the last store to
-//! it. Only the tags are stored, one byte per four-byte word, for pages that were written. The simulator
-//! therefore needs only a quarter of the size of the written pages.
+//! has the value that [`crate::recorded`] derives from the word's address and from the tag of the last store
+//! to it. Only the tags are stored, one byte per four-byte word, for the pages that were written. The
+//! simulator therefore needs only a quarter of the memory that the written pages would take.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::recorded::{self, UNTOUCHED, WORD_BYTES};
 
 /// Number of words in the largest burst.
 const WORDS: usize = BURST_BYTES / WORD_BYTES as usize;
-/// Number of bursts per page of stored tags.
+/// Number of bursts in a page; the tags of written words are stored by page.
 const PAGE: u64 = 64;
 
 /// For each 4-bit byte mask, the bit mask of the selected bytes in a 32-bit word.
@@ -51,7 +51,7 @@ impl ChannelPlace {
     }
 }
 
-/// Tags of all words that were written in one channel.
+/// For each word that was written in one channel, the tag of the last store to it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ChannelTags {
     place: ChannelPlace,
@@ -74,8 +74,8 @@ impl ChannelTags {
         }
     }
 
-    /// Performs a write of the bytes that `byte_mask` selects. Returns false if one of these bytes has a
-    /// value that belongs to another address.
+    /// Performs a write of the bytes that `byte_mask` selects. Returns false if the value of one of these
+    /// bytes is not the value that the replay derives from its address and tag.
     pub(super) fn write(&mut self, burst: u64, byte_mask: u64, data: &Burst) -> bool {
         let new = || vec![[UNTOUCHED; WORDS]; PAGE as usize].into();
         let tags = &mut self.pages.entry(burst / PAGE).or_insert_with(new)[(burst % PAGE) as usize];

@@ -1,8 +1,8 @@
 //! # All-bank refresh
 //! Refreshes all banks at once, every tREFI. Once a refresh is due, no row is opened or closed for a request.
-//! The row hits waiting at that moment are served, all banks are precharged, and REF follows. Requests that
-//! arrive later wait, and so do reads without a free reply entry. Therefore neither traffic nor a stalled
-//! receiver can postpone a refresh indefinitely.
+//! First the row hits that wait at this time are served, then all banks are precharged, and then REF is
+//! issued. Requests that arrive later wait for the end of the refresh, and so do reads without a free reply
+//! entry. Therefore neither traffic nor a stalled receiver can postpone a refresh indefinitely.
 //!
 //! In one cycle, in this order:
 //! 1. `prepare`, once a refresh is due.
@@ -28,14 +28,15 @@ pub struct Refresher {
     interval: u64,
     /// Cycle in which the next refresh must start; `u64::MAX` if refresh is disabled.
     due: u64,
-    /// True while new commands are stopped because of a refresh.
+    /// True while the channel is draining for a refresh: of the waiting requests, it serves only the row hits
+    /// in `last`.
     draining: bool,
     /// Row hits that must still be served before the refresh, one bit per queue slot.
     last: u64,
 }
 
 impl Refresher {
-    /// Creates the refresh control; the first refresh must start after one interval.
+    /// Creates the refresh control. The first refresh is due after one refresh interval.
     #[must_use]
     pub fn new(config: &DramConfig) -> Self {
         let interval = u64::from(config.timing.refi);
@@ -53,7 +54,8 @@ impl Refresher {
         if self.draining { u64::MAX } else { self.due }
     }
 
-    /// True while new commands are stopped because of a refresh.
+    /// True while the channel is draining for a refresh, and serves only the row hits that must be served
+    /// before it.
     #[must_use]
     pub fn is_draining(&self) -> bool {
         self.draining
@@ -65,7 +67,8 @@ impl Refresher {
         self.last
     }
 
-    /// True if a refresh requires that no new commands are issued from `cycle` on.
+    /// True if, from `cycle` on, a refresh is due or in progress. Only its commands, and the row hits that
+    /// must be served before it, may then be issued.
     #[must_use]
     pub fn stops_requests(&self, cycle: u64) -> bool {
         cycle >= self.due
@@ -81,13 +84,14 @@ impl Refresher {
         }
         if !reads {
             self.last &= queue.writes();
-            // If a read need not be served, neither does a younger write to the same burst, because that
-            // write must wait for the read.
+            // If a read need not be served before the refresh, a younger write to the same burst need not be
+            // served either, because the write must wait for the read.
             self.last &= !queue.blocked_slots();
         }
     }
 
-    /// Removes the request in `slot`, which was served, from the row hits to be served before the refresh.
+    /// Removes the request in `slot` from the row hits to be served before the refresh, because it has been
+    /// served.
     pub fn remove_served(&mut self, slot: usize) {
         self.last &= !(1u64 << slot);
     }

@@ -1,7 +1,7 @@
 //! # Read data buffer
-//! Buffers the data of every RD from the output of the device until the reply link accepts them. Data are
-//! sent in the order of the RDs, and not before their latency has elapsed. When all entries are occupied, no
-//! RD is issued: a stalled receiver stops reads, but loses no data.
+//! Buffers the data of every RD from the time when the DRAM outputs them until the reply link accepts them.
+//! Data are sent in the order of the RDs, and not before the latency of their RD has elapsed. When all
+//! entries are occupied, no RD is issued. So a stalled receiver stops reads, but no data are lost.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/requests.rs`.
@@ -91,7 +91,8 @@ impl Replies {
         let row = self.wrap(self.head + self.count);
         self.bursts.update(at, row, 0, form);
         self.due[row as usize % PLACES] = due;
-        // All reads have the same latency, so the data of a later read can never be sent earlier.
+        // All reads have the same latency, so the data of a later read can never be sent before those of an
+        // earlier read.
         self.first_due = self.first_due.min(due);
         self.count += 1;
     }
@@ -115,8 +116,8 @@ impl Replies {
         true
     }
 
-    /// Wraps a position in the ring buffer around; the position must be less than twice the number of
-    /// entries.
+    /// Wraps a position around at the end of the ring buffer. The position must be less than twice the number
+    /// of entries.
     fn wrap(&self, place: u32) -> u32 {
         if place < self.entries { place } else { place - self.entries }
     }

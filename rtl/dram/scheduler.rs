@@ -5,12 +5,12 @@
 //!    request hits it anymore.
 //!
 //! A hit cap limits the number of row hits that can overtake an older request to another row of their bank.
-//! When the cap is reached, the bank serves no hits until its row is closed. The hits must stop entirely,
-//! because each further WR would delay the precharge. A row closed because of the cap has served at least one
-//! hit. So no request loses its row between its ACT and its column command.
+//! When the cap is reached, the bank serves no hits until its row is closed. All hits must stop, because each
+//! further WR would delay the precharge. A row that is closed because of the cap has served at least one hit.
+//! So no row is closed between the ACT for a request and the column command of that request.
 //!
-//! First come, first served (FCFS) uses the same rules with the oldest request as the only candidate. All
-//! other policies assign ranks to the requests ([`ranked`](super::ranked)).
+//! First come, first served (FCFS) uses the same rules, with the oldest request as the only candidate. All
+//! other policies assign ranks to the requests; see [`ranked`](super::ranked).
 //!
 //! If rows have a separate command bus (HBM), each bus has a selector. The column bus uses rule 1, and the
 //! row bus uses rule 2 independently of rule 1. Both selectors read the registers at the start of the cycle,
@@ -33,7 +33,7 @@ use super::queue::{MAX, Queue, each};
 use super::timing::Timing;
 use crate::kernel::{Describe, DescribeExt, Logic};
 
-/// Part of a DRAM channel's state that determines the choice of commands.
+/// State of a DRAM channel that determines the choice of commands.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// Queue of the requests that wait in the channel.
@@ -72,8 +72,8 @@ pub struct Candidates {
     from: u64,
 }
 
-/// Result of arbitration: the next command. It remains valid until its cycle, unless a request arrives or a
-/// reply entry becomes free before.
+/// Result of the arbitration: the next command. The result is valid until the cycle of the command, unless a
+/// request arrives or a reply entry becomes free before that cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// Earliest cycle in which a command is legal; `u64::MAX` if that depends on a later event, such as the
@@ -113,8 +113,8 @@ impl Plan {
 }
 
 impl View<'_> {
-    /// Returns all requests as candidates, for use when nothing restricts requests and no bank has reached
-    /// the hit cap.
+    /// Returns all requests as candidates. Used when no request is restricted and no bank has reached the hit
+    /// cap.
     #[must_use]
     pub fn all_candidates(self) -> Candidates {
         let queue = self.queue;
@@ -154,7 +154,7 @@ impl View<'_> {
         let reads_from = if reads == 0 { u64::MAX } else { self.timing.any_rd_from().max(from) };
         let writes_from = if writes == 0 { u64::MAX } else { self.timing.any_wr_from().max(from) };
         // Usually, either the reads or the writes must first wait for the turnaround of the data bus. The
-        // other kind is therefore searched first.
+        // kind (read or write) that can be issued earlier is therefore searched first.
         let (soonest, kind) = if reads_from <= writes_from { (reads_from, reads) } else { (writes_from, writes) };
         let plan = self.first_of(from, soonest, kind);
         if plan.from < reads_from.max(writes_from) { plan } else { self.first_of(from, from, hits) }
@@ -203,9 +203,9 @@ impl View<'_> {
         self.banks[usize::from(self.queue.entry(slot).place.bank) % MAX].open().is_some()
     }
 
-    /// Returns the ACT or PRE that becomes legal first, from cycle `from` on, in the banks `rows`. Among
-    /// banks in which it becomes legal in the same cycle, the bank of the oldest slot in `eligible` is
-    /// selected.
+    /// Returns the ACT or PRE that becomes legal first, from cycle `from` on, among the banks in the mask
+    /// `rows`. If commands of several banks become legal in the same cycle, selects the bank of the oldest
+    /// slot in `eligible`.
     #[inline(always)]
     fn row(self, from: u64, rows: u64, eligible: u64) -> Plan {
         let (mut first, mut slots) = (u64::MAX, 0);
@@ -257,8 +257,8 @@ impl Scheduler {
         if let Order::Ranked(hooks) = &mut self.order { Some(&mut **hooks) } else { None }
     }
 
-    /// Returns a bit mask of the slots from which the policy can choose, among those that the write drain
-    /// allows to be served.
+    /// Returns a bit mask of the slots from which the policy can choose. They are among the slots that the
+    /// write drain allows to be served.
     #[must_use]
     pub fn eligible(&self, queue: &Queue, turn: ServableSlots) -> u64 {
         let slots = queue.occupied_slots() & turn.slots;
@@ -280,7 +280,7 @@ impl Scheduler {
     #[inline(never)]
     pub fn behind(&self, gates: Gates, View { queue, capped, .. }: View<'_>) -> Candidates {
         let slots = self.eligible(queue, gates.turn);
-        // A waiting row hit that must not be served now does not prevent its row from being closed.
+        // If a row hit must not be served now, its row may be closed although the hit is waiting.
         let hit_banks = queue.banks_of(slots & queue.hits());
         let capped = if gates.rows { capped & hit_banks } else { 0 };
         let hits = queue.hits() & slots & !each(capped).fold(0, |slots, bank| slots | queue.in_bank(bank));
@@ -308,8 +308,9 @@ impl Scheduler {
             to.logic(oldest, Logic::Comparator { width: entries, count: entries });
             to.logic(oldest, Logic::Gates { count: entries * entries.ilog2() });
         }
-        // Logic that decodes which banks have row hits and which have requests. For each entry, it selects
-        // two flags of the entry's bank: hit cap reached, and row command legal.
+        // Logic that determines which banks have row hits and which have requests. For each queue entry, it
+        // also selects two flags of the entry's bank: whether the hit cap is reached, and whether a row
+        // command is legal.
         for _ in 0..entries {
             to.logic("bank", Logic::Decoder { outputs: banks });
             to.logic("of_bank", Logic::Mux { ways: banks, width: 2 });

@@ -1,9 +1,8 @@
 //! # Contents of a channel's memory
 //! Stores the actual bytes of the memory behind a DRAM channel. The simulator (host code) maps ranges of
-//! bursts before a run. A two-level table maps a burst to its page, so that the simulator needs only two
-//! loads per access. An access to an unmapped burst is an error of the program or of the caches, and is
-//! reported. During the replay of a trace, every burst exists and holds data derived from its address
-//! ([`super::recorded`]).
+//! bursts before a run. A two-level table maps a burst to its page, so that a lookup needs only two loads. An
+//! access to an unmapped burst is an error of the program or of the caches, and is reported. During the
+//! replay of a trace, every burst exists, and its data are derived from its address ([`super::recorded`]).
 
 mod pages;
 
@@ -46,7 +45,7 @@ pub struct Store {
     recorded: Option<Box<ChannelTags>>,
 }
 
-/// Error of an access to a burst that does not exist, or of a write of wrong data.
+/// Error of an access to memory: the burst does not exist, or the data to write are wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StoreError {
     /// The burst is not in a range that was mapped.
@@ -67,7 +66,8 @@ pub enum StoreError {
         /// Number of bursts that the channel holds.
         num_bursts: u64,
     },
-    /// The written data belong to another address; detected only during the replay of a trace.
+    /// The data to write do not have the values that the replay of a trace derives from their address.
+    /// Detected only during such a replay.
     #[error("{path}: data of another address are written to burst {burst:#x}")]
     Foreign {
         /// Hierarchical path of the DRAM channel.
@@ -99,8 +99,7 @@ impl Store {
         }
     }
 
-    /// Replaces the contents by those of a memory for the replay of a trace. No store has been made to that
-    /// memory yet.
+    /// Replaces the memory by a memory for the replay of a trace, to which no store has been made yet.
     pub(super) fn record(&mut self, place: ChannelPlace) {
         self.tables = Box::default();
         self.recorded = Some(Box::new(ChannelTags::new(place, self.burst_bytes)));

@@ -1,12 +1,12 @@
 //! # Distances between banks
-//! Tracks the minimum distances that a command in one bank imposes on its bank group and on the channel. They
-//! result from the data bus, the charge pumps (tRRD and the windows of 4 and 32 activates) and the precharge
-//! spacing. [`Bank`] tracks the distances within a bank. A command is legal from the latest of the cycles
-//! that its bank, bank group and channel impose.
+//! Tracks the minimum distances that a command in one bank imposes on commands to its bank group and to the
+//! channel. These distances result from the data bus, the charge pumps (tRRD and the windows of 4 and 32
+//! activates) and the precharge spacing. [`Bank`] tracks the distances within a bank. A command is legal once
+//! its bank, its bank group and the channel all allow it.
 //!
 //! In one cycle, at most one of `activate`, `precharge` and `refresh` is called, and at most one of `read`
 //! and `write`. With a single command bus, at most one of all five is called. Legality is checked before
-//! these calls, and row commands do not affect the legality of column commands in the same cycle, or vice
+//! these calls. A row command does not affect whether a column command is legal in the same cycle, or vice
 //! versa.
 //!
 //! Part of `rtl/dram/channel.rs`.
@@ -40,13 +40,14 @@ struct Group {
 /// Minimum distances between RD and WR commands in command clock cycles, derived from the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Columns {
-    /// Distance from RD to RD and from WR to WR in different bank groups. The next field holds the distance
+    /// Distance from RD to RD and from WR to WR in different bank groups; `like_in_group` is the distance
     /// within one group.
     like: u64,
     like_in_group: u64,
     /// Distance from RD to WR, for any two banks.
     read_to_write: u64,
-    /// Distance from WR to RD in different bank groups. The next field holds the distance within one group.
+    /// Distance from WR to RD in different bank groups; `write_to_read_in_group` is the distance within one
+    /// group.
     write_to_read: u64,
     write_to_read_in_group: u64,
 }
@@ -112,15 +113,15 @@ impl Timing {
         bank.act_from().max(self.group(index).act_from).max(self.act_from)
     }
 
-    /// Returns the earliest cycle for RD as far as the channel as a whole is concerned; a bank or bank group
-    /// may require a later one.
+    /// Returns the earliest cycle that the channel as a whole allows for RD; a bank or bank group may require
+    /// a later cycle.
     #[must_use]
     pub fn any_rd_from(&self) -> u64 {
         self.rd_from
     }
 
-    /// Returns the earliest cycle for WR as far as the channel as a whole is concerned; a bank or bank group
-    /// may require a later one.
+    /// Returns the earliest cycle that the channel as a whole allows for WR; a bank or bank group may require
+    /// a later cycle.
     #[must_use]
     pub fn any_wr_from(&self) -> u64 {
         self.wr_from
@@ -170,8 +171,8 @@ impl Timing {
     /// Records an RD of bank number `index` in `cycle`, which delays commands to other banks.
     pub fn read(&mut self, cycle: u64, index: usize) {
         let t = self.columns;
-        // No maximum with the old value is needed: an RD is legal only from the old value on, so the new
-        // value is always later.
+        // No maximum with the old value is needed: the RD was legal, so its cycle is not before the old
+        // value, and the new value is later.
         self.rd_from = cycle + t.like;
         self.wr_from = self.wr_from.max(cycle + t.read_to_write);
         self.groups[(index >> self.inner_bits) % GROUPS].rd_from = cycle + t.like_in_group;
@@ -232,16 +233,17 @@ impl Timing {
         to.bits("num_acts", *num_acts);
         let width = u64::BITS;
         let ways = *num_groups;
-        // Multiplexer that reads the earliest ACT, RD and WR of a bank group. The earliest RD is also needed
-        // for its own update.
+        // Multiplexer that reads the earliest cycles of ACT, RD and WR of a bank group. The earliest cycle of
+        // RD is also needed to compute its own new value.
         to.logic("of_group", Logic::Mux { ways, width: 3 * width });
         to.logic("may", Logic::Less { width, count: 8 });
         // Multiplexers that read the earlier ACTs that limit the windows of 4 and 32 ACTs; the decoder
         // selects the entry to write.
         to.logic("window", Logic::Mux { ways: acts.len() as u32, width: 2 * width });
         to.logic("place", Logic::Decoder { outputs: acts.len() as u32 });
-        // For ACT: logic that selects the latest of three constraints, which are both windows and the minimum
-        // distance. For REF, RD and WR: logic that selects the later of the new and the previous constraint.
+        // For ACT: logic that selects the latest of three earliest cycles: those from the two windows, and
+        // the one from the minimum distance. For REF, RD and WR: logic that selects the later of two earliest
+        // cycles: the stored one, and the one that the current command imposes.
         to.logic("later", Logic::Less { width, count: 7 });
         to.logic("later_of", Logic::Mux { ways: 8, width });
         // Adders that add a distance to the current cycle: five for ACT, three each for RD and WR, two for
@@ -249,7 +251,7 @@ impl Timing {
         for _ in 0..14 {
             to.logic("from", Logic::Counter { width });
         }
-        // Multiplexers for registers that several kinds of commands update (RD, WR, PRE, REF): they select
+        // Several kinds of commands (RD, WR, PRE, REF) update the same registers. These multiplexers select
         // the distance that the issued command imposes.
         to.logic("imposed", Logic::Mux { ways: 5, width });
         to.logic("imposed_on_group", Logic::Mux { ways: 2, width: ways * width });

@@ -1,9 +1,9 @@
 //! Polynomials over GF(2) as bit vectors: bit `k` is the coefficient of `x^k`.
 
-/// Default polynomial for each number of sets; the element `n` is for `2^n` sets. Each polynomial is
-/// irreducible, so that no stride maps to only a few sets. Each is also primitive: the powers of `x` modulo
-/// the polynomial repeat as late as possible. Where no source gives a polynomial, the numerically lowest
-/// primitive one is used.
+/// Default polynomial for each number of sets; element `n` is for `2^n` sets. Every polynomial is
+/// irreducible, so that no stride maps to only a few sets. Every polynomial is also primitive, which means
+/// that the powers of `x` modulo the polynomial have the longest possible period. Where no source gives a
+/// polynomial, the numerically lowest primitive polynomial is used.
 const BY_DEGREE: [u32; 13] = [
     1, // one set: every remainder is 0
     3, 7, 13, // khairy2015 Figure 5(b)

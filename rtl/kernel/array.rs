@@ -29,7 +29,7 @@ pub enum Storage {
     Flops,
 }
 
-/// Part of a memory that one access through one port reaches.
+/// Unit of access: the part of a memory that one access through one port reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
@@ -78,7 +78,8 @@ pub trait ArrayView {
     fn spec(&self) -> &ArraySpec;
     /// Returns the width of one entry in bits.
     fn cell_bits(&self) -> u32;
-    /// Returns the part of the memory that one access reaches, which is also the word that a port transfers.
+    /// Returns the part of the memory that one access reads or writes, which is also the word that a port
+    /// transfers.
     fn access(&self) -> Access {
         Access::Row
     }
@@ -117,12 +118,12 @@ pub struct Array<T: Payload> {
     shape: T::Shape,
     access: Access,
     cells: Box<[T]>,
-    /// Tick and row of the last recorded access. Certain other accesses to that row in that tick are contract
-    /// violations.
+    /// Tick and row of the last recorded access. A second access to this row in the same tick can be a
+    /// contract violation.
     touched: Cell<(u64, u32)>,
     used: PortUse,
-    /// True if accesses need checks beyond the port counts, because they can conflict or the contents are
-    /// recorded.
+    /// True if an access needs more checks than the count of port uses, because two accesses can conflict or
+    /// the contents are recorded (`recorded`).
     watched: bool,
     /// True if a digest of the contents is maintained, or if reads of entries that were never written are
     /// detected.
@@ -169,8 +170,8 @@ impl<T: Payload> Array<T> {
     /// Reads one row.
     ///
     /// # Panics
-    /// If all read ports are used in this cycle, or if another access to the row in this cycle forbids the
-    /// read.
+    /// Panics if all read ports are used in this cycle, or if another access to the row in this cycle forbids
+    /// the read.
     #[must_use]
     #[inline]
     pub fn read(&self, at: &impl AnyEdge, row: u32) -> &[T] {
@@ -185,7 +186,7 @@ impl<T: Payload> Array<T> {
     /// Reads one entry of a row through one port.
     ///
     /// # Panics
-    /// As [`Self::read`].
+    /// Panics in the same cases as [`Self::read`].
     #[must_use]
     #[inline]
     pub fn read_cell(&self, at: &impl AnyEdge, row: u32, column: u32) -> &T {
@@ -200,7 +201,7 @@ impl<T: Payload> Array<T> {
     /// ([`Collide::New`]). The caller then reads the rows with [`Self::row`].
     ///
     /// # Panics
-    /// If fewer than `count` read ports are left in this cycle.
+    /// Panics if fewer than `count` read ports are left in this cycle.
     #[inline]
     pub fn take_reads(&self, at: &impl AnyEdge, count: u32) {
         let PortUse { reads, reads_left, .. } = &self.used;
@@ -218,8 +219,8 @@ impl<T: Payload> Array<T> {
     /// Writes one entry of a row.
     ///
     /// # Panics
-    /// If all write ports are used in this cycle, or a field does not fit its width. Also if the row was
-    /// already accessed in this cycle and the memory forbids that ([`Collide::Forbidden`]).
+    /// Panics if all write ports are used in this cycle, or a field does not fit its width. Also panics if
+    /// the row was already accessed in this cycle and the memory forbids that ([`Collide::Forbidden`]).
     pub fn write(&mut self, at: &impl AnyEdge, row: u32, column: u32, value: T) {
         self.use_write(at, row);
         self.store(at, row, column, value);
@@ -229,7 +230,7 @@ impl<T: Payload> Array<T> {
     /// partial write enables.
     ///
     /// # Panics
-    /// As [`Self::write`].
+    /// Panics in the same cases as [`Self::write`].
     #[inline(always)]
     pub fn update(&mut self, at: &impl AnyEdge, row: u32, column: u32, change: impl FnOnce(&mut T)) {
         self.take_writes(at, 1);
@@ -241,7 +242,7 @@ impl<T: Payload> Array<T> {
     /// Uses `count` write ports at once. The caller then performs the writes with [`Self::change`].
     ///
     /// # Panics
-    /// If fewer than `count` write ports are left in this cycle.
+    /// Panics if fewer than `count` write ports are left in this cycle.
     #[inline(always)]
     pub fn take_writes(&mut self, at: &impl AnyEdge, count: u32) {
         let PortUse { writes, writes_left, .. } = &self.used;
@@ -260,14 +261,15 @@ impl<T: Payload> Array<T> {
     /// Entries are numbered in row-major order.
     ///
     /// # Panics
-    /// As [`Self::update`], except that write ports are not checked.
+    /// Panics in the same cases as [`Self::update`], except that write ports are not checked.
     #[inline(always)]
     pub fn change(&mut self, at: &impl AnyEdge, cell: usize, change: impl FnOnce(&mut T)) {
         let old = if self.watches(at) { self.watch_change(at, cell as u32 / self.spec.columns, cell) } else { 0 };
         self.form(at, cell, old, change);
     }
 
-    /// Modifies entry number `cell`; `old` is its previous contribution to the digest of the contents.
+    /// Modifies entry number `cell`. `old` is the contribution of the entry's old value to the digest of the
+    /// contents.
     #[inline(always)]
     fn form(&mut self, at: &impl AnyEdge, cell: usize, old: u64, change: impl FnOnce(&mut T)) {
         let value = &mut self.cells[cell];
@@ -279,11 +281,11 @@ impl<T: Payload> Array<T> {
     }
 
     /// Modifies one entry between two cycles, for simulator (host) code that writes while the machine is
-    /// idle. It counts as a write, but uses no port and conflicts with no other access. The simulator can
-    /// therefore write any number of entries.
+    /// idle. The modification is counted as a write, but uses no port and conflicts with no other access. The
+    /// simulator can therefore write any number of entries.
     ///
     /// # Panics
-    /// If a field of the new value does not fit its width.
+    /// Panics if a field of the new value does not fit its width.
     pub fn poke(&mut self, row: u32, column: u32, change: impl FnOnce(&mut T)) {
         self.used.writes.set(self.used.writes.get() + 1);
         let cell = self.index(row, column);
@@ -308,7 +310,7 @@ impl<T: Payload> Array<T> {
     /// Modifies a whole row in place through one write port, for example a set with one write enable per way.
     ///
     /// # Panics
-    /// As [`Self::update`].
+    /// Panics in the same cases as [`Self::update`].
     pub fn update_row(&mut self, at: &impl AnyEdge, row: u32, change: impl FnOnce(&mut [T])) {
         self.is_by_row(at);
         self.use_write(at, row);
@@ -353,8 +355,8 @@ impl<T: Payload> Array<T> {
         &self.cells[row as usize * columns..][..columns]
     }
 
-    /// Returns one entry without using a port, under the same conditions as [`Self::row`]. `cell` is the number
-    /// of the entry in row-major order.
+    /// Returns entry number `cell` without using a port. Entries are numbered in row-major order. The rules
+    /// for callers are those of [`Self::row`].
     #[must_use]
     #[inline(always)]
     pub fn cell_at(&self, cell: usize) -> &T {
@@ -380,7 +382,7 @@ impl<T: Payload> Array<T> {
         &self.spec
     }
 
-    /// Returns the field widths of an entry that depend on the configuration.
+    /// Returns the configuration-dependent field widths of an entry.
     #[must_use]
     pub fn cell_shape(&self) -> &T::Shape {
         &self.shape
@@ -411,7 +413,7 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Makes all ports free again, at the first access of a cycle.
+    /// Makes all ports free again, at the first access of each cycle.
     #[inline]
     fn renew(&self, at: &impl AnyEdge) {
         let PortUse { tick, reads_left, writes_left, .. } = &self.used;
@@ -492,8 +494,8 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Checks that a read conflicts with no other access in this cycle, and that its entries were written
-    /// before.
+    /// Checks that a read conflicts with no other access in this cycle, and that the entries to read were
+    /// written before.
     #[inline(always)]
     fn watch_read(&self, at: &impl AnyEdge, row: u32, columns: Range<u32>) {
         if self.spec.collide != Collide::New {
@@ -526,8 +528,8 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Panics if the last recorded access of this cycle was to the same row. If `touches` is true, records
-    /// this access as well.
+    /// Panics if the last recorded access of this cycle was to the row `row`. If `touches` is true, records
+    /// this access to the row as well.
     #[inline(always)]
     fn check_row_conflict(&self, at: &impl AnyEdge, row: u32, how: &str, touches: bool) {
         let (tick, last) = self.touched.get();

@@ -1,8 +1,8 @@
 //! # Registered channel
-//! Connects two hardware blocks, which have no other means of communication. Unlike in a FIFO with a commit
-//! phase, each beat carries the tick from which its receiver sees it. Each freed slot carries the tick from
-//! which the sender counts it as free. No commit phase is needed, and the order in which blocks are evaluated
-//! does not matter.
+//! Connects two hardware blocks, which have no other means of communication. Each beat carries the tick from
+//! which its receiver sees it. Each freed slot carries the tick from which the sender counts it as free.
+//! Unlike a FIFO of two-phase simulators, a channel therefore needs no commit phase, and the order in which
+//! blocks are evaluated does not matter.
 //!
 //! | end  | call       | contract                                                               |
 //! |------|------------|------------------------------------------------------------------------|
@@ -15,8 +15,9 @@
 //!
 //! Latency: `latency` ticks from a push until the beat is visible, and `credit` ticks from a pop until the
 //! slot is free; each is at least one tick. A depth of 2 sustains one beat per edge if latency and credit are
-//! one clock period each. A longer link needs a depth of `latency + credit` periods for that rate. With a
-//! fixed `credit`, the two sides of a link influence each other only after `min(latency, credit)` ticks.
+//! one clock period each. For this rate, a longer link needs a depth equal to `latency + credit`, counted in
+//! clock periods. Both delays are fixed, so the two ends of a link influence each other only after
+//! `min(latency, credit)` ticks.
 
 use std::ops::Range;
 
@@ -47,7 +48,7 @@ const NEVER: u64 = u64::MAX;
 const PUSHED: usize = 0;
 const POPPED: usize = 1;
 
-/// Slot of the channel's ring buffer, for one beat.
+/// Slot of the channel's ring buffer, with room for one beat.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Slot<T> {
     /// Tick from which the receiver sees the beat; after a pop, tick from which the sender counts the slot as
@@ -56,9 +57,9 @@ struct Slot<T> {
     beat: T,
 }
 
-/// Registered valid/ready link between two hardware blocks, implemented as a ring buffer of slots. Each slot
-/// is free, holds a beat, or was popped but is not yet counted as free by the sender. Beats are large, so
-/// each one stays in its slot until it is popped.
+/// Registered valid/ready link between two hardware blocks, implemented as a ring buffer of slots. A slot is
+/// in one of three states: it is free, it holds a beat, or its beat was popped but the sender does not count
+/// it as free yet. Beats are large, so they are not moved between slots.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Chan<T: Payload> {
@@ -87,8 +88,8 @@ impl<T: Payload> Chan<T> {
     /// Creates an empty channel.
     ///
     /// # Panics
-    /// If the depth is below 2 or a delay is below one tick, which means that the wiring of the machine is
-    /// wrong.
+    /// Panics if the depth is below 2 or a delay is below one tick, which means that the wiring of the
+    /// machine is wrong.
     #[must_use]
     pub fn new(spec: ChanSpec, shape: T::Shape) -> Self {
         assert!(
@@ -178,7 +179,8 @@ impl<T: Payload> Chan<T> {
     /// each side wakes its own blocks.
     ///
     /// # Panics
-    /// If an end has already run beyond the tick from which it should have seen a beat or a freed slot.
+    /// Panics if an end has already run beyond the tick from which it should have seen a beat or a freed
+    /// slot.
     #[inline]
     pub(crate) fn synchronize(&mut self, receiver: &mut Self, senders: &mut Simulator, receivers: &mut Simulator) {
         if self.pushed != receiver.pushed || self.popped != receiver.popped {
@@ -272,9 +274,9 @@ impl<T: Payload> Chan<T> {
         self.len() == self.spec.depth as usize
     }
 
-    /// Returns the tick from which the sender counts its next slot as free, for a channel that is not full.
-    /// Slots become free in the order of their beats. The next free slot is therefore that of the beat sent
-    /// `depth` beats earlier.
+    /// Returns the tick from which the sender counts its next slot as free. The channel must not be full.
+    /// Slots become free in the order of their beats, so the next beat waits for the slot of the beat that
+    /// was sent `depth` beats before it.
     #[inline(always)]
     fn next_free_from(&self) -> u64 {
         self.slot(self.pushed.wrapping_sub(self.spec.depth as usize)).from
@@ -285,7 +287,7 @@ impl<T: Payload> Chan<T> {
         self.visible_from <= tick && self.popped_at != tick
     }
 
-    /// Panics with a description of the contract violation at the sending end.
+    /// Panics with a description of the sender's contract violation.
     #[cold]
     #[inline(never)]
     fn refuse_push(&self, tick: u64, cycle: u64) -> ! {
@@ -293,7 +295,7 @@ impl<T: Payload> Chan<T> {
         self.breach(tick, cycle, if twice { "second beat in one cycle" } else { "sent while ready is low" })
     }
 
-    /// Panics with a description of the contract violation at the receiving end.
+    /// Panics with a description of the receiver's contract violation.
     #[cold]
     #[inline(never)]
     fn refuse_pop(&self, tick: u64, cycle: u64) -> ! {
@@ -327,8 +329,8 @@ impl<T: Payload> Tx<'_, T> {
         let chan = &*self.0;
         let full = chan.room_from > at.tick();
         if full && chan.room_from != NEVER {
-            // When the next slot was popped, the sender still counted another slot as free, so that pop did
-            // not wake the sender. This call schedules the wake-up instead.
+            // When the beat in the next slot was popped, the sender still had another free slot, so the pop
+            // did not wake the sender. The wake-up is scheduled here instead.
             at.with_edge(|at| at.wake.at_tick(at.tick, chan.spec.from, chan.room_from));
         }
         full
@@ -345,7 +347,7 @@ impl<T: Payload> Tx<'_, T> {
     /// Sends one beat.
     ///
     /// # Panics
-    /// If no slot is free, a beat was already sent at this edge, or a field does not fit its width.
+    /// Panics if no slot is free, a beat was already sent at this edge, or a field does not fit its width.
     #[inline]
     pub fn push(&mut self, at: &mut impl AnyEdge, beat: T) {
         self.push_with(at, |slot| *slot = beat);
@@ -355,7 +357,7 @@ impl<T: Payload> Tx<'_, T> {
     /// still contains an old beat, so `form` must set all fields.
     ///
     /// # Panics
-    /// As [`Self::push`].
+    /// Panics in the same cases as [`Self::push`].
     #[inline]
     pub fn push_with(&mut self, at: &mut impl AnyEdge, form: impl FnOnce(&mut T)) {
         let chan = &mut *self.0;
@@ -408,7 +410,7 @@ impl<T: Payload> Rx<'_, T> {
     /// Pops the oldest beat.
     ///
     /// # Panics
-    /// If no beat is visible.
+    /// Panics if no beat is visible.
     pub fn pop(&mut self, at: &mut impl AnyEdge) -> T {
         self.drop_head(at);
         self.0.slot(self.0.popped - 1).beat.clone()
@@ -417,7 +419,7 @@ impl<T: Payload> Rx<'_, T> {
     /// Pops the oldest beat without copying it, for hardware blocks that have already read it in its slot.
     ///
     /// # Panics
-    /// If no beat is visible.
+    /// Panics if no beat is visible.
     #[inline(always)]
     pub fn drop_head(&mut self, at: &mut impl AnyEdge) {
         let chan = &mut *self.0;
@@ -444,8 +446,8 @@ impl<T: Payload> Rx<'_, T> {
     }
 }
 
-/// Channel numbers 0 to 255. A slice of this array stands for adjacent channels where a function takes a list
-/// of channel numbers.
+/// Channel numbers 0 to 255. Functions that take a list of channel numbers get a slice of this array if the
+/// channels are adjacent.
 const EACH: [u32; 256] = {
     let mut each = [0; 256];
     let mut i = 0;
@@ -460,7 +462,7 @@ const EACH: [u32; 256] = {
 pub struct RxBank<'a, T: Payload>(&'a mut [Chan<T>]);
 
 impl<'a, T: Payload> RxBank<'a, T> {
-    /// Returns the receiving ends of channels that are adjacent in `channels`.
+    /// Returns the receiving ends of the channels in the slice `channels`.
     #[must_use]
     #[inline]
     pub fn of(channels: &'a mut [Chan<T>]) -> Self {
@@ -487,7 +489,8 @@ impl<'a, T: Payload> RxBank<'a, T> {
         (0..self.0.len()).fold(0, |ends, i| ends | u64::from(self.at(i).peek(at).is_some()) << i)
     }
 
-    /// Returns, for each receiving end, whether a beat is visible now or will be visible at the next edge.
+    /// Returns an iterator over the receiving ends. Its items are true for ends at which a beat is visible
+    /// now or will be visible at the next edge.
     #[inline(always)]
     pub fn each_waiting(&self, at: &impl AnyEdge) -> impl DoubleEndedIterator<Item = bool> {
         let tick = at.tick();
@@ -512,7 +515,7 @@ impl<'a, T: Payload> TxBank<'a, T> {
     /// Returns the sending ends of adjacent channels.
     ///
     /// # Panics
-    /// If there are more than 256 channels.
+    /// Panics if there are more than 256 channels.
     #[must_use]
     #[inline]
     pub fn of(channels: &'a mut [Chan<T>]) -> Self {
@@ -553,7 +556,7 @@ impl<'a, T: Payload> Ends<'a, T> {
     /// Returns the ends of adjacent channels: the first `inputs` channels are inputs, the others are outputs.
     ///
     /// # Panics
-    /// If there are more than 256 channels.
+    /// Panics if there are more than 256 channels.
     #[must_use]
     pub fn of(channels: &'a mut [Chan<T>], inputs: usize) -> Self {
         Self { to: &EACH[inputs..channels.len()], pool: channels, from: 0..inputs }
@@ -680,8 +683,9 @@ mod tests {
             let distance = latency.min(credit);
             let mut meeting = draw(distance);
             for tick in 0..4000 {
-                // Sends become more frequent in steps of 500 ticks, and pops less frequent in steps of 300
-                // ticks, both repeatedly. The link therefore becomes full and empty.
+                // Every 500 ticks, sends become more frequent; every 300 ticks, pops become less frequent.
+                // Both start over after 8 steps. The link is therefore full at some times and empty at
+                // others.
                 let (sends, takes) = (draw(8) < 1 + tick / 500 % 8, draw(8) < 8 - tick / 300 % 8);
                 together.send(tick, &mut link, sends);
                 together.take(tick, &mut link, takes);

@@ -1,14 +1,15 @@
 //! # Contracts
-//! Defines where the model checks the contracts (usage rules) of channels and memories. A cycle must not use
-//! more ports of a memory than exist, nor combine reads and writes where that is forbidden. A hardware block
-//! must not push into a channel that is not ready, nor pop from a channel without a visible beat. No value
-//! may be wider than its field. At an [`Edge`], a violation is a panic. At a [`FastEdge`], nothing is
-//! checked, which saves up to a twelfth of the simulator's own instructions in a run. Without a violation,
-//! both types of edge behave identically, and both count the uses of ports.
+//! Defines where the model checks the contracts (usage rules) of channels and memories. In one cycle,
+//! accesses must not use more ports of a memory than exist, nor combine a read and a write where that is
+//! forbidden. A hardware block must not push into a channel that is not ready, nor pop from a channel without
+//! a visible beat. No value may be wider than its field. At an [`Edge`], a violation is a panic. At a
+//! [`FastEdge`], nothing is checked, which saves up to a twelfth of the instructions that the simulator
+//! executes in a run. Without a violation, both types of edge behave identically, and both count the uses of
+//! ports.
 //!
-//! Code that executes most of these instructions is generic over [`AnyEdge`] and compiled for both types.
-//! Code that is rarely executed or is called through a trait object takes an [`Edge`] and is checked in every
-//! run. Assertions of a hardware block about its own state are also checked in every run.
+//! Code in which the simulator spends most of its time is generic over [`AnyEdge`] and compiled for both
+//! types. Code that is rarely executed or is called through a trait object takes an [`Edge`] and is checked
+//! in every run. Assertions of a hardware block about its own state are also checked in every run.
 
 use super::Edge;
 

@@ -3,7 +3,7 @@
 //! `#[derive(Counted)]` takes names, units and meanings from the fields. Statistics, time series, waveforms
 //! and the dictionary of counters are all generated from this list.
 //!
-//! Counters are reported at the end of a run; they are not hardware.
+//! Counters serve only the reports of a run; they are not part of the hardware.
 
 use serde::{Deserialize, Serialize};
 
@@ -125,7 +125,7 @@ pub enum ScopeKind {
     Absent,
     /// Group that contains counters.
     Group,
-    /// List, whose elements are opened one after the other.
+    /// List of groups. The elements of the list are opened one after the other.
     List,
     /// Element of a list of groups.
     Element,
@@ -176,8 +176,8 @@ pub trait Counted: Copy + Default {
     }
 }
 
-/// Lists counters as waveform signals in a scope with this name; histograms are omitted. Without counters,
-/// there is no scope.
+/// Lists counters as waveform signals in a scope named `scope`; histograms are omitted. If there are no
+/// counters, the scope is omitted too.
 pub(crate) fn describe_in(scope: Name, list: impl Fn(&mut dyn CounterReader), to: &mut dyn Describe) {
     let tally = Tally::of(&list);
     if tally.signals > 0 {
@@ -279,7 +279,8 @@ impl Tally {
         tally
     }
 
-    /// Lists the same counters as waveform signals, unless the reader has seen these values.
+    /// Lists the counters as waveform signals, unless the reader has already seen their values. `self`
+    /// contains the number and the sum of these counters; `list` lists them.
     fn describe(self, list: &impl Fn(&mut dyn CounterReader), to: &mut dyn Describe) {
         if !to.has_seen_stats(self.signals, self.sum) {
             list(&mut Signals { to, group: None });

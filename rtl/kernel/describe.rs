@@ -2,7 +2,8 @@
 //! Provides one description of each hardware block. A block lists its registers, memories, logic and
 //! statistics once, in `describe`. The waveform writer, the area estimate, the state hash and the dump after
 //! a deadlock are all readers of that list. Beats of channels and entries of memories describe themselves in
-//! the same way ([`Payload`]). Their width is the sum of their fields and is never stated separately.
+//! the same way ([`Payload`]). The width of a beat or entry is the sum of its fields' widths and is never
+//! stated separately.
 
 use arbitrary_int::traits::UnsignedInteger;
 use std::fmt;
@@ -68,8 +69,8 @@ pub trait FieldsExt: Fields {
         self.field(Field { name, width, value, names: &[] });
     }
 
-    /// Lists a bit mask with one bit for each of up to 128 items. More than 64 items are listed as two fields
-    /// with the same name.
+    /// Lists a bit mask with one bit for each of up to 128 items. A mask of more than 64 bits is listed as
+    /// two fields with the same name.
     fn mask(&mut self, name: &'static str, bits: u128, things: u32) {
         self.sized(name, bits as u64, things.min(64));
         if things > 64 {
@@ -162,7 +163,8 @@ pub(super) fn misfit<T: Payload>(value: &T, shape: &T::Shape) -> Option<Overflow
     if excess.0 == 0 { None } else { Some(find_misfit(value, shape)) }
 }
 
-/// Reader that computes the OR, over all fields, of the bits of the value that lie above the field's width.
+/// Reader that finds values too wide for their fields. It combines by OR the excess bits of all fields: the
+/// bits of a value above the width of its field.
 struct ExcessBits(u64);
 
 impl Fields for ExcessBits {
@@ -294,16 +296,16 @@ pub trait Describe: Fields {
     fn enter(&mut self, name: &'static str, index: Option<u32>);
     /// Closes the innermost open scope.
     fn leave(&mut self);
-    /// False if this reader does not need the contents of the innermost open scope. The caller may then close
-    /// the scope at once.
+    /// True if this reader needs the contents of the innermost open scope. If the result is false, the caller
+    /// may close the scope at once.
     fn is_scope_read(&self) -> bool {
         true
     }
     /// Marks the innermost open scope as a component. Although the scope is numbered, it is not an entry of a
     /// table, so waveforms and dumps include it by default.
     fn mark_as_component(&mut self) {}
-    /// True if this reader has already read version `version` of the innermost open scope, which may then be
-    /// closed at once. Different contents always have different versions.
+    /// True if this reader has already read version `version` of the innermost open scope. The caller may
+    /// then close the scope at once. Different contents always have different versions.
     fn has_seen(&mut self, version: u64) -> bool {
         let _ = version;
         false
@@ -327,7 +329,7 @@ pub trait Describe: Fields {
     fn stat_in(&mut self, group: Option<&'static str>, name: &'static str, count: u64);
     /// Reads the description of a memory.
     fn array(&mut self, name: &'static str, array: &dyn ArrayView);
-    /// Reads the description of a channel, whose storage counts as part of its receiver.
+    /// Reads the description of a channel. Its storage is part of the hardware block that receives from it.
     fn channel(&mut self, name: &'static str, depth: u32, beat_bits: u32);
     /// Reads the description of a combinational logic function.
     fn logic(&mut self, name: &'static str, logic: Logic);
@@ -353,8 +355,8 @@ pub trait DescribeExt: Describe {
         self.leave();
     }
 
-    /// Describes the entries of a table in numbered scopes. A reader that does not need them skips all of
-    /// them at once.
+    /// Describes the entries of a table in numbered scopes. A reader that does not need the entries skips all
+    /// of them at once.
     fn entries<T>(
         &mut self,
         name: &'static str,

@@ -1,7 +1,7 @@
 //! # State and beat hashes
-//! Computes 64-bit digests of the state of a run, and of every beat that crossed a channel. Two runs that
-//! should be equal can be compared by their digests. Memories maintain their digest incrementally: a write
-//! replaces the contribution of the old entry by that of the new one.
+//! Computes 64-bit digests of the state of a run, and of every beat that crossed a channel. Whether two runs
+//! are equal can be tested by comparing their digests. Memories maintain their digest incrementally: a write
+//! removes the contribution of the old entry from the digest and adds the contribution of the new entry.
 
 use std::hash::{Hash, Hasher};
 
@@ -18,7 +18,7 @@ impl Default for Digest {
 impl Digest {
     /// Mixes one word into the digest.
     pub fn word(&mut self, word: u64) {
-        // Multiply and fold: XORs the halves of the product, each of which depends on every input bit.
+        // Multiplies and folds: XORs the high half and the low half of the product.
         let product = u128::from(self.0 ^ word) * 0xd6e8_feb8_6659_fd93;
         self.0 = ((product as u64) ^ (product >> 64) as u64).rotate_left(23).wrapping_add(0xa3b1_9535_4a39_b70d);
     }

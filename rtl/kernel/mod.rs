@@ -17,9 +17,9 @@
 //! | `net`      | netlist: a machine as a list of blocks and of links between their ports   |
 //! | `sim`      | evaluation loop, with options for debugging                               |
 //!
-//! A hardware block implements [`Block`]. Its `eval` executes one rising clock edge. It first copies the
-//! register values `q`, decides on `q`, and writes the next values `d`. It returns when the block must be
-//! evaluated next, which depends on the new state only.
+//! A hardware block implements [`Block`]. Its `eval` executes one rising clock edge: it first copies the
+//! register values `q`, makes all decisions based on `q`, and writes the next values `d`. Its result is the
+//! time at which the block must be evaluated next, which depends on the new state only.
 
 mod array;
 mod chan;
@@ -58,7 +58,7 @@ pub use time::{ClockError, Clocks};
 pub use turn::PortOrder;
 pub use wake::{BlockId, DOMAINS as MAX_DOMAINS, Edge, Wake};
 
-/// Next clock edge at which a hardware block must be evaluated, decided from its new state.
+/// Next clock edge at which a hardware block must be evaluated, determined from the block's new state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sleep {
     /// Evaluates the hardware block at the next edge of its clock.

@@ -17,7 +17,7 @@ static KNOWN: Mutex<BTreeSet<Name>> = Mutex::new(BTreeSet::new());
 /// Serializes the text of a name.
 ///
 /// # Errors
-/// Errors of the serializer.
+/// Returns the errors of the serializer.
 pub fn serialize<S: Serializer>(name: &str, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(name)
 }
@@ -25,7 +25,7 @@ pub fn serialize<S: Serializer>(name: &str, serializer: S) -> Result<S::Ok, S::E
 /// Deserializes a name.
 ///
 /// # Errors
-/// Errors of the deserializer.
+/// Returns the errors of the deserializer.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Name, D::Error> {
     Ok(intern(String::deserialize(deserializer)?))
 }
@@ -33,7 +33,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Name, D
 /// Deserializes a name that may be absent.
 ///
 /// # Errors
-/// Errors of the deserializer.
+/// Returns the errors of the deserializer.
 pub fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Name>, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.map(intern))
 }

@@ -3,7 +3,7 @@
 //! for it. Unlike a loop over all blocks, it skips sleeping blocks and idle time. Blocks see only what was
 //! committed before the edge, so their order of evaluation is arbitrary. `shuffle` selects a random order at
 //! every edge. `evaluate_all` disables sleeping. `lint` also disables sleeping, and reports a block that acts
-//! without having been woken. Without `lint`, such a missed wake-up would be a hang.
+//! without having been woken. If the same wake-up is missing in a run without `lint`, the machine can hang.
 
 use std::hash::Hasher;
 use std::ops::ControlFlow;
@@ -241,7 +241,7 @@ impl Simulator {
     /// become visible.
     ///
     /// # Panics
-    /// In a mode that evaluates all blocks of an edge together.
+    /// Panics in a mode that evaluates all blocks of an edge together.
     #[must_use]
     pub fn separate(&mut self, theirs: impl IntoIterator<Item = BlockId>) -> Self {
         assert!(!self.slowly, "blocks cannot run in islands if they are shuffled or all evaluated");
@@ -253,8 +253,8 @@ impl Simulator {
         Self { wake: self.wake.separate(sets), population: self.population.clone(), reached, ..*self }
     }
 
-    /// Takes back the hardware blocks that [`Self::separate`] moved, when both simulators have reached the
-    /// same tick. The last edge is then the later one of both simulators.
+    /// Takes back the hardware blocks that [`Self::separate`] moved; both simulators must have reached the
+    /// same tick. The tick of the last edge becomes the later one of the two simulators.
     pub fn rejoin(&mut self, parted: Self) {
         self.reached = self.reached.max(parted.reached);
         self.wake.rejoin(parted.wake, self.reached);
@@ -292,8 +292,9 @@ impl Simulator {
         }
     }
 
-    /// Skips the time up to tick `until`. Either no hardware block is scheduled in that time, or its edges
-    /// are irrelevant.
+    /// Skips the time up to tick `until` without evaluating any edge. Called if no hardware block is
+    /// scheduled in that time, or if the edges in that time no longer matter because a block has requested
+    /// attention from the simulator.
     pub fn jump(&mut self, until: u64) {
         self.reached = until;
     }
@@ -304,8 +305,8 @@ impl Simulator {
         self.reached
     }
 
-    /// Returns the timing wheels, and the last tick before [`Self::reached_tick`]. Wake-ups for beats and
-    /// credits that arrive from the other simulator count as requested at that tick.
+    /// Returns the timing wheels and the last tick before [`Self::reached_tick`]. When a beat or credit from
+    /// the other simulator wakes a block, the wake-up counts as requested at this tick.
     pub(crate) fn wake_and_last_tick(&mut self) -> (&mut Wake, u64) {
         (&mut self.wake, self.reached.saturating_sub(1))
     }
@@ -340,7 +341,7 @@ impl Simulator {
     /// is scheduled.
     ///
     /// # Panics
-    /// In lint mode, if a block acts without having been woken.
+    /// Panics in lint mode, if a block acts without having been woken.
     pub fn step(&mut self, blocks: &mut impl Blocks) -> Option<u64> {
         self.step_before(u64::MAX, blocks)
     }
@@ -349,7 +350,7 @@ impl Simulator {
     /// the tick. Returns `None` if the tick is not before `end`, or if no block is scheduled.
     ///
     /// # Panics
-    /// As [`Self::step`].
+    /// Panics in the same cases as [`Self::step`].
     pub fn step_before(&mut self, end: u64, blocks: &mut impl Blocks) -> Option<u64> {
         if self.slowly {
             let tick = self.next_tick().filter(|tick| *tick < end)?;
@@ -364,8 +365,8 @@ impl Simulator {
         }
         self.tick = tick;
         self.started = true;
-        // No hardware block schedules another one for the tick of its own edge, so no domain is added to
-        // these at this tick.
+        // No hardware block schedules another one for the tick of its own edge, so `domains` already contains
+        // all domains with an edge at this tick.
         while domains != 0 {
             let domain = domains.trailing_zeros() as u8;
             domains &= domains - 1;
@@ -473,7 +474,7 @@ pub(super) mod tests {
     use super::*;
     use crate::kernel::{Block, Chan, ChanSpec, DescribeExt, FieldsExt, Payload, Rx, Tx};
 
-    /// Beat that the stations of the test pass around a ring.
+    /// Beat that stations pass around the ring network of these tests.
     #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize, Payload)]
     pub(in crate::kernel) struct Token {
         pub hops: u16,
@@ -682,8 +683,8 @@ pub(super) mod tests {
         ring.run(Mode { lint: true, ..Mode::default() });
     }
 
-    /// Faulty hardware block that takes one beat and sleeps although another beat is waiting. A second block
-    /// never sleeps.
+    /// Test machine with two hardware blocks. The first one is faulty: it takes one beat and sleeps although
+    /// another beat is waiting. The second one never sleeps.
     struct Drain(Chan<Token>);
 
     impl Blocks for Drain {

@@ -1,7 +1,7 @@
 //! # Clock domains on one integer time base
-//! Expresses all clocks of a machine as multiples of one common tick. Ratios are exact, so that a 700 MHz
-//! core, a 1400 MHz crossbar and a 924 MHz DRAM never drift. Their tick is 1/46.2 GHz and their periods are
-//! 66, 33 and 50 ticks. Every clock has an edge at tick 0.
+//! Expresses all clocks of a machine as multiples of one common tick. Ratios are exact, so that, for example,
+//! a 700 MHz core, a 1400 MHz crossbar and a 924 MHz DRAM never drift. The common tick of these three clocks
+//! is 1/46.2 GHz, and their periods are 66, 33 and 50 ticks. Every clock has an edge at tick 0.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -34,7 +34,8 @@ impl Clocks {
     /// Finds the common tick of clocks with the given frequencies in kHz.
     ///
     /// # Errors
-    /// If a frequency is 0, or if the frequencies have so few common divisors that a period exceeds 32 bits.
+    /// Returns an error if a frequency is 0, or if the frequencies have so few common divisors that a period
+    /// exceeds 32 bits.
     pub fn new(khz: &[u32]) -> Result<Self, ClockError> {
         let mut common: u64 = 1;
         for (index, &f) in khz.iter().enumerate() {

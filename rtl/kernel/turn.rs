@@ -11,8 +11,8 @@
 pub struct PortOrder {
     #[cfg(debug_assertions)]
     ports: &'static [&'static str],
-    /// Tick of the current cycle, and one more than the number of the last port used in it; 0 if no port was
-    /// used.
+    /// Tick of the current cycle, and one plus the number of the port used last in this cycle; 0 if no port
+    /// was used yet.
     #[cfg(debug_assertions)]
     now: Option<(u64, usize)>,
 }
@@ -42,11 +42,12 @@ impl PortOrder {
         let _ = tick;
     }
 
-    /// Uses the port with number `port`, which may be used several times in a cycle, because the hardware has
-    /// several copies of it. Within a cycle, ports must be used in ascending order of their numbers.
+    /// Uses port number `port`. This function permits several uses of the port in one cycle, because the
+    /// number stands for several identical hardware ports. Within a cycle, ports must be used in ascending
+    /// order of their numbers.
     ///
     /// # Panics
-    /// If a port with a higher number was already used in this cycle.
+    /// Panics if a port with a higher number was already used in this cycle.
     #[inline(always)]
     pub fn take_again(&mut self, port: usize) {
         #[cfg(debug_assertions)]
@@ -61,7 +62,7 @@ impl PortOrder {
     /// Uses port number `port`, counted from 0.
     ///
     /// # Panics
-    /// If this port or one with a higher number was already used in this cycle.
+    /// Panics if this port or one with a higher number was already used in this cycle.
     #[inline(always)]
     pub fn take(&mut self, port: usize) {
         #[cfg(debug_assertions)]

@@ -2,10 +2,10 @@
 //! Schedules hardware blocks for future edges. Each clock domain has a timing wheel with an entry for each of
 //! 256 future cycles. An entry is a bit set of the blocks to evaluate in that cycle. A sleeping block is in
 //! no set and costs nothing, and time in which every set is empty is skipped. An extra wake-up is harmless,
-//! but a missing one is a hang, so every rule here errs on the side of waking. If a block requests a wake-up
-//! beyond the wheel, it is woken early and requests another one. The arrival of a beat cannot be requested
-//! again. If a beat arrives beyond the wheel, because its link has a long delay, a separate list holds the
-//! wake-up.
+//! but a missing one is a hang, so in case of doubt a block is woken. If a block requests a wake-up beyond
+//! the span of the wheel, it is woken early and requests another one. This is impossible if a beat wakes a
+//! block: the sender of the beat requests the wake-up, and the receiver could not request another one. If a
+//! link's delay exceeds the span of the wheel, a separate list therefore holds the wake-up.
 
 use std::cmp::Ordering;
 use std::num::NonZeroU64;
@@ -38,7 +38,7 @@ impl BlockSet {
 
     #[inline]
     pub(super) fn insert(&mut self, slot: u8) {
-        // The conversion makes index and shift use the native word size of the simulating computer, which is
+        // The conversion to `usize`, the native word size of the simulating computer, makes index and shift
         // fast.
         let slot = usize::from(slot);
         self.0[slot / 64 % 2] |= 1 << (slot % 64);
@@ -158,13 +158,14 @@ impl Domain {
         parted
     }
 
-    /// Takes back the hardware blocks that [`Self::separate`] moved, when both timing wheels have reached
+    /// Takes back the hardware blocks that [`Self::separate`] moved; both timing wheels must have reached
     /// tick `until`.
     fn rejoin(&mut self, parted: Self, until: u64) {
         if parted.own.is_empty() {
             return;
         }
-        // The scheduled wake-ups of both timing wheels lie within the `SPAN` cycles from this cycle on.
+        // `base` is the first cycle at or after tick `until`. The wake-ups in `slots` of both timing wheels
+        // lie within `SPAN` cycles from `base` on.
         self.base = until.div_ceil(self.period.get());
         for (slot, theirs) in self.slots.iter_mut().zip(&parted.slots[..]) {
             *slot |= *theirs;
@@ -191,8 +192,8 @@ impl Domain {
         cycle - self.base < SPAN
     }
 
-    /// Advances the start of a timing wheel after its hardware blocks have slept. Called if none of them is
-    /// scheduled before the clock domain's next edge.
+    /// Advances the first cycle of a timing wheel after its hardware blocks have slept. Called if no block of
+    /// the wheel is scheduled before the clock domain's next edge.
     fn catch_up(&mut self, now: u64) {
         self.base = self.next.min(now / self.period + 1);
     }
@@ -263,14 +264,14 @@ impl Domain {
     }
 
     /// Removes and returns the hardware blocks scheduled for the next edge, and the cycle of that edge. The
-    /// earliest scheduled cycle is then undefined until [`Self::end`].
+    /// field `next`, the earliest scheduled cycle, is then undefined until [`Self::end`].
     #[inline]
     fn begin(&mut self) -> (u64, BlockSet) {
         let cycle = self.next;
         let at = (cycle % SPAN) as usize;
         self.filled[at / 64] &= !(1 << (at % 64));
         self.base = cycle + 1;
-        // Wake-ups that are requested from here on are for later cycles than the current one.
+        // From here on, blocks can request wake-ups only for cycles after the current one.
         self.next = self.base;
         let mut due = std::mem::take(&mut self.slots[at]);
         if cycle == self.next_far {
@@ -294,8 +295,9 @@ impl Domain {
         }
     }
 
-    /// Ends an edge and starts the immediately following one, if any hardware blocks are scheduled for it:
-    /// the blocks in `again`, or blocks woken for that edge. Returns its cycle and its blocks.
+    /// Ends an edge and starts the immediately following one if any hardware blocks are scheduled for it:
+    /// blocks in `again`, or blocks woken for that edge. Returns the cycle and the blocks of the following
+    /// edge.
     #[inline(always)]
     fn next_edge(&mut self, again: BlockSet) -> Option<(u64, BlockSet)> {
         let (cycle, mut due) = (self.base, again);
@@ -360,7 +362,7 @@ impl Wake {
     /// Creates empty timing wheels for clocks of the given periods in ticks.
     ///
     /// # Panics
-    /// If there are more than 8 clock domains, or if a period is 0, which means that the wiring of the
+    /// Panics if there are more than 8 clock domains, or if a period is 0, which means that the wiring of the
     /// machine is wrong.
     #[must_use]
     pub fn new(periods: &[u32]) -> Self {
@@ -392,7 +394,7 @@ impl Wake {
         Self { domains: Box::new(parted), num_domains: self.num_domains, own, has_more }
     }
 
-    /// Takes back the hardware blocks that [`Self::separate`] moved, when both sets of timing wheels have
+    /// Takes back the hardware blocks that [`Self::separate`] moved; both sets of timing wheels must have
     /// reached tick `until`.
     pub(super) fn rejoin(&mut self, parted: Self, until: u64) {
         for (own, theirs) in self.domains.iter_mut().zip(*parted.domains) {
@@ -440,8 +442,8 @@ impl Wake {
         (tick != u64::MAX).then_some(tick)
     }
 
-    /// Returns the earliest tick for which any hardware block is scheduled, or `u64::MAX`, and the clock
-    /// domains with a block scheduled for it, one bit per domain.
+    /// Returns the earliest tick for which any hardware block is scheduled (`u64::MAX` if there is none), and
+    /// a bit mask of the clock domains that have a block scheduled for this tick.
     #[inline(always)]
     pub(super) fn next_edges(&self) -> (u64, u32) {
         let edges = self.domains.iter().take(self.num_domains).map(|domain| domain.next_at).zip(0..);
@@ -487,8 +489,8 @@ impl Wake {
     }
 
     /// Ends the edge of clock domain `domain` at `tick`, and starts its immediately following edge. Returns
-    /// the tick, the cycle and the hardware blocks of that edge. Returns `None` if no block is scheduled for
-    /// it, if it is not before `until`, or if another domain has an earlier edge.
+    /// the tick, the cycle and the hardware blocks of the following edge. Returns `None` if no block is
+    /// scheduled for that edge, if the edge is not before `until`, or if another domain has an earlier edge.
     #[inline(always)]
     pub(super) fn finish_edge(
         &mut self,

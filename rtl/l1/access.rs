@@ -1,7 +1,7 @@
 //! # Messages between an SM core and its LSU
-//! The core sends one memory instruction of 32 lanes and receives one reply. A load or an atomic is answered
-//! with its data, once all lanes have them. A store or a reduction is acknowledged once, when all its lines
-//! have reached the point of coherence. A load of 16 bytes per lane is answered in two beats.
+//! The core sends one memory instruction of 32 lanes and receives one reply. The LSU replies to a load or an
+//! atomic with the data, once it has the data of all lanes. It acknowledges a store or a reduction once all
+//! its lines have reached the point of coherence. The reply to a load of 16 bytes per lane takes two beats.
 //!
 //! A field that has no meaning for a kind of access holds stale bits: the sender does not clear the field,
 //! and the receiver ignores it.
@@ -25,7 +25,7 @@ pub enum AccessKind {
     Load,
     /// Store; the LSU replies with [`WarpReplyKind::Stored`].
     Store,
-    /// Atomic read-modify-write of each lane's word, lane after lane. The LSU replies with
+    /// Atomic read-modify-write of the word of each lane, one lane after the other. The LSU replies with
     /// [`WarpReplyKind::Loaded`] and the old words.
     Atomic,
     /// Atomic whose old words are not returned (a reduction). The LSU replies with [`WarpReplyKind::Stored`].
@@ -67,22 +67,25 @@ pub struct WarpAccess {
     pub space: MemorySpace,
     /// True if the access must not look up the L1 (`.cg`, `.cv`, volatile).
     pub uncached: bool,
-    /// Number of warps resident in the SM, 7 bits; 0 in machines that do not count them.
+    /// Number of warps resident in the SM, 7 bits wide. The field exists only if the machine's bypass scheme
+    /// tests whether instructions touch too many lines for the L1D (contention test); in all other machines
+    /// it is 0.
     #[payload(only(shape.counts_warps))]
     pub resident: Warps,
     /// Number of the warp slot in the SM, 6 bits wide.
     #[payload(width = 6)]
     pub warp: u8,
-    /// Number of the half of a 64-lane warp, 1 bit wide; 0 for a 32-lane warp.
+    /// Number (0 or 1) of the half of a 64-lane warp that executes the instruction. Always 0 for a 32-lane
+    /// warp. 1 bit wide.
     #[payload(only(shape.halves > 1), width = 1)]
     pub half: u8,
     /// Program counter of the instruction.
     #[payload(width = shape.pc_bits)]
     pub pc: u32,
-    /// Index of this message among the messages of the instruction.
+    /// Index of this message, if the instruction sends several messages.
     pub beat: u2,
-    /// log2 of the bytes per lane: 0 to 3. A load can also have 4 if `wide` is set in the message shape.
-    /// Atomics have 2 or 3, depending on their type.
+    /// log2 of the number of bytes per lane: 0 to 3 for loads and stores, 2 or 3 for atomics. For loads it
+    /// can also be 4, in machines in which a load of 16 bytes per lane is one access.
     #[payload(width = 2 + u32::from(shape.wide))]
     pub size_log2: u8,
     /// Mask of the active lanes of the instruction.
@@ -97,8 +100,8 @@ pub struct WarpAccess {
     /// or a reduction, this is operand `b` of [`isa::lanes::global_atomic`]. For a compare-and-swap, it is
     /// operand `c`, the value that memory gets if the comparison succeeds.
     pub data: [[u32; LANES]; 2],
-    /// Value that memory must hold for a compare-and-swap to succeed, the operand `b` of
-    /// [`isa::lanes::global_atomic`]. The low word of each lane comes first, then the high words.
+    /// Value that memory must hold for a compare-and-swap to succeed (operand `b` of
+    /// [`isa::lanes::global_atomic`]). The low word of each lane comes first, then the high words.
     pub compare: [[u32; LANES]; 2],
 }
 
@@ -132,7 +135,7 @@ pub struct AccessShape {
     pub pc_bits: u32,
     /// Number of 32-lane halves per warp: 1 or 2.
     pub halves: u32,
-    /// True if each access carries the number of warps resident in the SM.
+    /// True if each access includes the number of warps resident in the SM.
     pub counts_warps: bool,
     /// True if a load of 16 bytes per lane is one access, answered with two replies of 8 bytes per lane. If
     /// false, such a load is split into two accesses.
@@ -160,7 +163,8 @@ pub struct WarpReply {
     /// Number of the warp slot in the SM, 6 bits wide.
     #[payload(width = 6)]
     pub warp: u8,
-    /// Number of the half of a 64-lane warp, 1 bit wide; 0 for a 32-lane warp.
+    /// Number (0 or 1) of the half of a 64-lane warp that executes the instruction. Always 0 for a 32-lane
+    /// warp. 1 bit wide.
     #[payload(only(shape.halves > 1), width = 1)]
     pub half: u8,
     /// Program counter of the memory instruction.
@@ -168,12 +172,13 @@ pub struct WarpReply {
     pub pc: u32,
     /// Index of this reply beat among the replies to the instruction.
     pub beat: u2,
-    /// log2 of the bytes per lane in this beat.
+    /// log2 of the number of bytes per lane in this beat.
     #[payload(width = 2)]
     pub size_log2: u8,
-    /// Mask of the lanes whose access the reply completes.
+    /// Mask of the lanes whose access is complete with this reply.
     pub mask: u32,
-    /// Loaded bytes, without sign or zero extension: the low word of each lane, then the high words. Lanes
-    /// outside the mask, high words of accesses below 8 bytes and words of a store's reply hold stale values.
+    /// Loaded bytes, without sign or zero extension: the low word of each lane, then the high words. Three
+    /// kinds of words hold stale values: words of lanes outside the mask, high words of accesses below 8
+    /// bytes, and all words in the reply to a store.
     pub data: [[u32; LANES]; 2],
 }

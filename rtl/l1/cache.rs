@@ -19,9 +19,10 @@
 //!
 //! In an L1D that fetches sectors, the data array has one bank per sector of a line. With `l1.lookups` above
 //! 1, further loads can read the banks that the first access of the cycle leaves unused. All loads of a cycle
-//! together read no more than one line, so the data ports and the path to the pending table keep their width.
-//! A further load is served only if it hits, because the MSHR and the miss queue have one port each, which
-//! the first access uses. So at most one miss, pending hit, store, atomic or bypass is served per cycle.
+//! together read at most as many bytes as a line has, so the data ports and the path to the pending table
+//! need no additional width. A further load is served only if it hits, because the MSHR and the miss queue
+//! have one port each, which the first access uses. So at most one miss, pending hit, store, atomic or bypass
+//! is served per cycle.
 //!
 //! In an L1D with word banks, each further load must use a tag bank that no earlier access of the cycle uses.
 //! The coalescer spaces the loads so that each data bank has a cycle for each word of a load
@@ -113,13 +114,13 @@ pub(super) struct Cache {
     fail_order: FailOrder,
     tags: TagStore,
     data: Array<LineData>,
-    /// Sector states of each line; only in a cache whose misses fetch sectors.
+    /// Sector states of each line; `None` if misses fetch whole lines.
     sectors: Option<SectorStore>,
     /// Number of loads that the cache looks up per cycle.
     lookups: u32,
-    /// Mask of the data banks (one per sector) read in this cycle, by the last access and the loads served
-    /// together with it. All bits are set if an evicted line was read. Meaningless in a cache without
-    /// sectors.
+    /// Mask of the data banks (one per sector) that the last access read, together with the further loads
+    /// served in the same cycle. All bits are set if the access read a modified victim line for its
+    /// writeback. Meaningless in a cache without sectors.
     banks: u8,
     /// Assignment of lines and words to banks, in an L1D with word banks; otherwise `None`.
     word_banks: Option<WordBanks>,
@@ -130,19 +131,21 @@ pub(super) struct Cache {
     mshr: Mshr,
     /// MSHR policy of the L1D, if it has one.
     mshr_policy: Option<Box<dyn mshr_policy::Hooks>>,
-    /// Bypass schemes, which make loads bypass this cache.
+    /// Bypass schemes, which decide which loads bypass this cache.
     schemes: Schemes,
     /// Prefetcher of the L1D, if it has one.
     prefetcher: Option<Box<Prefetcher>>,
     /// Victim cache of the L1D, if it has one.
     victims: Option<Box<VictimCache>>,
-    /// Detector of lost locality, for the throttle: it finds misses to lines that the same warp has lost by
-    /// eviction.
+    /// Detector of lost locality, used by the warp throttle. It detects that a warp misses a line which it
+    /// fetched before and which was then evicted.
     losses: Option<Box<dyn Losses>>,
-    /// True if the last miss was to a line that its warp had fetched before and lost by eviction.
+    /// True if the last miss was to a line that the same warp had fetched before and that had then been
+    /// evicted.
     lost: bool,
-    /// Set that the last access probed. A refused access stays refused at least until this set or a resource
-    /// changes.
+    /// Number of the set that the last access probed. A refused access stays refused at least until a way of
+    /// this set changes, an MSHR entry or a miss-queue entry becomes free, or the MSHR policy decides
+    /// differently.
     pub probed: u32,
     /// Test hook, normally false. If true, a line in flight stays valid on arrival, even if a store to the
     /// line was sent to memory in the meantime.
@@ -155,12 +158,13 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Creates an empty cache at the hierarchical path `path`. The line size and the priority of fail reasons
-    /// are those of `l1`.
+    /// Creates an empty cache at the hierarchical path `path`. The L1D configuration `l1` provides the line
+    /// size. It also provides the priority of the fail reasons, for cycles in which several apply.
     pub fn new(path: String, id: CacheId, config: &CacheConfig, l1: &L1Config, place: &LsuPlace) -> Self {
         let &LsuPlace { line_bits, is_recalled, is_tracked, .. } = place;
-        // Recalls and line supplies need the same extra ports, since both look up lines in parallel with the
-        // accesses of the SM. A machine supports at most one of the two.
+        // Recalls by the L2 and line supplies to other SMs need the same extra ports of the arrays, since
+        // both look up lines in parallel with the accesses of the SM. A machine supports recalls or line
+        // supplies, but not both.
         let is_recalled = is_recalled || is_tracked;
         let &CacheConfig { sets, ways, mshr_entries, mshr_merges, ref index, ref replacement } = config;
         let line_bytes = l1.line_bytes;
@@ -231,12 +235,14 @@ impl Cache {
         }
     }
 
-    /// Sets the detector of misses to lines that their warp has lost by eviction, which the throttle uses.
+    /// Sets the detector of lost locality for the warp throttle. The detector finds misses to lines that the
+    /// same warp fetched before and that were then evicted.
     pub fn notice_losses(&mut self, losses: Option<Box<dyn Losses>>) {
         self.losses = losses;
     }
 
-    /// True if the last miss was to a line that its warp had fetched before and lost by eviction.
+    /// True if the last miss was to a line that the same warp had fetched before and that had then been
+    /// evicted.
     pub fn had_lost(&self) -> bool {
         self.lost
     }
@@ -280,7 +286,7 @@ impl Cache {
     }
 
     /// Invalidates all lines at the end of a kernel. Modified lines are dropped without a writeback: they
-    /// belong to local memory, which dies with the kernel.
+    /// belong to local memory, whose contents are not needed after the kernel.
     ///
     /// # Panics
     /// If a line is still in flight.
@@ -323,13 +329,13 @@ impl Cache {
         self.tags.set_of(line)
     }
 
-    /// True if a line that has arrived still has waiting loads to serve.
+    /// True if a load still waits to receive the bytes of a line that has arrived.
     pub fn has_ready(&self) -> bool {
         self.mshr.has_ready()
     }
 
     /// Fills a line, or some sectors of a line. Returns the set and the mask of the sectors that stay valid.
-    /// Returns `None` if loads still have to read the previous line of the way.
+    /// Returns `None`, without filling, if waiting loads still have to read the previous line of the way.
     ///
     /// # Panics
     /// If no MSHR entry is pending for the line.
@@ -355,8 +361,9 @@ impl Cache {
         Some((set, if kept { self.all_sectors } else { 0 }))
     }
 
-    /// Takes the line that was filled first among those with waiting loads, and delivers its bytes to one of
-    /// these loads. Returns `(line, load, last)`; `last` is true if no other load waits for the line.
+    /// Delivers the bytes of an arrived line to one waiting load. If loads wait for several arrived lines,
+    /// the line that arrived first is served. Returns `(line, load, last)`; `last` is true if no other load
+    /// waits for the line.
     pub fn drain(&mut self, at: &impl AnyEdge, pending: &mut Pending) -> Option<(u64, Waiter, bool)> {
         let filled = self.mshr.ready_entries();
         let entry = self.mshr_policy.as_ref().and_then(|_| self.mshr.first_ready());
@@ -394,7 +401,7 @@ impl Cache {
         1 + u32::from(victim.is_some_and(|victim| victim.modified || self.notifies && victim.holds))
     }
 
-    /// Selects the way for the line of a miss; `None` if no way can be taken.
+    /// Selects the way in which a miss allocates its line; `None` if no way is available.
     #[inline(always)]
     fn victim(&self, set: u32, line: u64) -> Option<Victim> {
         if self.schemes.is_empty() { self.tags.victim(set, line) } else { self.chosen_victim(set, line) }
@@ -407,8 +414,8 @@ impl Cache {
     }
 
     /// Executes a load (status function of khairy2015 section 3.1): it hits, merges with a line in flight,
-    /// misses or is refused. Returns `None` in the first of the two cycles of a hit in the victim cache;
-    /// `has_waited` is true in the second.
+    /// misses or is refused. A hit in the victim cache takes two cycles: the call in the first cycle returns
+    /// `None`, and the call in the second cycle has `has_waited` set to true.
     pub fn load(
         &mut self,
         at: &impl AnyEdge,
@@ -662,9 +669,9 @@ impl Cache {
         });
     }
 
-    /// Drops a line because an L2 bank evicts and recalls it. A fill in flight is dropped even if it carries
-    /// newer data than the recalled copy. This costs a miss; to detect newer data, messages would have to be
-    /// ordered across two networks.
+    /// Drops a line because an L2 bank evicts and recalls it. A fill in flight is dropped even if its data is
+    /// newer than the recalled copy, at the cost of a miss. Detecting newer data would require ordered
+    /// messages across two networks.
     pub fn recall(&mut self, at: &impl AnyEdge, line: u64) -> RecallEffect {
         self.drop_line(at, line, Mshr::recall)
     }
@@ -686,10 +693,10 @@ impl Cache {
             return self.drop_sectors(at, (set, probe), line, close);
         }
         match probe {
-            // The line is modified local memory, and the cache keeps it. It belongs to one thread, is newer
-            // than the copy in the L2 bank, and no other thread reads it. Writing it back before the
-            // acknowledgement could deadlock: the bank would wait for the writeback, which waits behind
-            // requests that wait for the bank.
+            // The cache keeps a modified line of local memory although the L2 bank recalls it. The line
+            // belongs to one thread, so no other thread reads the older copy in the L2 bank. A writeback
+            // before the acknowledgement could deadlock: the bank would wait for the writeback, which waits
+            // behind requests that wait for the bank.
             Probe::Present { modified: true, .. } => RecallEffect::Kept,
             Probe::Present { way, .. } => {
                 self.tags.invalidate(at, set, way);
@@ -709,8 +716,9 @@ impl Cache {
         }
     }
 
-    /// Looks up a line that another SM requests. Returns whether the line is here, and its bytes if it is
-    /// present and not modified.
+    /// Looks up a line that another SM requests. Returns the answer for the sharing tracker: the line is
+    /// present, in flight, or not available. Also returns the bytes of the line if it is present; a modified
+    /// line is not available.
     #[inline(never)]
     pub fn supply(&mut self, at: &impl AnyEdge, line: u64, sectors: u8) -> (ForwardResult, Option<&[u8; LINE_BYTES]>) {
         let set = self.tags.set_of(line);
@@ -731,7 +739,8 @@ impl Cache {
     }
 
     /// Marks a line in flight so that it is invalidated on arrival, and closes its MSHR entry to later loads.
-    /// `close` is the MSHR function to call, for an access or for a recall.
+    /// `close` is the MSHR function that closes the entry: [`Mshr::close`] uses the access port,
+    /// [`Mshr::recall`] the recall port.
     fn overtake(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), line: u64, close: fn(&mut Mshr, u16)) {
         if !self.keeps_overtaken {
             self.tags.overtake(at, set, way);
@@ -741,7 +750,7 @@ impl Cache {
         }
     }
 
-    /// Lists the counters that the schemes of the cache declare themselves.
+    /// Lists the counters that belong to the schemes of the cache.
     pub fn scheme_counters(&self, to: &mut dyn CounterReader) {
         self.schemes.counters(to);
         if let Some(prefetcher) = &self.prefetcher {
@@ -818,8 +827,8 @@ impl Cache {
         if let Some(losses) = losses {
             losses.describe(to);
         }
-        // These counters exclude those of decoupled tags, the prefetcher and the victim cache, because these
-        // components add their own counters to the hardware description.
+        // Decoupled tags, the prefetcher and the victim cache add their own counters to the hardware
+        // description, so their counters are excluded here.
         let has = L1Features {
             stores: *id == CacheId::L1d,
             sectors: sectors.is_some(),
@@ -840,8 +849,8 @@ fn conditions(line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> u8 {
     bit(line_alloc, Fail::LineAlloc) | bit(mshr_entry, Fail::MshrEntry) | bit(miss_queue, Fail::MissQueue)
 }
 
-/// Returns the mask that states a refusal by the MSHR policy if `is_refused` is true, and no condition
-/// otherwise. Bit `n` stands for the `Fail` variant with value `n`.
+/// If `is_refused` is true, returns a mask in which only the bit of [`Fail::MshrPolicy`] is set; otherwise
+/// returns 0.
 fn policy_bit(is_refused: bool) -> u8 {
     u8::from(is_refused) << Fail::MshrPolicy as u8
 }

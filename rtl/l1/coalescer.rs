@@ -1,8 +1,8 @@
 //! # Coalescer
-//! Splits one warp memory instruction into line requests, one per cycle. The lowest lane without a request
-//! selects the line, and all other lanes without a request in that line join. If the L1D looks up several
-//! lines of a load per cycle (`l1.lookups`), that number of requests of a load can leave per cycle. Each
-//! request serves lanes that earlier requests of the cycle did not serve.
+//! Splits one warp memory instruction into line requests, one per cycle. The lowest lane that no request
+//! serves yet selects the line. The request serves that lane, and all other unserved lanes that access the
+//! same line. If the L1D looks up several lines of a load per cycle (`l1.lookups`), the coalescer can emit
+//! the same number of requests per cycle.
 //!
 //! If the L1D has word banks (`l1.banks`), the requests of a cycle use different tag banks: the lowest lane
 //! of each bank selects its line. The coalescer holds an L1D load for as many cycles as the load occupies the
@@ -22,17 +22,18 @@
 //! Stores and atomics use only one output, because the network that aligns their bytes to a line takes most
 //! of the coalescer's area.
 //!
-//! Latency: an instruction accepted in one cycle emits its first request in the next. Lines are emitted in
-//! the order of their lowest lanes, so the bytes of a store and the lanes of a load are deterministic. If two
-//! lanes of one store write the same byte, the higher lane wins.
+//! Latency: the first request of an instruction is emitted in the cycle after the instruction was accepted.
+//! Lines are emitted in the order of their lowest lanes, so the bytes of a store and the lanes of a load are
+//! deterministic. If two lanes of one store write the same byte, the higher lane wins.
 //!
 //! Atomics: no two lanes of a request access the same word, so lanes with the same word take effect in lane
-//! order, request after request. A compare-and-swap has two operands per lane. Its request serves lanes of
-//! one half of the line, and carries their comparison values in the other half.
+//! order, request after request. A compare-and-swap has two operands per lane. A request for compare-and-swap
+//! therefore serves only lanes of one half of the line, and its other half holds their comparison values.
 //!
-//! Constants: each request delivers one word to all lanes that access it, as a constant cache broadcasts. If
-//! loads are tested for contention, [`super::bypass::contention`] counts the lines of an instruction on
-//! acceptance. Each request of the instruction carries the result.
+//! Constants: each request delivers one word to all lanes that access this word, because a constant cache
+//! broadcasts. If a bypass scheme needs to know which instructions touch too many lines for the L1D,
+//! [`super::bypass::contention`] tests each instruction when it is accepted. Each request of the instruction
+//! carries the result.
 //! Area: for each output, 32 line-address comparators and one priority encoder over the lanes.
 //!
 //! Part of `rtl/l1/lsu.rs`.
@@ -117,7 +118,8 @@ impl Default for LineAccess {
     }
 }
 
-/// Field widths of a line request ([`LineAccess`]), and the fields that the configuration includes.
+/// Field widths of a line request ([`LineAccess`]), and flags for the fields that only some configurations
+/// have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineShape {
     /// Width of a line address in bits.
@@ -126,7 +128,8 @@ pub struct LineShape {
     pub line_bytes: u32,
     /// Width of a program counter in bits; 0 if requests carry none, because no scheme of a cache reads it.
     pub pc_bits: u32,
-    /// True if each request has a flag of one bit for the result of the contention test.
+    /// True if each request includes one bit that tells whether its instruction touches too many lines for
+    /// the L1D (result of the contention test).
     pub judged: bool,
     /// True if a miss fetches only the requested sectors; false if it fetches the whole line.
     pub sectored: bool,
@@ -143,8 +146,8 @@ pub struct Coalescer {
     /// True if every lane `i` accesses word `i` of the same line. Derived from the addresses and cached for
     /// simulation speed.
     in_order: bool,
-    /// Memory unit (line or word) that each lane accesses, derived from the addresses. Not used for an
-    /// instruction whose every lane `i` accesses word `i` of the same line.
+    /// Memory unit (line or word) that each lane accesses, derived from the addresses. Not used if every lane
+    /// `i` accesses word `i` of the same line.
     units: Units,
     next_id: u32,
     line_log2: u32,
@@ -157,8 +160,8 @@ pub struct Coalescer {
     outputs: u32,
     /// Word banks of the L1D; `None` if its banks are not organized by words.
     banks: Option<WordBanks>,
-    /// Number of cycles, including the next one, for which the current load still occupies the word banks; at
-    /// least 1. The value is 0 for instructions other than loads of the L1D.
+    /// For a load of the L1D: number of cycles, including the next one, for which it still occupies the word
+    /// banks; at least 1. For other instructions: 0.
     left: u6,
     /// For each tag bank, the mask of the lanes of the current load whose line lies in that bank. Derived
     /// from the addresses and cached for simulation speed.
@@ -214,7 +217,7 @@ impl Coalescer {
         self.banks = Some(banks);
     }
 
-    /// True if the coalescer can emit a further request of the same load in this cycle.
+    /// True if the coalescer can emit another request of the current load in this cycle.
     #[must_use]
     pub fn has_more(&self) -> bool {
         is_l1d_load(&self.access) && self.waiting & !self.served != 0 && self.has_request()
@@ -246,14 +249,14 @@ impl Coalescer {
     #[inline(always)]
     pub fn end_cycle(&mut self) {
         if self.banks.is_some() {
-            // The count of remaining bank cycles stops at 1 rather than 0, because an idle coalescer is not
-            // evaluated in every cycle.
+            // The count of remaining bank cycles stops at 1, not at 0. The simulator does not evaluate an
+            // idle coalescer in every cycle, so the last decrement could be missed.
             self.left -= u6::new(u8::from(self.is_counting()));
             self.served = 0;
         }
     }
 
-    /// Sets the contention test; from now on, each request carries its result.
+    /// Sets the contention test. From now on, each request includes the result of the test.
     pub fn test_contention(&mut self, contention: Contention) {
         self.contention = Some(contention);
     }
@@ -265,7 +268,8 @@ impl Coalescer {
         self.contention.as_ref().map(|_| self.contends)
     }
 
-    /// Returns the warp slot of the current instruction, or of the last one while idle.
+    /// Returns the warp slot of the current instruction or, while the coalescer is idle, of the last
+    /// instruction.
     #[must_use]
     pub fn warp(&self) -> u8 {
         self.access.warp
@@ -318,7 +322,7 @@ impl Coalescer {
         lines
     }
 
-    /// Copies the fields of the instruction that are meaningful for its kind of access.
+    /// Copies those fields of an accepted message that are meaningful for its kind of access.
     fn hold(&mut self, access: &WarpAccess) {
         let WarpAccess {
             kind,
@@ -439,7 +443,8 @@ impl Coalescer {
         if *pc_bits > 0 {
             to.sized("pc", u64::from(access.pc), *pc_bits);
         }
-        // Only an L1D with word banks gets loads of 16 bytes per lane as single accesses.
+        // Only in machines whose L1D has word banks can one access have 16 bytes per lane, which takes one
+        // more bit.
         to.sized("size_log2", u64::from(access.size_log2), 2 + u32::from(banks.is_some()));
         to.sized("slot", u64::from(*slot), 6);
         to.bits("waiting", *waiting);
@@ -461,8 +466,8 @@ impl Coalescer {
         }
         // Lanes of an atomic that access the same word are served by separate requests.
         to.logic("same_word", Logic::Comparator { width: *line_log2, count: lanes * (lanes - 1) / 2 });
-        // Each byte of the line is taken from the highest lane that writes it. The same holds for the
-        // comparison values.
+        // For each byte that a store or an atomic sends, this logic selects the highest lane that writes the
+        // byte. This includes the comparison operands of a compare-and-swap.
         let line_bytes = 1 << *line_log2;
         to.logic("place", Logic::Decoder { outputs: lanes * line_bytes });
         to.logic("bytes", Logic::Mux { ways: lanes, width: line_bytes * 8 });
@@ -494,7 +499,7 @@ struct Units {
     log2: u32,
 }
 
-/// For each lane, the mask with only its bit set: bit `i` for lane `i`.
+/// For each lane `i`, the mask in which only bit `i` is set.
 const LANE_BITS: [u32; LANES] = {
     let mut bits = [0; LANES];
     let mut lane = 0;
@@ -574,7 +579,7 @@ fn is_in_order(address: &[u64; LANES], line_log2: u32) -> bool {
     disorder == [0; 4] && in_line >= WORDS[LANES - 1]
 }
 
-/// Copies the bytes that the lanes in `lanes` store to their positions in the line. Returns the mask of these
+/// Copies the bytes stored by the lanes in `lanes` to their positions in the line. Returns the mask of these
 /// bytes.
 fn gather(access: &WarpAccess, lanes: u32, line_log2: u32, data: &mut [u8; LINE_BYTES]) -> u128 {
     let mut byte_mask = 0;
@@ -591,8 +596,8 @@ fn gather(access: &WarpAccess, lanes: u32, line_log2: u32, data: &mut [u8; LINE_
     byte_mask
 }
 
-/// Writes the operands and the byte mask of an atomic's request. Returns the lanes that it serves: the
-/// waiting lanes in the line of the first waiting lane, at most one per word.
+/// Writes the operands and the byte mask of the next request of an atomic. Returns the mask of the lanes that
+/// the request serves: the waiting lanes in the line of the first waiting lane, at most one per word.
 #[inline(never)]
 fn gather_atomic(access: &WarpAccess, waiting: u32, line_log2: u32, request: &mut LineAccess) -> u32 {
     request.data = [0; LINE_BYTES];
@@ -622,7 +627,7 @@ fn gather_atomic(access: &WarpAccess, waiting: u32, line_log2: u32, request: &mu
     lanes
 }
 
-/// Copies the lowest bytes of the value that lane `lane` stores into `to`, as many as `to` has.
+/// Fills `to` with the lowest bytes of the value that lane `lane` stores.
 fn put(to: &mut [u8], words: &[[u32; LANES]; 2], lane: usize) {
     let value = u64::from(words[0][lane]) | u64::from(words[1][lane]) << 32;
     to.copy_from_slice(&value.to_le_bytes()[..to.len()]);
@@ -780,8 +785,8 @@ mod tests {
 
     #[test]
     fn with_word_banks_the_lines_of_a_cycle_lie_in_different_tag_banks() {
-        // Lines 0, 5 and 15 lie in tag bank 0, lines 1 and 4 in bank 2 and line 2 in bank 3. A cycle serves
-        // at most one line per bank, so the three lines of bank 0 take three cycles.
+        // Lines 0, 5 and 15 lie in tag bank 0, lines 1 and 4 in bank 2 and line 2 in bank 3. At most one line
+        // per bank is served in a cycle, so the three lines of bank 0 take three cycles.
         let lines = [0, 5, 15, 1, 2, 4];
         let access = load(0b11_1111, |lane| 128 * lines[lane as usize % 6] + 4 * lane);
         assert_eq!(leave_by_cycle(&access), [vec![0b1, 0b1000, 0b1_0000], vec![0b10, 0b10_0000], vec![0b100]]);

@@ -19,8 +19,8 @@ use crate::replacement::{ReplacementConfig, StoreInfo};
 
 /// Largest number of ways of a cache of an SM.
 pub(crate) const MAX_WAYS: u32 = 256;
-/// Largest capacity of a cache of an SM in bytes. The design `unbounded` has this capacity, which is 30 times
-/// that of today's GPU caches.
+/// Largest capacity of a cache of an SM in bytes. The design `unbounded` has this capacity. It is about 30
+/// times the capacity of an L1D in a current GPU.
 const MAX_BYTES: u64 = 8 << 20;
 /// Largest total size of the tags of a cache in bytes. `TAG_BYTES` is the approximate size of one tag in
 /// bytes.
@@ -193,8 +193,8 @@ impl L1Config {
         CacheConfig { sets, ways, mshr_entries, mshr_merges, index: index.clone(), replacement: replacement.clone() }
     }
 
-    /// Returns the name and the size of the L1D, from which its schemes (replacement, bypass) are created.
-    /// `path` is its hierarchical path.
+    /// Returns the name and the size of the L1D, from which its replacement and bypass schemes are created.
+    /// `path` is the hierarchical path of the L1D.
     pub(super) fn place<'a>(&self, path: &'a str) -> CacheGeometry<'a> {
         CacheGeometry { group: "l1", path, sets: self.sets, ways: self.ways }
     }

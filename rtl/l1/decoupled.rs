@@ -11,8 +11,9 @@
 //! | `claim`     | in  | victim, line   | reserves the victim's data way for the line                  |
 //! | `touch`, `invalidate`, `overtake`, `fill` | in | set, way | as for the tags of an ordinary cache |
 //!
-//! Way numbers always mean data ways, so the rest of the cache sees the interface of ordinary tags. A tag is
-//! a *candidate* while its line has no data way, and *committed* while its line has one.
+//! Way numbers are always numbers of data ways, so the rest of the cache uses the same interface as for
+//! ordinary tags. A tag is a *candidate* while its line has no data way, and *committed* while its line has
+//! one.
 //!
 //! Data victim: the lowest free data way, else the victim of the replacement policy for the data. The tag of
 //! an evicted line becomes a candidate with count 0. Tag victim: an empty tag, else the candidate with the
@@ -25,7 +26,8 @@
 //! only once.
 //!
 //! With threshold 0 every load is admitted, and a tag that loses its data way becomes empty. The cache then
-//! has the same hits as an ordinary one. This is the *original* mode; SM dueling switches it on and off.
+//! has the same hits as a cache with ordinary tags. This is the *original* mode; SM dueling switches it on
+//! and off.
 //!
 //! In one cycle, in this order:
 //! 1. `fill`.
@@ -36,10 +38,9 @@
 //! Each of these steps happens at most once per cycle, which the ports of the arrays enforce, and sees the
 //! results of the steps before it.
 //!
-//! Area, mainly: tag comparators, counters with decrementers, minimum over the counts of a set. Free data
-//! ways
-//! and the owners of data ways need no storage beyond that of li2015 section 6.5: both follow from the
-//! data-way numbers in the tags.
+//! Area, mainly: tag comparators, counters with decrementers, minimum over the counts of a set. The data-way
+//! numbers in the tags show which data ways are free and which tag owns each of the others. So the tag
+//! store needs no more storage than li2015 section 6.5 states.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: its own tests and `tb/l1/streams.rs`.
@@ -61,7 +62,8 @@ use crate::replacement::{InsertedLine, Replacement, ReplacementConfig, Source, d
 pub use config::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use entry::{Count, Free, Line, Status, Tag, TagShape, age, next, promote};
 
-/// Numbers of promotions and demotions of lines; these statistics model no hardware.
+/// Numbers of lines that got a data way (promotions) and that lost it (demotions). These statistics model no
+/// hardware.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moves {
     /// Number of lines with a candidate tag that got a data way.
@@ -82,7 +84,7 @@ pub struct Decoupled {
     line_bits: u32,
     /// Number of usable data ways per set, if shared memory can occupy the other ways; otherwise `None`.
     in_use: Option<u32>,
-    /// True in the original mode, which admits every line.
+    /// True in the original mode, in which every line is admitted to the data array.
     original: bool,
     moves: Moves,
 }
@@ -145,7 +147,7 @@ impl Decoupled {
         }
     }
 
-    /// Returns the number of lines that got a data way as candidates, and the number that lost their data
+    /// Returns the number of candidates that got a data way, and the number of lines that lost their data
     /// way.
     #[must_use]
     pub fn moves(&self) -> Moves {
@@ -171,8 +173,9 @@ impl Decoupled {
         past
     }
 
-    /// Counts a load that has bypassed the cache, in the reference count of its line's tag. If the line has
-    /// no tag, its tag replaces the tag victim, if there is one.
+    /// Counts a load that has bypassed the cache, in the reference count of its line. If the line has no tag
+    /// yet, it gets one that is empty or can be replaced. If the set has no such tag, the load is not
+    /// counted.
     pub fn on_bypass(&mut self, at: &Edge<'_>, line: u64) {
         let set = self.set_of(line);
         let Some(count) = self.count(set, line) else { return };
@@ -201,8 +204,8 @@ impl Decoupled {
         self.peek(set, line)
     }
 
-    /// Returns the result of this cycle's tag probe without using a read port. The probe that uses the port
-    /// may follow later in the same cycle.
+    /// Returns the result of a tag probe without using a read port, for bypass schemes and consistency
+    /// checks. A probe that uses the port may follow later in the same cycle.
     #[must_use]
     pub fn peek(&self, set: u32, line: u64) -> Probe {
         let Some(found) = self.find(set, line) else { return Probe::Absent };
@@ -216,9 +219,9 @@ impl Decoupled {
         }
     }
 
-    /// Returns the data way that a miss of the line takes; `None` if no way can be taken, because all are
-    /// reserved. If all tags of the set are committed, only the eviction of a line frees a tag. In that case
-    /// the miss evicts a line even if a data way is free.
+    /// Returns the data way in which a miss of the line is allocated; `None` if all ways are reserved. If all
+    /// tags of the set are committed, only the eviction of a line frees a tag. In that case the miss evicts a
+    /// line even if a data way is free.
     #[must_use]
     #[inline(never)]
     pub fn victim(&self, set: u32, line: u64) -> Option<Victim> {
@@ -240,8 +243,8 @@ impl Decoupled {
         victim.map(|(_, victim)| victim)
     }
 
-    /// Updates the replacement ranks for a use of a line, and its reference count for a load. Stores do not
-    /// increase the count (li2015 section 4.1).
+    /// Updates the replacement ranks after a use of a line. If the use is a load, also updates the reference
+    /// count of the line. Stores do not increase the count (li2015 section 4.1).
     #[inline(never)]
     pub fn touch(&mut self, at: &Edge<'_>, (set, way): (u32, u32), by: LineUse, source: Source) {
         let owner = self.owner_of(at, set, way);
@@ -285,8 +288,8 @@ impl Decoupled {
         let loser = if holds { Some(self.owner_of(at, set, way)) } else { None };
         let known = self.find(set, source.line);
         let spare = self.spare(self.tags.row(set));
-        // The tag for the new line is its own candidate tag or an empty or other candidate tag. If there is
-        // none, the new line takes the tag of the evicted line.
+        // The new line keeps its candidate tag if it has one. Otherwise it gets an empty tag or the candidate
+        // tag of another line. If there is no such tag either, it gets the tag of the evicted line.
         let Some(winner) = known.or(spare).or(loser) else {
             self.breach(at, &format!("set {set} has no tag for line {:#x}", source.line))
         };
@@ -392,7 +395,8 @@ impl Decoupled {
         self.rows().map(|row| row.iter().filter(|tag| tag.status == Status::Reserved).count() as u32).sum()
     }
 
-    /// True if in every set each committed tag has a data way of its own, and all other data ways are free.
+    /// True if the tags are consistent: in every set, no two committed tags have the same data way, and all
+    /// data ways without a committed tag are free.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         let ways = self.ways();
@@ -411,7 +415,7 @@ impl Decoupled {
         self.replacement.record();
     }
 
-    /// Lists the counters that the replacement policy declares itself.
+    /// Lists the counters that belong to the replacement policy.
     pub fn counters(&self, to: &mut dyn CounterReader) {
         self.replacement.counters(to);
     }
@@ -451,14 +455,14 @@ impl Decoupled {
         to.logic("least_count", Logic::Mux { ways: tag_ways, width: count + age });
         to.logic("tag_victim", Logic::PriorityEncoder { inputs: tag_ways });
         to.part("tag_age", |to| describe_ranks(tag_ways, age, to));
-        // A fill and an access in one cycle may both lower the counts of all tags, so each tag has two
-        // decrementers.
+        // A fill and an access in the same cycle may each decrement the counts of all tags, so each tag has
+        // two decrementers.
         for _ in 0..2 * tag_ways {
             to.logic("age", Logic::Adder { width: count });
         }
-        // Multiplexers for an access in the same cycle as a fill: it reads the set as updated by the fill,
-        // and without candidates if the cache enters the original mode in this cycle. The access then writes
-        // a new tag, a new count or a new state.
+        // Multiplexers for an access in the same cycle as a fill. The access reads the set after the fill. If
+        // the cache enters the original mode in this cycle, the access sees the set without candidates. The
+        // access then writes a new tag, a new count or a new state.
         let row = tag_ways * tags.cell_bits();
         to.logic("filled", Logic::Mux { ways: 2, width: row });
         to.logic("forgotten", Logic::Gates { count: 2 * tag_ways * (count + 3) });
@@ -468,7 +472,8 @@ impl Decoupled {
         to.stat("demotions", moves.demotions);
     }
 
-    /// Returns the line address of a data way, in a set that this cycle's probe has read.
+    /// Returns the address of the line in a data way of a set. The tag probe of this cycle must have read the
+    /// set.
     #[must_use]
     #[inline(never)]
     pub fn line_in(&self, set: u32, way: u32) -> u64 {

@@ -1,7 +1,8 @@
 //! # SM dueling
 //! Measures at run time whether the decoupled or an ordinary L1D serves a kernel better, and switches the SMs
-//! accordingly (li2015 section 4.3, Table 3). SM 0 leads with the decoupled L1D, SM 1 leads in the original
-//! mode, and the other SMs follow the leader with fewer misses.
+//! accordingly (li2015 section 4.3, Table 3). Two SMs lead: SM 0 has the decoupled L1D, and SM 1 is in the
+//! *original* mode, in which the L1D behaves like an ordinary one. All other SMs switch to the mode of the
+//! leader that wins.
 //!
 //! | port   | dir              | payload | contract                                           |
 //! |--------|------------------|---------|----------------------------------------------------|
@@ -12,19 +13,21 @@
 //! wins. A kernel that nearly always misses has almost equal rates in both modes, yet it gains from the
 //! decoupled L1D.
 //!
-//! Rates are compared without a division. With a relative margin, m0 / a0 > (1 + margin / 100) m1 / a1
-//! becomes 100 m0 a1 > (100 + margin) m1 a0. With a margin in percentage points, m0 / a0 > m1 / a1 + margin /
-//! 100 becomes 100 m0 a1 > 100 m1 a0 + margin a0 a1.
+//! Rates are compared without a division. In the formulas, m0 and a0 are the misses and accesses of the
+//! leader with the decoupled L1D, and m1 and a1 those of the leader in the original mode. With a relative
+//! margin, m0 / a0 > (1 + margin / 100) m1 / a1 becomes 100 m0 a1 > (100 + margin) m1 a0. With a margin in
+//! percentage points, m0 / a0 > m1 / a1 + margin / 100 becomes 100 m0 a1 > 100 m1 a0 + margin a0 a1.
 //!
 //! The paper gives a "miss rate difference threshold" of 10 %, but not the base of the percentage. A margin
 //! of ten percentage points would keep the decoupled L1D even if it misses 15 % of the loads and the original
-//! mode only 5 %. But in section 4.3 the higher miss rate loses, and section 6.1 (b) reports no slowdown of
-//! cache-friendly kernels. A margin of a tenth of the original mode's miss rate agrees with both sections.
+//! mode only 5 %. But in section 4.3 the mode with the higher miss rate loses, and section 6.1 (b) reports no
+//! slowdown of cache-friendly kernels. A margin of a tenth of the original mode's miss rate agrees with both
+//! sections.
 //!
 //! The interval timer runs freely, and the counters restart at the end of each interval. An interval in which
 //! a leader made too few accesses leaves the modes unchanged. Pinned leaders keep their modes for the whole
-//! kernel. Leaders that are not pinned adopt the first decision of a kernel, like all other SMs. That
-//! decision is then the last one, because all SMs are in the same mode and no two modes remain to compare.
+//! kernel. Leaders that are not pinned adopt the first decision of a kernel, like all other SMs. No second
+//! decision follows, because all SMs are then in the same mode and there is nothing left to compare.
 //!
 //! The paper suggests that the leaders adopt the decision: "all the SMs" follow (section 4.3), and bypassing
 //! turns on or off "in all SMs" without a loss (section 6.1 (b)). A leader pinned to the worse mode would
@@ -135,7 +138,7 @@ impl DuelingConfig {
 /// Message from a leading SM: a load that its L1D accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct LoadReport {
-    /// True if the load missed or bypassed.
+    /// True if the load missed in the L1D or bypassed it.
     pub missed: bool,
 }
 
@@ -170,7 +173,7 @@ pub struct DuelingIo<'a> {
     pub mode: TxBank<'a, Mode>,
 }
 
-/// Accesses and misses of a leader in the current interval.
+/// Number of accesses and misses of one leader in the current interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Number of loads that the leader's L1D accepted.
@@ -271,8 +274,8 @@ impl Block for Dueling {
         // ends instead.
         to.sized("ends", ends.unwrap_or(0) & ((1 << bits) - 1), bits);
         to.flag("original", *original);
-        // Only if all leaders follow the first decision does the hardware remember that a decision was made.
-        // With pinned leaders, every interval decides anew.
+        // The flag `decided` exists in hardware only if the leaders follow the first decision, after which no
+        // further decision is made. With pinned leaders, every interval ends with a new decision.
         if config.leaders == Leaders::JoinOnce {
             to.flag("decided", *decided);
         }

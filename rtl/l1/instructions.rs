@@ -1,6 +1,6 @@
 //! # Messages between an instruction cache and the LSU
-//! The instruction cache of a core has no network port of its own: the LSU sends the reads of its misses and
-//! returns the lines.
+//! The instruction cache of a core has no network port. The LSU of the core sends the memory reads for its
+//! misses, and returns the lines.
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
@@ -24,7 +24,7 @@ pub struct InstructionLineRequest {
     pub line: u64,
 }
 
-/// Message from LSU to core: the instruction line that a request asked for.
+/// Message from LSU to core: the requested instruction line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = PacketShape)]
 pub struct InstructionLineReply {
@@ -45,7 +45,7 @@ impl Default for InstructionLineReply {
     }
 }
 
-/// Channel ends of an instruction cache toward the LSU.
+/// Instruction-cache ends of the channels between an instruction cache and the LSU.
 pub struct FetchIo<'a> {
     /// Requests for the lines that miss, sent to the LSU.
     pub wanted: Tx<'a, InstructionLineRequest>,
@@ -53,7 +53,7 @@ pub struct FetchIo<'a> {
     pub brought: Rx<'a, InstructionLineReply>,
 }
 
-/// Channel ends of the LSU toward the instruction cache that it serves.
+/// LSU ends of the channels between the LSU and the instruction cache of its core.
 pub struct SupplierIo<'a> {
     /// Requests for lines that miss in the instruction cache.
     pub wanted: Rx<'a, InstructionLineRequest>,

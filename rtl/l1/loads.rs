@@ -6,8 +6,8 @@ use crate::kernel::Counted;
 /// Number of classes of a latency histogram.
 pub const LOAD_LATENCIES: usize = 12;
 
-/// Returns the histogram class of a latency in cycles. Class 0 is below 16 cycles; the upper limit of each
-/// further class is twice that of the class before it.
+/// Returns the histogram class of a latency in cycles. Class 0 is for latencies below 16 cycles. The upper
+/// limit of each later class is twice the upper limit of the class before it.
 pub(super) fn class_of(cycles: u64) -> usize {
     let class = ((cycles / 8) | 1).ilog2() as usize;
     class.min(LOAD_LATENCIES - 1)

@@ -9,27 +9,27 @@
 //! | `core_rsp` | out | `WarpReply`  | one per accepted instruction                               |
 //! | `mem_req`  | out | `Request`    | reads, stores, writebacks, atomics; FIFO within the miss queue |
 //! | `mem_rsp`  | in  | `Reply`      | never stalls, except a fill into a way whose previous line waiting loads still read |
-//! | `recall.inv` | in | `Invalidate` | accepted when its acknowledgement can leave               |
+//! | `recall.inv` | in | `Invalidate` | accepted when its acknowledgement can be sent             |
 //! | `recall.inv_ack` | out | `InvalidateAck` | one per recalled line, in the same cycle            |
-//! | `supply.forward` | in | `Forward` | accepted when both the answer and the line can leave        |
+//! | `supply.forward` | in | `Forward` | accepted when both the answer and the line can be sent      |
 //! | `supply.supply` | out | `Reply` | the line for the requesting SM, if it is present here          |
 //! | `supply.answer` | out | `Answer` | one per forward, in the same cycle                            |
 //! | `instructions.wanted` | in | `InstructionLineRequest` | a line that misses in the core's instruction cache; accepted when its read is sent |
 //! | `instructions.brought` | out | `InstructionLineReply` | the requested line, in the cycle in which it arrives; the link always has room |
 //!
 //! In one cycle, in this order:
-//! 1. A reply leaves to the core. The head of `mem_rsp` is accepted. It is a fill of a cache (fill path 1), a
-//!    bypass reply (fill path 2), an acknowledgement or an instruction line. The LSU drops a line that the L2
-//!    recalls, or supplies a line that another SM requests.
+//! 1. The LSU sends a reply to the core, and accepts the reply at the head of `mem_rsp`. The accepted reply
+//!    is a fill of a cache (fill path 1), a bypass reply (fill path 2), an acknowledgement or an instruction
+//!    line. The LSU drops a line that the L2 recalls, or supplies a line that another SM requests.
 //! 2. One load that waits on the oldest filled MSHR entry gets its bytes. A round-robin arbiter selects the
 //!    cache.
 //! 3. One request enters the network: an instruction line, the head of the miss queue, or a load on the
-//!    bypass path. Requesters that compete for the port alternate.
+//!    bypass path. If two of them compete for the port, they alternate.
 //! 4. The oldest line request probes the tags of its cache, where the fill of step 1 is already visible. With
 //!    `l1.lookups` above 1, the requests behind it probe in the same cycle. If no request waits, the oldest
 //!    queued prefetch probes the L1D (`rtl/l1/prefetch`).
-//! 5. The coalescer emits its next line request, or up to `l1.lookups` requests of an L1D load. Only queue
-//!    entries that were free before step 4 count as room.
+//! 5. The coalescer emits its next line request, or up to `l1.lookups` requests of an L1D load. The requests
+//!    can use only queue entries that were free before step 4.
 //!
 //! Latency: 2 cycles from `core_req` to the probe; on a hit, 1 cycle from the probe to `core_rsp`.
 //! Ordering and stalls: a refused line request stays at the head of the queue, retries every cycle and blocks
@@ -37,15 +37,16 @@
 //!
 //! One cycle can serve several requests of one load instruction: the first must be accepted, and the requests
 //! right behind it must hit. Each request must use data banks that no earlier request of the cycle uses. The
-//! first request that does not qualify ends the series and heads the queue in the next cycle. So requests
-//! keep their order, and none waits longer than with one lookup per cycle.
+//! first request that cannot be served stays at the head of the queue until the next cycle. So requests keep
+//! their order, and none waits longer than with one lookup per cycle.
 //!
 //! In an L1D with word banks (`l1.banks`), the requests of a cycle use different tag banks instead. The
 //! coalescer holds each load for as many cycles as the load occupies the banks, and then accepts the next
-//! instruction. Loads that bypass the L1D by their instruction occupy no bank.
+//! instruction. Loads whose instruction makes them bypass the L1D occupy no bank.
 //!
-//! A bypassing load reads its line or, if so configured, only the sectors that it touches (xie2013 section
-//! 4.1). Atomics bypass the L1D too, in order with the stores; fill path 2 returns the old line.
+//! A bypassing load reads its whole line or, with `l1.bypass_sectors`, only the sectors that it touches
+//! (xie2013 section 4.1). Atomics bypass the L1D too, and stay in order with stores. The reply to an atomic
+//! returns the old bytes of the line on fill path 2.
 //!
 //! A fill stalls while loads that waited for the previous line of the way still have to read it. One such
 //! load reads per cycle, so the stall is bounded.
@@ -86,7 +87,7 @@ use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, Encoding, Field
 use crate::throttle::message::Miss;
 use crate::throttle::side::L1Side;
 
-/// Outcome of the last access at the tags, shown in waveforms.
+/// Outcome of the last tag probe of the head request, shown in waveforms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
 #[width(4)]
 enum StageStatus {
@@ -117,10 +118,11 @@ struct RunConstants {
     whole: u8,
     /// Number of line requests of an L1D load that the coalescer emits, and the tags look up, per cycle.
     lookups: u32,
-    /// True if the LSU must decide each cycle which queue provides the head request, or whether that request
-    /// bypasses the L1D.
+    /// True if the LSU must decide in each cycle which queue provides the head request, whether that request
+    /// bypasses the L1D, or both.
     chooses: bool,
-    /// True if a tag probe takes two cycles. In the original mode (threshold 0), it still takes one.
+    /// True if a tag probe takes two cycles, except in the original mode (threshold 0), in which it takes
+    /// one.
     probes_twice: bool,
     /// True if the L1D starts each kernel in the original mode, in which every load is admitted.
     starts_original: bool,
@@ -137,8 +139,8 @@ struct RunConstants {
 /// Values derived from the hardware state, cached for simulation speed.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct DerivedState {
-    /// Number of further line requests served in the same cycle as the last request that left the head of the
-    /// access queue.
+    /// Number of line requests that were served in addition to the head of the access queue, in the last
+    /// cycle in which the head probed the tags.
     beside: u32,
     /// True if the request at the head of the access queue bypasses its cache.
     head_bypasses: bool,
@@ -176,8 +178,8 @@ pub struct Lsu {
     /// True while the request at the head of the access queue is in the first of its two probe cycles. Only a
     /// request that enters an empty queue needs this extra cycle.
     probing: bool,
-    /// True if the head of the access queue has found its line in the victim cache, and now spends the extra
-    /// cycle of such a hit.
+    /// True if the request at the head of the access queue has hit in the victim cache, and is now in the
+    /// extra cycle that such a hit takes.
     awaits_victim: bool,
     /// L1D, constant cache and texture cache, indexed by [`CacheId`].
     caches: [Cache; CACHES],
@@ -191,7 +193,7 @@ pub struct Lsu {
     /// Number of writebacks of modified lines that memory has not acknowledged yet.
     write_backs: u16,
     /// Miss of this cycle that will be reported to the throttle. It can also be a bypassing load that missed
-    /// in the tags of a cache closed by the streaming monitor.
+    /// in the tags, while the streaming monitor makes all loads bypass the cache.
     missed: Option<Miss>,
 }
 
@@ -271,8 +273,8 @@ impl Lsu {
         }
     }
 
-    /// Evaluates one clock edge. `side` has the channels of the throttle, and `core` those of the instruction
-    /// cache, if the core has them.
+    /// Evaluates one clock edge. `side` holds the channels to and from the throttle, and `core` the channels
+    /// to and from the instruction cache. Each is `None` if the core lacks that unit.
     #[inline(always)]
     pub(crate) fn eval_with_side_channels(
         &mut self,
@@ -289,8 +291,8 @@ impl Lsu {
         if wants { Sleep::Next } else { sleep }
     }
 
-    /// Evaluates one clock edge of an LSU with a throttle. The end of a period takes effect before all other
-    /// steps, and a miss is reported in the same cycle.
+    /// Evaluates one clock edge of an LSU with a throttle. The end of a throttle period takes effect before
+    /// all other steps of the cycle. A miss is reported in the cycle in which it occurs.
     pub fn eval_throttled(&mut self, io: LsuIo<'_>, side: L1Side<'_>, at: &mut impl AnyEdge) -> Sleep {
         let L1Side { mut misses, mut periods } = side;
         let ended = periods.as_mut().filter(|periods| periods.has_beat(at)).map(|periods| periods.pop(at).may_close);
@@ -318,7 +320,7 @@ impl Lsu {
     }
 
     /// Step 5 of an LSU cycle, continued: the coalescer emits further line requests, up to `lookups` in
-    /// total. Access-queue entries freed at this clock edge do not count as room.
+    /// total. Access-queue entries that were freed at this clock edge cannot be used yet.
     #[inline(never)]
     fn emit_extra(&mut self, at: &impl AnyEdge, left: bool) {
         let freed = if left { 1 + self.derived.beside as usize } else { 0 };
@@ -356,7 +358,8 @@ impl Lsu {
         self.constants.place.interleave.partition(line) as u8
     }
 
-    /// Evaluates one clock edge. The type of `at` determines whether port contracts are checked.
+    /// Evaluates one clock edge. The type of `at` determines whether the port contracts are checked at run
+    /// time.
     pub(crate) fn eval_any(&mut self, mut io: LsuIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         if let Some(watch) = &mut self.observed.watch {
             *watch = Watch::default();
@@ -396,8 +399,8 @@ impl Lsu {
         self.take_instruction(&mut io.core_req, at);
         let head_moves = match had_head && !left {
             true => probing || self.awaits_victim,
-            // Evaluates the LSU at the next edge if a request may become the head of the queue. Otherwise,
-            // one more evaluation may be needed to return the status shown in waveforms to `Idle`.
+            // If a request may become the head of the queue, the LSU must be evaluated at the next edge. It
+            // may also need one more evaluation to return the status shown in waveforms to `Idle`.
             false => !self.queue.is_empty() || self.observed.shown != StageStatus::Idle,
         };
         self.sleep(&mut io, at, head_moves, sent)

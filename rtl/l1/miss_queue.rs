@@ -15,7 +15,7 @@
 //! In one cycle, in this order:
 //! 1. `holds_write` searches the queue.
 //! 2. `pop` removes the head.
-//! 3. Up to two pushes enter; the entry that `pop` freed counts as room.
+//! 3. Up to two requests are pushed; they can use the entry that `pop` freed.
 //!
 //! Part of `rtl/l1/lsu.rs`.
 //! Twin: none; `tb/l1/scoreboard.rs` predicts the replies to the core.
@@ -83,7 +83,7 @@ pub struct MissEntry {
     /// Operation of an atomic; meaningless for other kinds.
     #[payload(inside)]
     pub atomic: AtomicOp,
-    /// Mask of the bytes that a write stores, or of the words of an atomic.
+    /// Mask of the bytes that a write stores, or of the bytes of the words that an atomic accesses.
     #[payload(bytes = shape.line_bytes / 8)]
     pub byte_mask: u128,
     /// Data to store, or the operands of an atomic.
@@ -112,7 +112,7 @@ impl Default for MissEntry {
     }
 }
 
-/// Miss queue, with a search for writes to a line.
+/// Miss queue, which can be searched for writes to a line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MissQueue {
     entries: Fifo<MissEntry>,
@@ -145,8 +145,8 @@ impl MissQueue {
         self.depth - self.len()
     }
 
-    /// Appends an entry; call only while there is room. `form` fills in the entry. It receives an old entry
-    /// to reuse, and must overwrite every field that has a meaning for the kind of request.
+    /// Appends an entry; call only while there is room. `form` fills in the entry. It gets a buffer with the
+    /// contents of an old entry, and must overwrite every field that the kind of request uses.
     pub fn push_with(&mut self, form: impl FnOnce(&mut MissEntry)) {
         self.entries.push_with(form);
     }
@@ -169,7 +169,8 @@ impl MissQueue {
         self.entries.iter().any(|entry| writes(entry.kind) && entry.line == line)
     }
 
-    /// Adds to the hardware description: the entries, and the comparators for the search of the bypass path.
+    /// Adds to the hardware description: the entries, and the comparators that find writes to the line of a
+    /// bypassing load.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { entries, depth, shape } = self;
         entries.describe(to);

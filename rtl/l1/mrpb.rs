@@ -1,7 +1,8 @@
 //! # Access queue of the L1, with MRPB
-//! Holds line requests between the coalescer and the tags. It is one queue or a memory request prioritization
-//! buffer (MRPB). An MRPB has one queue per warp, so that the requests of a warp reach the cache together
-//! (khairy2015 section 5, li2015 section 6.1). With fewer queues, warps share them.
+//! Holds line requests between the coalescer and the tags. It is either one queue or a memory request
+//! prioritization buffer (MRPB). An MRPB has one queue per warp, so that the requests of a warp reach the
+//! cache together (khairy2015 section 5, li2015 section 6.1). If it has fewer queues than the SM has warps,
+//! several warps share a queue.
 //!
 //! | port       | dir | payload      | contract                                                           |
 //! |------------|-----|--------------|--------------------------------------------------------------------|
@@ -10,7 +11,8 @@
 //! | `front`    | out | `LineAccess` | the oldest request of the selected queue                           |
 //! | `second`   | out | `LineAccess` | the second oldest request; only if there is a single queue         |
 //!
-//! Latency: a request is visible in the cycle after its push; in an MRPB `latency` cycles after that.
+//! Latency: a request is visible in the cycle after its push. In an MRPB, it becomes visible `latency` cycles
+//! later than that.
 //!
 //! Ordering and stalls: requests of one warp stay in order. The fixed drain order can delay warps with high
 //! numbers while queues of lower numbers hold requests. The delay ends when the warps of those queues wait
@@ -97,8 +99,8 @@ impl MrpbConfig {
 }
 
 impl StallBypass {
-    /// True if a load bypasses when the conditions in the mask `fails` refuse it. Bit `n` of the mask stands
-    /// for the `Fail` variant with value `n`.
+    /// True if a load that is refused for the conditions in the mask `fails` bypasses the cache. Bit `n` of
+    /// the mask stands for the `Fail` variant with value `n`.
     #[must_use]
     pub fn covers(self, fails: u8) -> bool {
         match self {
@@ -128,13 +130,13 @@ pub struct Buffer {
     latency: u64,
     /// Number of the request queue that is currently drained.
     current: u6,
-    /// Queue number and cycle of the last push; `None` once the pushed request is visible.
+    /// Queue and cycle of the last push; `None` once the tags can see the pushed request.
     entering: Option<(u6, u64)>,
     stored: StoreDataMemory,
 }
 
-/// Memory with one row per queue entry, for the byte mask and the bytes to store of the queued request. The
-/// model keeps these data in the requests, and only counts the accesses to this memory.
+/// Memory with one row per queue entry. A row holds the byte mask and the bytes to store of the queued
+/// request. The model keeps these data in the requests, and only counts the accesses to this memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct StoreDataMemory {
     spec: ArraySpec,
@@ -359,7 +361,7 @@ impl Buffer {
         }
     }
 
-    /// Returns the number of requests of a queue that the tags can already see in this cycle.
+    /// Returns the number of requests of a queue that are already visible to the tags in this cycle.
     fn visible_len(&self, queue: u6) -> usize {
         let entering = self.entering.is_some_and(|(into, _)| into == queue);
         self.queues[queue.as_usize()].len() - usize::from(entering)

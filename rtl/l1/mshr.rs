@@ -18,14 +18,16 @@
 //! 4. One of `alloc`, `merge` and `close`.
 //!
 //! Each port is used at most once per cycle, and sees the results of the ports before it. A search (`lookup`,
-//! `free_for`, `set_way_of`, `drains`) belongs to the port that follows it. In a cache that fetches sectors,
-//! `recall` and `close` act on all entries of a line in one cycle. `merge` acts on all entries whose sectors
-//! a load needs, and an `alloc` for the load's absent sectors may occur in the same cycle.
+//! `free_for`, `set_way_of`, `drains`) is part of the operation of the port that is used next. In a cache
+//! that fetches sectors, `recall` and `close` act on all entries of a line in one cycle. `merge` acts on all
+//! entries that track sectors which the load needs. For the absent sectors of the load, an `alloc` may occur
+//! in the same cycle.
 //!
 //! Latency: a fill makes its entry ready for `pop` in the same cycle. The entry is freed when its last waiter
 //! leaves, or by the fill if there are no waiters. Until then the entry's line cannot be allocated again,
 //! because a second entry for the line would make the search ambiguous. In a cache that fetches sectors, an
-//! entry tracks the sectors of one request. A line may have several entries, none of which share a sector.
+//! entry tracks the sectors of one request. A line may have several entries, but each sector is tracked by at
+//! most one of them.
 //! Area, mainly: one line-address comparator per entry, and storage for the waiters of all entries.
 //!
 //! Part of `rtl/l1/cache.rs`.
@@ -55,8 +57,8 @@ pub struct Waiter {
     pub lanes: u32,
 }
 
-/// State of an MSHR entry: free, waiting for its fill, or filled but with loads that still have to read the
-/// line.
+/// State of an MSHR entry: free; pending, which means that its fill has not arrived; or filled, while loads
+/// still have to read the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encoding)]
 #[width(2)]
 enum State {
@@ -65,28 +67,28 @@ enum State {
     Ready,
 }
 
-/// Result of a search for sectors of a line.
+/// Result of an MSHR search for the entry that tracks some sectors of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
-    /// An entry tracks the sectors, and a load may merge into it. Holds the entry number.
+    /// An MSHR entry already tracks the sectors, and a load may merge into it. Holds the entry number.
     Open(u16),
-    /// An entry tracks the sectors, but no load may merge: a store or a recall has closed the entry, or all
-    /// its waiter slots are in use. Holds the entry number.
+    /// An MSHR entry already tracks the sectors, but no load may merge into it: a store or a recall has
+    /// closed the entry, or all its waiter slots are in use. Holds the entry number.
     Full(u16),
-    /// An entry tracks the sectors and has been filled, but loads that waited for the line still have to read
-    /// it.
+    /// An MSHR entry tracks the sectors and has been filled, but loads that waited for the line still have to
+    /// read it.
     Draining,
-    /// No entry tracks the sectors. Holds the number of a free entry.
+    /// No MSHR entry tracks the sectors. Holds the number of a free entry.
     Free(u16),
-    /// No entry tracks the sectors, and no entry is free.
+    /// No MSHR entry tracks the sectors, and no entry is free.
     None,
 }
 
 /// Sector mask that stands for the whole line, in a cache that fetches whole lines.
 pub const WHOLE: u8 = 0b1111;
 
-/// Number of elements of the hash table that speeds up the search in the simulator. It is several times the
-/// usual number of MSHR entries, so that lines in flight rarely share a hash.
+/// Number of elements of the hash table that speeds up the search in the simulator. The table is several
+/// times larger than the usual number of MSHR entries, so that two lines in flight rarely have the same hash.
 const GUESSES: usize = 256;
 
 /// Bit vector with one bit per MSHR entry.
@@ -126,7 +128,7 @@ impl Bits {
 /// Miss status holding registers of one cache.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Mshr {
-    /// Bit vector of the entries in use. The bit vector `ready` marks those among them whose line has
+    /// Bit vector of the entries in use. The bit vector `ready` marks the used entries whose line has
     /// arrived.
     used: Bits,
     ready: Bits,
@@ -188,8 +190,8 @@ impl Mshr {
         }
     }
 
-    /// Sets the tick at which the following port calls happen. After the first call, the order of the ports
-    /// within each cycle is checked.
+    /// Sets the simulator tick of the port calls that follow. From the first call of this function on, the
+    /// MSHR checks that its ports are used in the required order in each cycle.
     #[inline(always)]
     pub fn at(&mut self, tick: u64) -> &mut Self {
         self.turn.at(tick);
@@ -216,7 +218,7 @@ impl Mshr {
         }
     }
 
-    /// True if a load may merge into this pending entry.
+    /// True if another load may merge into this pending entry.
     #[must_use]
     #[inline]
     pub fn is_open(&self, entry: u16) -> bool {
@@ -284,7 +286,8 @@ impl Mshr {
         self.lines.len() as u32 - self.used.0.iter().map(|word| word.count_ones()).sum::<u32>()
     }
 
-    /// Returns the entry that was filled first among those on which loads still wait.
+    /// Returns the oldest filled entry: of all filled entries on which loads still wait, the one that was
+    /// filled first.
     #[must_use]
     pub fn first_ready(&self) -> Option<u16> {
         self.order[..usize::from(self.order_len)].first().copied()
@@ -302,8 +305,8 @@ impl Mshr {
         self.sectors[usize::from(entry)]
     }
 
-    /// Fills the pending entry of these sectors. Returns the position (set and way) to fill, or `None` if no
-    /// entry is pending for them.
+    /// Fills the pending entry that tracks these sectors. Returns the data-array position (set and way) to
+    /// fill, or `None` if no pending entry tracks the sectors.
     pub fn fill(&mut self, line: u64, sectors: u8) -> Option<u32> {
         let entry = self.find(line, sectors, |entry| !self.ready.get(entry))?;
         self.turn.take(FILL);
@@ -447,8 +450,9 @@ impl Mshr {
                 to.bits("lanes", *lanes);
             }
         });
-        // Two sets of comparators, one for the fill and one for the access of a cycle. Each finds the entry
-        // of a line, and the waiters that still have to read a position (set and way).
+        // Two sets of comparators, one for the fill and one for the access of a cycle. Each set of
+        // comparators finds the entry of a line, and the entries whose waiting loads still have to read a
+        // given data-array position (set and way).
         for port in ["fill", "access"] {
             to.part(port, |to| {
                 to.logic("search", Logic::Comparator { width: *line_bits, count: entries });
@@ -488,8 +492,7 @@ impl Mshr {
         (free < self.lines.len() as u32).then_some(free as u16)
     }
 
-    /// Records `entry` as the first entry that later searches for these sectors compare, for simulation
-    /// speed.
+    /// Makes later searches for these sectors compare `entry` first, for simulation speed.
     #[inline(always)]
     fn expect(&mut self, line: u64, sectors: u8, entry: u16) {
         if self.shape.sectors == 1 {

@@ -11,9 +11,9 @@
 //! | `acknowledge` | in  | row, lanes         | marks lanes that wait for no data as done       |
 //! | `take`        | out | `WarpReply`        | frees a row whose lanes are all done            |
 //!
-//! Latency: a row completed in one cycle can be taken in the next. Complete rows are taken round robin,
-//! starting after the row taken last, so that none starves. A load of 16 bytes per lane is taken in two
-//! beats, and its row is free after the second.
+//! Latency: the reply of a row that is completed in one cycle can be sent in the next. Replies of complete
+//! rows are sent in round-robin order, so that none starves. The reply to a load of 16 bytes per lane takes
+//! two beats, and the row is free after the second.
 //!
 //! Part of `rtl/l1/lsu.rs`.
 //! Twin: none; `tb/l1/scoreboard.rs` predicts the replies to the core.
@@ -41,7 +41,7 @@ struct Row {
     left: u32,
     beat: u2,
     size_log2: u8,
-    /// Byte offset of each lane in its line.
+    /// For each lane, the byte offset of its access within the line.
     offset: [u8; LANES],
     /// True if every lane `i` reads word `i` of the same line. Derived from the addresses and cached for
     /// simulation speed.
@@ -57,11 +57,12 @@ struct Row {
 pub struct Times {
     /// Cycle in which the load arrived in the LSU.
     pub begun: u64,
-    /// Cycle in which the most recent line request of the load was looked up or left on the bypass path.
+    /// Cycle in which the most recent line request of the load was looked up or was sent on the bypass path.
     pub looked_up: u64,
 }
 
-/// Byte offsets of the lanes in their line if every lane `i` reads 4-byte word `i`.
+/// Byte offset of each lane's access within the line, for an access in which every lane `i` reads 4-byte word
+/// `i`.
 const IN_ORDER: [u8; LANES] = {
     let mut offset = [0; LANES];
     let mut lane = 0;
@@ -168,15 +169,15 @@ impl Pending {
         (0..LANES).filter(|&lane| lanes >> lane & 1 != 0 && is_in(lane)).fold(0, |all, lane| all | 1 << lane)
     }
 
-    /// Copies the bytes of a line that `lanes` requested into row `slot` of a load or an atomic, and marks
-    /// these lanes as done.
+    /// Copies the bytes that `lanes` access in a line to row `slot`, which belongs to a load or an atomic.
+    /// Marks these lanes as done.
     pub fn deliver(&mut self, slot: u8, lanes: u32, line: &[u8; LINE_BYTES]) {
         let row = &mut self.rows[usize::from(slot)];
         debug_assert!(brings_data(row.kind) && row.left & lanes == lanes, "each lane is answered once");
         let mut todo = lanes;
         match row.size_log2 {
-            // Accesses of 4 or more bytes per lane read whole words, which avoids the byte handling of narrow
-            // accesses.
+            // Accesses of 4 or more bytes per lane copy whole words. Only narrower accesses need single
+            // bytes.
             2 if row.in_order && lanes == u32::MAX => {
                 for (word, bytes) in row.data[0].iter_mut().zip(line.as_chunks().0) {
                     *word = u32::from_le_bytes(*bytes);
@@ -219,8 +220,8 @@ impl Pending {
         self.finish(slot, lanes);
     }
 
-    /// Marks lanes of a store or a reduction as done, because memory has acknowledged them or a local store
-    /// has hit.
+    /// Marks lanes of a store or a reduction as done, because memory has acknowledged their access or because
+    /// they belong to a local store that hit.
     pub fn acknowledge(&mut self, slot: u8, lanes: u32) {
         debug_assert!(!brings_data(self.rows[usize::from(slot)].kind));
         self.finish(slot, lanes);

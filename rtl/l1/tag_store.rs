@@ -1,6 +1,6 @@
 //! # Ordinary or decoupled tag store
-//! Gives the L1D one interface for two kinds of tags: ordinary tags, or the decoupled tags of li2015 section
-//! 4. Way numbers always mean ways of the data array. The configuration selects the kind of tags.
+//! Gives the L1D one interface for two kinds of tags: ordinary tags, or decoupled tags (li2015 section 4).
+//! Way numbers always refer to the data array. The configuration selects the kind of tags.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ use crate::replacement::{ReplacementConfig, Source};
 pub enum TagStore {
     /// Ordinary tags, one per line.
     Plain(Tags),
-    /// Decoupled tags, of which there are more than lines.
+    /// Decoupled tags; there are more tags than lines.
     Decoupled(Box<Decoupled>),
 }
 
@@ -87,8 +87,8 @@ impl TagStore {
         self.as_decoupled().is_some_and(Decoupled::is_original)
     }
 
-    /// Returns the number of candidates that got a data way, and the number of lines that lost their data
-    /// way; both are zero for ordinary tags.
+    /// Returns the number of promotions (candidate lines that got a data way) and of demotions (lines that
+    /// lost their data way). Both are zero for ordinary tags.
     pub(super) fn moves(&self) -> Moves {
         self.as_decoupled().map(Decoupled::moves).unwrap_or_default()
     }
@@ -182,9 +182,9 @@ impl TagStore {
         }
     }
 
-    /// Inserts the tag of a bypassing line without data, as in [`Tags::insert_tag_only`]. Returns true if
-    /// this evicted a line. Has no effect on decoupled tags, because no streaming monitor closes a cache that
-    /// has them.
+    /// Inserts the tag of a bypassing line without data, as in [`Tags::insert_tag_only`]. Returns true if the
+    /// insertion evicted a line. Has no effect on decoupled tags, because a streaming monitor never closes a
+    /// cache that has decoupled tags.
     pub(super) fn insert_tag_only(&mut self, at: &impl AnyEdge, set: u32, line: u64) -> bool {
         match self {
             Self::Plain(tags) => tags.insert_tag_only(at, set, line),

@@ -1,8 +1,9 @@
 //! # Tag store of the baseline L1D
 //! Holds the set-associative tags of a cache, with true LRU (li2015 section 2.2) or another replacement
 //! policy. A cycle has at most one fill, one recall (in machines where the L2 recalls lines) and one access.
-//! They happen in this order, and each sees the results of those before it. With several lookups per cycle
-//! there are as many access ports. Only the first access can miss; the further accesses see its result.
+//! The fill, the recall and the access happen in this order, and each sees the results of the earlier
+//! operations. If a cache looks up several lines per cycle, its tags have one access port per lookup. Only
+//! the first of these accesses can miss; the later ones see its result.
 //!
 //! | port    | dir | payload        | contract                                              |
 //! |---------|-----|----------------|-------------------------------------------------------|
@@ -99,7 +100,7 @@ impl Payload for TagEntry {
     }
 }
 
-/// Access that uses a present line.
+/// Kind of access to a line that is present in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineUse {
     /// A load reads the line.
@@ -110,7 +111,7 @@ pub enum LineUse {
     Modify,
 }
 
-/// Victim way: the way that a miss takes.
+/// Victim way: the way in which a miss allocates its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Victim {
     /// Number of the way in its set.
@@ -141,7 +142,7 @@ pub enum Probe {
         /// Number of the way that holds the tag.
         way: u32,
     },
-    /// The line has no tag. [`Tags::victim`] returns the way that a miss takes.
+    /// The line has no tag. [`Tags::victim`] returns the way in which a miss allocates the line.
     Absent,
 }
 
@@ -205,8 +206,8 @@ impl Tags {
         self.peek(set, line)
     }
 
-    /// Returns the result of this cycle's tag probe without using a read port. The probe that uses the port
-    /// may follow later in the same cycle.
+    /// Returns the result of a tag probe without using a read port, for bypass schemes and consistency
+    /// checks. A probe that uses the port may follow later in the same cycle.
     #[must_use]
     #[inline]
     pub fn peek(&self, set: u32, line: u64) -> Probe {
@@ -238,11 +239,11 @@ impl Tags {
     pub fn victim_among(&self, set: u32, may_give: impl Fn(u32) -> bool) -> Option<Victim> {
         let row = self.entries.row(set);
         let row = &row[..self.in_use.map_or(row.len(), |ways| ways as usize)];
-        // The key has the eviction priority in its upper half and the inverted way number in its lower half,
-        // so that among equal priorities the lowest way is selected.
+        // The selection key of a way has the eviction priority in its upper half and the inverted way number
+        // in its lower half. So among ways of equal priority, the lowest way is selected.
         let mut first = 0;
         for (way, entry) in (0..).zip(row) {
-            // An invalid way has priority over all ranks. Reserved ways are skipped.
+            // An invalid way is selected before any valid way, whatever the ranks. Reserved ways are skipped.
             let claim = match entry.status {
                 Status::Invalid => 1 << u8::BITS,
                 Status::Reserved => continue,
@@ -293,7 +294,7 @@ impl Tags {
         self.take(at, (set, victim), source, Status::Valid);
     }
 
-    /// Replaces the tag in the victim way by that of a new line, whose state is `status`.
+    /// Replaces the tag in the victim way by the tag of a new line. `status` is the state of the new line.
     fn take(&mut self, at: &impl AnyEdge, (set, victim): (u32, Victim), source: Source, status: Status) {
         let Victim { way, holds, modified: _ } = victim;
         let tag = source.line >> self.index.bits();
@@ -318,7 +319,8 @@ impl Tags {
             Status::Reserved | Status::Modified => None,
         };
         let ranked = self.entries.row(set).iter().enumerate().filter_map(|(way, entry)| Some((rank(entry)?, way)));
-        // Only invalid ways can have equal keys. Of several invalid ways, the lowest is selected.
+        // Ranks of different lines differ, so only invalid ways can have equal keys. Of several invalid ways,
+        // the lowest is selected.
         let Some((_, way)) = ranked.max_by_key(|&(rank, way)| (rank, usize::MAX - way)) else { return false };
         let old = self.entries.row(set)[way];
         let tag = line >> self.index.bits();
@@ -398,7 +400,7 @@ impl Tags {
         self.replacement.record();
     }
 
-    /// Lists the counters that the replacement policy declares itself.
+    /// Lists the counters that belong to the replacement policy.
     pub fn counters(&self, to: &mut dyn CounterReader) {
         self.replacement.counters(to);
     }
@@ -418,7 +420,7 @@ impl Tags {
         describe_ranks(ways, entries.cell_shape().rank.bits, to);
         to.logic("victim", Logic::PriorityEncoder { inputs: ways });
         to.logic("victim_tag", Logic::Mux { ways, width: tag + 2 });
-        // Multiplexers for an access in the same cycle as a fill: it reads the set as updated by the fill,
+        // Multiplexers for an access in the same cycle as a fill. The access reads the set after the fill,
         // and writes a new tag or a new state.
         let row = ways * entries.cell_bits();
         to.logic("filled", Logic::Mux { ways: 2, width: row });
@@ -438,7 +440,7 @@ impl Tags {
         }
     }
 
-    /// Returns the line address of a way, in a set that this cycle's probe has read.
+    /// Returns the address of the line in a way of a set. The tag probe of this cycle must have read the set.
     #[must_use]
     #[inline(always)]
     pub fn line_in(&self, set: u32, way: u32) -> u64 {

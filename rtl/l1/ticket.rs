@@ -1,7 +1,7 @@
-//! Tickets: a request carries its ticket to memory and the reply returns it, so that the LSU finds the
-//! destination of the reply. Bits 31 to 0 hold the lane mask, bits 37 to 32 the number of the pending-table
-//! row. Bits 45 to 44 hold the number of the requesting cache; number 3 is the core's instruction cache. Bit
-//! 47 marks the bypass path, bit 46 marks writebacks.
+//! Tickets: numbers that identify the destination of a reply. A request carries a ticket to memory, and the
+//! reply returns the same ticket to the LSU. Bits 31 to 0 hold the lane mask, bits 37 to 32 the number of the
+//! pending-table row. Bits 45 to 44 hold the number of the requesting cache; number 3 is the core's
+//! instruction cache. Bit 47 marks the bypass path, bit 46 marks writebacks.
 
 use super::cache::CacheId;
 

@@ -77,14 +77,14 @@ pub enum RecallEffect {
     Dropped,
     /// The recalled line is in flight to the cache, and will be dropped on arrival.
     Overtook,
-    /// The cache keeps its copy: it is modified local memory, which only this SM holds and uses.
+    /// The cache keeps its copy, because the line is modified local memory, which only this SM uses.
     Kept,
 }
 
 /// Access that probed the tags, or was sent to memory on the bypass path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Load that looks up a cache, which may allocate its line.
+    /// Load that is looked up in a cache. On a miss, the cache may allocate the line.
     Load {
         /// Cache in which the line was looked up.
         cache: CacheId,
@@ -116,8 +116,8 @@ pub enum Access {
         /// Outcome of the store, as decided by its tag probe.
         outcome: Outcome,
     },
-    /// Atomic or reduction. Also an uncached global store, if the L1D updates its copy of a line on cached
-    /// global stores.
+    /// Atomic or reduction. If cached global stores update the copy of their line in the L1D, this variant
+    /// also stands for uncached global stores.
     Atomic {
         /// Address of the accessed line.
         line: u64,
@@ -138,7 +138,8 @@ pub enum Access {
         warp: u8,
         /// Row of the pending table, and mask of the lanes that wait for the reply.
         waiter: Waiter,
-        /// True if a scheme made the load bypass; false if the instruction or the configuration did.
+        /// True if a bypass scheme made the load bypass; false if its instruction or the configuration made
+        /// it bypass.
         chosen: bool,
     },
 }
@@ -166,8 +167,8 @@ pub const BESIDE: usize = SECTORS as usize - 1;
 pub struct Watch {
     /// End of a throttle period; true if the streaming monitor may close the cache, so that loads bypass it.
     pub period: Option<bool>,
-    /// Fill of a line or of sectors: cache, line address, mask of the filled sectors, and mask of those that
-    /// stay valid.
+    /// Fill of a line or of sectors: cache, line address, mask of the filled sectors, and mask of the filled
+    /// sectors that stay valid.
     pub fill: Option<(CacheId, u64, u8, u8)>,
     /// Recall by an L2 bank: line address, and the effect in each cache.
     pub recall: Option<(u64, [RecallEffect; CACHES])>,
@@ -183,13 +184,14 @@ pub struct Watch {
     pub dropped: Option<(u64, [RecallEffect; CACHES])>,
     /// Lookup of the oldest queued prefetch, in a cycle without an access.
     pub prefetch: Option<PrefetchLookup>,
-    /// Line that the prefetcher has returned at this edge, and whether the line entered the prefetch queue.
+    /// Line that the prefetcher has proposed at this edge, and whether the line entered the prefetch queue.
     pub enqueued: Option<Enqueued>,
     /// First access of the cycle: it probed the tags, or was sent to memory on the bypass path.
     pub access: Option<Access>,
-    /// Further accesses served in the same cycle, in order; they are hits of the same instruction.
+    /// Further accesses that are served in the same cycle as the first access, in order. All of them are hits
+    /// and belong to the same load instruction.
     pub beside: [Option<Access>; BESIDE],
-    /// Row of the pending table of the instruction accepted at this edge.
+    /// Pending-table row of the instruction accepted at this edge.
     pub taken: Option<u8>,
     /// Instruction accepted at this edge, in a machine with a contention test: its pending-table row, and
     /// true if it touches at least as many lines as its warp's share of the L1D.

@@ -1,7 +1,8 @@
 //! # Word banks of the L1D
 //! Computes for how many cycles a load occupies an L1D with word banks (`l1.banks`, kind `words`). The data
-//! array has 32 banks of 4-byte words, and the tags lie in a few separate banks. In an L1D with one data bank
-//! per sector (`rtl/l1/cache.rs`), by contrast, two lines share a cycle only if they use different sectors.
+//! array has 32 banks of 4-byte words, and the tags lie in a few separate banks. An L1D with one data bank
+//! per sector (`rtl/l1/cache.rs`) is different: it reads two lines in the same cycle only if the load uses
+//! different sectors of them.
 //!
 //! | port       | dir | payload                    | contract                                              |
 //! |------------|-----|----------------------------|-------------------------------------------------------|
@@ -14,8 +15,9 @@
 //! - the number of lines in the fullest tag bank,
 //! - the number of words in the fullest data bank.
 //!
-//! The data banks read 128 bytes of lanes at a time: the whole warp if each lane loads up to 4 bytes, half
-//! the warp at 8 bytes, a quarter at 16 bytes. The word counts of these parts of the warp are added.
+//! The data banks serve lanes with 128 bytes of data in total at a time. This is the whole warp if each lane
+//! loads up to 4 bytes, half the warp at 8 bytes, and a quarter at 16 bytes. The cycles of these parts of the
+//! warp are added.
 //!
 //! Each bit of a tag-bank number is the output of an XOR tree over the byte address. An H200 takes the
 //! computed number of cycles for 422 of 423 measured loads (`machines/silicon/l1_banks.py`).
@@ -33,7 +35,8 @@ use super::access::LANES;
 use super::config::WordBanksConfig;
 use crate::kernel::{Describe, Logic, bits_of};
 
-/// Largest number of tag banks: each looks up one line per cycle, and `l1.lookups` is at most 4.
+/// Largest number of tag banks. Each bank looks up one line per cycle, and the L1D looks up at most 4 lines
+/// per cycle (`l1.lookups`).
 pub const MAX_TAG_BANKS: usize = 4;
 /// Number of data banks. Together they read 128 bytes per cycle.
 const DATA_BANKS: usize = 32;
@@ -195,8 +198,8 @@ mod tests {
     #[test]
     fn the_tag_bank_is_an_exclusive_or_of_address_bits() {
         let banks = banks();
-        // Address bits 8, 10 and 13 affect both bits of the bank number; 7, 9 and 12 affect only the upper
-        // bit.
+        // Address bits 8, 10 and 13 affect both bits of the bank number. Address bits 7, 9 and 12 affect only
+        // its upper bit.
         let of_bit = |bit: u32| banks.tag_bank(1 << (bit - 7));
         assert_eq!((7..16).map(of_bit).collect::<Vec<_>>(), [2, 3, 2, 3, 1, 2, 3, 1, 0]);
         assert_eq!(banks.tag_bank(0b11), 1);

@@ -32,17 +32,18 @@
 //!
 //! Order: the requests to a line take effect in lookup order. Accesses to an in-flight line wait in that
 //! order in the MSHR. A write or a reduction is acknowledged as soon as its position in that order is fixed.
-//! Atomics: an atomic reads and writes its words in the one cycle in which it is served. It uses both ports
-//! of the data memory, so no other access can interleave with it. Its reply holds the old bytes of the line.
-//! With `bank/atomic_buffer` the atomic unit works on the buffered line; the data memory is accessed only
-//! when another line enters the buffer.
+//! Atomics: an atomic reads and writes its words in the cycle in which it is served. It uses both ports of
+//! the data memory, so no other access can interleave with it. Its reply holds the bytes that the line had
+//! before the atomic. With `bank/atomic_buffer` the atomic unit works on the buffered line; the data memory
+//! is accessed only when another line enters the buffer.
 //!
-//! No deadlock: DRAM data always have a reserved place, SMs always accept replies, and waiters need only room
-//! for a reply. These steps free every resource that a lookup may need, without any further lookup. The flows
-//! explain this in detail, and also why no fetch overtakes an in-flight writeback of the same line.
+//! No deadlock: data from DRAM always have reserved space in the bank, SMs always accept replies, and waiters
+//! need only room for a reply. So every resource that a lookup may need becomes free without another lookup.
+//! The headers of the flows explain this in detail. They also explain why no fetch overtakes an in-flight
+//! writeback of the same line.
 //!
-//! `l2/partition` restricts the ways in which a miss may replace a line, and `rtl/mshr_policy` the requests
-//! that may use the MSHR.
+//! `l2/partition` restricts the ways in which a miss may replace a line. `rtl/mshr_policy` restricts which
+//! requests may use the MSHR.
 //!
 //! Bench: `tb/l2`.
 
@@ -80,9 +81,9 @@ pub struct L2Ports {
     pub dram_req: Many<Out<DramRequest>>,
     /// Inputs of bursts from memory, one per DRAM channel.
     pub dram_rsp: Many<In<DramReply>>,
-    /// Output of recalls of lines from L1s, if the bank keeps the L1s coherent.
+    /// Output for messages that recall lines from L1s; connected if the bank keeps the L1s coherent.
     pub inv: Out<Invalidate>,
-    /// Input of acknowledgments of recalls from L1s, if the bank keeps the L1s coherent.
+    /// Input for the L1s' acknowledgments of recalls; connected if the bank keeps the L1s coherent.
     pub inv_ack: In<InvalidateAck>,
 }
 
@@ -100,11 +101,12 @@ pub struct L2Io<'a> {
     pub dram_req: TxBank<'a, DramRequest>,
     /// Receiving ends for bursts from memory, one per DRAM channel.
     pub dram_rsp: RxBank<'a, DramReply>,
-    /// Ends for recalls to L1s and for their acknowledgments, if the bank keeps the L1s coherent.
+    /// Channel ends for recalls to L1s and for the L1s' acknowledgments; `None` if the bank does not keep the
+    /// L1s coherent.
     pub recall: Option<RecallIo<'a>>,
 }
 
-/// One L2 bank, with either miss flow.
+/// One L2 bank, with either of the two miss flows (overlapped or transient).
 #[derive(Debug, Serialize, Deserialize)]
 pub struct L2Bank {
     flow: Flow,

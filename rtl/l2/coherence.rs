@@ -69,7 +69,7 @@ impl Packet for InvalidateAck {
     }
 }
 
-/// Channel ends of an L2 bank for recalls, to the L1s that it keeps coherent.
+/// Channel ends through which an L2 bank recalls lines from the L1s that it keeps coherent.
 pub struct RecallIo<'a> {
     /// Sending end for recalls to L1s.
     pub inv: Tx<'a, Invalidate>,
@@ -77,7 +77,7 @@ pub struct RecallIo<'a> {
     pub inv_ack: Rx<'a, InvalidateAck>,
 }
 
-/// Channel ends of an L1 for recalls, to the L2 banks that keep it coherent.
+/// Channel ends through which an L1 receives recalls from L2 banks and acknowledges them.
 pub struct RecalledIo<'a> {
     /// Receiving end for recalls from L2 banks.
     pub inv: Rx<'a, Invalidate>,

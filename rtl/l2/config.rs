@@ -96,8 +96,7 @@ pub struct L2Config {
 /// Parameters that the machine sets for all L2 banks, and the position of this bank in the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BankPlace {
-    /// Field widths of the messages between SMs and banks. A line in these messages has the size of an L1
-    /// line.
+    /// Field widths of the messages between SMs and banks. In these messages, a line is an L1 line.
     pub packets: PacketShape,
     /// Mapping of lines to partitions.
     pub interleave: Interleave,
@@ -145,8 +144,8 @@ impl L2Config {
         self.transient_config().map_or(0, |flow| flow.frc.entries)
     }
 
-    /// Returns which optional features the banks have; these determine the counters in the statistics of a
-    /// bank.
+    /// Returns the optional features of the banks. They determine which counters the statistics of a bank
+    /// contain.
     #[must_use]
     pub fn has(&self) -> L2Features {
         L2Features {
@@ -225,8 +224,8 @@ impl L2Config {
         MshrInfo { level: Level::L2, path, entries, merges, requesters: sms }
     }
 
-    /// Checks that the partition of the ways and the MSHR policy fit the bank, in a machine with `sms` SMs,
-    /// which are their requesters.
+    /// Checks that the partition of the ways and the MSHR policy fit the bank. The requesters that they
+    /// distinguish are the `sms` SMs of the machine.
     pub fn validate_requesters(&self, sms: u32, rules: &mut Rules) {
         rules.expect(
             !self.partition.is_on() || !self.is_transient(),
@@ -235,7 +234,8 @@ impl L2Config {
             "none with flow.kind = \"transient\"; another with flow.kind = \"overlapped\"",
             "the FRC and the pending queue of that flow choose a way for a line without its requester",
         );
-        // A partition uses the width of a tag only for the size of its memories, which no rule depends on.
+        // The tag width affects only the sizes of a partition's memories, and no check depends on these
+        // sizes, so any width will do.
         let bank = BankInfo { path: "", sets: self.sets, ways: self.ways, tag_bits: 1, sms };
         rules.group("partition", |rules| self.partition.validate(&bank, rules));
         rules.group("mshr_policy", |rules| self.mshr_policy.validate(&self.mshr_info("", sms), rules));
@@ -317,9 +317,9 @@ impl BankPlace {
         PacketShape { line_bits: self.line_bits(), line_bytes: self.line_bytes, ..self.packets }
     }
 
-    /// Returns the size in bytes of the data that a request carries. For a compare-and-swap, the upper half
-    /// of these data is the compare operand. If a request is split, that half follows the L2 line; otherwise,
-    /// it is part of the line.
+    /// Returns the size in bytes of the data that a request carries. If requests are not split, this is the
+    /// size of one line, and the compare operand of a compare-and-swap is in the upper half of the line. A
+    /// split request carries the data of one L2 line, followed by the compare operand.
     #[must_use]
     pub fn operand_bytes(&self) -> u32 {
         if self.parts_log2() == 0 { self.line_bytes } else { 2 * self.line_bytes }

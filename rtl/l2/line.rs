@@ -94,8 +94,7 @@ impl Payload for Tag {
     }
 }
 
-/// L1s that have a copy of a line, one bit per L1. The payload shape is a run-time parameter: the number of
-/// bits.
+/// L1s that have a copy of a line, one bit per L1. The number of L1s depends on the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Sharers(pub u128);
 

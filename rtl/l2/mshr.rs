@@ -14,13 +14,14 @@
 //! | `pop_waiter` | in  |                        | the access at `waiter` was served                        |
 //! | `pop_prefetch` | in  |                      | the line that was complete first has no waiter           |
 //!
-//! An entry accepts waiters while it has room, even while earlier waiters are being served. Serving the last
-//! waiter frees the entry. By then all requested bursts have arrived, because the access that requested a
-//! burst waits for it. A line counts as complete while the bursts that its next waiter needs have arrived.
+//! An entry accepts waiters while it has room, even while earlier waiters are being served. The entry becomes
+//! free when its last waiter is served. By then all requested bursts have arrived, because each burst has a
+//! waiter that requested it and waits for it. A line is complete for its next waiter while all bursts that
+//! this waiter needs have arrived.
 //!
-//! The entry of a prefetch starts without a waiter. If no access merges with it before its turn among the
-//! complete lines comes, it is freed without serving anything. The first access that merges with it waits for
-//! all bursts of the prefetch.
+//! The entry of a prefetch starts without a waiter. It is freed without serving an access if no access merges
+//! with it before it reaches the front of the queue of complete lines. The first access that merges with it
+//! waits for all bursts of the prefetch.
 //!
 //! Area, mainly: storage for the waiters of all entries, each with the bytes of a line; one line comparator
 //! per entry.
@@ -68,7 +69,7 @@ pub struct Waiter {
     #[payload(bytes = shape.operand_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
-    /// Ticks at which a read passed each stage of the memory system; for statistics only, not modeled as
+    /// Ticks at which a read entered the stages of the memory system; for statistics only, not modeled as
     /// hardware.
     #[payload(skip)]
     pub stamps: Stamps,
@@ -83,7 +84,7 @@ impl Default for Waiter {
 }
 
 impl Waiter {
-    /// Copies the fields of a request into this waiter in place, because they are large.
+    /// Copies the fields of a request into this waiter. They are written in place, because they are large.
     fn copy_from(&mut self, request: &Request) {
         let &Request { kind, id, line: _, sm, partition: _, ticket, .. } = request;
         let &Request { atomic, sharing: _, sectors, byte_mask, ref data, stamps, .. } = request;
@@ -130,14 +131,13 @@ pub struct MshrEntry {
     pub dirty: bool,
 }
 
-/// Number of an MSHR entry, as an element of a queue. The payload shape is a run-time parameter: the width of
-/// this number in bits.
+/// Number of an MSHR entry, as an element of a queue. Its width in bits depends on the configuration.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct MshrSlot(#[payload(name = "entry", width = *shape)] u16);
 
-/// Bursts of a line that a waiter needs, one bit per burst. The payload shape is a run-time parameter: the
-/// number of bursts per line.
+/// Bursts of a line that a waiter needs, one bit per burst. The number of bursts per line depends on the
+/// configuration.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Needs(#[payload(name = "bursts", width = *shape)] Bursts);
@@ -174,7 +174,8 @@ pub struct Mshr {
     entries: Vec<MshrEntry>,
     /// Mask of the entries in use: one bit per entry, 64 entries per word.
     used: Box<[u64]>,
-    /// Queue of the entries whose line is complete for the next waiter, in order of completion.
+    /// Queue of the entries for which all bursts that the next waiter needs have arrived, in the order in
+    /// which they became complete.
     ready: Fifo<MshrSlot>,
     waiters: Array<Waiter>,
     /// Bursts that each waiter needs; `None` if every waiter needs all bursts of its line.
@@ -364,8 +365,9 @@ impl Mshr {
         *line
     }
 
-    /// Returns the next waiter to serve, and its entry. It is the first waiter of the line that was complete
-    /// first; `None` if no line is complete, or if that line is the one of a prefetch without a waiter.
+    /// Returns the next waiter to serve, and its entry. This is the first waiter of the line that was
+    /// complete first. Returns `None` if no line is complete, or if the line that was complete first belongs
+    /// to a prefetch without a waiter.
     #[must_use]
     #[inline]
     pub fn waiter(&self, at: &impl AnyEdge) -> Option<(MshrEntry, &Waiter)> {
@@ -397,8 +399,8 @@ impl Mshr {
         Some(self.release(slot))
     }
 
-    /// Frees the entry of the line that was complete first, and returns it, if it is a prefetch without a
-    /// waiter.
+    /// If the line that was complete first belongs to a prefetch without a waiter, frees its entry and
+    /// returns it.
     pub fn pop_prefetch(&mut self) -> Option<MshrEntry> {
         let MshrSlot(slot) = *self.ready.front()?;
         self.entries[usize::from(slot)].is_prefetch().then(|| self.release(slot))
@@ -435,8 +437,8 @@ impl Mshr {
         if let Some(needs) = needs {
             to.array("needs", &**needs);
         }
-        // Uses in one cycle: an arriving burst and a lookup each search for a line, and a waiter of a
-        // complete line is served.
+        // An arriving burst and a lookup each search all entries for a line in the same cycle, hence two
+        // comparators per entry. A waiter of a complete line may be served in that cycle, too.
         to.logic("line_match", Logic::Comparator { width: shape.line_bits, count: 2 * shape.entries });
         let place = bits_for(shape.sets) + bits_for(shape.ways);
         to.table_ports(2, shape.entries, place + shape.bursts + 2 * bits_for(shape.merges + 1));
@@ -481,7 +483,7 @@ impl MshrEntry {
 /// Number of entries per 64-bit word of `used`.
 const WORD: u32 = u64::BITS;
 
-/// Returns the number of bits needed to distinguish `values` values, which is at least 1.
+/// Returns the number of bits needed to distinguish `values` values; at least 1.
 pub(super) fn bits_for(values: u32) -> u32 {
     (u32::BITS - values.saturating_sub(1).leading_zeros()).max(1)
 }

@@ -1,8 +1,7 @@
 //! # Split of L1 lines
-//! Splits a request for an L1 line when the lines of the bank are shorter than those of the L1s. Each line of
-//! the bank that the request touches becomes a request of its own, which hits or misses separately.
-//! (anssari2012 makes four 32-byte requests of a 128-byte line.) The answers are gathered into one reply to
-//! the L1.
+//! Splits a request for an L1 line if the lines of the bank are shorter than those of the L1s. Each L2 line
+//! that the request touches becomes a separate request, which hits or misses on its own. (anssari2012 splits
+//! a 128-byte line into four 32-byte requests.) The answers are gathered into one reply to the L1.
 //!
 //! | port     | dir | payload   | contract                                                          |
 //! |----------|-----|-----------|-------------------------------------------------------------------|
@@ -11,8 +10,8 @@
 //! | `whole`  | out | `Reply`   | a reply whose L2 lines are all answered; `on_reply_sent` frees its row |
 //!
 //! Latency: one L2 line enters per cycle. A reply is complete in the cycle in which its last answer is
-//! gathered, and is sent in the next cycle at the earliest. Complete replies are sent round robin, so that
-//! none starves.
+//! gathered, and is sent in the next cycle at the earliest. Complete replies are sent in round-robin order,
+//! so that every one is sent eventually.
 //! No deadlock: a request enters only when a row is free for all of its answers. So answers are always
 //! accepted, and rows become free by sending replies alone.
 //! Order: the L2 lines of a request enter consecutively, in ascending order. Two requests therefore take
@@ -41,11 +40,11 @@ const PART_BITS: u32 = 2;
 struct Row {
     /// Reply to the L1, completed as the answers for its L2 lines arrive.
     reply: Reply,
-    /// L2 lines without an answer so far, one bit per position in the L1 line.
+    /// L2 lines that have not been answered yet, one bit per position in the L1 line.
     left: u8,
 }
 
-/// Split request at the input port of which some L2 lines may already have entered the lookup pipeline.
+/// Split request at the input port. Some of its L2 lines may already have entered the lookup pipeline.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Entering {
     row: u32,
@@ -187,8 +186,8 @@ impl Split {
         };
         part.data[..bytes].copy_from_slice(&data[first..first + bytes]);
         if kind.is_atomic() && atomic.f == AtomicFn::CompareSwap {
-            // The compare operand of a compare-and-swap lies in the opposite half of the L1 line's data. It
-            // is copied to the bytes that follow the data of the L2 line.
+            // The L1 line's data has two halves: one holds the value to store, the other the compare operand,
+            // at the same offset. The operand is copied to the bytes that follow the data of the L2 line.
             let other = first ^ (self.packets.line_bytes as usize / 2);
             part.data[bytes..2 * bytes].copy_from_slice(&data[other..other + bytes]);
         }
@@ -343,8 +342,9 @@ mod tests {
         let mut split = split(128, 32, 1);
         let parts = enter(&mut split, &swap);
         assert_eq!((parts.len(), parts[0].line, parts[0].byte_mask), (1, 23, 0xf << 4));
-        // The compared value for byte 100 of the L1 line is byte 36, in the other half of the data (64 bytes
-        // below). It follows the L2 line's 32 bytes.
+        // The value for byte 100 of the L1 line is in the upper half of the data, so its compare operand is
+        // 64 bytes below, in byte 36. In the request for the L2 line, the operand follows the line's 32 bytes
+        // of data.
         assert_eq!((parts[0].data[4], parts[0].data[32 + 4]), (100, 36));
         split.gather(&answer(&parts[0], 8));
         assert_eq!(split.whole().map(|reply| reply.sectors), Some(0b1000));

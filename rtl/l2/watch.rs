@@ -2,17 +2,17 @@
 //! Reports each change of the replacement state of a bank to its checkers. When disabled, it costs the
 //! simulator one branch per access.
 
-/// Change of the replacement state of a set. Line numbers are local to the bank.
+/// Change of the replacement state of a set. Line numbers are numbers within the bank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineEvent {
-    /// An access used a line that has a way, present or in flight.
+    /// An access used a line whose way was already allocated; the line is present or in flight.
     Used {
-        /// Number of the line.
+        /// Number of the line within the bank.
         line: u64,
     },
     /// A line was inserted into its set.
     Inserted {
-        /// Number of the line.
+        /// Number of the line within the bank.
         line: u64,
         /// SM that requested the line.
         sm: u8,

@@ -22,12 +22,12 @@ use crate::sm::SmConfig;
 use crate::throttle::{L1Place, ThrottleConfig};
 use crate::tracker::TrackerConfig;
 
-/// Maximum number of DRAM channels, and maximum number of L2 banks: a 64-bit mask has one bit for each of
-/// them.
+/// Maximum number of DRAM channels, and also of L2 banks. Sets of channels or banks are 64-bit masks with one
+/// bit for each.
 const MAX_CHANNELS: u32 = 64;
 /// Maximum number of SMs in a machine.
 const MAX_SMS: u32 = 128;
-// With a sharing tracker, both the L1s and the L2 banks are inputs of the crossbar that carries replies.
+// In a machine with a sharing tracker, both the L1s and the L2 banks are inputs of the reply crossbar.
 const _: () = assert!(MAX_SMS + MAX_CHANNELS <= MAX_PORTS);
 
 /// Machine: SMs with L1s, two crossbars, and memory partitions with an L2 bank and a DRAM channel each.
@@ -211,8 +211,8 @@ impl MachineConfig {
         rules.into_violations()
     }
 
-    /// True if SM dueling selects the organization of the L1Ds at run time, from samples that leader SMs take
-    /// with each candidate. A machine with one SM has no dueling.
+    /// True if SM dueling selects the organization of the L1Ds at run time: each leader SM uses one
+    /// organization, and their miss rates are compared. A machine with one SM has no dueling.
     #[must_use]
     pub fn has_duel(&self) -> bool {
         self.l1.organisation == Organisation::Decoupled && self.l1.dueling.leaders != Leaders::None && self.num_sms > 1
@@ -230,8 +230,8 @@ impl MachineConfig {
         );
     }
 
-    /// Checks that a throttle that counts the lines lost by each warp is not combined with a prefetcher or a
-    /// victim cache.
+    /// Checks that a throttle which detects lost locality (misses to lines that the same warp fetched before)
+    /// is not combined with a prefetcher or a victim cache.
     fn validate_losses(&self, rules: &mut Rules) {
         let place = L1Place { path: "", sets: 1, ways: 1, line_bits: 25, warps: 1 };
         rules.expect(
@@ -287,9 +287,9 @@ impl MachineConfig {
         Topology::new(&self.noc, sms, partitions)
     }
 
-    /// Returns the numbers of extra clock domains for SMs and for routers. A domain of the timing wheels can
-    /// hold only 128 hardware blocks; extra domains hold the blocks for which the first domain of their clock
-    /// has no room.
+    /// Returns the numbers of extra clock domains for SMs and for routers. The scheduler of the simulator
+    /// (timing wheels) supports at most 128 hardware blocks per domain. Extra domains hold the blocks that do
+    /// not fit into the first domain of their clock.
     fn more_domains(&self) -> [usize; 2] {
         let more = |blocks: usize, kinds: usize| {
             let all = blocks.div_ceil(MAX_PER_KIND).max((blocks * kinds).div_ceil(2 * MAX_PER_KIND));
@@ -314,7 +314,8 @@ impl MachineConfig {
         );
     }
 
-    /// Returns the clocks with their common tick; `None` if the frequencies have no usable common tick.
+    /// Returns the clocks, with their periods in ticks of a common time base; `None` if no usable tick fits
+    /// all frequencies.
     #[must_use]
     pub fn clocks(&self) -> Option<Clocks> {
         let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = self.clock;
@@ -340,8 +341,8 @@ impl MachineConfig {
             format!("ascending multiples of a way's {of_a_way} bytes below the L1's {all}, the last at least {bytes}");
         let given = format!("{:?}", shared.carve_outs);
         let mut sides = vec![Side::new("sm.shared.carve_outs", &given, legal)];
-        // Changing only `l1.ways`, `l1.sets` or `sm.shared.bytes` can also make the carve-outs legal, so
-        // these fields are suggested.
+        // A change of `l1.ways`, `l1.sets` or `sm.shared.bytes` alone can also make the carve-outs legal, so
+        // the error message suggests these fields too.
         let with = format!("with sm.shared.carve_outs = {given}");
         if are_legal {
             if let Some(least) = (1..=L1_MAX_WAYS).find(|&ways| are_ways(l1.sets, ways)) {
@@ -367,8 +368,8 @@ impl MachineConfig {
         self.l1.ways - self.sm.shared.carve_out(shared) / (self.l1.sets * self.l1.line_bytes)
     }
 
-    /// Returns the interleaving of memory among the partitions, in units (L1 lines, L2 lines or bursts) of
-    /// `unit_bytes` bytes.
+    /// Returns the interleaving of memory among the partitions. Addresses are counted in units of
+    /// `unit_bytes` bytes: L1 lines, L2 lines or bursts.
     #[must_use]
     pub fn interleave(&self, unit_bytes: u32) -> Interleave {
         let hash = match self.partition_index {
@@ -409,8 +410,8 @@ impl MachineConfig {
         self.num_partitions * self.channels_per_partition / self.partitions_per_channel
     }
 
-    /// Returns the interleaving of memory among all DRAM channels, in units of `unit_bytes` bytes. The
-    /// channels of a partition have consecutive numbers.
+    /// Returns the interleaving of memory among all DRAM channels. Addresses are counted in units of
+    /// `unit_bytes` bytes. The channels of a partition have consecutive numbers.
     #[must_use]
     pub fn channels(&self, unit_bytes: u32) -> Channels {
         let rounds = |count| Interleave::new(count, self.interleave_bytes, unit_bytes);

@@ -1,6 +1,6 @@
 //! # Host interface of a machine
 //! Defines the functions that the simulator (host code) calls between launches: to map and write memory,
-//! start a kernel, read memory back, and test whether the machine is idle. None of them takes simulated time.
+//! start a kernel, read memory back, and test whether the machine is idle. No function takes simulated time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -26,7 +26,7 @@ use crate::tracker::{Answer, BankObservation, Forward, Tracker};
 /// Errors of the functions that the simulator calls on a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HostError {
-    /// An address range that the machine does not have, or that was not mapped.
+    /// The address range exceeds the memory of the machine, or it was not mapped.
     #[error("{bytes} bytes at {address:#x} are not mapped: {reason}")]
     Memory {
         /// Address of the first byte of the range.
@@ -139,8 +139,8 @@ impl Machine {
         Network(self.net.all(self.kinds.replies))
     }
 
-    /// Returns the network of recalls and that of their acknowledgments; `None` if the L2 does not keep the
-    /// L1s coherent.
+    /// Returns two networks: the network that carries recalls, and the network that carries their
+    /// acknowledgments. `None` if the L2 does not keep the L1s coherent.
     #[must_use]
     pub fn recall_networks(&self) -> Option<(Network<'_, Invalidate>, Network<'_, InvalidateAck>)> {
         let recalls = self.kinds.recalls?;
@@ -153,16 +153,16 @@ impl Machine {
         self.kinds.tracking.map_or(&[], |tracking| self.net.all(tracking.trackers))
     }
 
-    /// Returns the network of forwarded loads and that of their answers; `None` if L1s do not supply lines to
-    /// each other.
+    /// Returns two networks: the network that carries forwarded loads, and the network that carries the
+    /// answers to them. `None` if L1s do not supply lines to each other.
     #[must_use]
     pub fn forward_networks(&self) -> Option<(Network<'_, Forward>, Network<'_, Answer>)> {
         let tracking = self.kinds.tracking?;
         Some((Network(self.net.all(tracking.forwards)), Network(self.net.all(tracking.answers))))
     }
 
-    /// Returns a number that grows with the progress of a kernel. It counts the stores performed, the atomics
-    /// that changed a value, and the CTAs that ended.
+    /// Returns a measure of the progress of a kernel, for the detection of endless loops: the number of
+    /// stores performed, atomics that changed a value, and CTAs that ended.
     #[must_use]
     pub fn changes(&self) -> u64 {
         let banks = self.banks().iter().map(|bank| bank.stats().changes).sum::<u64>();
@@ -190,8 +190,8 @@ impl Machine {
         self.net.all(self.kinds.dispatchers)
     }
 
-    /// Returns what the sharing-tracker bank of a partition did since the previous call; `None` if this is
-    /// not recorded.
+    /// Returns the events of the sharing-tracker bank of a partition since the previous call; `None` if
+    /// events are not recorded.
     pub fn take_seen(&mut self, partition: usize) -> Option<BankObservation> {
         let trackers = self.kinds.tracking?.trackers;
         self.net.all_mut(trackers)[partition].take_seen()
@@ -203,8 +203,8 @@ impl Machine {
         self.banks_mut()[partition].take_seen()
     }
 
-    /// Starts to record what the L1s, the sharing tracker and the L2 banks do at each edge, and to panic on reads of L2
-    /// lines that were never written.
+    /// Starts to record the events of the L1s, the sharing tracker and the L2 banks at each clock edge. From
+    /// then on, reading an L2 line that was never written panics.
     pub fn observe(&mut self) {
         self.lsus_mut().iter_mut().for_each(|block| block.observe());
         self.cores_mut().iter_mut().for_each(|block| block.observe());
@@ -215,31 +215,31 @@ impl Machine {
         });
     }
 
-    /// Returns what the L1 of an SM did since the previous call; `None` if this is not recorded.
+    /// Returns the events of the L1 of an SM since the previous call; `None` if events are not recorded.
     pub fn take_watch(&mut self, sm: usize) -> Option<Watch> {
         self.lsus_mut()[sm].take_watch()
     }
 
-    /// Returns what the instruction cache of an SM did since the previous call; `None` if there is no such
-    /// cache, or if this is not recorded.
+    /// Returns the events of the instruction cache of an SM since the previous call; `None` if the SM has no
+    /// instruction cache, or if events are not recorded.
     pub fn take_fetches(&mut self, sm: usize) -> Option<FetchWatch> {
         self.cores_mut()[sm].take_fetches()
     }
 
-    /// Adds the cycles that hardware blocks have slept to their statistics, up to `tick`, the tick of the
-    /// last edge.
+    /// Brings the statistics of all hardware blocks up to date: adds the cycles in which a block slept, up to
+    /// `tick`, the tick of the last simulated clock edge.
     pub fn settle(&mut self, tick: u64) {
         self.net.settle(tick);
     }
 
-    /// Adds the cycles that hardware blocks have slept to their statistics, as [`Self::settle`] does, except
-    /// for the cores. The machine can continue to run afterward.
+    /// Brings the statistics of all hardware blocks except the cores up to date, like [`Self::settle`]. The
+    /// machine can continue to run afterward.
     pub fn settle_memory(&mut self, tick: u64) {
         self.net.settle_others(self.kinds.cores, tick);
     }
 
-    /// Replaces the contents of all memory by those for the replay of a trace, in which the value of each
-    /// word depends on its address.
+    /// Fills all memory with the values for the replay of a trace: the value of each word is computed from
+    /// its address.
     pub fn record_memory(&mut self) {
         let burst_bits = self.config.burst_bits();
         let channels = self.config.channels(self.config.dram.burst_bytes());
@@ -249,18 +249,19 @@ impl Machine {
         }
     }
 
-    /// Maps a range of memory, which is filled with zeros. The range is extended at both ends to whole
-    /// interleaved runs of `interleave_bytes`. With a prefetcher, it is also extended to whole pages, because
+    /// Maps a range of memory, which is filled with zeros. The range is extended at both ends to multiples of
+    /// `interleave_bytes`. If a cache has a prefetcher, the range is also extended to whole pages, because
     /// the prefetcher may read the rest of a page.
     ///
     /// # Errors
-    /// If the range exceeds the capacity of the DRAM channels.
+    /// Returns an error if the range exceeds the capacity of the DRAM channels.
     pub fn map(&mut self, address: u64, bytes: u64) -> Result<(), HostError> {
         let last = address + bytes.max(1) - 1;
         let MachineConfig { l1, l2, .. } = &self.config;
         let of_l1 = l1.prefetch.is_on().then_some(l1.prefetch_limits.page_bytes);
         let of_l2 = l2.prefetch.is_on().then_some(l2.prefetch_limits.page_bytes);
-        // Pages are powers of two, so the larger one consists of smaller ones.
+        // Page sizes are powers of two, so a whole page of the larger size consists of whole pages of the
+        // smaller size.
         let page_bytes = u64::from(of_l1.max(of_l2).unwrap_or(1));
         let (address_of_page, end_of_page) = (address - address % page_bytes, last - last % page_bytes + page_bytes);
         let run_bytes = u64::from(self.config.interleave_bytes);
@@ -279,15 +280,15 @@ impl Machine {
     /// L1s were invalidated at the end of the last kernel.
     ///
     /// # Errors
-    /// If the range is not mapped.
+    /// Returns an error if the range is not mapped.
     pub fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), HostError> {
         let line_bytes = self.config.l2.line_bytes as usize;
         let channels = self.config.channels(self.config.l2.line_bytes);
         for (line, offset, range) in cut(address, bytes.len(), line_bytes) {
             let piece = &bytes[range];
             let partition = channels.partitions.partition(line) as usize;
-            // Updates the copy of the line in the L2 bank, if there is one. Bytes that the copy lacks remain
-            // absent there. All bytes are also written to DRAM below.
+            // Updates the copy of the line in the L2 bank, if the bank holds one. Bytes that are absent from
+            // the copy remain absent. The loop that follows writes all bytes to DRAM as well.
             if let Some((&(mut data), _)) = self.banks()[partition].peek(line) {
                 data[offset..offset + piece.len()].copy_from_slice(piece);
                 self.banks_mut()[partition].poke(line, &data);
@@ -308,7 +309,7 @@ impl Machine {
     /// or from DRAM.
     ///
     /// # Errors
-    /// If the range is not mapped.
+    /// Returns an error if the range is not mapped.
     pub fn read_memory(&self, address: u64, bytes: usize) -> Result<Vec<u8>, HostError> {
         let mut read = Vec::with_capacity(bytes);
         let line_bytes = self.config.l2.line_bytes as usize;
@@ -346,7 +347,7 @@ impl Machine {
     /// core has no warps.
     ///
     /// # Errors
-    /// If not even one CTA fits into an SM.
+    /// Returns an error if not even one CTA fits into an SM.
     pub fn load(&mut self, image: &Arc<KernelImage>) -> Result<(), LaunchError> {
         self.load_on(0, image)
     }
@@ -355,7 +356,7 @@ impl Machine {
     /// CTAs.
     ///
     /// # Errors
-    /// If not even one CTA fits into an SM.
+    /// Returns an error if not even one CTA fits into an SM.
     pub fn load_on(&mut self, dispatcher: usize, image: &Arc<KernelImage>) -> Result<(), LaunchError> {
         let per_sm = occupancy(&self.config.sm, image)?;
         let sms = self.sms_of(dispatcher);
@@ -386,8 +387,8 @@ impl Machine {
     }
 
     /// Attaches the running kernel to a machine that was restored from a saved state, because the saved state
-    /// does not contain the kernel. During the replay of a trace, skips the CTAs that have ended, and reads
-    /// those that are resident again.
+    /// does not contain the kernel. During the replay of a trace, skips the trace records of the CTAs that
+    /// have ended, and reads the records of the resident CTAs again.
     pub fn attach_kernel(&mut self, image: &Arc<KernelImage>) {
         for core in self.cores_mut() {
             core.attach_kernel(Arc::clone(image));
@@ -421,11 +422,11 @@ impl Machine {
     }
 
     /// Ends a kernel, whose last core cycle is `cycle`. The L1s invalidate all lines, because stores of other
-    /// SMs have not updated them. The atomic buffers of the L2 are written back, and throttling is lifted for
-    /// the next kernel.
+    /// SMs have not updated them. The atomic buffers of the L2 are written back, and the limits on warps are
+    /// reset for the next kernel.
     ///
     /// # Errors
-    /// If the kernel is still running.
+    /// Returns an error if the kernel is still running.
     pub fn end_kernel(&mut self, cycle: u64) -> Result<(), NotIdle> {
         if !self.is_kernel_done() || !self.is_tracking_idle() {
             return Err(NotIdle);
@@ -440,11 +441,10 @@ impl Machine {
         Ok(())
     }
 
-    /// Restricts each L1D to caching only the given lines from now on; `lines` contains one sorted list per
-    /// SM.
+    /// Sets the lines that each L1D may allocate from now on; `lines` contains one sorted list per SM.
     ///
     /// # Panics
-    /// If the number of lists differs from the number of SMs.
+    /// Panics if the number of lists differs from the number of SMs.
     pub fn admit(&mut self, lines: &[Arc<[u64]>]) {
         assert_eq!(lines.len(), self.lsus().len(), "a list of lines for each SM");
         for (lsu, lines) in self.lsus_mut().iter_mut().zip(lines) {
@@ -460,17 +460,17 @@ impl Machine {
         self.net.is_called()
     }
 
-    /// Returns the first fault of any core, if there is one. Among several faults at the same edge, returns
-    /// that of the SM with the lowest number.
+    /// Returns the first fault of any core, if there is one. If several cores have a fault at the same clock
+    /// edge, returns the fault of the SM with the lowest number.
     #[must_use]
     pub fn fault(&self) -> Option<&Fault> {
         self.cores()[self.net.caller(self.kinds.cores)?].fault()
     }
 }
 
-/// Cuts a range of bytes into pieces at multiples of `size`, the size of a line or burst. Yields three values
-/// for each piece: the number of its line or burst, its offset in the line or burst, and its position in the
-/// range.
+/// Splits a range of bytes at multiples of `size`, the size of a line or burst. Yields three values for each
+/// piece: the number of the line or burst that contains the piece, the offset of the piece in this line or
+/// burst, and the position of the piece in the range.
 fn cut(start: u64, bytes: usize, size: usize) -> impl Iterator<Item = (u64, usize, Range<usize>)> {
     let mut at = 0;
     std::iter::from_fn(move || {

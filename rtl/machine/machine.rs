@@ -1,6 +1,6 @@
 //! # The machine
-//! Combines the netlist of a machine (its hardware blocks and links) with its configuration. Answers the
-//! queries of the simulator, of reports and of observers.
+//! Combines the netlist of a machine (its hardware blocks and links) with its configuration. The simulator,
+//! reports and observers use it to query the state of the machine.
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -54,7 +54,7 @@ impl Machine {
     /// Builds a machine for the configuration.
     ///
     /// # Panics
-    /// If the configuration violates a rule, so it must be validated before.
+    /// Panics if the configuration violates a rule, so the configuration must be validated first.
     #[must_use]
     pub fn new(config: &MachineConfig) -> Self {
         let broken = config.validate();
@@ -64,8 +64,8 @@ impl Machine {
         Self { config: config.clone(), clocks, net, kinds }
     }
 
-    /// Wakes the hardware blocks that start a kernel: the dispatchers and all cores. The throttle's
-    /// monitoring periods in a core start with the kernel, even if the core has no warps.
+    /// Makes the simulator evaluate the hardware blocks that start a kernel: the dispatchers and all cores.
+    /// The throttle's monitoring periods in a core start with the kernel, even if the core has no warps.
     pub fn rouse(&self, sim: &mut Simulator) {
         (0..self.dispatchers().len()).for_each(|i| sim.wake(self.net.id(self.kinds.dispatchers, i)));
         (0..self.cores().len()).for_each(|sm| sim.wake(self.net.id(self.kinds.cores, sm)));
@@ -102,13 +102,13 @@ impl Machine {
     }
 
     /// Returns the warp instructions that load-store units accepted at tick `tick`, each with the number of
-    /// its SM. For observers outside the model.
+    /// the SM. For observers outside the model.
     pub fn accepted_accesses(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpAccess)> {
         let (ports, links) = (self.net.ports(self.kinds.lsus), &self.net.links().accesses);
         ports.enumerate().filter_map(move |(sm, ports)| Some((sm, links.at(&ports.core_req).beat_taken_at(tick)?)))
     }
 
-    /// Returns the replies that load-store units sent at tick `tick`, each with the number of its SM. For
+    /// Returns the replies that load-store units sent at tick `tick`, each with the number of the SM. For
     /// observers outside the model.
     pub fn sent_replies(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpReply)> {
         let (ports, links) = (self.net.ports(self.kinds.cores), &self.net.links().replies_to_warps);
@@ -136,15 +136,16 @@ impl Machine {
         self.net.num_islands().is_some()
     }
 
-    /// Splits the machine into islands, which can be simulated in parallel; returns `None` if it cannot be
-    /// split. The machine contains no hardware blocks until [`Self::rejoin`].
+    /// Splits the machine into islands, which can be simulated in parallel; returns `None` if the machine
+    /// cannot be split. Until [`Self::rejoin`], the machine contains no hardware blocks, because the islands
+    /// contain them.
     pub fn separate(&mut self, sim: &mut Simulator) -> Option<MachineIslands> {
         let dispatchers = (self.kinds.dispatchers, self.dispatchers().len());
         Some(MachineIslands { islands: self.net.separate(sim)?, dispatchers })
     }
 
-    /// Reassembles the machine from its islands, after synchronization points at which all islands have
-    /// reached the same tick.
+    /// Reassembles the machine from its islands. All islands must have reached the same tick, and the
+    /// synchronization points that follow must have been executed.
     pub fn rejoin(&mut self, MachineIslands { islands, .. }: MachineIslands, sim: &mut Simulator) {
         self.net.rejoin(islands, sim);
     }
@@ -159,7 +160,7 @@ fn outstanding_ctas(dispatcher: &Dispatcher, ports: &DispatcherPorts, links: &Wi
 /// thread.
 pub struct MachineIslands {
     islands: Islands<Wires, Roles>,
-    /// Handle for the CTA dispatchers, and number of dispatchers.
+    /// Handle for the CTA dispatchers, and the number of dispatchers.
     dispatchers: (Family<Dispatcher>, usize),
 }
 
@@ -170,8 +171,8 @@ impl MachineIslands {
         self.islands.count()
     }
 
-    /// Returns the number of synchronization points per round: those after all islands have run, and before
-    /// they run again.
+    /// Returns the number of synchronization points in each round. They are executed after all islands have
+    /// run, and before the islands run again.
     #[must_use]
     pub fn num_sync_points(&self) -> usize {
         self.islands.num_sync_points()
@@ -183,16 +184,17 @@ impl MachineIslands {
         self.islands.run(island);
     }
 
-    /// Executes synchronization point number `meeting`, at which one island exchanges messages with others.
-    /// Several may be executed at the same time, while no island runs.
+    /// Executes synchronization point number `meeting`, at which one island exchanges messages with other
+    /// islands. Several synchronization points may be executed at the same time, but only while no island
+    /// runs.
     pub fn synchronize(&self, meeting: usize) {
         self.islands.synchronize(meeting);
     }
 
     /// Sets the tick up to which each island runs in the next round, at most `end`. Called after the
     /// synchronization points of the previous round, while no island runs. Returns false if all islands have
-    /// reached `end`. In four cases, lowers `end`, so that the whole machine can be inspected: `stop` is set,
-    /// a core has stopped at a fault, no hardware block is scheduled, or the kernel may end.
+    /// reached `end`. To let the caller inspect the whole machine, lowers `end` in four cases: `stop` is
+    /// true, a core has stopped at a fault, no hardware block is scheduled, or the kernel may end.
     #[must_use]
     pub fn plan_round(&self, end: &mut u64, stop: bool) -> bool {
         let (dispatchers, count) = self.dispatchers;

@@ -23,7 +23,7 @@ impl<P: Packet + 'static> HasPorts for Node<P> {
 }
 
 impl<P: Packet> Node<P> {
-    /// Returns the share of this hardware block in the counters of network output `output`.
+    /// Returns the counts that this hardware block contributes to the counters of network output `output`.
     #[must_use]
     pub fn stats(&self, output: usize) -> OutputStats {
         match self {
@@ -41,7 +41,7 @@ impl<P: Packet> Node<P> {
         }
     }
 
-    /// Adds the cycles of stalls that have not ended to the counters, at the end of a run.
+    /// At the end of a run, adds the cycles of stalls that are still in progress to the counters.
     pub fn settle(&mut self, cycle: u64) {
         match self {
             Self::Crossbar(crossbar) => crossbar.settle(cycle),

@@ -1,5 +1,5 @@
-//! Field widths and other parameters that the configuration of a machine determines for its hardware blocks.
-//! Such blocks can also be built outside a machine, for tests.
+//! Field widths and other parameters of hardware blocks that follow from the configuration of the machine.
+//! Tests use them to build single blocks outside a machine.
 
 use super::MachineConfig;
 use crate::l2::BankPlace;

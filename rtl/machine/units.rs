@@ -1,9 +1,9 @@
 //! # Hardware blocks and links of a machine
-//! Defines the types of the machine's netlist: links by type of message, hardware blocks by kind, and the
-//! link ends that each block receives at a clock edge.
+//! Defines the types of the machine's netlist: the links, by type of message; the hardware blocks, by kind;
+//! and the link ends that each block uses at a clock edge.
 //!
-//! Ports that most machines lack are passed in a separate function, so that machines without such ports need
-//! only one comparison per edge.
+//! Blocks with ports that most machines lack are evaluated by separate functions. So a block without such
+//! ports costs the simulator only one comparison per edge.
 
 use derive::{Kinds, Links};
 use serde::{Deserialize, Serialize};
@@ -312,7 +312,7 @@ impl Unit<Wires> for Dueling {
     }
 }
 
-/// Hardware block for the central unit (hub) of a throttle, to which all cores report.
+/// Hardware block that contains the central unit (hub) of a throttle, to which all cores report.
 #[derive(Serialize, Deserialize)]
 pub struct Coordinator(pub Box<dyn Hub>);
 

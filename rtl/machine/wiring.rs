@@ -19,7 +19,8 @@
 //! Every arrow is a link of the netlist, a registered channel. Depending on the configuration, there are
 //! additional links for instruction caches (`wanted`, `brought`), for the messages between a throttle and its
 //! coordinator, and for SM dueling. If the L2 keeps the L1s coherent, there is a network of recalls. A
-//! sharing tracker is placed between crossbars and L2 banks, with a network of its own.
+//! sharing tracker, if there is one, is connected between the crossbars and the L2 banks, and has additional
+//! networks to the L1s.
 
 use super::MachineConfig;
 use super::node::Node;
@@ -49,8 +50,8 @@ pub const L2: u8 = 2;
 /// Clock domain of the DRAM channels.
 pub const DRAM: u8 = 3;
 
-/// Names of the clocks of the domains [`CORE`], [`XBAR`], [`L2`] and [`DRAM`], in this order, as in
-/// waveforms.
+/// Names of the clocks of the domains [`CORE`], [`XBAR`], [`L2`] and [`DRAM`], in this order. Waveforms use
+/// these names.
 pub const CLOCKS: [&str; 4] = ["core_clk", "xbar_clk", "l2_clk", "dram_clk"];
 
 /// Width of a program counter in bits. A program counter is an instruction number within one kernel.
@@ -69,7 +70,7 @@ pub(super) struct Kinds {
     pub replies: Family<Node<Reply>>,
     pub banks: Family<L2Bank>,
     pub drams: Family<DramChannel>,
-    /// Coordinator of the throttle; `None` unless the throttle has a central unit (hub) to which all cores
+    /// Coordinator of the throttle; `None` if the throttle has no central unit (hub) to which all cores
     /// report.
     pub hub: Option<Family<Coordinator>>,
     /// Controller of SM dueling; `None` if SMs do not duel.
@@ -87,8 +88,8 @@ pub(super) struct Recalls {
     pub answers: Family<Node<InvalidateAck>>,
 }
 
-/// Sharing tracker in front of the L2 banks, and the networks of the loads that it forwards to L1s and of
-/// their answers.
+/// Sharing tracker in front of the L2 banks, with two networks: for the loads that it forwards to L1s, and
+/// for the answers of the L1s.
 #[derive(Clone, Copy)]
 pub(super) struct Tracking {
     pub trackers: Family<Tracker>,
@@ -208,7 +209,7 @@ where
     routers
 }
 
-/// Names of the links from one router to another, by virtual channel.
+/// Names of the links from one router to another router, one name per virtual channel.
 const CHANNELS: [&str; 4] = ["vc0_from", "vc1_from", "vc2_from", "vc3_from"];
 
 /// Links the SM cores to the CTA dispatcher and to their load-store units, and the load-store units to the
@@ -232,7 +233,8 @@ fn link_sms(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
     }
 }
 
-/// Links the networks to the L2 banks, or to the sharing tracker, which then is linked to the L2 banks.
+/// Links the networks to the L2 banks. With a sharing tracker, links the networks to the tracker, and the
+/// tracker to the L2 banks.
 fn link_partitions(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
     let &Kinds { requests, replies, banks, tracking, .. } = kinds;
     let (there, back, packets) = (links.net_to_partition(), links.partition_to_net(), &links.packets);
@@ -270,8 +272,7 @@ fn link_drams(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
 /// Links the SM cores to their load-store units for instruction fetches, if they have instruction caches.
 fn link_instruction_caches(net: &mut MachineNet, &Kinds { cores, lsus, .. }: &Kinds, links: &Links<'_>) {
     let InstructionStore::Cache(icache) = &links.config.sm.icache else { return };
-    // The depth is the maximum number of instruction lines in flight, so that neither end of the link ever
-    // stalls.
+    // The depth is the maximum number of instruction lines in flight, so that the link never stalls.
     let (spec, packets) = (LinkSpec { depth: icache.mshr_entries.max(2), ..PLAIN }, &links.packets);
     for i in 0..links.config.num_sms as usize {
         let (wanted, brought) = (("wanted", None), ("brought", None));
@@ -353,7 +354,8 @@ fn link_dueling(net: &mut MachineNet, &Kinds { lsus, duel, .. }: &Kinds, links: 
     }
 }
 
-/// Links the network of recalls from L2 banks to L1s, and the network of the L1s' acknowledgments.
+/// Links two networks: the network that carries recalls from L2 banks to L1s, and the network that carries
+/// the L1s' acknowledgments.
 fn link_recalls(net: &mut MachineNet, &Kinds { lsus, banks, recalls, .. }: &Kinds, links: &Links<'_>) {
     let Some(Recalls { wishes, answers }) = recalls else { return };
     let bank = SideEnds { blocks: banks, sends: |p| &mut p.inv, receives: |p| &mut p.inv_ack };
@@ -362,8 +364,8 @@ fn link_recalls(net: &mut MachineNet, &Kinds { lsus, banks, recalls, .. }: &Kind
     link_side_network(net, links, (wishes, answers), (bank, lsu), names, &recall_shape(links.config));
 }
 
-/// Links the networks of the loads that the sharing tracker forwards to L1s and of their answers. Also links
-/// the path for the lines that L1s supply.
+/// Links the network of the loads that the sharing tracker forwards to L1s, and the network of the L1s'
+/// answers. Also links the path for the lines that L1s supply.
 fn link_forwards(net: &mut MachineNet, &Kinds { lsus, replies, tracking, .. }: &Kinds, links: &Links<'_>) {
     let Some(Tracking { trackers, forwards, answers }) = tracking else { return };
     let tracker = SideEnds { blocks: trackers, sends: |p| &mut p.forward, receives: |p| &mut p.answer };
@@ -377,7 +379,8 @@ fn link_forwards(net: &mut MachineNet, &Kinds { lsus, replies, tracking, .. }: &
     }
 }
 
-/// Hardware blocks at one side of a side network (for recalls or forwarded loads), and their ports for it.
+/// Hardware blocks at one end of a side network (for recalls or forwarded loads), and the ports that connect
+/// them to this network.
 struct SideEnds<B: HasPorts, S, R> {
     blocks: Family<B>,
     sends: fn(&mut B::Ports) -> &mut Out<S>,
@@ -454,7 +457,7 @@ struct Links<'a> {
     config: &'a MachineConfig,
     /// Period of the SM core clock in ticks.
     cycle: u64,
-    /// Period of the network clock in ticks.
+    /// Period of the network clock (crossbars or routers) in ticks.
     hop: u64,
     /// Topology of the networks; `None` if they are crossbars.
     topology: Option<Topology>,
@@ -472,18 +475,18 @@ impl Links<'_> {
         self.topology.map_or(0, |topology| topology.router_of_partition(partition))
     }
 
-    /// Returns the parameters of a link between routers. The link sustains one packet per cycle while the
-    /// next router accepts packets.
+    /// Returns the parameters of a link between routers. The link can transfer one packet in every cycle, as
+    /// long as the next router accepts packets.
     fn router_to_router(&self) -> LinkSpec {
         let cycles = self.config.noc.as_routed().map_or(1, |routed| routed.hop_latency);
-        // The last tick is less than any clock period, so the receiving router sees the packet at its next
-        // edge after the delay.
+        // One tick is less than any clock period. The last cycle of the delay is therefore only one tick
+        // long, and the receiving router sees the packet at the next clock edge.
         let ticks = u64::from(cycles - 1) * self.hop + 1;
         LinkSpec { depth: 2 * cycles, latency: ticks, credit: ticks }
     }
 
-    /// Returns the parameters of a link that sustains one beat per core cycle. `cycles` is the delay of beats
-    /// and `credit` the delay of credits, both in core cycles.
+    /// Returns the parameters of a link that can transfer one beat in every core cycle. `cycles` is the delay
+    /// of beats and `credit` the delay of credits, both in core cycles.
     fn delayed_link(&self, cycles: u32, credit: u32) -> LinkSpec {
         let [latency, credit_ticks] = [cycles, credit].map(|cycles| u64::from(cycles) * self.cycle);
         LinkSpec { depth: cycles + credit + 2, latency, credit: credit_ticks }

@@ -7,11 +7,11 @@
 //! order in which warps were launched. If no miss is in flight, every warp may allocate.
 //!
 //! The tags serve the access queue in order. A refused load therefore also blocks the loads behind it, even
-//! those of the warp for which the entries are kept, unless `l1.mrpb.queues` gives them a queue of their own.
-//! An L2 bank always serves its requests in order, and its order is that of all SMs; there the kept entries
-//! would mostly stay unused, so the L2 does not have this policy.
+//! loads of the warp for which the entries are kept. Only separate queues (`l1.mrpb.queues`) avoid this. An
+//! L2 bank always serves the requests of all SMs in one order. There the kept entries would mostly stay
+//! unused, so the L2 does not support this policy.
 //!
-//! No deadlock: a load is refused only while another miss is in flight. Once no miss is in flight, no load is
+//! No deadlock: a load is refused only while another miss is in flight. When no miss is in flight, no load is
 //! refused. Merges are never refused.
 //!
 //! Area: a queue of the entries in use in the order of their allocation, each with its warp.
@@ -102,7 +102,7 @@ impl Hooks for Order {
                 to.sized("entry", u64::from(number), entry);
                 to.sized("requester", u64::from(of), requester);
             });
-            // The places behind a freed entry move forward by one.
+            // When an entry is freed, all elements of the queue behind it move forward by one position.
             to.logic("freed", Logic::Comparator { width: entry, count: *entries });
             to.logic("moved", Logic::Mux { ways: 2, width: entries * (entry + requester) });
             to.logic("is_oldest", Logic::Comparator { width: requester, count: 1 });
@@ -128,7 +128,7 @@ mod tests {
                 hooks.may_allocate(&MshrRequest { requester, line: 0 }, &MshrView { free, waiters: 0 })
             })
         };
-        // All entries are in use by prefetches, so no requester is the oldest.
+        // Only prefetches use entries, so there is no oldest requester, and every requester may allocate.
         assert_eq!(allowed(&*hooks, 1), [true, true]);
         hooks.on_allocate(&at, 3, &MshrRequest { requester: 1, line: 0 });
         hooks.on_allocate(&at, 0, &MshrRequest { requester: 0, line: 1 });

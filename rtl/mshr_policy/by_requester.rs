@@ -3,13 +3,13 @@
 //! the first one of each entry. A warp with many lines in flight then leaves entries to other warps, and an
 //! SM to other SMs. The policy follows no paper.
 //!
-//! An entry belongs to the requester whose miss allocated it, until it is free. With sector fetches, a load
-//! of the L1D may wait in up to four entries. It is accepted while fewer than `waiting` accesses of its warp
-//! wait, so that up to `waiting + 3` can.
+//! An entry belongs to the requester whose miss allocated it, until the entry is freed. In an L1D that
+//! fetches sectors, a load may wait in up to four entries. The load is accepted while fewer than `waiting`
+//! accesses of its warp wait, so up to `waiting + 3` accesses of a warp can wait.
 //!
-//! No deadlock: a requester at its limit owns an entry in which an access waits, or has an access waiting.
-//! These accesses leave without any further lookup. A requester with nothing in the MSHR is never refused,
-//! since both limits are at least 1.
+//! No deadlock: a requester at its limit owns an entry in which an access waits, or has an access that waits.
+//! Waiting accesses are served without any further lookup. A requester without an entry or a waiting access
+//! is never refused, since both limits are at least 1.
 //!
 //! Area: two counters per requester, and the requester of each entry.
 //!
@@ -70,11 +70,11 @@ struct Counts {
     waiting: u32,
 }
 
-/// Use of the MSHR by each requester, and the limits on it.
+/// State of the policy: each requester's use of the MSHR, and the limits on this use.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Limits {
     limits: ByRequester,
-    /// Largest number of waiting accesses of a requester.
+    /// Largest number of accesses of one requester that can wait at the same time.
     most: u32,
     counts: Vec<Counts>,
     /// Requester whose miss allocated each entry; `None` if the entry is free or was allocated by a prefetch.
@@ -126,8 +126,8 @@ impl Hooks for Limits {
                 to.flag("valid", owner.is_some());
                 to.sized("requester", u64::from(owner.unwrap_or(0)), requester);
             });
-            // In one cycle, an access is looked up and another one leaves, each with the counts of its
-            // requester.
+            // In one cycle, one access is looked up and another access may leave its entry. Each of them uses
+            // the counts of its own requester.
             to.table_ports(2, requesters, entries + waiting);
             to.table_ports(1, owners.len() as u32, requester + 1);
             to.logic("full", Logic::Less { width: entries.max(waiting), count: 2 });
@@ -166,7 +166,7 @@ mod tests {
         hooks.on_leave(&at, 0, 1);
         hooks.on_free(&at, 0);
         assert!(hooks.may_allocate(&of(1), &VIEW));
-        // A prefetch had allocated this entry.
+        // A prefetch had allocated entry 3, so no requester owns it.
         hooks.on_free(&at, 3);
     }
 }

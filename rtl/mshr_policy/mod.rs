@@ -1,14 +1,14 @@
 //! # MSHR policy of a cache
 //! Decides which accesses may use the MSHR of the L1D or of an L2 bank while it has room: whether a miss may
 //! allocate an entry, and whether an access to a line in flight may wait in the entry of the line. Each
-//! policy is one file in this folder, with its parameters, its state and its hooks. `l1.mshr_policy` and
-//! `l2.mshr_policy` select one each.
+//! policy is one file in this folder, with its parameters, its state and its hooks. `l1.mshr_policy` selects
+//! the policy of the L1D, and `l2.mshr_policy` that of the L2 banks.
 //!
 //! | kind           | refuses                                                                    | caches  |
 //! |----------------|----------------------------------------------------------------------------|---------|
 //! | `none`         | nothing                                                                    | both    |
-//! | `by-requester` | a requester that has its number of entries or of waiting accesses in use   | both    |
-//! | `by-age`       | the last free entries, to all but the warp whose miss has been in flight longest | L1D |
+//! | `by-requester` | accesses of a requester at its limit of entries or of waiting accesses     | both    |
+//! | `by-age`       | the last free entries to all warps except the one whose miss has been in flight longest | L1D |
 //!
 //! The requester is the warp slot of a load in the L1D, and the SM of a request in the L2.
 //!
@@ -16,28 +16,29 @@
 //! |----------------|---------------------------------------------------------------------------------|
 //! | `may_allocate` | a miss is looked up and an entry is free                                        |
 //! | `may_merge`    | an access is looked up whose line is in flight, and its entry accepts it        |
-//! | `on_allocate`  | a miss takes an entry, in which it is the first waiting access                  |
+//! | `on_allocate`  | a miss allocates an entry, and is the first access that waits in it              |
 //! | `on_merge`     | an access joins the waiting accesses of an entry                                |
 //! | `on_leave`     | a waiting access has been served and leaves its entry                           |
 //! | `on_free`      | after `on_leave`, if that access was the last one of its entry                  |
 //! | `clear`        | the kernel has ended; only in the L1D, whose lines and warps end with it        |
 //! | `record`, `describe` | for digests; for waveforms and area counts                                |
-//! | `counters`     | when statistics are read: counters of the scheme's own                           |
+//! | `counters`     | when statistics are read: lists the counters that the policy declares itself     |
 //!
-//! A refused access stalls at the head of its queue, for the reason `mshr_policy`, and is looked up again. A
-//! policy may change its answers only in its hooks, because the cache sleeps in between: a refusal can end
-//! only when a waiting access leaves, or when a prefetch without waiting accesses frees its entry.
+//! A refused access stalls at the head of its queue, with the stall reason `mshr_policy`, and is looked up
+//! again later. A policy may change its decisions only in its hooks, because the simulator does not evaluate
+//! a cache whose head request stalls. Only two events can end a refusal: a waiting access leaves its entry,
+//! or a prefetch in whose entry no access waits frees the entry.
 //!
-//! Accesses subject to the policy are those that wait in the MSHR. In the L1D these are loads that do not
-//! bypass; stores, atomics and bypassing loads use no MSHR entry there. In the L2 these are reads, atomics,
-//! reductions, writes that fetch their line or find it in flight, and reads that bypass the bank. Prefetches
-//! have limits of their own (`l1.prefetch_limits`), and a policy sees only the loads that merge with them.
-//! With sector fetches, a load of the L1D that needs several entries joins all of them or none, and counts
-//! once in each.
+//! The policy applies to all accesses that wait in the MSHR. In the L1D, these accesses are the loads that do
+//! not bypass; stores, atomics and bypassing loads use no MSHR entry. In the L2, they are reads (also reads
+//! that bypass the bank), atomics and reductions, and writes that fetch their line or find it in flight.
+//! Prefetches have their own limits (`l1.prefetch_limits`); a policy decides only about the loads that merge
+//! with prefetches. In an L1D that fetches sectors, a load may need several entries. It waits in all of them
+//! or in none, and counts once in each.
 //!
-//! No deadlock: a policy must accept an access of a requester that has no access waiting, if no other access
-//! waits either. The waiting accesses of a cache are served without any further lookup, so every refused
-//! access is accepted at the latest when no access waits.
+//! No deadlock: a policy must accept an access if no access of any requester waits in the MSHR. Waiting
+//! accesses are served without any further lookup. So a refused access is accepted when no access waits any
+//! more, or earlier.
 //!
 //! Part of `rtl/l1/cache.rs` and `rtl/l2/bank.rs`.
 //! Bench: `tb/mshr_policy.rs`, `tb/l1/mshr_policy.rs` and `tb/l2/mshr_policy.rs`.
@@ -55,8 +56,8 @@ use crate::config::Rules;
 use crate::kernel::name::Name;
 use crate::kernel::{CounterReader, Describe, Edge};
 
-/// Configuration of an MSHR policy: its parameters are keys next to `kind` in `l1.mshr_policy` or
-/// `l2.mshr_policy`.
+/// Configuration of an MSHR policy. In the configuration file, its parameters are keys of `l1.mshr_policy` or
+/// `l2.mshr_policy`, next to the key `kind` that selects the policy.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Creates the policy's hardware for one cache; `None` if every access may use the MSHR.
@@ -100,14 +101,14 @@ pub struct MshrInfo<'a> {
     pub requesters: u32,
 }
 
-/// Number of warp slots that the request of a load can name.
+/// Number of warp slots: the field for the warp slot in a load request can hold the numbers 0 to 63.
 pub const WARP_SLOTS: u32 = 64;
 
-/// MSHR policy that a configuration selects.
+/// Configuration field that selects an MSHR policy.
 pub type MshrPolicyConfig = Choice<dyn Scheme>;
 
 impl MshrPolicyConfig {
-    /// True if a policy may refuse accesses.
+    /// True if the selected policy may refuse accesses.
     #[must_use]
     pub fn is_on(&self) -> bool {
         let mshr = MshrInfo { level: Level::L1d, path: "", entries: 32, merges: 8, requesters: 16 };
@@ -119,8 +120,9 @@ impl MshrPolicyConfig {
         self.hardware(mshr).map(|hooks| Watched::of(mshr.level.slot(), self.typetag_name(), hooks))
     }
 
-    /// Lists the counters of every linked policy, with default parameters, in a cache of the level `level`,
-    /// for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all MSHR policies that are linked into the
+    /// program. Each one has its default parameters. `level` is the level of the cache that contains the
+    /// MSHR.
     pub fn list_counters(level: Level, to: &mut dyn CounterReader) {
         let mshr = MshrInfo { level, path: "", entries: 32, merges: 8, requesters: 16 };
         for hooks in Self::linked().iter().filter_map(|scheme| scheme.watched_hooks(&mshr)) {
@@ -135,7 +137,7 @@ impl<S: Scheme + 'static> From<S> for MshrPolicyConfig {
     }
 }
 
-/// Access that needs an MSHR entry, as a policy sees it.
+/// Access that needs an MSHR entry: the properties on which a policy can base its decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MshrRequest {
     /// Number of the warp slot or of the SM that requests the line.
@@ -149,8 +151,8 @@ pub struct MshrRequest {
 pub struct MshrView {
     /// Number of free entries.
     pub free: u32,
-    /// Number of accesses that wait in the entry that the access would join, or in the fullest of several; 0
-    /// for a miss, which needs an entry of its own.
+    /// Number of accesses that already wait in the MSHR entry of the line; 0 for a miss, which allocates a
+    /// new entry. If the access would have to wait in several entries, the largest such number.
     pub waiters: u32,
 }
 
@@ -158,28 +160,30 @@ pub struct MshrView {
 #[watched]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
-    /// True if a miss may allocate an entry, at least one of which is free.
+    /// True if a miss may allocate an MSHR entry. Called only while at least one entry is free.
     fn may_allocate(&self, request: &MshrRequest, view: &MshrView) -> bool;
 
-    /// True if an access to a line in flight may wait in the entry of the line, which has room for it.
+    /// True if an access to a line in flight may wait in the MSHR entry of the line. Called only while the
+    /// entry has room.
     fn may_merge(&self, _request: &MshrRequest, _view: &MshrView) -> bool {
         true
     }
 
-    /// Reports that a miss has allocated an entry, in which it waits.
+    /// Reports that a miss has allocated an entry and waits in it.
     fn on_allocate(&mut self, at: &Edge<'_>, entry: u32, request: &MshrRequest);
 
-    /// Reports that an access waits in an entry that another one has allocated.
+    /// Reports that an access has merged: it waits in an entry that another access or a prefetch has
+    /// allocated.
     fn on_merge(&mut self, _at: &Edge<'_>, _entry: u32, _request: &MshrRequest) {}
 
     /// Reports that an access of a requester has left the entry in which it waited.
     fn on_leave(&mut self, _at: &Edge<'_>, _entry: u32, _requester: u8) {}
 
-    /// Reports that an entry is free again, because the last access that waited in it has left. The end of a
-    /// prefetch in whose entry no access ever waited is not reported.
+    /// Reports that an entry is free again, because the last access that waited in it has left. Not called
+    /// for the entry of a prefetch in which no access ever waited.
     fn on_free(&mut self, at: &Edge<'_>, entry: u32);
 
-    /// Clears the state at the end of a kernel. No access waits then.
+    /// Clears the state at the end of a kernel, when no access waits.
     fn clear(&mut self) {}
 
     /// Starts to maintain digests (hashes) of the array contents.
@@ -189,8 +193,8 @@ pub trait Hooks: Debug + Send {
     /// estimates.
     fn describe(&self, to: &mut dyn Describe);
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 

@@ -1,7 +1,7 @@
 //! # Input buffer of a crossbar or router
-//! Buffers the packets of one input until their tails have left. A packet arrives at one flit per cycle. It
-//! is accepted only if the buffer has room for the whole packet, so that its arrival never stalls halfway.
-//! Each departing flit frees room for the next packet.
+//! Buffers the packets of one input. Each packet stays in the buffer until its tail has left. A packet
+//! arrives at one flit per cycle. It is accepted only if the buffer has room for the whole packet, so that
+//! its arrival never stalls halfway. Each departing flit frees room for the next packet.
 //!
 //! | port    | dir | payload | contract                                                     |
 //! |---------|-----|---------|--------------------------------------------------------------|
@@ -9,8 +9,8 @@
 //! | `leave` | in  | cycle   | grant of the head packet: its header leaves in this cycle    |
 //! | `pop`   | out | packet  | only in the cycle in which the tail leaves                   |
 //!
-//! All times are stored as the cycle of an event. The hardware register holds only the low three bits of a
-//! time, which suffice because no packet is longer than five flits.
+//! All times are stored as cycle numbers. In hardware, a register holds only the low three bits of a cycle
+//! number; these suffice because no packet is longer than five flits.
 //!
 //! Part of `rtl/noc/xbar.rs` and `rtl/noc/router.rs`.
 //! Twin: `golden/noc/xbar.rs`.
@@ -36,8 +36,8 @@ struct BufferedPacket<P> {
     length: u32,
 }
 
-/// Packets in the buffer. Waveforms and area estimates show the flit memory that stores the packets in
-/// hardware.
+/// Packets in the buffer, stored as whole packets. In waveforms and area estimates, they appear as the flit
+/// memory that stores them in hardware.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 struct Flits<P: Packet> {
@@ -60,10 +60,10 @@ struct Flits<P: Packet> {
 pub enum TakeResult {
     /// There is no packet on the link.
     Nothing,
-    /// The packet was not accepted. The buffer can accept it in the given cycle or later.
+    /// The packet was not accepted. The buffer can accept it in the given cycle at the earliest.
     At(u64),
-    /// The packet was not accepted: the buffer has no room for it until another packet of this input is
-    /// granted an output.
+    /// The packet was not accepted. The buffer will have room for it only after another packet of this input
+    /// has been granted an output.
     AfterGrant,
     /// The packet was accepted.
     Entered {
@@ -129,15 +129,15 @@ impl<P: Packet> InputBuffer<P> {
         self.wires_free
     }
 
-    /// Returns the first cycle in which there is room for a packet of `flits` flits. `None` if there is none
-    /// until another packet of this input is granted an output.
+    /// Returns the first cycle in which there is room for a packet of `flits` flits. `None` if room becomes
+    /// free only after another packet of this input has been granted an output.
     #[must_use]
     pub fn room_from(&self, flits: u32) -> Option<u64> {
         let missing = (self.level + flits).saturating_sub(self.flits.spec.rows);
         if missing == 0 {
             return Some(0);
         }
-        // The room of a flit that leaves the buffer is free from the next cycle on.
+        // When a flit leaves the buffer, its room is free from the next cycle on.
         self.leaving_since.filter(|_| missing <= self.head_length).map(|since| since + u64::from(missing))
     }
 
@@ -191,8 +191,8 @@ impl<P: Packet> InputBuffer<P> {
         assert!(!self.is_empty(), "cycle {cycle}, {}: granted without a packet", self.flits.spec.path);
         assert!(self.leaving_since.is_none(), "cycle {cycle}, {}: granted twice", self.flits.spec.path);
         self.leaving_since = Some(cycle);
-        // The header is in the buffer and the other flits arrive at one per cycle, so the transfer cannot
-        // stall.
+        // The header is already in the buffer, and the other flits arrive at one per cycle, so the transfer
+        // out of the buffer cannot stall.
         cycle + u64::from(self.head_length) - 1
     }
 
@@ -278,8 +278,7 @@ impl<P: Packet> ArrayView for Flits<P> {
         self.accesses
     }
 
-    /// Describes the `n`th packet in place of row `n` of the memory, because single flits have no fields of
-    /// their own.
+    /// Describes row `n` of the flit memory by the fields of packet `n`, because single flits have no fields.
     fn cell(&self, row: u32, _: u32, to: &mut dyn Fields) {
         let number = row as usize;
         if number < self.level {

@@ -1,8 +1,8 @@
 //! # Interleaving of the memory partitions
 //! Distributes the address space over the memory partitions in rotation, one run at a time. A run is a fixed
-//! number of consecutive units, and a unit is a cache line or a DRAM burst, depending on the caller. A round
-//! is a sequence of runs with one run per partition. The turn of a run is its position within its round. A
-//! partition stores its runs one after the other:
+//! number of consecutive units; a unit is a cache line or a DRAM burst, depending on the caller. A round is a
+//! sequence of consecutive runs, one for each partition. The turn of a run is its position within its round.
+//! A partition stores its runs one after the other:
 //!
 //! ```text
 //! turn of the run           = run mod number of partitions; selects the partition
@@ -12,11 +12,11 @@
 //! The mapping from units to positions within partitions is one to one.
 //!
 //! * The runs of a partition are distributed over its DRAM channels in rotation in the same way.
-//! * Partitions that share a DRAM channel have consecutive numbers. Their turns are as far apart as there are
-//!   channels, so that consecutive runs map to different channels.
+//! * Partitions that share a DRAM channel have consecutive numbers. The turns of two such partitions differ
+//!   by a multiple of the number of channels, so that consecutive runs map to different channels.
 //! * The turn can be hashed: it is then the run number modulo an irreducible polynomial over GF(2), instead
-//!   of modulo the number of partitions. This is khairy2015 section 4.3, and the partition index of
-//!   GPGPU-Sim's V100 model. The number of the run within its partition is not affected.
+//!   of modulo the number of partitions. This is the hash of khairy2015 section 4.3, and the partition index
+//!   of GPGPU-Sim's V100 model. The hash does not change the number of a run within its partition.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ use crate::kernel::{Describe, Logic};
 pub struct Interleave {
     /// Number of memory partitions.
     pub num_partitions: u32,
-    /// Base-2 logarithm of the number of units per run.
+    /// Base-2 logarithm of the number of units per run (a group of consecutive units in the same partition).
     pub run_log2: u32,
     /// Number of partitions that share a DRAM channel; these partitions have consecutive numbers.
     pub sharers: u32,
@@ -36,24 +36,25 @@ pub struct Interleave {
     pub hash: Option<Hash>,
 }
 
-/// Maximum width in bits of a turn, the position of a run in a round over all partitions; there are up to 64.
+/// Maximum width in bits of a turn (position of a run within its round); a round has up to 64 runs.
 const TURN_BITS: usize = 6;
 
-/// Hash of a turn, the position of a run in a round over all partitions. Row `j` selects bits of the run
-/// number within the partition. If an odd number of them is 1, bit `j` of the turn is inverted.
+/// Hash of a turn (position of a run within its round). Row `j` of the hash is a mask that selects bits of
+/// the run number within the partition. Bit `j` of the turn is inverted if an odd number of the selected bits
+/// are 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hash {
     rows: [u64; TURN_BITS],
 }
 
 impl Hash {
-    /// Creates the hash for `num_partitions` partitions; `None` unless that number is a power of two up to
-    /// 64.
+    /// Creates the hash for `num_partitions` partitions; `None` if this number is not a power of two or
+    /// exceeds 64.
     #[must_use]
     pub fn new(num_partitions: u32) -> Option<Self> {
         let polynomial = polynomial_for(num_partitions).filter(|_| num_partitions <= 1 << TURN_BITS)?;
-        // Bit k of the run number within a partition stands for x^(b + k), where b is the width of a turn in
-        // bits.
+        // In the polynomial of a run, bit k of the run number within a partition is the coefficient of x^(b +
+        // k), where b is the width of a turn in bits.
         let powers = powers_of_x(polynomial).skip(num_partitions.ilog2() as usize);
         let mut rows = [0; TURN_BITS];
         for (k, power) in (0..u64::BITS).zip(powers) {
@@ -64,14 +65,14 @@ impl Hash {
         Some(Self { rows })
     }
 
-    /// Returns the mask of the turn bits that the hash inverts, given the number `run` of the run within its
-    /// partition.
+    /// Returns the mask of the bits of a turn (position in the round) that the hash inverts. `run` is the
+    /// number of the run within its partition.
     fn of(&self, run: u64) -> u32 {
         (0..).zip(&self.rows).fold(0, |turn, (j, row)| turn | ((run & row).count_ones() & 1) << j)
     }
 
-    /// Returns the fan-in of the XOR tree for each bit of the hashed partition number, given the width in bits of
-    /// the run number that is hashed.
+    /// Returns the fan-in of the XOR tree that computes each bit of the hashed partition number. `run_bits`
+    /// is the width in bits of the run number that is hashed.
     fn fan_ins(self, num_partitions: u32, run_bits: u32) -> impl Iterator<Item = u32> {
         let bits = num_partitions.ilog2();
         let inside = run_bits.saturating_sub(bits).min(u64::BITS - 1);
@@ -80,15 +81,14 @@ impl Hash {
 }
 
 impl Interleave {
-    /// Creates an interleaving of units of `unit_bytes` bytes. Each run, a series of consecutive units in one
-    /// partition, has `run_bytes` bytes. Both sizes must be powers of two, and a unit must not be longer than
-    /// a run.
+    /// Creates an interleaving of units of `unit_bytes` bytes over `num_partitions` partitions, in runs of
+    /// `run_bytes` bytes. Both sizes must be powers of two, and a unit must not be larger than a run.
     #[must_use]
     pub fn new(num_partitions: u32, run_bytes: u32, unit_bytes: u32) -> Self {
         Self { num_partitions, run_log2: (run_bytes / unit_bytes).ilog2(), sharers: 1, hash: None }
     }
 
-    /// Returns the number of the partition that holds a unit.
+    /// Returns the number of the partition that holds a unit (cache line or DRAM burst).
     #[inline]
     #[must_use]
     pub fn partition(self, unit: u64) -> u32 {
@@ -100,7 +100,7 @@ impl Interleave {
         }
     }
 
-    /// Returns the number that run `run` has within its partition.
+    /// Returns the number of run `run` (a group of consecutive units), counted within its partition.
     #[inline]
     fn run_inside(self, run: u64) -> u64 {
         run / u64::from(self.num_partitions)
@@ -120,20 +120,20 @@ impl Interleave {
         }
     }
 
-    /// Returns the turn of a partition: the position of its run within a round over all partitions.
+    /// Returns the turn of a partition: the position of the partition's run in a round.
     fn turn_of(self, partition: u32) -> u32 {
         let channels = self.num_partitions / self.sharers;
         partition % self.sharers * channels + partition / self.sharers
     }
 
-    /// Returns the number that unit `unit` has within its partition.
+    /// Returns the number of unit `unit` (cache line or DRAM burst), counted within its partition.
     #[inline]
     #[must_use]
     pub fn local(self, unit: u64) -> u64 {
         self.run_inside(unit >> self.run_log2) << self.run_log2 | self.in_run(unit)
     }
 
-    /// Returns the unit that has number `local` within partition `partition`.
+    /// Returns the unit (cache line or DRAM burst) that has number `local` within partition `partition`.
     #[must_use]
     pub fn unit(self, partition: u32, local: u64) -> u64 {
         let inside = local >> self.run_log2;
@@ -147,8 +147,8 @@ impl Interleave {
     }
 }
 
-/// Interleaving of units over all DRAM channels, in three steps. Units are distributed over the partitions,
-/// from a partition over its channels, and from a channel over the partitions that share it.
+/// Interleaving of units over all DRAM channels, in three steps: all units over the partitions, the units of
+/// a partition over its channels, and the units of a channel over the partitions that share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Channels {
     /// Interleaving of all units over the partitions.
@@ -254,8 +254,8 @@ mod tests {
     #[test]
     fn a_hashed_turn_is_the_remainder_of_the_run_and_meets_every_partition_at_every_stride_of_a_power_of_two() {
         let hashed = interleave(64, 0, 1, Hash::new(64));
-        // The partition of a run is its number as a polynomial over GF(2), modulo x^6 + x + 1. Thus x^6
-        // becomes x + 1, and x^7 becomes x^2 + x.
+        // The bits of a run number are the coefficients of a polynomial over GF(2). Its remainder modulo x^6
+        // + x + 1 is the partition. So x^6 becomes x + 1, and x^7 becomes x^2 + x.
         assert_eq!([1 << 6, 1 << 7, 1 << 6 | 5].map(|run| hashed.partition(run)), [0b11, 0b110, 0b110]);
         for stride in 0..20 {
             let met: std::collections::BTreeSet<u32> = (0..64).map(|i| hashed.partition(i << stride)).collect();

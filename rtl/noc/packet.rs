@@ -4,11 +4,11 @@
 //! unchanged, so that the memory partition need not record what the requester does with the reply.
 //!
 //! Sizes follow anssari2012 and the 32-byte channel of khairy2015. Control information takes 8 bytes. Thus a
-//! reply takes five flits with a 128-byte line, two with a sector, and one as a store acknowledgment. A store
-//! carries the words that its byte mask touches. Unless these are whole sectors, it also carries an 8-byte
-//! mask that names these words (GPGPU-Sim's write mask). No paper gives the sizes of atomics. This model
-//! assumes that operands take as many bytes as the data of a store, and old words as many as the data of a
-//! load.
+//! reply takes five flits with a 128-byte line, two flits with a sector, and one flit as a store
+//! acknowledgment. A store carries the words that its byte mask touches. Unless these are whole sectors, the
+//! store also carries an 8-byte mask that selects the words (GPGPU-Sim's write mask). No paper gives the
+//! sizes of atomics. This model assumes that the operands of an atomic take as many bytes as the data of a
+//! store, and the returned old words as many as the data of a load.
 
 use isa::lanes::AtomicFn;
 use serde::{Deserialize, Serialize};
@@ -21,9 +21,10 @@ use crate::kernel::{Encoding, Payload};
 
 /// Size of the control information in a packet in bytes: kind, source and destination.
 pub const CONTROL_BYTES: u32 = 8;
-/// Size of the mask that selects words of a line, in bytes.
+/// Size in bytes of the mask that selects words of a line.
 const MASK_BYTES: u32 = 8;
-/// Size of the longest packet in bytes: a compare-and-swap on half a line, which has two operands per word.
+/// Size of the longest packet in bytes: a compare-and-swap on half of the words of a line, with two operands
+/// per word.
 pub const LONGEST_PACKET: u32 = CONTROL_BYTES + MASK_BYTES + LINE_BYTES as u32;
 /// Width in bits of a ticket, the tag by which a reply is matched to its request.
 pub const TICKET_BITS: u32 = 48;
@@ -66,7 +67,7 @@ impl RequestKind {
 }
 
 /// Hint in a request for the sharing tracker, which lets L1s supply lines to each other (anssari2012 section
-/// 3.4).
+/// 3.4). The hint tells what the requesting L1D does with the line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(3)]
 pub enum Sharing {
@@ -131,12 +132,12 @@ pub struct Request {
     /// Mask of the bytes that a store or an atomic writes, bit `i` for byte `i` of the line; zero for a read.
     #[payload(bytes = shape.line_bytes / 8)]
     pub byte_mask: u128,
-    /// Bytes of the line. Only the bytes selected by the byte mask are valid. The compare values of a
-    /// compare-and-swap lie at the offsets that [`AtomicOp::perform`] expects.
+    /// Bytes of the line. Only the bytes that the byte mask selects are valid. The compare values of a
+    /// compare-and-swap are at the offsets that [`AtomicOp::perform`] expects.
     #[payload(bytes = shape.line_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
-    /// Times at which the request passed each stage of the memory system; only for a read whose latency is
+    /// Times at which the request entered the stages of the memory system; only for a read whose latency is
     /// measured.
     #[payload(skip)]
     pub stamps: Stamps,
@@ -197,7 +198,7 @@ pub struct Reply {
     #[payload(bytes = shape.line_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
-    /// Times at which the answered read passed each stage of the memory system.
+    /// Times at which the answered read entered the stages of the memory system.
     #[payload(skip)]
     pub stamps: Stamps,
 }
@@ -283,8 +284,8 @@ mod tests {
 
     #[test]
     fn a_store_takes_the_bytes_that_its_mask_needs() {
-        // Expected size in bytes: control information, the word mask unless only whole sectors are stored,
-        // and the data.
+        // Expected sizes in bytes: control information, plus the word mask unless only whole sectors are
+        // stored, plus the data.
         for (mask, bytes) in [
             (u128::from(u32::MAX) << 64, 8 + 32),
             (u128::from(u64::MAX), 8 + 64),

@@ -1,9 +1,9 @@
 //! # Router
-//! Forwards packets in flits from its inputs to its outputs, as a crossbar does, and on to the next router of
-//! a mesh, a ring or a two-level network. A packet is forwarded as soon as its header has arrived and the
-//! next router has room for the packet. This is virtual cut-through (Dally and Towles, *Principles and
-//! Practices of Interconnection Networks*, section 13.2.2). The virtual channels of a link share the link's
-//! wires, but each has its own buffer. A site is an SM or a memory partition.
+//! Router of a mesh, a ring or a two-level network. Like a crossbar, it forwards packets in flits from its
+//! inputs to its outputs. An output leads to another router or to a site (an SM or a memory partition). A
+//! packet is forwarded as soon as its header has arrived and the next router has room for the whole packet.
+//! This is virtual cut-through (Dally and Towles, *Principles and Practices of Interconnection Networks*,
+//! section 13.2.2). The virtual channels of a link share the link's wires, but each has its own buffer.
 //!
 //! | port      | dir | payload | contract                                                        |
 //! |-----------|-----|---------|-----------------------------------------------------------------|
@@ -16,12 +16,12 @@
 //! 3. Packets whose tail flits pass in this cycle leave the router.
 //!
 //! Latency: a packet accepted in cycle `c` is forwarded to a router in `c + 1` at the earliest. A packet of F
-//! flits is sent to a site in `c + F`. Through N routers that are one cycle apart, a packet takes 2N + F - 2
-//! cycles from its acceptance by the first router to its site.
+//! flits is sent to a site in `c + F`. If the packet passes N routers, and each hop takes one cycle, it
+//! reaches its site 2N + F - 2 cycles after the first router accepted it.
 //!
 //! Ordering and stalls: packets of one input keep their order. A stalled head packet blocks the packets
-//! behind it on its virtual channel, but none on other channels. A granted packet never stalls: its flits
-//! follow back to back.
+//! behind it on its own virtual channel, but not those on other channels. A granted packet never stalls: its
+//! flits follow back to back.
 //!
 //! Area, in falling order: for each output link, a multiplexer of one flit from all inputs, and an arbiter;
 //! for each input, a buffer of flits.
@@ -41,10 +41,11 @@ use crate::cells::arbiter::RoundRobin;
 use crate::cells::lines::Lines;
 use crate::kernel::{AnyEdge, Block, Counted, Describe, DescribeExt, Edge, FieldsExt, Logic, RxBank, Sleep, TxBank};
 
-/// Place of a router in its network: its number, its path, its inputs, and the router of each destination.
+/// Place of a router in its network: its number and path, its number of inputs from sites, and the router to
+/// which each destination is attached.
 #[derive(Clone, Debug)]
 pub struct RouterPlace {
-    /// Hierarchical path that names the router in hardware descriptions and messages.
+    /// Hierarchical path, by which hardware descriptions and messages name the router.
     pub path: String,
     /// Number of inputs from sites (SMs or memory partitions). They follow the inputs from neighboring
     /// routers in the list of inputs.
@@ -55,7 +56,7 @@ pub struct RouterPlace {
     pub router: usize,
 }
 
-/// Packet that is passing over the wires to a neighboring router or to a site.
+/// Packet whose flits are passing over a set of wires, to a neighboring router or to a site.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct ActiveTransfer {
     input: u8,
@@ -182,7 +183,8 @@ impl<P: Packet> Router<P> {
         entered
     }
 
-    /// Grants each free set of wires to one input of the mask `asking` that requests an output with credit.
+    /// Grants each free set of wires to one of the inputs in the mask `asking`. The granted input must
+    /// request an output of these wires that has credit.
     fn grant(&mut self, asking: u64, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge, wake: &mut Wake) {
         let Self { inputs, outputs, wires, hop_bytes, .. } = self;
         let flit_bytes = u64::from(self.flit_bytes);
@@ -213,8 +215,8 @@ impl<P: Packet> Router<P> {
         }
     }
 
-    /// Removes the packets whose tail flits pass in this cycle. Sends a packet to a site now; a packet to a
-    /// router was sent with its header.
+    /// Removes the packets whose tail flits pass in this cycle. A packet to a site is sent now; a packet to a
+    /// router was sent earlier, with its header.
     fn send(&mut self, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge) {
         for w in 0..self.wires.len() {
             let wire = &mut self.wires[w];
@@ -244,8 +246,8 @@ impl<P: Packet> Router<P> {
         self.outputs[usize::from(output)].requests |= 1 << i;
     }
 
-    /// True if a wire can be granted in the next cycle, or if the next cycle must record that a full site
-    /// blocks a packet.
+    /// True if the router must be evaluated in the next cycle. Either a set of wires can be granted, or a
+    /// site without room blocks a packet and the router has not recorded this yet.
     fn has_more(&self, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge) -> bool {
         let mut free = self.wires.iter().filter(|wire| wire.passing.is_none()).flat_map(|wire| wire.outputs.clone());
         free.any(|o| {
@@ -254,7 +256,7 @@ impl<P: Packet> Router<P> {
         })
     }
 
-    /// Evaluates one clock edge, with or without contract checks.
+    /// Evaluates one clock edge, with or without run-time checks of the port contracts.
     pub(crate) fn eval_any(&mut self, mut io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         let mut wake = Wake { cycle: u64::MAX, roomless: 0, granted: 0 };
         let entered = self.take(&mut io.ends.from(), at, &mut wake);
@@ -274,8 +276,8 @@ impl<P: Packet> Router<P> {
 /// Conditions that determine the next clock edge at which the router must be evaluated.
 struct Wake {
     cycle: u64,
-    /// Mask of the inputs with a packet on their link that must wait: the input buffer has no room until
-    /// another packet of the input is granted an output.
+    /// Mask of the inputs whose link has a packet that must wait: the input buffer has no room until another
+    /// packet of the input is granted an output.
     roomless: u64,
     /// Mask of the inputs that received a grant in this cycle.
     granted: u64,

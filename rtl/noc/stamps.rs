@@ -7,8 +7,8 @@ use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-/// Simulator ticks at which a read has entered its stages so far. Valid only if the L1 has recorded the send
-/// time.
+/// Simulator ticks at which a read has entered the stages of the memory system so far. Valid only if the L1
+/// has recorded the send time.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Stamps {
     /// Tick at which the L1 sent the request to the network.
@@ -26,8 +26,8 @@ impl Stamps {
         Self { sent: tick, ..Self::default() }
     }
 
-    /// Records that the L2 bank accepts the read at tick `tick`. A later call for the same read replaces the
-    /// tick.
+    /// Records that the L2 bank accepts the read at tick `tick`. If called again for the same read, replaces
+    /// the tick.
     pub fn reach(&mut self, tick: u64) {
         self.reached = tick;
     }
@@ -37,8 +37,8 @@ impl Stamps {
         self.left = tick;
     }
 
-    /// Returns three times in ticks: from the L1 to the L2 bank, in the bank, and from the bank until `now`.
-    /// Returns `None` unless the request was sent as a measured read and the L2 bank answered it.
+    /// Returns three durations in ticks: from the L1 to the L2 bank, within the bank, and from the bank until
+    /// `now`. Returns `None` unless the request was a measured read that the L2 bank answered.
     #[must_use]
     pub fn spans(&self, now: u64) -> Option<[u64; 3]> {
         let &Self { sent, reached, left } = self;

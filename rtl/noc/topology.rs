@@ -1,41 +1,42 @@
 //! # Topology
-//! Defines the kinds of networks. For networks of routers, defines the links between the routers and the
-//! route of each packet. SMs and memory partitions are sites. In a mesh and a ring, every site has a router
-//! of its own, and partitions are distributed evenly among the SMs.
+//! Defines the kinds of networks. For networks of routers, also defines the links between the routers and the
+//! route of each packet. SMs and memory partitions are called sites. In a mesh or a ring, every site has its
+//! own router, and partitions are distributed evenly among the SMs.
 //!
 //! Mesh: rows of equal length. A packet first moves along its row to the column of its destination, then
 //! along the column. This is XY routing (Dally and Towles, *Principles and Practices of Interconnection
 //! Networks*, section 8.4.2). No packet turns from a column into a row, so deadlock is impossible. The
 //! virtual channel is the number of the destination modulo the number of channels.
 //!
-//! Ring: a packet takes the direction with fewer hops, or forward if both are equal. A packet that still has
-//! to cross the wrap-around link between the highest and the lowest router uses the lower half of the
-//! channels. Otherwise it uses the upper half. This prevents deadlock (Dally and Seitz, *Deadlock-Free
-//! Message Routing in Multiprocessor Interconnection Networks*, section 3). Within a half, the destination
-//! selects the channel, as in the mesh.
+//! Ring: a packet takes the direction with fewer hops, or the forward direction if both have equally many. A
+//! packet that still has to cross the wrap-around link, between the highest and the lowest router, uses the
+//! lower half of the virtual channels; any other packet uses the upper half. This prevents deadlock (Dally
+//! and Seitz, *Deadlock-Free Message Routing in Multiprocessor Interconnection Networks*, section 3). Within
+//! a half, the destination selects the channel, as in the mesh.
 //!
 //! Two-level network: SMs are grouped into clusters, as in the GPCs (graphics processing clusters) of
 //! NVIDIA's GPUs. One router per cluster concentrates the packets of its SMs on a few links to the center.
-//! The center is a crossbar in slices: link `l` of every cluster leads to the central router `l`, to which
-//! every partition is attached whose number is `l` modulo the number of links. A slice is a router of its
-//! own, because a link of a cluster carries only packets of its slice.
+//! The center is a crossbar that is divided into slices, one central router per slice. Link `l` of every
+//! cluster leads to central router `l`. A partition is attached to the central router whose number is the
+//! partition number modulo the number of links. So a link carries only packets for the partitions of one
+//! slice.
 //!
-//! * Bandwidth: each site and each link transfers one flit per cycle and direction. All SMs of a cluster
-//!   together thus exchange with the rest of the network at most as many flits per cycle and direction as the
-//!   cluster has links. Packets between SMs of one cluster use no link.
-//! * Route: from an SM to a partition, and back, over one link, which the number of the partition selects.
-//!   From an SM to an SM of another cluster over two links, which the number of the destination selects;
-//!   within a cluster over none. Partitions send no packets to each other.
+//! * Bandwidth: each site and each link transfers one flit per cycle and direction. A cluster with `n` links
+//!   can thus send up to `n` flits per cycle to the rest of the network, and receive up to `n`. Packets
+//!   between SMs of one cluster use no link.
+//! * Route between an SM and a partition: one link, which the number of the partition selects.
+//! * Route between SMs of different clusters: two links, which the number of the destination selects. Within
+//!   a cluster, packets use no link. Partitions send no packets to each other.
 //! * Deadlock is impossible: a packet first moves from its cluster to the center, then from the center to a
 //!   cluster. A link to the center thus waits only for links to clusters, and those wait only for sites.
 //! * The virtual channel is the number of the destination divided by the number of links, modulo the number
 //!   of channels, so that the packets of one slice use all channels.
 //!
-//! Each network has these links in both directions. One direction stays unused in a network that carries
-//! packets only from SMs to partitions or only back, but it counts in the area.
+//! Each link has wires in both directions. If a network carries packets only from SMs to partitions, or only
+//! from partitions to SMs, one direction stays unused, but its area is counted.
 //!
-//! No paper gives the links and buffers of these routers; that the center has slices, and how packets choose
-//! among the links, are assumptions of this model.
+//! No paper gives the links and buffers of these routers. The slices of the center, and the rule by which
+//! packets choose a link, are assumptions of this model.
 //!
 //! All packets from one site to another use the same links and channels, and therefore keep their order.
 
@@ -151,13 +152,13 @@ impl NocConfig {
     }
 }
 
-/// Maximum number of inputs of a router: one bit of a word per input.
+/// Maximum number of inputs of a router; the model stores one bit per input in a 64-bit word.
 const MAX_INPUTS: usize = 64;
 const TOO_MANY_INPUTS: &str = "the arbiter of a router has at most 64 inputs";
 
 impl TwoLevelConfig {
-    /// Checks that every cluster has an SM and every link a partition, and that no router has too many
-    /// inputs.
+    /// Checks that every cluster has at least one SM, that every link leads to at least one partition, and
+    /// that no router has too many inputs.
     fn validate(self, sms: u32, partitions: u32, rules: &mut Rules) {
         let Self { clusters, links, virtual_channels, .. } = self;
         rules.range("clusters", clusters.into(), 1..=sms.max(1).into(), "each cluster has at least one SM");
@@ -234,7 +235,8 @@ impl Topology {
             NocConfig::Crossbar(_) => return None,
             NocConfig::Mesh(_) => Form::Mesh { columns: sites.isqrt() + usize::from(sites.isqrt().pow(2) < sites) },
             NocConfig::Ring(_) => Form::Ring,
-            // Numbers out of range are errors of the configuration, and those are reported elsewhere.
+            // Values outside the legal range are clamped to it here. The check of the configuration reports
+            // them as errors.
             NocConfig::TwoLevel(TwoLevelConfig { clusters, links, .. }) => Form::TwoLevel {
                 clusters: (clusters as usize).clamp(1, sms.max(1)),
                 links: (links as usize).clamp(1, partitions.max(1)),
@@ -249,8 +251,8 @@ impl Topology {
         self.channels
     }
 
-    /// Returns the number of routers. A mesh has additional routers without a site where needed to make all
-    /// rows full.
+    /// Returns the number of routers. In a mesh, routers without a site are added if they are needed to fill
+    /// the last row.
     #[must_use]
     pub fn routers(&self) -> usize {
         let sites = self.sms + self.partitions;
@@ -291,7 +293,7 @@ impl Topology {
         partitions.fold(sm, |router, of_partition| router + usize::from(of_partition <= router))
     }
 
-    /// Returns the neighbors of a router. One link leads to each neighbor, and another link leads back.
+    /// Returns the neighbors of a router. For each neighbor, there is one link to it and one link back.
     #[must_use]
     pub fn neighbours(&self, router: usize) -> Vec<usize> {
         let all = self.routers();
@@ -330,7 +332,8 @@ impl Topology {
             Form::TwoLevel { clusters, links } => {
                 let next = match (router < clusters, to < clusters) {
                     (true, true) => clusters + destination % links,
-                    // No packet moves from one central router to another: their sites are partitions.
+                    // No packet moves from one central router to another, because only partitions are
+                    // attached to central routers.
                     (false, false) => 0,
                     (true, false) | (false, true) => to,
                 };
@@ -342,7 +345,7 @@ impl Topology {
     }
 }
 
-/// Returns the next router on the way to router `to` of a mesh: along the row, then along the column.
+/// Returns the next router on the route to router `to` of a mesh: first along the row, then along the column.
 fn next_in_mesh(columns: usize, router: usize, to: usize) -> usize {
     match (router % columns).cmp(&(to % columns)) {
         std::cmp::Ordering::Less => router + 1,
@@ -357,8 +360,8 @@ mod tests {
     use super::*;
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// Tested machines, as (number of SMs, number of partitions): small and large ones, whose mesh rows are
-    /// all full or not.
+    /// Tested machines, as (number of SMs, number of partitions): small and large machines, with and without
+    /// empty sites in the last row of the mesh.
     const SITES: [(u32, u32); 7] = [(1, 1), (1, 2), (2, 1), (15, 6), (16, 8), (13, 7), (80, 32)];
 
     fn each(mut check: impl FnMut(Topology, usize)) {
@@ -426,7 +429,7 @@ mod tests {
         let partitions: Vec<_> = (0..6).map(|partition| topology.router_of_partition(partition)).collect();
         assert_eq!(partitions, [4, 5, 4, 5, 4, 5]);
         assert_eq!((topology.neighbours(1), topology.neighbours(5)), (vec![4, 5], vec![0, 1, 2, 3]));
-        // Partitions 1 and 3 are behind the same link and have different channels.
+        // Partitions 1 and 3 use the same link, but different virtual channels of it.
         let ways = [1, 3].map(|partition| way(topology, 2, 5, partition));
         assert_eq!(ways, [[(2, 5, 0)], [(2, 5, 1)]]);
         assert_eq!(way(topology, 0, 3, 14), [(0, 4, 1), (4, 3, 1)]);
@@ -469,15 +472,17 @@ mod tests {
         each(|topology, channels| {
             let mut waits_for: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
             for (from, to) in pairs(topology) {
-                // With two links, the channel depends on the half of the destination.
+                // In a two-level network, the virtual channel is the destination divided by the number of
+                // links, modulo the number of channels. With two links, twice as many destinations as
+                // channels are needed to use all channels.
                 for destination in 0..2 * channels {
                     for pair in way(topology, from, to, destination).windows(2) {
                         waits_for.entry(pair[0]).or_default().insert(pair[1]);
                     }
                 }
             }
-            // Removes, one by one, the virtual channels that wait for none of the remaining ones. Channels
-            // that cannot be removed form a cyclic wait.
+            // Removes, one by one, the virtual channels that wait for none of the remaining channels. If some
+            // cannot be removed, they form a cyclic wait.
             while let Some(free) = waits_for
                 .iter()
                 .find_map(|(&channel, next)| next.iter().all(|next| !waits_for.contains_key(next)).then_some(channel))
@@ -525,7 +530,8 @@ mod tests {
                 "links is 7, expected 1 to 6: each link of a cluster leads to memory partitions of its own"
             ]
         );
-        // With two channels, the router of the only cluster has 2 x 2 inputs from the center and 60 from SMs.
+        // With two virtual channels, the router of the only cluster has 2 x 2 inputs from the center and 60
+        // from SMs: 64, the maximum.
         assert_eq!(texts(1, 2, (60, 8)), [""; 0]);
         let violation = refusals(1, 2, (61, 8)).remove(0);
         let why = "the arbiter of a router has at most 64 inputs";
@@ -541,7 +547,7 @@ mod tests {
             ("kind", kinds),
         ];
         assert_eq!(others, others_expected);
-        // The central router of the only link has 64 inputs from partitions alone.
+        // With a single link, 64 partitions alone fill all 64 inputs of the central router.
         let violation = refusals(4, 1, (80, 64)).remove(0);
         assert_eq!(
             (violation.path.as_str(), violation.legal.as_str()),

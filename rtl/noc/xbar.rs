@@ -13,9 +13,9 @@
 //!
 //! Ordering and stalls: packets of one (input, output) pair keep their order, because each input is a queue.
 //! A head packet that waits for a busy output blocks the packets behind it. A granted packet never stalls:
-//! its flits arrive back to back. No other packet is sent on the granted output, so the credit seen at the
-//! grant still exists at the tail. The crossbar has no cyclic wait: a head packet waits only for packets in
-//! motion, or for credit from its receiver.
+//! its flits arrive back to back. Until its tail has been sent, no other packet uses the output, so the
+//! credit that was present at the grant is still present. There is no cyclic wait: a head packet waits only
+//! for packets that are being transferred, or for credit from its receiver.
 //!
 //! Area, in falling order: M multiplexers of one flit from N inputs, N buffers of flits.
 
@@ -51,8 +51,8 @@ pub struct OutputStats {
     pub hop_bytes: u64,
 }
 
-/// Statistics of an output: packets sent, and cycles in which the output is blocked. Not part of the
-/// hardware.
+/// Counter of an output: counts the packets sent, and the cycles in which a full receiver blocks the output.
+/// Not part of the hardware.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct OutputCount {
     stats: OutputStats,
@@ -121,7 +121,7 @@ pub struct XbarIo<'a, P: Packet> {
     pub ends: Ends<'a, P>,
 }
 
-/// Crossbar. The simulator (host code) runs more slowly for a crossbar with more than 64 inputs or outputs.
+/// Crossbar. The simulation is slower for a crossbar with more than 64 inputs or outputs.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Xbar<P: Packet>(Size<P>);
@@ -133,8 +133,8 @@ enum Size<P: Packet> {
     Small(Switch<P, u64>),
     /// Crossbar with up to 128 inputs and up to 128 outputs.
     Large(Switch<P, u128>),
-    /// Crossbar with up to [`MAX_PORTS`] inputs and outputs. The reply crossbar may need that many, because
-    /// L1s that supply lines to each other use it together with the L2 banks.
+    /// Crossbar with up to [`MAX_PORTS`] inputs and up to [`MAX_PORTS`] outputs. The reply crossbar may need
+    /// that many, because not only L2 banks use it, but also L1s that supply lines to each other.
     Largest(Switch<P, Wide>),
 }
 
@@ -186,7 +186,7 @@ impl<P: Packet> Xbar<P> {
 }
 
 impl<P: Packet + 'static> Xbar<P> {
-    /// Evaluates one clock edge, with or without contract checks.
+    /// Evaluates one clock edge, with or without run-time checks of the port contracts.
     #[inline]
     pub(crate) fn eval_any(&mut self, io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         match &mut self.0 {

@@ -12,17 +12,19 @@
 //! | ranks     | re-reference prediction values (RRPV) of 3 bits                                         |
 //!
 //! **Training.** The accesses between two uses of a line are its usage interval. If the occupancy is less
-//! than the number of ways at each access of the interval, OPT would have kept the line: the occupancies rise
-//! by 1, and the counter of the signature that used the line last rises. Otherwise that counter falls.
-//! Bypassed and refused accesses are not recorded.
+//! than the number of ways at each access of the interval, OPT would have kept the line. In this case, the
+//! occupancies of the interval are incremented, and so is the counter of the signature that used the line
+//! last. Otherwise, this counter is decremented. Bypassed and refused accesses are not recorded.
 //!
-//! **Ranks.** An averse access gives its line rank 7, on a hit as well as on a miss. A friendly access gives
-//! it rank 0. If this access is a miss, the ranks of all other lines below 6 rise by 1. The victim is the
-//! line with the highest rank. If its rank is less than 7, the victim was friendly, and the counter of the
-//! signature that used it last falls (detraining). Only lines of sampled sets store their last signature.
+//! **Ranks.** Both a hit and a miss set the rank of their line: to 7 if the access is averse, to 0 if it is
+//! friendly. A friendly miss also increments the ranks of all other lines of the set that are below 6. The
+//! victim is the line with the highest rank. A victim with a rank below 7 was friendly, so the counter of the
+//! signature that used it last is decremented (detraining). Only lines of sampled sets store their last
+//! signature.
 //!
-//! **Work per access.** Constant: one row of the history is read, compared and written at once, and the
-//! counters of at most three signatures are used. All of it belongs to the one use of the table per cycle.
+//! **Work per access.** Constant: one row of the history is read, compared and written in one step, and the
+//! counters of at most three signatures are used. All of this happens in the cycle of the access, and there
+//! is at most one access per cycle.
 //!
 //! Sizes and differences from the paper, which describes a last-level cache of 2 MB with 16 ways:
 //!
@@ -30,13 +32,16 @@
 //! - The paper samples 64 sets of 2048. The default is 8 evenly spaced sets, since caches of an SM have few.
 //! - The history is 8 × ways accesses, as in the paper. One time quantum is one access. A coarser quantum
 //!   saves memory in the paper; here, sets are small.
-//! - Each recorded access has an entry of its own, in a ring whose position is the time. The sampler of the
-//!   paper has fewer entries than accesses. The ring needs no search for an entry to replace.
-//! - Width of partial tags, initial value of the counters (4, weakly friendly), detraining in sampled sets
-//!   only, and no training by lines that leave the history without reuse: chosen here.
+//! - Each recorded access has its own entry in a ring buffer, and the position in the ring is the time of the
+//!   access. The sampler of the paper has fewer entries than accesses. The ring buffer needs no search for an
+//!   entry to replace.
+//! - The paper does not determine four choices made here: the width of partial tags, the initial value of the
+//!   counters (4, weakly friendly), detraining in sampled sets only, and no training by lines that leave the
+//!   history without reuse.
 //! - A store or a prefetch counts as an access with program counter 0.
-//! - OPTgen assumes that a line may take any way of its set. A partition of the L2, or shared memory that takes
-//!   ways of the L1D, leaves a line fewer ways, so that OPTgen then overestimates the reuses that would hit.
+//! - OPTgen assumes that a line may occupy any way of its set. If the L2 is partitioned, or if shared memory
+//!   occupies ways of the L1D, fewer ways are usable. OPTgen then overestimates the number of reuses that
+//!   would hit.
 //!
 //! Part of `rtl/replacement/mod.rs`.
 //! Bench: its own tests, `tb/replacement.rs`, `tb/l1/streams.rs` and `tb/l2/replacement.rs`.
@@ -56,11 +61,12 @@ use crate::kernel::{
 /// Re-reference prediction value (RRPV), the rank of a line.
 type Rrpv = u3;
 
-/// Maximum number of sampled sets, as in the paper: more sets make the predictor learn faster, not more.
+/// Maximum number of sampled sets, as in the paper. More sets would make the predictor learn faster, but not
+/// better.
 const MAX_SAMPLED_SETS: u32 = 64;
 /// Rank of a line that a cache-averse access used last.
 const AVERSE: Rrpv = Rrpv::MAX;
-/// Highest rank to which a line ages that a cache-friendly access used last.
+/// Highest rank that aging can give to a line whose last access was cache-friendly.
 const OLDEST_FRIENDLY: u8 = AVERSE.value() - 1;
 /// Lowest value of a counter that predicts cache-friendly lines.
 const FRIENDLY: u3 = u3::new(4);
@@ -83,8 +89,8 @@ pub struct HawkeyeConfig {
     pub tag_bits: u32,
 }
 
-/// The default length of the history is that of the paper; the header of the file states the source of the
-/// others.
+/// The default length of the history is that of the paper. The header of this file states the sources of the
+/// other default values.
 impl Default for HawkeyeConfig {
     fn default() -> Self {
         Self { signature: Signature::Pc, bits: 8, sampled_sets: 8, history: 8, tag_bits: 12 }
@@ -128,10 +134,11 @@ impl Scheme for HawkeyeConfig {
     }
 }
 
-/// Recorded access to a sampled set, and the occupancy of the time quantum that it began.
+/// Recorded access to a sampled set, and the number of lines that OPT keeps in the time quantum that starts
+/// with this access (occupancy).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct PastAccess {
-    /// True if the line of the access has not been used again since.
+    /// True if this is the latest access to its line.
     latest: bool,
     /// Partial tag of the line.
     tag: u32,
@@ -160,8 +167,8 @@ impl Payload for PastAccess {
     }
 }
 
-/// Place of the next access to a sampled set in the ring of recorded accesses. The payload shape is the
-/// number of places.
+/// Position in the ring buffer of recorded accesses at which the next access to a sampled set is written. The
+/// number of positions in the ring determines the width of the field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct NextPlace(u32);
 
@@ -174,13 +181,14 @@ impl Payload for NextPlace {
     }
 }
 
-/// Signature of the last access to a line of a sampled set. The payload shape is the width of a signature in
-/// bits.
+/// Signature of the last access to a line of a sampled set. The width of a signature in bits depends on the
+/// configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct LastUse(#[payload(name = "signature", width = *shape)] u32);
 
-/// Counter of a signature: rises if OPT would have kept a line that the signature used, otherwise falls.
+/// Counter of a signature: incremented if OPT would have kept a line that an access with this signature used;
+/// otherwise decremented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 struct Counter(#[payload(name = "count")] u3);
 
@@ -225,7 +233,8 @@ impl Hawkeye {
             ways,
             set_bits: sets.ilog2(),
             spacing_log2: (sets / sampled_sets).ilog2(),
-            // A miss may train the last signature of its own line and that of the victim.
+            // One miss may train two counters: for the last signature of its own line, and for the last
+            // signature of the victim.
             counters: Array::new(spec("counters", 1 << bits, 1, 2), ()),
             history: Array::new(spec("history", sampled_sets, quanta, 1), shape),
             next: Array::new(spec("next", sampled_sets, 1, 1), quanta),
@@ -233,7 +242,7 @@ impl Hawkeye {
         }
     }
 
-    /// Returns the number of a set among the sampled sets, if it is one of them.
+    /// Returns the number of a set among the sampled sets; `None` if the set is not sampled.
     fn sample_of(&self, set: u32) -> Option<u32> {
         let sample = set >> self.spacing_log2;
         (sample << self.spacing_log2 == set).then_some(sample)
@@ -244,7 +253,8 @@ impl Hawkeye {
     }
 
     /// Records an access to a sampled set. Returns the signature of the last access to the same line, and
-    /// whether OPT would have kept the line since then. Returns `None` if the history has no such access.
+    /// whether OPT would have kept the line since then. Returns `None` if the history contains no earlier
+    /// access to the line.
     fn record_access(&mut self, at: &Edge<'_>, sample: u32, line: u64, signature: u32) -> Option<(u32, bool)> {
         let (tag, ways) = (fold(line >> self.set_bits, self.config.tag_bits), self.ways);
         let NextPlace(now) = *self.next.read_cell(at, sample, 0);
@@ -253,8 +263,9 @@ impl Hawkeye {
         self.history.update_row(at, sample, |ring| {
             let (past, places) = (ring.iter().position(|access| access.latest && access.tag == tag), ring.len());
             if let Some(past) = past {
-                // The interval reaches from the last access to the place of this one, around the ring. If
-                // both have the same place, the interval is the whole ring.
+                // The usage interval goes around the ring, from the position of the last access to the line
+                // up to, but not including, the position of the current access. If the two positions are
+                // equal, the interval is the whole ring.
                 let length = match (places + now as usize - past) % places {
                     0 => places,
                     length => length,
@@ -281,8 +292,9 @@ impl Hawkeye {
         self.counters.update(at, signature, 0, |counter| counter.0 = step(counter.0));
     }
 
-    /// Trains the predictor with an access, and returns true if its line is predicted to be cache-friendly.
-    /// `evicts_friendly` is true if the access evicts a line that was predicted to be cache-friendly.
+    /// Trains the predictor with an access. Returns true if the line of the access is predicted to be
+    /// cache-friendly. `evicts_friendly` is true if the access evicts a line that was predicted to be
+    /// cache-friendly.
     fn use_line(&mut self, at: &Edge<'_>, (set, way): (u32, u32), source: Source, evicts_friendly: bool) -> bool {
         let signature = self.signature_of(source);
         if let Some(sample) = self.sample_of(set) {
@@ -340,7 +352,8 @@ impl Hooks for Hawkeye {
             to.array("lines", lines);
             to.logic("same_line", Logic::Comparator { width: tag_bits, count: quanta });
             to.logic("last", Logic::Mux { ways: quanta, width: signature_bits });
-            // The mask of the interval: the places from the last access up to this one, around the ring.
+            // Gates for the mask of the usage interval: the positions in the ring from the last access to the
+            // line up to the current access.
             to.logic("interval", Logic::Gates { count: 4 * quanta });
             to.logic("is_full", Logic::Comparator { width: occupancy_bits, count: quanta });
             for _ in 0..quanta {
@@ -372,12 +385,13 @@ mod tests {
         Source { line, pc }
     }
 
-    /// Makes the instruction at program counter 7 slightly averse. Then uses one line from this instruction
-    /// again and again, and `others` lines between two uses that are never used again. Returns the rank of
-    /// the line after each use.
+    /// Trains the instruction at program counter 7 to be slightly averse. Then this instruction uses one line
+    /// six times. Between two of these uses, another instruction uses `others` lines, each only once. Returns
+    /// the rank of the line after each of the six uses.
     fn reuses(others: u64) -> Vec<u8> {
         let mut bench = Bench::new(CONFIG, 1);
-        // All evicted lines have rank 0, so they count as friendly. The last two were used at PC 7.
+        // All evicted lines have rank 0, so they are treated as friendly. The last two of them were used by
+        // the instruction at PC 7, so its counter is decremented twice.
         let starts = [1000, 1001, 1002].map(|line| bench.start((0, 0), true, from(line, 7)));
         assert_eq!(starts, [0, 7, 7]);
         let mut next = 1;
@@ -394,7 +408,8 @@ mod tests {
 
     #[test]
     fn reuses_that_opt_would_hit_train_the_instruction_however_many_other_lines_pass_within_the_history() {
-        // The history of 4 ways has 32 accesses.
+        // The history holds 8 accesses per way, which is 32 accesses in a cache of 4 ways. So a reuse is
+        // detected after 31 other accesses, but not after 32.
         assert_eq!(reuses(31), [7, 7, 0, 0, 0, 0]);
         assert_eq!(reuses(32), [7; 6]);
     }
@@ -402,8 +417,8 @@ mod tests {
     #[test]
     fn reuses_that_opt_would_miss_train_the_instruction_of_the_last_use() {
         let mut bench = Bench::new(CONFIG, 1);
-        // In each turn, an instruction uses twelve lines, of which OPT keeps less than four in the 4 ways.
-        // Another instruction uses one line twice in a row, which OPT keeps.
+        // In each round, the instruction at PC 7 uses twelve lines, of which OPT keeps fewer than four in the
+        // 4 ways. Then the instruction at PC 9 uses one line twice in a row, and OPT keeps this line.
         let mut ranks = Vec::new();
         for turn in 0..12 {
             for line in 0..12 {
@@ -423,11 +438,12 @@ mod tests {
             let newcomer = InsertedLine { set: 0, way: 0, evicts: true, source: from(line, 7) };
             bench.on_insert(newcomer, None, [rank, 0, 5, 6])
         };
-        // A friendly line is inserted at 0, and the others age up to 6. The lines that it evicts were averse.
+        // A friendly line is inserted with rank 0, and the ranks of the other lines rise to at most 6. The
+        // evicted lines were averse, so their eviction does not train the predictor.
         assert_eq!(evict(0, 7), [0, 1, 6, 6]);
         assert_eq!(evict(1, 7), [0, 1, 6, 6]);
-        // The instruction has inserted the evicted line, which was friendly. It is averse from then on, and
-        // its lines do not age others.
+        // The evicted line was friendly, and the instruction at PC 7 used it last. Its eviction makes this
+        // instruction averse, so the new line gets rank 7 and does not age the other lines.
         assert_eq!(evict(2, 6), [7, 0, 5, 6]);
     }
 
@@ -435,7 +451,7 @@ mod tests {
     fn accesses_to_sets_that_are_not_sampled_use_the_predictor_and_do_not_train_it() {
         let mut bench = Bench::new(CONFIG, 4);
         let mut evict = |set, line| bench.start((set, 0), true, from(line, 7));
-        // The line that is evicted has rank 0, so it counts as friendly.
+        // The evicted line has rank 0, so it is treated as friendly.
         assert_eq!([1, 2, 3, 1, 2, 3].map(|set| evict(set, u64::from(set))), [0; 6]);
         assert_eq!((evict(0, 4), evict(1, 5)), (0, 0));
         assert_eq!((evict(0, 8), evict(3, 7)), (7, 7));

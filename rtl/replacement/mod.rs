@@ -3,9 +3,10 @@
 //! Each policy is one file in this folder, with its configuration, its state and its updates of the ranks. A
 //! cache uses the policy only through its hooks.
 //!
-//! Every policy keeps a rank per line and evicts the line with the highest rank; among equals, the one in the
-//! lowest way. Policies differ in how they update the ranks. RRIP ranks are two bits wide, those of `hawkeye`
-//! three. Positions in LRU order, where 0 is the most recently used line, have log2(ways) bits:
+//! Every policy maintains one rank per line, and evicts the line with the highest rank. Among lines with
+//! equal ranks, it evicts the line in the lowest way. Policies differ in how they update the ranks. Ranks of
+//! the RRIP policies have two bits, ranks of `hawkeye` three bits. Positions in LRU order have log2(ways)
+//! bits; position 0 is the most recently used line.
 //!
 //! | policy  | rank after a hit     | rank of an inserted line                                      |
 //! |---------|----------------------|---------------------------------------------------------------|
@@ -25,7 +26,7 @@
 //! `drrip` Jaleel et al., ISCA 2010; `ship` Wu et al., MICRO 2011; `hawkeye` Jain and Lin, ISCA 2016. li2015
 //! section 4.2 uses the RRIP policies and SHiP.
 //!
-//! A refused access changes nothing. The learned state of a policy survives the end of a kernel, since it
+//! A refused access changes nothing. The learned state of a policy is kept at the end of a kernel, since it
 //! does not belong to individual lines. The tags of the L1 caches hold the ranks; in other caches, `order`
 //! holds them.
 //!
@@ -53,8 +54,8 @@ use crate::config::Rules;
 use crate::kernel::name::{Name, intern};
 use crate::kernel::{CounterReader, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic};
 
-/// Configuration of a replacement policy: the keys next to `kind` in the `replacement` of a cache or of the
-/// sharing tracker.
+/// Configuration of a replacement policy. In the configuration file, its parameters are keys of the group
+/// `replacement` of a cache or of the sharing tracker, next to the key `kind` that selects the policy.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Returns the name of the ranks, and their width in bits for sets of `ways` ways.
@@ -91,7 +92,7 @@ pub struct StoreInfo {
     pub has_pc: bool,
 }
 
-/// Replacement policy that a configuration selects.
+/// Configuration field that selects a replacement policy.
 pub type ReplacementConfig = Choice<dyn Scheme>;
 
 impl ReplacementConfig {
@@ -101,8 +102,9 @@ impl ReplacementConfig {
         self.typetag_name() == "lru"
     }
 
-    /// Lists the counters of every linked policy, with default parameters, in a cache of the configuration
-    /// group `group`, for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all replacement policies that are linked into
+    /// the program. Each one has its default parameters. `group` is the group of the configuration to which
+    /// the cache belongs.
     pub fn list_counters(group: Name, to: &mut dyn CounterReader) {
         for scheme in Self::linked() {
             Replacement::new(&scheme, &CacheGeometry::example(group)).counters(to);
@@ -116,12 +118,12 @@ impl<S: Scheme + 'static> From<S> for ReplacementConfig {
     }
 }
 
-/// Line that a miss inserts into a set, as the replacement policy sees it.
+/// Line that a miss inserts into a set: the properties that the replacement policy can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InsertedLine {
-    /// Set of the line.
+    /// Set into which the line is inserted.
     pub set: u32,
-    /// Way that the line takes.
+    /// Way into which the line is inserted.
     pub way: u32,
     /// True if the line evicts another line from its way.
     pub evicts: bool,
@@ -153,8 +155,8 @@ pub trait Hooks: Debug + Send {
     /// Adds to the hardware description: the policy's registers, arrays and logic, except the ranks.
     fn describe(&self, _to: &mut dyn Describe) {}
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 
@@ -192,10 +194,10 @@ pub struct Source {
     pub pc: u32,
 }
 
-/// Largest number of ways of a set, over all caches.
+/// Largest number of ways that a set of any cache can have.
 const MAX_WAYS: usize = 256;
 
-/// Replacement policy of a cache, with the learned state of the policy; the content is `None` for LRU.
+/// Replacement policy of a cache, with the learned state of the policy. Contains `None` if the policy is LRU.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Replacement(Option<Box<dyn Hooks>>);
 
@@ -258,7 +260,7 @@ impl Replacement {
         self.0.iter().for_each(|hooks| hooks.describe(to));
     }
 
-    /// Lists the counters that the policy declares itself.
+    /// Lists the counters that belong to the policy.
     pub fn counters(&self, to: &mut dyn CounterReader) {
         self.0.iter().for_each(|hooks| hooks.counters(to));
     }
@@ -348,8 +350,8 @@ mod bench {
             row.map(|line| line.0)
         }
 
-        /// Inserts a line and returns the new ranks of the set. The line in way `bound`, if any, is in flight
-        /// and cannot be evicted.
+        /// Inserts a line and returns the new ranks of the set. If `bound` is a way, the line in this way is
+        /// in flight and cannot be evicted.
         pub fn on_insert(&mut self, newcomer: InsertedLine, bound: Option<usize>, ranks: [u8; 4]) -> [u8; 4] {
             self.cycle += 1;
             let mut row = ranks.map(Rank);

@@ -9,8 +9,8 @@
 //! | `on_hit`    | in  | set, way, source | an accepted access found the tag of its line                |
 //! | `on_insert` | in  | inserted line | an accepted miss takes the way; the tags do not contain the line yet |
 //!
-//! At most one `on_hit` or `on_insert` is permitted per cycle, unless the policy has no table and the memory
-//! has enough ports.
+//! Per cycle, at most one call of `on_hit` or `on_insert` is allowed. More calls are allowed only if the
+//! policy has no table and the memory has enough ports.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Bench: `tb/l2/replacement.rs`.
@@ -130,7 +130,8 @@ impl Order {
             Self::Lru(recency) => to.array("recency", recency),
             Self::Ranked(order) => {
                 let RankedOrder { ranks, policy } = &**order;
-                // A policy that derives the ranks from its own table stores no ranks.
+                // A policy that derives the ranks from its own table stores no ranks, so there is no array to
+                // list.
                 if ranks.cell_bits() > 0 {
                     to.array("ranks", ranks);
                 }
@@ -139,14 +140,15 @@ impl Order {
         }
     }
 
-    /// Lists the counters that the policy declares itself.
+    /// Lists the counters that belong to the policy.
     pub fn counters(&self, to: &mut dyn CounterReader) {
         if let Self::Ranked(order) = self {
             order.policy.counters(to);
         }
     }
 
-    /// Adds to the hardware description: the logic that updates a set of `ways` ways and selects its victim.
+    /// Adds to the hardware description: the logic that updates the replacement state of a set of `ways` ways
+    /// and selects its victim.
     pub fn describe_logic(&self, ways: u32, to: &mut dyn Describe) {
         match self {
             Self::Lru(_) => Recency::describe_logic(ways, to),

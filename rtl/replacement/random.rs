@@ -61,8 +61,7 @@ impl Lfsr {
     }
 }
 
-/// Way number of the next victim of a set. The payload shape is a run-time parameter that sets the field
-/// width: the number of ways.
+/// Way number of the next victim of a set. The number of ways determines the width of the field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct NextVictim(u8);
 
@@ -85,8 +84,8 @@ struct Draws {
 
 #[typetag::serde(name = "random")]
 impl Hooks for Draws {
-    /// Returns the initial rank of `way`. Way 0 is the first victim, as in the reset value of the victim
-    /// table.
+    /// Returns the initial rank of `way`. Way 0 has the highest rank, because the reset value of the victim
+    /// table selects way 0.
     fn reset(&self, way: u32) -> u8 {
         u8::MAX - way as u8
     }

@@ -1,8 +1,8 @@
 //! # LRU order with a choice of the insertion position
-//! Implements the common rules of LIP, BIP and DIP (Qureshi et al., ISCA 2007, section 4): a rank is a
-//! position in LRU order, and a hit moves its line to the front. The policies differ from LRU only in the
-//! position of an inserted line: the front of the order (most recently used) or the end (least recently
-//! used). A line that is inserted at the end and not used is the next victim of its set.
+//! Implements the common rules of LIP, BIP and DIP (Qureshi et al., ISCA 2007, section 4). A rank is a
+//! position in LRU order, and a hit moves the line to the front of the order. The policies differ from LRU
+//! only in the position at which a line is inserted: at the front (most recently used) or at the end (least
+//! recently used). A line that is inserted at the end and not used is the next victim of its set.
 
 use std::fmt::Debug;
 
@@ -27,7 +27,8 @@ pub trait Position: Debug + Send {
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
-/// Policy that keeps lines in LRU order and chooses their insertion position.
+/// Policy that keeps the lines of a set in LRU order and chooses at which end of the order a line is
+/// inserted.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RecencyOrder(Box<dyn Position>);
 

@@ -1,8 +1,8 @@
 //! # Re-reference interval prediction (RRIP)
 //! Implements the common rules of the RRIP policies: a rank of two bits predicts how far in the future a line
-//! will be used again. A hit sets the rank to 0. Before an eviction, the ranks of all possible victims are
-//! increased by the same amount, so that the victim has the maximum rank. Lines in flight cannot be victims,
-//! and their ranks do not change. The policies differ only in the rank of an inserted line.
+//! will be used again. A hit sets the rank to 0. At an eviction, the ranks of all possible victims are
+//! increased by the same amount, such that the victim has the maximum rank. Lines in flight cannot be
+//! victims, and their ranks do not change. The policies differ only in the rank of an inserted line.
 
 use std::fmt::Debug;
 
@@ -82,7 +82,7 @@ impl Hooks for Rrip {
 }
 
 /// Counter of insertions modulo 32, for bimodal policies, which treat every 32nd inserted line differently.
-/// Bimodal RRIP inserts that line at rank [`LONG`].
+/// Bimodal RRIP inserts every 32nd line with rank [`LONG`], and all other lines with rank [`DISTANT`].
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Bimodal(u5);
 

@@ -33,7 +33,8 @@ impl Signature {
         }
     }
 
-    /// Checks that the accesses to the store carry what the signature is computed from, and its width.
+    /// Checks that the accesses to the cache include the property from which the signature is computed. Also
+    /// checks the width of a signature.
     pub(super) fn validate(self, bits: u32, store: &StoreInfo, rules: &mut Rules) {
         rules.expect(
             self != Self::Pc || store.has_pc,
@@ -88,8 +89,8 @@ struct Ship {
     lines: Array<Origin>,
 }
 
-/// Reuse counter of a signature: incremented by every hit, decremented by every eviction of a line without a
-/// hit.
+/// Reuse counter of a signature: incremented by every hit on a line with this signature, decremented when
+/// such a line is evicted without a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 struct Counter(#[payload(name = "count")] u3);
 
@@ -99,8 +100,8 @@ impl Default for Counter {
     }
 }
 
-/// Predictor state of a cache line: the signature of its source, and true if it was hit since its insertion.
-/// The payload shape is a run-time parameter: the width of a signature in bits.
+/// Predictor state of a cache line: the signature of its source, and whether the line was hit since its
+/// insertion. The width of a signature in bits depends on the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Origin {
@@ -183,7 +184,7 @@ mod tests {
         let mut bench = Bench::new(ShipConfig { signature: Signature::Pc, bits: 8 }, 1);
         let from = |pc: u32| Source { line: 0, pc };
         assert_eq!((bench.start((0, 0), false, from(7)), bench.start((0, 1), false, from(9))), (2, 2));
-        // The line loaded at PC 7 will be evicted without a hit; the line loaded at PC 9 is hit.
+        // Hits the line loaded at PC 9. The line loaded at PC 7 will be evicted without a hit.
         bench.on_hit(0, 1, [0; 4]);
         assert_eq!(bench.start((0, 0), true, from(7)), 3);
         assert_eq!(bench.start((0, 1), true, from(9)), 2);

@@ -6,9 +6,9 @@
 //! half has no eligible way, and the other half is taken.
 //!
 //! Number of state bits per set: the number of ways, rounded up to a power of two, minus one. The rank of a
-//! way is derived from this state and has one bit per level of the tree, from the root down. Such a bit is 1
-//! if the pointer leads to the half that contains the way. Thus the way to which all pointers lead has the
-//! highest rank. Ranks are not stored.
+//! way is derived from this state. It has one bit per level of the tree; the bit of the root is the most
+//! significant one. A bit is 1 if the pointer at this level leads to the half that contains the way. Thus the
+//! way to which all pointers lead has the highest rank. Ranks are not stored.
 
 use serde::{Deserialize, Serialize};
 
@@ -61,8 +61,8 @@ impl Scheme for TreePlru {
 }
 
 /// Tree bits of a set, numbered as in a heap: the root is bit 1, and the children of node `n` are `2n` and
-/// `2n + 1`. A bit of 1 points to the second child. The payload shape is a run-time parameter: the number of
-/// leaves.
+/// `2n + 1`. A bit of 1 points to the second child. The leaves are the ways; their number is rounded up to a
+/// power of two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Nodes(u64);
 
@@ -87,8 +87,7 @@ impl Nodes {
         Self(nodes)
     }
 
-    /// Returns the rank of a way in the order that the tree bits imply. The way of highest rank is evicted
-    /// next.
+    /// Returns the rank of a way, derived from the tree bits. The way with the highest rank is evicted next.
     fn rank(self, way: u32, leaves: u32) -> u8 {
         let depth = leaves.ilog2();
         (0..depth).rev().fold(0, |rank, level| {
@@ -142,8 +141,8 @@ impl Hooks for Tree {
         if *leaves > 1 {
             to.array("tree_plru", nodes);
             to.logic("path", Logic::Decoder { outputs: *leaves });
-            // A node selects the half to which its bit points, or the other half if only that one has an
-            // eligible way.
+            // A node selects the half to which its bit points. If only the other half has an eligible way,
+            // the node selects the other half.
             to.logic("eligible", Logic::Gates { count: 4 * (leaves - 1) });
             to.logic("pointed", Logic::Mux { ways: 2, width: leaves - 1 });
         }
@@ -155,7 +154,8 @@ mod tests {
     use super::super::bench::{ANY, Bench};
     use super::*;
 
-    /// Returns the ways of a set in eviction order, which is by descending rank.
+    /// Returns the ways of a set in the order in which they would be evicted: the way with the highest rank
+    /// first.
     fn victims(ranks: [u8; 4]) -> [usize; 4] {
         let mut ways = [0, 1, 2, 3];
         ways.sort_by_key(|&way| std::cmp::Reverse(ranks[way]));
@@ -170,7 +170,8 @@ mod tests {
             bench.on_insert(newcomer, None, [0; 4])
         };
         assert_eq!([0, 1, 2, 3].map(&mut insert).map(victims)[3], [0, 1, 2, 3]);
-        // After a use of way 0, the root points to the half without way 0. There the pointer leads to way 2.
+        // After a use of way 0, the root points to the half with ways 2 and 3, and the pointer of this half
+        // leads to way 2.
         assert_eq!(victims(bench.on_hit(0, 0, [0; 4])), [2, 3, 1, 0]);
         assert_eq!(victims(bench.on_hit(0, 2, [0; 4])), [1, 0, 3, 2]);
     }

@@ -141,14 +141,14 @@ impl SharedConfig {
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum InstructionStore {
     /// Perfect instruction store: every fetch hits.
-    // The variant has braces so that the parser library serde rejects unknown keys: in a variant without
-    // braces, it ignores them.
+    // The variant has braces so that the parser library serde rejects unknown keys. In a variant without
+    // braces, serde would ignore unknown keys.
     Perfect {},
     /// Instruction cache, whose misses the LSU sends to the L2.
     Cache(InstructionCacheConfig),
 }
 
-/// Instruction cache (L1I). Its line size is that of the L1.
+/// Instruction cache (L1I). Its lines are as long as those of the L1 data cache.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InstructionCacheConfig {
@@ -260,7 +260,7 @@ impl SmConfig {
         rules.expect_relation(threads <= most, sides, why);
     }
 
-    /// Checks that a warp throttle of the given kind is compatible with the warp scheduler and the warp
+    /// Checks that the warp throttle `kind` can be combined with the configured warp scheduler and warp
     /// limit.
     pub(crate) fn validate_throttle(&self, kind: &str, rules: &mut Rules) {
         let is_aged = !self.scheduler.is_two_level();

@@ -16,9 +16,10 @@
 //! | `fetch.brought` | in  | `InstructionLineReply`   | a requested line; accepted once all warps waiting   |
 //! |                 |     |                          | for the previous line are served                    |
 //!
-//! Latency, in cycles: launch to first issue 3 (fetch, decode, issue); issue to dependent issue
-//! `operand_read + latency + 1`; branch to the first instruction of its target 3; issue of a global access to
-//! its beat on `mem` 1; load reply to dependent issue 1.
+//! Latency, in cycles: 3 from a launch to the first issue (fetch, decode, issue); from an issue to the issue
+//! of a dependent instruction, 1 more than the sum of `operand_read` and the latency of the operation; 3 from
+//! a branch to the first instruction at its target; 1 from the issue of a global access to its beat on `mem`;
+//! 1 from a load reply to the issue of a dependent instruction.
 //!
 //! Ordering and stalls: each warp issues in program order. A warp stalls while an operand or result register
 //! has a pending write. It stalls at a barrier until all expected warps have arrived, and before a barrier
@@ -71,8 +72,9 @@ use crate::scheme_counts::SchemeCounts;
 use crate::throttle::Hooks;
 use crate::throttle::message::{Miss, Order, PeriodEnd, Report};
 
-/// Size in bytes of an instruction of a traced kernel, by which positions are counted. In the binaries of
-/// older GPUs, two instructions of 8 bytes have the same position.
+/// Number of bytes by which the address of a traced instruction is divided to obtain its position. This is
+/// the size of an instruction on recent GPUs. In the binaries of older GPUs, two instructions of 8 bytes
+/// share one position.
 const TRACED_BYTES: u32 = 16;
 
 /// Ports of an SM core.
@@ -111,7 +113,7 @@ impl HasPorts for SmCore {
     type Ports = SmPorts;
 }
 
-/// Ends of the channels of an SM core that the core uses at one clock edge.
+/// Channel ends through which an SM core receives and sends messages at one clock edge.
 pub struct SmIo<'a> {
     /// CTA launches from the dispatcher.
     pub launch: Rx<'a, CtaLaunch>,
@@ -191,7 +193,7 @@ pub struct WaitingWarp {
     pub warp: u8,
     /// Next instruction of the warp: its index in a PTX kernel, or its address in a traced kernel.
     pub pc: u32,
-    /// Line of that instruction in the PTX file or in the source of a trace; 0 if unknown.
+    /// Line of the next instruction in the PTX file or in the source of a trace; 0 if unknown.
     pub line: u32,
     /// Reason for which the warp does not issue; `Issued` if the warp could issue.
     pub reason: StallReason,
@@ -209,8 +211,8 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
-    /// Returns the position of an instruction in its program: its index, or the 16-byte word of its address
-    /// in a traced kernel.
+    /// Returns the position of an instruction in its program: the instruction's index or, in a traced kernel,
+    /// its address divided by 16.
     pub(super) fn position(&self, pc: u32) -> u32 {
         let Some(recorded) = &self.recorded else { return pc };
         recorded.places.get(pc as usize).map_or(0, |place| place.pc / TRACED_BYTES)
@@ -234,8 +236,9 @@ pub struct SmCore {
     pub(super) ages: Ages,
     /// Throttle that restricts which warps may issue; `None` if all warps may issue.
     pub(super) throttle: Option<Box<dyn Hooks>>,
-    /// True if the schedulers have work at the end of a cycle: with two-level scheduling, a warp limit or a
-    /// throttle, which set the pools (the sets of warps that may issue), and with schemes that rank warps.
+    /// True if the schedulers must be updated at the end of each cycle. Two-level scheduling, a warp limit
+    /// and a throttle need this to set the pools (the sets of warps that may issue). Schemes that rank warps
+    /// need it too.
     pub(super) pooled: bool,
     pub(super) scoreboard: Scoreboard,
     pub(super) halves: Halves,
@@ -256,9 +259,9 @@ pub struct SmCore {
     pub(super) heads: [u64; PIPES],
     #[serde(skip)]
     pub(super) fault: Option<Box<Fault>>,
-    /// First cycle in which a stalled scheduler might issue again; 0 unless the core went to sleep at its
-    /// last evaluation. Ignored if the address unit becomes free or an instruction line arrives before that
-    /// cycle.
+    /// First cycle in which a stalled scheduler might issue again. The value is 0 unless the core went to
+    /// sleep at its last evaluation. Two earlier events make the value invalid: the address unit becomes
+    /// free, or an instruction line arrives.
     pub(super) stalled_until: u64,
     pub(super) stalls: Stalls,
     pub(super) counters: Counters,
@@ -269,7 +272,7 @@ impl SmCore {
     /// in messages.
     ///
     /// # Panics
-    /// If the number of schedulers violates [`SmConfig::validate`].
+    /// Panics if the number of schedulers violates [`SmConfig::validate`].
     #[must_use]
     pub fn new(config: &SmConfig, path: &str, sm: u32, num_sms: u32) -> Self {
         let warps = config.warps as usize;
@@ -327,10 +330,10 @@ impl SmCore {
     /// Loads a kernel between two launches; returns how many of its CTAs fit on the SM at once.
     ///
     /// # Errors
-    /// If not even one CTA fits, or the SM lacks hardware that the kernel needs.
+    /// Returns an error if not even one CTA fits, or the SM lacks hardware that the kernel needs.
     ///
     /// # Panics
-    /// If the core is not idle.
+    /// Panics if the core is not idle.
     pub fn load(&mut self, image: Arc<KernelImage>) -> Result<u32, LaunchError> {
         assert!(self.is_idle(), "{}: kernel loaded while another runs", self.path);
         let fit = occupancy(&self.config, &image)?;
@@ -400,10 +403,11 @@ impl SmCore {
     }
 
     /// Returns, for each stall reason, the number of cycles before `cycle` that are charged to it, summed
-    /// over all schedulers. If the core was evaluated after `cycle`, it must have had no resident warp then.
+    /// over all schedulers. If the core was evaluated after `cycle`, it must have been without warps from
+    /// `cycle` on.
     ///
     /// # Panics
-    /// If the cycles of a scheduler do not add up to `cycle`.
+    /// Panics if the cycles of a scheduler do not add up to `cycle`.
     #[must_use]
     pub fn stalls_before(&self, cycle: u64) -> StallCycles {
         self.stalls.before(&self.path, cycle)
@@ -412,7 +416,7 @@ impl SmCore {
     /// Charges all cycles before `cycle` to stall reasons, at the end of a run.
     ///
     /// # Panics
-    /// If the charged cycles of a scheduler do not add up to `cycle`.
+    /// Panics if the charged cycles of a scheduler do not add up to `cycle`.
     pub fn settle(&mut self, cycle: u64) {
         self.stalls.settle(&self.path, cycle);
     }
@@ -535,7 +539,8 @@ impl SmCore {
                 if self.warps.live() >> warp & 1 == 0 {
                     continue;
                 }
-                // Other CTAs of a trace may be read ahead of time, so only the steps of this warp count.
+                // The decode table of a traced kernel may already contain instructions of other CTAs. The
+                // program length is therefore computed from the recorded steps of this warp only.
                 let length = match &loaded.recorded {
                     None => loaded.table.len() as u32,
                     Some(_) => self.streams.operations(warp).map(|at| loaded.position(at) + 1).max().unwrap_or(0),
@@ -555,9 +560,9 @@ impl SmCore {
         report
     }
 
-    /// Determines when the core must be evaluated next. Called if only the issue stage may have work in the
-    /// next cycle. If the core can sleep, records the stall reason of each scheduler for the cycles of the
-    /// sleep.
+    /// Determines when the core must be evaluated next. Called if only the issue stage can have work in the
+    /// next cycle. If the core can sleep, records the stall reason to which each scheduler's cycles are
+    /// charged during the sleep.
     #[inline(never)]
     fn sleep(&mut self, loaded: &Loaded, at: &impl AnyEdge) -> Sleep {
         let (next, ready) = (at.cycle() + 1, self.ready());
@@ -597,7 +602,8 @@ impl SmCore {
         let unit_busy = self.address_unit.is_busy();
         let lsu_full = self.collectors.has_accepted(Pipe::Global, at.cycle())
             && self.address_unit.send(self.warps.live().count_ones() as u8, &mut io.mem, at);
-        // An arriving instruction line can end the stall of a scheduler that has no warp to issue.
+        // An instruction line that arrives can change the stall reason of a scheduler, even if no warp can
+        // issue.
         let unchanged = self.address_unit.is_busy() == unit_busy && self.missing() == missing;
         let stalled = at.cycle() < self.stalled_until && unchanged;
         self.stalled_until = 0;

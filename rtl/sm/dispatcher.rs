@@ -35,7 +35,7 @@ impl HasPorts for Dispatcher {
     type Ports = DispatcherPorts;
 }
 
-/// Ends of the dispatcher's channels, as it uses them at one clock edge; indexed by SM.
+/// Channel ends through which the dispatcher receives and sends messages at one clock edge; indexed by SM.
 pub struct DispatcherIo<'a> {
     /// CTA launches to each SM.
     pub launch: TxBank<'a, CtaLaunch>,
@@ -79,7 +79,7 @@ impl Dispatcher {
     /// Starts a grid; each SM holds at most `occupancy` of its CTAs at a time.
     ///
     /// # Panics
-    /// If another grid is still running.
+    /// Panics if another grid is still running.
     pub fn load(&mut self, grid: [u32; 3], occupancy: u32) {
         assert!(self.is_done(), "{}: kernel loaded while {} CTAs run", self.path, self.launched - self.done);
         self.free.fill(occupancy as u8);

@@ -20,7 +20,7 @@ use crate::kernel::{Describe, Logic};
 
 /// Number of core cycles in a period.
 type Time = u14;
-/// Number of periods: consecutive thrashing periods, or the periods of a sample.
+/// Type of a number of periods: of consecutive thrashing periods, or of the periods of a sample.
 type Periods = u3;
 
 /// Selection of the counts that detect thrashing of the L1Ds.
@@ -71,13 +71,13 @@ pub struct DwtConfig {
     pub persist: Persist,
 }
 
-/// Maximum number of thread instructions per cycle that a core issues: four schedulers with 32 lanes. It
-/// bounds the counts, which have 24 bits.
+/// Maximum number of thread instructions that a core issues per cycle: four schedulers with 32 lanes each.
+/// This number limits the counts, so that they fit in 24 bits.
 const THREADS_A_CYCLE: u64 = 4 * 32;
 
 impl DwtConfig {
-    /// Values of khairy2015 Table 4. Section 4.2 gives only the sum of `above` and `sample`; this model gives
-    /// each of them half of it.
+    /// Values of khairy2015 Table 4. Section 4.2 gives only the sum of `above` and `sample`; this model sets
+    /// each of the two to half of the sum.
     pub const KHAIRY2015: Self = Self {
         period: 10_000,
         mpki: 10,

@@ -35,8 +35,8 @@ pub struct PeriodEnd {
 /// core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Report {
-    /// True if the report ends a sample, so that `instructions` covers all its periods; false if it ends a
-    /// period of monitoring.
+    /// True if the report ends a sample; `instructions` then includes all periods of the sample. False if the
+    /// report ends a monitoring period.
     pub sampled: bool,
     /// Number of loads that missed in the last period.
     pub misses: Misses,
@@ -44,7 +44,7 @@ pub struct Report {
     pub instructions: Instructions,
 }
 
-/// Way in which a core uses a limit on warps: for a sample, or to the end of the kernel.
+/// Duration for which a core uses a limit on warps: one sample, or the rest of the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(1)]
 pub enum OrderKind {
@@ -58,7 +58,7 @@ pub enum OrderKind {
 /// Message from the hub to a core: a limit on the warps that may issue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Order {
-    /// Way in which the core uses the limit: for a sample, or to the end of the kernel.
+    /// Duration for which the core uses the limit: one sample, or the rest of the kernel.
     #[payload(state)]
     pub kind: OrderKind,
     /// Number of warps per scheduler that may issue.

@@ -1,8 +1,8 @@
 //! # Throttling of warps
 //! Limits the warps that may issue, so that each active warp gets a larger share of the L1D. Each scheme is
-//! one file: its parameters, and the hardware that it adds to cores, L1Ds and the machine. Core, LSU and
-//! wiring use a scheme only through the traits below. The core applies the decisions of a scheme to the pools
-//! of its schedulers.
+//! one file, with its parameters and the hardware that the scheme adds to cores, L1Ds and the machine. Core,
+//! LSU and wiring use a scheme only through the traits below. The core applies the decisions of the scheme to
+//! the warp pools of its schedulers.
 //!
 //! ```text
 //!   sm i   l1 ──misses──▶ core ──report──▶ hub
@@ -24,11 +24,11 @@
 //! | `admit`        | a cycle ends: decides which warps may issue in the next cycle           |
 //! | `due`          | the core is about to sleep: returns the cycle in which it must be awake |
 //! | `record`, `describe` | digests, waveforms and area                                       |
-//! | `counters`     | statistics are read: counters of the scheme's own                       |
+//! | `counters`     | statistics are read: lists the counters that the scheme declares itself |
 //!
-//! A fixed limit, khairy2015's SWT (static warp throttling), is `sm.warp_limit` and needs no scheme. Warps
-//! that wait at a barrier or have ended do not count toward a limit on the oldest warps. Otherwise a barrier
-//! might wait for throttled warps forever.
+//! `sm.warp_limit` sets a fixed limit (static warp throttling, SWT, in khairy2015); this needs no scheme.
+//! Warps that wait at a barrier or have ended do not count toward a limit on the oldest warps. Otherwise a
+//! barrier might wait for throttled warps forever.
 
 automod::dir!(pub "throttle");
 
@@ -106,7 +106,7 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     }
 }
 
-/// Throttle scheme selected for the machine.
+/// Configuration field that selects the throttle scheme of the machine.
 pub type ThrottleConfig = Choice<dyn Scheme>;
 
 impl<S: Scheme + 'static> From<S> for ThrottleConfig {
@@ -146,17 +146,17 @@ impl ThrottleConfig {
     }
 }
 
-/// State of a core at the end of a cycle, as its throttle observes it. Sets of warps have one bit per warp
-/// slot.
+/// State of a core at the end of a cycle: the input on which its throttle bases its decision. Sets of warps
+/// have one bit per warp slot.
 #[derive(Clone, Copy, Debug)]
 pub struct CycleState {
-    /// Cycle at whose end the core has this state.
+    /// Number of the cycle that ends.
     pub cycle: u64,
     /// Warps that run: launched and not exited.
     pub live: u64,
     /// Running warps that wait at a barrier.
     pub waiting: u64,
-    /// Warps that issued an instruction, or one of the passes of an instruction that takes several passes.
+    /// Warps that issued an instruction, for all or for some of its lanes.
     pub issued: u64,
     /// Number of thread instructions that the core has issued since the start of the simulation.
     pub thread_instructions: u64,
@@ -165,8 +165,8 @@ pub struct CycleState {
 /// Warps that may issue, by kind of limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IssueLimit {
-    /// Number of warps per scheduler that may issue: the oldest of the warps that neither wait at a barrier
-    /// nor have ended.
+    /// Maximum number of warps per scheduler that may issue. These are the oldest of the warps that neither
+    /// wait at a barrier nor have ended.
     Oldest(u32),
     /// All warps may issue, but only the warps in the mask may load from global or local memory.
     Load(u64),
@@ -184,7 +184,7 @@ pub struct Tick {
     pub report: Option<Report>,
 }
 
-/// Hooks through which a core uses its throttle. A sleeping core calls no hook before the cycle that `due`
+/// Hooks through which a core uses its throttle. A sleeping core calls no hook until the cycle that `due`
 /// returns.
 #[watched("throttle")]
 #[typetag::serde]
@@ -195,8 +195,8 @@ pub trait Hooks: Debug + Send {
     /// Called when a warp begins.
     fn start(&mut self, _warp: u8) {}
 
-    /// Begins a cycle of a running kernel; returns the messages to send if a period ended with the previous
-    /// cycle.
+    /// Called at the start of each cycle of a running kernel. Returns the messages to send if the previous
+    /// cycle was the last one of a period.
     fn tick(&mut self, _cycle: u64) -> Option<Tick> {
         None
     }
@@ -211,7 +211,8 @@ pub trait Hooks: Debug + Send {
     /// Returns the warps that may issue in the cycle after the one that `seen` describes.
     fn admit(&mut self, seen: &CycleState) -> IssueLimit;
 
-    /// Returns the next cycle in which the core must be awake for the throttle; `None` if there is none.
+    /// Returns the next cycle in which the throttle requires the simulator to evaluate the core; `None` if
+    /// there is no such cycle.
     fn due(&self) -> Option<u64> {
         None
     }
@@ -231,13 +232,13 @@ pub trait Hooks: Debug + Send {
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 
-/// Hooks through which an L1D detects that a warp misses a line that it had fetched before and lost to an
-/// eviction.
+/// Hooks through which an L1D detects lost locality: a warp misses a line that it had fetched before and that
+/// was then evicted.
 #[typetag::serde]
 pub trait Losses: Debug + Send {
-    /// Called for an accepted miss. `of` is the warp and the missed line, `place` the set and way that the
-    /// miss fills, and `old` the line that it evicts. Returns true if the warp had lost the missed line to an
-    /// eviction.
+    /// Called for an accepted miss. `of` holds the warp and the missed line, `place` the set and way that the
+    /// miss fills, and `old` the evicted line. Returns true if the warp had fetched the missed line before
+    /// and the line was then evicted.
     fn on_miss(&mut self, at: &Edge<'_>, place: (u32, u32), old: Option<u64>, of: (u8, u64)) -> bool;
 
     /// Called for a global store: removes the line from the victim tags of all warps.

@@ -1,5 +1,5 @@
 //! # No throttling
-//! Every warp may issue. A fixed limit of warps is `sm.warp_limit`, which needs no scheme.
+//! Every warp may issue. The key `sm.warp_limit` sets a fixed limit on warps; it needs no scheme.
 
 use serde::{Deserialize, Serialize};
 

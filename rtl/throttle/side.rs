@@ -1,6 +1,6 @@
 //! Throttle links of an SM, which connect its L1D, its core and the hub, the hardware block to which all
-//! cores report. The links are few and narrow. They are separate from the memory network, so that no throttle
-//! scheme waits for the traffic that it is meant to reduce.
+//! cores report. The links are few and narrow. They are separate from the memory network, so that throttle
+//! messages do not wait behind the traffic that throttling is meant to reduce.
 
 use super::message::{Miss, Order, PeriodEnd, Report};
 use crate::kernel::{In, Many, Out, Ports, Rx, RxBank, Tx, TxBank};

@@ -13,26 +13,27 @@
 //! | `answer`   | in  | `Answer`  | one per forward, always accepted                                      |
 //!
 //! Latency: one cycle in each direction. The table performs one operation per cycle: an answer has priority
-//! over a reply, and a reply over the oldest request. Answers and replies belong to loads that passed the
+//! over a reply, and a reply over the oldest request. Every answer or reply belongs to a load that passed the
 //! tracker earlier, so requests cannot starve.
 //!
 //! Listing: an L1 that will allocate a line is listed as a sharer when the reply of the L2 passes the
-//! tracker, or when the supplier of the line answers. The line may still be in flight at that time. A forward
-//! that arrives before the line is refused, but the L1 stays listed, because it will have the line. A store
-//! or a coherent operation removes its line from the table of its group of SMs, and in-flight loads of the line
-//! by this group will not be listed. The copy of a listed L1 was therefore requested after every write of its
-//! own group that has passed the tracker, and contains these writes. An L1 that drops a line sends a notice.
-//! The notice may arrive before the answer that lists the L1. The L1 then has no copy, or a copy that it
-//! requested later.
+//! tracker, or when the supplier of the line answers. The line may still be in flight at that time. If a
+//! forward arrives at the L1 before the line does, the L1 refuses it but stays listed, because it will soon
+//! have the line. A store or a coherent operation removes its line from the table of its group of SMs; loads
+//! of the line by this group that are in flight will not be listed. So the copy of a listed L1 was requested
+//! after every write of its own group that has passed the tracker, and contains these writes. An L1 that
+//! drops a line sends a notice. The notice may arrive before the answer that lists the L1. In that case, the
+//! listed L1 has no copy, or a copy that it requested later.
 //!
-//! Several trackers: a write leaves its line in the tables of other groups, so that their L1s may supply each
-//! other with the value before the write. The memory model permits it, as it permits a hit on such a copy in an
-//! L1: plain loads of one SM need not see the stores of another SM in the same kernel. The writer's loads and
-//! the coherent operations of an SM, both of which must see the write, use the table of their own group only.
+//! Several trackers: a write leaves its line in the tables of other groups, so the L1s of these groups may
+//! still supply each other with the old value. The memory model permits this, as it permits a hit on an old
+//! copy in an L1: plain loads of one SM need not see the stores of another SM in the same kernel. The loads
+//! of the writing SM, and the coherent operations of any SM, must see the write. They use only the table of
+//! their own group.
 //!
 //! Order: requests of an SM to a line reach the bank in order, except for loads that an L1 refused. A store
-//! or a coherent operation waits while a load of the same SM to the same line is at an L1, because that load
-//! must not see the later write. No deadlock: see [`super::message`].
+//! or a coherent operation waits while a load of the same SM to the same line is forwarded to an L1, because
+//! that load must not return the later value. No deadlock: see [`super::message`].
 //!
 //! Twin: `golden/hybrid/tracker.rs`.
 //! Bench: `tb/tracker`.
@@ -86,7 +87,7 @@ pub struct TrackerIo<'a> {
     pub answer: Rx<'a, Answer>,
 }
 
-/// Place of a tracker bank in its machine: path, field widths, address mapping and number of SMs.
+/// Position of a tracker bank in its machine: path, field widths, address mapping and number of SMs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TrackerPlace {
     /// Hierarchical path of the bank, such as `partition3.tracker`.
@@ -114,22 +115,23 @@ pub enum RequestDestination {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BankObservation {
     /// Answer of an L1 to a forwarded load: SM and ticket of the load, supplying SM, and result. The supplied
-    /// data may arrive before the answer. In that case the ticket may already belong to another load of the
-    /// SM.
+    /// data may arrive before the answer. If they do, the SM may already have reused the ticket for another
+    /// load.
     pub answer: Option<(u8, u64, u8, ForwardResult)>,
     /// Reply of the L2 to a load with a row in the table of in-flight loads: SM and ticket of the load, and
     /// true if the SM was listed as a sharer.
     pub reply: Option<(u8, u64, bool)>,
     /// Load that an L1 refused and that was then sent to the L2: SM and ticket of the load.
     pub resent: Option<(u8, u64)>,
-    /// Request of an SM that left the bank's input: SM, line, ticket, kind, sharing hint, and destination.
+    /// Request of an SM that was dequeued from the bank's input: SM, line, ticket, kind, sharing hint, and
+    /// destination.
     pub request: Option<(u8, u64, u64, RequestKind, Sharing, RequestDestination)>,
 }
 
 /// Resource for which the oldest request of a tracker bank waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WaitReason {
-    /// Does not wait: there is no request, or it was sent.
+    /// The oldest request does not wait: there is none, or it was sent.
     No,
     /// Waits for the next cycle, because the table or a link was already used in this cycle.
     Cycle,
@@ -148,13 +150,13 @@ pub struct Tracker {
     place: TrackerPlace,
     protections: Protections,
     probes: Probes,
-    /// Number of SMs in the group that each tracker serves.
+    /// Number of SMs that each tracker serves.
     served: u8,
     /// Sharer tables of this bank, one per tracker. Each tracker serves a group of SMs.
     tables: Box<[Table]>,
     transfers: Transfers,
     /// Cycle in which the oldest request began to wait for an earlier load of the same SM to the same line;
-    /// `None` if it does not.
+    /// `None` if the oldest request does not wait for such a load.
     held_since: Option<u64>,
     stats: TrackerStats,
     seen: Option<BankObservation>,
@@ -191,7 +193,7 @@ impl Tracker {
         &self.stats
     }
 
-    /// Returns the counters that the replacement policy of the tables declares itself, summed over the tables.
+    /// Returns the counters that belong to the replacement policy of the tables, summed over the tables.
     #[must_use]
     pub fn scheme_counts(&self) -> SchemeCounts {
         let tables: Vec<_> = self.tables.iter().map(|table| SchemeCounts::of(|to| table.counters(to))).collect();
@@ -218,8 +220,8 @@ impl Tracker {
         self.seen = Some(BankObservation::default());
     }
 
-    /// Returns the events of the last clock edge, if they are recorded. Each edge's events are returned only
-    /// once.
+    /// Returns the events of the last clock edge; `None` if events are not recorded. A second call for the
+    /// same edge returns no events.
     pub fn take_seen(&mut self) -> Option<BankObservation> {
         self.seen.as_mut().map(std::mem::take)
     }
@@ -235,7 +237,8 @@ impl Tracker {
         }
     }
 
-    /// Returns the table that serves SM `sm`, and the number of this SM among those that the table serves.
+    /// Returns the table that serves SM `sm`, and the SM's number within the group of SMs that the table
+    /// serves.
     fn table_of(&mut self, sm: u8) -> (&mut Table, u32) {
         (&mut self.tables[usize::from(sm / self.served)], u32::from(sm % self.served))
     }
@@ -244,9 +247,9 @@ impl Tracker {
         self.place.interleave.local(line)
     }
 
-    /// Lists the L1 that sent a load as a sharer of the line. Does nothing if the L1 will not allocate the
-    /// line, or if a later write has marked the load as stale (poisoned). The line is in the L1 or in flight
-    /// to it. Returns true if the L1 was listed.
+    /// Records that the L1 that sent a load is a sharer of the line, which is in that L1 or in flight to it.
+    /// Does nothing if the L1 will not allocate the line, or if a later write has marked the load as stale
+    /// (poisoned). Returns true if the L1 was recorded.
     fn list(&mut self, at: &Edge<'_>, transfer: &Transfer) -> bool {
         let is_listed = transfer.keeps && !transfer.poisoned;
         if is_listed {
@@ -259,8 +262,8 @@ impl Tracker {
         is_listed
     }
 
-    /// Accepts an answer of an L1 to a forwarded load. Returns true if there was one; the answer then uses
-    /// the tables in this cycle.
+    /// Accepts an answer of an L1 to a forwarded load, if one has arrived. Returns true if it has; the answer
+    /// then uses the tables in this cycle.
     fn take_answer(&mut self, answer: &mut Rx<'_, Answer>, at: &mut Edge<'_>) -> bool {
         let Some(&Answer { row, found, .. }) = answer.peek(at) else { return false };
         answer.drop_head(at);
@@ -288,8 +291,8 @@ impl Tracker {
         true
     }
 
-    /// Forwards the oldest reply of the L2 bank to the SMs. Returns true if this used the tables; `is_free`
-    /// is true if they are unused in this cycle.
+    /// Forwards the oldest reply of the L2 bank to the SMs. `is_free` is true if the tables have not been
+    /// used in this cycle. Returns true if this reply used the tables.
     fn forward_reply(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>, is_free: bool) -> bool {
         let Some(reply) = io.from_bank.peek(at) else { return false };
         if !io.rsp.is_ready(at) {
@@ -358,8 +361,8 @@ impl Tracker {
             self.note(|seen| seen.request = Some((sm, line, ticket, kind, sharing, RequestDestination::Nowhere)));
             return WaitReason::No;
         }
-        // The links to the L2 bank and to the L1s must both have room before the lookup. The lookup updates
-        // the table before its result selects a link.
+        // Both links, to the L2 bank and to the L1s, must have room before the lookup. The lookup already
+        // updates the table before its result selects one of the links.
         for held in
             [can_send(&mut io.to_bank, at, WaitReason::Memory), can_send(&mut io.forward, at, WaitReason::Forward)]
         {
@@ -370,9 +373,10 @@ impl Tracker {
         self.load(io, at)
     }
 
-    /// Removes the line of a write or a coherent operation from the table that serves the writing SM. No L1
-    /// listed in that table then supplies an older copy. The tables of other groups keep the line (anssari2012
-    /// section 4.3 has isolated trackers): the writing SM never looks it up there.
+    /// Removes the line of a write or a coherent operation from the table that serves the writing SM, so that
+    /// no L1 listed there supplies an older copy. The tables of other groups keep the line (anssari2012
+    /// section 4.3 has isolated trackers). This is safe, because the writing SM never uses the tables of
+    /// other groups.
     fn untrack(&mut self, at: &Edge<'_>, sm: u8, line: u64, is_coherent: bool) {
         let Protections { stores, coherent, fills } = self.protections;
         let untracks = if is_coherent { coherent } else { stores };
@@ -439,8 +443,8 @@ impl Tracker {
     }
 }
 
-/// Returns `WaitReason::No` if a link can accept a message. Otherwise returns `full` if the channel is full,
-/// else `WaitReason::Cycle`.
+/// Returns `WaitReason::No` if a link can accept a message, and `full` if the link has no room. Otherwise the
+/// link was already used in this cycle, and the function returns `WaitReason::Cycle`.
 fn can_send<T: crate::kernel::Payload>(link: &mut Tx<'_, T>, at: &mut Edge<'_>, full: WaitReason) -> WaitReason {
     if link.is_ready(at) {
         WaitReason::No
@@ -462,7 +466,7 @@ impl Block for Tracker {
         let held = self.serve(&mut io, at, !answered && !listed);
         let request_moves = match held {
             WaitReason::No | WaitReason::Cycle => true,
-            // The tracker bank is woken by the pop that makes room in the link, or by the answer of the L1.
+            // The pop that makes room in the link, or the answer of the L1, wakes the tracker bank.
             WaitReason::Memory | WaitReason::Forward | WaitReason::Own => false,
         };
         if io.answer.has_beat(at)

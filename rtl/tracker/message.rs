@@ -1,12 +1,12 @@
 //! # Messages of the sharing tracker
 //! A bank of the tracker forwards a load to an L1 that holds the line. That L1 sends the line to the
-//! requesting L1 over the reply crossbar. It also sends an answer to the bank: the line was present, is still
-//! in flight to the supplier, or is gone (anssari2012 section 3.4).
+//! requesting L1 over the reply crossbar. It also sends the bank an answer, which tells whether the line was
+//! present, is still in flight to the supplier, or is no longer there (anssari2012 section 3.4).
 //!
-//! Forwards and answers have separate networks. Each message waits only for messages later in the list
-//! *request, forward, reply or answer*. A request waits for the link of forwards. A forward in an L1 waits
-//! for the links of replies and answers. L1s always accept replies. Banks always accept answers, because each
-//! forward has reserved a row for its answer. So no cyclic wait is possible.
+//! Forwards and answers have separate networks. A message waits only for messages of kinds that come later in
+//! the list *request, forward, reply or answer*. A request waits for the link of forwards. A forward in an L1
+//! waits for the links of replies and answers. L1s always accept replies. Banks always accept answers,
+//! because each forward has reserved a row for its answer. So no cyclic wait is possible.
 
 use serde::{Deserialize, Serialize};
 

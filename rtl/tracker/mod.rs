@@ -1,5 +1,5 @@
 //! The sharing tracker (anssari2012 chapter 3) records which L1s hold a line. When another L1 misses the
-//! line, one of them supplies it instead of the L2.
+//! line, one of the recorded L1s supplies it instead of the L2.
 
 mod bank;
 pub mod config;

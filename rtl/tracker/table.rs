@@ -12,9 +12,9 @@
 //! | `forget`   | in  | line     | no SM may supply the line                                        |
 //!
 //! One of these operations is permitted per cycle, which the model checks: one read and one write of a set.
-//! For the replacement policy, `supplier` and `add` are the uses of a line, without a program counter.
-//! `clear` works on all sets at once, between kernels. SMs are numbered from the first SM that the tracker
-//! serves.
+//! The replacement policy is notified of `supplier` and `add` as uses of a line, without a program counter.
+//! `clear` empties all sets at once, between kernels. SMs are numbered within the group that the tracker
+//! serves, from 0.
 //!
 //! Part of `rtl/tracker/bank.rs`.
 //! Twin: `golden/hybrid/tracker.rs`.
@@ -35,8 +35,8 @@ use crate::replacement::{InsertedLine, ReplacementConfig, Source};
 struct SharerEntry {
     valid: bool,
     tag: u64,
-    /// L1s that hold the line, one bit per L1. With `SharerList::Last`, only the L1 that received the line
-    /// last.
+    /// L1s that hold the line, one bit per L1. With `SharerList::Last`, only the bit of the L1 that received
+    /// the line last is set.
     sharers: u128,
     /// L1 at which the next round-robin search for a supplier starts.
     turn: u8,
@@ -126,7 +126,7 @@ impl Table {
         self.peek(line)
     }
 
-    /// Returns the place of a line without using a port.
+    /// Returns the set and tag of a line, and its way if the line is in the table. Uses no port.
     fn peek(&self, line: u64) -> TrackerPlace {
         let set = (line & ((1 << self.set_bits) - 1)) as u32;
         let tag = line >> self.set_bits;
@@ -134,8 +134,8 @@ impl Table {
         TrackerPlace { set, tag, way: way.map(|way| way as u32) }
     }
 
-    /// Returns the first sharer at or after the round-robin position of an entry, or else the first of all
-    /// sharers. SM `to` is never selected.
+    /// Returns the first sharer whose number is not below the round-robin position of the entry or, if there
+    /// is none, the first of all sharers. Never returns SM `to`.
     fn sharer_for(&self, (set, way): (u32, u32), to: u32) -> Option<u32> {
         let SharerEntry { sharers, turn, .. } = self.entries.row(set)[way as usize];
         let others = sharers & !(1 << to);
@@ -144,7 +144,7 @@ impl Table {
         (among != 0).then(|| among.trailing_zeros())
     }
 
-    /// Returns the result that [`Self::supplier`] would have, without using a port or changing the table. For
+    /// Returns the SM that [`Self::supplier`] would select. Uses no port and does not change the table. For
     /// testbenches.
     #[must_use]
     pub fn peek_supplier(&self, line: u64, to: u32) -> Option<u32> {
@@ -152,8 +152,8 @@ impl Table {
         self.sharer_for((set, way?), to)
     }
 
-    /// Selects the SM whose L1 is to supply `line` to SM `to`: round robin among the sharers other than `to`.
-    /// Returns `None` if there is none.
+    /// Selects the SM whose L1 is to supply `line` to SM `to`, in round-robin order among the sharers other
+    /// than `to`. Returns `None` if there is no such sharer.
     pub fn supplier(&mut self, at: &Edge<'_>, line: u64, to: u32) -> Option<u32> {
         let TrackerPlace { set, way: Some(way), .. } = self.find(at, line) else { return None };
         self.order.on_hit(at, (set, way), || Source { line, pc: 0 });
@@ -185,8 +185,8 @@ impl Table {
         });
     }
 
-    /// Returns the way for a new line of a set, which is the lowest free way or that of the victim, and
-    /// updates the replacement state for the line.
+    /// Returns the way for a new line of a set: the lowest free way or, if no way is free, the way of the
+    /// victim. Updates the replacement state for the new line.
     fn insert(&mut self, at: &Edge<'_>, set: u32, source: Source) -> u32 {
         let Self { entries, order, ways, .. } = self;
         let row = entries.row(set);
@@ -225,7 +225,7 @@ impl Table {
         self.order.record();
     }
 
-    /// Lists the counters that the replacement policy declares itself.
+    /// Lists the counters that belong to the replacement policy.
     pub fn counters(&self, to: &mut dyn CounterReader) {
         self.order.counters(to);
     }
@@ -239,8 +239,8 @@ impl Table {
         to.logic("free_way", Logic::PriorityEncoder { inputs: *ways });
         let cell = width_of::<SharerEntry>(shape);
         to.logic("entry", Logic::Mux { ways: *ways, width: cell });
-        // Logic that selects the first sharer at or after the round-robin position, or else the first of all
-        // sharers.
+        // Logic that selects the first sharer whose number is not below the round-robin position or, if there
+        // is none, the first of all sharers.
         to.logic("is_behind", Logic::Less { width: bits_for(shape.sms), count: shape.sms });
         to.logic("among", Logic::Mux { ways: 2, width: shape.sms });
         to.logic("supplier", Logic::PriorityEncoder { inputs: 2 * shape.sms });

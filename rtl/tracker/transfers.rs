@@ -1,8 +1,8 @@
 //! # Transfers of a sharing tracker
-//! Table of in-flight loads that a bank of the tracker sent to the L2 or to another L1. An L1 that will
-//! allocate the line is listed as a sharer when the reply passes the tracker, unless the line was written in
-//! the meantime (`poisoned`). A load that was forwarded to an L1 can still go to the L2 if that L1 no longer
-//! has the line.
+//! Table of the in-flight loads that a bank of the tracker sent to the L2 or to another L1. An L1 that will
+//! allocate the line of its load is listed as a sharer when the reply passes the tracker, unless the line was
+//! written in the meantime (`poisoned`). A load that was forwarded to an L1 can still go to the L2 if that L1
+//! no longer has the line.
 //!
 //! | port         | dir | payload        | contract                                                  |
 //! |--------------|-----|----------------|-----------------------------------------------------------|
@@ -54,7 +54,7 @@ pub struct Transfer {
     pub supplier: u8,
 }
 
-/// State of a row of the transfer table, which depends on the destination of the row's load.
+/// State of a row of the transfer table; depends on where the row's load was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encoding)]
 #[width(2)]
 enum State {
@@ -103,16 +103,16 @@ impl Transfers {
         self.forwarded |= u64::from(is_forwarded) << row;
     }
 
-    /// Marks the in-flight loads of a line as poisoned, because a write to the line followed them. Applies
-    /// only to SMs for which `served` returns true.
+    /// Marks the in-flight loads of a line as poisoned, because a write to the line passed the tracker after
+    /// them. Applies only to loads of SMs for which `served` returns true.
     pub fn poison(&mut self, line: u64, served: impl Fn(u8) -> bool) {
         for transfer in &mut self.rows {
             transfer.poisoned |= transfer.line == line && served(transfer.sm);
         }
     }
 
-    /// True if a load of the line by SM `sm` was forwarded to another L1 and is not finished: that L1 has not
-    /// answered, or it refused and the load must still go to the L2.
+    /// True if a load of the line by SM `sm` was forwarded to another L1 and is not finished. This is the
+    /// case until the other L1 has answered or, if it refused, until the load has been sent to the L2.
     #[must_use]
     pub fn is_forwarded(&self, sm: u8, line: u64) -> bool {
         let is_same = |row: usize| (self.rows[row].sm, self.rows[row].line) == (sm, line);
@@ -196,14 +196,16 @@ impl Transfers {
             to.logic(first, Logic::PriorityEncoder { inputs: n });
         }
         to.logic("sm", Logic::Comparator { width: shape.sm_bits, count: n });
-        // Multiplexers that determine, for each row, whether a write poisons the loads of the row's SM.
+        // Multiplexers that determine for each row whether its load belongs to an SM whose loads the write
+        // poisons.
         to.logic("poison", Logic::Mux { ways: 1 << shape.sm_bits, width: n });
         // Read ports for an answer of an L1, for a reply, and for a load sent to the L2.
         to.logic("read", Logic::Mux { ways: n, width: shape.line_bits + 2 * shape.sm_bits + 2 });
         to.logic("read", Logic::Mux { ways: n, width: shape.line_bits + 2 });
         let resent = 32 + shape.line_bits + shape.sm_bits + TICKET_BITS + SECTORS + 1;
         to.logic("read", Logic::Mux { ways: n, width: resent });
-        // Write decoders for rows that are answered, replied to, resent and allocated.
+        // Write decoders for the rows: one each for an answer of an L1, a reply, a load that is resent to the
+        // L2, and the allocation of a row.
         for _ in 0..4 {
             to.logic("write", Logic::Decoder { outputs: n });
         }

@@ -26,7 +26,7 @@ pub struct Cache {
     pub ways: u32,
     /// Number of banks in the cache.
     pub banks: u32,
-    /// Ports of the data array and of the tag array.
+    /// Ports of the data array; the tag array has as many.
     pub ports: Ports,
     /// Width of an address in bits.
     pub addr_bits: u32,
@@ -91,7 +91,7 @@ pub struct Table43 {
 }
 
 /// Published cache: its area in mm2, its leakage in mW, and the energies of a line read and a line write in
-/// pJ. Area and leakage include all copies of the cache; the energies are those of one copy.
+/// pJ. Area and leakage are totals over all copies of the cache; the energies are for one copy.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedCache {

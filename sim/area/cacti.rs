@@ -1,13 +1,13 @@
 //! # Input for CACTI
-//! Writes a CACTI 7.0 input file for a given memory. The settings are those of the CACTI runs from which this
-//! crate interpolates.
+//! Writes a CACTI 7.0 input file for a given memory. The settings are the same as in the CACTI runs whose
+//! results this crate interpolates.
 
 use crate::memory::{Kind, Memory, Node};
 
 /// Template of the input file; `{name}` stands for a value that differs between memories.
 const FORM: &str = include_str!("cacti.cfg");
 
-/// Returns the input file for one bank of a memory. CACTI counts in bytes, so the width is rounded up to
+/// Returns the input file for one bank of a memory. CACTI expects the width in bytes, so it is rounded up to
 /// whole bytes.
 #[must_use]
 pub fn cacti_input(name: &str, node: Node, memory: &Memory) -> String {

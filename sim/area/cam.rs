@@ -1,6 +1,6 @@
 //! # Content-addressed memory
-//! Estimates CAMs by closed forms in the number of entries and the bits per entry, fitted to figures of
-//! CACTI.
+//! Estimates the cost of CAMs with closed-form formulas of the number of entries and the bits per entry. The
+//! formulas are fitted to results of CACTI.
 
 use serde::Deserialize;
 
@@ -18,7 +18,7 @@ pub(crate) struct CamData {
 }
 
 /// Coefficients of the closed form for the area of a CAM. Each pair holds the value for one search port and
-/// the increase per further port.
+/// the increase per additional port.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CamArea {
@@ -36,8 +36,8 @@ pub(crate) struct CamForm {
     second_port: f64,
 }
 
-/// CAMs computed by CACTI, one per row: entries, bits per entry, search ports, mm2, mW, pJ per search, pJ per
-/// write.
+/// Results of CACTI for CAMs, one CAM per row. The columns are: number of entries, bits per entry, search
+/// ports, area in mm2, leakage in mW, pJ per search, and pJ per write.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CamTable {

@@ -50,7 +50,7 @@ impl<T: Copy> ByNode<T> {
     }
 }
 
-/// Reference chip, to whose area the overhead of a design is compared.
+/// Reference chip: the area overhead of a design is compared with the area of this chip.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chip {
@@ -85,7 +85,8 @@ struct File {
     table43: Table43,
 }
 
-/// Technology data: turns structures into area in um2, leakage in mW and energy in pJ.
+/// Technology data, from which the area (um2), leakage (mW) and energy (pJ) of hardware structures are
+/// computed.
 #[derive(Debug)]
 pub struct Technology {
     pub(crate) sram: Sram,
@@ -144,13 +145,13 @@ impl Technology {
         Ok(Self { sram: Sram::new(grid, closed)?, cam, cache, gates, chip, hop_mm: energy.hop_mm, table43, sources })
     }
 
-    /// Iterates over pairs: a kind of technology data, such as the area of CAMs, and the source of its
+    /// Iterates over the kinds of technology data, such as the area of CAMs, each with the source of its
     /// figures.
     pub fn sources(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.sources.iter().map(|(what, source)| (*what, source.as_str()))
     }
 
-    /// Returns the reference chip, to whose area the overhead of a design is compared.
+    /// Returns the reference chip. The area overhead of a design is compared with the area of this chip.
     #[must_use]
     pub fn chip(&self) -> &Chip {
         &self.chip

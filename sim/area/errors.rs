@@ -47,7 +47,8 @@ impl RelativeErrors {
         self.0.len()
     }
 
-    /// Returns the quantile `part` of the errors, between 0 and 1: 0.5 gives the median, 1 the largest error.
+    /// Returns a quantile of the errors. `part` is between 0 and 1: 0.5 gives the median, and 1 the largest
+    /// error.
     #[must_use]
     pub fn quantile(&self, part: f64) -> f64 {
         let rank = (part * self.0.len() as f64).ceil() as usize;
@@ -95,8 +96,8 @@ impl Technology {
         self.sram.between.iter().map(|point| error((&point.place, &point.values))).collect()
     }
 
-    /// Returns the errors of the closed forms at the CAMs to which they were fitted. The read energy of a CAM
-    /// is the energy of a search.
+    /// Returns the errors of the closed-form estimates for the CAMs to which the coefficients were fitted.
+    /// The read energy of a CAM is the energy of a search.
     #[must_use]
     pub fn cams(&self, metric: Metric) -> RelativeErrors {
         let mut errors = Vec::new();

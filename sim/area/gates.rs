@@ -1,6 +1,6 @@
 //! # Flip-flops and logic
-//! Estimates flip-flops and logic by counting standard cells. The cell library is for 45 nm. Its figures are
-//! scaled to the other nodes, which is only an estimate.
+//! Estimates flip-flops and logic by counting standard cells. The cell library is for 45 nm. Costs at the
+//! other nodes are scaled from the 45 nm figures, so they are only approximate.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ use serde::Deserialize;
 use crate::data::{ByNode, TechnologyError};
 use crate::memory::{Cost, Memory, Node};
 
-/// Number of standard cells, by name, in one unit of a structure.
+/// Number of standard cells of each type in one unit of a structure, such as one adder bit. The key is the
+/// name of the cell type.
 type Recipe = BTreeMap<String, f64>;
 
 #[derive(Debug, Deserialize)]
@@ -208,8 +209,9 @@ impl Gates {
                 (self.adder_bit, product(width + half, factor.count_ones().saturating_sub(1)))
             }
             Logic::ConstantDivider { width, divisor } => {
-                // Long division, with one row of cells per bit of the dividend. A row is as wide as the
-                // partial remainder, which is less than the divisor, plus the next bit of the dividend.
+                // Divider that uses long division, with one row of cells per bit of the dividend. The width
+                // of a row is the width of the partial remainder, which is less than the divisor, plus one
+                // dividend bit.
                 let row = u32::BITS - divisor.saturating_sub(1).leading_zeros() + 1;
                 (self.divider_bit, product(width, row))
             }

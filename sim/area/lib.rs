@@ -2,7 +2,8 @@
 //! Estimates the cost of a design from its structures. It turns memories, flip-flops and logic into area in
 //! um2, leakage in mW and energy in pJ at 45, 32 and 22 nm. The crate depends on the hardware crate `rtl`
 //! only for the list of the kinds of logic. Callers count the structures of a design and look up the cost of
-//! each. The code contains no coefficients; all are in `technology.toml`, each with its source.
+//! each structure. The code contains no coefficients; all of them are in `technology.toml`, with their
+//! sources.
 //!
 //! | module   | holds                                                                     |
 //! |----------|---------------------------------------------------------------------------|

@@ -1,6 +1,6 @@
 //! # Cells for synthesis
-//! Writes the standard cells, with the function of each, in the Liberty format that synthesis tools read. A
-//! synthesized module then costs the same per cell as an estimate.
+//! Writes the standard cells, with the function of each, in the Liberty format that synthesis tools read.
+//! Synthesis then uses the same cost per cell as the estimates of this crate.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ const GATES: [(&str, &[&str], &str); 5] = [
     ("mux2", &["A", "B", "S"], "(A*S')+(B*S)"),
 ];
 const FLIP_FLOP: &str = "dff";
-/// Buffer cell, which technology mapping requires but hardly uses; it costs two inverters.
+/// Buffer cell. Technology mapping requires a buffer, but seldom uses it. It costs as much as two inverters.
 const BUFFER: &str = "buf";
 
 impl Technology {

@@ -122,7 +122,8 @@ impl TryFrom<String> for Ports {
     }
 }
 
-/// Memory of `banks` banks of `entries` words of `width` bits; each access of a port moves one word.
+/// Memory with `banks` banks, each of which has `entries` words of `width` bits. An access through a port
+/// reads or writes one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Memory {
     /// Kind of circuit that implements the memory.

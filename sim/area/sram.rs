@@ -1,10 +1,10 @@
 //! # Static RAM
 //! Estimates the cost of static RAM as a closed form times a correction factor. The factor is the ratio of
 //! CACTI's figure to the value of the closed form. It is interpolated between the nearest points of CACTI's
-//! grid, in the logarithms of the number of words and of the word width. At a grid point the estimate equals
-//! CACTI's figure. Outside the grid the factor at the edge applies, so that the estimate is continuous, and
-//! the result is marked as a closed form. A word wider than the grid is split into slices of the greatest
-//! width in the grid.
+//! grid; the axes of the grid are the logarithms of the number of words and of the word width. At a grid
+//! point, the estimate equals CACTI's figure. Outside the grid, the factor at the edge of the grid applies,
+//! so that the estimate is continuous, and the result is marked as a closed form. A word that is wider than
+//! the grid is split into slices of the greatest width in the grid.
 
 use std::collections::BTreeMap;
 
@@ -84,8 +84,8 @@ pub(crate) struct TablePoint {
 }
 
 impl TablePoint {
-    /// Returns the two terms by which ports enter the closed forms. The first is the number of ports beyond
-    /// the first one. The second is 1.0 for exactly two read-write ports, and 0.0 otherwise.
+    /// Returns the two terms by which the closed forms depend on the ports. The first term is the number of
+    /// ports minus one. The second term is 1.0 for exactly two read-write ports, and 0.0 otherwise.
     fn ports(&self) -> (f64, f64) {
         let beyond = f64::from(self.ports.count().saturating_sub(1));
         (beyond, if self.ports == Ports::TWO_SHARED { 1.0 } else { 0.0 })
@@ -123,10 +123,10 @@ impl LogForm {
     }
 }
 
-/// Returns the natural logarithm of the factor by which ports beyond the first increase a cost. `beyond` is
-/// the number of ports beyond the first. `second` is the logarithm of the factor for a memory with two ports.
-/// The closed form was fitted only to memories with one and two ports. Each port beyond the second is assumed
-/// to add as much to the cost as the second one.
+/// Returns the natural logarithm of the factor by which additional ports increase a cost. `beyond` is the
+/// number of ports minus one, and `second` is the logarithm of the factor for two ports. The closed form was
+/// fitted only to memories with one or two ports. Each port after the second is assumed to add as much to the
+/// cost as the second port.
 fn by_ports(second: f64, beyond: f64) -> f64 {
     let added = (1.0 - (-second).exp()).max(0.0);
     if beyond <= 1.0 { second * beyond } else { second + ((beyond - 1.0) * added).ln_1p() }
@@ -145,8 +145,8 @@ impl ClosedForms {
 pub(crate) struct Table {
     pub node: Node,
     pub ports: Ports,
-    /// Natural logarithms of CACTI's figures divided by those of the closed forms. The key is the pair of
-    /// log2 of the number of words and log2 of the bits per word.
+    /// Natural logarithms of the ratios between CACTI's figures and the values of the closed forms. The key
+    /// is a pair: log2 of the number of words, and log2 of the bits per word.
     pub corrections: BTreeMap<(u32, u32), Values>,
 }
 
@@ -199,9 +199,9 @@ impl Sram {
         Ok(Self { words, width, closed, tables, between })
     }
 
-    /// Returns the table of CACTI figures by which an estimate is corrected. There are tables for one and for
-    /// two ports. A memory with more ports uses a table for two, and the closed form gives the cost of the
-    /// other ports.
+    /// Returns the table of CACTI figures by which an estimate is corrected. There are tables for memories
+    /// with one and with two ports. A memory with more than two ports uses a table for two ports, and the
+    /// closed form adds the cost of the remaining ports.
     fn table(&self, node: Node, ports: Ports) -> &Table {
         let nearest = match ports.count() {
             0 | 1 => Ports::ONE_SHARED,

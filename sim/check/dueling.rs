@@ -1,6 +1,8 @@
 //! # Lockstep check of SM dueling against its golden model
-//! Replays the L1D accesses of the two leader SMs in the golden model. Checks that every SM is in the mode
-//! that the golden model selects. The delays of the leaders' reports and of the decision are included.
+//! SM dueling is set dueling with whole SMs: one leader SM has the decoupled L1D, another leader SM the
+//! original L1D, and all other SMs use the mode of the better leader. The check replays the L1D accesses of
+//! the two leaders in the golden model. Every SM must be in the mode that the golden model selects. The
+//! latencies of the leaders' reports and of the decision are included.
 
 use std::collections::VecDeque;
 
@@ -24,7 +26,7 @@ pub struct DuelLockstep {
 
 impl DuelLockstep {
     /// Creates the golden model of dueling among `num_sms` SMs, in its state before a kernel. `delays` holds
-    /// the latency of a leader's report and that of the decision, both in core cycles.
+    /// the latency of a leader's report and the latency of the decision, both in core cycles.
     #[must_use]
     pub fn new(config: &DuelingConfig, num_sms: usize, delays: [u64; 2]) -> Self {
         let &DuelingConfig { leaders, interval, margin, margin_of, min_accesses } = config;

@@ -1,7 +1,8 @@
 //! # Lockstep check of the instruction cache against its golden model
-//! The clocked cache reports at most one fill and then one fetch for each clock edge. These events are
-//! replayed in the golden model, and the outcomes are compared. A fill must evict the same line in the cache
-//! and in the golden model. Filled and fetched data must be the instruction bytes at their addresses.
+//! For each clock edge, the clocked cache reports at most one fill and at most one fetch, the fill first.
+//! These events are replayed in the golden model, and the outcomes are compared. A fill must evict the same
+//! line in the cache and in the golden model. Filled and fetched data must be the instruction bytes at their
+//! addresses.
 
 use golden::sm::icache::{Config, FetchResult, Icache, word};
 use rtl::cells::line::LINE_BYTES;

@@ -82,7 +82,7 @@ pub struct Lockstep {
     /// True if the L1D fetches single sectors, false if it fetches whole lines.
     by_sectors: bool,
     /// Sector that each lane of the most recently accepted instruction accesses. The next field, `part_of`,
-    /// holds the same for the instruction in each row of the pending table.
+    /// holds the sectors of the instructions in the pending table, by row of the table.
     just_taken: [u8; LANES],
     part_of: Vec<[u8; LANES]>,
     /// Reason why the L1D cannot be checked; `None` if it is checked.
@@ -247,7 +247,7 @@ impl Lockstep {
         self.twins[CacheId::L1d as usize].admit(lines);
     }
 
-    /// True if in every golden model the reserved lines are exactly those with a pending fill.
+    /// True if, in every golden model, the reserved lines are exactly the lines with a pending fill.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         self.twins.iter().all(Cache::is_consistent)
@@ -381,8 +381,8 @@ impl Lockstep {
         self.parts_of(cache, lanes.fold(0, |parts, lane| parts | 1 << part_of[lane]))
     }
 
-    /// Checks the result of the contention test, if the cache or the golden model made one for the
-    /// instruction just accepted. Both must have made it with the same result.
+    /// Checks the contention test of the instruction just accepted. If the cache or the golden model
+    /// performed the test, both must have performed it, with the same result.
     fn judge(&mut self, judged: Option<(u8, bool)>) -> Result<(), String> {
         let (slot, contends) = match (judged, self.judged.take()) {
             (None, None) => return Ok(()),
@@ -395,7 +395,8 @@ impl Lockstep {
         Ok(())
     }
 
-    /// Returns the golden model's sector that each lane accesses: always 0 if lines are fetched whole.
+    /// Returns the sector that each lane accesses, as numbered by the golden model. All numbers are 0 if the
+    /// cache fetches whole lines.
     fn part_of_lanes(&self, cache: CacheId, waiter: Waiter) -> [u8; LANES] {
         let is_in_parts = cache == CacheId::L1d && self.by_sectors;
         if is_in_parts { self.part_of[usize::from(waiter.slot)] } else { [0; LANES] }
@@ -446,9 +447,9 @@ impl Lockstep {
         })
     }
 
-    /// Checks the replay of a waiting load. A load must be replayed in a cycle exactly if a golden model has
-    /// one to replay. If the golden models of several caches have one, the LSU may choose any of these
-    /// caches.
+    /// Checks the replay of a waiting load. A load must be replayed in a cycle if and only if a golden model
+    /// has a load to replay. If the golden models of several caches have a load to replay, the LSU may choose
+    /// any of these caches.
     fn drain(&mut self, seen: Option<(CacheId, u64, Waiter)>) -> Result<(), String> {
         let Some((cache, line, waiter)) = seen else {
             return ALL.into_iter().try_for_each(|cache| self.check(cache, Event::Drain, &TwinOutcome::Drained(None)));
@@ -521,7 +522,7 @@ fn victims(l1: &L1Config) -> Result<Option<Victims>, String> {
 }
 
 /// Converts a memory space to global or local, which the golden model distinguishes. The constant and texture
-/// spaces count as global, since all threads share them.
+/// spaces are treated as global, since all threads share them.
 fn space_of(space: MemorySpace) -> Space {
     match space {
         MemorySpace::Local => Space::Local,

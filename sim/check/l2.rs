@@ -1,10 +1,11 @@
 //! # Lockstep check of the lines of an L2 bank against golden models
-//! Replays each use and insertion of a line in the golden models of the replacement policy and of the
-//! partition, and compares the victims. Only the overlapped flow is checked: the transient flow of candel2018
-//! has no other policy than LRU, and a golden model of its own in its testbench (`tb/l2/transient.rs`).
+//! Replays each use and insertion of a line in the golden models of the replacement policy and of the way
+//! partition, and compares the victims. Only the overlapped flow of the L2 is checked. The transient flow of
+//! candel2018 always uses LRU, and its testbench (`tb/l2/transient.rs`) has a separate golden model.
 //!
-//! The check covers which lines have a way. The bytes of lines are checked by the results of loads, and hits
-//! and misses follow from the lines.
+//! The check covers which lines the bank holds. It does not cover the data of lines, which the results of
+//! loads check. Hits and misses need no check of their own, because they follow from the lines that the bank
+//! holds.
 
 use golden::l2::partition;
 use golden::replacement::order::LineSets;

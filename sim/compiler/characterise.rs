@@ -1,7 +1,7 @@
 //! # Metrics of the loads of a kernel
 //! Metrics by which xie2013 section 4.3 characterizes the static loads of a kernel. A kernel with N loads
-//! needs N runs with one load cached in the L1 and N(N-1)/2 runs with two. It also needs one run with all
-//! loads cached and one with none.
+//! needs N runs with one load cached in the L1, and N(N-1)/2 runs with two loads cached. It also needs one
+//! run with all loads cached and one run with no load cached.
 
 use serde::Serialize;
 
@@ -62,7 +62,8 @@ pub struct KernelMetrics {
     pub loads: Vec<usize>,
     /// Metrics of each load, from the run in which only this load is cached.
     pub alone: Vec<LoadMetrics>,
-    /// Total hits of both loads for each pair of loads, from the run in which only these two are cached.
+    /// Total hits of both loads for each pair of loads, from the run in which only the loads of this pair are
+    /// cached.
     pub pair_hits: Triangle<u64>,
     /// Requested and transferred bytes of the run in which every load is cached.
     pub all_cached: TransferCounts,
@@ -87,7 +88,7 @@ impl KernelMetrics {
 
     /// Returns the bytes that a load would request from the L2 without any reuse: no access hits on a line
     /// that an earlier access filled. The first number is for a cached load, the second for a bypassing load.
-    /// A rule that considers each access alone expects this traffic.
+    /// A selection rule that ignores reuse between accesses predicts this traffic.
     #[must_use]
     pub fn bytes_without_reuse(&self, i: usize) -> [u64; 2] {
         let LoadMetrics { accesses, sectors, .. } = self.alone[i];

@@ -10,8 +10,8 @@
 //! | [`solve`]        | which loads to cache: heuristic, integer programming, or exhaustive search |
 //! | [`rewrite`]      | finds the loads of a PTX text and changes their cache operators            |
 //!
-//! This crate measures nothing. A caller that has a model of the caches fills in a
-//! [`KernelMetrics`](characterise::KernelMetrics).
+//! This crate runs no simulation. The caller measures the loads with a model of the caches and passes the
+//! results in a [`KernelMetrics`](characterise::KernelMetrics).
 
 pub mod characterise;
 pub mod graph;

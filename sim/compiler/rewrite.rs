@@ -33,8 +33,8 @@ impl fmt::Display for Operator {
 /// Cache operators of the PTX ISA that `.ca` or `.cg` can replace.
 const OPERATORS: [&str; 5] = ["ca", "cg", "cs", "lu", "cv"];
 
-/// Returns why a load with this modifier must keep its cache operator, or `None` if the operator can be
-/// replaced.
+/// Returns the reason why a load with this modifier must keep its cache operator, or `None` if the operator
+/// can be replaced.
 fn keeps(modifier: &str) -> Option<&'static str> {
     match modifier {
         "volatile" => Some("it is volatile"),

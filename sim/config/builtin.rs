@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 pub use machines::Builtin;
 use machines::{DESIGNS, MACHINES};
 
-/// Machine preset that serves as the schema: its keys and types are the legal ones of every configuration.
+/// Machine preset that serves as the schema: every configuration must use the keys of this preset, with
+/// values of the same types.
 pub(super) const SCHEMA: &str = "fermi";
 
 /// Returns the built-in machines, sorted by name.
@@ -14,14 +15,14 @@ pub fn machines() -> &'static [Builtin] {
     MACHINES
 }
 
-/// Returns the built-in designs, sorted by name, followed by those of [`add_designs`].
+/// Returns the built-in designs, sorted by name, followed by the designs added with [`add_designs`].
 #[must_use]
 pub fn designs() -> &'static [Builtin] {
     ALL_DESIGNS.get().map_or(DESIGNS, Vec::as_slice)
 }
 
 /// Adds designs for the whole process; only the first call has an effect. An added design replaces a built-in
-/// one of the same name.
+/// design of the same name.
 pub fn add_designs(designs: &[Builtin]) {
     let is_replaced = |name| designs.iter().any(|design| design.name == name);
     ALL_DESIGNS.get_or_init(|| {

@@ -68,7 +68,7 @@ pub(super) struct Field {
     pub path: String,
     /// Current value of the field, after the files and options applied so far.
     pub value: Value,
-    /// Place that gives the current value: a line of a file, or the text of an option.
+    /// Origin of the current value: a line of a file, or the text of an option.
     pub place: TextPlace,
     /// Value of the field in the machine file, if a design or `--set` has replaced it.
     pub machine_value: Option<Value>,
@@ -315,8 +315,8 @@ impl Overlay<'_> {
     /// True if this TOML table has already set the field or a key inside it. In this case, also reports a
     /// problem, since one of the two values would be lost.
     fn is_given(&mut self, path: &str, given: &Spanned<DeValue<'_>>) -> bool {
-        // A table that contains only `kind` sets one key. Other keys of that kind may be set after it, but
-        // not before it.
+        // A table that contains only `kind` sets a single key. Other keys of the same kind may be set after
+        // this table, but not before it.
         let is_whole = |table: &&DeTable<'_>| table.contains_key(KIND) && table.len() > 1;
         let keys: Vec<_> = match given.get_ref().as_table().filter(|table| !is_whole(table)) {
             Some(table) => changes(path, table),
@@ -407,7 +407,7 @@ impl Overlay<'_> {
     }
 }
 
-/// Lists the keys with a single value that a table changes, including those in nested tables.
+/// Lists the keys that a table sets directly to a value, including keys in nested tables.
 fn changes(path: &str, table: &DeTable<'_>) -> Vec<(String, std::ops::Range<usize>)> {
     let of_key = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
         let path = join_path(path, key.get_ref());

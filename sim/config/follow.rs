@@ -42,7 +42,8 @@ impl Fields {
     }
 }
 
-/// Adds to `table` those keys of `complete` that it lacks. Does the same for the tables nested in both.
+/// Adds to `table` the keys of `complete` that `table` lacks, and does the same for every nested table that
+/// occurs in both.
 fn complete_table(table: &mut Table, complete: &Table) {
     for (key, value) in complete {
         let own = table.entry(key.clone()).or_insert_with(|| value.clone());

@@ -25,7 +25,7 @@ impl About {
     /// Reads the name, description and other metadata of a built-in file.
     ///
     /// # Errors
-    /// Fails if the file is malformed. Tests ensure that no built-in file is.
+    /// Fails if the file is malformed. Tests ensure that no built-in file is malformed.
     pub fn of(file: &Builtin) -> Result<Self, ConfigError> {
         let (mut sources, mut problems) = (Sources::default(), Problems::default());
         let source = sources.add(Origin::Machine, file.path, file.text);
@@ -42,7 +42,7 @@ pub(super) struct Machine {
 }
 
 /// Loader of the files of one configuration. A problem in one file does not prevent the loader from reading
-/// the others.
+/// the other files.
 #[derive(Clone)]
 pub(super) struct Loader {
     /// Texts of all files and options read so far.

@@ -12,12 +12,12 @@
 //!
 //! The preset `fermi` is also the schema. It states every field, so its keys are the legal keys and its
 //! values have the legal types. An inline table with a `kind` is one value, because its other keys depend on
-//! the kind. Giving it with another `kind` replaces the table; giving it with the same kind or without one
-//! changes single keys.
+//! the kind. If a file or option states the table with another `kind`, this replaces the whole table. If it
+//! states the same kind or no kind, this changes single keys of the table.
 //!
-//! All problems are reported at once, each with the place of the value: a line of a file, or the text of
-//! `--set`. An invalid value is skipped and the resolution continues: an unknown key changes nothing, and a
-//! value of the wrong type leaves the previous one.
+//! All problems are reported at once, each with the origin of the value: a line of a file, or the text of
+//! `--set`. An invalid value is skipped and the resolution continues: an unknown key changes nothing, and
+//! after a value of the wrong type, the field keeps its previous value.
 
 mod builtin;
 mod clash;

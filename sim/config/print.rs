@@ -66,7 +66,8 @@ impl ResolvedMachine {
         }
         line("]");
         let mut group = "";
-        // Fields outside any table come first: after the header of a table they would belong to that table.
+        // Fields outside any table are printed first: after the header of a table, they would belong to that
+        // table.
         let (root, grouped): (Vec<_>, Vec<_>) = self.fields.iter().partition(|field| !field.path.contains('.'));
         for field in root.into_iter().chain(grouped) {
             let (inside, key) = field.path.split_once('.').unwrap_or(("", &field.path));

@@ -9,8 +9,8 @@ use thiserror::Error;
 
 use super::source::{Sources, TextPlace};
 
-/// Error that lists every problem of a configuration. When printed through `miette`, each problem shows its
-/// line of text.
+/// Error that lists every problem of a configuration. `miette` prints each problem together with the line of
+/// the file or option that contains it.
 #[derive(Debug, Error, Diagnostic)]
 #[error("the configuration has {}", format_problem_count(problems.len()))]
 pub struct ConfigError {
@@ -43,7 +43,8 @@ impl ConfigError {
 }
 
 impl Problem {
-    /// Returns the name of the file or option that gives the invalid value, and its text.
+    /// Returns the name of the file or option that gives the invalid value, and the text of this file or
+    /// option.
     #[must_use]
     pub fn given(&self) -> (&str, &str) {
         (self.text.name(), self.text.text())
@@ -82,8 +83,8 @@ impl Problems {
         self.0.push(Problem { message, help, text, span: place.span.clone().into() });
     }
 
-    /// Adds the problems of another configuration that are not in this collection yet. Two configurations
-    /// with values in common also have the problems of these values in common.
+    /// Adds the problems of another configuration that are not in this collection yet. If a value occurs in
+    /// both configurations, its problem is thus listed only once.
     pub fn merge(&mut self, others: ConfigError) {
         let key = |problem: &Problem| {
             let Problem { message, text, span, .. } = problem;

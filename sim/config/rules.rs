@@ -26,8 +26,9 @@ impl Loader {
         let rank = |path: &str| {
             // A field that does not exist in this machine cannot cause the violation.
             let source = fields.known_place_of(path)?.source;
-            // The values of a machine file override those of the machine that it is based on, although it is
-            // read first. Of two machine files, the one that was read first therefore takes precedence.
+            // A machine file is read before the machine file on which it is based, and its values override
+            // the values of that file. Among machine files, the file that was read first therefore takes
+            // precedence.
             match self.sources.get(source).giver {
                 Origin::Set => Some((2, source)),
                 Origin::Design(_) => Some((1, source)),

@@ -22,7 +22,7 @@ pub(super) enum Origin {
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub giver: Origin,
-    /// Contents of the text, under the path of the file or the name of the option.
+    /// Contents of the file or option, with the path of the file or the name of the option.
     pub text: Arc<Text>,
 }
 

@@ -49,7 +49,8 @@ pub(super) fn restore(
 }
 
 /// Finds the key whose value has the wrong type in a table with a `kind`, if the error names only the table.
-/// It is the first key for which replacing its value by a legal one makes this error disappear.
+/// The keys are tried in order: if the error disappears when the value of a key is replaced by a legal value,
+/// this key is returned.
 fn key_at_fault(error: &TypeError, holder: &str, fields: &Fields, right: &Field) -> Option<String> {
     if error.path() != holder
         || !matches!(error.fault, Fault::Variant { .. } | Fault::Range { .. } | Fault::Value { .. })
@@ -78,8 +79,8 @@ fn key_at_fault(error: &TypeError, holder: &str, fields: &Fields, right: &Field)
 }
 
 /// Returns the legal values of the field at `path`, if the given value is outside the range of the field's
-/// integer type. The legal values come from a validation rule. To find it, the rules are evaluated with the
-/// nearest value in the range, or else with the largest.
+/// integer type. The legal values come from a validation rule. To find this rule, the rules are evaluated
+/// first with 0 (if a given number is negative), and then with the largest value of the type.
 fn legal_by_rule(path: &str, given: &Value, most: i64, wrong: &Field, legal: &Fields) -> Option<String> {
     // The maximum of a 64-bit type is skipped: it is unrealistic, and a rule that computes with it may
     // overflow.
@@ -181,8 +182,8 @@ impl TypeError {
     }
 }
 
-/// Formats the error so that the text can follow the rejected value in a message. An error in the keys of a
-/// scheme is known only by this text.
+/// Formats the error as text that can follow the rejected value in a message. A scheme reports an error in
+/// its own keys only as this text.
 impl fmt::Display for TypeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.keys.is_empty() {
@@ -206,8 +207,7 @@ impl std::error::Error for TypeError {}
 impl serde::de::Error for TypeError {
     fn custom<T: fmt::Display>(reason: T) -> Self {
         let reason = reason.to_string();
-        // The keys of a scheme are deserialized by the scheme itself, so that an error in them arrives here
-        // as text.
+        // Each scheme deserializes its own keys, so an error in these keys arrives here as text.
         let within = reason.strip_prefix('`').and_then(|rest| rest.split_once("`: "));
         let (path, rest) = within.map_or(("", reason.as_str()), |(path, rest)| (path, rest));
         match rest.strip_prefix(OUT_OF_TYPE).and_then(|most| most.parse().ok()) {

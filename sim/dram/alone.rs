@@ -25,9 +25,9 @@ use rtl::kernel::link;
 const LEAD: u64 = 1;
 /// Number of simulated clock edges between two progress reports.
 const PROGRESS_EVERY: u64 = 1 << 18;
-/// Number of cycles without progress after which the DRAM channels count as stuck while requests wait.
-/// Progress means that a request is accepted or served. All timing constraints between two commands are
-/// shorter.
+/// Number of cycles without progress after which the DRAM channels are considered stuck, if requests are
+/// still waiting. Progress means that a request is accepted or served. Every timing constraint between two
+/// commands is shorter than this number of cycles.
 const PATIENCE: u64 = 1 << 24;
 const PERIODS: [u32; 1] = [1];
 const FEEDER: u8 = 0;
@@ -220,8 +220,8 @@ impl Window {
         &mut self.pending[(index - self.first) as usize]
     }
 
-    /// Returns the trace index of a request in the window. Commands and replies carry only the low bits of
-    /// this index, `id`.
+    /// Returns the trace index of a request in the window. `id` holds only the low bits of this index,
+    /// because commands and replies carry no more bits.
     fn index(&self, id: u32) -> u64 {
         self.first + u64::from(id.wrapping_sub(self.first as u32))
     }

@@ -49,7 +49,7 @@ impl Latencies {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// Returns the quantile `part` of the latencies, between 0 and 1: 0 gives the shortest latency, 1 the
+    /// Returns a quantile of the latencies. `part` is between 0 and 1: 0 gives the shortest latency, 1 the
     /// longest.
     #[must_use]
     pub fn quantile(&self, part: f64) -> Option<u64> {

@@ -46,9 +46,9 @@ pub enum TraceError {
     Invalid {
         /// Path of the trace.
         path: PathBuf,
-        /// Line number, from 1.
+        /// Line number, counted from 1.
         line: usize,
-        /// Column in the line, in characters, from 1.
+        /// Column in the line, in characters, counted from 1.
         column: usize,
         /// Message that states the field, its value, the legal values and the reason.
         message: String,

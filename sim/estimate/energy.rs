@@ -68,7 +68,8 @@ pub struct Energy {
 /// their numbers.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Unit {
-    /// Name of the unit. Its number is omitted if the enclosing scope has several such units.
+    /// Name of the unit. If the enclosing scope has several such units, their numbers are omitted from the
+    /// name.
     pub block: Cow<'static, str>,
     /// Number of instances of the unit.
     pub units: u64,
@@ -96,7 +97,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Total energy of all these events, in pJ; 0 if the energy of one event is unknown.
+    /// Number of events times the energy of one event, in pJ; 0 if the energy of one event is unknown.
     #[must_use]
     pub fn pj(&self) -> f64 {
         self.count as f64 * self.pj_each.unwrap_or(0.0)

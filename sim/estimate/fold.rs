@@ -9,8 +9,8 @@ pub struct FoldedScopes<'a> {
     pub name: String,
     /// Number of scopes combined in this row.
     pub count: u32,
-    /// First of the combined scopes, which represents the others: all have the same structures and the same
-    /// area.
+    /// First of the combined scopes. It represents all of them, because they have the same structures and the
+    /// same area.
     pub one: &'a Block,
     /// Rows of the scopes inside this scope, combined in the same way.
     pub children: Vec<Self>,

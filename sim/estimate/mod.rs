@@ -43,7 +43,7 @@ pub struct Block {
     pub um2: f64,
     /// Leakage power of the scope, in mW.
     pub leakage_mw: f64,
-    /// Difference in cost from the design to which this one is compared; `None` without a comparison.
+    /// Difference in cost from another design on the same machine; `None` if no other design was compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delta: Option<Delta>,
     /// Costs of the scopes inside this one.
@@ -79,8 +79,8 @@ pub struct Piece {
     pub leakage_mw: f64,
 }
 
-/// Differences in cost between a scope and the scope of the same name in another design. A value is positive
-/// if this scope has more.
+/// Differences in cost between a scope and the scope of the same name in another design. A positive value
+/// means that this scope costs more than the scope of the other design.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Delta {
     /// Difference in the storage capacity of memory arrays, in bits.

@@ -109,7 +109,7 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
 }
 
 /// Reads the element type of a buffer, and the fields of its structs. A buffer of structs is treated as a
-/// buffer of bytes; for other buffers there are no fields.
+/// buffer of bytes; other buffers have no fields.
 fn read_type(
     scope: &Scope<'_>,
     table: &Table<'_>,

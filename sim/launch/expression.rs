@@ -1,10 +1,11 @@
 //! Expressions in launch files: strings such as `"= div_ceil(n, 256)"`, which are computed from the values of a
 //! problem size.
 //!
-//! A name alone stands for its value, of any kind. Operators, from the weakest to the strongest: `+ -`, then `* / %`,
-//! then unary `-`. The result of integers is an integer, and must fit 64 bits. A quotient of integers must be exact,
-//! so that no rounding goes unnoticed. If a number of an operator is real, the result is real. `+` with a text
-//! joins both as text.
+//! A single name is an expression, and its value may be of any type. The binary operators `+` and `-` have
+//! the lowest precedence, followed by `*`, `/` and `%`; the unary `-` has the highest. An operation on two
+//! integers gives an integer, which must fit in 64 bits. A division of two integers must have no remainder,
+//! so that no value is rounded unnoticed. If an operand is a real number, the result is a real number. If an
+//! operand of `+` is a text, the operands are concatenated as text.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -14,7 +15,7 @@ use super::model::Number;
 use super::node::read_number;
 use crate::config::suggestion;
 
-/// Value in a launch file from which others are computed.
+/// Value in a launch file, from which expressions can compute other values.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Number(Number),
@@ -26,12 +27,13 @@ pub(super) enum Value {
 
 /// Functions of two numbers that an expression can call.
 const FUNCTIONS: [&str; 6] = ["div_ceil", "div_floor", "max", "min", "next_multiple", "pow"];
-/// Maximum depth of parentheses and functions within each other.
+/// Maximum nesting depth of parentheses, function calls and unary minus signs in an expression.
 const MAX_DEPTH: u32 = 64;
-/// Maximum length in bytes of a text that is joined.
+/// Maximum length in bytes of a text that `+` concatenates.
 const MAX_TEXT: usize = 4096;
 
-/// Computes the value of an expression, without its `=`. `lookup` returns the value of a name.
+/// Computes the value of the expression `text`, which starts after the `=`. `lookup` returns the value of a
+/// name.
 ///
 /// # Errors
 /// Returns the reason if the expression is malformed, `lookup` fails, or an operation has no result.
@@ -44,17 +46,17 @@ pub(super) fn evaluate(text: &str, lookup: &mut dyn FnMut(&str) -> Result<Value,
     }
 }
 
-/// Parser that computes the value of what it reads.
+/// Parser that computes the value of an expression while it reads the text.
 struct Parser<'a, 'l> {
-    /// Remaining text, without blanks at its start.
+    /// Text that has not been read yet, without leading blanks.
     rest: &'a str,
-    /// Number of parentheses, functions and signs around the current position.
+    /// Number of parentheses, function calls and unary minus signs that enclose the current position.
     depth: u32,
     lookup: &'l mut dyn FnMut(&str) -> Result<Value, String>,
 }
 
 impl<'a> Parser<'a, '_> {
-    /// Reads the given character if it is the next one. Returns true if it was.
+    /// Reads the next character if it equals `next`. In this case, returns true.
     fn take(&mut self, next: char) -> bool {
         let rest = self.rest.strip_prefix(next);
         self.rest = rest.unwrap_or(self.rest).trim_start();
@@ -154,7 +156,7 @@ impl<'a> Parser<'a, '_> {
         (self.lookup)(name)
     }
 
-    /// Reads a number as TOML writes it, without a sign.
+    /// Reads a number in TOML notation, without a sign.
     fn number(&mut self) -> Result<Value, String> {
         let start = self.rest;
         let is_radix = ["0x", "0o", "0b"].iter().any(|prefix| start.starts_with(prefix));
@@ -172,12 +174,13 @@ impl<'a> Parser<'a, '_> {
     }
 }
 
-/// True if an integer fits 64 bits, with or without a sign.
+/// True if an integer fits in 64 bits, either as a signed or as an unsigned number.
 pub(super) fn fits(integer: i128) -> bool {
     i64::try_from(integer).is_ok() || u64::try_from(integer).is_ok()
 }
 
-/// Computes an operation on two numbers: that of integers if both are integers, otherwise that of reals.
+/// Applies an operator to two numbers: the integer operation if both numbers are integers, otherwise the
+/// operation on real numbers.
 fn combine(
     name: &str,
     left: Value,
@@ -209,7 +212,7 @@ fn divide(left: Value, right: Value) -> Result<Value, String> {
     combine("/", left, right, i128::checked_div, |a, b| a / b)
 }
 
-/// Joins two values as text.
+/// Concatenates two values as text.
 fn join(left: &Value, right: &Value) -> Result<Value, String> {
     if let Some(list) = [left, right].into_iter().find(|value| matches!(value, Value::List(_))) {
         return Err(format!("`+` cannot join {list} to a text"));
@@ -226,7 +229,7 @@ fn join(left: &Value, right: &Value) -> Result<Value, String> {
 }
 
 fn call(name: &str, first: Value, second: Value) -> Result<Value, String> {
-    // A division rounds down to negative infinity, as the mathematical functions do.
+    // Rounds the quotient toward negative infinity, as the mathematical floor function does.
     let floor = |a: i128, b: i128| {
         let quotient = a.checked_div(b)?;
         Some(quotient - i128::from(a % b != 0 && (a < 0) != (b < 0)))

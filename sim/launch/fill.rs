@@ -11,7 +11,7 @@ use super::structs::{Field, StructType};
 use super::view::View;
 
 impl LaunchFile {
-    /// Creates an error whose position is the declaration of `buffer`. It is for problems with the buffer's
+    /// Creates an error whose position is the declaration of `buffer`. The error is about the buffer's
     /// `symbol` or `texture`.
     pub(crate) fn refuse_buffer(&self, buffer: &Buffer, message: String) -> LaunchError {
         let mut problems = Problems::new(&self.path, &self.text);

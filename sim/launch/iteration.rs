@@ -16,8 +16,8 @@ pub(super) struct Iterations {
 }
 
 impl Iterations {
-    /// Reads a name such as `"k"`, whose number counts from 0, or a table of names, each with a start and a
-    /// step.
+    /// Reads the value of the key `iteration`: either a name such as `"k"`, which counts the iterations from
+    /// 0, or a table of names, each with a start value and a step.
     pub fn read(node: Option<&Node<'_>>, times: u32, problems: &mut Problems<'_>) -> Option<Self> {
         let counting = Sequence { start: Number::Integer(0), step: Number::Integer(1) };
         let names = match node {

@@ -1,4 +1,5 @@
-//! Finds the kernels that a launch file names as in their C++ source. In PTX files these names are mangled.
+//! Finds kernels by their C++ names. A launch file may name a kernel as in its C++ source, but PTX files
+//! contain mangled names.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};

@@ -187,7 +187,7 @@ fn read_address(
 }
 
 /// Reads an argument `{ struct = ["a", { i32 = 5 }] }`. The key `align = 16` requests a larger alignment than
-/// that of its members.
+/// the members of the struct require.
 fn read_struct(
     scope: &Scope<'_>,
     iterations: &Iterations,

@@ -188,7 +188,7 @@ pub enum Init {
         seed: u64,
         /// Smallest value of the range.
         low: Number,
-        /// End of the range, which is itself excluded.
+        /// Upper bound of the range; the bound itself is excluded.
         high: Number,
     },
     /// Contents of a `.npy` file (NumPy array).
@@ -219,7 +219,8 @@ pub enum Action {
         /// Bytes written to each element.
         value: Vec<u8>,
     },
-    /// The host copies elements to the same number of other elements. Source and destination do not overlap.
+    /// The host copies elements from one section of a buffer to another. Both sections have the same number
+    /// of elements and do not overlap.
     Copy {
         /// Elements from which the host copies.
         from: View,
@@ -371,7 +372,8 @@ impl Argument {
 /// Elements of a buffer that are a result of the run and are compared or written to a file.
 #[derive(Debug)]
 pub struct Output {
-    /// Name of the output in messages: the buffer, the field, and the range of elements unless it covers all.
+    /// Name of the output in messages: the buffer, the field, and the range of elements unless all elements
+    /// are selected.
     pub name: String,
     /// Elements of the output.
     pub view: View,

@@ -27,8 +27,8 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
     outputs.into_iter().collect()
 }
 
-/// Outputs that have been read so far, by which conflicts are found. An element may belong to only one
-/// output, and only one output may be written to a file.
+/// Outputs that have been read so far, to detect conflicts between outputs. Two outputs may neither share an
+/// element nor be written to the same file.
 #[derive(Default)]
 struct Above {
     /// For each buffer, the elements that belong to an output, with the name of that output.
@@ -266,7 +266,7 @@ fn read_reference(
 }
 
 /// Reads the inputs of a reference function. By default, an input is the buffer of the same name. The key
-/// `inputs` can assign another buffer, or a section of one.
+/// `inputs` can assign another buffer, or a section of a buffer.
 fn read_inputs(
     scope: &Scope<'_>,
     expect: &Table<'_>,

@@ -14,7 +14,8 @@ use toml::de::DeTable;
 
 use super::node::Place;
 
-/// Reason why a launch file cannot be used. Printed through `miette`, each problem shows its line.
+/// Reason why a launch file cannot be used. `miette` prints each problem together with the line of the file
+/// that contains it.
 #[derive(Debug, Error, Diagnostic)]
 pub enum LaunchError {
     /// The file could not be read.
@@ -46,9 +47,9 @@ pub struct Problem {
     /// Help text: names similar to the given one, or all legal names.
     #[help]
     pub help: Option<String>,
-    /// Line number, from 1.
+    /// Line number, counted from 1.
     pub line: usize,
-    /// Column, in characters, from 1.
+    /// Column, in characters, counted from 1.
     pub column: usize,
     #[label]
     span: SourceSpan,

@@ -1,14 +1,15 @@
 //! # Problem sizes of a launch file
-//! The table `[size]` of a launch file holds named values; `[size.NAME]` holds those that differ in the problem
-//! size NAME. A string that begins with `=` is an expression of these values, and is replaced by its result
-//! before the rest of the file is read.
+//! The table `[size]` of a launch file declares named values for the main problem size. The table
+//! `[size.NAME]` replaces some of these values in the problem size NAME. A string that begins with `=` is an
+//! expression of these values, and is replaced by its result before the rest of the file is read.
 //!
-//! A size is selected by its path, as if it were a file: `kernels/syrk/small` or `kernels/syrk/launch.toml/small`
-//! is the size `small` of `kernels/syrk/launch.toml`. A size whose launches differ in more than values has a file of
-//! its own, such as `kernels/fwt/small.toml`, which the path `kernels/fwt/small` selects as well.
+//! The path of a size has the name of the size as its last component, as if the size were a file. For
+//! example, `kernels/syrk/small` and `kernels/syrk/launch.toml/small` both select the size `small` of
+//! `kernels/syrk/launch.toml`. If the launches of a size differ in more than values, the size has its own
+//! file, such as `kernels/fwt/small.toml`. The path `kernels/fwt/small` selects this file as well.
 //!
 //! A path can also give values: `kernels/syrk/rows=100,columns=64` replaces two values of the main size, and
-//! `kernels/syrk/small,rows=100` one of the size `small`.
+//! `kernels/syrk/small,rows=100` replaces one value of the size `small`.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,16 +27,16 @@ use super::problem::{LaunchError, Problems};
 use crate::config::suggestion;
 use crate::content::Content;
 
-/// File name of a launch file that the path of its folder denotes.
+/// File name of the launch file that is opened if a path names only its folder.
 pub const MAIN: &str = "launch.toml";
-/// Key of the table of sizes.
+/// Key of the table that declares values and problem sizes.
 const SIZE: &str = "size";
-/// Maximum number of values each of which is computed from the next one.
+/// Maximum length of a chain of values in which each value is computed from the next one.
 const MAX_CHAIN: usize = 64;
 
-/// Returns the file that contains the launch file with the given path, and the last part of the path if it selects
-/// a problem size or gives values, such as `small,n=100`. This part is `None` for the main size, and if there is
-/// no such file.
+/// Splits the path of a launch file. Returns the path of the file on disk, and the last component of the path
+/// if it selects a problem size or gives values, such as `small,n=100`. This component is `None` for the main
+/// size, and if there is no such file.
 #[must_use]
 pub fn locate(path: &Path) -> (PathBuf, Option<String>) {
     let main = path.join(MAIN);
@@ -45,7 +46,7 @@ pub fn locate(path: &Path) -> (PathBuf, Option<String>) {
     let name = path.file_name().and_then(|name| name.to_str());
     let (Some(name), false) = (name, path.exists()) else { return (path.to_owned(), None) };
     let (size, values) = split_values(name);
-    // A path that ends in `.toml` is meant as a file, even if there is none.
+    // A path that ends in `.toml` is treated as the path of a file, even if the file does not exist.
     if size.is_some_and(|size| size.contains('.')) || name.ends_with(".toml") {
         return (path.to_owned(), None);
     }
@@ -60,8 +61,8 @@ pub fn locate(path: &Path) -> (PathBuf, Option<String>) {
     }
 }
 
-/// Splits the last part of a path into the name of a problem size and the values that it gives: `small,n=100,m=64`
-/// into `small` and `n=100,m=64`. At least one of the two is present.
+/// Splits the last component of a path into the name of a problem size and the given values:
+/// `small,n=100,m=64` into `small` and `n=100,m=64`. At least one of the two results is present.
 #[must_use]
 pub fn split_values(name: &str) -> (Option<&str>, Option<&str>) {
     match name.split_once(',') {
@@ -80,8 +81,8 @@ impl LaunchFile {
         names(file, true)
     }
 
-    /// True if the path is that of a launch file, or of a problem size that a launch file has. A launch file with
-    /// values in its path exists if it has values of these names.
+    /// True if the path refers to an existing launch file, or to a problem size that an existing launch file
+    /// declares. If the path gives values, the file must declare values of the same names.
     #[must_use]
     pub fn exists(path: &Path) -> bool {
         let (file, part) = locate(path);
@@ -106,8 +107,8 @@ impl LaunchFile {
     }
 }
 
-/// Returns the names in the table of sizes of a launch file, in the order of the file: those of the sizes if
-/// `are_sizes` is true, otherwise those of the values.
+/// Returns the names in the table `[size]` of a launch file, in file order. They are the names of the problem
+/// sizes if `are_sizes` is true, and the names of the values otherwise.
 fn names(file: &Path, are_sizes: bool) -> Result<Vec<String>, LaunchError> {
     let text = read_text(file)?;
     let mut problems = Problems::new(file, &text);
@@ -142,8 +143,8 @@ pub(super) fn with_expanded<R>(
     problems.or(result)
 }
 
-/// Results of the expressions of a document as TOML, in the order of the document. The expanded document borrows
-/// them.
+/// Results of the expressions of a document as TOML, in the order of the document. The expanded document
+/// refers to these texts.
 type Results = OnceCell<Vec<String>>;
 
 /// Removes the table of sizes from a document, and replaces each expression by its value in the given problem
@@ -175,7 +176,7 @@ fn expand<'t>(
     Some(document)
 }
 
-/// Value of a size as the file declares it.
+/// Declaration of a value in the table `[size]` or `[size.NAME]`.
 struct Declared<'d, 't> {
     /// Key path of the value, such as `size.small.n`.
     path: String,
@@ -183,8 +184,8 @@ struct Declared<'d, 't> {
     value: &'d Spanned<DeValue<'t>>,
 }
 
-/// Returns the values of a problem size by name: those of the main size, or the ones with which the size replaces
-/// them.
+/// Returns the values of a problem size by name. A value that the size does not replace is that of the main
+/// size.
 fn declare<'d, 't>(
     sizes: Option<&'d Spanned<DeValue<'t>>>,
     size: Option<&str>,
@@ -215,7 +216,8 @@ fn declare<'d, 't>(
             }
         }
     }
-    // Sizes that were not selected may not have unknown values either, since nobody may ever select them.
+    // Unknown names are reported in all sizes, not only in the selected one. Otherwise an error in a size
+    // that is never selected would go unnoticed.
     for (size, values) in &named {
         for (key, _) in *values {
             let name: &str = key.get_ref();
@@ -301,19 +303,19 @@ fn read_value<'d>(
 /// Values of a problem size, which are computed when an expression first names them.
 struct Values<'d, 't, 'p, 'f> {
     declared: &'d BTreeMap<&'d str, Declared<'d, 't>>,
-    /// Values computed so far, or given in the path; `None` for those that have no value, which has been reported.
+    /// Values computed so far or given in the path. `None` for a value whose problem has been reported.
     computed: BTreeMap<&'d str, Option<Value>>,
-    /// Names of the values that are being computed, each of which needs the next one.
+    /// Names of the values that are being computed; each value needs the next value in the list.
     chain: Vec<&'d str>,
     /// Names that an expression has used.
     used: BTreeSet<&'d str>,
-    /// True if each value must be used. False if the path gives values: one that replaces an expression may leave
-    /// the values in that expression without a use.
+    /// True if every declared value must be used by an expression. False if the path gives values: a given
+    /// value may replace an expression, and the values in that expression may then be unused.
     needs_use: bool,
     problems: &'p mut Problems<'f>,
 }
 
-/// Reason for a missing value that has been reported.
+/// Error text of a value for which a problem has already been reported.
 const REPORTED: String = String::new();
 
 impl<'d> Values<'d, '_, '_, '_> {
@@ -357,7 +359,7 @@ impl<'d> Values<'d, '_, '_, '_> {
         }
     }
 
-    /// Returns a value of the file, and the result if it is an expression.
+    /// Converts a value of the file. If the value is an expression, returns the result of the expression.
     fn of(&mut self, value: &DeValue<'_>, in_list: bool) -> Result<Value, String> {
         let value = match value {
             DeValue::String(text) => match text.strip_prefix('=') {
@@ -380,8 +382,8 @@ impl<'d> Values<'d, '_, '_, '_> {
         Ok(value)
     }
 
-    /// Appends the results of all expressions in a value of the file, as TOML. Returns false if one of them has
-    /// none, which is reported.
+    /// Appends the results of all expressions in a value of the file, as TOML. If an expression has no
+    /// result, reports a problem and returns false.
     fn evaluate_all(&mut self, value: &Spanned<DeValue<'_>>, results: &mut Vec<String>) -> bool {
         match value.get_ref() {
             DeValue::String(text) if text.starts_with('=') => match self.of(value.get_ref(), false) {
@@ -402,8 +404,8 @@ impl<'d> Values<'d, '_, '_, '_> {
         }
     }
 
-    /// Reports values that no expression has used, if each must be used, and those that cannot be computed.
-    /// Returns true if nothing was reported.
+    /// Reports values that cannot be computed. If every value must be used, also reports the values that no
+    /// expression has used. Returns true if nothing was reported.
     fn finish(mut self) -> bool {
         let mut are_good = true;
         for (name, declared) in self.declared {
@@ -419,7 +421,8 @@ impl<'d> Values<'d, '_, '_, '_> {
     }
 }
 
-/// Replaces the expressions in a value of the file by their results, which are in the same order.
+/// Replaces the expressions in a value of the file by their results. `results` yields the results in the
+/// order of the expressions.
 fn replace<'t>(value: &mut Spanned<DeValue<'t>>, results: &mut impl Iterator<Item = &'t String>) {
     match value.get_mut() {
         DeValue::String(text) if text.starts_with('=') => {
@@ -433,7 +436,8 @@ fn replace<'t>(value: &mut Spanned<DeValue<'t>>, results: &mut impl Iterator<Ite
     }
 }
 
-/// Moves a value and the elements of an array to the position of the expression that they result from.
+/// Sets the text position of a value, and of all elements of an array, to `span`. This is the position of the
+/// expression that gave the value.
 fn move_to<'t>(value: Spanned<DeValue<'t>>, span: &Range<usize>) -> Spanned<DeValue<'t>> {
     let mut value = value.into_inner();
     if let DeValue::Array(elements) = &mut value {

@@ -56,8 +56,7 @@ impl View {
     /// True if there is a byte that both views select.
     pub fn overlaps(&self, other: &Self) -> bool {
         let meet = |a: Range<usize>, b: Range<usize>| a.start < b.end && b.start < a.end;
-        // Views of the same buffer have the same stride, so the index of an element means the same in both
-        // views.
+        // Views of the same buffer have the same stride, so element indices of the two views can be compared.
         let elements = |view: &Self| view.start / view.stride..view.start / view.stride + view.count;
         let field = |view: &Self| view.start % view.stride..view.start % view.stride + view.bytes;
         self.buffer == other.buffer && meet(elements(self), elements(other)) && meet(field(self), field(other))

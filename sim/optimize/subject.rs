@@ -140,8 +140,8 @@ impl Subject {
 }
 
 impl Kernel {
-    /// Returns the two cached loads of each run. In the first runs both are the same load; the other runs
-    /// cache pairs of loads.
+    /// Returns the two cached loads of each run. The first runs cache only one load, which is returned twice.
+    /// The remaining runs cache two different loads.
     fn runs(&self) -> Vec<[usize; 2]> {
         let all = &self.candidates;
         let pairs = Triangle::<u64>::pairs(all.len()).map(|(i, j)| [all[i], all[j]]);

@@ -3,7 +3,7 @@
 //! | protocol       | for a set of cached loads, the recording gives the same hits as a run of the      |
 //! |                | rewritten PTX                                                                     |
 //! | objective      | without interaction between loads, graph and caches give the same savings         |
-//! | decisions      | each load has one, with its reason; loads that did not run stay unchanged         |
+//! | decisions      | each load has a decision with a reason; loads that did not run stay unchanged     |
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

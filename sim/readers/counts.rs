@@ -1,7 +1,7 @@
 //! # Structure counts: the hardware components of a machine
 //! Counts the flip-flops, memories, channels and logic of every scope, such as an SM or its L1. The widths
-//! are those that the simulation itself uses. If a field becomes wider there, its counted width follows
-//! without any other change.
+//! are taken from the data types of the simulation itself. If a field of such a type becomes wider, its
+//! counted width changes without any other edit.
 
 use std::borrow::Cow;
 use std::mem;
@@ -23,7 +23,7 @@ pub struct Counts {
     pub flops: u64,
     /// Memories directly in this scope.
     pub arrays: Vec<ArrayCount>,
-    /// Channel that this scope represents; empty if it is not a channel.
+    /// Channel that this scope represents; empty if the scope is not a channel.
     pub channels: Vec<ChannelCount>,
     /// Logic directly in this scope.
     pub logic: Vec<LogicCount>,

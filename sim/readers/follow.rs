@@ -1,9 +1,9 @@
 //! # Follow: the path of one request through the machine, from a waveform dump
-//! Lists, in order of time, the ports and queues at whose head the request stood. A port of a DRAM channel
-//! shows the number of a request, but not its SM. Requests of different SMs may have the same number. A
-//! number at such a port is therefore taken as the followed request only under two conditions. The request
-//! must already have been seen elsewhere in the same memory partition, at a port that shows the SM. It must
-//! also be seen again, or still be seen, at a port that shows the SM.
+//! Lists, in order of time, the ports and queues that had the request at their head. A port of a DRAM channel
+//! shows the number of a request but not its SM, and requests of different SMs may have the same number. A
+//! number at a DRAM port is therefore attributed to the followed request only under two conditions. First,
+//! the request must already have been seen in the same memory partition, at a port that shows the SM. Second,
+//! the request must be seen again, or still be seen, at a port that shows the SM.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use super::places::{RequestPort, SmSource, places};
 use super::readback::{Readback, Unreadable};
 
-/// Interval in which a request stands at the head of one port or queue.
+/// Interval in which a request is at the head of one port or queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stay {
     /// Path of the port or queue, without the name of the machine.
@@ -31,7 +31,7 @@ pub struct Stay {
 pub struct Life {
     /// SM that sent the request.
     pub sm: u64,
-    /// Intervals in which the request stood at the head of a port or queue, in order of time.
+    /// Intervals in which the request was at the head of a port or queue, in order of time.
     pub stays: Vec<Stay>,
 }
 
@@ -156,7 +156,8 @@ impl Signals {
         Ok(Self { places, dump })
     }
 
-    /// Returns all requests that stood at the head of a port or queue: number, SM if known, and interval.
+    /// Returns all requests that were at the head of a port or queue, each with its number, its SM if known,
+    /// and the interval.
     fn stays(&self, place: &RequestPort) -> Vec<(u64, Option<u64>, Stay)> {
         let signal = |at: usize| self.dump.changes(at);
         let asker = match place.sm {

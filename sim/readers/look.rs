@@ -1,8 +1,8 @@
 //! # Look: display format of values
-//! States and kinds are displayed by name, single bits as levels, addresses and data in hexadecimal, and
-//! other values as decimal numbers. A bit mask is displayed in binary if it is short, and in hexadecimal if
-//! it is long. If the number of set bits matters more than their positions, this number is displayed instead.
-//! The format is chosen by the words in a signal's name, since a plain number carries no type.
+//! States and kinds are displayed by name, single bits as logic levels, addresses and data in hexadecimal,
+//! and other values as decimal numbers. A bit mask is displayed in binary if it is short, and in hexadecimal
+//! if it is long. If the number of set bits matters more than their positions, this number is displayed
+//! instead. The format is chosen by the words in a signal's name, since a plain number carries no type.
 
 use rtl::kernel::Field;
 use waves::signal::Display;

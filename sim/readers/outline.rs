@@ -93,7 +93,7 @@ pub(super) struct Position {
     pub(super) memory: usize,
 }
 
-/// For the values of one hardware block, their places in the signal tree under construction.
+/// Positions of one hardware block's values and memories in the signal tree under construction.
 #[derive(Clone, Debug, Default)]
 struct Draft {
     /// For each value, its scope and its index among the values of that scope.
@@ -132,8 +132,8 @@ impl Outline {
         Self::along(blocks, globs, &[], None)
     }
 
-    /// Describes every hardware block once. Adds signals at the root of the tree, given by name and width;
-    /// these precede all other signals.
+    /// Describes every hardware block once. Adds the signals `extra` (name and width) at the root of the
+    /// tree, before all other signals.
     pub(super) fn with(blocks: &impl Blocks, globs: &[Glob], extra: &[(String, u32)]) -> Self {
         Self::along(blocks, globs, extra, None)
     }
@@ -282,7 +282,7 @@ struct Elaborator<'a> {
     /// be skipped.
     trails: Vec<GlobMatches<'a>>,
     draft: Draft,
-    /// Indices of the open scopes, without those inside a skipped scope.
+    /// Indices of the open scopes, except scopes inside a skipped scope.
     open: Vec<usize>,
     /// Nesting depth inside the outermost skipped scope, counting that scope; 0 if no scope is being skipped.
     skipping: u32,
@@ -316,8 +316,8 @@ impl Elaborator<'_> {
         true
     }
 
-    /// True if a glob names elements of this memory. A glob that names the memory without a bracket counts
-    /// too. It selects nothing, but the error message can then suggest the elements.
+    /// True if a glob names elements of this memory. Also true if a glob names the memory without a bracket:
+    /// such a glob selects nothing, but the error message can then suggest the elements.
     fn is_requested(&self, name: &str) -> bool {
         let parts = self.globs.iter().flat_map(|glob| glob.split('.'));
         parts.into_iter().any(|part| match part.split_once('[') {

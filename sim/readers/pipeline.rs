@@ -5,7 +5,7 @@
 //!
 //! | stage | state of the instruction                                                          |
 //! |-------|-----------------------------------------------------------------------------------|
-//! | `F`   | being fetched, as one of two instructions                                          |
+//! | `F`   | being fetched; two instructions are fetched at a time                              |
 //! | `D`   | being decoded                                                                     |
 //! | `B`   | in the instruction buffer, waiting for operands, a pipe or a scheduler grant       |
 //! | `I`   | being issued                                                                      |
@@ -17,7 +17,8 @@
 //! An instruction without a result ends when it is issued; a store ends when its last beat has been sent. An
 //! instruction that was fetched but not issued, because it follows a taken branch, is marked as flushed.
 //!
-//! All information comes from signals that every waveform contains. The machine has no code for this reader.
+//! All information comes from signals that every waveform contains. The machine contains no code that is
+//! specific to this reader.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{self, BufWriter, Write};
@@ -317,7 +318,7 @@ impl Core {
         }
         if let Some(warp) = self.decoding.take() {
             // The decoded pair is now in the instruction buffer. At the end of a program, only the first
-            // instruction of the pair is.
+            // instruction of the pair enters the buffer.
             self.flush(now + 1, warp, samples, log);
             self.decoded = Some(warp);
         }

@@ -14,11 +14,11 @@ pub(super) struct RequestPort {
     pub(super) id: usize,
     /// Signal that is nonzero while a request is present.
     pub(super) valid: usize,
-    /// Source of the SM to which the request belongs.
+    /// Way to find the SM to which the request belongs.
     pub(super) sm: SmSource,
 }
 
-/// Way to find the SM to which a request at a port belongs.
+/// Way to find the SM to which a request at a port or queue belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SmSource {
     /// The port serves only this SM.

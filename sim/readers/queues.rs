@@ -1,6 +1,6 @@
 //! # Queues: the waiting entries of a machine
 //! Lists every nonempty queue and channel with its oldest entry, for the report on a machine that hangs. A
-//! scope counts as a queue if it has a register or probe `level`. Its oldest entry is the head of the
+//! scope is treated as a queue if it has a register or probe `level`. Its oldest entry is the head of the
 //! channel, the component `oldest`, or `slot[0]`.
 
 use std::collections::HashSet;
@@ -16,7 +16,7 @@ use super::scopes::{Node, Scopes, block_ids};
 pub struct QueueHead {
     /// Path of the queue without the name of the machine, such as `sm0.l1.queue`.
     pub path: String,
-    /// Number of entries in the queue, or of flits for a queue of flits.
+    /// Number of entries in the queue; if the queue holds flits, number of flits.
     pub level: u64,
     /// Fields of the oldest entry as text, without numbers that are zero.
     pub oldest: String,

@@ -30,8 +30,8 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// Last word in the names of the signals that carry what is searched for: lines, program counters or
-    /// warps.
+    /// Last word in the names of the signals that carry lines, program counters or warps, whichever the
+    /// search is for.
     fn word(self) -> &'static str {
         match self {
             Subject::Line(_) => "line",
@@ -84,7 +84,7 @@ pub enum SightingError {
         path: PathBuf,
         /// Kind of the search: for a `line`, a `pc` or a `warp`.
         word: &'static str,
-        /// Example of the signal that was looked for.
+        /// Example of a signal that the search looked for.
         example: &'static str,
     },
     /// The line, program counter or warp that was searched for never appears.
@@ -99,7 +99,7 @@ pub enum SightingError {
         /// Lowest and highest line, program counter or warp that appears.
         range: (String, String),
     },
-    /// Nothing of the kind that was searched for ever appears: no line, no program counter or no warp.
+    /// The signals never show any line, program counter or warp, whichever was searched for.
     #[error("{}: no {word}{} ever appears", path.display(), of_sm(*sm))]
     Nothing {
         /// Path of the dump.

@@ -14,7 +14,7 @@ use fst_reader::{FstHierarchyEntry, FstReader};
 /// Maximum number of bytes that one compressed byte can expand to. This is the limit of DEFLATE; LZ4 reaches
 /// 255.
 const MAX_EXPANSION: u64 = 1032;
-/// Maximum width of a variable in a VCD, in bits. The widest signal of a model, an L2 line, has 1024.
+/// Maximum width of a variable in a VCD, in bits. The widest signal of a model, an L2 line, has 1024 bits.
 const MAX_BITS: u64 = 1 << 16;
 /// Size of the length field of an FST block in bytes.
 const LENGTH: u64 = 8;

@@ -4,7 +4,7 @@
 //!
 //! | event      | meaning                                                                       |
 //! |------------|-------------------------------------------------------------------------------|
-//! | slice      | one stay of a request at a port, labeled with SM and number                   |
+//! | slice      | one interval in which a request is at a port, labeled with SM and number      |
 //! | slice      | one interval in which a state (`status` of an L1, `reason` of a scheduler) differs from its first code |
 //! | async span | one request, from its entry into the network to the reply at its SM           |
 //! | counter    | level of a queue                                                              |
@@ -94,10 +94,11 @@ impl Timeline {
     }
 }
 
-/// Ports, states and queue levels that the timeline displays. Each is identified by its index in its list.
+/// Ports, states and queue levels that the timeline displays. A port, state or level is identified by its
+/// index in its list.
 struct Tracks {
-    /// Number of the enclosing process, and name, for each thread of the timeline. The index in this list is
-    /// the number of the thread.
+    /// For each thread of the timeline, the number of the enclosing process and the name of the thread. The
+    /// index in this list is the number of the thread.
     threads: Vec<(u32, String)>,
     processes: Vec<String>,
     places: Vec<RequestPort>,
@@ -178,7 +179,7 @@ impl Tracks {
     }
 }
 
-/// Request that currently stands at a port, with the time at which it arrived there.
+/// Request that is currently at a port, with the time at which it arrived there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stay {
     since: u64,

@@ -34,7 +34,7 @@ impl ChangedBlocks {
     }
 }
 
-/// Version number that no scope ever has. A scope with this number in `seen` counts as changed.
+/// Version number that no scope ever has. A scope with this number in `seen` is treated as changed.
 const UNSEEN: u64 = u64::MAX;
 
 /// Sampler of the selected signals.
@@ -42,9 +42,9 @@ const UNSEEN: u64 = u64::MAX;
 pub(super) struct Walker {
     /// Plan of each hardware block, indexed by clock domain and by number in the domain.
     plans: Vec<Vec<Plan>>,
-    /// For each hardware block, what was last sampled. First, the version of each scope, in the order of the
-    /// plan's scopes. Then, for each group of statistics, the sum of its values, indexed by the position of
-    /// the group's first value.
+    /// For each hardware block, numbers that show whether the block has changed since it was last sampled.
+    /// The first numbers are the versions of the scopes, in the order of the plan's scopes. The other numbers
+    /// are sums of values, one per group of statistics, indexed by the position of the group's first value.
     seen: Vec<Vec<Vec<u64>>>,
     /// Hardware blocks with a selected signal, as one bit mask per clock domain.
     selected: Vec<u128>,

@@ -52,8 +52,8 @@ pub struct WaveSpec<'a> {
     pub globs: &'a [Glob],
     /// Range of cycles to write, counted by the clock `clock`.
     pub window: Window,
-    /// Condition on signals that starts the dump ([`Trigger`]). The text `failure` starts it at a failed
-    /// check, and `failure TEXT` at a failed check whose message contains the text.
+    /// Condition on signals that starts the dump ([`Trigger`]). The text `failure` starts the dump at a
+    /// failed check, and `failure TEXT` at a failed check whose message contains the text.
     pub trigger: Option<&'a str>,
     /// Number of cycles before the trigger that are kept in memory and written when the dump starts. If the
     /// run fails before the trigger fires, the dump consists of the last cycles before the failure.
@@ -98,8 +98,8 @@ pub enum WaveError {
 }
 
 /// Writer of the signals that show the core cycle and the clocks. These signals are written only when another
-/// signal changes, so an idle machine adds nothing to the dump. A clock signal changes its level at each edge
-/// of that clock that is written.
+/// signal changes, so an idle machine adds nothing to the dump. A clock signal changes its level at each
+/// written edge of its clock.
 #[derive(Debug)]
 struct Ticker {
     cycle: SignalId,
@@ -234,8 +234,8 @@ impl RecordedDump {
 
 impl RecordedDump {
     /// Writes a save file with all signals of the dump. In addition, for each built-in view, writes a save
-    /// file for the first scope in the dump to which the view applies. Returns the paths of the dump and of
-    /// all written files, each once.
+    /// file for the first scope in the dump that the view can show. Returns the paths of the dump and of all
+    /// written files, each once.
     ///
     /// # Errors
     /// Fails if a file cannot be written.

@@ -63,7 +63,7 @@ pub(super) fn parts(file: &LaunchFile, buffer: usize) -> Vec<Part> {
         parts.push(Part { name: name.clone(), rule: Rule::Exact, view: Some(*view), others: others.clone() });
     }
     // The bytes of the struct fields are excluded from the comparison of the whole buffer, because each field
-    // is compared as a part of its own. The remaining bytes include the padding between the fields.
+    // is compared as a separate section. The remaining bytes include the padding between the fields.
     others.extend(fields.iter().flat_map(|(_, view)| view.ranges()));
     parts.push(Part { others, ..Part::whole(&declared.name) });
     parts
@@ -78,8 +78,8 @@ mod tests {
     use super::*;
 
     /// Returns the names of the differing sections of a buffer after the given bytes were changed. Buffer `a`
-    /// has 8 `f32`: elements 2 and 3 are compared as a multiset, and elements 4 and 5 may differ by 1. Buffer
-    /// `n` has 3 structs of `u8` and `i32`.
+    /// has 8 elements of type `f32`: elements 2 and 3 are compared as a multiset, and elements 4 and 5 may
+    /// differ by 1. Buffer `n` has 3 structs, each with a `u8` and an `i32`.
     fn differing(buffer: usize, changed: &[usize]) -> Vec<String> {
         let ptx = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/vadd/vadd.ptx");
         let text = format!(

@@ -33,8 +33,8 @@ const REPLY_LOG2: u8 = 3;
 /// use until the limit is reached. Each takes about 200 bytes of the simulator's own memory.
 const MAX_CELLS: usize = 1 << 19;
 
-/// Key that identifies a beat in flight: SM, warp, half of the warp, program counter and beat number. No two
-/// beats in flight have the same key.
+/// Key that identifies a beat in flight: SM, warp, half of a 64-lane warp, program counter and beat number.
+/// No two beats in flight have the same key.
 type Key = (usize, u8, u8, u32, u8);
 
 /// The bytes of one memory word that a lane loads or stores.
@@ -227,8 +227,8 @@ impl MemoryModel {
         }
     }
 
-    /// Processes an instruction, or, for a load with several replies, the part of the load that the reply
-    /// `beat` answers.
+    /// Processes an instruction. If the instruction is a load with several replies, processes only the part
+    /// of the load that reply number `beat` answers.
     fn on_beat(&mut self, sm: usize, access: &WarpAccess, beat: u8, memory: &FlatMemory) {
         let pieces = (0..LANES).filter(|lane| access.mask >> lane & 1 != 0).flat_map(|lane| Piece::of(access, lane));
         if access.kind.is_atomic() && u64::from(access.atomic.ty.bytes()) < WORD {
@@ -289,8 +289,8 @@ impl MemoryModel {
         }
     }
 
-    /// Processes a store, to one checked word, that a load-store unit accepts. `mask` has a bit for each bit
-    /// of the word that is written.
+    /// Processes a store to one checked word, when a load-store unit accepts the store. `mask` has a one for
+    /// each bit of the word that is written.
     fn on_store(&mut self, sm: usize, word: u64, mask: u64, value: u64) {
         if mask != u64::from(u32::MAX) {
             self.split(word);
@@ -338,8 +338,8 @@ impl MemoryModel {
         }
     }
 
-    /// Iterates over the memory words that a request writes. Each has its address, its offset in the line,
-    /// and a mask of the written bytes.
+    /// Iterates over the memory words that a request writes. Each item consists of the address of a word, the
+    /// offset of the word in the line, and a mask of the written bytes.
     fn written(&self, request: &Request) -> impl Iterator<Item = (u64, usize, u64)> + use<> {
         let (first, mask) = (request.line * u64::from(self.line_bytes), request.byte_mask);
         let places = (0..LINE_BYTES).step_by(WORD as usize);

@@ -34,7 +34,8 @@ pub struct Evictions {
     /// Number of accesses that bypassed the caches: loads, and in the L2 also writes.
     pub bypasses: u64,
     /// True if the run finished and lines were filled, but no line was evicted and no access bypassed the
-    /// caches. A bypass makes it false, since the bypassed access might otherwise have caused an eviction.
+    /// caches. A bypass makes this field false, since the bypassed access might otherwise have caused an
+    /// eviction.
     pub has_none: bool,
 }
 
@@ -191,9 +192,9 @@ fn with_schemes<C: Counted>(
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Counters {
     /// Number of core cycles of the run: clock edges from the start of the first launch to the end of the
-    /// last one, excluding the edge at which it ends. A launch ends when the dispatcher has been notified of
-    /// the end of every CTA and no LSU has an access in flight. After every launch except the last, the time
-    /// until memory is idle is included.
+    /// last launch, excluding the edge at which the last launch ends. A launch ends when the dispatcher has
+    /// been notified of the end of every CTA and no LSU has an access in flight. After every launch except
+    /// the last, the time until memory is idle is included.
     pub cycles: u64,
     /// Number of warp schedulers per SM.
     pub schedulers: u32,
@@ -245,8 +246,9 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Reads the counters of a machine that ran for `cycles` core cycles. `stalls` holds the scheduler cycles
-    /// by reason, and `idle` those during launches in which the core had no warp.
+    /// Reads the counters of a machine that ran for `cycles` core cycles. For each core, `stalls` holds the
+    /// scheduler cycles by reason, and `idle` the scheduler cycles during launches in which the core had no
+    /// warp.
     pub(super) fn gather(machine: &Machine, cycles: u64, stalls: Vec<StallCycles>, idle: Vec<u64>) -> Self {
         let config = machine.config();
         let recall_networks = machine.recall_networks();
@@ -406,7 +408,7 @@ impl Counters {
     pub fn miss_delays(&self) -> [f64; 3] {
         let L2Stats { miss_delay, delays: Delays { way, eviction }, fetches, .. } = L2Stats::total(&self.l2);
         // The subtraction saturates at 0. Fetches that have not been sent yet are counted only in `way` and
-        // `eviction`, so these could exceed the miss delay.
+        // `eviction`, so the sum of these two could exceed the miss delay.
         [way, eviction, miss_delay.saturating_sub(way + eviction)].map(|cycles| ratio(cycles, fetches))
     }
 

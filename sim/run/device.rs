@@ -47,11 +47,12 @@ pub struct Device<'o> {
     launches: u64,
     /// Name of the last launched kernel, and the counters before this launch.
     last: Option<(String, Earlier)>,
-    /// Reason why the machine cannot run further launches, if it cannot.
+    /// Reason why the machine cannot run further launches; `None` if it can.
     stopped: Option<StopReason>,
 }
 
-/// All counters before a launch. They are subtracted from later counters to obtain those of the launch.
+/// All counters before a launch. They are subtracted from later counters to obtain the counters of the launch
+/// alone.
 struct Earlier {
     counters: Counters,
     loads: Vec<LoadCounters>,
@@ -145,7 +146,7 @@ pub enum DeviceError {
     /// The kernel accessed memory that is not allocated, or with a wrong alignment. No later launch can run.
     #[error("{0}")]
     Access(String),
-    /// The kernel made another illegal operation. No later launch can run.
+    /// The kernel performed an illegal operation of another kind. No later launch can run.
     #[error("{0}")]
     Fault(String),
     /// The kernel made no progress, or the run was limited or interrupted. No later launch can run.
@@ -540,8 +541,8 @@ impl<'o> Device<'o> {
         })
     }
 
-    /// Allocates the local memory of all warp slots after the last allocation. Runs of launch files place it
-    /// in the same way.
+    /// Allocates the local memory of all warp slots after the last allocation. In a run of a launch file,
+    /// local memory is placed in the same way.
     fn place_local_memory(&mut self, image: &KernelImage) -> Result<u64, DeviceError> {
         let sm = &self.config.sm;
         let bytes = image.local_bytes(self.config.num_sms * sm.warps) * u64::from(sm.warp_lanes) / 32;

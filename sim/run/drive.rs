@@ -22,14 +22,14 @@ use super::verify::Shadow;
 use super::{HostTime, Outcome, Progress, Round, RunError, RunOptions, RunReport, Stopwatch, Threads, Verdict};
 use crate::readers::{Counts as Structures, queues};
 
-/// Number of core cycles between two checks whether the machine makes progress. `CYCLES_BETWEEN_POLLS` is the
-/// number between two polls of `is_broken`, each with a progress report. Islands (groups of hardware blocks
-/// that one thread simulates) run at most until the next check, since the machine cannot be checked while
-/// they run.
+/// Number of core cycles between two checks of whether the machine makes progress. `CYCLES_BETWEEN_POLLS` is
+/// the number of core cycles between two polls of `is_broken`; each poll also reports progress to the user.
+/// Islands (groups of hardware blocks that one thread simulates) run at most until the next check, since the
+/// machine cannot be checked while they run.
 const CYCLES_BETWEEN_LOOKS: u64 = 1 << 16;
 const CYCLES_BETWEEN_POLLS: u64 = 1 << 13;
-/// Number of consecutive progress checks without any progress of a warp or request after which the machine
-/// counts as stuck. This limit is needed because DRAM refresh keeps even a stuck machine from becoming idle.
+/// Number of consecutive progress checks without any progress of a warp or request after which the machine is
+/// considered stuck. This limit is needed because DRAM refresh keeps even a stuck machine from becoming idle.
 const IDLE_LOOKS: u32 = 8;
 
 /// Maximum number of core cycles that the last writebacks of a launch may take to reach memory.
@@ -101,7 +101,7 @@ pub(super) struct Drive<'o> {
     place: Place,
     watches: HangDetectors,
     /// True if the run was resumed from a checkpoint and the next kernel to launch was already running when
-    /// it was saved.
+    /// the checkpoint was written.
     goes_on: bool,
     /// True if this run has written a checkpoint.
     saved: bool,
@@ -263,7 +263,7 @@ impl<'o> Drive<'o> {
         let (cycles, tick) = match outcome {
             Outcome::Finished => (self.finished, self.sim.tick()),
             // The run includes all cycles up to the limit, even if no hardware block was evaluated in the
-            // last ones.
+            // last cycles.
             Outcome::CycleLimit(limit) => (limit, limit.saturating_mul(self.core_period()).saturating_sub(1)),
             // The run includes the clock edge that was evaluated last.
             Outcome::NoProgress(_) | Outcome::Interrupted(_) => (self.cycles() + 1, self.sim.tick()),
@@ -326,7 +326,8 @@ impl<'o> Drive<'o> {
         })
     }
 
-    /// Gives the L1Ds and their golden models the lines that they may cache: one list of lines per SM.
+    /// Passes to each L1D and to its golden model the lines that this L1D may cache. `lines` has one list per
+    /// SM.
     pub(super) fn admit(&mut self, lines: &[Arc<[u64]>]) {
         self.machine.admit(lines);
         if let Some(shadow) = &mut self.observers.shadow {

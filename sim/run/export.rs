@@ -67,8 +67,8 @@ pub fn replaceable(folder: &Path, packing: Packing) -> Vec<PathBuf> {
     entries.filter(|entry| entry.file_name().to_str().is_some_and(is_ours)).map(|entry| entry.path()).collect()
 }
 
-/// Exports a launch file into a folder, which is created if necessary. Each file appears when it is complete,
-/// and the list when all are complete.
+/// Exports a launch file into a folder, which is created if necessary. Each kernel trace appears in the
+/// folder when it is complete. The list of kernels appears after all traces.
 ///
 /// # Errors
 /// Fails on bad input, on an illegal access by a kernel, or if a file cannot be written.

@@ -9,7 +9,7 @@ use super::Totals;
 
 /// Initial length of an interval in core cycles.
 const FIRST: u64 = 16;
-/// Number of intervals at which adjacent intervals are merged, which halves the number.
+/// Number of intervals at which adjacent intervals are merged in pairs, so that half as many remain.
 const MAX_INTERVALS: usize = 400;
 
 /// Performance counts of one interval, summed over all hardware units.

@@ -1,6 +1,6 @@
 //! Runs a launch file, without timing, on the combination of shared and distributed caches of anssari2012
-//! ([`golden::hybrid`]). Each compute unit executes one warp instruction before the next compute unit does,
-//! as in section 4.1 of the thesis.
+//! ([`golden::hybrid`]). The compute units execute one warp instruction each, in round-robin order, as in
+//! section 4.1 of the thesis.
 
 use std::path::Path;
 

@@ -18,9 +18,9 @@ use rtl::machine::{Machine, MachineIslands};
 const LEAVE: u64 = u64::MAX;
 /// Time for which an idle helper thread spins before it goes to sleep.
 const PATIENCE: Duration = Duration::from_micros(50);
-/// Number of rounds in each turn of a trial. `TRIAL` is the minimum duration of a trial. In a trial, turns of
-/// multithreaded and single-threaded execution alternate, so that both are measured in the same phase of the
-/// program. The slowest turn of each mode is not counted.
+/// A trial measures multithreaded and single-threaded execution in alternating turns of `TURN` rounds each.
+/// Both modes are thus measured in the same phase of the program. The slowest turn of each mode is not
+/// counted. `TRIAL` is the minimum duration of a trial.
 const TURN: u32 = 4;
 const TRIAL: Duration = Duration::from_millis(2);
 /// Time for which the winning mode of a trial is used, as a multiple of the trial's duration. It starts at
@@ -282,7 +282,8 @@ impl SharedState<'_> {
     }
 }
 
-/// Guard that makes the helper threads exit, however the first thread leaves its scope.
+/// Guard that makes the helper threads exit when the first thread leaves the guard's scope, normally or by a
+/// panic.
 struct Dismissal<'a, 'i> {
     shared: &'a SharedState<'i>,
     threads: Vec<Thread>,
@@ -295,8 +296,8 @@ impl Drop for Dismissal<'_, '_> {
 }
 
 /// Simulates a machine as islands (groups of hardware blocks) up to tick `end`. Stops earlier if no hardware
-/// block needs evaluation any more, if a core has stopped at a fault, or if the kernel might end. In the last
-/// case, the caller must then check at every edge whether the kernel has ended.
+/// block needs evaluation any more, if a core has stopped at a fault, or if the kernel might end. If the
+/// kernel might end, the caller must then check at every edge whether it has ended.
 ///
 /// If `interrupt` becomes nonzero, stops at the next tick at which all islands can synchronize. If `rounds`
 /// is given, uses one thread and records the time of each round.
@@ -382,8 +383,8 @@ fn run_together(islands: &MachineIslands, next: &mut dyn FnMut() -> bool, count:
 }
 
 /// Returns the order in which one of `count` threads claims islands (groups of hardware blocks) to simulate.
-/// First comes the thread's own share, every `count`th island, and then all other islands in reverse order.
-/// Islands are sorted by descending run time.
+/// The thread first claims its own share, which is every `count`th island, and then all other islands in
+/// reverse order. Islands are sorted by descending run time.
 #[must_use]
 pub fn shares(islands: usize, count: usize, thread: usize) -> Vec<usize> {
     let is_own = |island: &usize| island % count == thread;

@@ -43,7 +43,7 @@ struct WatchedWarp {
     seen: Option<WarpState>,
     /// True if the warp has been in a state other than the reference state.
     left: bool,
-    /// True if the warp has returned to the reference state, so that it loops.
+    /// True if the warp has returned to the reference state, which means that the warp loops.
     back: bool,
 }
 

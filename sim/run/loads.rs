@@ -20,7 +20,7 @@ pub struct LoadCounters {
     pub stats: LoadStats,
 }
 
-/// Adds the counters of a launch to those of earlier launches.
+/// Adds the counters of a launch to the counters of earlier launches.
 pub(super) fn add(loads: &mut Vec<LoadCounters>, kernel: &str, image: &KernelImage, machine: &Machine) {
     for (pc, inst) in (0..).zip(&image.program().insts[..image.counted_instructions()]) {
         let mut stats = LoadStats::default();

@@ -7,7 +7,8 @@
 //! - A checker of the memory model checks the values that loads return.
 //! - An independent checker validates the DRAM commands.
 //!
-//! [`replay()`] does the same for the kernels of a trace, except that a trace contains no values to compare.
+//! [`replay()`] runs and checks the kernels of a trace in the same way, except that a trace contains no
+//! values to compare.
 
 mod checkpoint;
 mod code;
@@ -201,7 +202,7 @@ pub enum Verdict {
     /// order of warps.
     OrderDependent,
     /// Every check passed, but some kernels read registers that were never written. The report's notes name
-    /// them.
+    /// these registers.
     Undefined,
     /// At least one check failed. Contains a text for each failed check.
     Failed(Vec<String>),
@@ -291,8 +292,8 @@ pub enum RunError {
     /// The kernel made an illegal memory access or an illegal operation.
     #[error("{0}")]
     Fault(String),
-    /// The kernel cannot end: lanes or warps wait for others that never arrive, or warps of a run without
-    /// timing loop forever.
+    /// The kernel cannot end: lanes or warps wait for other lanes or warps that never arrive, or warps of a
+    /// run without timing loop forever.
     #[error("{0}")]
     NoProgress(String),
 }
@@ -311,8 +312,8 @@ impl RunError {
     }
 }
 
-/// Removes the file name from the start of a message. Some error messages begin with the file name, and the
-/// caller adds it to all of them.
+/// Removes the file name from the start of a message. Some error messages already begin with the file name,
+/// and the caller adds the file name to every message.
 fn without_name<'a>(path: &Path, reason: &'a str) -> &'a str {
     let name = path.display().to_string();
     reason.strip_prefix(&name).and_then(|reason| reason.strip_prefix(": ")).unwrap_or(reason)

@@ -22,8 +22,8 @@ fn memory() -> FlatMemory {
     memory
 }
 
-/// Simulates a machine that ran two warps, and returns the difference from the interpreter, if there is one.
-/// `words` are values in the machine's memory that replace the expected ones.
+/// Imitates a machine that ran two warps, and returns the difference from the interpreter, if there is one.
+/// `words` are values in the machine's memory that replace the expected values.
 fn settle(words: &[(usize, u32)], rule: &Rule) -> Option<Difference> {
     let (program, params) = (racing(), OUT.to_le_bytes());
     let (grid, block) = ([1; 3], [64, 1, 1]);

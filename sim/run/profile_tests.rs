@@ -3,7 +3,7 @@
 //! | same work     | the clocked machine executes the same numbers of warp instructions and line requests |
 //! | same hits     | where the order is irrelevant, hits plus pending hits equal the untimed model's hits |
 //! | index, bypass | the model follows the set index function and the bypass of the configuration     |
-//! | flags         | a step that repeats until a flag is zero runs equally often on both               |
+//! | flags         | a step that repeats until a flag is zero runs equally often on machine and model |
 
 use std::path::PathBuf;
 

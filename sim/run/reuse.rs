@@ -10,8 +10,8 @@ use super::prepare::prepare;
 use super::untimed::each_launch;
 use super::{RunError, open};
 
-/// Measures the reuse of lines in all launches of a launch file. Uses of a line in earlier launches do not
-/// count.
+/// Measures the reuse of lines in all launches of a launch file. If a line is used in several launches, this
+/// does not count as reuse.
 ///
 /// # Errors
 /// Fails on bad input or an illegal access by a kernel.

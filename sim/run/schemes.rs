@@ -1,4 +1,4 @@
-//! Counters that schemes declare themselves, by the hardware units that the schemes belong to.
+//! Counters that schemes declare themselves, grouped by the hardware units to which the schemes belong.
 
 use rtl::dram::policy::PolicyConfig;
 use rtl::kernel::CounterReader;
@@ -60,7 +60,8 @@ impl SchemeUnits {
         *self == Self::default()
     }
 
-    /// Returns one unit of each kind that has the counters of all schemes linked into the program.
+    /// Returns one unit of each kind. Each unit has the counters of all schemes that are linked into the
+    /// program.
     pub(crate) fn linked() -> Self {
         let unit = |list: &dyn Fn(&mut dyn CounterReader)| units([SchemeCounts::all(list)].into_iter());
         Self {

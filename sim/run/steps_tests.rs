@@ -147,7 +147,7 @@ expect = {{ file = "a.npy" }}
 }
 
 /// Tests a step that is repeated until a flag is zero. The kernel sets the flag to `a[1]`, which is 1 at
-/// first. The step then overwrites it with zero by a fill or a copy, so the second iteration is the last.
+/// first. The host then overwrites `a[1]` with zero by a fill or a copy, so the second iteration is the last.
 #[test]
 fn what_the_host_writes_decides_how_often_a_step_runs_with_and_without_time() {
     for host in ["fill = [{ buffer = \"a\", offset = 1, elements = 1 }]", "copy = [{ from = \"b\", to = \"a\" }]"] {

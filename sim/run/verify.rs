@@ -48,7 +48,8 @@ pub(super) struct Shadow {
     duel: Option<DuelLockstep>,
     /// Checker of the lines of each L2 bank; empty if the banks cannot be checked.
     l2s: Vec<LineLockstep>,
-    /// Reason why the lines of the L2 banks are not checked; `None` if they are, or if the flow has no checker.
+    /// Reason why the lines of the L2 banks are not checked. `None` if the lines are checked, or if the flow
+    /// of the banks has no checker.
     unchecked_l2: Option<String>,
     trackers: Vec<TrackerLockstep>,
     model: MemoryModel,
@@ -63,7 +64,7 @@ pub(super) struct Shadow {
     /// First few notes about results that depend on the order of warps, and the number of further notes.
     order_notes: (Vec<String>, u64),
     /// Registers that kernels read before writing them, identified by kernel, line and register name. The
-    /// second element holds notes about the first few of them.
+    /// second element holds notes about the first few such registers.
     undefined: (BTreeSet<(String, u32, String)>, Vec<String>),
 }
 
@@ -317,8 +318,8 @@ impl Shadow {
     }
 }
 
-/// Creates the checkers of the lines of the L2 banks. Without a golden model of one of their schemes, returns
-/// the reason instead.
+/// Creates the checkers of the lines of the L2 banks. If one of the banks' schemes has no golden model,
+/// returns the reason instead.
 fn l2s(config: &MachineConfig) -> (Vec<LineLockstep>, Option<String>) {
     if config.l2.is_transient() {
         return (Vec::new(), None);

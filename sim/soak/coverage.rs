@@ -1,8 +1,8 @@
 //! # Functional coverage
 //! Declares as data the points that a random test must reach, and counts how often it reaches them. A
 //! [`Cross`] has several axes of values, with one coverage point per combination of values; a plain list of
-//! points is a cross with one axis. Combinations that cannot occur are excluded with a reason. Reaching an
-//! excluded point is as much an error as missing a legal one.
+//! points is a cross with one axis. Combinations that cannot occur are excluded with a reason. It is an error
+//! if a test reaches an excluded point, and also if it never reaches a legal point.
 //!
 //! A test collects coverage with [`collect`], which counts every [`hit`] in its thread while a closure runs.
 //! Observers outside the tested hardware block report hits. They check [`is_collecting`] first, so that
@@ -36,7 +36,7 @@ pub struct Exclusion {
     pub reason: &'static str,
 }
 
-/// Cross of several axes: one coverage point per combination of values, except for excluded ones.
+/// Cross of several axes: one coverage point per combination of values, except for excluded combinations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cross {
     /// Name of the cross, by which [`hit`] refers to it.
@@ -233,9 +233,9 @@ fn rows_of(cross: &Cross, hits: &[u64]) -> String {
 }
 
 thread_local! {
-    /// Coverage that this thread collects; `None` if it collects none. It is stored per thread because
-    /// observers report hits from deep in the call tree. Most functions in between do not use coverage, so
-    /// passing it as an argument would burden them.
+    /// Coverage that this thread collects; `None` if it collects none. Observers report hits from deep in the
+    /// call tree, and most functions in between do not use coverage. The coverage is therefore stored per
+    /// thread instead of being passed as an argument.
     static COLLECTED: RefCell<Option<Coverage>> = const { RefCell::new(None) };
 }
 

@@ -103,8 +103,8 @@ impl Case for MutantCase {
 
     fn run(&self) -> Result<Work, String> {
         self.try_all().map_err(|MutantFailure { number, mutant, what }| match mutant {
-            // The message starts with the error, as it does when the mutant is replayed alone. Messages of
-            // both kinds can therefore be compared.
+            // The message starts with the error, like the message of a mutant that is replayed alone. The two
+            // messages can therefore be compared.
             Some(mutant) => format!("{what}\nThis is mutant {number} of {}.", mutant.sample.path.display()),
             None => what,
         })?;

@@ -65,7 +65,7 @@ pub struct Sample {
     pub bytes: Vec<u8>,
 }
 
-/// Time limit for reading one input file, a thousand times what the samples need.
+/// Time limit for reading one input file. It is a thousand times the time that the samples need.
 const SLOWEST: Duration = Duration::from_secs(10);
 /// Limit on the peak memory of the test process in KiB.
 const MAX_MEMORY: u64 = 1 << 20;
@@ -213,8 +213,8 @@ fn names_place(refusal: &dyn Diagnostic, path: &str) -> bool {
     if let Some((label, source)) = label.zip(refusal.source_code())
         && let Ok(excerpt) = source.read_span(label.inner(), 0, 0)
     {
-        // The excerpt may show a different file, because a value in the read file may conflict with a value
-        // there.
+        // The excerpt may show a file other than the one that was read, if a value of the read file conflicts
+        // with a value of that other file.
         return excerpt.name().is_some_and(|name| !name.is_empty());
     }
     let mut problems = refusal.related().into_iter().flatten().take(SHOWN).peekable();

@@ -46,7 +46,7 @@ type Draw = Box<dyn Fn(&Path, u64) -> Box<dyn Case> + Send + Sync>;
 /// folder of the kernels.
 type ParseCase = Box<dyn Fn(&Path, &Path, &[u8]) -> Result<Box<dyn Case>, String> + Send + Sync>;
 
-/// Soak test: a kind of random test cases, with their generator.
+/// Soak test: random test cases of one kind, and their generator.
 pub struct Soak {
     /// Name of the soak test on the command line.
     pub name: &'static str,

@@ -5,7 +5,8 @@
 
 use hdl::Random;
 
-/// Maximum length of a mutated file in bytes, so that repetitions cannot accumulate.
+/// Maximum length of a mutated file in bytes. Without this limit, repeated lines could make files longer and
+/// longer.
 pub(super) const LONGEST: usize = 1 << 18;
 /// Maximum length in bytes of the range that one mutation changes.
 const RANGE: u64 = 64;
@@ -14,8 +15,8 @@ const REPEATS: u64 = 400;
 
 /// Minimum number of characters in a long line. Column numbers in such a line do not fit into 16 bits.
 const LONG_LINE: usize = (1 << 16) + 1;
-/// Among the mutations that make long lines, one out of `LONG_LINES` adds filler to a line. The others join
-/// all lines into one, because readers process such a file faster.
+/// Among the mutations that make long lines, one out of `LONG_LINES` adds filler to a line. All other such
+/// mutations join all lines into one, because readers process the resulting file faster.
 const LONG_LINES: u64 = 4;
 
 /// Words that mutations insert: values at the limits of what readers accept.
@@ -142,7 +143,7 @@ fn range(random: &mut Random, length: usize) -> std::ops::Range<usize> {
     from..(from + most).min(length)
 }
 
-/// Returns the range of consecutive matching bytes around a random position.
+/// Returns the longest range around a random position in which all bytes satisfy `belongs`.
 fn piece(random: &mut Random, text: &[u8], belongs: impl Fn(u8) -> bool) -> std::ops::Range<usize> {
     piece_around(text, random.below(text.len() as u64 + 1) as usize, belongs)
 }

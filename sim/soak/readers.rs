@@ -32,7 +32,7 @@ const SMALL: [&str; 7] = [
     "sm.ctas=1",
 ];
 /// Length of the simulation that writes a sample waveform, in core cycles. `CHECKPOINT_CYCLES` is the length
-/// of the one that writes a sample checkpoint.
+/// of the simulation that writes a sample checkpoint.
 const WAVE_CYCLES: u64 = 600;
 const CHECKPOINT_CYCLES: u64 = 400;
 

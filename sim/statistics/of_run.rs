@@ -104,7 +104,7 @@ fn words<'a>(to: &mut dyn CounterReader, key: &Key, words: impl IntoIterator<Ite
 }
 
 /// Passes a key whose value is a list of groups to the counter reader. If the list is empty and the reader
-/// lists all possible keys, it gets the element `any` as an example.
+/// lists all possible keys, the reader gets the element `any` as an example.
 fn elements<T>(
     to: &mut dyn CounterReader,
     key: &Key,

@@ -60,8 +60,8 @@ impl StatisticsTable {
         }
     }
 
-    /// Returns the counters that belong to the summary of a run. Each has its outermost group, its path in
-    /// that group, and its value. Counters of individual hardware units are omitted.
+    /// Returns the counters that belong to the summary of a run: for each counter its outermost group, its
+    /// path in that group, and its value. Counters of individual hardware units are omitted.
     #[must_use]
     pub fn in_summary(&self) -> Vec<(&'static str, String, u64)> {
         let mut found = Vec::new();

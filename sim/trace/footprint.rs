@@ -1,4 +1,4 @@
-//! Counts the distinct lines that a kernel accesses, and the accesses to each.
+//! Counts the distinct lines that a kernel accesses, and the accesses to each line.
 //!
 //! Each line has a one-byte counter that saturates at 255. Lines are grouped by 64 consecutive addresses, so
 //! that a large array costs little more than one byte per line. The number of groups is limited: beyond the
@@ -8,10 +8,10 @@ use rustc_hash::FxHashMap;
 
 /// Number of lines in a group.
 const GROUP: u64 = 64;
-/// Maximum number of groups: 128 million consecutive lines, in about 200 MB.
+/// Maximum number of groups, enough for 128 million consecutive lines, in about 200 MB of memory.
 const MAX_GROUPS: usize = 2 << 20;
 
-/// Lines that a kernel has accessed so far, with the number of accesses to each.
+/// Lines that a kernel has accessed so far, with the number of accesses to each line.
 #[derive(Clone, Debug, Default)]
 pub struct Footprint {
     groups: FxHashMap<u64, Box<[u8; GROUP as usize]>>,

@@ -33,7 +33,7 @@ pub(crate) struct Names {
 impl Names {
     /// Creates the mapping at the start of a program whose registers have been allocated. Predicates get the
     /// lowest register numbers that no instruction uses. If there are too few such numbers, predicates share
-    /// them. If there are none, all predicates get the highest usable number.
+    /// numbers. If every number is used, all predicates get the highest usable number.
     pub fn new(insts: &[Inst]) -> Self {
         let mut named = RegMask::default();
         insts.iter().for_each(|inst| {
@@ -49,8 +49,8 @@ impl Names {
     ///
     /// An instruction may overwrite a register of a group (registers written together) before any instruction
     /// has waited for the writer of the group. The overwriting instruction must then wait for that writer, so
-    /// the number of the group becomes a source. If there are too many sources, the first to be dropped are
-    /// those for which an earlier instruction has already waited.
+    /// the number of the group becomes a source. If there are too many sources, registers for whose writers
+    /// an earlier instruction has already waited are dropped first.
     pub fn operands(&mut self, inst: &Inst) -> Operands {
         let dest = words(&inst.writes).next().or_else(|| preds(&inst.writes).map(|pred| self.own[pred]).next());
         let mut sources: Vec<u8> = self.current_numbers(&inst.reads).collect();
@@ -68,8 +68,8 @@ impl Names {
         Operands::new(&registers(dest.as_slice()), &registers(&sources)).unwrap_or_default()
     }
 
-    /// Gives the written registers the number `dest`. Registers that shared this number before get their own
-    /// numbers back, because an instruction has already waited for their writer.
+    /// Maps the written registers to the number `dest`. Other registers that shared the number `dest` are
+    /// mapped to their own numbers again, because an instruction has already waited for their writer.
     fn rename(&mut self, writes: &RegMask, dest: u8) {
         let words_of_dest = (0..=LAST).zip(&mut self.words).filter(|(_, name)| **name == dest);
         words_of_dest.for_each(|(word, name)| *name = word);
@@ -157,9 +157,9 @@ mod tests {
         assert_eq!(found, [(vec![4], vec![]), (vec![5], vec![4]), (vec![], vec![4, 5])]);
     }
 
-    /// A load overwrites one register of the pair that contains its address, and the next instruction
-    /// overwrites the other register. That instruction need not wait, because the load has already waited for
-    /// the writer of the pair.
+    /// Tests a load that overwrites one register of the pair that contains its address. The next instruction
+    /// overwrites the other register of the pair. This instruction need not wait, because the load has
+    /// already waited for the writer of the pair.
     #[test]
     fn what_was_waited_for_holds_nobody_up() {
         let found = name_registers(&[inst(&[0, 1], &[]), inst(&[0], &[0, 1]), inst(&[1], &[]), inst(&[], &[0, 1])]);

@@ -45,8 +45,8 @@ impl BinaryVersion {
 }
 
 impl Default for BinaryVersion {
-    /// Returns the binary version of Pascal. For Volta and later, Accel-Sim issues branches to a unit that
-    /// exists only in its configurations of those GPUs.
+    /// Returns the binary version of Pascal, which is the default. For Volta and later, Accel-Sim issues
+    /// branches to a unit that only its configurations of those GPUs have.
     fn default() -> Self {
         Self(60)
     }
@@ -119,7 +119,7 @@ pub(crate) fn access(
         (Access::Store, Space::Shared) => "STS",
         (Access::Atomic, Space::Shared) => "ATOMS",
         (_, Space::Param | Space::Const) => "LDC",
-        // Local accesses get the opcodes of global accesses. With `LDL` and `STL`, Accel-Sim would take the
+        // Local accesses get the opcodes of global accesses. With `LDL` and `STL`, Accel-Sim would treat the
         // addresses as thread-local and interleave them over the threads, but the exported addresses are
         // already interleaved.
         (Access::Load, Space::Global | Space::Generic | Space::Local) => "LDG.E",

@@ -22,8 +22,8 @@ pub struct TraceSource {
 struct SharedState {
     /// Approximate limit on the memory for CTAs that are read before they are requested, in bytes.
     most_ahead: usize,
-    /// Trace file, locked by the thread that reads from it. If a thread needs both this lock and that of the
-    /// state, it must take this one first.
+    /// Trace file, locked by the thread that reads from it. A thread that needs both this lock and the lock
+    /// of the state must take this lock first.
     trace: Mutex<KernelTrace>,
     state: Mutex<State>,
     /// Signals to the read-ahead thread that the machine took a CTA, or that it will take no more.
@@ -234,8 +234,8 @@ mod tests {
 
     use super::*;
 
-    /// The read-ahead thread may try to read after another thread has met a read error. The error must then
-    /// remain the recorded reason for the end.
+    /// Tests that a recorded read error stays the reason for the end. The read-ahead thread may try to read
+    /// from the file after another thread has met the error.
     #[test]
     fn an_error_stays_one_to_whoever_reads_on_behind_it() {
         let text = "-kernel name = k\n-grid dim = (2,1,1)\n-block dim = (32,1,1)\n#traces format = x\n#BEGIN_TB\n\

@@ -26,8 +26,8 @@ pub enum Kind {
     Tile,
     /// Gather: accesses random words in an array of 1 MiB.
     Gather,
-    /// Column: each lane accesses another row in the same column of a matrix with 512-byte rows, so that each
-    /// lane accesses its own line.
+    /// Column: all lanes access the same column of a matrix with 512-byte rows, each lane in a different row.
+    /// Each lane therefore accesses a different line.
     Column,
 }
 

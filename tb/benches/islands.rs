@@ -1,14 +1,14 @@
 //! Estimates how much faster the simulator would run with several threads, from a single-threaded run of the
 //! machine preset `fermi`.
 //!
-//! The simulator divides a machine into partitions, called islands, that one thread each can simulate between
-//! two synchronization points. The benchmark measures how long each island takes, and computes from these
-//! times how long a given number of threads would take. Each thread first runs the islands assigned to it.
-//! Then it steals islands that no thread has started, beginning at the end of the list. After the islands,
-//! the threads share the work of the synchronization point. Each round is charged two thread hand-overs: one
-//! to start the round, and one to go on to the synchronization point. Cycles in which the machine runs
-//! without islands (at the ends of launches) count at their measured time. Run with `cargo bench -p tb
-//! --bench islands [-- KERNEL...]`.
+//! The simulator divides a machine into partitions, called islands. Between two synchronization points, each
+//! island can be simulated by a thread of its own. The benchmark measures how long each island takes. From
+//! these times, it computes how long a given number of threads would take. Each thread first runs the islands
+//! assigned to it. Then it steals islands that no thread has started, beginning at the end of the list. After
+//! the islands, the threads share the work of the synchronization point. Each round is charged two thread
+//! hand-overs: one to start the round, and one to go on to the synchronization point. Cycles in which the
+//! machine runs without islands (at the ends of launches) count at their measured time. Run with `cargo bench
+//! -p tb --bench islands [-- KERNEL...]`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -23,13 +23,13 @@ const HANDOVER: Duration = Duration::from_micros(1);
 const THREADS: [usize; 5] = [2, 4, 8, 16, 32];
 const KERNELS: [&str; 6] = ["vadd", "sgemm", "bfs", "kmeans", "syrk", "mm2"];
 
-/// Returns the time that several threads take for a shared list of tasks. `orders` holds, for each thread,
-/// the order in which the thread prefers the tasks.
+/// Returns the time that several threads need to complete a list of tasks. `orders` holds, for each thread,
+/// the order in which the thread picks tasks.
 fn share_tasks(tasks: &[Duration], orders: &[Vec<usize>]) -> Duration {
     let mut taken = vec![false; tasks.len()];
     let mut clocks = vec![Duration::ZERO; orders.len()];
     while taken.iter().any(|taken| !taken) {
-        // The thread that finishes first takes the next task in its order of preference.
+        // The thread that becomes idle first picks the first task in its order that no thread has started.
         let (thread, _) = clocks.iter().enumerate().min_by_key(|(_, clock)| **clock).expect("one thread at least");
         let task = *orders[thread].iter().find(|task| !taken[**task]).expect("every thread may do every task");
         taken[task] = true;

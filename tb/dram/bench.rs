@@ -99,8 +99,8 @@ impl Bench {
         }
     }
 
-    /// True if every request has been served. The test must end the run then: a channel with refresh always
-    /// schedules another refresh and never becomes idle for good.
+    /// True if every request has been served. The test must then end the simulation. A channel with refresh
+    /// never stays idle, because it always schedules the next refresh.
     fn is_done(&self) -> bool {
         self.source.left() == 0 && self.req.is_empty() && self.dut.is_idle() && self.rsp.is_empty()
     }
@@ -134,7 +134,8 @@ impl Blocks for Bench {
     }
 }
 
-/// Record of a run. Cycles are counted from the cycle in which the channel could accept the first request.
+/// Results of a test run. All cycles are counted from the first cycle in which the channel could accept a
+/// request.
 #[derive(Debug, PartialEq)]
 pub struct Run {
     pub commands: Vec<Command>,
@@ -145,8 +146,8 @@ pub struct Run {
     pub replies: Vec<(u64, DramReply)>,
     pub counts: Counts,
     pub cycles: u64,
-    /// Hashes of the memory contents, of the requests and the replies with their cycles, and of the channel's
-    /// state. The last hash is only computed if the simulation mode enables it.
+    /// Four hashes: of the memory contents, of the requests with their cycles, of the replies with their
+    /// cycles, and of the channel's state. The last hash is only computed if the simulation mode enables it.
     pub digests: [u64; 4],
 }
 

@@ -16,8 +16,8 @@ use rtl::kernel::{Block, BlockId, Chan, ChanSpec, Edge, Mode, Payload, RxBank, S
 use super::bench::{LEAD, Run, TimedRequest, checker_commands, offer, reference, run, run_checked};
 use crate::kit::Stall;
 
-/// Request of a test script: first cycle in which it is offered, `R` or `W`, and the address as group, bank,
-/// row and column.
+/// Request of a directed test: the first cycle in which the source offers it, `R` (read) or `W` (write), and
+/// the address as group, bank, row and column.
 pub type Step = (u64, char, [u64; 4]);
 
 pub fn offers(steps: &[Step]) -> Vec<TimedRequest> {
@@ -39,8 +39,9 @@ pub fn commands(config: &DramConfig, steps: &[Step]) -> Vec<String> {
     bus(config, &run_checked(config, &offers(steps), Stall::Never))
 }
 
-/// Checks that the channel sends its last command exactly at `cycle`. If the timing parameter that determines
-/// this cycle grows by one, the command must come one cycle later.
+/// Checks that the channel sends its last command exactly in cycle `cycle`, and that one timing parameter
+/// determines this cycle. `grow` increases the parameter by one. The last command must then come one cycle
+/// later.
 fn assert_earliest(steps: &[Step], cycle: u64, grow: fn(&mut DramTiming)) {
     let mut config = reference();
     let last = |config: &DramConfig| run_checked(config, &offers(steps), Stall::Never).commands.pop().unwrap();
@@ -74,7 +75,8 @@ fn a_write_waits_its_shorter_trcd_after_its_activate() {
 
 #[test]
 fn an_activate_of_another_bank_waits_trrd() {
-    // The last command is the read of the second bank: ACT in cycles 1 and 7, then RD in cycle 19.
+    // Expected commands: an ACT to each bank, in cycles 1 and 7, and last the RD of the second bank in cycle
+    // 19.
     assert_earliest(&[(0, 'R', [0, 0, 1, 0]), (0, 'R', [1, 0, 1, 0])], 19, |t| (t.rrd_s, t.rrd_l) = (7, 7));
 }
 
@@ -121,8 +123,8 @@ fn first_come_first_served_closes_a_row_that_a_younger_request_would_hit() {
     assert_eq!(order, [0, 1, 2]);
 }
 
-/// Returns requests that can starve: one to row 1, one to row 2 of the same bank, and then a stream of hits
-/// on row 1.
+/// Returns requests among which one can starve: one to row 1, then the one that can starve, to row 2 of the
+/// same bank, and then a stream of hits on row 1.
 fn starving(op: char) -> Vec<TimedRequest> {
     let mut steps = vec![(0, op, [0, 0, 1, 0]), (0, op, [0, 0, 2, 0])];
     steps.extend((0..200).map(|i| (0, op, [0, 0, 1, 1 + i % 63])));
@@ -170,7 +172,7 @@ fn an_idle_channel_is_refreshed_at_every_interval() {
     let run = run_checked(&refreshing(), &offers, Stall::Never);
     let refreshes: Vec<u64> =
         run.commands.iter().filter(|c| c.kind == CommandKind::Ref).map(|c| c.cycle + LEAD).collect();
-    // The first refresh is 12 cycles late: it must close the open row first, and then wait for tRP.
+    // The first refresh is 12 cycles late, because the open row must be precharged first, which takes tRP.
     assert_eq!(refreshes, [3604 + 12, 2 * 3604, 3 * 3604, 4 * 3604, 5 * 3604]);
     assert_eq!(run.counts.refreshes, 5);
 }
@@ -185,8 +187,8 @@ fn refreshes_keep_their_number_under_a_stream_of_hits() {
     assert!(refreshes.windows(2).all(|pair| pair[1] - pair[0] < 3604 + 200), "{refreshes:?}");
 }
 
-/// Returns the reference configuration with a write drain, which starts when 4 writes wait and stops when 1
-/// write is left.
+/// Returns the reference configuration with a write drain. The drain starts when 4 writes are queued, and
+/// stops when 1 write is left.
 fn gathering(idle: u32) -> DramConfig {
     DramConfig { write_drain: WriteDrain::Watermarks { high: 4, low: 1, idle }, ..reference() }
 }
@@ -249,7 +251,7 @@ impl ByHand {
         Self { dut, req: link("dram0.req", config), rsp: link("dram0.rsp", config), wake: Wake::new(&[1]) }
     }
 
-    /// Evaluates one clock edge of the channel, and sends the next request if its request link has room.
+    /// Evaluates one clock edge of the channel. Sends the next request if the request link has room.
     fn edge(&mut self, cycle: u64, requests: &mut Peekable<impl Iterator<Item = TimedRequest>>) -> Sleep {
         let Self { dut, req, rsp, wake } = self;
         let mut at = Edge::new(cycle, cycle, wake);

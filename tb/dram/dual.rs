@@ -1,5 +1,5 @@
-//! Tests of DRAM channels with two command buses, on which a row command and a column command may share a
-//! cycle.
+//! Tests of DRAM channels with two command buses, on which a row command and a column command may be sent in
+//! the same cycle.
 
 use golden::dram::checker::Checker;
 use golden::dram::command::{Command as Judged, Kind};
@@ -40,9 +40,9 @@ fn a_precharge_goes_out_beside_a_write_of_another_bank() {
     assert_eq!(dual[4..], ["101 WR 0.0", "103 PRE 1.0", "103 WR 0.0", "115 ACT 1.0", "127 RD 1.0"]);
 }
 
-/// Checks that the channel sends its last command exactly at `cycle`, although the command's bus is free
-/// earlier. If the timing parameter that determines this cycle grows by one, the command must come one cycle
-/// later.
+/// Checks that the channel sends its last command exactly in cycle `cycle`, although the command's bus is
+/// free earlier. One timing parameter must determine this cycle: `grow` increases the parameter by one, and
+/// the last command must then come one cycle later.
 fn assert_earliest(steps: &[Step], cycle: u64, grow: fn(&mut DramTiming)) {
     let mut config = hbm2(CommandBus::Dual);
     let last = |config: &DramConfig| run_checked(config, &offers(steps), Stall::Never).commands.pop().unwrap().cycle;
@@ -59,16 +59,16 @@ fn a_row_that_is_opened_is_read_trcd_later_and_not_beside_its_activate() {
 
 #[test]
 fn a_row_is_closed_trtp_after_its_last_read_and_not_beside_it() {
-    // Both requests wait from cycle 101 on, and the row of the first is open. Expected commands: RD in 101,
-    // PRE in 104, then ACT and RD.
+    // Both requests wait from cycle 101 on, and the row of the first request is open. Expected commands: RD
+    // in cycle 101, PRE in cycle 104, then ACT and RD.
     let steps = [(0, 'R', [0, 0, 1, 0]), (100, 'R', [0, 0, 1, 1]), (100, 'R', [0, 0, 2, 0])];
     assert_earliest(&steps, 101 + 3 + 12 + 12, |t| t.rtp += 1);
 }
 
 #[test]
 fn of_two_columns_that_are_ready_at_once_neither_is_lost() {
-    // The turnaround of the data bus from write to read delays both reads until cycle 107. The first read
-    // shares its cycle with a row command.
+    // The turnaround of the data bus from write to read delays both reads until cycle 107. The first read is
+    // sent in the same cycle as a row command.
     let opening = [(0, 'R', [0, 0, 1, 0]), (0, 'R', [1, 0, 1, 0]), (0, 'R', [2, 0, 1, 0])];
     let reads = [(100, 'W', [2, 0, 1, 1]), (100, 'R', [0, 0, 1, 1]), (100, 'R', [1, 0, 1, 1])];
     let row = (106, 'R', [3, 0, 1, 0]);
@@ -122,8 +122,8 @@ fn neighbouring_reads_fill_the_data_bus_of_the_preset() {
 #[test]
 fn neighbouring_reads_of_short_rows_fill_a_data_bus_that_one_command_bus_cannot() {
     let [single, dual] = [CommandBus::Single, CommandBus::Dual].map(|bus| DramConfig { columns: 16, ..hbm2(bus) });
-    // A single bus spends two cycles per row on ACT and PRE, in which it cannot send a RD. This limits its
-    // utilization.
+    // On a single command bus, ACT and PRE take two cycles per row in which no RD can be sent. This limits
+    // the utilization of the data bus.
     let most = f64::from(single.columns) / f64::from(single.columns + 2);
     assert!(most < 0.95 && single.timing.burst == 1);
     let reached = [&single, &dual].map(sequential);
@@ -131,8 +131,8 @@ fn neighbouring_reads_of_short_rows_fill_a_data_bus_that_one_command_bus_cannot(
     assert!(reached[1] >= 0.95, "{reached:?}");
 }
 
-/// Records the commands of random requests on a channel with two command buses. Returns them with the command
-/// checker, which accepts them.
+/// Records the commands of random requests on a channel with two command buses. Checks that the golden
+/// command checker accepts these commands, and returns the checker and the commands.
 fn record_stream() -> (Checker, Vec<Judged>) {
     let config = hbm2(CommandBus::Dual);
     let run = run(&config, &traffic(500), Stall::Never, Mode::default());
@@ -141,8 +141,9 @@ fn record_stream() -> (Checker, Vec<Judged>) {
     (checker, commands)
 }
 
-/// Moves one command of the recorded stream to another cycle with `moved`, for every index in turn. Checks
-/// that the command checker reports one of `rules` each time.
+/// Changes the cycle of one command in the recorded stream, once for every index at which `moved` returns a
+/// command and its new cycle. Checks that the command checker reports a violation of one of `rules` in every
+/// changed stream.
 #[track_caller]
 fn assert_caught(rules: &[u8], moved: impl Fn(&[Judged], usize) -> Option<(usize, u64)>) {
     let (checker, commands) = record_stream();

@@ -48,7 +48,7 @@ fn delay(earliest: &mut Earliest, class: Class, until: u64) {
     *cycle = (*cycle).max(until);
 }
 
-/// Model of a memory device, with the timing constraints that all commands so far impose.
+/// Model of a DRAM device. It holds the timing constraints that follow from all commands so far.
 #[derive(Clone)]
 pub(crate) struct Device {
     timing: Timing,
@@ -103,7 +103,7 @@ impl Device {
         }
     }
 
-    /// True if the device may receive the command in the command's cycle.
+    /// True if the command is legal in its cycle.
     fn takes(&self, command: &Command) -> bool {
         let &Command { cycle, kind, bank, row, .. } = command;
         let class = class(kind);
@@ -136,7 +136,8 @@ impl Device {
             && is_bus_free
     }
 
-    /// Delays later commands by the timing constraints that follow from a command.
+    /// Updates the earliest legal cycles of later commands by the timing constraints that follow from a
+    /// command.
     fn tell(&mut self, command: &Command) {
         let &Command { cycle: now, kind, bank, .. } = command;
         let t = self.timing;
@@ -213,13 +214,13 @@ impl Device {
         }
     }
 
-    /// True if every command of a stream is legal in its cycle, and no refresh comes too late.
+    /// True if every command of a stream is legal in its cycle, and no refresh is overdue.
     pub fn takes_all(mut self, commands: &[Command], refresh: bool) -> bool {
         let most = 9 * self.timing.refi;
         for cycle in commands.chunk_by(|one, next| one.cycle == next.cycle) {
             for (number, command) in cycle.iter().enumerate() {
-                // Commands in the same cycle constrain each other as earlier commands do. A copy of the
-                // device therefore applies the other commands of the cycle first.
+                // Commands in the same cycle constrain each other too. Before a command is checked, a copy of
+                // the device therefore applies the other commands of that cycle.
                 let mut beside = self.clone();
                 let others = cycle.iter().enumerate().filter(|(other, _)| *other != number);
                 others.for_each(|(_, other)| beside.tell(other));

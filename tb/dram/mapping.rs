@@ -1,4 +1,4 @@
-//! Random address mappings: any order of the fields, and XORs of any bits.
+//! Random DRAM address mappings for tests. The address fields are in any order, and any bits may be XORed.
 
 use rtl::config::Rules;
 use rtl::dram::config::DramConfig;
@@ -6,7 +6,8 @@ use rtl::dram::layout::MappingConfig;
 
 use crate::kit::Random;
 
-/// Usual mappings of channels with four groups of four banks, as fields and XORs.
+/// Common address mappings for channels with four groups of four banks. Each is a list of fields and a list
+/// of XORs.
 const USUAL: [(&[&str], &[&str]); 8] = [
     (&["column", "group", "bank", "row"], &[]),
     (&["column", "bank", "group", "row"], &[]),
@@ -18,8 +19,8 @@ const USUAL: [(&[&str], &[&str]); 8] = [
     (&["column", "bank", "group", "row"], &["bank ^ row", "group ^ row[2..]"]),
 ];
 
-/// Returns a random legal mapping for a channel with four groups of four banks. Most are usual mappings, with
-/// which the requests of a test case have row hits.
+/// Returns a random legal mapping for a channel with four groups of four banks. Most of these mappings are
+/// common ones, which give row hits for the requests of a test case.
 pub(crate) fn mapping(random: &mut Random, config: &DramConfig) -> MappingConfig {
     if random.percent(75) {
         let (fields, xor) = USUAL[random.below(USUAL.len() as u64) as usize];
@@ -39,7 +40,7 @@ fn is_legal(config: &DramConfig) -> bool {
     rules.is_kept()
 }
 
-/// Returns a random mapping whose fields are legal, but whose XORs may make two bursts share a place.
+/// Returns a random mapping whose fields are legal, but whose XORs may map two bursts to the same location.
 fn draw(random: &mut Random, config: &DramConfig) -> MappingConfig {
     let &DramConfig { columns, banks_per_group, bank_groups, rows, .. } = config;
     let sizes = [("column", columns), ("bank", banks_per_group), ("group", bank_groups), ("row", rows)];
@@ -54,7 +55,7 @@ fn draw(random: &mut Random, config: &DramConfig) -> MappingConfig {
         if count < bits {
             fields.push(format!("{name}:{count}"));
         } else {
-            // No later field has this name, so this one may omit its number of bits.
+            // This is the last field with its name, so it may omit its number of bits.
             left.remove(at);
             fields.push(if random.percent(50) { name.to_owned() } else { format!("{name}:{count}") });
         }
@@ -104,7 +105,8 @@ mod tests {
             let [bank_groups, banks_per_group] = [2, 1].map(|least: u32| least << random.below(3));
             let size = DramConfig { bank_groups, banks_per_group, rows: 8, columns: 8, ..reference() };
             let config = DramConfig { mapping: draw(&mut random, &size), ..size };
-            // A drawn XOR may name a bit twice, once by its name and once as a bit of the address.
+            // A random XOR may contain a bit twice: once by its field name, and once as an address bit. Such
+            // mappings are skipped.
             let mut rules = Rules::default();
             config.validate(&mut rules);
             let violations: Vec<String> = rules.into_violations().iter().map(ToString::to_string).collect();

@@ -60,7 +60,7 @@ fn few_writes_and_no_read_are_served_under_every_policy() {
 fn activates_and_columns_of_different_groups_keep_their_distance() {
     let mut config = reference();
     (config.timing.faw, config.timing.ccd_s, config.timing.ccd_l) = (40, 3, 3);
-    // Five requests to five banks, so that no two consecutive requests are in the same bank group.
+    // The five requests go to five banks. No two consecutive requests are in the same bank group.
     let offers: Vec<TimedRequest> = (0..5).map(|i| offer(0, false, i << 12)).collect();
     let commands = commands(&config, &offers);
     let acts = cycles_of(&commands, CommandKind::Act);

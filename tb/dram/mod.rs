@@ -7,7 +7,7 @@
 //! | command streams equal those of an independent simulator, command by command                | `reference` |
 //! | traces on which other controllers hung complete                                            | `reference` |
 //! | right data and order per address, no request lost or duplicated, with stalls at both ends  | `random` |
-//! | each choice of each policy is that of its golden model; mistakes in a policy are caught    | `policies` |
+//! | each choice of a policy equals that of its golden model; mistakes in a policy are caught   | `policies` |
 //! | every policy, hit cap, queue and buffer size keeps every rule of the command bus           | `random` |
 //! | equal results if idle blocks sleep, if all blocks are evaluated, and in shuffled order     | `random` |
 //! | earliest legal cycle of each kind of command                                               | `directed` |
@@ -15,8 +15,8 @@
 //! | mistakes that published controllers made                                                   | `mistakes` |
 //! | a controller with any one distance a cycle too short is caught                             | `mutants` |
 //! | the second checker, which works forward, agrees with the golden checker on changed streams | `soak::coverage::random_controllers_*` |
-//! | each pair of commands occurs at its least distance, on one bus and on two                  | `pairs`, `soak::coverage::random_controllers_*` |
-//! | random mappings are those of the golden model, and refused if and only if two bursts share a place | `mapping` |
+//! | each pair of commands occurs at its least legal distance, on one bus and on two            | `pairs`, `soak::coverage::random_controllers_*` |
+//! | random mappings equal those of the golden model; rejected if two bursts share a location   | `mapping` |
 //! | two command buses: which commands may share a cycle, bandwidth                             | `dual` |
 //! | a recorded stream of two buses is refused if one command is moved illegally                | `dual` |
 //! | several L2 banks on a channel: round robin, routing of data, a bank that stalls            | `shared` |

@@ -31,7 +31,7 @@ fn traffic() -> Vec<TimedRequest> {
     mixed.into_iter().chain(opening).collect()
 }
 
-/// Returns a configuration in which each timing parameter determines the cycle of some command.
+/// Returns a configuration in which every timing parameter delays some command.
 fn strict() -> DramConfig {
     let mut config = DramConfig { refresh: Refresh::AllBank, ..reference() };
     let t = &mut config.timing;
@@ -103,14 +103,16 @@ fn a_controller_with_any_distance_a_cycle_short_is_caught_by_the_rule_about_it()
 #[test]
 fn the_checker_with_any_distance_a_cycle_longer_finds_fault_with_a_right_controller() {
     let offers = traffic();
-    // The data-bus rule matters only if column commands of different groups may follow each other as closely
-    // as their data bursts. Only in HBM may column commands be one cycle apart.
+    // The data-bus rule delays a command only if column commands to different bank groups may follow each
+    // other as closely as their data bursts. Among these configurations, only HBM2 allows column commands one
+    // cycle apart.
     let runs = [strict(), reference(), preset("hbm2")].map(|config| {
         let run = run(&config, &offers, Stall::Never, Mode::default());
         (Checker::new(judge::timing(&config), config.refresh != Refresh::Off), checker_commands(&config, &run))
     });
-    // Rules 18 and 19 cannot be tested with this controller. It does not use auto-precharge. Between an ACT
-    // and a REF it sends another ACT and a PRE, which together take longer than rule 18 requires.
+    // Rules 18 and 19 cannot be tested with this controller. The controller does not use auto-precharge.
+    // Between an ACT and a REF, it sends another ACT and a PRE, which together take longer than rule 18
+    // requires.
     let unused = |number| matches!(number, 18 | 19);
     for (row, rule) in RULES.iter().enumerate() {
         let is_distance = matches!(rule.form, Form::Distance { .. } | Form::DataBus);

@@ -1,7 +1,8 @@
 //! # Pairs of commands at their least distance
-//! Coverage that detects DRAM controllers which are slower than the device allows. Slowness breaks no timing
-//! rule, so the command checker cannot detect it. For each pair of command kinds, on one command bus or on
-//! two, it counts how often the second command comes at the least legal distance after the first.
+//! Coverage that detects DRAM controllers that send commands later than the device allows. The command
+//! checker cannot detect such delays, because they break no timing rule. For each pair of command kinds, on
+//! one command bus or on two, the coverage counts how often the second command comes at the least legal
+//! distance after the first.
 //!
 //! The least distance is computed with the golden command checker alone. It is the required distance between
 //! the two commands, unless the bank must be opened or closed in between. In that case, it is the length of
@@ -89,8 +90,8 @@ fn banks(first: &Command, then: &Command) -> usize {
     }
 }
 
-/// Least distance between two commands in cycles, indexed by the relation between their banks, the first kind
-/// and the second kind.
+/// Least distances between two commands in cycles. The indices are the relation between the banks of the two
+/// commands, the kind of the first command, and the kind of the second command.
 type Cycles = [[[u64; KINDS.len()]; KINDS.len()]; BANKS.len()];
 
 /// Least distances between the commands of a device in cycles, and the longest of these distances.
@@ -159,7 +160,8 @@ mod tests {
         MinDistances::new(&timing).cycles[banks][number(first)][number(then)]
     }
 
-    /// Timing of khairy2015: tRC 40, tRP 12, tRAS 28, tRCDRD 12, tRTP 2, tRFC 61.
+    /// Checks the least distances for the reference timing (khairy2015): tRC 40, tRP 12, tRAS 28, tRCDRD 12,
+    /// tRTP 2, tRFC 61.
     #[test]
     fn least_distances_are_those_of_the_part_through_what_a_bank_must_do_in_between() {
         use Kind::{Act, Pre, Prea, Rd, Ref, Wr};

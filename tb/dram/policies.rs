@@ -41,8 +41,8 @@ fn channel(random: &mut Random, policy: PolicyConfig) -> DramConfig {
     }
 }
 
-/// Compares the choices of the channel with those of the golden model under `policy`. Returns an explanation
-/// of the first choice that differs, or `None`; an error if the policy has no golden model.
+/// Compares each choice of the channel with that of the golden model of `policy`. Returns an explanation of
+/// the first choice that differs, or `None` if all are equal. Fails if the policy has no golden model.
 fn judge(
     config: &DramConfig,
     policy: &PolicyConfig,
@@ -141,8 +141,9 @@ mod tests {
             prop_assert_eq!(find_difference(&policy, seed, requests), Ok(None), "{:?}", policy);
         }
 
-        /// Compares a ranked policy that prefers row hits with FR-FCFS. The two arbiters are separate
-        /// implementations, so each checks the other. The runs include refresh, write drain and stalls.
+        /// Checks that FR-FCFS and a ranked policy that prefers row hits give the same commands. The two
+        /// arbiters are separate implementations, so each checks the other. The runs include refresh, write
+        /// drain and stalls.
         #[test]
         fn row_hits_ranked_first_give_the_commands_of_fr_fcfs(seed: u64, requests in 1usize..250) {
             let Case { config, offers, sink } = Case::draw(seed, requests);
@@ -201,8 +202,9 @@ mod tests {
         }
     }
 
-    /// Checks BLISS: an SM that streams over one row delays a request of another SM to another row of the same
-    /// bank. With the threshold of the paper, the streaming SM is blacklisted after six requests in a row.
+    /// Checks BLISS: an SM that streams over one DRAM row delays a request of another SM to another row of
+    /// the same bank. With the threshold of the paper, the streaming SM is blacklisted after six consecutive
+    /// requests.
     #[test]
     fn bliss_serves_the_other_sm_after_six_requests_of_a_stream() {
         let mut offers: Vec<TimedRequest> = (0..100).map(|i| offer(0, false, i % 64 * 64)).collect();

@@ -78,8 +78,8 @@ fn config(random: &mut Random) -> DramConfig {
         write_drain: write_drain(random, queue_entries),
         ..device
     };
-    // Selects at random one of four kinds of timing: that of the device, long activate windows that delay
-    // ACTs, long distances within a bank group, or random distances that no real device has.
+    // Selects at random one of four kinds of timing: the timing of the device, long activate windows that
+    // delay ACTs, long distances within a bank group, or random distances that no real device has.
     let t = &mut config.timing;
     match random.below(4) {
         0 => {}

@@ -23,7 +23,7 @@ pub struct Lockstep {
     size: Size,
     seed: u64,
     inputs: Vec<Signal>,
-    /// Signals in a row that the simulation program returns: first the registers, then the outputs.
+    /// Signals of an output row of the simulation program: first the registers, then the outputs.
     row: Vec<Signal>,
     registers: usize,
     program: Program,

@@ -1,4 +1,5 @@
-// Reads rows of inputs and writes rows of outputs. The input is a number of rows, followed by the rows, repeated until it ends.
+// Simulation program: reads rows of inputs, and writes one row of outputs for each. The input consists of
+// blocks up to its end. Each block is a number of rows, followed by that many rows.
 #include "Vtop.h"
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +18,7 @@ int main(int, char** argv) {
         top.clk = 0;
         top.eval();
     };
-    // A rising edge needs a low clock before it.
+    // The clock must be low before the first rising edge.
     top.eval();
     top.rst_n = 0;
     tick();

@@ -24,8 +24,8 @@ const MAIN: &str = include_str!("main.cpp");
 /// Options of Verilator. All registers start at 0, as in the Rust model, and not at random values.
 const TO_CPP: [&str; 8] = ["--cc", "-O3", "-Wno-lint", "-Wno-style", "--x-assign", "fast", "--x-initial", "fast"];
 
-/// Modules in a simulation program, which are mutated copies of one module, and the signals that all of them
-/// have.
+/// Modules of a simulation program, and the signals that they have in common. All modules are copies of one
+/// module, most of them mutated.
 pub(super) struct Shape<'a> {
     pub modules: &'a [String],
     pub parameters: &'a [(&'static str, String)],
@@ -44,8 +44,8 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Builds a simulation program from the texts of its modules and from the folder with the modules that
-    /// these instantiate. If `name` is given, the program is cached under that name.
+    /// Builds a simulation program. `texts` are the source texts of its modules, and `library` is the folder
+    /// of the modules that they instantiate. If `name` is given, the program is cached under that name.
     pub fn new(shape: &Shape<'_>, texts: &[String], library: &Path, name: Option<&str>) -> Result<Self, Report> {
         let outputs: Vec<_> = (0..shape.modules.len()).map(|k| format!("&top.out{k}")).collect();
         let source = Source {

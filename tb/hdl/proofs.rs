@@ -127,8 +127,8 @@ impl Proof {
         Ok(Err(CounterExample { broken, cycles, waveform }))
     }
 
-    /// Translates the module and the property into gates. Writes to a folder: the gates (`proof.aig`), the
-    /// names of their inputs, and the design before technology mapping.
+    /// Translates the module and the property into gates. Writes the gates (`proof.aig`), the names of their
+    /// inputs, and the design before technology mapping to the folder.
     fn gates(&self, size: &str, mistake: Option<&Mistake>, folder: &Path) -> Result<(), Report> {
         let module = file_of(&self.path());
         let texts = [read(&self.file())?, read(&module)?];
@@ -180,8 +180,8 @@ fn proven(told: &str) -> Option<Invariant> {
 /// in its last cycle, and the waveform.
 fn replay(folder: &Path) -> Result<(Vec<String>, String), Report> {
     let steps = read(&folder.join("steps.aiw"))?;
-    // The model checker ABC appends an end mark to the line of the counterexample's last step, where Yosys
-    // cannot parse the mark. It is therefore replaced by a line break.
+    // The model checker ABC appends an end mark to the last line of the counterexample. Yosys cannot parse
+    // the mark there, so it is replaced by a line break.
     fs::write(folder.join("steps.aiw"), steps.replace("# DONE", "\n")).into_diagnostic()?;
     let told = yosys(
         folder,

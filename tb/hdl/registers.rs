@@ -7,7 +7,7 @@
 //! | field `head`                                                                     | `head_q` |
 //! | field `line` of the numbered scope `entry[3]`                                    | `line_q[3]` |
 //! | field `entries` of the numbered scope `used[1]`, for a mask of more than 64 bits | `used_q[64+:64]` |
-//! | field `slot`, the second of five in that scope                                   | `slot_q[3*5+1]` |
+//! | second field `slot` of five with this name in the scope `entry[3]`               | `slot_q[3*5+1]` |
 //! | field `count` of the component `fifo`                                            | `fifo.count_q`, in an instance of that name; the component with the module's own name is the module |
 //! | field `line` of the numbered scope `slot[3]`, if the bench packs the scope       | bits of the word `slot_q[3]`, as in a memory entry |
 //! | memory `tags` with 8 entries per row, field `status` of entry 2 of row 3         | bits of the word `tags_q[3]`: entry 0 lowest, the first field of an entry highest |
@@ -118,7 +118,7 @@ struct Found {
     /// Path of the enclosing module instances, without other scopes, with a trailing dot.
     instance: String,
     index: Option<u32>,
-    /// Name of the enclosing numbered scope; empty if the field is in none.
+    /// Name of the enclosing numbered scope; empty if there is none.
     numbered: &'static str,
     is_packed: bool,
     name: &'static str,

@@ -1,4 +1,5 @@
-// Makes each asynchronous reset a synchronous one, which is a gate before a plain flip-flop: the library has no others.
+// Replaces each asynchronous reset by a synchronous one, which is a gate in front of a flip-flop without
+// reset. The standard-cell library has no flip-flops with reset.
 module \$adff (CLK, ARST, D, Q);
   parameter WIDTH = 0;
   parameter CLK_POLARITY = 1;

@@ -71,8 +71,8 @@ pub struct Synthesis {
     pub cells: BTreeMap<String, u64>,
     /// Flip-flops and area of the synthesized standard cells.
     pub synthesised: Gates,
-    /// Estimate by the `area` model, if memories consist of flip-flops. The flip-flop area includes the
-    /// multiplexers that keep a register's value.
+    /// Estimate of the `area` model, under the assumption that memories consist of flip-flops. The flip-flop
+    /// area includes the multiplexers that keep a register's value.
     pub estimated: Gates,
     /// Logic units in the description of the Rust model, by name, with the number of each and its total area
     /// in um2.
@@ -205,8 +205,8 @@ fn written(script: &str, liberty: &str) -> Result<String, Report> {
     fs::read_to_string(folder.join("out.txt")).into_diagnostic()
 }
 
-/// Returns the area that the `area` model estimates for a Rust model, and the logic units that it counts by
-/// name.
+/// Returns two results of the `area` model for a Rust model: the estimated area, and the logic units that it
+/// counts, by name.
 pub(super) fn estimate(bench: &dyn Bench, technology: &Technology) -> (Gates, BTreeMap<String, (u32, f64)>) {
     let counts = count_structures(bench);
     let tree = Estimate::of(&counts, technology, Node::N45);

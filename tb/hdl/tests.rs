@@ -131,7 +131,7 @@ fn a_module_has_a_flip_flop_for_each_bit_that_its_part_describes() {
     }
 }
 
-/// Number of register bits from which this test skips a module, because Yosys takes too long. The command
+/// The test skips modules with at least this many register bits, because Yosys takes too long. The command
 /// `reproduce area/synthesis` covers all modules.
 const FEW_REGISTERS: u64 = 600;
 
@@ -210,8 +210,8 @@ fn vectors_pass_in_a_plain_bench_and_do_not_backwards() {
     assert!(!passed && out.contains("expected"), "{out}");
 }
 
-/// Illegal parameter values of each module. The module must reject the first parameter of each text. Further
-/// parameters in a text are only set because the first one requires them.
+/// Illegal parameter values of each module. Each text is a list of parameters, of which the module must
+/// reject the first. The others are only set because the first one requires them.
 const REFUSED: &[(&str, &[&str])] = &[
     ("cells/atomic", &["LINE_BYTES=12", "OPERAND_BYTES=24"]),
     ("cells/streaming", &["PERIOD=99999", "MISS_PERCENT=101", "MIN_ACCESSES=99999"]),
@@ -287,8 +287,8 @@ fn every_refusal_of_a_parameter_happens() {
     }
 }
 
-/// Returns the lists of all modules that external tools read, each as the name of the list file in `rtl/hdl/`
-/// and its text.
+/// Returns the module lists for external tools. Each list is given by its file name in `rtl/hdl/` and its
+/// text.
 fn lists() -> [(&'static str, String); 3] {
     let files = |indent: &str| -> String {
         let name = |block: &&Block| block.file().strip_prefix(hdl_folder()).unwrap().display().to_string();

@@ -38,8 +38,8 @@ impl Block {
         let mut is_clocked = false;
         for cycle in 0..cycles {
             let batch = Batch::draw(&mut *bench, cycle, 1);
-            // The registers, which precede the outputs in a row, are omitted. Another simulator cannot read
-            // them by name.
+            // The registers, which precede the outputs in a row, are omitted, because other simulators cannot
+            // read registers by name.
             let registers = batch.expected.len() - outputs;
             is_clocked |= registers > 0;
             let row = [&batch.driven, &batch.expected[registers..], &batch.looked_at[registers..]].concat();

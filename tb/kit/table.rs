@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Table of the payloads at some ports, cycle by cycle, while it is being filled.
+/// Cycle table under construction: the payloads at some ports, by cycle and port.
 #[derive(Clone, Debug, Default)]
 pub struct CycleTable {
     columns: Vec<(String, BTreeMap<u64, String>)>,

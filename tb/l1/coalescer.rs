@@ -6,7 +6,7 @@
 //! | testpoint                                                                                         | test |
 //! |---------------------------------------------------------------------------------------------------|-----|
 //! | lines, lanes, byte masks and bytes equal those of the golden model                                | `random_accesses_*` |
-//! | no two lanes in an atomic's request address the same word; operands lie where the L2 expects them | `random_accesses_*` |
+//! | no two lanes in an atomic's request address the same word; operands are where the L2 expects them | `random_accesses_*` |
 //! | requests come in the order of their lowest lanes, one per `emit`                                  | `random_accesses_*` |
 //! | requests are numbered and carry the fields of the instruction that the tags need                  | `random_accesses_*` |
 
@@ -40,8 +40,8 @@ const LINES: [&str; 3] = ["1 line", "2 to 8 lines", "more lines"];
 /// Line lengths under test, in bytes.
 const LENGTHS: [u32; 2] = [64, 128];
 
-/// Declares the functional coverage: each kind of access, access width and number of lines, for each line
-/// length.
+/// Declares the functional coverage: each combination of kind of access, access width, number of lines, and
+/// line length.
 pub(crate) fn cross() -> Cross {
     let atomics = vec!["atomic", "atomic without a result"];
     let narrow =

@@ -207,7 +207,7 @@ impl Player {
 
 const PLUG: u64 = 0x1ff_ffff;
 
-/// Returns the number of cycles by which a message must be sent before the cycle that a script gives for it.
+/// Returns the number of cycles from sending a message to the cycle that the script gives for the message.
 fn lead(act: Act) -> u64 {
     if matches!(act, Answer(..)) { 1 } else { TO_PROBE }
 }

@@ -1,8 +1,8 @@
 //! # Testbench of the LSU with its caches
 //! Runs random programs of loads, stores and atomics on small caches, with random stalls of the core and the
 //! memory. The memory runs on the core clock or on another clock, and replies to different lines in any
-//! order. Every event is compared with the golden model. Every byte is checked against the data that follow
-//! from the order in which accesses pass the tags.
+//! order. Every event is compared with the golden model. Every loaded byte must have the value that follows
+//! from the order in which the accesses are looked up in the tags.
 //!
 //! | testpoint                                                                                      | test |
 //! |------------------------------------------------------------------------------------------------|-----|
@@ -219,8 +219,8 @@ fn prefetch_case(seed: u64, length: usize) -> Case {
     case
 }
 
-/// Generates a random configuration with a victim cache, and most with an MSHR policy. Every second one also
-/// has a prefetcher.
+/// Generates a random configuration with a victim cache. Most configurations also have an MSHR policy, and
+/// every second one has a prefetcher.
 fn victim_case(seed: u64, length: usize) -> Case {
     let mut case = prefetch_case(seed, length);
     let mut draws = 4001..;
@@ -309,7 +309,7 @@ fn program(case: &Case) -> Vec<WarpAccess> {
             };
             let (base, spread) =
                 (if mix(seed, 9).is_multiple_of(3) { mix(seed, 2) } else { run }, 1 + mix(seed, 3) % 3);
-            // The accesses go to few lines again and again, and each lane selects its sector at random.
+            // All accesses go to the same few lines, and each lane selects its sector at random.
             let apart = case.l1.lookups > 1 && mix(seed, 17) % 8 < 5;
             let (base, spread) = if apart { (0, u64::from(SECTORS)) } else { (base, spread) };
             let mask = match mix(seed, 4) % 4 {
@@ -319,7 +319,8 @@ fn program(case: &Case) -> Vec<WarpAccess> {
             };
             let address = std::array::from_fn(|lane| {
                 let random = mix(seed, 100 + lane as u64);
-                // In an atomic, several lanes often address the same word.
+                // Atomics have few possible addresses in a line, so that several lanes often address the same
+                // word.
                 let places = if kind.is_atomic() { 5 } else { line_bytes >> size_log2 };
                 let offset = ((random >> 8) % places * (line_bytes >> size_log2) / places) << size_log2;
                 let sector_bytes = u64::from(SECTOR_BYTES);
@@ -580,8 +581,8 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
     }
     expect(format!("Local store {:?}", Outcome::WrittenBack));
     expect(format!("load {:?}", Outcome::Refused(Fail::MshrMerge, 1 << Fail::MshrMerge as u8)));
-    // A load can be refused because no way, no MSHR entry or no miss-queue entry is free, in any combination.
-    // If a way is free, the reported reason depends on the order of the checks.
+    // A load is refused if no way, no MSHR entry or no miss-queue entry is free. Several of these conditions
+    // may fail at once. If a way is free, the reported reason depends on the order of the checks.
     let (line, entry, merge) = (1 << Fail::LineAlloc as u8, 1 << Fail::MshrEntry as u8, 1 << Fail::MshrMerge as u8);
     for (fail, all) in [
         (Fail::LineAlloc, line),

@@ -203,7 +203,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Fills the sectors of a line that were requested last. The fills of a line therefore arrive out of
+    /// Fills the most recently requested sectors of a line. The fills of a line therefore arrive out of
     /// order.
     fn fill(&mut self, line: u64) -> Result<(), TestCaseError> {
         let sectors = self.asked.get_mut(&line).and_then(Vec::pop);

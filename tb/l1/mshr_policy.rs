@@ -41,7 +41,8 @@ fn run(l1: &L1Config, program: Vec<WarpAccess>) -> L1Stats {
     play(l1, l1, program, behavior).unwrap_or_else(|mismatch| panic!("{mismatch}\n{l1:?}")).0
 }
 
-/// Returns the cycles in which loads were refused by the MSHR policy, and for any other reason.
+/// Returns the number of cycles in which loads were refused by the MSHR policy, and the number of cycles in
+/// which they were refused for any other reason.
 fn refusals(stats: &L1Stats) -> (u64, u64) {
     let by_policy = stats.fails[Fail::MshrPolicy as usize];
     (by_policy, stats.fails.iter().sum::<u64>() - by_policy)
@@ -52,14 +53,15 @@ fn a_warp_at_its_limit_waits_until_its_line_arrives_and_another_warp_does_not() 
     let limits = |entries, waiting| l1(ByRequester { entries, waiting });
     let program = |warps: [u8; 4]| (0..).zip(warps).map(|(line, warp)| load(warp, 0, line)).collect::<Vec<_>>();
     assert_eq!(refusals(&run(&limits(1, 4), program([1, 2, 3, 4]))), (0, 0));
-    // Warp 1 misses three lines, and warp 2 one.
+    // Warp 1 misses on three lines, and warp 2 on one line.
     assert_eq!(refusals(&run(&l1(NoMshrPolicy {}), program([1, 1, 1, 2]))), (0, 0));
     let (twice, other) = refusals(&run(&limits(2, 4), program([1, 1, 1, 2])));
     let (once, _) = refusals(&run(&limits(1, 4), program([1, 1, 2, 2])));
     // The memory latency is 200 cycles. The lines of a warp at its limit are fetched one after the other.
     assert!((190..230).contains(&twice) && other == 0, "{twice}, {other}");
     assert!((380..460).contains(&once), "{once}");
-    // Loads of one line wait in its entry: two of a warp may, the third may not.
+    // Loads of a line in flight wait in its MSHR entry. The policy allows two waiting loads per warp and
+    // refuses the third.
     let merges: Vec<_> = [1, 1, 1, 2].map(|warp| load(warp, 0, 7)).into();
     let stats = run(&limits(1, 2), merges);
     assert!(refusals(&stats).0 > 100 && stats.hit_pending == 1 && stats.hits == 2, "{stats:?}");
@@ -69,7 +71,7 @@ fn a_warp_at_its_limit_waits_until_its_line_arrives_and_another_warp_does_not() 
 fn the_last_entries_are_kept_for_the_warp_that_has_missed_longest() {
     let program = |warps: [u8; 4]| (0..).zip(warps).map(|(line, warp)| load(warp, 0, line)).collect::<Vec<_>>();
     let by_age = l1(ByAge { reserved: 2 });
-    // Warp 1 misses first. It may use all four entries, but warp 2 only the first two.
+    // Warp 1 misses first. Warp 1 may therefore use all four entries, but warp 2 only the first two.
     assert_eq!(refusals(&run(&by_age, program([1, 1, 1, 1]))), (0, 0));
     assert_eq!(refusals(&run(&by_age, program([1, 2, 1, 1]))), (0, 0));
     let (refused, other) = refusals(&run(&by_age, program([1, 1, 2, 1])));
@@ -84,7 +86,7 @@ fn program(seed: u64, warps: u64, lines: u64) -> Vec<WarpAccess> {
             let kind = if drawn >> 24 & 15 == 0 { AccessKind::Store } else { AccessKind::Load };
             let mut access = WarpAccess { kind, ..load((drawn >> 48) as u8 % warps as u8, 0, 1000 + drawn % lines) };
             if drawn >> 40 & 1 == 0 {
-                // These lanes touch only one of the sectors of the line.
+                // The active lanes touch only one of the sectors of the line.
                 access.mask = 0xff << ((drawn >> 42 & 3) * 8);
             }
             access

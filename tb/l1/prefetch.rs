@@ -201,8 +201,8 @@ fn prefetchers_agree_with_their_twins_on_random_loads_with_stalls_and_recalls() 
     assert!(issued.len() == 4 && issued.values().all(|used| *used > 10), "{issued:?}");
 }
 
-/// Generates the loads of a random program. In each phase of the program, the warps take turns in executing
-/// one of two load instructions. The distances between their lines are about as large as a page, in both
+/// Generates the loads of a random program. In each phase of the program, the warps take turns in executing a
+/// load instruction with a constant stride. The strides are either small or about as large as a page, in both
 /// directions.
 fn phases(pick: &mut impl FnMut(u32, u32) -> u32, page_lines: i64) -> Vec<DemandLoad> {
     let distances = [0, 1, -1, 3, page_lines - 1, page_lines, page_lines + 1, 1 - page_lines, -page_lines];

@@ -125,8 +125,8 @@ pub struct Links {
 }
 
 impl Links {
-    /// Creates channels with a latency of one cycle of the receiver. `depth` is the capacity of the channels
-    /// to and from the core. `periods` are the clock periods of the core and the memory in ticks.
+    /// Creates channels with a latency of one clock cycle of the receiver. `depth` is the capacity of the
+    /// channels to and from the core. `periods` are the clock periods of the core and the memory in ticks.
     pub fn new(depth: u32, periods: [u32; 2], line_bytes: u32) -> Self {
         let access = access_shape();
         let packet =
@@ -308,8 +308,8 @@ impl Memory {
         }
     }
 
-    /// Sends a recall whose cycle has come, and receives an acknowledgment, which must return the fields of
-    /// its recall.
+    /// Sends a recall if one is due, and receives an acknowledgment if one has arrived. An acknowledgment
+    /// must return the fields of its recall.
     fn recall(&mut self, io: &mut RecallIo<'_>, manners: &RigBehavior, at: &mut Edge<'_>) -> Sleep {
         if let Some(ack) = io.inv_ack.peek(at).copied() {
             io.inv_ack.drop_head(at);

@@ -40,8 +40,8 @@ pub(crate) fn schemes() -> &'static [Scheme] {
         let of_designs = designs().iter().map(|design| (design.name, request(MACHINE, Some(design.name))));
         let mut found: Vec<(String, Scheme)> = Vec::new();
         for (name, request) in of_machines.chain(of_designs) {
-            // A design of a user may be made for another machine, and is then skipped because it is illegal
-            // on this one.
+            // A user's design may be made for another machine. If it is illegal on the machine `fermi`, it is
+            // skipped.
             let Ok(resolved) = ResolvedMachine::new(&request) else { continue };
             let scheme = without_sizes(&resolved.config.l1);
             if found.iter().all(|(known, _)| *known != scheme) {

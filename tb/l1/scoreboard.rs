@@ -1,12 +1,12 @@
 //! # Scoreboard of the LSU
-//! Predicts the data that every instruction must return to the core, from the order in which its lines pass
-//! the tags.
+//! Predicts the data that every instruction must return to the core, from the order in which the tags accept
+//! its line requests.
 //!
-//! The accesses must pass the tags in program order. If MRPB has a queue per warp before the tags, only
-//! accesses of the same warp must keep their order. The lines of each instruction must be those that the
-//! golden coalescer finds. A model of memory, updated in the order of the tags, has the data that a load must
-//! return, whichever path the load takes. The scoreboard therefore detects a cached copy that is stale
-//! because a store did not reach it.
+//! The tags must accept requests in program order. If MRPB has a queue per warp in front of the tags, only
+//! requests of the same warp must keep their order. The lines of each instruction must be those that the
+//! golden coalescer finds. A memory model, updated in the order of the tag lookups, has the data that a load
+//! must return, whichever path the load takes. The scoreboard therefore detects a stale copy in the cache,
+//! which a store failed to update.
 
 use std::collections::BTreeMap;
 
@@ -44,12 +44,12 @@ pub fn golden_lines(access: &WarpAccess, line_bytes: usize) -> Vec<StoreRequest>
 /// Largest number of rows that the LSU's table of pending instructions may have.
 const ROWS: usize = 64;
 
-/// Scoreboard of a program: which of its accesses have passed the tags, and which replies the core has
+/// Scoreboard of a program. It tracks which accesses the tags have accepted, and which replies the core has
 /// received.
 pub struct Scoreboard {
     line_bytes: usize,
     program: Vec<WarpAccess>,
-    /// True if accesses of different warps may overtake each other before the tags.
+    /// True if accesses of different warps may overtake each other on the way to the tags.
     by_warp: bool,
     /// Instruction in each row of the LSU's table of pending instructions, as its index in the program.
     in_row: [usize; ROWS],
@@ -89,7 +89,7 @@ impl Scoreboard {
     }
 
     /// Records that the LSU accepted an instruction into a row of its table of pending instructions. The
-    /// lines of the instruction pass the tags at a later clock edge.
+    /// lines of the instruction are looked up in the tags at later clock edges.
     pub fn take(&mut self, row: u8, instruction: usize) {
         let access = &self.program[instruction];
         self.in_row[usize::from(row)] = instruction;

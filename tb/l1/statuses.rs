@@ -30,7 +30,7 @@ const AT_TAGS: [&str; 11] = [
     "miss_queue",
 ];
 
-/// Declares the functional coverage of access statuses, by scheme and arrival.
+/// Declares the functional coverage of access statuses, by L1D scheme and kind of arrival.
 pub(crate) fn cross() -> Cross {
     Cross {
         name: STATUSES,
@@ -56,8 +56,8 @@ pub(crate) fn recalls() -> Cross {
     Cross { name: RECALLS, axes: vec![Axis::new("event", BESIDE), Axis::new("copy", FOUND)], excluded: Vec::new() }
 }
 
-/// Counts the state in which a recall found its line, combined with other events of the line in the same
-/// cycle.
+/// Counts a coverage point for each recall: the state of the recalled line, combined with other events of
+/// this line in the same cycle.
 fn observe_recall(watch: &Watch) {
     let Some((line, [found, ..])) = watch.recall else { return };
     let found = match found {
@@ -115,7 +115,8 @@ fn status(access: &Access) -> Option<&'static str> {
         Outcome::Refused(Fail::MshrEntry, _) => "mshr_entry",
         Outcome::Refused(Fail::MshrMerge, _) => "mshr_merge",
         Outcome::Refused(Fail::MissQueue, _) => "miss_queue",
-        // Only some schemes have an MSHR policy. The testbench of the policies checks its refusals.
+        // Only some schemes have an MSHR policy. The testbench of the MSHR policies checks the loads that a
+        // policy refuses.
         Outcome::Refused(Fail::MshrPolicy, _) => return None,
         _ if is_atomic => "atomic",
         Outcome::Evicted | Outcome::Updated | Outcome::WrittenBack => "store_hit",

@@ -78,7 +78,7 @@ fn program(seed: u64, lines: u64) -> Vec<WarpAccess> {
             let kind = if drawn >> 24 & 7 == 0 { AccessKind::Store } else { AccessKind::Load };
             let mut access = WarpAccess { kind, space, ..load(0, 0, first + drawn % lines) };
             if drawn >> 40 & 1 == 0 {
-                // These lanes touch only the first sector of the line.
+                // The active lanes touch only the first sector of the line.
                 access.mask = 0xff;
             }
             access

@@ -78,8 +78,8 @@ fn an_atomic_to_the_line_in_the_buffer_is_not_held_up_by_an_arriving_burst() {
         let rig = play(&with(buffered), fermi_place(), &script, Stall::Never, 100);
         rig.bank.stats().stall_cycles(Reason::Port)
     };
-    // Number of stalled lookups. Without the buffer, two arriving bursts stall a lookup each. With and
-    // without the buffer, serving the waiting read stalls one lookup.
+    // Numbers of stalled lookups without and with the buffer. In both cases, serving the waiting read stalls
+    // one lookup. Without the buffer, each of the two arriving bursts stalls one more.
     assert_eq!((held_up(false), held_up(true)), (3, 1));
 }
 
@@ -181,8 +181,8 @@ fn lockstep(seed: u64, place: BankPlace) -> (u64, u64) {
 
 #[test]
 fn the_buffer_hits_and_gives_its_line_up_as_the_golden_one_does() {
-    // Two banks are tested. The lines of the first are shorter than those of the L1s; the lines of the second
-    // have the same length as those of the L1s.
+    // The test uses two banks. In the first bank, lines are shorter than those of the L1s. In the second
+    // bank, lines have the same length as those of the L1s.
     for place in [split_place(128, 32, 32), place(32, 32)] {
         for_each_seed(10, |seed| {
             let (hits, flushes) = lockstep(seed, place);

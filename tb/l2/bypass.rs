@@ -119,7 +119,7 @@ fn a_line_that_is_here_and_dirty_is_served_here_by_a_closed_bank() {
 
 #[test]
 fn a_dirty_line_that_gives_way_to_a_mere_tag_is_written_back_first() {
-    // Line 4 is in the same set as line 0. The lines accessed before it are in other sets.
+    // Line 4 is in the same set as line 0. The lines accessed before line 4 are in other sets.
     let mut script = vec![write(0, 0, u128::MAX, 0x33)];
     script.extend((1..13).map(|n| read(101 + 4 * n, n)));
     script.push(read(4, 13));
@@ -156,8 +156,8 @@ fn what_an_l1_will_keep_comes_from_the_bank_only_if_another_brought_it() {
     assert_eq!((stats.hits, stats.misses, stats.write_misses, stats.evictions), (2, 10, 1, 0));
 }
 
-/// Tests the second part of the bypass policy in anssari2012 section 3.3. An L1 line has the size of four L2
-/// lines.
+/// Tests the second part of the bypass policy in anssari2012 section 3.3: the L2 does not allocate lines that
+/// L1s keep. An L1 line is as long as four L2 lines.
 #[test]
 fn a_bank_without_what_l1s_keep_hits_and_fetches_as_the_golden_system() {
     let place = split_place(128, 32, 32);
@@ -167,7 +167,7 @@ fn a_bank_without_what_l1s_keep_hits_and_fetches_as_the_golden_system() {
     script.retain(|request| !request.kind.is_atomic());
     for (ticket, request) in (0..).zip(&mut script) {
         (request.ticket, request.id) = (ticket, ticket as u32);
-        // An L1 that allocates the line requests all of its sectors.
+        // An L1 that allocates the line requests all sectors of the line.
         request.sectors = if request.sharing == Sharing::Keeps { 0b1111 } else { request.sectors };
     }
     let rig = partial::play(&config, place, &script);
@@ -181,7 +181,8 @@ fn a_bank_without_what_l1s_keep_hits_and_fetches_as_the_golden_system() {
         bypass_l2: true,
         protections: Protections::ALL,
     });
-    // In the golden model, each request comes from another compute unit, so that no request hits in an L1.
+    // In the golden model, each request comes from a different compute unit, so that no request hits in an
+    // L1.
     for (cu, request) in script.iter().enumerate() {
         let local = request.line / 6;
         if request.kind == RequestKind::Write {

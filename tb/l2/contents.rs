@@ -165,7 +165,7 @@ fn one_request_at_a_time_hits_misses_and_evicts_as_the_golden_bank_predicts() {
     });
 }
 
-/// Runs requests on an L2 bank without stalls, with all parts on one clock, and checks the result.
+/// Runs requests on an L2 bank without stalls, with all blocks on one clock, and checks the result.
 fn play(config: &L2Config, script: &[Request], memory: Memory) -> Rig {
     let build = |memory| {
         let source = Source::new(script.to_vec(), Stall::Never);

@@ -13,7 +13,7 @@ use crate::kit::{CycleTable, Sink, Source, Stall, assert_table, run_in_all_modes
 use rtl::l2::{BankPlace, FrcConfig, L2Config, TransientConfig, VictimBind};
 use rtl::noc::packet::Request;
 
-/// Simulation cycle that corresponds to cycle 0 of the figure. Line A was fetched long before.
+/// Simulation cycle that corresponds to cycle 0 of the figure. Line A was fetched long before this cycle.
 const START: u64 = 1000;
 const NAMES: [&str; 5] = ["-", "A", "B", "C", "D"];
 const A: u64 = 1;
@@ -43,7 +43,8 @@ struct Times {
 }
 
 impl Times {
-    /// Latencies that the figure assumes. Only these fit the cycles that the paper's text states.
+    /// Latencies that the figure assumes. Only these latencies give the cycles that the text of the paper
+    /// states.
     const OF_THE_FIGURE: Self = Self { look_up: 10, evict: 80, fetch: 110 };
 }
 
@@ -115,8 +116,8 @@ fn the_conventional_flow_serialises_three_replacements_as_in_figure_2a() {
          490    .        .       C     D      .
          600    .        .       .     .      D",
     );
-    // The fetch of B starts 80 cycles after its miss, that of C 190 cycles, and that of D 240 cycles after
-    // its miss. The fetch of A was not delayed.
+    // The fetch of B starts 80 cycles after the miss of B, the fetch of C 190 cycles after the miss of C, and
+    // the fetch of D 240 cycles after the miss of D. The fetch of A was not delayed.
     let stats = rig.bank.stats();
     assert_eq!((stats.miss_delay, stats.fetches), (80 + 190 + 240, 4));
     // Lines B, C and D compete for the only way of the set. B reserves it at once, C when B's data have

@@ -116,7 +116,7 @@ impl ByteMap {
         Self { place, lines: BTreeMap::new() }
     }
 
-    /// Applies a request to the expected contents. Returns the bytes that the line had before.
+    /// Applies a request to the expected contents. Returns the bytes of the line before the request.
     pub fn apply(&mut self, request: &Request) -> Vec<u8> {
         let local = request.line / 6;
         let bytes = self.lines.entry(local).or_insert_with(|| initial_line(self.place, local));

@@ -22,8 +22,8 @@ const COUNTERS: &str = "counters of L2 banks in the transient flow";
 
 const FRCS: [&str; 3] = ["none", "a set or less", "several sets"];
 
-/// Declares the functional coverage: each counter of a bank, without an FRC, with a small one and with a
-/// large one.
+/// Declares the functional coverage: each counter of a bank without an FRC, of a bank with a small FRC, and
+/// of a bank with a large FRC.
 pub(crate) fn counters() -> Cross {
     let idle = BankWorkload::draw(1, 0, 0).build();
     let names = counted(&idle).names;
@@ -77,8 +77,8 @@ impl BankWorkload {
         let sets = frc.sets() << random.below(2);
         let (line_bytes, burst_bytes) = [(128, 64), (64, 64), (64, 32), (32, 32)][random.below(4) as usize];
         let coherent_l1s = if random.percent(50) { 16 } else { 0 };
-        // Number of MSHR entries: so few that they run out, up to 64 (one 64-bit mask word), or several mask
-        // words.
+        // Number of MSHR entries: very few, so that they run out; up to 64, so that one 64-bit mask word
+        // suffices; or a multiple of 64, for one or several full mask words.
         let mshr_entries = match random.below(3) {
             0 => 1 + random.below(4) as u32,
             1 => 1 + random.below(64) as u32,

@@ -62,7 +62,7 @@ fn an_sm_at_its_limit_stalls_until_its_line_arrives() {
     assert_eq!(stalls(limits(1, 2), &[(1, 0), (2, 1), (3, 2)]), (0, [3, 0, 0]));
     let (cycles, found) = stalls(limits(1, 2), &[(1, 0), (1, 1), (2, 2)]);
     assert!(cycles.abs_diff(LATENCY) < 20 && found == [3, 0, 0], "{cycles}, {found:?}");
-    // Two accesses of SM 1 may wait. The third one stalls, and finds the line present.
+    // SM 1 may have two waiting accesses. Its third access stalls until the line has arrived, and then hits.
     assert_eq!(stalls(limits(1, 2), &[(1, 0), (2, 0), (1, 0)]), (0, [1, 2, 0]));
     let (cycles, found) = stalls(limits(1, 2), &[(1, 0), (1, 0), (1, 0)]);
     assert!(cycles.abs_diff(LATENCY) < 20 && found == [1, 1, 1], "{cycles}, {found:?}");
@@ -80,8 +80,8 @@ fn lines_in_flight_are_counted_as_the_twin_counts_them() {
         twin(&config.mshr_policy).into_iter().for_each(|policy| golden.limit_by(policy, 8));
         let (mut script, mut cycles) = (Vec::new(), Vec::new());
         let (mut found, mut stalls) = ([0; 3], 0);
-        // The requests of a burst are looked up before the first of its lines arrives. A refused request ends
-        // the burst; it is accepted later, when all lines have arrived or some of them.
+        // All requests of a group are looked up before the first of their lines arrives. A refused request
+        // ends the group. It is accepted after some or all of the lines have arrived.
         for burst in 0..30 {
             let mut is_refused = false;
             for _ in 0..8 {
@@ -98,7 +98,8 @@ fn lines_in_flight_are_counted_as_the_twin_counts_them() {
                 if is_refused {
                     stalls += 1;
                     let was_coming = golden.pending_lines().any(|line| line == local);
-                    // A refused merge is accepted as a merge or as a hit, which the time of arrival decides.
+                    // If the refused request is for a line in flight, it is accepted later: as a merge, or as
+                    // a hit if the line has arrived by then.
                     found[if was_coming { 2 } else { 0 }] += 1;
                     if !was_coming {
                         let pending: Vec<_> = golden.pending_lines().collect();

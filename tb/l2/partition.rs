@@ -3,11 +3,11 @@
 //! | testpoint                                                                  | test                          |
 //! |----------------------------------------------------------------------------|-------------------------------|
 //! | hits, misses and writebacks equal those of the golden model                | `every_partition_*`           |
-//! | so do they with lines in flight; a group whose lines are in flight stalls  | `lines_in_flight_*`           |
+//! | counts agree with lines in flight; a group stalls if all its ways wait     | `lines_in_flight_*`           |
 //! | a scan of one group evicts no line of another, a hit in its ways is served | `a_scan_of_one_group_*`       |
-//! | a line that follows an empty way is found                                  | `a_line_behind_an_empty_way_*` |
+//! | a line in a way behind an empty way is found                               | `a_line_behind_an_empty_way_*` |
 //! | data and order under random stalls                                         | `contents::under_random_*`    |
-//! | so does a prefetch, which then fetches no line twice                       | `a_prefetch_finds_*`, `a_line_behind_an_empty_way_takes_*` |
+//! | a prefetch of a line behind an empty way finds it, and fetches no line twice | `a_prefetch_finds_*`, `a_line_behind_an_empty_way_takes_*` |
 //! | a partition in the transient flow is refused                               | `a_partition_is_refused_*`    |
 
 use std::cell::Cell;
@@ -79,7 +79,7 @@ fn golden(config: &L2Config) -> Bank<u64> {
     golden
 }
 
-/// What a bank has counted, and the lines that it has written back, in order.
+/// Counters of a bank, and the lines that it has written back, in order.
 #[derive(Debug, Default, PartialEq)]
 struct Counts {
     hits: [u64; 3],
@@ -132,7 +132,7 @@ fn play(config: &L2Config, script: &[Request], cycles: Vec<u64>, memory: Memory)
     rig
 }
 
-/// Runs requests, each of which completes before the next one is sent.
+/// Runs requests one at a time: each request completes before the next one is sent.
 fn one_by_one(config: &L2Config, script: &[Request]) -> Rig {
     play(config, script, (0..script.len() as u64).map(|n| n * 100).collect(), Memory::new(1, 1..20, 0))
 }
@@ -167,9 +167,9 @@ fn lines_in_flight_are_no_victims_and_a_group_with_no_other_line_stalls() {
             let config = config(&draw(&mut random, ways), &policy, ways);
             let (mut model, mut counts) = (golden(&config), Counts::default());
             let (mut script, mut cycles) = (Vec::new(), Vec::new());
-            // Each burst of requests is looked up before the first of its lines arrives. Its lines differ and
-            // lie in few sets. A refused request ends the burst: it is accepted once the first line that its
-            // group has in flight arrives.
+            // All requests of a group are looked up before the first of their lines arrives. The lines are
+            // all different, in one or two sets. A refused request ends the group. It is accepted as soon as
+            // an arriving line provides a victim way for it.
             for burst in 0..60 {
                 let (sets, mut lines) = (1 + random.below(2), Vec::new());
                 let mut order = Vec::new();
@@ -216,7 +216,8 @@ fn read_by(sm: u8, local: u64, ticket: u64) -> Request {
 
 #[test]
 fn a_scan_of_one_group_evicts_no_line_of_another_and_hits_in_its_ways() {
-    // SM 0 reads two lines of set 0. SM 14, of the other group, reads them too, and then scans the set.
+    // The partition divides the ways between two groups of SMs. SM 0 reads two lines of set 0. SM 14, which
+    // is in the other group, reads the same lines, and then scans the set.
     let mut lines = vec![(0, 0), (0, 8), (14, 0), (14, 8)];
     lines.extend((2..12).map(|n| (14, n * 8)));
     lines.extend([(0, 0), (0, 8)]);
@@ -228,7 +229,7 @@ fn a_scan_of_one_group_evicts_no_line_of_another_and_hits_in_its_ways() {
 
 #[test]
 fn a_line_behind_an_empty_way_is_found() {
-    // The group of SM 14 has the upper ways. The tags of line 0 and of an empty way are 0.
+    // SM 14 belongs to the group with the upper ways. The tag of line 0 is 0, like that of an empty way.
     let halves = ByRequester { ways: vec![2, 2], sms: Vec::new() }.into();
     let script = [read_by(14, 0, 0), read_by(0, 0, 1), read_by(14, 0, 2)];
     let build = || {
@@ -241,8 +242,8 @@ fn a_line_behind_an_empty_way_is_found() {
     assert_eq!((rig.bank.stats().hits, rig.bank.stats().misses), (2, 1));
 }
 
-/// Runs requests, 200 cycles apart unless they begin at the given cycles, on a partitioned bank that prefetches
-/// the next line of each miss, and ends the kernel. Returns the counts of prefetches.
+/// Runs requests at the given cycles on a partitioned bank that prefetches the next line on each miss. Then
+/// ends the kernel, and returns the counts of prefetches.
 fn prefetches(shares: [u32; 2], script: &[(u64, Request)]) -> PrefetchStats {
     let (cycles, requests): (Vec<_>, Vec<_>) = script.iter().cloned().unzip();
     let partition = ByRequester { ways: shares.to_vec(), sms: Vec::new() }.into();
@@ -263,8 +264,9 @@ fn prefetches(shares: [u32; 2], script: &[(u64, Request)]) -> PrefetchStats {
 
 #[test]
 fn a_prefetch_finds_its_line_behind_an_empty_way() {
-    // The group of SM 14 has the upper ways, so line 1, whose tag is that of an empty way, lies behind the empty
-    // ways of set 1. The miss on line 0 must not fetch it again without the bytes that SM 14 has written.
+    // SM 14 belongs to the group with the upper ways, so line 1 is behind the empty lower ways of set 1. Its
+    // tag equals that of an empty way. The miss on line 0 must not prefetch line 1 again, because memory does
+    // not have the bytes that SM 14 has written.
     let written = Request { sm: 14, ..write(1, 0, 0xff, 7) };
     let stats = prefetches([2, 2], &[(0, written), (300, read_by(0, 0, 1)), (600, read_by(14, 1, 2))]);
     assert_eq!(stats.dropped[DropReason::Present as usize], 1, "{stats:?}");
@@ -272,8 +274,8 @@ fn a_prefetch_finds_its_line_behind_an_empty_way() {
 
 #[test]
 fn a_line_behind_an_empty_way_takes_the_place_of_an_unused_prefetch() {
-    // Line 9 is prefetched into the only way of SM 14 in set 1. Line 1 evicts it, and is requested again while in
-    // flight, which is no use of a prefetch.
+    // Line 9 is prefetched into the only way of SM 14 in set 1. Line 1 evicts line 9. The second request for
+    // line 1 comes while the line is in flight, and must not count as a use of a prefetch.
     let script = [(0, read_by(14, 8, 0)), (300, read_by(14, 1, 1)), (305, read_by(14, 1, 2))];
     let PrefetchStats { issued, useful, late, useless, .. } = prefetches([2, 1], &script);
     // The misses on lines 8 and 1 prefetch lines 9 and 2.

@@ -1,7 +1,7 @@
 //! # Testbench of the prefetchers of an L2 bank
 //! Runs accesses with strides and streams on a bank, with each prefetcher in turn, and compares every
-//! transfer with the golden bank and the golden prefetchers. The test of random stalls in `contents` also
-//! draws prefetchers, with sectors, byte masks and split lines.
+//! transfer with the golden bank and the golden prefetchers. The test with random stalls in `contents` also
+//! uses random prefetchers, with sectors, byte masks and split lines.
 //!
 //! | testpoint                                                                              | test                      |
 //! |----------------------------------------------------------------------------------------|---------------------------|
@@ -52,8 +52,9 @@ fn draw(random: &mut Random) -> L2Prefetch {
     }
 }
 
-/// Adds a random prefetcher to 40 percent of the banks with the overlapped flow. Such a bank gets no bypass
-/// scheme, and has room for a prefetch beside a request.
+/// Adds a random prefetcher to 40 percent of the banks with the overlapped flow. The bypass scheme of such a
+/// bank is removed, and its MSHR and miss queue get at least two entries: one for a request and one for a
+/// prefetch.
 pub(super) fn added(config: L2Config, random: &mut Random) -> L2Config {
     let FlowConfig::Overlapped(flow) = config.flow.clone() else { return config };
     if random.percent(60) {
@@ -82,13 +83,14 @@ fn config(prefetch: impl Into<L2Prefetch>) -> L2Config {
     L2Config { sets: 4, ways: 3, prefetch: prefetch.into(), ..small_config() }
 }
 
-/// Returns the configuration of a bank that holds all lines of a test, with next-line prefetching.
+/// Returns the configuration of a bank that is large enough for all lines of a test, with next-line
+/// prefetching.
 fn wide(degree: u32, trigger: PrefetchTrigger) -> L2Config {
     L2Config { sets: 64, ..config(NextLineConfig { degree, trigger }) }
 }
 
 /// Generates requests of all kinds in phases. In each phase, one SM walks through memory with a constant
-/// stride, with some requests of others in between.
+/// stride, while other SMs occasionally send requests in between.
 fn walks(random: &mut Random, place: BankPlace, count: u64) -> Vec<Request> {
     let mut script = requests(random, place, 1, count);
     let (mut base, mut step, mut sm) = (0, 1, 0);
@@ -105,12 +107,12 @@ fn walks(random: &mut Random, place: BankPlace, count: u64) -> Vec<Request> {
     script
 }
 
-/// Transfer between the bank and memory: true for a writeback, the number of the line within the bank, and
-/// the requester of a fetch.
+/// Transfer between the bank and memory: true for a writeback and false for a fetch, the line number within
+/// the bank, and the requester of a fetch.
 type Transfer = (bool, u64, u16);
 
-/// Returns the transfers that the golden models predict if each request completes before the next one begins,
-/// and their counts of prefetches.
+/// Returns the transfers that the golden models predict if each request completes before the next one begins.
+/// Also returns the models' counts of prefetches.
 fn predict(config: &L2Config, place: BankPlace, script: &[Request]) -> (Vec<Transfer>, Counts) {
     let page_lines = u64::from(config.prefetch_limits.page_bytes / place.line_bytes);
     let scheme: Box<dyn TwinScheme> = twin(&config.prefetch).unwrap();
@@ -279,7 +281,8 @@ fn prefetchers_alone_return_the_lines_of_their_twins() {
     assert!(returned.len() == 3 && returned.values().all(|lines| *lines > 500), "{returned:?}");
 }
 
-/// Builds a bank whose requests begin at the given cycles, with a memory that opens in cycle `opens`.
+/// Builds a bank whose requests begin at the given cycles. Its memory accepts the first burst in cycle
+/// `opens`.
 fn rig(config: &L2Config, place: BankPlace, script: &[(u64, Request)], latency: u64, opens: u64) -> Rig {
     let (cycles, requests): (Vec<_>, Vec<_>) = script.iter().cloned().unzip();
     let memory = Memory::new(1, latency..latency + 1, opens);
@@ -308,7 +311,7 @@ fn a_prefetched_line_saves_its_latency_or_a_part_of_it() {
     let (early, of_early) = latency(&with, 300);
     let (late, of_late) = latency(&with, 30);
     assert!(early + 60 <= whole && early < late && late + 20 <= whole, "{early}, {late} and {whole} cycles");
-    // The line after line 2 is prefetched only if line 2 misses.
+    // Line 3 would be prefetched only if line 2 missed.
     assert_eq!((of_early.issued, of_early.useful, of_early.late), (1, 1, 0));
     assert_eq!((of_late.issued, of_late.useful, of_late.late), (1, 0, 1));
 }
@@ -322,7 +325,8 @@ fn a_prefetch_is_dropped_for_each_reason() {
     assert_eq!(of(&always, &[(0, 2), (1, 1)], DropReason::InFlight), 1);
     let mut many = wide(4, PrefetchTrigger::Always);
     many.prefetch_limits.page_bytes = 4096;
-    // A page has 32 lines, of which the lines 0 to 4 of bank 2 of 6 are the lines 2, 8, 14, 20 and 26.
+    // A page has 32 lines. In bank 2 of 6, lines 0 to 4 of the bank are in the first page: they are lines 2,
+    // 8, 14, 20 and 26 of memory.
     assert_eq!(of(&many, &[(0, 3)], DropReason::OtherPage), 3);
     let mut short = wide(16, PrefetchTrigger::Always);
     (short.prefetch_limits.queue, short.prefetch_limits.mshr_share) = (1, 1);
@@ -338,7 +342,8 @@ fn a_kernel_that_ends_drops_the_lines_that_wait_and_counts_unused_ones() {
         if rig.bank.stats().accesses == 2 && rig.bank.is_idle() {
             rig.bank.end_kernel();
             let PrefetchStats { issued, useful, late, useless, dropped } = rig.bank.stats().prefetch;
-            // Of the lines 2 to 5, only line 5 is read. It triggers four more lines, of which one is queued.
+            // The first read prefetches lines 2 to 5, and only line 5 is read. That read triggers four more
+            // prefetches, of which one is still queued.
             assert_eq!((issued, useful, late, useless), (4, 1, 0, 3));
             assert_eq!(dropped[DropReason::KernelEnd as usize], 1);
             return;
@@ -375,8 +380,8 @@ fn a_sector_of_a_line_in_flight_by_a_prefetch_waits_for_the_line_which_is_fetche
     assert_eq!((stats.misses, stats.hit_pending, stats.hits, stats.prefetch.late), (1, 2, 1, 1));
 }
 
-/// The last line of the bank is line 5,592,404: 2^25 lines of 128 bytes in 6 banks, of which bank 2 has the
-/// lines 2, 8, and so on up to 33,554,426.
+/// Memory has 2^25 lines of 128 bytes in 6 banks. Bank 2 contains lines 2, 8, and so on up to 33,554,426. The
+/// last of them is line 5,592,404 of the bank.
 #[test]
 fn no_prefetch_leaves_the_address_space() {
     let last = ((1 << 25) - 1 - 2) / 6;

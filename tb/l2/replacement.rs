@@ -122,8 +122,9 @@ fn ranks_take_the_place_of_the_lru_order() {
     assert_eq!(memories(RandomVictim {}.into()), [("next_victim", 1, 4)]);
     let ship = ShipConfig { signature: Signature::Region, bits: 6 };
     assert_eq!(memories(ship.into()), [("ranks", 16, 2), ("counters", 8, 3), ("lines", 16, 7)]);
-    // With 4 of 8 sets sampled: a counter per signature; 128 recorded accesses per set, with a flag, a partial
-    // tag, a signature and an occupancy up to 16; the place of the next one; a signature per line.
+    // Hawkeye with 4 of 8 sets sampled has these memories: a counter per signature, a history of 128 accesses
+    // per sampled set, the next history position per set, and a signature per line. A history entry holds a
+    // flag, a partial tag, a signature and an occupancy up to 16.
     let hawkeye = HawkeyeConfig { signature: Signature::Region, bits: 6, sampled_sets: 4, ..HawkeyeConfig::default() };
     assert_eq!(
         memories(hawkeye.into()),

@@ -120,8 +120,8 @@ fn a_sector_asked_for_while_another_is_on_its_way_comes_behind_it_and_the_first_
     table.column("dram_req", rig.memory.taken().iter().map(|(cycle, request)| (*cycle, request.burst)));
     table.column("rsp", rig.sink.received().iter().map(|(cycle, answer)| (*cycle, answer.ticket)));
     // Memory replies with burst 4 in cycle 9, and the bank receives it in cycle 10, so request 0 is served in
-    // 11. The bank receives burst 6, for which request 1 waits, in cycle 11. Request 2 must not overtake
-    // request 1, although its sector has arrived.
+    // cycle 11. The bank receives burst 6, for which request 1 waits, in cycle 11. Request 2 must not
+    // overtake request 1, although its sector has arrived.
     assert_table(
         &table,
         "cycle  req  dram_req  rsp
@@ -275,7 +275,7 @@ fn a_bank_that_keeps_nothing_brings_the_sectors_of_those_who_wait_together() {
 fn a_waiter_that_needs_another_sector_is_refused_without_room_to_ask_for_it() {
     let flow = by_sector(OverlappedConfig { miss_queue: 1, ..OverlappedConfig::default() });
     let config = L2Config { sets: 4, mshr_entries: 8, flow: flow.into(), ..config() };
-    // Memory accepts nothing yet. Four bursts fill the channel to it, and the fifth fills the miss queue.
+    // Memory accepts nothing yet. Four bursts fill the channel to memory, and the fifth fills the miss queue.
     let mut script: Vec<_> = (0..5).map(|n| sectors(n, n, 1)).collect();
     script.extend([sectors(0, 5, 0b01), sectors(0, 6, 0b10)]);
     let build = || {

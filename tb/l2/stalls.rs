@@ -40,8 +40,8 @@ fn a_set_whose_ways_are_all_on_their_way_refuses_another_line() {
     let stats = stats_after(&small_config(), &[read(1, 0), read(2, 1), read(3, 2)], 0);
     assert_eq!(reasons(&stats), [Stall::LineAlloc]);
     // The tag match is in cycle 4. Memory accepts the two bursts of the first line in cycles 100 and 101, and
-    // the bank receives them in cycles 106 and
-    // 107. The bank serves the waiting request in cycle 108, which stalls the lookup for another cycle.
+    // the bank receives them in cycles 106 and 107. The bank serves the waiting request in cycle 108, which
+    // stalls the lookup for another cycle.
     assert_eq!((stats.stall_cycles(Stall::LineAlloc), stats.stall_cycles(Stall::Port)), (108 - 4, 1));
 }
 
@@ -68,8 +68,8 @@ fn a_miss_without_room_in_the_miss_queue_is_refused() {
         flow: OverlappedConfig { miss_queue: 1, ..OverlappedConfig::default() }.into(),
         ..small_config()
     };
-    // Memory accepts nothing yet. The bursts of two lines fill the channel to it, and the third line fills
-    // the miss queue.
+    // Memory accepts nothing yet. The bursts of two lines fill the channel to memory, and the third line
+    // fills the miss queue.
     let stats = stats_after(&config, &[read(1, 0), read(2, 1), read(3, 2), read(4, 3)], 0);
     assert_eq!(reasons(&stats), [Stall::MissQueue]);
 }
@@ -109,7 +109,7 @@ fn with_a_second_data_port_an_arriving_burst_holds_up_no_write() {
         let config = L2Config { data_ports, ..small_config() };
         stats_after(&config, &script, 0).stall_cycles(Stall::Port)
     };
-    // Number of stalled lookups with one and with two data ports. With either, serving the waiting request
-    // stalls one lookup.
+    // Numbers of stalled lookups with one and with two data ports. In both cases, serving the waiting request
+    // stalls one lookup. With one port, each of the two arriving bursts stalls one more.
     assert_eq!((held_up(1), held_up(2)), (3, 1));
 }

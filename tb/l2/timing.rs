@@ -72,9 +72,9 @@ fn a_miss_asks_for_both_halves_and_serves_what_waited_in_order_when_both_are_her
     };
     let replies = rig.sink.received().iter();
     table.column("rsp", replies.map(|(cycle, answer)| (*cycle, format!("{}{}", reply(answer.kind), answer.ticket))));
-    // Memory replies with burst 2 in cycle 9, and the bank receives it in 10. It receives burst 3 in 11, so
-    // both are present from 12 on. The first read is served in 12, the write in 13, and the second read in
-    // 14. A reply takes two more cycles.
+    // Memory replies with burst 2 in cycle 9, and the bank receives it in cycle 10. The bank receives burst 3
+    // in cycle 11, so it has both bursts from cycle 12 on. It serves the first read in cycle 12, the write in
+    // cycle 13, and the second read in cycle 14. A reply takes two more cycles.
     assert_table(
         &table,
         "cycle  req  dram_req  rsp

@@ -34,7 +34,7 @@ struct Sites {
     /// True if the traffic goes from the partitions to the SMs (replies). False if it goes from the SMs to
     /// the partitions (requests).
     is_back: bool,
-    /// True if SMs send replies too, as the sharing tracker lets them.
+    /// True if SMs send replies too, as they do under a sharing tracker.
     has_supplies: bool,
 }
 
@@ -376,7 +376,7 @@ mod tests {
             let rig = compare(&config, sites, &scripts, &vec![Vec::new(); 4]);
             rig.sinks.iter().filter_map(|sink| Some(sink.received().last()?.0)).max().unwrap()
         };
-        // The four SMs send 800 flits in all, each SM to another partition.
+        // The four SMs send 800 flits in all, each SM to a different partition.
         for (links, flits_of_a_link) in [(1, 800), (2, 400), (4, 200)] {
             assert!((flits_of_a_link..flits_of_a_link + 10).contains(&last(links)), "{links} links: {}", last(links));
         }

@@ -123,8 +123,8 @@ fn other_warps_go_on_while_one_waits() {
     assert!(target - jump > LINE && meanwhile >= 8, "{jump} to {target}: {meanwhile} instructions");
 }
 
-/// Creates a kernel in which each of four warps executes instructions in a line of its own. The instruction
-/// cache has `entries` MSHR entries.
+/// Creates a kernel in which each of four warps executes instructions in its own instruction line. The
+/// instruction cache has `entries` MSHR entries.
 fn scattered_kernel(entries: u32) -> Kernel {
     let lines = |warp: usize| format!("W{warp}: {} exit;\n", straight(PER_LINE - 1));
     let jumps: String = (1..4).map(|warp| format!("setp.eq.u32 %p1, %r1, {warp}; @%p1 bra W{warp};\n")).collect();
@@ -161,7 +161,7 @@ fn waiting_for_a_line_is_charged_to_its_misses_and_the_first_fetch_is_not() {
 #[test]
 fn lines_stay_from_kernel_to_kernel() {
     let mut kernel = kernel_with_icache(&straight(3));
-    // Each of the two SMs runs one CTA of the kernel, and then runs one again in a second launch.
+    // Each of the two SMs runs one CTA of the kernel. In a second launch, each SM again runs one CTA.
     kernel.grid = [2, 1, 1];
     let (mut bench, mut sim) = kernel.start(Mode::default());
     while sim.step(&mut bench).is_some() {}

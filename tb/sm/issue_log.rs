@@ -39,7 +39,8 @@ pub fn cycles_of(kernel: &Kernel) -> Vec<u64> {
 
 struct Probes<'a> {
     cycle: u64,
-    /// Open scopes, each with its number if it is a scheduler.
+    /// Stack of the scopes that the visitor has entered. The scope of a scheduler has the scheduler's number,
+    /// and any other scope has `None`.
     scopes: Vec<Option<u32>>,
     valid: bool,
     warp: u64,

@@ -1,8 +1,8 @@
 //! # Testbench of the warp scheduler
-//! Plays random warps on a single scheduler, in lockstep with the golden model of its scheme: launches,
-//! issues, jumps, short and long waits, and warps that a throttle holds back. Each choice must be that of the
-//! golden model. Schedulers change no result of a kernel, so that a comparison of results would find no
-//! mistake.
+//! Runs random warps on a single scheduler, in lockstep with the golden model of its scheme. The warps are
+//! launched, issue, jump, and have short and long waits, and a throttle may exclude some of them. Each choice
+//! of a warp must equal the choice of the golden model. A comparison of kernel results would find no mistake,
+//! because the order of issue does not change them.
 //!
 //! | testpoint                                                                       | test                     |
 //! |---------------------------------------------------------------------------------|--------------------------|
@@ -27,10 +27,10 @@ use warpsieve::check::twin::twin;
 
 use crate::kit::Random;
 
-/// Number of issues of a random program.
+/// Number of instructions that a random program issues.
 const ISSUES: usize = 1500;
 
-/// Generates a random warp scheduler; every scheme is among them.
+/// Generates a random warp scheduler. Every scheme can occur.
 pub fn draw(random: &mut Random) -> SchedulerConfig {
     match random.below(6) {
         0 => GreedyThenOldest {}.into(),
@@ -41,27 +41,27 @@ pub fn draw(random: &mut Random) -> SchedulerConfig {
     }
 }
 
-/// Warp of a slot of the scheduler.
+/// State of one warp slot of the scheduler.
 #[derive(Clone, Copy, Debug)]
 enum Warp {
-    /// No warp runs in the slot until one is launched in the given cycle.
+    /// No warp is in the slot. A warp will be launched in cycle `until`.
     Absent { until: u64 },
-    /// A warp runs: position of its next instruction, first cycle in which it is ready, and true if it is in
-    /// a long wait until then.
+    /// A warp is running. `position` is the position of its next instruction, and `ready_at` the first cycle
+    /// in which it is ready. `is_long` is true if the wait until then is a long one.
     Running { position: u32, ready_at: u64, is_long: bool },
 }
 
-/// Scheduler with the warps of its slots.
+/// Scheduler under test, with its golden model and the simulated warps.
 struct Player {
-    /// Warps by the slots of the SM that belong to the scheduler.
+    /// State of each warp slot of the scheduler, by slot number in the SM.
     warps: BTreeMap<u8, Warp>,
-    /// Number of instructions of the program.
+    /// Number of instructions in the program that each warp runs.
     length: u32,
     ages: Ages,
     dut: Scheduler,
     twin: Box<dyn Policy>,
     random: Random,
-    /// True if a throttle sets the pool.
+    /// True if a throttle limits the pool of warps that may issue.
     is_throttled: bool,
 }
 
@@ -83,14 +83,15 @@ impl Player {
         Self { warps, length, ages: Ages::new(MAX_WARPS), dut, twin, random, is_throttled }
     }
 
-    /// Returns the slots of the running warps for which `is` holds.
+    /// Returns the slots of the running warps for which `is(ready_at, is_long)` is true.
     fn running(&self, is: impl Fn(u64, bool) -> bool) -> BTreeSet<u8> {
         let holds = |warp: &Warp| matches!(*warp, Warp::Running { ready_at, is_long, .. } if is(ready_at, is_long));
         self.warps.iter().filter(|(_, warp)| holds(warp)).map(|(slot, _)| *slot).collect()
     }
 
-    /// Lets the scheduler and its golden model choose. A chosen warp may find its pipe busy, so that they
-    /// choose again among the others. Returns the slot of the warp that issues.
+    /// Lets the scheduler and its golden model each choose a warp, and compares the choices. At random, the
+    /// chosen warp's pipe counts as busy, and both choose again among the remaining warps. Returns the slot
+    /// of the warp that issues.
     fn choose(&mut self, cycle: u64) -> Result<Option<u8>, String> {
         let mut ready = self.running(|ready_at, _| ready_at <= cycle);
         if self.is_throttled {
@@ -136,7 +137,7 @@ impl Player {
             Warp::Running { position: next, ready_at: cycle + 1 + wait, is_long }
         };
         if self.is_throttled && random.percent(20) {
-            // At least one warp may issue, so that the program goes on.
+            // At least one warp stays admitted, so that the program makes progress.
             let free = self.warps.keys().nth(random.below(self.warps.len() as u64) as usize);
             self.dut.block(random.below(u64::MAX) & !free.map_or(0, |slot| 1 << slot));
         }
@@ -166,7 +167,7 @@ impl Player {
         events.min().unwrap_or(cycle + 1).max(cycle + 1)
     }
 
-    /// Runs one cycle. Returns the slot of the warp that has issued.
+    /// Runs one cycle. Returns the slot of the warp that issued in it, if any.
     fn step(&mut self, cycle: u64) -> Result<Option<u8>, String> {
         let chosen = self.choose(cycle)?;
         let report = chosen.map(|slot| self.issue(cycle, slot)).transpose()?;
@@ -189,14 +190,14 @@ impl Player {
     }
 }
 
-/// Returns the mask of the given slots.
+/// Converts a set of slots to a bit mask.
 fn mask(slots: &BTreeSet<u8>) -> u64 {
     slots.iter().fold(0, |mask, slot| mask | 1 << slot)
 }
 
-/// Plays a random program on a scheduler in lockstep with the golden model of another configuration, usually
-/// the same one. If `skip` is true, cycles without an event are skipped. Returns the cycle and the slot of
-/// each issue.
+/// Runs a random program on a scheduler in lockstep with the golden model of the configuration `golden`,
+/// which usually equals `hardware`. If `skip` is true, cycles without an event are skipped. Returns the cycle
+/// and the slot of each issue.
 ///
 /// # Errors
 /// If the golden model chooses another warp, or does not exist.
@@ -212,11 +213,11 @@ fn play(hardware: &SchedulerConfig, golden: &SchedulerConfig, seed: u64, skip: b
     Ok(issues)
 }
 
-/// Plays `seeds` random programs on a scheduler in lockstep with the golden model of its scheme. The schemes
-/// of other crates test themselves with this function.
+/// Runs `seeds` random programs on a scheduler in lockstep with the golden model of its scheme. Other crates
+/// test their own schemes with this function.
 ///
 /// # Errors
-/// If the golden model chooses another warp, or does not exist, or if it matters whether idle cycles are
+/// If the golden model chooses another warp or does not exist, or if the issues change when idle cycles are
 /// skipped.
 pub fn compare_with_twin(config: &SchedulerConfig, seeds: u64) -> Result<(), String> {
     for seed in 0..seeds {
@@ -287,8 +288,8 @@ mod tests {
         }
     }
 
-    /// Scheme that follows a core: each cycle must be reported exactly once, by an issue or within a sequence
-    /// of cycles without an issue.
+    /// Test scheme that checks the reports of a core. Each cycle must be reported exactly once, as an issue
+    /// or as part of a sequence of cycles without an issue.
     #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
     struct FollowConfig {}
 
@@ -303,9 +304,9 @@ mod tests {
     struct Follow {
         /// First cycle that has not been reported yet.
         unknown: u64,
-        /// For each warp that runs, the position of its next instruction.
+        /// For each running warp, the position of its next instruction.
         running: Vec<Option<u32>>,
-        /// Number of instructions of the program.
+        /// Number of instructions of the kernel.
         length: u32,
         /// Numbers of launches, issues, ends, and cycles without an issue.
         counts: [u64; 4],
@@ -359,8 +360,8 @@ mod tests {
         });
     }
 
-    /// Ranks warps so that greedy-then-oldest follows: the warp issued last has a higher rank than all
-    /// others, which have equal ranks.
+    /// Test scheme that gives the order of greedy-then-oldest. The warp that issued last has the highest
+    /// rank, and all other warps have equal ranks.
     #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
     struct GreedyRanks {
         last: Option<u8>,
@@ -384,7 +385,8 @@ mod tests {
         }
 
         fn on_issue(&mut self, _cycle: u64, issue: &WarpIssue) {
-            // Greedy-then-oldest takes no notice of an instruction that will issue again for other lanes.
+            // An instruction that will issue again for other lanes does not change the warp that
+            // greedy-then-oldest prefers.
             if issue.next != issue.position || issue.ends {
                 self.last = Some(issue.warp);
             }

@@ -58,8 +58,8 @@ fn products(seed: u64) -> String {
             let in_a = registers("r", 4, form.a.elements() / form.per_register());
             let in_b = registers("r", 12, form.b.elements() / form.per_register());
             body += &format!("mma.sync.aligned.{shape}.{a}.{b}.{types} {d}, {in_a}, {in_b}, {c};\n");
-            // Stores the XOR of the result words in `%r20` and `%r21` in an accumulator register, so that
-            // later results depend on this one.
+            // Writes the XOR of `%r20` and `%r21`, which hold result words, to an accumulator register. Later
+            // results therefore depend on these words.
             body += &format!("xor.b32 %r{}, %r20, %r21;\n", 20 + count % 8);
         }
     }

@@ -100,7 +100,7 @@ fn fault_of_both(kernel: &Kernel) -> String {
 
 #[test]
 fn lanes_that_need_others_which_are_elsewhere_stop_the_core() {
-    // Lanes from 10 on take another path than lanes 0 to 9. Lanes from 20 on exit.
+    // Lanes 10 and above take a different path from lanes 0 to 9. Lanes 20 and above exit.
     let parted = |there: &str| {
         format!(
             "mov.u32 %r3, %laneid; setp.ge.u32 %p0, %r3, 10; setp.ge.u32 %p1, %r3, 20; @%p1 exit; mov.u32 %r4, %r3; @%p0 bra END;
@@ -296,8 +296,9 @@ fn producers_arrive_and_go_on_while_consumers_wait() {
 
 #[test]
 fn a_cta_does_not_meet_those_who_arrived_in_its_slot_before() {
-    // When the first CTA of a core ends, an arrival at its barrier has not been used. In the second CTA, the
-    // producing half of the threads arrives late, and must not be replaced by that old arrival.
+    // When the first CTA of a core ends, its barrier still has one arrival that no thread has waited for. In
+    // the second CTA, the producing half of the threads arrives late. The consuming half must wait for it,
+    // and must not be released by the arrival of the first CTA.
     let mut kernel = Kernel::new(
         ".shared .align 4 .u32 s; mov.u32 %r3, %tid.x; setp.lt.u32 %p1, %r3, 64; @%p1 bra CONSUMER;
          div.u32 %r4, %r1, 1; div.u32 %r4, %r4, 1; add.u32 %r4, %r4, 7; st.shared.u32 [s], %r4; barrier.arrive 2, 128;

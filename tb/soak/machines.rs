@@ -389,7 +389,7 @@ impl Draw {
         self.one_of("tracker.probes", &["kept", "all"]);
         self.range("tracker.transfers", 1, 64);
         self.one_of("l1.store_hit", &["update", "evict"]);
-        // A bypass scheme of the L2 has no prefetcher beside it.
+        // An L2 bank with a bypass scheme cannot have a prefetcher.
         if !self.has("l2.flow.kind=transient") && !self.has("l2.prefetch=") {
             self.one_of("l2.bypass.kind", &["coalesced", "all", "none"]);
         }
@@ -523,8 +523,8 @@ impl Draw {
         self.one_of("l2.flow.frc.victim_bind", &["swap", "alloc"]);
     }
 
-    /// Adds an MSHR policy to a third of the caches of one kind. The smallest MSHRs cannot keep an entry for
-    /// the oldest requester.
+    /// Adds an MSHR policy to a third of the caches of one kind. An MSHR with a single entry cannot reserve
+    /// an entry for the oldest requester.
     fn mshr_policy(&mut self, cache: &str) {
         if !self.random.percent(33) {
             return;
@@ -611,8 +611,8 @@ impl Draw {
             "[\"column:2\", \"bank:1\", \"column\", \"bank\", \"group\", \"row\"]",
             "[\"row:1\", \"bank:1\", \"column:3\", \"row:3\", \"group\", \"bank\", \"column\", \"row\"]",
         ];
-        // With one bank group, the machine's default mapping would have a bit too many, so another mapping
-        // must be selected.
+        // With one bank group, the machine's default mapping would use one address bit too many, so another
+        // mapping must be selected.
         let needs_other = self.sets.iter().any(|set| set == "dram.bank_groups=1");
         if let Some(at) = self.number(0, fields.len() as u64 - 1).or(needs_other.then_some(0)) {
             self.set("dram.mapping.fields", fields[at as usize]);

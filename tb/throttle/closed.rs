@@ -111,7 +111,8 @@ fn the_core_hears_of_misses_of_a_closed_cache_which_opens_if_they_are_no_streams
         [(true, false), (true, false), (true, false), (true, false), (false, false)]
     );
     bench.end_period(true);
-    // Four of five loads missed. This is not above 90 percent, so the L1D stays open.
+    // Four of the five loads missed. This miss rate is not above the bound of 90 percent, so the L1D stays
+    // open.
     assert_eq!(bench.load(&[4, 5, 6, 7]), [(true, false); 4]);
     bench.end_period(true);
     assert_eq!(bench.load(&[8, 9, 10, 11, 8]), [(true, true), (true, true), (true, true), (true, true), (false, true)]);

@@ -113,7 +113,8 @@ pub struct Setup {
     pub seed: u64,
 }
 
-/// Event that the memory-model checker must know: of a compute unit, or of memory on behalf of that unit.
+/// Event that is reported to the memory-model checker. It occurs in a compute unit, or in memory when an
+/// access of that unit is performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// The compute unit issued the access with this number.

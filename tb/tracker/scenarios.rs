@@ -15,7 +15,7 @@ use crate::l1::rig::l1;
 
 /// Index of compute unit Q. The scenarios have two compute units, P (index 0) and Q (index 1).
 const Q: usize = 1;
-/// Line X, which the scenarios test. The lines in `OTHERS` share its L1 set.
+/// Line X, which the scenarios test. The lines in `OTHERS` are in the same L1 set as line X.
 const X: u64 = 0;
 const OTHERS: [u64; 2] = [2, 4];
 const OLD: u32 = 0;

@@ -5,9 +5,9 @@
 //! |-----------|--------------------------------------------------------------------------------------------------------------|
 //! | killed    | runs killed repeatedly at any moment must end with the same counters as uninterrupted runs                   |
 //! | signals   | SIGTERM saves the run at the current cycle                                                                   |
-//! | traces    | a resumed replay reads again the CTAs that were running                                                      |
-//! | schemes   | the state of every hardware block and scheme is saved, on machines that cover all of them                    |
-//! | waves     | after resuming, every waveform edge and every series row equals that of the uninterrupted run                |
+//! | traces    | a resumed replay re-reads from the trace the CTAs that were running at the checkpoint                        |
+//! | schemes   | every hardware block and scheme saves its state; the tested machines together contain all of them            |
+//! | waves     | after resuming, each waveform edge and time-series row equals that of the uninterrupted run                  |
 //! | refused   | a different program, configuration or input, and damaged or foreign files, are rejected; no file is replaced |
 
 use std::fs;
@@ -126,7 +126,7 @@ fn a_trace_goes_on_with_the_ctas_that_were_running() {
     let whole = folder.statistics(&["replay", &list]);
     let cycles = whole["cycles"].as_u64().unwrap();
     // The replay is resumed from checkpoints at multiples of one eighth of its cycles. At least one of these
-    // cycles lies in each kernel, and several lie in a long kernel.
+    // checkpoints is in each kernel, and several are in a long kernel.
     for part in sample(1..8, 4) {
         let checkpoint = folder.saved_at(cycles * part / 8, &["replay", &list]);
         assert_eq!(folder.statistics(&["replay", &list, "--resume", &checkpoint]), whole, "{part} eighths");

@@ -27,8 +27,8 @@ impl Run {
         Self { folder, ended }
     }
 
-    /// Runs a trace on the machine for which the reference command streams were recorded. The command checker
-    /// is on.
+    /// Runs a trace on the machine for which the reference command streams were recorded, with the DRAM
+    /// command checker enabled.
     fn reference(trace: &str) -> Self {
         let run = Self::new(trace, &["--machine", "gddr5-reference", "--check"]);
         assert_eq!(run.ended.status, Some(0), "{:?}", run.ended);

@@ -81,14 +81,15 @@ impl Running {
         wait_for(caught);
     }
 
-    /// Sends a signal to the command, and checks that the command ends in time. It must either have the exit
-    /// status of the signal or have ended normally before. No temporary file may remain.
+    /// Sends a signal to the command, and checks that the command ends in time. Its exit status must be that
+    /// of the signal, or 0 if the command had already ended. No temporary file may remain.
     fn ends_in_time(self, signal: &str, folder: &Path) -> CommandResult {
         let arguments = fs::read_to_string(format!("/proc/{}/cmdline", self.0.id())).unwrap().replace('\0', " ");
         let asked = Instant::now();
         self.signal(signal);
         let ended = self.end();
-        // The limit is longer than one second, since other tests may use the processors at the same time.
+        // The command must end within about a second. The limit is longer, because other tests that run at
+        // the same time may slow the command down.
         assert!(asked.elapsed() < Duration::from_millis(2500), "{arguments}: {:?}, {ended:?}", asked.elapsed());
         let expected = if signal == "-INT" { 130 } else { 143 };
         assert!([Some(expected), Some(0)].contains(&ended.status), "{arguments}: {ended:?}");
@@ -98,7 +99,7 @@ impl Running {
     }
 
     /// Sends a signal to the command, and checks that the command ends in time with the exit status of the
-    /// signal. Exactly these files must be left.
+    /// signal. The folder must then contain exactly the files `files`.
     fn ends_interrupted(self, signal: &str, folder: &Path, files: &[&str]) {
         let ended = self.ends_in_time(signal, folder);
         assert!(ended.status > Some(128) && ended.err.contains("interrupted"), "{ended:?}");
@@ -179,7 +180,7 @@ fn a_profile_prints_the_launches_that_are_complete() {
     let folder = folder();
     let launch = pipe(&folder.path().join("pipe.toml"));
     let running = Running::start(folder.path(), &["profile", "pipe.toml", "--format", "json"]);
-    // When the command opens the launch file, which is a named pipe, it already catches signals.
+    // When the command opens the launch file, which is a named pipe, the command already catches signals.
     fs::write(launch, counting(&[10, 20, LONG])).unwrap();
     sleep(Duration::from_secs(2));
     running.signal("-TERM");

@@ -11,8 +11,7 @@ use super::{CACHE, CommandResult, root};
 
 /// Time limit of one command. It is about ten times the duration of the longest command on an idle processor.
 const MAX_TIME: Duration = Duration::from_secs(30);
-/// Limit of the address space of a command, in KiB. It allows 1 GiB for the input, and in addition the memory
-/// that the program itself needs.
+/// Limit of the address space of a command in KiB: 1 GiB for the input, and 2 GiB for the program itself.
 const MAX_MEMORY: u64 = 3 << 20;
 
 /// Runs the command in a folder with limited memory, and checks that it ends in time.

@@ -3,12 +3,14 @@
 //! of a row are separated by tabs:
 //!
 //! ```text
-//! log      = "Kanata" "0004", start, { row } start    = "C=" cycle                   the cycle at which the
-//! log begins, once row      = "C" cycles                   this number of cycles passes, at least one
-//! | "I" id id thread             an instruction begins; ids are 0, 1, 2, ... in the file          | "L" id
-//! kind text             label at the left (0) or at the mouse pointer (1); several are joined          | "S"
-//! id lane stage            a stage begins          | "E" id lane stage            a stage ends          |
-//! "R" id number end            the instruction retires (0), numbered in that order, or is flushed (1)
+//! log      = "Kanata" "0004", start, { row }
+//! start    = "C=" cycle             the cycle at which the log begins, once
+//! row      = "C" cycles             this number of cycles passes, at least one
+//!          | "I" id id thread       an instruction begins; ids are 0, 1, 2, ... in the file
+//!          | "L" id kind text       label at the left (0) or at the mouse pointer (1); several are joined
+//!          | "S" id lane stage      a stage begins
+//!          | "E" id lane stage      a stage ends
+//!          | "R" id number end      the instruction retires (0), numbered in that order, or is flushed (1)
 //! ```
 //!
 //! Numbers are decimal, without signs and leading zeros. Names of stages consist of letters and digits. All

@@ -359,8 +359,8 @@ fn every_load_of_a_warp_is_answered_once_and_takes_its_time() {
     let loads = stats["loads"].as_array().unwrap();
     assert_eq!(loads.len(), 4);
     for load in loads {
-        // Each of the two warps executes the load, and each of its 32 lanes reads a different line. A load
-        // therefore makes 32 accesses for each answer that it receives.
+        // Each of the two warps executes the load, and each of the 32 lanes of a warp reads a different line.
+        // A load therefore makes 32 accesses for each reply that it receives.
         let [accesses, answers, latency] = ["/accesses", "/answers", "/latency"].map(|key| count(load, key));
         assert_eq!(answers * 32, accesses, "{load}");
         // Each load instruction has 32 misses. Its latency is at least that of an L2 lookup, and at most that

@@ -174,7 +174,7 @@ fn group_digits(number: u64) -> String {
     parts.join(",")
 }
 
-/// Runs again all test cases that soak tests and fuzzing have found. Each of them once failed with a panic, a
+/// Reruns all test cases that soak tests and fuzzing have found. Each of them once failed with a panic, a
 /// wrong result, or unbounded time or memory.
 #[test]
 fn every_case_that_was_found_passes_now() {

@@ -13,7 +13,8 @@ use serde_json::{Map, Value};
 
 use super::{CommandResult, root, warpsieve};
 
-/// Returns the text of a cached run after its hash was recomputed from the changed result.
+/// Recomputes the hash of a cached run whose result a test has changed. Returns the new text of the cached
+/// run.
 fn with_digest(text: &str) -> String {
     let found: Value = serde_json::from_str(text).unwrap();
     encode_entry(found["key"].as_str().unwrap(), &found["value"]).unwrap()

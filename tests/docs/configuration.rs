@@ -94,9 +94,9 @@ fn is_read(attributes: &[Attribute]) -> bool {
     traits.into_iter().any(|list| list.tokens.to_string().contains("Deserialize"))
 }
 
-/// Returns the names of the schemes that can fill one slot of the machine; `l1.bypass` is a slot, for example.
-/// `slot` is the path of the source file that declares the slot. The other files of its folder define one scheme
-/// each; files that register no name of a scheme are skipped.
+/// Returns the names of the schemes that can fill one slot of the machine (for example, the slot
+/// `l1.bypass`). `slot` is the path of the source file that declares the slot. The other files of the same
+/// folder are searched. Each of them defines one scheme, unless it registers no scheme name.
 fn schemes(slot: &Path) -> Vec<DocumentedField> {
     let folder = if slot.ends_with("mod.rs") { slot.parent().unwrap().to_owned() } else { slot.with_extension("") };
     let mut found = Vec::new();
@@ -196,8 +196,8 @@ fn about(attributes: &[Attribute]) -> String {
     lines.collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-/// Returns the comments in a machine preset file, by the field or group of fields that each describes. A
-/// comment stands at the end of a field's line, or above a group of fields.
+/// Returns the comments in a machine preset file, by the field or group of fields that each describes. In the
+/// file, the comment is at the end of a field's line, or above a group of fields.
 fn remarks(preset: &str) -> BTreeMap<String, String> {
     let mut remarks = BTreeMap::new();
     let (mut group, mut above) = (String::new(), Vec::new());

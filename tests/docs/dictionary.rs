@@ -50,8 +50,8 @@ fn note(path: &str, value: &Value, seen: &mut BTreeSet<&'static str>) {
                 let entry = entry(&key).unwrap_or_else(|| panic!("`{key}` is not in the dictionary"));
                 if !value.is_null() {
                     seen.insert(&entry.key);
-                    // A dictionary entry may state that its keys are like those of another entry. The keys
-                    // inside it are then looked up under that other entry.
+                    // A dictionary entry may state that its keys are like those of another entry. Its nested
+                    // keys are then looked up under the other entry.
                     let inside = match (entry.like.as_deref(), value.is_array()) {
                         (Some(like), true) => like.trim_end_matches("[]"),
                         (Some(like), false) => like,

@@ -1,6 +1,6 @@
 //! Replaces the generated parts of a document with new text.
 
-/// Generated text that stands between two markers in a document.
+/// Generated text between two markers in a document.
 pub(super) struct Part {
     pub name: &'static str,
     /// Generated text without the markers. It ends with a line break.

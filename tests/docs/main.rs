@@ -1,8 +1,8 @@
 //! Checks that the documentation agrees with the code.
 //!
-//! Output of the program is generated into the documents instead of being typed. It stands between the
-//! markers `<!-- generated: NAME -->` and `<!-- end -->`. The tests compare it with the current output. The
-//! command `UPDATE_DOCS=1 cargo test --workspace --test docs` writes it again.
+//! Output of the program is generated into the documents instead of being typed. It is between the markers
+//! `<!-- generated: NAME -->` and `<!-- end -->`. The tests compare it with the current output. The command
+//! `UPDATE_DOCS=1 cargo test --workspace --test docs` replaces it with the current output.
 //!
 //! | testpoint                                                                                | file            |
 //! |------------------------------------------------------------------------------------------|-----------------|

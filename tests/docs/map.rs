@@ -5,7 +5,8 @@ use std::fs;
 
 use warpsieve_cli::blocks::{Hardware, hardware};
 
-/// Returns the rest of the line that begins with `word`, such as `Twin:`, in the header of a source file.
+/// Searches the header of a source file for a line that begins with `word`, such as `Twin:`. Returns the rest
+/// of this line.
 fn find_statement<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     let mut header = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
     header.find_map(|line| line.strip_prefix(word)).map(str::trim)

@@ -21,8 +21,8 @@ fn rows(sweep: &str, launch: &str) -> String {
     print(&["sweep", sweep.to_str().unwrap(), "--quiet"])
 }
 
-/// Returns the printed events of one cache line. The waveform recording is triggered by long stalls of the
-/// L1D, and this is the line for which the L1D stalls at that time.
+/// Records a waveform that is triggered by long stalls of the L1D. Returns the printed events of the cache
+/// line for which the L1D stalls at that time.
 fn follow() -> String {
     let folder = tempfile::tempdir().unwrap();
     let wave = folder.path().join("gesummv.fst");

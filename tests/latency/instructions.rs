@@ -1,5 +1,5 @@
-//! Splits the latency of an instruction fetch into stages, as `stages` does for a load. The fetch misses in
-//! the instruction cache and hits in the L2.
+//! Splits the latency of an instruction fetch into stages, as the module `stages` does for a load. The fetch
+//! misses in the instruction cache and hits in the L2.
 //!
 //! One thread executes a loop whose instructions occupy more cache lines than the instruction cache has.
 //! Every line therefore misses in each iteration of the loop. From the second iteration on, the lines are in
@@ -26,8 +26,8 @@ const MISS: usize = 60;
 
 const LOOK_UP: (&str, &str) = ("sm0.", "core.icache.used");
 
-/// Waveform events that begin an instruction miss. Events that also occur for a load follow, and the events
-/// in `LAST` end the miss.
+/// Waveform events at the beginning of an instruction miss. They are followed by events that also occur for a
+/// load, and then by the events in `LAST`.
 const FIRST: [Sight; 1] = [down("link to the LSU", ("sm0.", "l1.wanted.level"))];
 const LAST: [Sight; 2] =
     [down("link to the core", ("sm0.", "core.brought.level")), up("fetch, decode", ("sm0.", "core.fetch.head_valid"))];
@@ -44,8 +44,8 @@ fn launch(folder: &Path, rounds: u64) -> PathBuf {
     let mut ptx = ".version 3.2\n.target sm_35\n.address_size 64\n.visible .entry loop(.param .u32 rounds)\n{\n\
                    .reg .pred %p<2>; .reg .b32 %r<9>;\nld.param.u32 %r1, [rounds];\nLOOP:\n"
         .to_owned();
-    // Three instructions at the end close the loop, so the loop body has three fewer. The load of the
-    // parameter is in front of the loop and executes once.
+    // The loop ends with three instructions that decrement a counter and jump, so three fewer instructions
+    // are generated here. The load of the parameter is in front of the loop and executes once.
     for at in 0..LINES * PER_LINE - 3 {
         writeln!(ptx, "mov.u32 %r{}, {at};", 2 + at % 6).unwrap();
     }

@@ -13,9 +13,9 @@
 //!
 //! The latency is computed from two chains, of which one has twice as many loads. It is the difference in
 //! cycles, divided by the difference in loads, so that everything around the loads cancels out. The model is
-//! cycle-exact, so the tests check exact cycles. `stages` splits the latency of one load into stages, which
-//! it reads from a waveform. `docs/latency.md` explains the stages. `instructions` does the same for an
-//! instruction fetch that misses.
+//! cycle-exact, so the tests check exact cycles. The module `stages` splits the latency of one load into
+//! stages, which it reads from a waveform. The module `instructions` splits the latency of an instruction
+//! fetch that misses. `docs/latency.md` explains the stages.
 
 mod instructions;
 mod stages;
@@ -46,8 +46,8 @@ struct Chase {
     stride: u64,
     /// Number of times that the chain is launched as a kernel. Only the last launch is measured.
     launches: u64,
-    /// Latency in core cycles that GPGPU-Sim models for the same machine. For the machine `volta`, the value
-    /// in the middle of the range of published measurements on V100s.
+    /// Published latency in core cycles. For the machine `fermi`, it is the latency that GPGPU-Sim models.
+    /// For the machine `volta`, it is the middle of the range of measurements on V100s.
     simulator: f64,
 }
 

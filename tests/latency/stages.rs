@@ -16,8 +16,9 @@ use wellen::simple::Waveform;
 
 use super::{CONFLICT, Chase, L1_HIT, L2_HIT, ROW_HIT, UNROLLED, VOLTA};
 
-/// Times that the statistics count and that the waveform also shows. Each entry has the key of the counter,
-/// the waveform stage at whose end the counted time begins, and the stage at whose end it ends.
+/// Times that both the statistics and the waveform show. Each entry has the key of a counter and two latency
+/// stages of the waveform. The time that the counter sums up is from the end of the first stage to the end of
+/// the second.
 const COUNTED: [(&str, &str, &str); 5] = [
     ("tags", "link to the LSU", "coalescer, queue, tags"),
     ("miss_queue", "coalescer, queue, tags", "miss queue"),
@@ -136,8 +137,9 @@ fn stages(chase: &Chase) -> Vec<(&'static str, f64)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chase.vcd");
     let globs = SIGHTS.iter().map(|sight| sight.signal).chain([ISSUE]);
-    // On some machines, each memory partition has its own DRAM channels; on others, several partitions share
-    // one. The waveform lacks the signals of the kind that the machine does not have.
+    // On some machines, each memory partition has its own DRAM channels. On other machines, several
+    // partitions share a channel. Signals of the kind that the machine lacks are not selected for the
+    // waveform.
     let absent = if chase.machine == "volta" { ("partition", ".dram.req.level") } else { ("channel", "") };
     let globs = globs.filter(|(begin, end)| *begin != absent.0 || !end.ends_with(absent.1));
     let scopes = globs.map(|(begin, end)| match begin {

@@ -238,8 +238,8 @@ impl Judge {
         Ok(if name == "EXIT" { mask } else { 0 })
     }
 
-    /// Returns the first part of an opcode such as `LDG.E.64`, if the GPU architecture of the trace has this
-    /// opcode.
+    /// Checks that the GPU architecture of the trace has an opcode, and returns the opcode's name, such as
+    /// `LDG` for `LDG.E.64`.
     fn opcode<'a>(&mut self, opcode: &'a str, has_addresses: bool) -> Result<&'a str, String> {
         let mut tokens = opcode.split('.');
         let name = tokens.next().unwrap_or_default();
@@ -251,9 +251,9 @@ impl Judge {
         if is_access && !has_addresses {
             return Err(format!("{opcode} has no addresses"));
         }
-        // For the access width, Accel-Sim's reader takes the first part of the opcode that is a number, with
-        // or without a preceding `U`. It therefore ignores `S8` and `S16`, and would assume an access of 4
-        // bytes.
+        // As the access width, Accel-Sim's reader takes the first component of the opcode that is a number,
+        // with or without a preceding `U`. It therefore ignores `S8` and `S16`, and would assume an access of
+        // 4 bytes.
         if is_access && tokens.any(|token| token == "S8" || token == "S16") {
             return Err(format!("{opcode} would be taken for an access of 4 bytes"));
         }
@@ -300,13 +300,13 @@ impl<'a, I: Iterator<Item = &'a str>> Words<I> {
                 self.address()?;
                 self.decimal::<i32>("a stride of 32 bits")?;
                 let run = mask >> mask.trailing_zeros().min(31);
-                // In this address mode, Accel-Sim's reader stops at the first idle lane after an active one.
-                // The active lanes must therefore be contiguous.
+                // In address mode 1, Accel-Sim's reader stops at the first idle lane after an active one. The
+                // active lanes must therefore be contiguous.
                 if run & run.wrapping_add(1) == 0 { Ok(()) } else { Err("a stride across idle lanes".to_owned()) }
             }
             "2" if mask != 0 => {
                 self.address()?;
-                // In this address mode, each active lane after the first has the distance to the previous
+                // In address mode 2, each active lane after the first has the distance to the previous
                 // address. The oldest version of Accel-Sim's reader parses one distance too many (the
                 // immediate), but does not use it.
                 (1..mask.count_ones()).try_for_each(|_| self.decimal::<i64>("a distance").map(|_| ()))

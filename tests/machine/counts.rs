@@ -65,7 +65,7 @@ const DIGEST: Mode = Mode { evaluate_all: false, lint: false, shuffle: None, dig
 /// Kernels that are exported as traces. They have atomics, shared memory, constants and divergent lanes.
 const TRACED: [&str; 6] = ["bfs", "histo", "hotspot", "mriq", "reduction", "sgemm"];
 
-/// Returns the table line of a finished run.
+/// Formats the counters and hashes of a finished run as one line of a table in `tests/machine/counts/`.
 fn line(name: &str, report: &RunReport) -> String {
     assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::Passed), "{name}");
     let counters = &report.counters;
@@ -87,8 +87,8 @@ fn line(name: &str, report: &RunReport) -> String {
     )
 }
 
-/// Runs a kernel, and checks that its results are correct. Returns the counts of the run, formatted as one line
-/// of the table of expected counts.
+/// Runs a kernel, and checks that its results are correct. Returns the line of the run for a table in
+/// `tests/machine/counts/`.
 fn run(setup: &Setup, kernel: &str) -> String {
     let names = [setup.machine.as_slice(), &setup.designs, &setup.sets].concat();
     line(&format!("{kernel} on {}", names.join(" ")), &setup.clone().mode(DIGEST).passes(&launch(kernel, "small")))

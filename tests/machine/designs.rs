@@ -52,13 +52,17 @@ fn past_the_l1_nothing_hits_and_everything_is_counted_as_bypass() {
     assert!(l1.iter().any(|l1| l1.bypasses > 0));
 }
 
-/// Designs that a machine rejects. The Fermi hash requires 32 or 64 sets of 128-byte lines. The sharing
-/// tracker cannot supply lines that the L2 recalls. The contention test needs all lines that a warp accesses,
-/// but on Southern Islands it would see only those of half a warp. Only the overlapped flow of the L2 can
-/// choose which data a miss fetches. On a V100 and an H100, shared memory takes ways of the L1. These
-/// machines reject L1s that do not have these ways. Each link of a cluster leads to partitions of its own, and
-/// two machines have only one partition. The sets of an L2 that is partitioned need 16 ways, and Hawkeye has 8
-/// sampled sets.
+/// Designs that a machine rejects. The reasons are:
+///
+/// - The Fermi hash requires 32 or 64 sets of 128-byte lines.
+/// - The sharing tracker cannot supply lines that the L2 recalls.
+/// - The contention test needs all lines that a warp accesses. On Southern Islands, it would see only those
+/// of half a warp.
+/// - Only the overlapped flow of the L2 can choose which data a miss fetches.
+/// - On a V100 and an H100, shared memory takes ways of the L1, so the L1 must have these ways.
+/// - Each link of a cluster leads to its own partitions, and two machines have only one partition.
+/// - A partitioned L2 needs sets of 16 ways.
+/// - Hawkeye needs 8 sampled sets.
 const DO_NOT_GO: [(&str, &[&str]); 6] = [
     ("gddr5-reference", &["two-level-noc"]),
     ("hbm2", &["two-level-noc"]),
@@ -153,7 +157,8 @@ fn the_transient_flow_and_the_frc_give_every_result() {
     }
 }
 
-/// The buffers are so small that queues fill up and block each other.
+/// Tests bypass schemes of the L1 with their default settings, with buffers so small that queues fill up and
+/// block each other, and with another order of the prioritization buffer (MRPB).
 #[test]
 fn schemes_that_send_loads_past_the_l1_give_every_result() {
     let least = ["l1.mrpb.depth=1", "l1.mshr_entries=2", "l1.mshr_merges=1", "l1.ways=2", "l1.miss_queue=2"];

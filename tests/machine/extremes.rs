@@ -122,7 +122,8 @@ fn clocks_of_any_simple_ratio_run() {
     }
 }
 
-/// The lists of SMs that share a line have more than 64 entries here. Golden models check these lists.
+/// In this test, the lists of SMs that share a line have more than 64 entries. Golden models check these
+/// lists.
 #[test]
 fn lists_of_sharers_hold_more_sms_than_a_word_of_the_host_has_bits() {
     let many = ["num_sms=72", "num_partitions=8"];

@@ -71,8 +71,8 @@ fn try_value(config: &mut Value, path: &str, value: Value) -> Option<Outcome> {
     let typed = MachineConfig::deserialize(config.clone());
     field(config, before);
     let mut violations = typed.ok()?.validate();
-    // If the value itself is illegal, only that violation is listed. Rules that relate it to other fields say
-    // nothing more.
+    // If the value itself is illegal, only that violation is listed. Violations of rules that relate the
+    // field to other fields would add no information.
     if let Some(own) = violations.iter().position(|broken| broken.path == path && broken.others.is_empty()) {
         violations = vec![violations.swap_remove(own)];
     }

@@ -113,8 +113,8 @@ fn a_partition_of_two_channels_gives_every_result_and_uses_both() {
 }
 
 /// Checks a case in which a request could get lost. An L2 bank evicts a dirty line to one DRAM channel, and
-/// thereby frees a way for a line of another channel. The bank serves its channels one after another, and in
-/// that cycle it has already served the other channel.
+/// thereby frees a way for a line of another channel. The bank serves its channels one after another, and has
+/// already served that other channel in the same cycle.
 #[test]
 fn a_line_that_leaves_to_one_channel_lets_its_successor_be_asked_of_another() {
     for ways in ["l2.ways=1", "l2.ways=2"] {

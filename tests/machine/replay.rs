@@ -236,8 +236,8 @@ fn an_access_beyond_the_shared_memory_of_an_sm_ends_the_run_at_its_line() {
     assert!(error.contains(wrong), "{error}");
 }
 
-/// Returns the bytes sent to the L2s and the bytes sent back, and the numbers of lines that loads and stores
-/// accessed.
+/// Returns the number of bytes sent to the L2s, the number of bytes sent back, and the numbers of lines that
+/// loads and stores accessed.
 fn traffic(counters: &Counters) -> ([u64; 2], (u64, u64)) {
     let bytes = [&counters.requests, &counters.replies].map(|outputs| outputs.iter().map(|output| output.bytes).sum());
     (bytes, lines(counters))
@@ -421,8 +421,8 @@ fn a_recorded_load_of_shared_memory_is_as_late_as_its_latency_and_its_conflicts_
         let counters = TraceFolder::ampere(&text).passes(&Setup::default().sets(&["sm.shared.latency=5"])).counters;
         (counters.cycles, counters.totals().cores.shared_conflicts)
     };
-    // A fused multiply-add takes 5 cycles, as long as a load from shared memory without bank conflicts. It is
-    // the reference.
+    // A fused multiply-add takes 5 cycles, as long as a load from shared memory without bank conflicts. The
+    // test uses it as the reference.
     let (alike, _) = run("1 R2 FFMA 3 R4 R5 R6 0");
     let load = |stride: u32| run(&format!("1 R2 LDS 1 R4 4 1 0x40000000 {stride}"));
     assert_eq!([load(4), load(128)], [(alike, 0), (alike + 31, 31)]);
@@ -672,9 +672,10 @@ fn an_exported_kernel_asks_for_what_the_kernel_asks_for_and_takes_about_its_time
     for kernel in some_kernels(4) {
         let program = Setup::default().passes(&launch(&kernel, "small")).counters;
         let trace = export_kernel(&kernel, Packing::Plain).passes(&Setup::default()).counters;
-        // Replaying the trace takes less time than the program for divisions and roots, which are several
-        // instructions in SASS. It takes more time for vectors: in a trace, an instruction that reads one
-        // register of a vector waits for the whole vector.
+        // The replay of the trace may take less or more time than the program. It takes less time for
+        // divisions and roots: the trace has one instruction for each of them, but SASS has several. It takes
+        // more time for vectors: in a trace, an instruction that reads one register of a vector waits for the
+        // whole vector.
         let part = trace.cycles as f64 / program.cycles as f64;
         assert!((0.9..1.01).contains(&part) || RACING.contains(&&*kernel), "{kernel}: {part} of the cycles");
         let [program, mut trace] = [&program, &trace].map(AccessCounts::of);

@@ -1,4 +1,5 @@
-//! Matrix products on whole machines: `kernels/tensor` with and without the design `tensor`.
+//! Tests matrix products on whole machines. The kernels in `kernels/tensor` run with and without the design
+//! `tensor`.
 
 use std::path::PathBuf;
 

@@ -30,8 +30,8 @@ fn every_result_is_right_with_each_tracker() {
     }
 }
 
-/// When a prefetch fetches a line, the tracker must record its L1 as a sharer of that line, as for a miss. It
-/// must also be notified of the line that the prefetch evicts.
+/// When an L1 prefetches a line, the tracker must record the L1 as a sharer of the line, as after a miss. The
+/// tracker must also be notified of the line that the prefetch evicts from the L1.
 #[test]
 fn every_result_is_right_with_a_tracker_and_each_prefetcher() {
     for prefetcher in ["next-line", "stride", "many-thread-aware", "stream"] {

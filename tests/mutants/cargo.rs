@@ -38,7 +38,7 @@ fn cargo(root: &Path, tree: &Tree, arguments: &[&str]) -> Result<(bool, Vec<Valu
     for package in PLAIN {
         cargo.args(["--config", &format!("profile.dev.package.{package}.opt-level=0")]);
     }
-    // The copy has its own build folder. Cargo identifies a crate by its place in its workspace, and would
+    // The copy has its own build folder. Cargo identifies a crate by its path within its workspace, and would
     // confuse the build outputs of the copy with those of the original workspace.
     let build = root.join("target/mutants/build");
     cargo.env("CARGO_TARGET_DIR", &build).env("CARGO_BUILD_BUILD_DIR", &build);

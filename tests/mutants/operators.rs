@@ -45,8 +45,8 @@ pub enum Change {
     Negate,
     /// Replaces the operator between two operands.
     Swap { operator: Range<usize>, with: &'static str },
-    /// Makes the function return at once. The mutated byte range is empty and lies after the opening brace of
-    /// the function.
+    /// Makes the function return at once. The mutated byte range is empty, directly after the opening brace
+    /// of the function.
     Return(&'static str),
 }
 
@@ -174,8 +174,7 @@ impl Finder<'_> {
     }
 }
 
-/// True for statements that can be deleted: all except macros, returns, and statements that only contain
-/// others.
+/// True if a statement can be deleted: it is no macro, no return, and does not only contain other statements.
 fn is_deletable(statement: &Expr) -> bool {
     !matches!(statement, Expr::Macro(_) | Expr::Return(_) | Expr::Block(_) | Expr::If(_) | Expr::Match(_))
 }

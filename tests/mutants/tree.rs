@@ -1,4 +1,4 @@
-//! The mutated copy of the workspace in `target/mutants/tree`.
+//! Creates and restores the mutated copy of the workspace in `target/mutants/tree`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -33,8 +33,8 @@ enum Bound {
     OfOneTurn(f64),
 }
 
-/// Error bounds of approximate instructions. Each entry has the beginning of the instruction's name and its
-/// type. The first entry that matches applies.
+/// Error bounds of approximate instructions. Each entry has the beginning of the instruction's name, the
+/// instruction's type, and the bound. The first entry that matches applies.
 const APPROXIMATE: [(&str, &str, Bound); 17] = [
     ("div.approx", "f32", Bound::Relative(-22.0)),
     ("div.full", "f32", Bound::Relative(-22.0)),
@@ -136,8 +136,8 @@ fn agree(form: &str, kind: &str, operand: u64, ours: u64, theirs: u64) -> bool {
         }
         let Some((_, _, bound)) = bound else { return false };
         let [operand, ours, theirs] = [operand, ours, theirs].map(|x| value(float, x));
-        // The exact result is rounded to the type too, which adds an error of up to one last digit. For a
-        // subnormal result, the last digit is the smallest positive number of the type.
+        // The exact result is also rounded to the type, which adds an error of up to one unit in the last
+        // place. For a subnormal result, this unit is the smallest positive number of the type.
         let least = value(float, 1);
         let digit = (2f64.powi(-(float.1 as i32) - 1) * ours.abs()).max(2.0 * least);
         let off = (ours - theirs).abs() - digit;

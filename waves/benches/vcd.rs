@@ -1,5 +1,5 @@
-//! Measures the cost of a value change and of a sample that does not change a value. The unit of the
-//! throughput, elements per second, stands for changes per second. The group `fst` measures the compressed
+//! Measures the cost of a value change, and the cost of a sample that does not change a value. The throughput
+//! is given in elements per second; an element is a value change. The group `fst` measures the compressed
 //! format, including the compression of its sections.
 //!
 //! `cargo bench -p warpsieve-waves --bench vcd`

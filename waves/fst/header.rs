@@ -9,8 +9,8 @@
 //! Times and counts are known only at the end; [`Header::finish`] fills them in. No date and no version is
 //! written: equal runs give equal bytes.
 //!
-//! The file contains the names of states. A table of names and codes precedes the first signal that uses it,
-//! and each of its signals follows a reference to the table.
+//! The file contains the names of states. A table of names and codes comes before the first signal that uses
+//! it. Each signal that uses a table comes directly after a reference to the table.
 
 use std::io::{self, Seek, SeekFrom, Write};
 
@@ -19,7 +19,7 @@ use crate::scope::Selection;
 use crate::signal::{Display, EnumNames, Kind, ScopeId, SignalId, Tree, is_entry};
 use crate::vcd::Timescale;
 
-/// Types of the blocks of the file format: the head, the widths of all signals, and a hierarchy compressed
+/// Types of the blocks of the file format: head, geometry (widths of all signals), and hierarchy compressed
 /// with LZ4.
 const HEAD: u8 = 0;
 const GEOMETRY: u8 = 3;
@@ -47,7 +47,7 @@ const REG: u8 = 5;
 const MODULE: u8 = 0;
 /// Code of the signal direction: not a port.
 const NO_PORT: u8 = 0;
-/// Codes of an attribute's type and subtype: type miscellaneous, subtype table of state names.
+/// Codes of an attribute's type (miscellaneous) and subtype (table of state names).
 const STATE_NAMES: [u8; 2] = [0, 7];
 
 /// Header blocks of a file. Their times and counts are filled in at the end of the dump.

@@ -93,8 +93,8 @@ fn gtkwave_can_run() -> bool {
     runs(Command::new("gtkwave").arg("--version")) && runs(&mut under_display("true"))
 }
 
-/// Runs GTKWave with a script that prints the displayed signals. For each trace, it then prints the displayed
-/// name and the value at time 7, and exits.
+/// Runs GTKWave with a script that prints the displayed signals and then, for each trace, its displayed name
+/// and its value at time 7. Returns all output of GTKWave.
 fn ask_gtkwave(folder: &Path, dump: &Path, save: &Path) -> io::Result<String> {
     let script = folder.join("ask.tcl");
     fs::write(
@@ -123,8 +123,7 @@ fn gtkwave_shows_a_dump_with_its_save_file_and_its_view() -> io::Result<()> {
         eprintln!("skipped: gtkwave and xvfb-run are not both installed and able to run");
         return Ok(());
     }
-    // The path contains spaces, to check that GTKWave finds the dump and the filters of a save file even
-    // then.
+    // The path contains spaces. GTKWave must nevertheless find the dump and the filters of a save file.
     let folder = tempfile::Builder::new().prefix("wave test ").tempdir()?;
     for name in ["a run.vcd", "a run.fst"] {
         shows(folder.path(), name)?;

@@ -52,8 +52,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn samples() -> impl Strategy<Value = Vec<Sample>> {
-    // Random words are shifted right by a random distance, so that short values, with leading zeros, are as
-    // likely as long ones. Values below 3 make it likely that a value repeats.
+    // Random words are shifted right by a random distance, so that short values, which have leading zeros,
+    // are as likely as long ones. Half of all values are below 3, so that values often repeat.
     let word = prop_oneof![(any::<u64>(), 0u32..64).prop_map(|(word, by)| word >> by), 0u64..3];
     let sample = (
         prop_oneof![2 => Just(0u64), 2 => 1u64..4, 1 => any::<u32>().prop_map(u64::from)],

@@ -1,7 +1,7 @@
 //! # Running a CUDA program on the simulated machine
-//! Running a program with [`run`] loads the crate `cudart` in place of the CUDA runtime. The library sends
-//! each call as a request ([`cuda::wire`]) to this crate, which answers it with one simulated machine.
-//! Processes that use the device at the same time are served one after the other.
+//! [`run`] runs a program, which loads the crate `cudart` in place of the CUDA runtime. The library sends
+//! each CUDA call as a request ([`cuda::wire`]) to this crate, which answers all requests with one simulated
+//! machine. Processes that use the device at the same time are served one after the other.
 
 mod check;
 mod emit;
@@ -127,8 +127,8 @@ fn search_path(folder: &Path) -> OsString {
 /// Serves all processes that use the device, until the program has ended.
 fn serve(listener: &UnixListener, child: &mut Child, server: &mut Server<'_, '_>) -> io::Result<ExitStatus> {
     loop {
-        // The exit status of the program is read before the socket is polled. A process that the program
-        // started may connect after the program has ended, and must still be served.
+        // The exit status of the program is read before the socket is polled. A child process of the program
+        // may connect after the program has ended, and must still be served.
         let ended = child.try_wait()?;
         match listener.accept() {
             Ok((stream, _)) => serve_process(stream, server)?,

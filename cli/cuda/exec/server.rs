@@ -20,7 +20,7 @@ const WARP_LANES: u32 = 32;
 /// Maximum number of threads per CTA, as in CUDA.
 const MAX_THREADS: u32 = 1024;
 
-/// Kernel that the program has asked for.
+/// Kernel whose properties the program has requested, and which it may launch.
 struct UsedKernel {
     /// Number of the kernel's module (loaded PTX text) in the simulated device.
     module: usize,
@@ -100,8 +100,8 @@ impl<'d, 'c> Server<'d, 'c> {
         Reply::Failed(error)
     }
 
-    /// Returns the reply to a request. `raw` holds the raw bytes of the request, and the second result those
-    /// of the reply.
+    /// Returns the reply to a request, and the raw bytes of the reply. `raw` holds the raw bytes of the
+    /// request.
     pub fn answer(&mut self, request: Request, raw: &[u8]) -> (Reply, Vec<u8>) {
         if let Request::Read { address, bytes } = request {
             return match self.device.read(address, bytes as usize) {

@@ -3,8 +3,7 @@
 //! function of the CUDA runtime. It sends requests to the command `warpsieve exec` ([`cuda::wire`]).
 //!
 //! All work is done when it is issued: a launch returns when the kernel has ended, and a copy when the data
-//! have arrived. That is one of the orders that the CUDA programming model permits, for any streams and
-//! events.
+//! have arrived. The CUDA programming model permits this order for any streams and events.
 //!
 //! | module       | content                                                                      |
 //! |--------------|------------------------------------------------------------------------------|

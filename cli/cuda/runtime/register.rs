@@ -104,7 +104,7 @@ extern "C" fn __cudaInitModule(handle: *mut *mut c_void) -> c_char {
     c_char::from(done == 0)
 }
 
-/// Returns the number under which the simulator knows the module of a fat binary. Loads the module at its
+/// Returns the number by which the simulator identifies the module of a fat binary. Loads the module at its
 /// first use.
 pub fn module_of(state: &mut State, binary: usize) -> Result<u32, Failure> {
     if let Some(module) = state.binaries[binary].module {

@@ -125,8 +125,8 @@ impl State {
 /// Executes a function of the CUDA runtime. Returns the error code of the function, and records it as the
 /// last error of the thread.
 ///
-/// Once the process is ending because something is unsupported, all functions fail. The program's destructors
-/// may still call CUDA functions then.
+/// If the process is ending because something is unsupported, the program's destructors may still call CUDA
+/// functions. All these calls fail.
 pub fn call(function: impl FnOnce(&mut State) -> Result<(), Failure>) -> i32 {
     if IS_ENDING.load(Ordering::Relaxed) {
         return CudaError::UNLOADING.0;

@@ -1,6 +1,6 @@
 //! # One in N misses is cached
-//! Applies to global loads whose line is absent from the L1. One in `every` of them allocates its line in the
-//! L1, and the rest bypass the L1. A counter of bypassed loads determines when a load allocates.
+//! Applies to global loads whose line is absent from the L1. One in `every` such loads allocates its line in
+//! the L1; the others bypass the L1. A counter of bypassed loads determines when a load allocates.
 
 pub mod twin;
 

@@ -1,7 +1,7 @@
 //! # A miss prefetches one line into the L2
 //! Each access that misses in an L2 bank prefetches the line of the bank whose number is higher by `ahead`,
-//! unless it is a write. If another access misses before the prefetch has entered the queue, its prefetch
-//! replaces the first one.
+//! unless the access is a write. If another access misses before the prefetch has entered the queue, the
+//! prefetch for this second miss replaces the first one.
 
 pub mod twin;
 
@@ -40,7 +40,7 @@ impl Scheme for NewL2prefetch {
 #[derive(Debug, Serialize, Deserialize)]
 struct Ahead {
     ahead: u32,
-    /// Line and SM of the last miss; `None` once the prefetch for it has entered the queue.
+    /// Line and SM of the last miss; `None` once the prefetch that this miss triggers has entered the queue.
     missed: Option<(u64, u8)>,
     line_bits: u32,
     sm_bits: u32,

@@ -35,7 +35,7 @@ impl Scheme for NewPartition {
     }
 }
 
-/// Hardware model of this partition. Its masks are constants.
+/// Hardware model of this partition. The ways in which each SM may replace lines are constant.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     kept: u32,

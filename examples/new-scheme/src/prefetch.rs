@@ -1,6 +1,6 @@
 //! # A miss prefetches one line
 //! Each load that misses in the L1D prefetches the line whose number is higher by `ahead`. If another load
-//! misses before the prefetch has been issued, its prefetch replaces the first one.
+//! misses before the prefetch has been issued, the prefetch for this second miss replaces the first one.
 
 pub mod twin;
 
@@ -42,7 +42,7 @@ impl Scheme for NewPrefetch {
 #[derive(Debug, Serialize, Deserialize)]
 struct Ahead {
     ahead: u32,
-    /// Line of the last miss; `None` once the prefetch for it has been issued.
+    /// Line of the last miss; `None` once the prefetch that this miss triggers has been issued.
     missed: Option<u64>,
     line_bits: u32,
 }

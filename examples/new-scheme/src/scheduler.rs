@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewScheduler {
-    /// Width of the counter of each warp in bits. A counter at its largest value stays there.
+    /// Width of the counter of each warp in bits. A counter saturates at its largest value.
     pub bits: u32,
 }
 
@@ -43,7 +43,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// Returns the largest value of a counter.
+    /// Returns the value at which a counter saturates.
     fn most(&self) -> u64 {
         (1_u64 << self.bits) - 1
     }

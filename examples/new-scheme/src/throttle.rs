@@ -1,6 +1,6 @@
 //! # Even and odd warps issue alternately
-//! Time is divided into turns. Only warps with even numbers may issue in one turn, only those with odd
-//! numbers in the next. Throttling changes no result of a program, so the scheme has no golden model.
+//! Time is divided into turns. Warps with even numbers may issue in one turn, and warps with odd numbers in
+//! the next. Throttling changes no result of a program, so the scheme has no golden model.
 
 use rtl::config::Rules;
 use rtl::kernel::{Describe, DescribeExt, FieldsExt, Logic};
@@ -36,7 +36,8 @@ impl Scheme for NewThrottle {
 #[derive(Debug, Serialize, Deserialize)]
 struct Turns {
     turn: u64,
-    /// Core cycle for which the last call of `admit` selected the warps that may issue.
+    /// Core cycle after the last call of `admit`. That call selected the warps that may issue in this core
+    /// cycle.
     next: u64,
 }
 
@@ -48,8 +49,8 @@ impl Hooks for Turns {
         IssueLimit::Issue(if (self.next / self.turn).is_multiple_of(2) { EVEN } else { !EVEN })
     }
 
-    /// Returns the last cycle of the current turn. In that cycle, `admit` selects the warps for the next
-    /// turn.
+    /// Returns the last cycle of the current turn, the period in which only the even or only the odd warps
+    /// may issue. In that cycle, `admit` selects the warps for the next turn.
     fn due(&self) -> Option<u64> {
         Some((self.next / self.turn + 1) * self.turn - 1)
     }

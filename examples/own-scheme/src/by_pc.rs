@@ -79,7 +79,7 @@ struct Table {
     bits: u32,
     counters: Array<Counter>,
     /// Number of loads that have bypassed the L1 since the last sample, from 0 to 15. A sample is a load that
-    /// misses without a bypass, although its counter has the maximum value.
+    /// would bypass, because its counter has the maximum value, but that looks up the L1 instead and misses.
     passed: u8,
 }
 

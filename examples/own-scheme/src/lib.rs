@@ -1,8 +1,8 @@
 //! # Four schemes defined outside of warpsieve
-//! An L1 bypass by load instruction ([`by_pc`]), a prefetcher of neighboring lines ([`neighbor`]), a
+//! Defines an L1 bypass by load instruction ([`by_pc`]), a prefetcher of neighboring lines ([`neighbor`]), a
 //! replacement policy by predicted reuse distances ([`reuse_distance`]) and a DRAM policy that serves the SMs
-//! in turn ([`sm_round_robin`]), each with its golden model. Nothing in warpsieve refers to them: linking this
-//! crate is enough to register them.
+//! in turn ([`sm_round_robin`]). Each scheme has a golden model. Nothing in warpsieve refers to these
+//! schemes: linking this crate is enough to register them.
 
 pub mod by_pc;
 pub mod neighbor;

@@ -1,8 +1,9 @@
 //! # Prefetching the neighbor of a line
-//! Two lines that form an aligned pair are neighbors. A table, indexed by a hash of the program counter, has
-//! for each load instruction its last line and a two-bit counter. The counter is incremented if the
-//! instruction loads the neighbor of its last line. It is decremented if the instruction loads any other line
-//! than these two. A load that misses prefetches the neighbor of its line if the counter is 2 or 3.
+//! Two lines that form an aligned pair are neighbors. A table, indexed by a hash of the program counter,
+//! holds the last line of each load instruction and a two-bit counter. The counter is incremented if the
+//! instruction loads the neighbor of its last line. It is decremented if the instruction loads neither its
+//! last line nor the neighbor of this line. A load that misses prefetches the neighbor of its line if the
+//! counter is 2 or 3.
 //!
 //! | port        | dir | payload | contract                                                            |
 //! |-------------|-----|---------|---------------------------------------------------------------------|
@@ -69,7 +70,7 @@ impl Scheme for Neighbor {
 const COUNTER_BITS: u32 = 2;
 const TOP: u8 = (1 << COUNTER_BITS) - 1;
 
-/// Entry of the table. Its `Shape` is the width of a line address in bits.
+/// Entry of the prefetcher's table. The associated type `Shape` is the width of a line address in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Entry {
     line: u64,
@@ -99,8 +100,8 @@ pub struct NeighborCounters {
 struct Table {
     bits: u32,
     entries: Array<Entry>,
-    /// Line of the last load that missed with a counter of 2 or 3; `None` once the prefetch of its neighbor
-    /// has been issued.
+    /// Line of the last load that missed while the counter of its instruction was 2 or 3; `None` once the
+    /// prefetch of the neighboring line has been issued.
     missed: Option<u64>,
     line_bits: u32,
     counters: NeighborCounters,

@@ -1,8 +1,9 @@
 //! # Replacement by predicted reuse distances
 //! A reuse distance is counted in accesses to the set. A table has a predicted distance for each load
-//! instruction, indexed by a hash of the program counter. The rank of a line is the number of accesses left
-//! until its predicted next use. The victim is the line with the highest rank, whose next use is farthest. A
-//! line of rank 0 that is not used at the next access to the set gets rank 15, which counts as farthest.
+//! instruction, indexed by a hash of the program counter. The rank of a line is the number of accesses to the
+//! set left until the predicted next use of the line. The victim is the line with the highest rank, because
+//! its next use is farthest in the future. If a line of rank 0 is not used at the next access to the set, it
+//! gets rank 15, the highest rank.
 //!
 //! | port        | dir | payload         | contract                                                       |
 //! |-------------|-----|-----------------|----------------------------------------------------------------|
@@ -71,7 +72,7 @@ impl Scheme for ReuseDistance {
 }
 
 const DISTANCE_BITS: u32 = 4;
-/// Maximum reuse distance, in accesses to the set; it also stands for all longer distances.
+/// Maximum reuse distance, in accesses to the set; all longer distances are represented by it.
 const FAR: u8 = (1 << DISTANCE_BITS) - 1;
 
 /// Predicted reuse distance of the lines that an instruction fetches, in accesses to the set.
@@ -118,8 +119,8 @@ impl Predictor {
         self.predictions.update(at, source, 0, |prediction| prediction.0 = (prediction.0 + distance).div_ceil(2));
     }
 
-    /// Updates a set after an access. The line in `way` gets the state `renewed` and a rank from the
-    /// prediction; all other lines of the set age by one access.
+    /// Updates a set after an access to the line in `way`. The new state of this line is `renewed`, and its
+    /// rank becomes the predicted distance to its next use. Every other line of the set ages by one access.
     fn pass(&mut self, at: &Edge<'_>, (set, way): (u32, u32), renewed: Line, ranks: &mut [u8]) {
         self.lines.update_row(at, set, |row| {
             row.iter_mut().for_each(|line| line.age = (line.age + 1).min(FAR));

@@ -1,7 +1,7 @@
 //! # DRAM arbitration in turn between SMs
-//! A DRAM channel serves the SMs in circular order: after a request of SM `i`, the requests of SM `i + 1` have
-//! the highest rank, and those of SM `i` the lowest. Among the requests of one SM, row hits come first. The L2
-//! itself, which writes back evicted lines, takes part as one more SM.
+//! A DRAM channel serves the SMs in circular order: after a request of SM `i`, the requests of SM `i + 1`
+//! have the highest rank, and those of SM `i` the lowest. Among the requests of one SM, row hits come first.
+//! The L2 itself, which writes back evicted lines, is treated like an additional SM.
 //!
 //! | hook       | when                           | what                                                  |
 //! |------------|--------------------------------|-------------------------------------------------------|

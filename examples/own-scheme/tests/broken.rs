@@ -1,7 +1,7 @@
-//! Tests the report about a scheme that panics or never returns. The report must name the kind of the scheme,
-//! its slot, its hook and the cycle. With the argument `run`, this test binary is itself `warpsieve` with the
-//! schemes below. Without it, the binary runs the tests, which start it again with `run` and check its
-//! messages.
+//! Tests the report about a scheme that panics or never returns. The report must name the scheme, the
+//! configuration field that selects it (its slot), the hook that failed, and the cycle. This test binary is
+//! also the program under test: with the argument `run`, it acts as `warpsieve` with the failing schemes
+//! below. Without `run`, it runs the tests, which start the binary again with `run` and check its messages.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};

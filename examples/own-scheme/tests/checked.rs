@@ -1,5 +1,5 @@
 //! Runs kernels with each scheme alone, and with several schemes together. The machine and the golden models
-//! must agree in every cycle, and the binary must accept the whole command line of `warpsieve`.
+//! must agree in every cycle. The binary must also accept the same command lines as `warpsieve`.
 
 use std::path::{Path, PathBuf};
 

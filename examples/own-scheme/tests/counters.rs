@@ -1,5 +1,5 @@
-//! Tests where the counters that a scheme declares itself appear: the prefetcher `neighbor` declares two, and
-//! no other scheme declares any.
+//! Tests the outputs in which a scheme's own counters must appear. The prefetcher `neighbor` declares two
+//! counters; no other scheme declares any.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,8 @@ fn kernel() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/bfs/small").display().to_string()
 }
 
-/// Runs a kernel with statistics in the file `name`, and returns the summary.
+/// Runs a kernel on the command line and returns the summary that it prints. The statistics are written to
+/// the file `name`.
 fn run(folder: &TempDir, name: &str, arguments: &[&str]) -> String {
     command(folder, &[&["run", &kernel(), "--machine", "fermi", "--stats", name], arguments].concat())
 }
@@ -51,8 +52,8 @@ fn the_statistics_have_them_for_each_unit_and_in_total_and_the_summary_has_the_m
     let folder = tempfile::tempdir().unwrap();
     let summary = run(&folder, "own.json", NEIGHBOR);
     let own = statistics(&folder, "own.json");
-    // The prefetcher observes the first line request of each warp-level load, and each such load is answered
-    // once.
+    // The prefetcher observes only the first line request of each warp-level load. The statistics count one
+    // answer per warp-level load, so both counts must be equal.
     let answers = own["loads"].as_array().unwrap().iter().map(|load| load["answers"].as_u64().unwrap());
     let observed = count(&own, OBSERVED);
     assert_eq!(observed, answers.sum::<u64>());
@@ -137,7 +138,8 @@ fn the_list_of_counters_has_them_with_their_meaning_and_each_key_once() {
     let about = "Loads that the prefetcher observed: the first line request of each load instruction.";
     assert_eq!(of(OBSERVED)["meaning"], about);
     assert_eq!(of("l1.schemes.prefetch.neighbor")["meaning"].as_str().unwrap().matches("`l1.prefetch`").count(), 1);
-    // The counters of one L1D have the keys of the sums over all L1Ds.
+    // The entry for a single L1D refers to the keys of the sums over all L1Ds, because its counters have the
+    // same keys.
     assert_eq!(of("units.l1")["like"], "l1");
     let schemes: Vec<_> = keys.iter().filter(|key| key.contains("schemes")).collect();
     let around = ["l1.schemes", "l1.schemes.prefetch", "l1.schemes.prefetch.neighbor"];

@@ -1,9 +1,9 @@
 //! # Least attained service (ATLAS)
-//! Requests that have waited for more than a limit come first, then those of the SM with the least attained
-//! service, then row hits (Kim et al., HPCA 2010, rule 2). The service of a request is the time from its
-//! first command to the end of its data. At the end of a quantum, the total of an SM becomes `total - total /
-//! 2^decay + service / 2^decay`, each quotient rounded down. The order of the totals then sets the priorities
-//! of the SMs for the next quantum.
+//! Requests that have waited for more than a limit come first, then requests of the SM with the least
+//! attained service, then row hits (Kim et al., HPCA 2010, rule 2). The service of a request is the time from
+//! its first command to the end of its data. At the end of a quantum, the total service of an SM becomes
+//! `total - total / 2^decay + service / 2^decay`, where `service` is the service of the SM in the quantum.
+//! Each quotient is rounded down. The SMs are then ranked by their totals for the next quantum.
 
 use std::collections::BTreeMap;
 
@@ -37,8 +37,9 @@ impl Scheme for Config {
     }
 }
 
-/// Reference model of ATLAS. Records the service of each SM (`None` stands for the L2 itself) and, for each
-/// waiting request, the cycle of its first command.
+/// Reference model of ATLAS. Records the service of each SM, where `None` stands for the L2 itself. To
+/// measure the service, it also records for each request the cycle of the first command that served the
+/// request.
 #[derive(Clone, Debug)]
 struct Atlas {
     config: Config,

@@ -1,8 +1,8 @@
 //! # Blacklisting (BLISS)
 //! Requests of SMs that are not blacklisted come first, then row hits (Subramanian et al., ICCD 2014, section
-//! 4). A counter starts at 0 whenever a request of another SM is served, and counts further requests of the
-//! same SM. When it exceeds the threshold, the SM is blacklisted and the counter is reset. The blacklist is
-//! cleared at the end of each interval.
+//! 4). A counter is set to 0 when the channel serves a request of another SM than before, and incremented for
+//! each further request of the same SM. When the counter exceeds the threshold, the SM is blacklisted and the
+//! counter is reset. The blacklist is cleared at the end of each interval.
 
 use std::collections::BTreeSet;
 

@@ -27,7 +27,7 @@ pub struct CacheInfo {
     pub own_periods: bool,
 }
 
-/// Path that a load takes: through the cache, or past it to memory.
+/// Path that a load takes: a lookup in the cache, or a bypass to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
     /// Path through the cache: the load looks up the tags.
@@ -59,7 +59,7 @@ pub trait Bypass: Debug + Send {
     /// Returns the path that a load at the head of the access queue must take.
     fn way(&self, load: &Load, contents: &dyn Contents) -> Path;
 
-    /// True if a miss must not evict line `_line` as long as its set has unprotected lines.
+    /// True if a miss must not evict line `_line` as long as the set of that line has unprotected lines.
     fn protects(&self, _set: usize, _line: u64) -> bool {
         false
     }
@@ -67,8 +67,8 @@ pub trait Bypass: Debug + Send {
     /// Notifies the scheme of a load that took the path through the cache and was accepted.
     fn on_access(&mut self, _load: &Load, _set: usize, _missed: bool) {}
 
-    /// Notifies the scheme of a load that bypassed because of a bypass scheme. `_known` is true if the cache
-    /// held the tag of the load's line.
+    /// Notifies the scheme of a load that bypassed the cache by decision of any bypass scheme. `_known` is
+    /// true if the cache held the tag of the load's line.
     fn on_bypass(&mut self, _load: &Load, _set: usize, _known: bool) {}
 
     /// True if a bypassed load allocates a tag-only line in the cache.

@@ -1,8 +1,7 @@
 //! # Protecting distance policy (PDP) by time stamps
-//! A line is protected from eviction until `distance` accesses to its set have occurred. The count starts
-//! with the last access to the line, which counts as the first (PDP, li2015 section 3.1). The hardware
-//! decrements a counter per line. This model numbers the accesses of each set instead, and stores for each
-//! line the number of its last access.
+//! A line is protected from eviction until `distance` accesses to its set have occurred; the last access to
+//! the line is the first of these (PDP, li2015 section 3.1). The hardware decrements a counter per line. This
+//! model numbers the accesses of each set instead, and stores for each line the number of its last access.
 
 use std::collections::BTreeMap;
 

@@ -34,7 +34,7 @@ fn protecting(index: SetIndex, ways: usize, distance: u64) -> Cache<u32> {
 }
 
 /// Loads a line; on a miss, its fill follows immediately. Returns `-` for a bypass, `hit` for a hit, `in` for
-/// a miss that evicts no line, or the evicted line.
+/// a miss that evicts no line, or `for 2` for a miss that evicts line 2.
 fn reach(cache: &mut Cache<u32>, line: u64) -> String {
     if cache.step(Event::Bypass { load: Load::of(line), chosen: true }).is_ok() {
         return "-".to_owned();

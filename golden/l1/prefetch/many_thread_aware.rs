@@ -1,8 +1,8 @@
 //! # Many-thread-aware prefetching
-//! Follows Lee et al. (MICRO 2010). Predicts strides per warp, promotes a stride to all warps once three
-//! warps agree on it, and predicts strides between warps. The tables are maps. A table slot holds the history
-//! of one instruction, or of one pair of instruction and warp, at a time. The prefetch cache and the adaptive
-//! throttling of the paper are not modeled.
+//! Follows Lee et al. (MICRO 2010). Predicts strides per warp, and promotes a stride to all warps once three
+//! warps agree on it. Also predicts strides between warps. The tables are maps. At any time, a table slot
+//! holds the history of one instruction, or of one pair of instruction and warp. The prefetch cache and the
+//! adaptive throttling of the paper are not modeled.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ struct Neighbors {
     distances: Vec<i64>,
 }
 
-/// Returns the table slot of `number`: the XOR of its digits in base `base`.
+/// Returns the table slot for `number`: the XOR of the digits of `number` in base `base`.
 fn slot(mut number: u64, base: u64) -> u64 {
     let mut slot = 0;
     while number > 0 {
@@ -96,9 +96,9 @@ impl Tables {
         stride
     }
 
-    /// Records a load and returns `(stride, is_new)`: `stride` is the stride within the warp in lines;
-    /// `is_new` is true if the third last distance differs from it or is unknown. `None` unless the last two
-    /// distances are equal and not 0.
+    /// Records a load. Returns `(stride, is_new)` if the last two distances between lines are equal and not
+    /// 0, and otherwise `None`. `stride` is that distance, in lines, within the warp. `is_new` is true if the
+    /// distance before these two differs from them or is unknown.
     fn within(&mut self, pc: u32, warp: u8, line: i64) -> Option<(i64, bool)> {
         let slot = slot(u64::from(pc) * 64 + u64::from(warp), self.config.warp_entries);
         let (owner, lines) = self.warps.entry(slot).or_insert_with(|| ((pc, warp), Vec::new()));

@@ -49,8 +49,8 @@ pub trait Prefetcher: Debug + Send {
     /// The returned lines replace those of earlier loads that have not yet entered the prefetch queue.
     fn on_access(&mut self, seen: &Seen) -> Option<Vec<i64>>;
 
-    /// Returns the lines to prefetch because the data of line `_line` arrived. These lines, too, replace
-    /// earlier ones that have not yet entered the prefetch queue.
+    /// Returns the lines to prefetch because the data of line `_line` arrived. They replace the lines of
+    /// earlier loads and fills that have not yet entered the prefetch queue.
     fn on_fill(&mut self, _line: u64, _prefetched: bool) -> Option<Vec<i64>> {
         None
     }

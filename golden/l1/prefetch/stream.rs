@@ -1,9 +1,10 @@
 //! # Stream prefetching
 //! Tracks streams as Srinath et al. describe them (HPCA 2007, section 2.1). The streams are a list from the
 //! least to the most recently used one. A stream in training stores its misses until they show a direction.
-//! It then stores a monitored region of lines, whose loads trigger prefetches and move the region. The third
-//! miss, which completes the training, already does so. A stream ends when its region leaves the page of a
-//! load. Prefetch distance and degree are fixed: the feedback of section 3 is not modeled.
+//! After training, it stores a monitored region of lines; loads in the region trigger prefetches and move the
+//! region. The third miss completes the training and already triggers prefetches. A stream ends when its
+//! region would move to another page than that of the load. Prefetch distance and degree are fixed: the
+//! feedback of section 3 is not modeled.
 
 use serde::Deserialize;
 
@@ -33,8 +34,8 @@ impl Scheme for Config {
 enum Stream {
     /// Stream in training, with its misses so far: one line, or two different lines.
     Training(Vec<i64>),
-    /// Stream with a monitored region: its first line, the number of further lines, and the direction, 1 or
-    /// -1.
+    /// Stream with a monitored region, which consists of line `from` and the next `length` lines in
+    /// `direction` (1 or -1).
     Monitoring { from: i64, length: i64, direction: i64 },
 }
 

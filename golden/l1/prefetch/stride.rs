@@ -39,8 +39,8 @@ struct Histories {
 }
 
 impl Histories {
-    /// Returns the table slot of an instruction and a warp. Both form one number; the slot is the XOR of its
-    /// digits in base `entries`.
+    /// Returns the table slot for an instruction and a warp. Both are combined into one number; the slot is
+    /// the XOR of the digits of this number in base `entries`.
     fn slot(&self, pc: u32, warp: u8) -> u64 {
         let mut number = u64::from(pc) * 64 + u64::from(warp);
         let mut slot = 0;

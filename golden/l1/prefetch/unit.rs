@@ -47,8 +47,8 @@ pub struct Unit {
     place: CacheInfo,
     /// Limits on the resources that prefetches may use.
     pub limits: Limits,
-    /// Line of the latest trigger event, and those lines to prefetch for it that have not yet entered the
-    /// prefetch queue.
+    /// Line of the latest trigger event, and the lines to prefetch for this event that have not yet entered
+    /// the prefetch queue.
     upcoming: (i64, VecDeque<i64>),
     queue: VecDeque<u64>,
     /// Counters of prefetched lines since the start of the simulation.

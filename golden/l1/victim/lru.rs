@@ -1,7 +1,8 @@
 //! # Victim cache with LRU replacement
-//! Every line that an L1D miss evicts is inserted into the victim cache (Jouppi, ISCA 1990). It replaces the
-//! line that was inserted or used longest ago. When a load hits in the victim cache, the line moves to the
-//! L1D, and the line that the L1D evicts for it takes its place. The model is a list of lines.
+//! Every line that an L1D miss evicts is inserted into the victim cache (Jouppi, ISCA 1990). In a full victim
+//! cache, the inserted line replaces the line that was inserted or used longest ago. When a load hits in the
+//! victim cache, the line moves to the L1D, and the line that the L1D evicts to make room takes its place in
+//! the victim cache. The model is a list of lines.
 
 use serde::Deserialize;
 

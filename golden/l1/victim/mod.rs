@@ -85,7 +85,7 @@ impl Victims {
         self.lines.extend(evicted);
     }
 
-    /// Inserts a clean line that the L1D evicts. The policy may drop a line for it.
+    /// Inserts a clean line that the L1D evicts. The policy may drop a line to make room.
     pub fn evict(&mut self, line: u64, parts: Sectors) {
         self.lines.insert(line, parts);
         if let Some(lost) = self.policy.on_evict(line) {

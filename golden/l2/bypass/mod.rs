@@ -17,7 +17,7 @@ use crate::replacement::order::LineSets;
 pub enum Access {
     /// Read of a cache line.
     Read {
-        /// True if an L1 will allocate the line that it reads.
+        /// True if an L1 will allocate the line being read.
         kept: bool,
     },
     /// Write to some bytes of a cache line.

@@ -1,5 +1,5 @@
 //! # Static partition by groups of SMs
-//! Each group of SMs may own a constant number of lines of each set (column caching, Chiou et al., DAC 2000).
+//! Each group of SMs may own a fixed number of lines of each set (column caching, Chiou et al., DAC 2000).
 
 use serde::Deserialize;
 
@@ -19,7 +19,8 @@ impl Scheme for ByRequester {
         if !group_of.is_empty() {
             return Some(Box::new(Shares { group_of, shares }));
         }
-        // Group g begins with the first SM whose number is at least g times the number of SMs per group.
+        // The SMs are divided evenly, so the number of SMs per group may be a fraction. Group g begins with
+        // the first SM whose number is at least g times this fraction.
         let first = |group: usize| (group * sms).div_ceil(shares.len());
         let members = (0..shares.len()).flat_map(|group| (first(group)..first(group + 1)).map(move |_| group));
         Some(Box::new(Shares { group_of: members.collect(), shares }))

@@ -1,12 +1,13 @@
 //! # Partitions of an L2 bank by lines
 //! A partition divides each set of a bank among groups of SMs. A group owns the lines that its SMs have
-//! inserted, up to a number of lines per set. A line belongs to its group until it is evicted, whichever SM
-//! uses it. Once a group owns as many lines of a set as it may, an insertion replaces one of them.
+//! inserted, up to a number of lines per set. A line belongs to its group until it is evicted, even if SMs of
+//! other groups use it. When a group owns its maximum number of lines of a set, an insertion replaces one of
+//! these.
 //!
-//! These rules are those of way partitioning with constant ways: each group inserts only into its own ways,
-//! so the lines that it owns are those in its ways, and lines of one group never replace lines of another.
-//! The model counts lines and has no ways. It states only the lowest way of a group, for replacement policies
-//! whose papers use way numbers: the groups have their ways in the order of their numbers.
+//! These rules have the same effect as way partitioning with a constant number of ways per group: each group
+//! inserts only into its own ways, so lines of one group never replace lines of another. The model counts
+//! lines and has no ways. Only [`Owners::first_way`] refers to ways, for replacement policies whose papers
+//! use way numbers. Ways are assigned to the groups in ascending order of group number.
 
 automod::dir!(pub "l2/partition");
 
@@ -49,13 +50,14 @@ impl Owners {
         self.group_of.get(&line) == Some(&self.partition.group(sm))
     }
 
-    /// True if the group of an SM may own one more of the lines of a set, which holds the lines `set`.
+    /// True if the group of an SM may own one more line of a set. `set` lists the lines in this set.
     pub fn has_room(&self, sm: usize, set: &[u64]) -> bool {
         let owned = set.iter().filter(|line| self.is_own(sm, **line)).count();
         owned < self.partition.share(self.partition.group(sm))
     }
 
-    /// Returns the lowest way of the group of an SM: the groups before it have the ways below.
+    /// Returns the lowest way of the group of an SM: the number of ways that all groups with lower numbers
+    /// have together.
     pub fn first_way(&self, sm: usize) -> usize {
         (0..self.partition.group(sm)).map(|group| self.partition.share(group)).sum()
     }

@@ -1,8 +1,8 @@
 //! # Prefetchers of an L2 bank
 //! Reference models of the prefetchers, written from the papers that define them. A model receives the
 //! accesses that the bank serves or defers, and returns the lines to prefetch for each of them. [`mod@unit`]
-//! follows what becomes of these lines. The `kind` key of a configuration selects the prefetcher, both in the
-//! hardware and in the reference model.
+//! tracks whether the bank later uses these lines. The `kind` key of a configuration selects the prefetcher,
+//! both in the hardware and in the reference model.
 
 automod::dir!(pub "l2/prefetch");
 
@@ -21,13 +21,13 @@ pub trait Scheme: Debug + Send {
 /// Properties of the bank to which the prefetcher belongs.
 #[derive(Clone, Copy, Debug)]
 pub struct BankInfo {
-    /// Number of lines of the bank in a group that is about as large as the part of a page in the bank. It
-    /// bounds strides and streams.
+    /// Maximum distance for strides and streams, as a number of lines within the bank. It approximates the
+    /// number of lines of one page that map to the bank.
     pub page_lines: i64,
 }
 
-/// Access that the bank has served or deferred, as reported to a prefetcher. Lines have their numbers within
-/// the bank.
+/// Access that the bank has served or deferred, as reported to a prefetcher. Line numbers are local to the
+/// bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Number of the line within the bank.
@@ -49,8 +49,8 @@ pub trait Prefetcher: Debug + Send {
     /// queue.
     fn on_access(&mut self, seen: &Seen) -> Option<Vec<i64>>;
 
-    /// Returns the lines to prefetch because the data of line `_line` arrived. These lines, too, replace
-    /// earlier ones that have not yet entered the prefetch queue.
+    /// Returns the lines to prefetch because the data of line `_line` arrived. They replace the lines of
+    /// earlier accesses and fills that have not yet entered the prefetch queue.
     fn on_fill(&mut self, _line: u64, _prefetched: bool) -> Option<Vec<i64>> {
         None
     }
@@ -59,13 +59,13 @@ pub trait Prefetcher: Debug + Send {
     fn clear(&mut self) {}
 }
 
-/// Prefetcher that the paper defines by line numbers alone, so that the model for loads of an L1D is also
-/// that of a bank. Writes to the bank are not shown to it.
+/// Prefetcher that its paper defines by line numbers alone. Therefore its L1D model, which is notified of
+/// loads, also models it in an L2 bank. It is not notified of writes.
 #[derive(Debug)]
 struct ByLines(Box<dyn of_loads::Prefetcher>);
 
 impl ByLines {
-    /// Creates the model from the configuration of the prefetcher for loads.
+    /// Creates the model from the configuration of the L1D prefetcher.
     fn of(scheme: &impl of_loads::Scheme, place: &BankInfo) -> Option<Box<dyn Prefetcher>> {
         let place = of_loads::CacheInfo { page_lines: place.page_lines };
         Some(Box::new(Self(scheme.twin(&place)?)))

@@ -1,6 +1,6 @@
 //! # Next-line prefetching
-//! The lines after an access in the numbering of the bank (Smith, ACM Computing Surveys 14(3), 1982,
-//! section 2.1).
+//! Prefetches the lines that follow an accessed line in the numbering of the bank (Smith, ACM Computing
+//! Surveys 14(3), 1982, section 2.1).
 
 use super::{BankInfo, ByLines, Prefetcher, Scheme};
 use crate::l1::prefetch::next_line::Config;

@@ -1,5 +1,6 @@
 //! # Stream prefetching
-//! The streams of Srinath et al. (HPCA 2007, section 2.1), trained by the misses of the bank.
+//! Tracks streams as Srinath et al. describe them (HPCA 2007, section 2.1), and trains them with the misses
+//! of the bank.
 
 use super::{BankInfo, ByLines, Prefetcher, Scheme};
 use crate::l1::prefetch::stream::Config;

@@ -41,7 +41,7 @@ impl Prefetcher for Histories {
             return None;
         }
         lines.push(line);
-        // A stride that repeats `confidence` times is the distance between `confidence + 2` lines.
+        // If a stride has repeated `confidence` times, the last `confidence + 2` lines are equally far apart.
         lines.drain(..lines.len().saturating_sub(self.config.confidence + 2));
         let strides: Vec<i64> =
             lines.iter().rev().zip(lines.iter().rev().skip(1)).map(|(to, from)| to - from).collect();

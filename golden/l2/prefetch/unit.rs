@@ -1,21 +1,21 @@
-//! # Reference model of what becomes of prefetches
-//! Follows the lines that a prefetcher of an L2 bank returns: whether they lie on the page of their trigger,
-//! and whether the bank uses them. It has no queue and no clock: the lines that an access triggers reach the
-//! bank at once and in order.
+//! # Reference model of the fate of prefetches
+//! Tracks the lines that a prefetcher of an L2 bank returns: whether each line is on the same page as the
+//! line that triggered it, and whether an access uses the line. The model has no queue and no clock: the
+//! lines that an access triggers reach the bank at once and in order.
 
 use std::collections::BTreeSet;
 
 use super::{Prefetcher, Seen};
 use crate::l2::bank::{Banks, Outcome, Victim};
 
-/// Pages of the address space, as a bank sees them.
+/// Relates the lines of one L2 bank to the pages of the address space.
 #[derive(Clone, Copy, Debug)]
 pub struct Pages {
     /// Interleaving of the lines of memory across the banks.
     pub banks: Banks,
     /// Number of the bank.
     pub bank: u64,
-    /// Number of lines of memory per page.
+    /// Number of lines per page, over all banks.
     pub page_lines: u64,
 }
 
@@ -32,13 +32,14 @@ pub struct Counts {
     pub issued: u64,
     /// Number of prefetched lines that were present when an access first used them.
     pub useful: u64,
-    /// Number of prefetched lines that were evicted, or unused when the kernel ended.
+    /// Number of prefetched lines that no access used before their eviction or the end of the kernel.
     pub useless: u64,
-    /// Number of prefetches whose line was present.
+    /// Number of prefetches that were dropped because the line was already present.
     pub present: u64,
-    /// Number of prefetches whose line was in flight.
+    /// Number of prefetches that were dropped because the line was already in flight.
     pub in_flight: u64,
-    /// Number of prefetches whose line lies on another page than its trigger.
+    /// Number of prefetches that were dropped because the line is on another page than the line that
+    /// triggered it.
     pub other_page: u64,
 }
 
@@ -59,8 +60,9 @@ impl Unit {
         Self { prefetcher, pages, unused: BTreeSet::new(), counts: Counts::default() }
     }
 
-    /// Records an access, whose `is_first_use` is computed here. The line may have been prefetched only if
-    /// the access did not miss. Returns the lines that the bank is to prefetch, in order.
+    /// Records an access and returns the lines that the bank is to prefetch, in order. The field
+    /// `is_first_use` of `seen` is ignored, because the model determines its value itself. An access that
+    /// misses cannot be the first use of a prefetched line.
     pub fn on_access(&mut self, seen: Seen) -> Vec<u64> {
         let is_first_use = self.unused.remove(&seen.line);
         self.counts.useful += u64::from(is_first_use);
@@ -90,7 +92,7 @@ impl Unit {
         self.counts.useless += u64::from(self.unused.remove(&victim.line));
     }
 
-    /// Ends a kernel: prefetched lines that no access has used are useless.
+    /// Ends a kernel, and counts as useless all prefetched lines that no access has used.
     pub fn clear(&mut self) {
         self.counts.useless += self.unused.len() as u64;
         self.unused.clear();

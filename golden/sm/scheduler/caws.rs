@@ -1,8 +1,9 @@
 //! # Criticality-aware warp scheduling (CAWS)
 //! The most critical warp comes first (Lee and Wu, PACT 2014). The criticality of a warp is the number of its
 //! remaining instructions times its average cycles per instruction, plus its stall cycles (Lee et al., CAWA,
-//! ISCA 2015). All of them follow from the list of the warp's issues. The average weighs an instruction by
-//! 2^-`decay` against all earlier ones, and is kept in sixteenths of a cycle, rounded down.
+//! ISCA 2015). The model computes all three from the list of instructions that the warp has issued. The
+//! average is a moving average in which the last instruction has the weight 2^-`decay`. Its unit is 1/16
+//! cycle; fractions of that are rounded down.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +13,8 @@ use super::{Launched, Policy, Scheme};
 
 /// Largest number of remaining instructions that the hardware can count.
 const INSTRUCTIONS: u64 = 65_535;
-/// Largest number of cycles of one instruction that enters the average.
+/// Maximum number of cycles that one instruction contributes to the average; higher numbers are reduced to
+/// it.
 const CYCLES: u64 = 4095;
 /// Largest number of stall cycles that the hardware can count.
 const STALLS: u64 = 16_777_215;
@@ -22,7 +24,7 @@ const STALLS: u64 = 16_777_215;
 pub struct Config {
     /// Exponent of the weight of the last instruction in the average cycles per instruction.
     pub decay: u32,
-    /// True if the warp issued last comes first, however critical others are.
+    /// True if the warp issued last comes first while it is ready, however critical other warps are.
     pub greedy: bool,
 }
 
@@ -33,12 +35,12 @@ impl Scheme for Config {
     }
 }
 
-/// Life of a warp so far.
+/// History of a warp since its launch.
 #[derive(Clone, Debug)]
 struct Life {
     launch: u64,
     length: u64,
-    /// For each issue, its cycle and the positions of the instruction and of the warp's next instruction.
+    /// For each issued instruction: cycle, position in the program, and position of the next instruction.
     issues: Vec<(u64, u64, u64)>,
 }
 
@@ -85,7 +87,8 @@ impl Policy for Caws {
     fn choose(&self, ready: &BTreeSet<u8>) -> Option<u8> {
         let preferred = if self.config.greedy { self.launched.preferred(ready) } else { None };
         let criticality = |warp: &u8| self.warps.get(warp).map(|life| life.criticality(self.config.decay));
-        // Of several maxima, `max_by_key` returns the last, so the oldest warp must come last.
+        // If several warps are equally critical, `max_by_key` returns the last, so the oldest warp must come
+        // last.
         preferred.or_else(|| self.launched.ready(ready).rev().max_by_key(criticality))
     }
 }

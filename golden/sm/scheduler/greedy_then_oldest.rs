@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{Launched, Policy, Scheme};
 
-/// Configuration of the scheme, which has no keys.
+/// Configuration of the scheme, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {}
 

@@ -1,5 +1,5 @@
 //! # Greedy then youngest
-//! The warp issued last comes first, then the other warps against the order of their launch (Huerta et al.,
+//! The warp issued last comes first, then the other warps from the youngest to the oldest (Huerta et al.,
 //! 2025).
 
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{Launched, Policy, Scheme};
 
-/// Configuration of the scheme, which has no keys.
+/// Configuration of the scheme, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {}
 

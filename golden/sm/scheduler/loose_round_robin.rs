@@ -1,5 +1,5 @@
 //! # Loose round robin
-//! The warps issue in the order of their slots. A warp that is not ready loses its turn.
+//! Selects warps round robin in the order of their slots. A warp that is not ready is skipped.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{Policy, Scheme, next_in_turn};
 
-/// Configuration of the scheme, which has no keys.
+/// Configuration of the scheme, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {}
 
@@ -21,7 +21,7 @@ impl Scheme for Config {
 /// Reference model of the scheme.
 #[derive(Clone, Copy, Debug, Default)]
 struct RoundRobin {
-    /// Slot issued last. The turns begin with the first slot after slot 0.
+    /// Slot of the warp issued last. It is 0 at first, so the first search begins with slot 1.
     last: u8,
 }
 

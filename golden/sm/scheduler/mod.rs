@@ -1,7 +1,7 @@
 //! # Warp scheduling schemes
-//! Reference models of the schemes by which a scheduler selects a ready warp. A model follows the events of
-//! one scheduler and names the warp that must issue. The `kind` key of a configuration selects the scheme,
-//! both in the hardware and in the reference model. Warps are numbered by the warp slots of the SM.
+//! Reference models of the schemes by which a scheduler selects a ready warp. A model processes the events of
+//! one scheduler and returns the warp that must issue. The `kind` key of a configuration selects the scheme,
+//! both in the hardware and in the reference model. A warp is identified by the number of its slot in the SM.
 
 automod::dir!(pub "sm/scheduler");
 
@@ -17,15 +17,15 @@ pub trait Scheme: Debug + Send {
 
 /// Reference model of one warp scheduler.
 pub trait Policy: Debug + Send {
-    /// Updates the model after a warp has been launched, in a program of `_length` instructions.
+    /// Updates the model after a warp has been launched. Its program has `_length` instructions.
     fn launch(&mut self, cycle: u64, warp: u8, _length: u64);
 
     /// Updates the model after a warp has issued the instruction at `_position` of its program; `_next` is
     /// the position of its next instruction.
     fn issue(&mut self, cycle: u64, warp: u8, _position: u64, _next: u64);
 
-    /// Updates the model at the end of a cycle, given the warps that run and those of them that are in a long
-    /// wait.
+    /// Updates the model at the end of a cycle. `_running` holds the warps that have not ended. `_waiting`
+    /// holds the warps that wait at a barrier or for device memory; they are in `_running`, too.
     fn end_cycle(&mut self, _running: &BTreeSet<u8>, _waiting: &BTreeSet<u8>) {}
 
     /// Returns the warp among the warps of `ready` that issues next; `None` if the scheme lets none of them
@@ -33,11 +33,11 @@ pub trait Policy: Debug + Send {
     fn choose(&self, ready: &BTreeSet<u8>) -> Option<u8>;
 }
 
-/// Launched warps, from oldest to youngest, and the one that the scheduler prefers while it is ready.
+/// Launched warps, from oldest to youngest, and the warp that was issued last.
 #[derive(Clone, Debug, Default)]
 struct Launched {
     order: Vec<u8>,
-    /// Warp issued last; `None` if its slot holds another warp by now.
+    /// Slot of the warp issued last; `None` if another warp has since been launched into this slot.
     last: Option<u8>,
 }
 
@@ -59,7 +59,7 @@ impl Launched {
     }
 }
 
-/// Returns the first warp of `ready` after the slot `last`, or the first one of all.
+/// Returns the first warp of `ready` after slot `last`; if there is none, the lowest warp of `ready`.
 fn next_in_turn(last: u8, ready: &BTreeSet<u8>) -> Option<u8> {
     ready.range(last + 1..).next().or(ready.first()).copied()
 }

@@ -1,7 +1,7 @@
 //! # Two-level scheduling
-//! Six warps form a pool and issue by round robin; the others queue (Narasiman et al., MICRO 2011). A warp of
-//! the pool that waits long goes to the tail of the queue. The pool takes the first queued warps that do not
-//! wait.
+//! Six warps form a pool and issue round robin; all other warps are in a queue (Narasiman et al., MICRO
+//! 2011). When a warp of the pool waits at a barrier or for device memory, it moves to the tail of the queue.
+//! The pool then takes the first warp in the queue that does not wait.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::{Policy, Scheme, next_in_turn};
 /// Number of warps in a full pool.
 const POOL: usize = 6;
 
-/// Configuration of the scheme, which has no keys.
+/// Configuration of the scheme, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {}
 
@@ -27,9 +27,9 @@ impl Scheme for Config {
 #[derive(Clone, Debug, Default)]
 struct TwoLevel {
     pool: BTreeSet<u8>,
-    /// Warps outside the pool, the one that has queued longest first.
+    /// Warps outside the pool; the warp that has been in the queue longest is first.
     queue: Vec<u8>,
-    /// Slot issued last.
+    /// Slot of the warp issued last.
     last: u8,
 }
 

@@ -25,8 +25,8 @@ const SHIFTED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64];
 const FIELDS: &[Type] = &[U32, S32, U64, S64];
 const COUNTED: &[Type] = &[B32, B64];
 
-/// Returns the arithmetic function of an opcode and its legal types. The function of a product is the low
-/// half of an integer product, or the floating-point product.
+/// Returns the arithmetic function of an opcode and its legal types. For `mul`, the function computes the low
+/// half of an integer product, or a floating-point product.
 fn function(opcode: &str) -> Option<(AluFn, &'static [Type])> {
     Some(match opcode {
         "add" => (AluFn::Add, SUMMED),
@@ -114,7 +114,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(step(dst, [Src::Reg(between), c]))
     }
 
-    /// Returns the operation of an opcode with its modifiers, or `None` for other opcodes.
+    /// Returns the operation of an arithmetic or logic opcode with its modifiers; `None` for all other
+    /// opcodes.
     pub(super) fn alu_op(&self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<AluOp>, PtxError> {
         let Some((f, types)) = function(inst.opcode.text) else {
             return Ok(None);
@@ -142,8 +143,7 @@ impl<'a> Lowering<'_, 'a> {
         let element = op.ty.element();
         let single = matches!(element, F16 | Bf16 | F32);
         let is_half = matches!(element, F16 | Bf16);
-        // The `.approx` and `.full` forms have a single rounding mode; all other forms have all four rounding
-        // modes.
+        // The `.approx` and `.full` forms accept no rounding modifier.
         let is_full = op.f == Div && op.ty == F32 && mods.take("full");
         let may_approximate = match op.f {
             Div | Sqrt => op.ty == F32 && !is_full && mods.take("approx"),
@@ -151,7 +151,8 @@ impl<'a> Lowering<'_, 'a> {
             Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh => mods.take("approx"),
             _ => false,
         };
-        // Before PTX version 1.4, these instructions were approximate even without the modifier `.approx`.
+        // Before PTX version 1.4, `.f32` divisions, roots, reciprocals and transcendental functions were
+        // approximate even without the modifier `.approx`.
         let old = self.module.version < (1, 4) && op.ty == F32 && !is_full;
         let was_approximate = old && matches!(op.f, Div | Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos);
         op.approx = may_approximate || was_approximate;

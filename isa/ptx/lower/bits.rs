@@ -12,8 +12,8 @@ use isa::types::{Cmp, Logic, Type};
 
 use Type::{B16, B32, B64, Bf16, F16, F32, F64, S16, S32, S64, U16, U32, U64};
 
-/// Comparison of the magnitude of a number with a bound, and the logic operation that combines the result
-/// with that of the preceding comparisons.
+/// Comparison of the magnitude of a number with a bound, and the logic operation that combines its result
+/// with the result of the preceding comparisons.
 type Relation = (Option<Logic>, Cmp, u64);
 
 const SELECTED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];

@@ -22,7 +22,8 @@ const MAX_CALLS: usize = 64;
 pub(super) struct Frame<'a> {
     function: &'a Function<'a>,
     pub(super) instance: u32,
-    /// Pcs of the branches to the end of the function that replace its `ret` instructions.
+    /// Pcs of the branches that replace the function's `ret` instructions; they lead to the end of the
+    /// function.
     returns: Vec<usize>,
     /// Lists of branch targets from `.branchtargets`, indexed by the label that names the list.
     pub(super) tables: FxHashMap<&'a str, &'a [Name<'a>]>,
@@ -321,7 +322,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Evaluates the argument `operand`, whose names are those of the caller.
+    /// Evaluates an argument of a call. Names in `operand` are looked up in the caller.
     fn actual(&mut self, formal: &'a Variable<'a>, operand: &'a Operand<'a>) -> Result<Argument, PtxError> {
         if let OperandKind::Name(name, None) = operand.kind
             && let Some(found) = self.scopes.find(name.text)

@@ -91,8 +91,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Prepares the lowering of one instruction to several branches. If the instruction has a guard, appends
-    /// a branch that skips them when the guard is false, and clears the guard. Returns the pc of the appended
-    /// branch, whose target [`Self::land`] must set afterwards.
+    /// a branch that skips these branches when the guard is false, and clears the guard. Returns the pc of
+    /// the appended branch, whose target [`Self::land`] must set afterwards.
     pub(super) fn skip_unless_guarded(&mut self) -> Result<Option<usize>, PtxError> {
         let Some(guard) = self.guard else { return Ok(None) };
         self.guard = Some(Guard { negated: !guard.negated, ..guard });

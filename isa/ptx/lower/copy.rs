@@ -1,6 +1,6 @@
-//! Lowering of `cp.async`: copies from global to shared memory that name no register. A copy becomes a load
-//! and a store. Both complete before any instruction that waits for the copy, which is all that PTX
-//! guarantees.
+//! Lowering of `cp.async`: copies from global to shared memory, without registers for the data. A copy
+//! becomes a load and a store. Both complete before any instruction that waits for the copy; PTX guarantees
+//! no more than that.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, OperandKind};
@@ -94,8 +94,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Loads at most `limit` bytes, word by word, into the registers `held`. If `limit` is a predicate
-    /// instead of a number, nothing is loaded in lanes in which it is true. All other bytes of the registers
-    /// become zero.
+    /// instead of a number, lanes in which the predicate is true load nothing. All other bytes of the
+    /// registers become zero.
     fn limited_load(
         &mut self,
         inst: &'a Instruction<'a>,

@@ -1,4 +1,4 @@
-//! Performance directives of a kernel: limits of its launches, and hints.
+//! Performance directives of a kernel: limits on its launches, and hints to the compiler.
 
 use super::super::ast::{Directive, Function};
 use super::super::{PtxError, Source};

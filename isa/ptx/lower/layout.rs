@@ -9,8 +9,8 @@ use isa::map::LOCAL_BYTES;
 use isa::program::Param;
 use isa::types::Type;
 
-/// Maximum size of the shared memory that a kernel may declare, in bytes. Addresses of shared memory fit in
-/// 32 bits, even with padding for the largest alignment.
+/// Maximum size of the shared memory that a kernel may declare, in bytes. With this limit, addresses of
+/// shared memory fit in 32 bits, even with padding for the largest alignment.
 const MAX_SHARED_BYTES: u64 = 1 << 30;
 /// Maximum size of the parameters in bytes (PTX ISA, kernel function parameters).
 const MAX_PARAM_BYTES: u64 = 32_764;

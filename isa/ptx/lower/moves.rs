@@ -228,7 +228,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Returns the state space to which the address of a variable belongs if the variable is declared in
-    /// `space`. The two differ only for a parameter of an inlined function, whose address is in local memory.
+    /// `space`. The result differs from `space` only for a parameter of an inlined function, whose address is
+    /// in local memory.
     pub(super) fn space_of_address(&self, space: Space) -> Space {
         match space {
             Space::Param if self.frames.len() > 1 => Space::Local,

@@ -265,8 +265,9 @@ impl<'a> Lowering<'_, 'a> {
         Ok(MemOp { space, offset: start.wrapping_add(offset), ..mem })
     }
 
-    /// Returns `(space, address, data)` for a variable: its state space, its address in that space, and the
-    /// data whose address must be added when the program is loaded, if any.
+    /// Returns `(space, address, target)` for a variable: its state space, and its address in that space. If
+    /// the address is known only when the program is loaded, `target` is the object whose address must then
+    /// be added.
     pub(super) fn symbol(&mut self, name: Name<'a>) -> Result<(Space, i64, Option<Target>), PtxError> {
         let found = self.find(name)?;
         let variable = found.variable;

@@ -10,7 +10,7 @@ use isa::lanes::{AluFn, AluOp, ConvertOp};
 use isa::program::{Dst, Inst, MemOp, Op, Reg, Src};
 use isa::types::{CacheOp, Space, Type};
 
-/// Place in which a `.param` variable is stored.
+/// Location in which a `.param` variable is stored.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ParamPlace {
     /// Parameter block of the kernel, at this offset in bytes.
@@ -30,7 +30,7 @@ pub(super) struct Piece {
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// Returns the place of a `.param` variable. A variable that is declared in a function body is kept in
+    /// Returns the location of a `.param` variable. A variable that is declared in a function body is kept in
     /// registers and has no pieces at first.
     pub(super) fn param_place(&mut self, variable: &Variable<'a>) -> ParamPlace {
         let key = (self.instance(), variable.name.span.start);
@@ -116,7 +116,7 @@ impl<'a> Lowering<'_, 'a> {
             .ok_or_else(|| self.error(inst.span, "this access", "an offset outside of the parameter"))
     }
 
-    /// Copies a value to the piece at `offset` of a parameter, a byte offset. Creates the piece if there is
+    /// Copies a value to the piece at byte offset `offset` of a parameter. Creates the piece if there is
     /// none.
     pub(super) fn put_piece(&mut self, pieces: usize, offset: u32, ty: Type, value: Src) -> Result<(), PtxError> {
         let bytes = ty.bytes();
@@ -143,7 +143,7 @@ impl<'a> Lowering<'_, 'a> {
     pub(super) fn piece(&mut self, pieces: usize, offset: u32, bytes: u32) -> Result<Reg, PtxError> {
         let parts: Vec<Piece> = self.pieces[pieces].iter().filter(|p| overlap(p, offset, bytes)).copied().collect();
         match parts.as_slice() {
-            // No store to these bytes precedes the load, so the value is undefined.
+            // No store to the loaded bytes precedes the load, so the value is undefined.
             [] => self.temporary(bytes == 8),
             [piece] if piece.offset == offset && piece.bytes == bytes => Ok(piece.reg),
             _ => {

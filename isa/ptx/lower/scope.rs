@@ -26,8 +26,8 @@ pub(super) struct Scope<'a> {
     labels: FxHashMap<&'a str, u32>,
 }
 
-/// All blocks of code seen so far. Those that are still open are the block of code `current` and the blocks
-/// that enclose it.
+/// All blocks of code seen so far. The block `current` and the blocks that enclose it are still open; all
+/// others are closed.
 #[derive(Debug)]
 pub(super) struct Scopes<'a> {
     /// Names at file level. The first element of `all` represents the file level but is empty.

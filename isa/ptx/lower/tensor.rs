@@ -215,7 +215,7 @@ impl<'a> Lowering<'_, 'a> {
         };
         let transposed = mods.take("trans");
         self.operand_count(inst, 2..=2)?;
-        // Memory access of one lane: one row of a matrix, which has 16 bytes.
+        // One lane accesses one row of a matrix, which has 16 bytes.
         let cache = CacheOp::Default;
         let row = MemOp { space, ty: B32, lanes: 4, cache, volatile: false, base: None, offset: 0 };
         let row = self.address(&inst.operands[1], row)?;

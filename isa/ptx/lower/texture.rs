@@ -62,7 +62,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// Returns the operand that holds a texture handle: that of a texture reference, or a register.
+    /// Returns the operand that holds a texture handle: the handle of a named texture reference, or a
+    /// register.
     fn texture_handle(&mut self, operand: &Operand<'a>) -> Result<Src, PtxError> {
         if let OperandKind::Name(name, None) = operand.kind {
             let found = self.find(name)?.variable;

@@ -1,5 +1,5 @@
 //! Lowering of `wmma`: loads and stores of matrices, and matrix products. For a load or a store, each lane
-//! computes the addresses of its elements. It uses the widest accesses that [`Tiling::layout`] allows.
+//! computes the addresses of its elements, and uses the widest accesses that [`Tiling::layout`] allows.
 
 use super::super::PtxError;
 use super::super::ast::Instruction;
@@ -159,7 +159,7 @@ impl<'a> Lowering<'_, 'a> {
     /// zero.
     fn sum_of_bits(&mut self, weights: [u8; 5]) -> Result<Src, PtxError> {
         let mut sum = Src::Imm(0);
-        // All bits that must be shifted by the same distance are shifted by one instruction.
+        // Bits of the lane number that must be shifted by the same distance are shifted by one instruction.
         for shift in -4..=4i32 {
             let moves =
                 |bit: u32| weights[bit as usize] != 0 && weights[bit as usize].ilog2() as i32 - bit as i32 == shift;

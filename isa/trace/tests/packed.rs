@@ -95,7 +95,7 @@ fn damaged_and_cut_streams_are_refused_with_the_line_reached() {
     }
 }
 
-/// Returns small compressed traces of a few CTAs, one for each way of compression.
+/// Returns small compressed traces of a few CTAs, one for each compression method.
 fn small_files() -> Vec<(&'static str, Vec<u8>)> {
     let cta = "#BEGIN_TB\nthread block = 0,0,0\nwarp = 0\ninsts = 2\n0000 ffffffff 1 R2 LDG.E 1 R4 4 1 0x100 4 0\n\
                0010 ffffffff 0 EXIT 0 0 0\n#END_TB\n";

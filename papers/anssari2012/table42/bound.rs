@@ -11,8 +11,8 @@ use crate::page::Page;
 use crate::runs::Point;
 use warpsieve::run::{Counters, ratio};
 
-/// Bound that the thesis publishes for each benchmark in [`BENCHMARKS`]. For Histo, the thesis states the
-/// bound per kernel, and all kernels have the same.
+/// Performance bound that the thesis publishes for each benchmark in [`BENCHMARKS`]. For Histo, the thesis
+/// gives the bound of each kernel; it is the same for all kernels.
 const PUBLISHED: [Bound; BENCHMARKS.len()] = [
     Bound::Bandwidth,
     Bound::Balanced,
@@ -26,15 +26,15 @@ const PUBLISHED: [Bound; BENCHMARKS.len()] = [
     Bound::Bandwidth,
 ];
 
-/// Minimum fraction of compute cycles for a benchmark that counts as compute bound, and of memory cycles for
-/// one that counts as memory bound. It is a fraction of the sum of both kinds of cycles.
+/// Minimum share of compute cycles in the sum of compute and memory cycles for a benchmark to be compute
+/// bound. It is also the minimum share of memory cycles for a benchmark to be memory bound.
 const MIN_BOUND_SHARE: f64 = 2.0 / 3.0;
-/// Minimum fraction of the time in which a bus or network must transfer data to count as busy.
+/// Minimum fraction of the time in which a bus or network must transfer data to be regarded as busy.
 const BUSY: f64 = 0.5;
 
-/// Scheduler outcomes whose cycles count as compute cycles.
+/// Outcomes of a scheduler cycle (issue, or reason for a stall) that make it a compute cycle.
 const AT_WORK: [StallReason; 3] = [StallReason::Issued, StallReason::ScoreboardAlu, StallReason::PipeBusy];
-/// Scheduler outcomes whose cycles count as memory cycles.
+/// Outcomes of a scheduler cycle (reasons for a stall) that make it a memory cycle.
 const AT_MEMORY: [StallReason; 3] = [StallReason::ScoreboardMemory, StallReason::LsuFull, StallReason::StoreDrain];
 
 /// What bounds the performance of a benchmark.
@@ -44,7 +44,7 @@ enum Bound {
     Balanced,
     Bandwidth,
     /// Bound by the latency of memory: most cycles are memory cycles, but no bus or network is busy. The
-    /// thesis has no such class.
+    /// thesis does not have this class.
     Latency,
 }
 
@@ -67,8 +67,8 @@ struct BoundInputs {
     /// Number of compute cycles ([`AT_WORK`]) divided by the number of compute and memory cycles ([`AT_WORK`]
     /// and [`AT_MEMORY`]).
     at_work: f64,
-    /// Three fractions of the run time: those in which the DRAM data buses, the request network and the reply
-    /// network transfer data.
+    /// Three fractions of the run time: with transfers on the DRAM data buses, on the request network, and on
+    /// the reply network.
     carriers: [f64; 3],
 }
 
@@ -102,11 +102,12 @@ impl BoundInputs {
     }
 }
 
-/// Measurements that decide the performance bounds of all benchmarks.
+/// Measurements from which the performance bounds of all benchmarks are determined.
 pub(super) struct Bounds(Vec<BoundInputs>);
 
 impl Bounds {
-    /// Measures all benchmarks on the machine `hybrid`. The page with clocked results uses the same runs.
+    /// Measures all benchmarks on the machine `hybrid`. The page with results of the clocked machine uses the
+    /// same runs.
     pub(super) fn measure(desk: &Session) -> Result<Self, FigureError> {
         let launches = BENCHMARKS.iter().map(|(_, kernel)| desk.launch(kernel, SIZE));
         let points: Vec<_> = launches.map(|launch| Point::new(&launch, "hybrid", &[], &["l2.sets=512"])).collect();
@@ -178,8 +179,8 @@ mod tests {
         assert_eq!(bound(400, 200, 2000), Bound::Compute);
         assert_eq!(bound(399, 201, 2000), Bound::Balanced);
         assert_eq!(bound(201, 399, 2000), Bound::Balanced);
-        // The DRAM clock is twice as fast as the core clock, so 1000 busy bus cycles are exactly half of the
-        // time.
+        // The DRAM clock is twice as fast as the core clock, so 1000 busy DRAM cycles are exactly half of the
+        // run time.
         assert_eq!(bound(199, 401, 1000), Bound::Bandwidth);
         assert_eq!(bound(199, 401, 999), Bound::Latency);
     }

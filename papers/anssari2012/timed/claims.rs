@@ -10,7 +10,7 @@ use super::{BenchmarkRuns, SystemRun, dram_bytes, forwards};
 use crate::judge::{Class, ComparisonRow, Effect};
 use warpsieve::run::{Counters, ratio};
 
-/// Maximum relative increase in cycles at which the latency of the sharing tracker counts as completely
+/// Maximum relative increase in cycles at which the latency of the sharing tracker is regarded as completely
 /// hidden.
 const HIDDEN: f64 = 0.02;
 
@@ -78,7 +78,8 @@ impl L2Traffic {
     }
 }
 
-/// Describes the outcomes of sharing tracker lookups on a system, on the clocked machine and without timing.
+/// Describes the outcomes of sharing tracker lookups on a system, on the clocked machine and in the model
+/// without timing.
 fn who(done: &SystemRun) -> String {
     let [found, supplied, gone, early] = forwards(&done.timed);
     let without = 100.0 * ratio(done.untimed.remote_hits, done.untimed.loads - done.untimed.l1_hits);
@@ -89,8 +90,9 @@ fn who(done: &SystemRun) -> String {
     )
 }
 
-/// Returns all comparisons. Statements about the figures do not count as evidence here: they count on the
-/// page without timing, because the thesis has no timing.
+/// Returns all comparisons. On this page, the statements about the figures are shown but do not count as
+/// evidence. They count on the page with results of the model without timing, because the thesis has no
+/// timing either.
 pub(super) fn claims(costs: &Table43, all: &[BenchmarkRuns]) -> Vec<ComparisonRow> {
     let mut claims = Claims { all, rows: Vec::new() };
     with_time(&mut claims);
@@ -105,8 +107,8 @@ pub(super) fn claims(costs: &Table43, all: &[BenchmarkRuns]) -> Vec<ComparisonRo
     claims.rows
 }
 
-/// Checks the thesis's expectations about the run time of systems with a sharing tracker but without the
-/// bypass policy.
+/// Checks what the thesis expects about the run time of systems with a sharing tracker but without the bypass
+/// policy.
 fn with_time(claims: &mut Claims<'_, BenchmarkRuns>) {
     let why = |size: usize| {
         move |one: &BenchmarkRuns| {
@@ -123,14 +125,14 @@ fn with_time(claims: &mut Claims<'_, BenchmarkRuns>) {
     claims.each(what, fewer, MEMORY_BOUND, |one| one.cycles(0), is_fewer, why(0));
 }
 
-/// Checks how the thesis explains the DRAM traffic that the L2 bypass adds: its simulator has no byte masks,
-/// which causes a part of the traffic.
+/// Checks how the thesis explains the DRAM traffic that the L2 bypass adds. According to the thesis, a part
+/// of this traffic arises because its simulator has no byte masks.
 fn byte_masks(claims: &mut Claims<'_, BenchmarkRuns>) {
     let counts =
         |one: &BenchmarkRuns| Some(one.masked.as_ref()?.each_ref().map(|counters| dram_bytes(counters) as f64));
-    // Byte masks reduce the DRAM traffic both with and without L2 bypass, so the ratio of these two traffics
-    // would be misleading. The traffic that L2 bypass adds is therefore divided by the traffic of a system
-    // without byte masks and without L2 bypass.
+    // Byte masks reduce the DRAM traffic both with and without L2 bypass, so the ratio of the two would be
+    // misleading. Instead, their difference is divided by the traffic of a system without byte masks and
+    // without L2 bypass.
     let added = |one: &BenchmarkRuns| {
         let [proposed, passing] = counts(one)?;
         let whole = one.dram(PROPOSED);

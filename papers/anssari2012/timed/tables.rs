@@ -37,7 +37,8 @@ fn table(page: &mut Page, first: &str, names: &[impl AsRef<str>], rows: Vec<Vec<
     page.table(&heads, rows, 1);
 }
 
-/// Formats a result of the clocked machine, followed by the result without timing in parentheses.
+/// Formats a result of the clocked machine, followed in parentheses by the result of the model without
+/// timing.
 fn both([timed, untimed]: [f64; 2]) -> String {
     format!("{timed:.3} ({untimed:.3})")
 }

@@ -45,13 +45,14 @@ impl NextLineConfig {
         rules.range("degree", u64::from(self.degree), 1..=16, "one line is prefetched per cycle");
     }
 
-    /// Returns the register widths of a run, for line addresses of `line_bits` bits.
+    /// Returns the register widths of a run of prefetches, for line addresses of `line_bits` bits.
     #[must_use]
     pub(crate) fn shape(&self, line_bits: u32) -> RunShape {
         RunShape { line_bits, step_bits: 2, most: self.degree }
     }
 
-    /// Returns the run that a demand access to `line` starts; `None` if it triggers no prefetch.
+    /// Returns the run of prefetches that a demand access to `line` starts; `None` if the access triggers no
+    /// prefetch.
     #[must_use]
     pub(crate) fn run_after(&self, line: u64, missed: bool, uses_prefetch: bool) -> Option<Run> {
         let triggers = match self.trigger {

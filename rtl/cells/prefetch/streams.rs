@@ -65,9 +65,9 @@ struct Stream {
     state: State,
     /// True if the stream runs toward lower line addresses.
     descends: bool,
-    /// Line of the stream's first miss; later, the start of the monitored region.
+    /// During training, the line of the stream's first miss. Later, the start of the monitored region.
     start: u64,
-    /// Line of the stream's last miss during training; later, the end of the monitored region.
+    /// During training, the line of the stream's last miss. Later, the end of the monitored region.
     end: u64,
     /// Position in the LRU order of the streams: the number of streams that were used more recently. The
     /// stream with the highest position is replaced next.
@@ -86,13 +86,13 @@ impl Stream {
     }
 
     /// True if a miss of the line can train the stream: the stream is not monitored yet, and the line is at
-    /// most `window` lines from its first miss.
+    /// most `window` lines from the stream's first miss.
     fn trains(&self, line: u64, window: u32) -> bool {
         matches!(self.state, State::Allocated | State::Training) && line.abs_diff(self.start) <= u64::from(window)
     }
 
-    /// Trains the stream by a miss in its training window. A miss against the direction of the stream
-    /// restarts the training at the line of that miss.
+    /// Trains the stream by a miss within its training window. If the miss is in the opposite direction of
+    /// the stream, the training restarts at the line of this miss.
     fn train(&mut self, line: u64) {
         let last = if self.state == State::Allocated { self.start } else { self.end };
         if line == last {
@@ -110,9 +110,9 @@ impl Stream {
         self.descends = descends;
     }
 
-    /// Moves the end of the monitored region by `degree` lines in the direction of the stream. Then moves its
-    /// start, so that the region has at most `distance` lines between start and end. If the new end is on
-    /// another page than the load, the stream ends instead.
+    /// Moves the end of the monitored region by `degree` lines in the direction of the stream. Then moves the
+    /// start of the region, so that start and end are at most `distance` lines apart. If the new end is on a
+    /// different page than the accessed line, the stream ends instead.
     fn advance(&mut self, &StreamConfig { distance, degree, .. }: &StreamConfig, line: u64, page_bits: u32) {
         let end = self.end.wrapping_add_signed(self.step() * i64::from(degree));
         if end >> page_bits != line >> page_bits {
@@ -136,8 +136,8 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// Returns registers without streams, for line addresses of `line_bits` bits and pages of 2 to the power
-    /// of `page_bits` lines.
+    /// Creates registers that track no stream yet, for line addresses of `line_bits` bits and pages of
+    /// 2^`page_bits` lines.
     #[must_use]
     pub fn new(config: &StreamConfig, line_bits: u32, page_bits: u32) -> Self {
         let streams = (0..config.streams).map(|number| Stream { rank: number as u8, ..Stream::default() });
@@ -145,8 +145,8 @@ impl Streams {
         Self { config: *config, streams: streams.collect(), run_shape, page_bits }
     }
 
-    /// Records a demand access to a line. Returns the run that the access starts, if it lies in a monitored
-    /// region or completes the training of a stream.
+    /// Records a demand access to a line. Returns the run of prefetches that the access starts. An access
+    /// starts a run if its line is in a monitored region, or if it completes the training of a stream.
     pub fn observe(&mut self, line: u64, missed: bool) -> Option<Run> {
         let (config, page_bits) = (self.config, self.page_bits);
         let found = if let Some(stream) = self.find(|stream| stream.monitors(line)) {
@@ -189,15 +189,15 @@ impl Streams {
         &mut self.streams[at]
     }
 
-    /// Returns the number of the stream that a miss to a new region replaces: an invalid one, else the least
-    /// recently used one.
+    /// Returns the number of the stream that a miss to a new region replaces: an invalid stream or, if there
+    /// is none, the least recently used stream.
     fn victim(&self) -> usize {
         let order = |stream: &Stream| (stream.state == State::Invalid, stream.rank);
         (0..self.streams.len()).max_by_key(|at| order(&self.streams[*at])).unwrap_or(0)
     }
 
-    /// Adds to the hardware description: the streams, their logic, and the registers that `run` adds for the
-    /// prefetcher's run.
+    /// Adds to the hardware description: the registers and logic of all streams. `run` adds the registers of
+    /// the current run of prefetches.
     pub fn describe(&self, to: &mut dyn Describe, run: impl FnOnce(&RunShape, &mut dyn Describe)) {
         let Self { config: StreamConfig { streams: count, .. }, streams, run_shape, page_bits } = self;
         let (count, line_bits) = (*count, run_shape.line_bits);

@@ -11,10 +11,10 @@
 //! | `on_issue`   | in  | request | RD or WR adds the cycles from the first command of the request to the end of its data |
 //! | `on_quantum` | in  |         | ends a quantum, or marks a request that has waited for too long         |
 //!
-//! The history is `history - history / 2^decay + service / 2^decay`, each quotient rounded down. The L2
+//! The new history is `history - history / 2^decay + service / 2^decay`, each quotient rounded down. The L2
 //! itself counts as one more SM. Unlike in the paper, no meta-controller adds up the service of all channels:
-//! each channel ranks the SMs by the service of that channel alone. The paper counts processor cycles; this
-//! model counts cycles of the command clock.
+//! each channel ranks the SMs only by their service in that channel. The paper measures time in processor
+//! cycles; this model uses cycles of the command clock.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Bench: its own tests and `tb/dram/policies.rs`.
@@ -63,7 +63,7 @@ impl Scheme for AtlasConfig {
 }
 
 /// Width of attained service in bits. At most 64 requests are served at the same time, each for up to 2^30
-/// cycles of the quantum and a few cycles before it.
+/// cycles of the quantum, plus a few cycles before the quantum starts.
 const SERVICE_BITS: u32 = 38;
 
 /// Attained service of one requester (an SM or the L2), and its rank.
@@ -118,7 +118,7 @@ impl Atlas {
         }
     }
 
-    /// Returns the cycle from which the request in a queue slot counts as having waited too long.
+    /// Returns the cycle from which the request in a queue slot has waited too long and gets priority.
     fn starves_at(&self, slot: usize) -> u64 {
         self.accepted[slot % MAX] + u64::from(self.config.starvation) + 1
     }
@@ -183,7 +183,7 @@ impl Hooks for Atlas {
         let (entries, count) = (size.entries, size.requesters);
         let rank_bits = count.ilog2() + 1;
         to.bits("end", *end);
-        // The request queue lists a register with the same contents, so this mask does not count as a
+        // The request queue already lists a register with the same contents, so this mask is not counted as a
         // register here.
         to.probe_sized("waiting", *waiting, entries);
         to.sized("starved", *starved, entries);
@@ -201,7 +201,7 @@ impl Hooks for Atlas {
         to.logic("of_request", Logic::Adder { width: u64::BITS });
         to.logic("service", Logic::Adder { width: SERVICE_BITS });
         to.table_ports(1, count, SERVICE_BITS);
-        // Logic for the end of a quantum, when one requester is updated per cycle: two adders, and
+        // Logic for the end of a quantum. One requester is updated per cycle, by two adders and by
         // comparisons with all other requesters.
         to.logic("history", Logic::Adder { width: SERVICE_BITS });
         if config.decay > 0 {
@@ -231,8 +231,8 @@ mod tests {
         let mut atlas = Atlas::new(&AtlasConfig { quantum: 1000, ..AtlasConfig::default() }, &SIZE);
         atlas.on_accept(1, &request(0, 1));
         atlas.on_accept(2, &request(1, 2));
-        // From its ACT to the end of its data, the first request is served for 24 + 14 = 38 cycles. The
-        // second, a row hit, needs no ACT and is served for 14 cycles.
+        // The first request is served for 24 + 14 = 38 cycles, from its ACT to the end of its data. The
+        // second request is a row hit, so it needs no ACT and is served for only 14 cycles.
         atlas.on_issue(10, &request(0, 1), CommandKind::Act);
         atlas.on_issue(34, &request(0, 1), CommandKind::Rd);
         atlas.on_issue(40, &request(1, 2), CommandKind::Rd);

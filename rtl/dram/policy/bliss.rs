@@ -54,7 +54,7 @@ pub struct Bliss {
     interval: u64,
     /// Requester (an SM or the L2) whose request was served last.
     last: u16,
-    /// Number of requests of that requester that were served consecutively, not counting the first one.
+    /// Number of consecutively served requests of the requester `last`, not counting the first one.
     count: u32,
     /// One flag per requester, which is true if the requester is blacklisted.
     blacklist: Box<[bool]>,

@@ -1,7 +1,7 @@
 //! # Arbitration policy of a DRAM channel
-//! Ranks the waiting requests of a channel. Each policy is one file in this folder, with its keys, its state,
-//! and the hooks that update the state. The channel knows which commands are legal, and issues the legal
-//! command whose request ranks highest. Among equal ranks, the oldest request wins.
+//! Ranks the waiting requests of a channel. Each policy is one file in this folder, with its parameters, its
+//! state, and the hooks that update the state. The channel knows which commands are legal, and issues the
+//! legal command whose request has the highest rank. Among requests of equal rank, the oldest wins.
 //!
 //! | kind      | rank, most important first                                    | source                          |
 //! |-----------|---------------------------------------------------------------|---------------------------------|
@@ -24,9 +24,9 @@
 //! The rank of a request can change only in a hook, or when its row is opened or closed. Therefore the
 //! channel can sleep between commands.
 //!
-//! A requester is an SM; it corresponds to the thread in papers about processors. The L2 itself is one
-//! further requester, because it writes back lines that belong to no particular SM. A fetch with which the L2
-//! has merged several misses belongs to the SM of the first miss.
+//! A requester is an SM; it corresponds to the thread in papers about processors. The L2 itself is one more
+//! requester, because it writes back lines that belong to no particular SM. If several misses have merged
+//! with one fetch of the L2, the fetch belongs to the SM of the first miss.
 //!
 //! `fr-fcfs` and `fcfs` need neither ranks nor requesters. The channel implements them without hooks, and
 //! requests then carry no requester.
@@ -97,8 +97,8 @@ impl<S: Scheme + 'static> From<S> for PolicyConfig {
 }
 
 impl PolicyConfig {
-    /// Creates the rule by which one channel orders its requests. A policy that ranks requests is wrapped, so
-    /// that each call of one of its hooks is recorded.
+    /// Creates the rule by which one channel orders its requests. If the policy ranks requests, its hooks are
+    /// put in a wrapper that records each call of a hook.
     pub(super) fn watch(&self, size: &ChannelSize) -> Order {
         match self.order(size) {
             Order::Ranked(hooks) => Order::Ranked(Watched::of(self.typetag_name(), hooks)),
@@ -106,7 +106,8 @@ impl PolicyConfig {
         }
     }
 
-    /// Lists the counters of every linked policy, with default parameters, for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all arbitration policies that are linked into
+    /// the program. Each one has its default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         for scheme in Self::linked() {
             if let Order::Ranked(hooks) =
@@ -124,7 +125,7 @@ impl PolicyConfig {
     }
 }
 
-/// Waiting request, as an arbitration policy sees it.
+/// Waiting request, in the form in which the hooks of an arbitration policy receive it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitingRequest {
     /// Slot of the request queue, which the request occupies until its RD or WR is issued.
@@ -163,8 +164,8 @@ pub trait Hooks: Debug + Send {
     /// Reports that the channel has accepted a request.
     fn on_accept(&mut self, _cycle: u64, _request: &WaitingRequest) {}
 
-    /// Reports that a command for a request is issued. If the command is RD or WR, it serves the request, and
-    /// `is_hit` is true.
+    /// Reports that a command for a request is issued. An RD or WR completes the service of the request;
+    /// `is_hit` is then always true.
     fn on_issue(&mut self, _cycle: u64, _request: &WaitingRequest, _command: CommandKind) {}
 
     /// Reports all waiting requests, oldest first, at the end of a cycle in which a request was accepted or a
@@ -177,8 +178,8 @@ pub trait Hooks: Debug + Send {
         u64::MAX
     }
 
-    /// Updates the state in the cycle that [`Hooks::next_quantum`] returned. Afterward, that function must
-    /// return a later cycle.
+    /// Updates the state in the cycle that [`Hooks::next_quantum`] returned. After this call,
+    /// [`Hooks::next_quantum`] must return a later cycle.
     fn on_quantum(&mut self, _cycle: u64) {}
 
     /// Starts to maintain digests (hashes) of the contents of the policy's arrays.
@@ -188,7 +189,7 @@ pub trait Hooks: Debug + Send {
     /// digests and area estimates.
     fn describe(&self, _to: &mut dyn Describe) {}
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }

@@ -4,9 +4,10 @@
 //! batch is formed from the oldest waiting requests of each SM to each bank, up to a cap. Requests of the
 //! batch are served first, then row hits, then requests of SMs with a higher rank, then the oldest request.
 //!
-//! Within a batch, the SM with the shortest job ranks highest. Jobs are compared by the largest number of
-//! requests to one bank, and among equals by the total number of requests. SMs that are equal in both have
-//! the same rank; the paper instead breaks such ties at random.
+//! Within a batch, the SM with the shortest job ranks highest. The job of an SM is the set of its requests in
+//! the batch. Jobs are compared by their largest number of requests to one bank, and then by their total
+//! number of requests. SMs whose jobs are equal in both numbers have the same rank; the paper instead breaks
+//! such ties at random.
 //!
 //! The L2 itself counts as one more SM. Writes are batched like reads, since they wait in the same queue.
 //!
@@ -124,8 +125,8 @@ impl Hooks for ParBs {
             to.logic("older", Logic::Population { inputs: entry });
         }
         to.logic("is_below", Logic::Less { width: u32::BITS - marking_cap.leading_zeros(), count: entries });
-        // The length of a requester's job consists of two numbers: its largest number of requests of the
-        // batch to one bank, and its total number of requests of the batch.
+        // The length of a requester's job consists of two numbers: the largest number of its requests in the
+        // batch to one bank, and the total number of its requests in the batch.
         to.logic("largest", Logic::Less { width: load_bits, count: entries - 1 });
         to.logic("total", Logic::Population { inputs: entries });
         to.logic("is_longer", Logic::Less { width: 2 * load_bits, count: requesters });
@@ -159,8 +160,8 @@ mod tests {
         let requests = waiting(&[(1, 0), (1, 0), (1, 0), (2, 0), (1, 1)]);
         par_bs.on_change(9, &requests);
         assert_eq!(par_bs.marked, 0b11011);
-        // A request that arrives after the batch was formed ranks below those of the batch, even if it is a
-        // row hit.
+        // A request that arrives after the batch was formed has a lower rank than the requests of the batch,
+        // even if it is a row hit.
         let late = WaitingRequest { slot: 5, requester: 3, is_hit: true, ..WaitingRequest::default() };
         par_bs.on_change(10, &[late]);
         assert!(par_bs.rank(&late) < par_bs.rank(&requests[0]));
@@ -174,8 +175,8 @@ mod tests {
     #[test]
     fn the_shortest_job_ranks_highest_by_its_fullest_bank_then_in_total() {
         let mut par_bs = par_bs(5);
-        // Requester 0 (the L2) has one request; requester 1 has two in two banks; requester 2 has two in one
-        // bank; requester 3 has none.
+        // Requester 0 (the L2) has one request, requester 1 has two requests to different banks, requester 2
+        // has two requests to the same bank, and requester 3 has no request.
         par_bs.on_change(9, &waiting(&[(1, 0), (1, 1), (2, 0), (2, 0), (0, 3)]));
         assert_eq!(*par_bs.ranks, [2, 1, 0, 3]);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Atomic unit
-// Executes an atomic request of an L2 bank: reads, modifies and writes words of a line in one pass. One adder
-// and one comparator per 8-byte word also process its two 4-byte words.
+// Atomic unit of an L2 bank: reads, modifies and writes the words of a line for one atomic request, in one
+// pass. Each adder and each comparator serves one 8-byte word or the two 4-byte words in it.
 //
 // | port          | contract                                                                                          |
 // |---------------|---------------------------------------------------------------------------------------------------|
@@ -11,11 +11,12 @@
 // | `operands_i`  | operand of each word at the word's own position; for compare and swap, the new value              |
 // | `line_next_o` | the line afterwards; `changed_o` if any word differs from its old value                           |
 //
-// The comparison value of compare and swap is at the word's position in the other half of OPERAND_BYTES,
-// which are at least 16. Increment returns to 0 once the old value reaches the operand. Decrement returns to
-// the operand if the old value is 0 or above the operand. Both compare without sign.
-// Floating-point sums are not implemented: the Rust block lets them take the same cycle, which an adder in
-// such a machine would not meet.
+// For compare and swap, OPERAND_BYTES is at least 16: one half of the operands holds the new value at the
+// word's position, and the other half holds the comparison value at the same position. Increment returns 0 if
+// the old value has reached the operand. Decrement returns the operand if the old value is 0 or greater than
+// the operand. Both comparisons are unsigned.
+// Floating-point sums are not implemented. The Rust block executes them in one cycle, too, which is too short
+// for a real floating-point adder.
 // Latency: none. The module has no registers.
 module ws_cells_atomic #(
     parameter int LINE_BYTES = 128,
@@ -63,8 +64,8 @@ module ws_cells_atomic #(
     wire [31:0] high_sum = old[63:32] + addend[63:32] + 32'(wide && low_sum[32]);
     wire [63:0] sum = {high_sum, low_sum[31:0]};
 
-    // Comparisons: bit 0 for the low word and bit 1 for the high word; both bits for an 8-byte word. A signed
-    // comparison becomes unsigned by inverting the sign bits.
+    // Results of the comparisons: bit 0 for the low word and bit 1 for the high word. For an 8-byte word,
+    // both bits hold its result. A signed comparison is done as an unsigned one, with inverted sign bits.
     wire [63:0] flip = {is_signed, 31'd0, is_signed && !wide, 31'd0};
     wire [63:0] a = old ^ flip;
     wire [63:0] b = operand ^ flip;

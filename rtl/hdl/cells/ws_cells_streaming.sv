@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Streaming monitor
-// Detects streaming access from the miss rate of a period, and closes the cache if it is useless (khairy2015
-// section 4.1). While the cache is closed, loads bypass it. Its tags continue to be updated, so that the miss
-// rate shows when the cache would be useful again.
+// Detects streaming accesses by the miss rate of a period, and closes the cache while it is useless
+// (khairy2015 section 4.1). While the cache is closed, loads bypass it. The tags are still updated, so that
+// their miss rate shows when the cache becomes useful again.
 //
 // The ports act in the order of their numbers within one cycle. Each port is used at most once per cycle and
 // sees the results of the ports before it:
@@ -12,12 +12,12 @@
 // | 1 `ends_i`  | a period ends; without `may_close_i` the cache opens; only with PERIOD = 0 |
 // | 2 `count_i` | an accepted load, and whether it missed                                    |
 //
-// With any other PERIOD, a period ends every PERIOD cycles, and the cache may always close.
-// `is_closed_o` is the state in this cycle, after a period that ends in it. `opens_o` is set if the cache was
-// closed until now.
+// With PERIOD > 0, a period ends every PERIOD cycles, and the cache may close at the end of every period.
+// `is_closed_o` is the state in this cycle; if a period ends in this cycle, it is the new state. `opens_o` is
+// set if the cache was closed in the previous cycle and is open in this one.
 // At the end of a period, an open cache closes if more than MISS_PERCENT of the accesses missed. A closed
-// cache opens if fewer did. At equality, or with fewer than MIN_ACCESSES accesses, the state is unchanged.
-// The counters saturate at 14 bits.
+// cache opens if less than MISS_PERCENT of them missed. If exactly MISS_PERCENT missed, or if there were
+// fewer than MIN_ACCESSES accesses, the state is unchanged. The counters saturate at 14 bits.
 module ws_cells_streaming #(
     parameter int PERIOD = 10000,
     parameter int MISS_PERCENT = 90,

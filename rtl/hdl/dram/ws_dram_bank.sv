@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # One DRAM bank
-// Tracks the open row of a bank, if any, and the cycles from which its next commands are legal. Distances
-// between banks are tracked by `timing`.
+// Tracks the open row of a bank, if any, and the earliest cycle in which each command to the bank is legal.
+// `timing` tracks the distances between commands to different banks.
 //
-// One command per cycle, `op_i`, in cycle `now_i`:
+// The bank accepts one command per cycle, `op_i`, in cycle `now_i`:
 // - ACT (1) opens `act_row_i`; RD (2) and WR (3) use the open row; PRE (4) closes it; REF (5) refreshes the
 //   closed bank.
 //
-// A column command that `overtakes_i` an older request to another row of the bank is counted until the row
-// closes.
-// `is_open_o` to `num_overtaken_o` show the registers; `open_row_o` is 0 while the bank is closed. `may_*` show the
-// commands that this bank allows in this cycle. The caller sends only allowed commands: ACT and REF only to a
-// closed bank, the others only to an open one.
+// `overtakes_i` is set if a column command overtakes an older request to another row of the bank. Such
+// commands are counted until the row closes.
+// The outputs from `is_open_o` to `num_overtaken_o` are the registers; `open_row_o` is 0 while the bank is
+// closed. The outputs `may_*` show which commands this bank allows in this cycle. The caller sends only
+// allowed commands: ACT and REF only to a closed bank, all others only to an open bank.
 // Latency: none from the registers to `may_*`; a command takes effect in the next cycle.
-// Cycles are compared as 64-bit numbers, as in the Rust block; counters would suffice for a single bank.
+// Cycles are compared as 64-bit numbers, as in the Rust block; for a single bank, counters would suffice.
 module ws_dram_bank #(
     parameter int ROW_BITS = 12,
     parameter int RCD_RD = 12,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # All-bank refresh
-// Controls the refresh of all banks, due every REFI cycles. Determines when requests must wait for it, which
-// row hits are served before it, and whether its next command may be sent.
+// Controls the refresh of all banks, which is due every REFI cycles. Determines when requests must wait for
+// the refresh, which row hits are still served before it, and whether its next command may be sent.
 //
 // The ports act in the order of their numbers within one cycle, `now_i`. Each port sees the results of the
 // ports before it:
@@ -13,14 +13,15 @@
 // | 3 `served`  | one of the `columns_o` got its command                                                                 |
 // | 4 `done_i`  | the REF of this cycle was sent                                                                         |
 //
-// The row hits that wait when a refresh falls due are still served, if the policy would serve them before it
-// needs another row (`eligible_i`). Without `reads_i`, there is no room for the data of a read. In such a cycle,
-// reads are permanently removed from the hits to serve. So are requests `blocked_i` by an older one to their
-// burst.
-// PREA is sent while any bank is `open_i`, once all open banks allow it (`may_pre_i`). REF is sent once no bank
-// is open and `may_ref_i`.
-// `columns_o` and `step_valid_o` are valid with `stops_o`, `step_valid_o` only once there are no `columns_o`. With OFF
-// no refresh is ever due.
+// When a refresh falls due, the waiting row hits are still served, if the policy would serve them before it
+// needs another row (`eligible_i`). In a cycle without `reads_i`, there is no room for the data of a read.
+// All reads are then removed from the row hits that are served before the refresh. Requests that must wait
+// for an older request to the same burst (`blocked_i`) are removed in such a cycle, too. Removed requests
+// wait until after the refresh.
+// PREA is sent while any bank is open (`open_i`), once all open banks allow it (`may_pre_i`). REF is sent
+// once no bank is open and `may_ref_i` is set.
+// `columns_o` is valid while `stops_o` is set. `step_valid_o` is valid while `stops_o` is set and no bit of
+// `columns_o` is set. With OFF, no refresh is ever due.
 // Latency: none.
 // Cycles are compared as 64-bit numbers, as in `bank`.
 module ws_dram_refresh #(

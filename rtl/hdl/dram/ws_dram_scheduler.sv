@@ -5,7 +5,7 @@
 // 2. Otherwise, the oldest request whose ACT or PRE is legal in this cycle. A row is closed only when no
 //    request hits it anymore.
 //
-// With DUAL, row commands have a bus of their own, and rule 2 applies regardless of rule 1. With FCFS the
+// With DUAL, row commands have a separate bus, and rule 2 applies independently of rule 1. With FCFS, the
 // oldest request is the only candidate.
 //
 // | port                    | contract                                                                                |
@@ -21,8 +21,8 @@
 // | `row_legal_i`           | one bit per bank: ACT of a closed bank or PRE of an open bank is legal                  |
 // | `col` `row`             | command of the cycle, and its slot                                                      |
 //
-// A capped bank serves no request until its row is closed. Otherwise a row stays open while a request in turn
-// hits it.
+// A bank that has reached the cap (`capped_i`) serves no request until its row is closed. In any other bank,
+// a row stays open while it is hit by a request that may have commands (its bit of `turn_i` is set).
 // Latency: none. The module has no registers.
 module ws_dram_scheduler #(
     parameter int ENTRIES = 16,
@@ -61,10 +61,10 @@ module ws_dram_scheduler #(
   end
 `endif
 
-  // The functions get all that they read as arguments, since a simulator may evaluate a call only when an
-  // argument changes.
+  // All values that the functions read are arguments, because a simulator may evaluate a call again only when
+  // an argument has changed.
   //
-  // Selects the slots of a set to which no slot of the set is older.
+  // Selects the oldest slot of a set: the one that no other slot of the set precedes.
   function automatic [ENTRIES-1:0] oldest(input [ENTRIES-1:0] set, input [ENTRIES*ENTRIES-1:0] ages);
     for (int s = 0; s < ENTRIES; s++) oldest[s] = set[s] && (ages[s*ENTRIES+:ENTRIES] & set) == '0;
   endfunction
@@ -85,7 +85,7 @@ module ws_dram_scheduler #(
 
   wire [ENTRIES-1:0] in_turn = occupied_i & turn_i;
   wire [ENTRIES-1:0] slots = FCFS ? oldest(in_turn, older_i) : in_turn;
-  // A request without its `turn_i` bit does not keep the row of its bank open.
+  // A request whose bit of `turn_i` is 0 may not have commands, and does not keep the row of its bank open.
   wire [BANKS-1:0]   hit_banks = banks_of(slots & hits_i, bank_i);
   wire [BANKS-1:0]   stopped = rows_i ? capped_i & hit_banks : '0;
   wire [ENTRIES-1:0] served = slots & hits_i & ~slots_in(stopped, bank_i);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Distances between DRAM banks
-// Tracks the minimum distances that a command in one bank imposes on its bank group and on the channel. These
-// are the data bus, the charge pumps (tRRD and the windows of 4 and 32 activates) and the precharge spacing.
-// Distances within a bank are tracked by `bank`.
+// Tracks the minimum distances that a command in one bank imposes on commands to its bank group and to the
+// channel. These distances result from the data bus, the charge pumps (tRRD and the windows of 4 and 32
+// activates) and the precharge spacing. `bank` tracks the distances within a bank.
 //
 // In one cycle, `now_i`:
 //
@@ -11,11 +11,12 @@
 // | `row` | ACT (1) in bank `row_bank_i`, PRE (2) in any or all banks, REF (3) of all banks |
 // | `col` | RD (1) or WR (2) in bank `col_bank_i`                                           |
 //
-// With a single command bus, at most one of the two is used per cycle; neither sees the effect of the other.
-// `may_*` show the commands that the bank's group and the channel allow in this cycle; the caller sends no
-// others.
+// With a single command bus, at most one of the two ports is used per cycle. Neither port sees the effect of
+// the other in the same cycle. The outputs `may_*` show which commands the bank group and the channel allow
+// in this cycle; the caller sends no others.
 // Latency: none from the registers to `may_*`; a command takes effect in the next cycle.
-// `groups` has registers per bank group, under the same names as those of `channel` for all banks.
+// The scope `groups` contains the registers of each bank group; the scope `channel` contains registers of the
+// same names for all banks.
 module ws_dram_timing #(
     parameter int GROUPS = 4,
     parameter int BANKS_PER_GROUP = 4,
@@ -139,8 +140,9 @@ module ws_dram_timing #(
     logic [4:0]  next_act_q;
     logic [5:0]  num_acts_q;
 
-    // First cycles in which a further ACT is legal if an ACT is sent in this cycle. The limit on 4 activates
-    // (FAW) counts from three activates before it, and the limit on 32 activates from 31 before it.
+    // Earliest cycles for the next ACT, if an ACT is sent in this cycle. The window of 4 activates (FAW)
+    // starts at the third activate before this one, and the window of 32 activates starts at the 31st before
+    // this one.
     wire [5:0]  acts = num_acts_q == 6'd32 ? num_acts_q : num_acts_q + 1'b1;
     wire [4:0]  third = next_act_q - 5'd3;
     wire [4:0]  first = next_act_q + 5'd1;

@@ -9,9 +9,9 @@
 // | `line_i`  | in  | any line address                        |
 // | `index_o` | out | combinational, below the number of sets |
 //
-// POLYNOMIAL has degree INDEX_BITS; bit k is the coefficient of x^k. The index ignores bits of the byte
-// address from ADDR_BITS on. The lowest OFFSET_BITS address bits lie below the line address. Latency: none.
-// The module has no registers.
+// POLYNOMIAL has degree INDEX_BITS; its bit k is the coefficient of x^k. The line address is the byte address
+// without its lowest OFFSET_BITS bits. The index ignores the bits of the byte address from bit ADDR_BITS on.
+// Latency: none. The module has no registers.
 module ws_index_i_poly #(
     parameter int LINE_BITS = 25,
     parameter int OFFSET_BITS = 7,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Coalescer
 // Splits one warp memory instruction into line requests, one per cycle. The lowest waiting lane selects the
-// line, and all other waiting lanes in that line join. The module implements l1.lookups = 1; with more
-// lookups, several requests of a load would leave per cycle.
+// line, and all other waiting lanes that access this line join the request. The module implements l1.lookups
+// = 1. With more lookups, a load would send several requests per cycle.
 //
 // The ports act in the order of their numbers within one cycle. Each port is used at most once per cycle and
 // sees the results of the ports before it:
@@ -14,10 +14,11 @@
 //
 // Latency: an instruction accepted in one cycle emits its first request in the next.
 //
-// If two lanes of one store write the same byte, the higher lane wins. No two lanes of an atomic request name
-// the same word: the lowest lane joins the request, the others wait. A compare-and-swap has two operands per
-// lane. Its request serves lanes of one half of the line, and carries their comparison values in the other
-// half. Constants: lanes that name the same 4-byte or 8-byte word join.
+// If two lanes of one store write the same byte, the higher lane wins. If several lanes of an atomic access
+// the same word, only the lowest of them joins the request; the others wait. A compare-and-swap has two
+// operands per lane. Each request of a compare-and-swap serves lanes of one half of the line, and carries
+// their comparison values in the other half. For constants, lanes that access the same 4-byte or 8-byte word
+// join one request.
 //
 // `emit_sectors_o` is valid for loads with BY_SECTOR, `emit_function_o` and `emit_type_o` for atomics and
 // reductions.
@@ -134,7 +135,8 @@ module ws_l1_coalescer #(
   for (genvar w = 0; w < WORDS; w++) begin : g_word
     logic [7:0]  enabled;
     logic [63:0] word;
-    // Comparison values of a compare-and-swap are in the other half of the line.
+    // In a compare-and-swap, the comparison value of a lane is in the half of the line that does not contain
+    // the lane's word.
     always_comb begin
       enabled = '0;
       word = '0;

@@ -14,9 +14,10 @@
 // | 3 `acc`  | one of {load, store to local memory, other store or recall}, selected by `op_i`, if `go_i`; outputs are valid without `go_i` |
 //
 // `go_i` means that MSHR, queue and network accept the access; a refused access changes nothing.
-// - load (1): with `past_o` it bypasses the data, and its tag counts it. Otherwise it uses the line if that has
-//   a data way (`present_o` or `reserved_o`, at `way_o`). If not, it reserves the data way `victim_way_o`, and evicts
-//   the line there if `victim_holds_o`. Without `victim_valid_o` all data ways are reserved, and the load is
+// - load (1): If `past_o` is set, the load bypasses the data array, and the tag of its line counts the load.
+//   Otherwise the load uses the line, if the line has a data way (`present_o` or `reserved_o`, at `way_o`).
+//   If the line has none, the load reserves the data way `victim_way_o`, and evicts the line there if
+//   `victim_holds_o` is set. If `victim_valid_o` is not set, all data ways are reserved, and the load is
 //   refused.
 // - store to local memory (2): modifies a line that is `present_o`; a store to any other line acts like (3).
 // - other store or recall (3): the line loses its data way; a line in flight will be invalid when it arrives.
@@ -81,7 +82,7 @@ module ws_l1_decoupled #(
 `endif
 
   localparam logic [2:0] EMPTY = 0, CANDIDATE = 1, RESERVED = 2, VALID = 3, MODIFIED = 4;
-  // Bit positions of the fields in an entry for a tag, then in an entry for a data way.
+  // Bit positions of the fields: first those of a tag's entry, then those of a data way's entry.
   localparam int RC = W_BITS, TLRU = RC + 6, TAG = TLRU + T_BITS, STATUS = TAG + TAG_BITS, CELL = STATUS + 3;
   localparam int RANK = 1, LINE = RANK + W_BITS;
 
@@ -119,7 +120,7 @@ module ws_l1_decoupled #(
       end
   endfunction
 
-  // Step 3, port `acc`: the access sees the set as the fill and the change of mode of this cycle leave it.
+  // Step 3, port `acc`: the access sees the set after the fill and the mode change of this cycle.
   wire same = fill_valid_i && fill_set_i == set_index_i;
   wire [TAGS*CELL-1:0] read = same ? filled : entries_q[set_index_i];
   wire [TAGS*CELL-1:0] row = forgets ? forgotten(read) : read;
@@ -146,8 +147,8 @@ module ws_l1_decoupled #(
     assign rank[w] = row_lines[w*LINE+RANK+:W_BITS];
   end
 
-  // Tag victim for a line without a tag: the first empty tag, else the candidate with the lowest count. Among
-  // candidates with equal counts, it is the least recently used one.
+  // Tag to evict for a line without a tag: the first empty tag, else the candidate with the lowest count.
+  // Among candidates with this count, the least recently used one is evicted.
   logic [5+T_BITS:0] key, least;
   logic [TAGS-1:0]   candidate, spare;
   always_comb begin
@@ -164,7 +165,8 @@ module ws_l1_decoupled #(
     spare = empty != '0 ? empty & (~empty + 1'b1) : candidate;
   end
 
-  // State of the line's tag, and its count after this access; a line without a tag has count 0.
+  // State of the tag of the accessed line, and the tag's count after this access. For a line without a tag,
+  // the count is 0.
   logic [5:0]        uses, count;
   logic [W_BITS-1:0] place;
   logic              has_place;
@@ -186,8 +188,9 @@ module ws_l1_decoupled #(
   end
   assign past_o = !has_place && !admits_all && 32'(count) < THRESHOLD;
 
-  // Data way for a miss: a free one, else the least recently used one. If the line has no tag and all tags
-  // are committed, a line must be evicted even if a data way is free.
+  // Data way for a miss: a free way, or the least recently used way if none is free. A line must be evicted
+  // in another case too, even if a data way is free: the missed line has no tag, and every tag belongs to a
+  // line in a data way.
   logic [WAYS-1:0]   taken, goable;
   logic [W_BITS-1:0] top, evicted;
   logic [TAGS-1:0]   loser;

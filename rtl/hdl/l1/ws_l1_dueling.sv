@@ -11,10 +11,11 @@
 // | 1 `mode` | out | at the end of an interval: bit s of `mode_valid_o` is set if SM s changes to `mode_original_o`        |
 // | 2 `seen` | in  | one bit per leader: its L1D accepted a load, and whether the load missed; counts for the new interval |
 //
-// The original mode wins if its miss rate is lower by more than MARGIN percent of it. With IN_POINTS the
-// margin is in percentage points. Rates are compared as products, without a division. An interval in which a
-// leader made fewer than MIN_ACCESSES accesses leaves the modes unchanged. With JOIN_ONCE the first decision
-// also applies to the leaders, and is the last.
+// The original mode wins if its miss rate is lower than the miss rate of the decoupled L1D, by a margin of
+// more than MARGIN percent of the original mode's miss rate. With IN_POINTS, the margin is MARGIN percentage
+// points. Rates are compared as products, without a division. If a leader made fewer than MIN_ACCESSES
+// accesses in an interval, the modes stay unchanged. With JOIN_ONCE, the first decision also applies to the
+// leaders, and there is no later one.
 module ws_l1_dueling #(
     parameter int NUM_SMS = 15,
     parameter int INTERVAL = 500,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Miss queue
 // Holds the requests of all caches of the LSU to memory, in order: line reads, stores, writebacks of local
-// lines, atomics and eviction notices. FIFO order keeps a load behind the SM's own earlier store to the same
-// line.
+// lines, atomics and eviction notices. The FIFO order keeps every load behind earlier stores of its SM to the
+// same line.
 //
 // The ports act in the order of their numbers within one cycle. Each port is used at most once per cycle and
 // sees the results of the ports before it:
@@ -14,8 +14,8 @@
 // | 3 `push_i` | appends `first_i`, and with `push_second_i` also `second_i`; only while there is `room_o` for them |
 //
 // An entry is {kind, id, line, ticket, function, type, byte_mask, data}, with kind in the highest bits.
-// Kinds: 0 read, 1 write, 2 writeback, 3 atomic, 4 reduction, 5 notice. Entries shift when the head leaves:
-// the oldest is always in slot 0, and a free slot holds EMPTY.
+// Kinds: 0 read, 1 write, 2 writeback, 3 atomic, 4 reduction, 5 notice. When the head is removed, all entries
+// shift: the oldest entry is always in slot 0, and a free slot holds the value EMPTY.
 // Latency: an entry pushed into an empty queue is at the head in the next cycle. A popped entry makes room in
 // the same cycle.
 module ws_l1_miss_queue #(
@@ -52,7 +52,8 @@ module ws_l1_miss_queue #(
   end
 `endif
 
-  // Value of a free slot: an entry of kind read and type 2 (unsigned 32-bit word), otherwise 0.
+  // Value of a free slot: an entry of kind read and type 2 (unsigned 32-bit word), with 0 in all other
+  // fields.
   localparam logic [BITS-1:0] EMPTY = BITS'(2) << 9 * LINE_BYTES;
   localparam logic [2:0] READ = 0, NOTICE = 5;
 

@@ -13,17 +13,17 @@
 // | 3 `pop`    | one waiter of the entry filled first, in arrival order; removed if `pop_ready_i`                   |
 // | 4 `acc`    | one of {join, miss, overtake}, selected by `acc_op_i`, or none: the outputs are valid for all      |
 //
-// `acc_open_o`, `acc_full_o` and `acc_draining_o` show how `acc_line_i` is tracked, and `acc_free_o` whether an entry
-// can be allocated for it.
-// `acc_drains_o` is set while waiters have yet to read `acc_place_i`.
-// - join (1): waits for the line, if it is open.
-// - miss (2): allocates `acc_entry_o`, if `acc_free_o` and `acc_go_i`. The caller has found the line untracked or
-//   draining, and no line in flight fills `acc_place_i`.
-// - overtake (3): a store overtook the line in flight; no later load may join it.
+// `acc_open_o`, `acc_full_o` and `acc_draining_o` show the state of the entry for `acc_line_i`, and
+// `acc_free_o` shows whether an entry can be allocated for the line. `acc_drains_o` is set while waiters must
+// still read the place `acc_place_i`.
+// - join (1): waits for the line, if the entry of the line is open.
+// - miss (2): allocates `acc_entry_o`, if `acc_free_o` and `acc_go_i`. The caller guarantees that the line is
+//   untracked or draining, and that no line in flight will fill `acc_place_i`.
+// - overtake (3): a store overtook the line in flight; no later load may join the line.
 //
-// Some outputs are valid only if their search succeeds: `fill_place_o` and `fill_blocked_o` with `fill_hit_o`, and
-// the other `pop_*` with `pop_valid_o`. `acc_entry_o` is valid for a miss with `acc_free_o`, and otherwise with
-// `acc_open_o` or `acc_full_o`.
+// Some outputs are valid only if their search succeeds: `fill_place_o` and `fill_blocked_o` with
+// `fill_hit_o`, and all other `pop_*` outputs with `pop_valid_o`. `acc_entry_o` is valid for a miss with
+// `acc_free_o`, and otherwise with `acc_open_o` or `acc_full_o`.
 // At most one entry tracks a line, so matches are one-hot.
 // Latency: a fill makes its entry ready for `pop` in the same cycle. An entry that `pop` frees can be
 // allocated in the same cycle.
@@ -111,7 +111,7 @@ module ws_l1_mshr #(
   wire [ENTRIES-1:0] ready_1 = ready_q | (fill_go ? fill_match : '0);
   wire [L_BITS-1:0]  len_1 = ready_entries_q + L_BITS'(fill_go);
 
-  // Step 2, port `recall`: finds the pending entry of the recalled line, which no later load may join.
+  // Step 2, port `recall`: finds the pending entry of the recalled line. No later load may join this entry.
   logic [ENTRIES-1:0] recall_match;
   if (RECALLS) begin : g_recall
     always_comb
@@ -123,8 +123,8 @@ module ws_l1_mshr #(
   assign recall_hit_o = |recall_match;
   wire [ENTRIES-1:0] closed_2 = closed_q | (recall_valid_i ? recall_match : '0);
 
-  // Step 3, port `pop`: removes one waiter of the entry filled first. If no entry was ready before this
-  // cycle, that is the entry just filled.
+  // Step 3, port `pop`: removes one waiter from the entry that was filled first. If no entry was ready before
+  // this cycle, removes it from the entry that was filled in this cycle.
   wire [E_BITS-1:0]  pop_entry = ready_entries_q == 0 ? fill_entry : order_q[0];
   wire [C_BITS-1:0]  pop_at = head_q[pop_entry];
   wire [C_BITS-1:0]  pop_next = pop_at + 1'b1;

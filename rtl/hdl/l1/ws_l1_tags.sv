@@ -12,16 +12,18 @@
 // | 2 `acc`  | one of {load, store to local memory, other store or recall}, selected by `op_i`, if `go_i`; outputs are valid without `go_i` |
 //
 // `go_i` means that MSHR, queue and network accept the access; a refused access changes nothing.
-// - load (1): uses the line if it is in the cache (`present_o`) or in flight (`reserved_o`), at `way_o`. Otherwise
-//   it reserves `victim_way_o`, and evicts the line there if `victim_holds_o`. Without `victim_valid_o` all ways
-//   are reserved, and the load is refused.
+// - load (1): uses the line at `way_o`, if it is in the cache (`present_o`) or in flight (`reserved_o`).
+//   Otherwise it reserves `victim_way_o`, and evicts the line there if `victim_holds_o` is set. If
+//   `victim_valid_o` is not set, all ways are reserved, and the load is refused.
 // - store to local memory (2): modifies a line that is `present_o`; a store to any other line acts like (3).
 // - other store or recall (3): invalidates a line that is in the cache; a line in flight will be invalid when
 //   it arrives.
 //
-// `way_o` is valid with `present_o` or `reserved_o`, `victim_*` without both. In addition, `victim_way_o` and
-// `victim_holds_o` require `victim_valid_o`, and `victim_modified_o` and `victim_tag_o` require `victim_holds_o`.
-// Victim: the lowest invalid way, else the unreserved way of the highest rank, and the lowest of several.
+// `way_o` is valid with `present_o` or `reserved_o`; `victim_*` are valid if neither is set. In addition,
+// `victim_way_o` and `victim_holds_o` require `victim_valid_o`, and `victim_modified_o` and `victim_tag_o`
+// require `victim_holds_o`.
+// Victim: the lowest invalid way. If there is none, the unreserved way with the highest rank; among ways of
+// equal rank, the lowest.
 // Latency: none; all outputs are combinational in the cycle of the access.
 // A row of `entries_q` has one entry {status, tag, rank, inv_on_fill} per way, way 0 in the lowest bits.
 module ws_l1_tags #(
@@ -84,7 +86,7 @@ module ws_l1_tags #(
     filled[32'(fill_way_i)*CELL] = 0;
   end
 
-  // Step 2, port `acc`: the access sees the set as the fill of this cycle leaves it.
+  // Step 2, port `acc`: the access sees the set after the fill of this cycle.
   wire [WAYS*CELL-1:0] row = fill_valid_i && fill_set_i == set_index_i ? filled : entries_q[set_index_i];
   logic [1:0]          status [WAYS];
   logic [R_BITS-1:0]   rank   [WAYS];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Atomic buffer
-// Holds the line that the last atomic accessed, exclusively (anssari2012 section 3.4). The atomic unit works
-// on the buffer and leaves the data memory free for other accesses. The line is identified by its set and way
-// in the bank.
+// Holds the only valid copy of the line that the last atomic accessed (anssari2012 section 3.4). The atomic
+// unit works on the buffer and leaves the data memory free for other accesses. The line is identified by its
+// set and way in the bank.
 //
 // The ports act in the order of their numbers within one cycle. The second port sees the result of the first:
 //
@@ -11,21 +11,22 @@
 // | 1 `op_i` | one operation per cycle, on the line at `op_set_i` and `op_way_i`                                                   |
 // | 2 `fill` | a burst from memory for the line at a set and way; with `is_filled_o` it goes to the buffer, not to the data memory |
 //
-// - access (1): an atomic (`op_atomic_i`) or another access. It is acknowledged (`op_acked_i`), or its line is
-//   returned in a reply, which needs `has_room_i`. An atomic that is performed sets `is_done_o`. Otherwise
-//   `stall_o` has the reason: PORT (1), the write port of the data memory is busy; REPLY (2), no room for a
-//   reply; BUFFER (3), the buffered line is written back in this cycle, and the access must retry. An access
-//   that is neither atomic nor to the buffered line `passes_o`: the bank serves it as without a buffer.
-// - leave (2): the line is evicted. If it `is_here_o`, the evicted data are `held_o`, not those in the data
-//   memory.
-// - take back (3): the line is evicted from the data memory. If it is in the buffer, it is written back there
-//   first, unless `stall_o` is PORT.
+// - access (1): an atomic (`op_atomic_i`) or another access. It is acknowledged (`op_acked_i`), or its line
+//   is returned in a reply, which needs `has_room_i`. If an atomic is performed, `is_done_o` is set.
+//   Otherwise `stall_o` is the reason: PORT (1), the write port of the data memory is busy; REPLY (2), there
+//   is no room for a reply; BUFFER (3), the buffered line is written back in this cycle, and the access must
+//   retry. For an access that is not atomic and not to the buffered line, `passes_o` is set: the bank serves
+//   it as if there were no buffer.
+// - leave (2): the line is evicted. If `is_here_o` is set, the evicted data are `held_o`, not those in the
+//   data memory.
+// - take back (3): the line is evicted from the data memory. If the line is in the buffer, it is first
+//   written back to the data memory, unless `stall_o` is PORT.
 // - end (4): a kernel ends, and the buffered line is written back.
 //
-// With `back_valid_o`, the line `held_o` is written to `back_set_o` and `back_way_o` of the data memory. `memory_i` is
-// the line of `op_i` in the data memory. An atomic that `is_done_o` reads `old_line_o`, which it returns, and
-// leaves `new_line_i`; the atomic unit computes one from the other. A fill writes the bytes selected by
-// `fill_mask_i`.
+// If `back_valid_o` is set, the line `held_o` is written to `back_set_o` and `back_way_o` of the data memory.
+// `memory_i` is the line of `op_i` in the data memory. An atomic that is performed (`is_done_o`) reads and
+// returns `old_line_o`, and writes `new_line_i`; the atomic unit computes `new_line_i` from `old_line_o`. A
+// fill writes the bytes selected by `fill_mask_i`.
 // Latency: none.
 module ws_l2_atomic_buffer #(
     parameter int SETS = 64,

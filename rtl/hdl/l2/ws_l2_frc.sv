@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Fetch and Replacement Cache
 // A small cache next to an L2 bank for the lines of misses, so that fetches need not wait for evictions
-// (candel2018 section 4). The way that the new line will take keeps its old line in the meantime. When the
-// new line has arrived, the two lines are swapped, and the old line is evicted from here.
+// (candel2018 section 4). During the fetch, the way for the new line keeps its old line. When the new line
+// has arrived, the two lines are swapped, and the old line is evicted from this cache.
 //
 // The ports act in the order of their numbers within one cycle. Each port is used at most once per cycle and
 // sees the results of the ports before it:
@@ -18,23 +18,23 @@
 // | 6 `gone_i` | one bit per entry: memory has the last burst of its old line                                           |
 // | 7 `recall` | `recall_sm_o`, the lowest L1 with a copy of the old line of an entry, is sent a recall                 |
 //
-// - allocate (1): a free entry awaits the line, which no entry has. With BINDS_EARLY, `acc_bound_i` is set if
-//   `acc_way_i` is the way that it will take.
-// - fill (2): the line has arrived, modified if `acc_dirty_i`; it waits for its swap.
-// - write (3): a line that waits for its swap has been written.
+// - allocate (1): allocates a free entry for a line that no entry holds or fetches. With BINDS_EARLY,
+//   `acc_bound_i` is set if the line will be swapped into `acc_way_i`.
+// - fill (2): the line has arrived and waits for its swap; it is modified if `acc_dirty_i` is set.
+// - write (3): a line that waits for its swap was written.
 //
-// A copy is recorded only for a line that stays, not for one that is being evicted.
+// Only a new line gets recorded L1 copies; the copies of a line that is being evicted are not recorded.
 //
-// FREE -allocate-> FETCH -fill-> FILLED -exc-> VICT_INV -last ack-> VICT_WB -gone-> FREE: an old line without
-// copies in L1s skips VICT_INV, a clean one skips VICT_WB. An entry becomes free in the cycle in which
-// nothing is left to do, and its registers are then 0.
+// FREE -allocate-> FETCH -fill-> FILLED -exc-> VICT_INV -last ack-> VICT_WB -gone-> FREE. An old line without
+// copies in L1s skips VICT_INV; a clean old line skips VICT_WB. An entry becomes free in the cycle in which
+// its last eviction step is complete, and its registers are then 0.
 //
-// `to_swap_o` and its related outputs are valid with `to_swap_valid_o`; `exc_*`, `recall_sm_o` and the lines are
-// valid if the selected entry has them.
-// `get_line_o` is a line before the cycle, `out_line_o` a line after `exc`, from which bursts to memory are read.
-// `out_id_o` is the request that allocated the entry.
-// The set index of an entry is the low bits of the bank's set index. The old line is found here only because
-// both lines belong to the same set of the bank.
+// `to_swap_o` and its related outputs are valid with `to_swap_valid_o`; `exc_*`, `recall_sm_o` and the lines
+// are valid if the selected entry has them.
+// `get_line_o` is a line at the start of the cycle. `out_line_o` is a line after `exc`, from which bursts are
+// sent to memory. `out_id_o` is the request that allocated the entry.
+// The set index of an entry is the low bits of the bank's set index. The old line can be found in this cache
+// only because both lines belong to the same set of the bank.
 // A row of `data_q` has the lines of a set, with way 0 in the lowest bits.
 module ws_l2_frc #(
     parameter int SETS = 1,
@@ -143,8 +143,8 @@ module ws_l2_frc #(
   logic [31:0]          id_q       [ENTRIES];
   logic [WAYS*LINE-1:0] data_q     [SETS];
 
-  // Set index in the bank for each entry: the high bits are a register, and the low bits are the number of
-  // the entry's set.
+  // Bank set index of each entry: its high bits are a register, and its low bits are the number of the
+  // entry's set.
   logic [H_BITS-1:0] set_q      [ENTRIES];
   logic [S_BITS-1:0] bank_set [ENTRIES];
   always_comb
@@ -246,7 +246,7 @@ module ws_l2_frc #(
     end
 
   // Step 6, port `gone_i`: frees the entries whose old line is in memory. Step 7, port `recall`: selects the
-  // lowest L1 with a copy of the old line.
+  // lowest-numbered L1 that has a copy of the old line.
   logic [2:0]         state_6 [ENTRIES];
   logic [ENTRIES-1:0] frees, recalls;
   for (genvar e = 0; e < ENTRIES; e++) begin : g_gone
@@ -288,7 +288,8 @@ module ws_l2_frc #(
       end
   end
 
-  // Bytes of the lines: port `put` of step 3 writes some bytes, then step 5 swaps the line.
+  // Bytes of the lines: before this cycle, after the writes of port `put` in step 3 (`line_3`), and after the
+  // swap in step 5 (`line_5`).
   logic [LINE-1:0] line [ENTRIES], line_3 [ENTRIES], line_5 [ENTRIES];
   for (genvar e = 0; e < ENTRIES; e++) begin : g_line
     assign line[e] = data_q[e/WAYS][(e%WAYS)*LINE+:LINE];

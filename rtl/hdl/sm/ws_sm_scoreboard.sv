@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Scoreboard
 // Tracks the registers of each warp that have a pending write, and detects hazards. The head instruction of a
-// warp's buffer has a hazard while it reads or writes a register with a pending write. The hazard bits are
-// registers, so that schedulers see all warps in one mask. A warp's bits are updated only when it gets a
-// result or a new head.
+// warp's instruction buffer has a hazard if it reads or writes a register with a pending write. The hazard
+// bits are registers, so that schedulers see all warps in one mask. The bits of a warp are updated only when
+// one of its results is written or when it gets a new head instruction.
 //
 // The ports act in the order of their numbers within one cycle. Each port is used at most once per cycle and
 // sees the results of the ports before it:
@@ -14,11 +14,10 @@
 // | 2 `release` | registers of a warp were written; `release_uses_i` are the registers of its head, if it has one                       |
 // | 3 `show`    | a warp without a head gets one, which uses registers                                                                  |
 //
-// A core that writes several results per cycle has several `release` ports. If the successor of an issued
-// head is already there, it is shown in the same cycle. The bits are the same whether it is shown before or
-// after a release.
-// A set of registers has one bit for each of 256 words in its lowest bits, and one for each of 32 predicates
-// above.
+// A core that writes several results per cycle has several `release` ports. If the next instruction is
+// already in the buffer when the head is issued, `show` presents it in the same cycle. The hazard bits are
+// the same whether `show` comes before or after a release. In a set of registers, the lowest 256 bits stand
+// for words, and the 32 bits above them for predicates.
 // Latency: `hazard_q` and `hazard_memory_q` are registers.
 module ws_sm_scoreboard #(
     parameter int WARPS = 48,
@@ -52,7 +51,8 @@ module ws_sm_scoreboard #(
   assign must_wait_o = hazard_q;
   assign wait_for_memory_o = hazard_memory_q;
 
-  // Registers of each warp with a pending write, before the updates of this cycle and after them (`_2`).
+  // For each warp, set of the registers with a pending write: before the updates of this cycle, and after
+  // them (`_2`).
   logic [287:0] on_their_way [WARPS], of_memory [WARPS], on_their_way_2 [WARPS], of_memory_2 [WARPS];
   if (1) begin : pending
     logic [63:0] words0_q [WARPS], words1_q [WARPS], words2_q [WARPS], words3_q [WARPS];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # SIMT stack
 // Tracks the program counter and active lanes of each warp, and reconverges divergent lanes at
-// post-dominators. A divergent branch splits the top entry into the two paths. Each path runs until it
-// reaches the immediate post-dominator of the branch, where an entry below, with all lanes, continues. An
-// exited lane leaves all entries at once: its `alive_q` bit masks every entry read from the memory. Entries
-// without lanes are skipped.
+// post-dominators. A divergent branch splits the top entry into its two paths. Each path is executed until it
+// reaches the immediate post-dominator of the branch. There, an entry further down the stack continues with
+// all lanes. If a lane exits, it is removed from all entries at once: its `alive_q` bit masks every entry
+// read from the memory. Entries without lanes are skipped.
 //
 // In one cycle:
 //
@@ -68,7 +68,7 @@ module ws_sm_simt_stack #(
   assign now_pc_o = pc_q[warp_i];
   assign now_lanes_o = active_q[warp_i];
 
-  // Lanes and next pc of the top stack entry, unless a divergent branch splits the entry.
+  // Lanes and next pc of the top stack entry after the operation, unless a divergent branch splits the entry.
   wire              exits = op_i == EXIT;
   wire [LANES-1:0]  left = exits ? now_lanes_o & ~lanes_i : now_lanes_o;
   wire [LANES-1:0]  alive_1 = exits ? alive_q[warp_i] & ~lanes_i : alive_q[warp_i];
@@ -94,8 +94,9 @@ module ws_sm_simt_stack #(
     uncovered = top;
   end
 
-  // A divergent branch adds a stack entry at its reconvergence point, unless the current entry ends there. It
-  // also adds an entry for the path not taken, if both paths contain instructions.
+  // A divergent branch adds a stack entry at its reconvergence point, unless the current entry already has
+  // this reconvergence point. It adds another entry for the path not taken, if both paths contain
+  // instructions.
   wire meets = splits && reconverge_i != own_rpc;
   wire both = splits && next_pc != reconverge_i && target_i != reconverge_i;
   wire falls = splits && next_pc != reconverge_i && target_i == reconverge_i;

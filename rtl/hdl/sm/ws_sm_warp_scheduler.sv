@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Warp scheduler
-// Selects one of the warps that are ready to issue. Greedy-then-oldest keeps issuing the warp issued last
-// while it is ready, else takes the one launched first. An age matrix, with one row of "is older" bits per
-// warp, finds that warp without sorting. Loose round robin takes the next slot after the one issued last.
+// Selects one of the warps that are ready to issue. The greedy-then-oldest policy selects the warp that
+// issued last, as long as this warp is ready; otherwise it selects the ready warp that was launched first. An
+// age matrix, with one row of "is older" bits per warp, finds the oldest warp without sorting. The
+// loose-round-robin policy selects the next ready warp after the slot that issued last.
 //
 // The ports act in the order of their numbers within one cycle:
 //
@@ -11,9 +12,9 @@
 // | 1 `pick_o`   | first warp of `ready_i` in the order of the policy, if there is one; it issues if `issues_i`             |
 // | 2 `launch_i` | one bit per slot: a warp begins there, and becomes the youngest; of several, the one in the highest slot |
 //
-// A warp in `ready_i` was launched in an earlier cycle. `ready_i` excludes warps whose pipe or result bus is
-// busy, because the order of the other warps does not depend on them. It also excludes throttled warps.
-// Several schedulers of a core, each with the `ready_i` of its own warps, could share `older_q`.
+// Every warp in `ready_i` was launched in an earlier cycle. `ready_i` excludes warps whose pipe or result bus
+// is busy, and throttled warps. This is possible because excluded warps do not affect the order of the other
+// warps. Several schedulers of a core, each with the `ready_i` of its own warps, could share `older_q`.
 // Latency: `pick_o` is combinational.
 module ws_sm_warp_scheduler #(
     parameter int WARPS = 48,

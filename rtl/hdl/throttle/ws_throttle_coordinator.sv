@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # DWT-CS coordinator
 // Detects from the counts of all cores that the L1Ds thrash, and finds the best limit on warps by sampling
-// (khairy2015 section 4.2). Each core tries a different limit. All cores then get the limit of the core that
+// (khairy2015 section 4.2). Each core tries a different limit. Then all cores use the limit of the core that
 // executed the most instructions.
 //
 // The ports act in the order of their numbers within one cycle:
@@ -12,15 +12,14 @@
 // | 2 `order`  | sent, if needed, once all cores have reported: each core tries its own `order_limits_o`, or keeps it if `order_fixed_o` |
 // | 3 `load`   | a kernel arrives; only while none runs                                                                                  |
 //
-// In the first round core i, counted from 1, tries i warps per scheduler. If the highest tried limit wins,
-// the next round tries limits above it, while the last core keeps the winner. Of equal counts the lower limit
-// wins. If no core executed any instruction, no warp is throttled.
-// A report of another kind than expected is late and is ignored.
-// TRIGGER selects the misses that start sampling: of all cores together (0), of any single core (1), of core
-// COORDINATOR (2).
-// With PERSISTS the search continues in the next launch of the same kernel.
-// Latency: the last report is answered in the cycle in which it arrives; the reports of one cycle pass
-// through a chain of adders and comparators.
+// In the first round, core i, counted from 1, tries a limit of i warps per scheduler. If the highest limit of
+// a round wins, the next round tries higher limits, except that the last core keeps the winner. If two counts
+// are equal, the lower limit wins. If no core executed any instruction, no warp is throttled.
+// A report of another kind (sample or period) than the expected one is late, and is ignored.
+// TRIGGER selects whose misses start the sampling: those of all cores together (0), of any single core (1),
+// or of core COORDINATOR (2). With PERSISTS the search continues in the next launch of the same kernel.
+// Latency: the answer to the last report is sent in the cycle in which the report arrives. The reports of one
+// cycle pass through a chain of adders and comparators.
 module ws_throttle_coordinator #(
     parameter int CORES = 15,
     parameter int MOST = 24,
@@ -80,7 +79,8 @@ module ws_throttle_coordinator #(
   logic [6:0]       base_q, best_limit_q;
   logic [23:0]      best_count_q;
 
-  // Returns the warp limit that core number `core` tries in a round that starts above the limit `from`.
+  // Returns the warp limit that core number `core` tries in a round. The limits of the round start above the
+  // limit `from`.
   function automatic [6:0] limit_in(input int core, input [6:0] from);
     int up;
     up = 32'(from) + core + 1;
@@ -117,8 +117,8 @@ module ws_throttle_coordinator #(
       if (report_valid_i[c] && report_sample_i[c] == (phase_q == SAMPLE)) begin
         got_1[c] = 1;
         if (phase_q == SAMPLE) begin
-          // The best count and its limit are initially 0. A core without instructions cannot win, because its
-          // limit is not below 0.
+          // The best count and its limit are initially 0. A core that executed no instructions cannot win:
+          // its count is not greater than 0, and its limit is not less than 0.
           if (report_instructions_i[c*24+:24] > best_count_1
               || report_instructions_i[c*24+:24] == best_count_1 && limit_in(c, base_q) < best_limit_1)
             {best_count_1, best_limit_1} = {report_instructions_i[c*24+:24], limit_in(c, base_q)};

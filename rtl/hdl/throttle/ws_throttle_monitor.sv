@@ -15,13 +15,13 @@
 // | 5 `stops_i`  | the kernel ends with this cycle                                                           |
 // | `load`       | a kernel arrives, in a cycle in which none runs                                           |
 //
-// With `ends_period_o`, `may_close_o` is set if the L1D's misses may count as streaming. `reports_o` is set if the
-// counts go to the coordinator, and `reports_sample_o` if they are of a sample. The counts restart after the
-// period.
-// MONITOR reports every period, SAMPLING once after its periods; WAIT and FIXED report nothing and count no
-// instructions.
-// With PERSISTS timer, counts and phase are kept for the next launch of the same kernel; otherwise they are
-// reset when a kernel ends.
+// With `ends_period_o`, `may_close_o` is set if the L1D's misses may count as streaming. `reports_o` is set
+// if the counts go to the coordinator, and `reports_sample_o` if they are the counts of a sample. The counts
+// restart after the period.
+// In phase MONITOR, the counts are reported after every period, and in phase SAMPLING once, after the periods
+// of the sample. In phases WAIT and FIXED, nothing is reported and no instructions are counted.
+// With PERSISTS, the timer, counts and phase are kept for the next launch of the same kernel. Otherwise they
+// are reset when a kernel ends.
 // `now_limit_o` is valid while a kernel runs. The timer counts the remaining cycles of the period; it stops
 // while no kernel runs.
 module ws_throttle_monitor #(
@@ -86,7 +86,7 @@ module ws_throttle_monitor #(
     logic [2:0]  sampled_q;
     logic [15:0] key_q;
 
-    // Step 1, port `runs_i`: ends a period if its last cycle was the previous one.
+    // Step 1, port `runs_i`: ends a period if the previous cycle was the last one of the period.
     wire end_1 = timer_runs_q && timer_q == 0;
     wire is_above = 34'(PER_MISS) * 34'(misses_q) > 34'(PER_INSTRUCTION) * 34'(instructions_q);
     wire over = end_1 && phase_q == SAMPLING && sampled_q + 3'd1 == 3'(SAMPLE);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Table of a sharing tracker
-// Records the lines of a bank that L1s hold, and which L1s hold them (anssari2012 section 3.1):
-// set-associative, LRU. Its contents are hints. It implements `rtl/tracker/table.rs`; the name differs
-// because `table` is a keyword of SystemVerilog.
+// Records which lines of a bank are in L1s, and in which L1s (anssari2012 section 3.1). The table is
+// set-associative, with LRU replacement. Its contents are hints: a listed L1 may no longer hold the line. It
+// implements `rtl/tracker/table.rs`; the name differs because `table` is a keyword of SystemVerilog.
 //
 // One operation per cycle, on `line_i` and `sm_i`, selected by `op_i`:
-// - supplier (1): `supplier_o` shall send the line to `sm_i`, if `supplier_valid_o`. Sharers are selected round
-//   robin, starting after the last one; `sm_i` itself is never selected.
-// - add (2): `sm_i` holds the line. A new line takes the lowest free entry of its set, else evicts the least
-//   recently used one.
+// - supplier (1): the L1 of `supplier_o` is to send the line to `sm_i`, if `supplier_valid_o`. Sharers are
+//   selected in round-robin order, starting after the last one selected; `sm_i` itself is never selected.
+// - add (2): `sm_i` holds the line. A new line takes the lowest free entry of its set, or else evicts the
+//   least recently used one.
 // - remove (3): `sm_i` does not hold the line; an entry without sharers is freed.
 // - forget (4): no L1 may supply the line.
 // - clear (5): no L1 may supply any line.
@@ -53,7 +53,7 @@ module ws_tracker_sharer_table #(
   localparam int W_BITS = WAYS < 2 ? 1 : $clog2(WAYS);
   localparam int S_BITS = SETS < 2 ? 1 : $clog2(SETS);
   localparam int TAG_BITS = LINE_BITS - $clog2(SETS);
-  // Bit positions of the fields in an entry, and order of the positions in a row of `recency_q`.
+  // Bit positions of the fields in an entry, and the order of the elements in a row of `recency_q`.
   localparam int SHARERS = LAST ? 0 : SM_BITS, TAG = SHARERS + (LAST ? SM_BITS : SMS);
   localparam int VALID = TAG + TAG_BITS, CELL = VALID + 1;
   localparam bit UPWARDS = W_BITS == 4;
@@ -92,8 +92,8 @@ module ws_tracker_sharer_table #(
     way = is_here ? hit_way : is_full ? used[WAYS-1] : free_way;
   end
 
-  // Selects the first sharer whose number is at least `turn`, else the lowest sharer; `sm_i` itself is
-  // excluded.
+  // Selects the lowest-numbered sharer whose number is at least `turn` or, if there is none, the
+  // lowest-numbered sharer. Never selects `sm_i` itself.
   wire [CELL-1:0]  entry = row[32'(way)*CELL+:CELL];
   wire [SMS-1:0]   self = SMS'(1) << sm_i;
   logic [SMS-1:0]  sharers, others, behind, among;
@@ -115,7 +115,8 @@ module ws_tracker_sharer_table #(
     supplier_valid_o = hit && others != '0;
   end
 
-  // Table entry before the operation (a new line starts without sharers), and after it.
+  // `was` is the table entry before the operation (a new line starts without sharers), and `next` the entry
+  // after it.
   wire [CELL-1:0]  was = op_i == ADD && !hit ? '0 : entry;
   logic [CELL-1:0] next;
   logic [SMS-1:0]  left;
@@ -142,8 +143,8 @@ module ws_tracker_sharer_table #(
   wire changes = op_i == ADD || hit && (op_i == SUPPLIER || op_i == REMOVE || op_i == FORGET);
   wire touches = op_i == ADD || hit && op_i == SUPPLIER;
 
-  // Moves the used way to the front of the recency order. The ways that were before it move back by one
-  // position.
+  // Moves the accessed way to the front of the recency order. The ways that preceded it in the order move
+  // back by one position.
   logic [WAYS*W_BITS-1:0] uses_next;
   logic                   before_way;
   always_comb begin

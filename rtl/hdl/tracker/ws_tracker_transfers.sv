@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Transfers of a sharing tracker
 // Table of in-flight loads that a bank of the tracker sent to the L2 or to another L1 (anssari2012 section
-// 3.2). An L1 that will keep the line is listed as a sharer when the reply passes, unless the line was
-// written in the meantime (`poisoned_q`). A load that was forwarded to another L1 can still go to the L2 if the
-// line is gone there.
+// 3.2). If the requesting L1 will keep the line, this L1 is listed as a sharer when the reply passes, unless
+// the line was written in the meantime (`poisoned_q`). A load that was forwarded to another L1 can still go
+// to the L2 if that L1 no longer has the line.
 //
 // The ports act in the order of their numbers within one cycle, and each port sees the results of the ports
 // before it:
@@ -17,8 +17,8 @@
 // | 4 `poison`   | a write of `line_q`: its loads by the SMs of `poison_sms_i` will not be listed                                                                                                                 |
 // | 4 `open`     | records a load of `line_q` by `sm_q` in `free_row_o`, if `free_valid_o`; with `open_forwarded_i` the load goes to another L1                                                                   |
 //
-// At most one of `poison` and `open` is used per cycle. Outputs about a row are its registers; each is valid
-// with the `known` or `ready` of its port.
+// At most one of `poison` and `open` is used per cycle. Outputs that describe a row are its registers; each
+// is valid while the `known` or `ready` output of the same port is set.
 // Latency: none.
 module ws_tracker_transfers #(
     parameter int ROWS = 16,

@@ -4,11 +4,11 @@
 //! longer delays connect islands.
 //!
 //! Every island runs for a window of `w` ticks without messages from the others. Island `i` may run ahead of
-//! the slowest island by a lead of `a[i]` ticks. A link from island `i` to island `j` has a latency `l` and a
-//! credit delay `c`. It requires `a[j] + w <= a[i] + l` and `a[i] + w <= a[j] + c`. A run may end when a
-//! message on certain links of island `i` is received. No island `j` may run beyond that: `a[j] + w <= a[i] +
-//! l`. These are difference constraints: the Bellman-Ford algorithm finds leads that satisfy them, or shows
-//! that there are none.
+//! the slowest island by a lead of `a[i]` ticks. A link from island `i` to island `j` with latency `l` and
+//! credit delay `c` requires `a[j] + w <= a[i] + l` and `a[i] + w <= a[j] + c`. Some links of an island `i`
+//! carry the message that can end a run. No island `j` may run beyond the tick at which this message could be
+//! received: `a[j] + w <= a[i] + l`. These are difference constraints: the Bellman-Ford algorithm finds leads
+//! that satisfy them, or shows that there are none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,11 +24,11 @@ pub struct Cut {
     pub(super) window: u64,
     /// Number of ticks by which each island may run ahead of the slowest island (its lead).
     pub(super) ahead: Vec<u64>,
-    /// Maximum number of ticks by which one island may run ahead of another from which it has received no
-    /// newer message.
+    /// Limits on the number of ticks by which one island may run ahead of another, before it receives newer
+    /// messages from the other island.
     pub(super) bounds: Vec<Bound>,
-    /// Islands that signal the end of a run, and the latency of that signal in ticks. No island runs ahead of
-    /// such an island by more than this latency.
+    /// Islands that send the message that ends a run, each with the latency of that message in ticks. No
+    /// island runs ahead of such an island by more than this latency.
     pub(super) news: Vec<(usize, u64)>,
 }
 
@@ -37,10 +37,10 @@ pub struct Cut {
 type Bound = (usize, usize, u64);
 
 /// Cuts a netlist into islands, which are groups of hardware blocks that are simulated independently. `cycle`
-/// is the clock period of the cores in ticks; `tells` selects the links that signal the end of a run. For
-/// each link delay that occurs, considers the cut at all links with at least this delay. Selects the cut with
-/// the longest window between synchronization points; among equal windows, the cut with the most islands.
-/// Returns `None` if no cut has a window of at least one core cycle.
+/// is the clock period of the cores in ticks; `tells` selects the links that carry the message that ends a
+/// run. Tries each link delay that occurs as a threshold, and cuts all links with at least this delay.
+/// Selects the cut with the longest window between synchronization points; among equal windows, the cut with
+/// the most islands. Returns `None` if no cut has a window of at least one core cycle.
 pub(super) fn cut(links: &[Link], cycle: u64, tells: &dyn Fn(&Link) -> bool) -> Option<Cut> {
     let delays: BTreeSet<u64> = links.iter().map(Link::least_delay).filter(|delay| *delay >= cycle).collect();
     let mut best: Option<Cut> = None;
@@ -97,8 +97,8 @@ fn cut_at(links: &[Link], cycle: u64, (least, known): (u64, u64), tells: &dyn Fn
     Some(Cut { islands, window, ahead: leads(&bounds, &news, count, window)?, bounds, news })
 }
 
-/// Finds leads of the islands for a window of the given length, if there are any. An island's lead is at most
-/// that of another island, plus the delay between them, minus the window.
+/// Finds leads of the islands for a window of the given length, if there are any. The lead of an island is at
+/// most the lead of any other island, plus the delay between the two, minus the window.
 fn leads(bounds: &[Bound], news: &[(usize, u64)], count: usize, window: u64) -> Option<Vec<u64>> {
     let mut ahead = vec![0i64; count];
     for _ in 0..=count {
@@ -144,8 +144,8 @@ impl Sets {
         self.0.insert(other, one);
     }
 
-    /// Numbers the sets of hardware blocks. Sets with links to the most other sets come first, because their
-    /// synchronization points take longest.
+    /// Numbers the sets of hardware blocks. The sets with links to the most other sets get the lowest
+    /// numbers, because their synchronization points take the longest time.
     fn number_sets(mut self, links: &[Link]) -> (BTreeMap<BlockId, usize>, usize) {
         let blocks: Vec<BlockId> = self.0.keys().copied().collect();
         let tops: BTreeMap<BlockId, BlockId> = blocks.into_iter().map(|block| (block, self.find(block))).collect();

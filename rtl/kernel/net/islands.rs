@@ -1,13 +1,13 @@
 //! # Islands of a netlist
 //! Simulates a netlist in parallel. Where links have delays, the netlist is cut into islands, which are
-//! groups of hardware blocks. Each island runs for a while without messages from other islands, on a separate
-//! thread or alternating with them. Islands exchange messages at synchronization points, always before a
-//! message could become visible. Results therefore equal lockstep execution.
+//! groups of hardware blocks. Each island runs for a while without messages from other islands. Islands run
+//! on separate threads, or in turn on one thread. They exchange messages at synchronization points, always
+//! before a message could become visible. Results therefore equal lockstep execution.
 //!
 //! An island owns its blocks and their links. A link that was cut exists in two islands. The receiver's
 //! island holds the beats. The sender's island holds a copy of the link, into which beats are sent. No island
 //! runs ahead of another by more than the delay of the links between them. No island runs beyond the earliest
-//! tick at which the end of the run could be received.
+//! tick at which a message that ends the run could be received.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,14 +25,14 @@ pub(super) struct Plan {
     /// Number of ticks that every island runs between two synchronization points.
     window: u64,
     islands: Vec<IslandInfo>,
-    /// Islands that signal the end of a run, each with the latency of that signal in ticks.
+    /// Islands that send the message that ends a run, each with the latency of that message in ticks.
     news: Vec<(usize, u64)>,
     /// Island of each hardware block, indexed by kind of block and number.
     island_of: Vec<Vec<usize>>,
     /// Islands of each link's sender and receiver, indexed by pool and link number.
     owners: Vec<Vec<Owners>>,
-    /// Islands that each execute one synchronization point. Such an island synchronizes with all islands of
-    /// higher numbers to which it has links.
+    /// Islands that each execute one synchronization point. In it, the executing island synchronizes with all
+    /// islands of higher numbers to which it has links.
     hosts: Vec<usize>,
 }
 
@@ -47,14 +47,15 @@ struct IslandInfo {
     links: Vec<Vec<u32>>,
     /// Number of ticks by which the island is planned to run ahead of the slowest island.
     ahead: u64,
-    /// Other islands, each with the maximum number of ticks by which this island may run ahead of it.
+    /// Other islands, each with the maximum number of ticks by which this island may run ahead of that
+    /// island.
     bounds: Vec<(usize, u64)>,
-    /// Islands of higher numbers that have links to or from this island, which it synchronizes with.
+    /// Islands with higher numbers that have links to or from this island, and with which it synchronizes.
     guests: Vec<SyncPeer>,
 }
 
-/// Island that exchanges messages at another island's synchronization point, with the links to it (`there`)
-/// and from it (`back`).
+/// Island with which an island of a lower number synchronizes. `there` are the links from the lower-numbered
+/// island to this one, and `back` the links in the opposite direction.
 #[derive(Clone, Debug, Default)]
 struct SyncPeer {
     island: usize,
@@ -102,8 +103,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         self.plan().map(|plan| plan.islands.len())
     }
 
-    /// Returns `(window, lead)` in ticks: how long islands run between two synchronization points, and by how
-    /// much the island of a hardware block runs ahead of the slowest island.
+    /// Returns `(window, lead)` in ticks: the time that islands run between two synchronization points, and
+    /// the time by which the island of hardware block `block` runs ahead of the slowest island.
     #[must_use]
     pub fn pace_of(&self, block: BlockId) -> Option<(u64, u64)> {
         let (kind, number) = self.kind_of(block)?;
@@ -157,7 +158,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         for ((host, _), guest) in guests {
             islands[host].guests.push(guest);
         }
-        // Every other island visits its peers in reverse order, so that two synchronization points executed
+        // Every second island visits its peers in reverse order, so that two synchronization points executed
         // at the same time do not wait for each other.
         islands.iter_mut().skip(1).step_by(2).for_each(|island| island.guests.reverse());
         let hosts = (0..count).filter(|&island| !islands[island].guests.is_empty()).collect();
@@ -189,7 +190,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             self.board.links.any_mut(pool).split(owners, &mut pools);
         }
         for (board, IslandInfo { links, .. }) in boards.iter_mut().zip(&plan.islands) {
-            // If an island has a port of a link, it also has the link, so the search succeeds.
+            // If an island contains a hardware block at one end of a link, it also contains the link or a
+            // copy of it, so the search succeeds.
             board.renumber(|pool, number| links[pool].binary_search(&number).unwrap_or_default() as u32);
         }
         let islands = boards.into_iter().zip(&plan.islands).map(|(board, island)| {
@@ -200,7 +202,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         Some(Islands { plan, islands })
     }
 
-    /// Reassembles the netlist from its islands, after synchronization points at which all islands have
+    /// Reassembles the netlist from its islands. At the last synchronization points, all islands must have
     /// reached the same tick.
     pub fn rejoin(&mut self, islands: Islands<L, K>, sim: &mut Simulator) {
         let Islands { plan, islands } = islands;
@@ -260,8 +262,8 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
         self.islands.len()
     }
 
-    /// Returns the number of synchronization points per round: those after all islands have run, and before
-    /// they run again.
+    /// Returns the number of synchronization points per round. All of them are executed after the islands
+    /// have run and before they run again.
     #[must_use]
     pub fn num_sync_points(&self) -> usize {
         self.plan.hosts.len()
@@ -272,8 +274,8 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
     pub fn run(&self, island: usize) {
         let goal = self.islands[island].goal.load(Ordering::Relaxed);
         let Inside { board, sim } = &mut *self.islands[island].lock();
-        // If a hardware block of the island has requested attention from the simulator, the island evaluates
-        // no more blocks.
+        // If a hardware block of the island has requested attention from the simulator, no more blocks of the
+        // island are evaluated.
         if board.called.is_some() { sim.jump(goal) } else { sim.run(goal, board) }
     }
 
@@ -324,8 +326,9 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
             due = due.min(sim.next_tick().unwrap_or(u64::MAX));
             let here = sim.reached_tick();
             (nearest, farthest) = (nearest.min(here), farthest.max(here));
-            // If this island is ahead of the slowest island by exactly its planned lead, the slowest island
-            // has reached this tick.
+            // `of_last` is the tick that the slowest island has reached, provided that this island is ahead
+            // of the slowest one by its planned lead. If `of_last` is equal for all islands, all islands have
+            // their planned leads.
             let of_last = here.wrapping_sub(shore.ahead);
             is_steady &= *last.get_or_insert(of_last) == of_last;
         }

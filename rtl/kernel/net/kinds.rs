@@ -88,12 +88,13 @@ pub struct BlockRange {
     pub(super) kind: usize,
     pub(super) domain: u8,
     pub(super) slot: u8,
-    /// Number of the first of these hardware blocks within its kind, and number of blocks.
+    /// Number of the first hardware block of the range, counted within its kind. The field `count` is the
+    /// number of blocks in the range.
     pub(super) first: usize,
     pub(super) count: usize,
     seats: SlotMask,
-    /// Number within the kind minus bit position in the 64-slot half, modulo 2^64. The difference is equal
-    /// for all these hardware blocks.
+    /// Block number within the kind minus bit position in the 64-slot half, modulo 2^64. The difference is
+    /// the same for all blocks of the range.
     base: usize,
 }
 
@@ -103,13 +104,13 @@ impl BlockRange {
         Self { kind, domain, slot, first, count, seats: SlotMask::of(slot, count as u8), base }
     }
 
-    /// Returns the ids by which the timing wheels identify these hardware blocks.
+    /// Returns the ids by which the timing wheels identify the hardware blocks of the range.
     pub(super) fn ids(&self) -> impl Iterator<Item = BlockId> + use<> {
         let Self { domain, slot, count, .. } = *self;
         (0..count as u8).map(move |block| BlockId { domain, slot: slot + block })
     }
 
-    /// Returns which of these hardware blocks are scheduled for the current edge, one bit per block.
+    /// Returns which hardware blocks of the range are scheduled for the current edge, one bit per block.
     #[inline(always)]
     pub(super) fn among(&self, due: &Due) -> u64 {
         due.among(self.seats)
@@ -122,8 +123,8 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
         self.blocks.push(Box::new(BlockWithPorts { block, ports: B::Ports::default() }));
     }
 
-    /// Executes one clock edge of the scheduled hardware blocks of a range, given as one bit per block.
-    /// Returns the number of the first block that requests attention from the simulator, if any.
+    /// Executes one clock edge of the scheduled hardware blocks of a range; a bit mask selects the scheduled
+    /// blocks. Returns the number of the first block that requests attention from the simulator, if any.
     #[inline(always)]
     pub fn eval(
         &mut self,
@@ -219,8 +220,8 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
 /// Interface to all hardware blocks of one kind, independent of their type. The derive macro
 /// [`derive::Kinds`] implements it for an enum of [`Of`]s.
 pub trait Kind<L>: Sized + Send {
-    /// Executes one clock edge of the scheduled hardware blocks of a range, given as one bit per block.
-    /// Returns the number of the first block that requests attention from the simulator, if any.
+    /// Executes one clock edge of the scheduled hardware blocks of a range; a bit mask selects the scheduled
+    /// blocks. Returns the number of the first block that requests attention from the simulator, if any.
     fn eval(&mut self, place: (&BlockRange, u64), links: &mut L, due: &mut Due, at: &mut impl AnyEdge)
     -> Option<usize>;
     /// Lists the registers, memories and logic of hardware block number `block`.

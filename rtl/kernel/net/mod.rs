@@ -2,12 +2,13 @@
 //! Represents a machine as data: a list of hardware blocks and a list of links between their ports. Links are
 //! stored in pools, one for each type of beat. A block holds the numbers of its links. At each clock edge it
 //! receives the ends of these links, so it cannot access other links. A port is named by a field of the
-//! block's ports struct. A port that does not exist, or that carries other beats, is therefore a compile
-//! error.
+//! block's ports struct. A reference to a port that does not exist, or that carries another type of beat, is
+//! therefore a compile error.
 //!
-//! The lists of blocks and links determine everything else. For each block, they determine its position in
-//! the timing wheels, and the links that its description shows. For the whole machine, they determine the
-//! digests, quiescence, the saved state, and the islands that can run independently.
+//! Everything else is derived from the lists of blocks and links. For each block, these lists determine its
+//! position in the timing wheels and the links shown in its description. For the whole machine, they
+//! determine the digests, the test whether anything is in flight, the saved state, and the islands that can
+//! run independently.
 
 mod cut;
 mod islands;
@@ -114,8 +115,8 @@ impl Link {
     }
 }
 
-/// Information on the hardware blocks of one kind: slots in the timing wheels, hierarchical paths, and links
-/// shown in each block's description.
+/// Data on the hardware blocks of one kind: slots in the timing wheels, hierarchical paths, and the links
+/// that the description of each block lists.
 struct KindInfo {
     places: Vec<BlockRange>,
     paths: Vec<Path>,
@@ -130,7 +131,7 @@ struct HostCall {
     block: usize,
 }
 
-/// Hardware blocks and links to evaluate: those of a whole netlist, or of one island.
+/// Hardware blocks of a whole netlist or of one island, and their links.
 struct Board<L, K> {
     links: L,
     kinds: Vec<K>,
@@ -180,13 +181,14 @@ impl<L: Links, K: Kind<L>> IndependentBlocks for Board<L, K> {
 pub struct Net<L, K> {
     board: Board<L, K>,
     shown: Vec<KindInfo>,
-    /// Number of clock domains that represent the clocks of the machine, one per clock. The domains after
-    /// these have the same clocks, and hold hardware blocks for which the first domains have no room.
+    /// Number of clocks of the machine. The first `clocks` domains represent these clocks, one domain per
+    /// clock. Each later domain has the same period as one of them, and holds the hardware blocks for which
+    /// that one has no room.
     clocks: usize,
     /// Clock period of each domain in ticks.
     periods: Vec<u32>,
     graph: Vec<Link>,
-    /// Hardware blocks that are the first to learn of the end of a run, by a message on one of their input
+    /// Hardware blocks that are the first to receive the message that ends a run, on one of their input
     /// links.
     heard_by: Vec<BlockId>,
     /// Plan for running the netlist as islands, computed at first use.
@@ -219,7 +221,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     /// Adds hardware blocks of one kind, each with its path, to the domain of a clock.
     ///
     /// # Panics
-    /// If the domains of the clock have no room for all blocks.
+    /// Panics if the domains of the clock have no room for all blocks.
     pub fn add<B: Unit<L>>(&mut self, domain: u8, blocks: impl IntoIterator<Item = (Path, B)>) -> Family<B>
     where
         K: From<Of<B, L>>,
@@ -271,10 +273,10 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     }
 
     /// Links an output port to an input port. `name` is the name of the link in the description of its
-    /// receiver; `shape` holds the widths of its beats that depend on the configuration.
+    /// receiver; `shape` holds the configuration-dependent field widths of its beats.
     ///
     /// # Panics
-    /// If a port that allows only one link already has one.
+    /// Panics if a port that allows only one link already has one.
     pub fn link<T, A, B, F, I>(
         &mut self,
         from: Port<A, F>,
@@ -311,7 +313,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     }
 
     /// Completes construction, after all ports are connected: makes the links of each input port adjacent in
-    /// their pool. `heard_by` lists the hardware blocks that are the first to learn of the end of the run.
+    /// their pool. `heard_by` lists the hardware blocks that are the first to receive the message that ends a
+    /// run.
     pub fn finish<B: Unit<L>>(&mut self, heard_by: impl IntoIterator<Item = (Family<B>, usize)>) {
         let mut moved: Vec<Vec<u32>> = Vec::new();
         for number in 0..L::COUNT {
@@ -346,7 +349,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     /// Returns the id by which the timing wheels identify a hardware block.
     ///
     /// # Panics
-    /// If the kind has no block with this number.
+    /// Panics if the kind has no block with this number.
     #[must_use]
     pub fn id<B>(&self, family: Family<B>, block: usize) -> BlockId {
         self.id_in(family.0, block)
@@ -431,8 +434,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         self.settle_kinds(tick, None);
     }
 
-    /// Adds the cycles slept to the statistics, as [`Self::settle`] does, but not for the hardware blocks of
-    /// one kind.
+    /// Adds the cycles that hardware blocks have slept to their statistics, like [`Self::settle`], but omits
+    /// the hardware blocks of one kind.
     pub fn settle_others<B>(&mut self, but: Family<B>, tick: u64) {
         self.settle_kinds(tick, Some(but.0));
     }
@@ -486,8 +489,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         }
         self.board.links = links;
         let is_alike = self.board.kinds.iter_mut().zip(kinds).all(|(own, saved)| own.adopt(saved));
-        // A hardware block that had requested attention before the state was saved may have nothing left to
-        // do. It would then not repeat its request, so the request is restored here.
+        // A hardware block may have requested attention before the state was saved, and may not be evaluated
+        // again after it is restored. It would then not repeat its request, so the request is restored here.
         let callers = (0..).zip(&self.board.kinds).filter_map(|(kind, blocks)| Some((kind, blocks.caller()?)));
         self.board.called = callers.map(|(kind, block)| HostCall { tick: 0, kind, block }).min();
         is_alike
@@ -522,8 +525,9 @@ impl<L: Links, K: Kind<L>> Blocks for Net<L, K> {
         self.board.eval(due, at);
     }
 
-    // This function replaces the default of the trait. The compiler therefore generates both variants, with
-    // and without checks, in the crate that declares the netlist. All users of that crate share them.
+    // This function replaces the default of the trait, so that the compiler generates both variants of the
+    // evaluation (with and without checks) in the crate that declares the netlist. All crates that use this
+    // crate share the two variants.
     fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
         self.board.eval(due, at);
     }

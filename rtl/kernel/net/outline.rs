@@ -9,7 +9,7 @@ use super::{Input, LinkSpec, Net};
 /// Kinds of hardware blocks in a netlist, and bundles of links between them.
 #[derive(Clone, Debug)]
 pub struct Outline {
-    /// Kinds of which hardware blocks exist, in the order in which they were added to the netlist.
+    /// Kinds that have at least one hardware block, in the order in which they were added to the netlist.
     pub groups: Vec<Group>,
     /// Bundles of links, ordered by sending kind and then by receiving kind.
     pub bundles: Vec<Bundle>,

@@ -80,8 +80,8 @@ impl<T: Payload> Pool<T> {
     }
 }
 
-/// Link from one island to another: number of its pool, and its number in that pool of the sender's and of
-/// the receiver's island.
+/// Link from one island to another. `pool` is the number of the link's pool. `from` and `to` are the numbers
+/// of the link in that pool: in the sender's island, and in the receiver's island.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossing {
     pub(super) pool: u32,
@@ -167,7 +167,7 @@ impl<T: Payload + 'static> AnyPool for Pool<T> {
     }
 }
 
-/// Converts a pool of another island to its type; it must carry beats of type `T`.
+/// Returns a pool of another island as a pool with beats of type `T`. The pool must carry beats of this type.
 fn of_kind<T: Payload + 'static>(pool: &mut dyn AnyPool) -> &mut Pool<T> {
     let Some(pool) = (pool as &mut dyn Any).downcast_mut() else {
         unreachable!("pools with the same number carry the same payload")

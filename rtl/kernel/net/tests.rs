@@ -172,8 +172,8 @@ impl Ring {
         let office = net.add(0, [(vec![("office", None)], Office::default())]);
         let at = |number: usize| (stations[number % 2], number / 2);
         let spec = LinkSpec { depth: 4, latency, credit };
-        // Links of the ring and links to the office are connected alternately, and those of the ring in
-        // reverse order. `finish` must therefore sort them.
+        // Connects the links of the ring and the links to the office alternately, and the links of the ring
+        // in reverse order. `finish` must therefore sort the links.
         for number in 0..STATIONS {
             let ((from, i), (to, j)) = (at(STATIONS - 1 - number), at((2 * STATIONS - number) % STATIONS));
             net.link(from.at(i, |p| &mut p.to), to.at(j, |p| &mut p.from), ("from", None), spec, &());
@@ -205,8 +205,8 @@ impl Ring {
         Simulator::new(&PERIODS, &self.net, mode)
     }
 
-    /// Runs the netlist as islands until no hardware block is scheduled or one requests attention from the
-    /// simulator.
+    /// Runs the netlist as islands until no hardware block is scheduled, or until a block requests attention
+    /// from the simulator.
     fn run_apart(&mut self, sim: &mut Simulator, mut end: u64) {
         let islands = self.net.separate(sim).expect("the ring has islands");
         while islands.plan_round(&mut end, false) {
@@ -328,8 +328,8 @@ fn how_far_islands_run_follows_from_the_delays_of_their_links() {
     // does not exceed the delay of the links.
     assert_eq!(window([20, 20]), (Some((14, 0)), Some((14, 0)), Some((14, 0))));
     assert_eq!(window([100, 100]), (Some((98, 0)), Some((98, 0)), Some((98, 0))));
-    // Beats take 40 ticks and credits only 9. In a ring, no island can run ahead, and the shorter delay
-    // limits the window.
+    // Beats take 40 ticks and credits only 9. No island of the ring can run ahead of the others, so the
+    // shorter delay limits the window.
     assert_eq!(window([40, 9]), (Some((7, 0)), Some((7, 0)), Some((7, 0))));
     // The netlist is never cut at links with a delay of less than one core cycle, which is 7 ticks.
     assert_eq!(window([6, 6]), (None, None, None));
@@ -371,10 +371,10 @@ fn nobody_runs_beyond_what_tells_the_end_of_a_run() {
         }
         net.pace_of(net.id(stations, 1)).map(|(window, _)| window)
     };
-    // First case: the office does not learn of the end of the run. The window is 50 ticks, the delay of the
-    // link from the second station; the first station, whose beats take 12 ticks, is in the office's island.
-    // Second case: the office learns of the end of the run from the first station after 12 ticks, which
-    // limits the window.
+    // First case: no message to the office can end the run. The window is 50 ticks, which is the delay of the
+    // link from the second station. The first station, whose beats take 12 ticks, is in the office's island.
+    // Second case: a message from the first station to the office, which takes 12 ticks, can end the run.
+    // This delay limits the window.
     assert_eq!(pace(|_, _| false), Some(50));
     assert_eq!(pace(|_, _| true), Some(12));
 }

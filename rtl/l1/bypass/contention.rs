@@ -8,8 +8,8 @@
 //!
 //! The test needs no division. A warp's share of a cache of `n` lines is `floor(n / warps)`. It exceeds `t`
 //! touched lines if and only if `warps <= floor(n / (t + 1))`, which is a constant for each `t`.
-//! Area: one comparator per pair of lanes, to find the first lane of each line; population counts of these
-//! lanes and, in the core, of the resident warps; one constant per number of lines.
+//! Area: one comparator per pair of lanes, to find the first lane of each line. Two population counts: of
+//! these first lanes and, in the core, of the resident warps. One constant per number of lines.
 //!
 //! Part of `rtl/l1/lsu.rs`.
 //! Twin: `golden/hybrid/mod.rs`.
@@ -31,8 +31,8 @@ pub type Warps = u7;
 /// Contention test of one cache, as a table of thresholds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Contention {
-    /// For each number of touched lines, starting at 1: the largest number of resident warps for which an
-    /// instruction that touches that many lines does not contend.
+    /// Element `t - 1` is for an instruction that touches `t` lines: the largest number of resident warps for
+    /// which this instruction does not contend.
     most: [Warps; LANES],
     line_bits: u32,
 }
@@ -119,8 +119,8 @@ mod tests {
 
     #[test]
     fn a_part_is_rounded_down() {
-        // In a cache of 128 lines, each of 48 or 43 warps has a share of 2 lines, and each of 42 warps has a
-        // share of 3 lines. An instruction contends if it touches that many lines.
+        // A warp's share of a cache of 128 lines is 2 lines if 48 or 43 warps are resident, and 3 lines if 42
+        // are resident. An instruction contends if it touches at least as many lines as this share.
         assert_eq!([48, 43, 42].map(|warps| first(128, warps)), [Some(2), Some(2), Some(3)]);
     }
 

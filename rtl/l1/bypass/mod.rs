@@ -13,14 +13,14 @@
 //! | `next_choice` | before the LSU sleeps: returns when the decision for a waiting head may change   |
 //! | `end_period`  | when a period of the throttle ends                                               |
 //! | `clear`, `record`, `describe` | at kernel end; for digests; for waveforms and area counts         |
-//! | `counters`    | when statistics are read: counters of the scheme's own                           |
+//! | `counters`    | when statistics are read: lists the counters that the scheme declares itself     |
 //!
 //! With `l1.lookups` above 1, `bypasses` and `on_lookup` are called once per load looked up in a cycle. Only
 //! a scheme whose hardware has ports for several lookups (`supports_multiple_lookups`) can be combined with
 //! such an L1D.
 //!
-//! The configuration key `l1.bypass` selects one scheme. Decoupled tags and the MRPB each add a scheme of
-//! their own; a load bypasses if any of the schemes decides so.
+//! The configuration key `l1.bypass` selects one scheme. Decoupled tags and the MRPB each add another scheme.
+//! A load bypasses if any of the schemes decides that it does.
 
 automod::dir!(pub "l1/bypass");
 
@@ -49,7 +49,8 @@ pub use super::tag_store::TagStore;
 pub use super::tags::{LineUse, Probe, Victim};
 pub use super::watch::Outcome;
 
-/// Configuration of a bypass scheme: its parameters are keys next to `kind` in `l1.bypass`.
+/// Configuration of a bypass scheme. In the configuration file, its parameters are keys of `l1.bypass`, next
+/// to the key `kind` that selects the scheme.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Creates the hardware of the bypass scheme for one cache; `None` if the scheme makes no decisions at
@@ -69,14 +70,15 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
         false
     }
 
-    /// True if the bypass scheme requires the LRU replacement policy of the cache. A scheme that keeps tags
-    /// does, because [`TagStore`] inserts a tag without data in place of the least recently used tag.
+    /// True if the bypass scheme requires the LRU replacement policy of the cache. A scheme with tag-only
+    /// ways requires LRU, because [`TagStore`] inserts a tag without data in place of the least recently used
+    /// tag.
     fn needs_lru(&self) -> bool {
         self.keeps_tags()
     }
 
-    /// True if the hardware of the bypass scheme supports several loads per cycle, of which all but the first
-    /// hit.
+    /// True if the hardware of the bypass scheme supports several loads per cycle. All of these loads except
+    /// the first are hits.
     fn supports_multiple_lookups(&self) -> bool {
         false
     }
@@ -87,8 +89,8 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
         false
     }
 
-    /// True if the scheme works in an L1D with a prefetcher or a victim cache. These insert lines without
-    /// calling the hooks of the scheme.
+    /// True if the scheme works in an L1D with a prefetcher or a victim cache. Prefetchers and victim caches
+    /// insert lines without calling the hooks of the scheme.
     fn supports_prefetch(&self) -> bool {
         false
     }
@@ -105,7 +107,7 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     }
 }
 
-/// Bypass scheme selected by the configuration.
+/// Configuration field that selects a bypass scheme.
 pub type BypassConfig = Choice<dyn Scheme>;
 
 impl<S: Scheme + 'static> From<S> for BypassConfig {
@@ -145,7 +147,8 @@ impl BypassConfig {
         self.supports_prefetch() || !self.decides(l1)
     }
 
-    /// Lists the counters of every linked bypass scheme, with default parameters, for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all bypass schemes that are linked into the
+    /// program. Each one has its default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         for scheme in Self::linked() {
             if let Some(hooks) = scheme.hardware(&CacheGeometry::example("l1")) {
@@ -179,40 +182,42 @@ impl<'a> View<'a> {
         self.cache.tags()
     }
 
-    /// True if the cache has ordinary tags, and none of them belongs to the line.
+    /// True if the cache has ordinary tags, and the line has no tag.
     #[must_use]
     pub fn is_absent(&self, line: u64) -> bool {
         self.tags().as_plain().is_some_and(|tags| tags.peek(tags.set_of(line), line) == Probe::Absent)
     }
 
-    /// Returns a mask of the conditions that would refuse the load at the head of the access queue now. Bit
-    /// `n` stands for the `Fail` variant with value `n`.
+    /// Returns a mask of the conditions for which the load at the head of the access queue would be refused
+    /// now. Bit `n` stands for the `Fail` variant with value `n`.
     #[must_use]
     pub fn fails(&self, head: &LineAccess) -> u8 {
         self.cache.failing(head, self.queue)
     }
 }
 
-/// Result of the tag probe of a bypassing load. While a scheme has closed the cache, so that loads bypass it,
-/// the scheme may still update the tags.
+/// Result of the tag probe of a bypassing load. A scheme that has closed the cache, so that loads bypass it,
+/// still probes and updates the tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BypassProbe {
-    /// True if the load would have missed in the cache, had it not bypassed.
+    /// True if the load would have missed in the cache if it had not bypassed.
     pub missed: bool,
-    /// True if inserting a tag without data for the load's line evicted another line.
+    /// True if another line was evicted, because a tag without data was inserted for the line of the load.
     pub evicted: bool,
 }
 
-/// Hooks of a bypass scheme, which the cache and the LSU call. The hooks receive only loads of this cache.
+/// Hooks of the bypass scheme of one cache. The cache and the LSU call these hooks only for loads of this
+/// cache.
 #[watched("l1.bypass")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
-    /// Informs the scheme that a cycle starts in which a request is at the head of the access queue.
+    /// Called at the start of each cycle in which the access queue has a request at its head, unless the
+    /// instruction of this request makes it bypass.
     fn start(&mut self, _at: &Edge<'_>, _tags: &mut TagStore) {}
 
     /// True if the load `head`, which is at the head of the access queue, bypasses in this cycle. The cache
-    /// then does not look it up. A scheme must not make local loads bypass: a local line may be newer in the
-    /// cache than in memory.
+    /// then does not look up the load. A scheme must not make local loads bypass: a local line may be newer
+    /// in the cache than in memory.
     fn bypasses(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool;
 
     /// Returns the victim way of a miss in a set, if the bypass scheme overrides the replacement policy;
@@ -221,8 +226,8 @@ pub trait Hooks: Debug + Send {
         None
     }
 
-    /// Reports that the cache accepted or refused a load. `_place` is the set of the load, and the way that
-    /// serves it now or after the fill.
+    /// Reports that the cache accepted or refused a load. `_place` holds the set of the load, and the way
+    /// that serves the load now or after the fill.
     fn on_lookup(&mut self, _at: &Edge<'_>, _load: &LineAccess, _place: (u32, Option<u32>), _outcome: Outcome) {}
 
     /// Reports that a load has been sent to memory on the bypass path, because a scheme made it bypass.
@@ -236,16 +241,16 @@ pub trait Hooks: Debug + Send {
         None
     }
 
-    /// Makes the throttle of the core control the scheme's periods from now on, instead of the scheme's own
+    /// From now on, the throttle of the core ends the periods of the scheme, instead of the scheme's own
     /// timer.
     fn follow_periods(&mut self) {}
 
-    /// Ends a period of the bypass scheme, when the throttle of the core signals its end. `_may_close` is
-    /// true if the scheme may close the cache, so that loads bypass it.
+    /// Ends a period of the bypass scheme, when the throttle of the core signals the end of the period.
+    /// `_may_close` is true if the scheme may close the cache, so that loads bypass it.
     fn end_period(&mut self, _at: &Edge<'_>, _may_close: bool, _tags: &mut TagStore) {}
 
-    /// Sets the lines that the cache may allocate: a sorted list that the simulator obtained from an earlier
-    /// run.
+    /// Sets the lines that the cache may allocate. `_lines` is a sorted list that the simulator obtained from
+    /// an earlier run.
     fn admit(&mut self, _lines: &Arc<[u64]>) {}
 
     /// Clears the per-line state at the end of a kernel.
@@ -257,8 +262,8 @@ pub trait Hooks: Debug + Send {
     /// Adds to the hardware description, as one component: the scheme's registers, arrays and logic.
     fn describe(&self, _to: &mut dyn Describe) {}
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 
@@ -315,7 +320,7 @@ impl Schemes {
         past
     }
 
-    /// Returns the earliest cycle that [`Hooks::next_choice`] of a scheme returns.
+    /// Returns the earliest of the cycles that [`Hooks::next_choice`] of the schemes returns.
     pub fn next_choice(&self) -> Option<u64> {
         self.0.iter().filter_map(|scheme| scheme.next_choice()).min()
     }

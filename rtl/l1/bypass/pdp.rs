@@ -66,7 +66,8 @@ impl Scheme for PdpConfig {
     }
 }
 
-/// Number of further accesses to the set for which the line stays protected, including the next access.
+/// Remaining protection of a line: the number of accesses to its set, including the next one, for which the
+/// line stays protected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 struct RemainingDistance(#[payload(name = "left")] Distance);
 
@@ -100,8 +101,8 @@ impl Pdp {
         self.left.row(set)[way as usize].0 <= 1
     }
 
-    /// Decrements the remaining protection of all lines of a set, for one access. Restarts the protection of
-    /// `way`, which served the access; `way` is `None` if the access bypassed.
+    /// Decrements the remaining protection of all lines of a set after one access, and restarts the
+    /// protection of the line in `way`, which served the access. `way` is `None` if the access bypassed.
     pub fn age(&mut self, at: &Edge<'_>, set: u32, way: Option<u32>) {
         let Self { distance, left } = self;
         left.update_row(at, set, |row| {
@@ -125,8 +126,8 @@ impl Hooks for Pdp {
             && tags.victim_among(set, |way| self.is_free(set, way)).is_none()
     }
 
-    /// Returns an unprotected victim way; `None` if there is none. A local load, which cannot bypass, then
-    /// evicts any line.
+    /// Returns an unprotected victim way. Returns `None` if all lines are protected; a local load, which
+    /// cannot bypass, then evicts the victim of the replacement policy.
     fn victim(&self, tags: &TagStore, set: u32) -> Option<Victim> {
         tags.as_plain()?.victim_among(set, |way| self.is_free(set, way))
     }

@@ -69,8 +69,8 @@ impl Scheme for ProfiledConfig {
 /// Profiled bypass of one cache.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Profiled {
-    /// Sorted list of the lines admitted in this kernel. `None`, which admits all lines, until the simulator
-    /// sets the list.
+    /// Sorted list of the lines admitted in this kernel. It is `None` until the simulator sets the list; all
+    /// lines are admitted until then.
     admitted: Option<Arc<[u64]>>,
 }
 

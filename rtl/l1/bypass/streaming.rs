@@ -43,14 +43,14 @@ struct StreamingBypass {
 }
 
 impl StreamingBypass {
-    /// Creates the streaming bypass scheme of a cache, which is open at first. The monitor times its own
-    /// periods.
+    /// Creates the streaming bypass scheme of a cache. The cache is open at first, and the monitor ends its
+    /// periods by its own timer.
     fn new(config: &StreamingConfig) -> Self {
         Self { config: config.clone(), monitor: Streaming::new(config, true) }
     }
 
-    /// Invalidates all tag-only ways if the cache has just reopened (`opened`) and the configuration requires
-    /// it.
+    /// Invalidates all tag-only ways if the cache has just reopened (`opened` is true) and the configuration
+    /// requires this flush.
     fn reopen_cache(&self, at: &Edge<'_>, opened: bool, tags: &mut TagStore) {
         if opened && self.monitor.flushes() {
             tags.drop_hollow(at);

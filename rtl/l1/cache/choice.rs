@@ -15,7 +15,7 @@ use super::{Cache, CacheId, conditions, policy_bit};
 use crate::kernel::AnyEdge;
 
 impl Cache {
-    /// Makes the throttle of the core control the periods of the bypass schemes from now on, instead of their
+    /// From now on, the throttle of the core ends the periods of the bypass schemes, instead of the schemes'
     /// own timers.
     pub fn follow_periods(&mut self) {
         self.schemes.follow_periods();
@@ -27,7 +27,7 @@ impl Cache {
     }
 
     /// True if a bypass scheme makes `request`, at the head of the access queue, bypass the cache in this
-    /// cycle. The cache then does not look it up.
+    /// cycle. The cache then does not look up the request.
     pub fn bypasses(&mut self, at: &impl AnyEdge, request: &LineAccess, queue: &MissQueue) -> bool {
         self.schemes.start(at.edge(), &mut self.tags);
         let is_load = request.kind == AccessKind::Load && CacheId::of(request.space) == self.id;
@@ -40,15 +40,14 @@ impl Cache {
         self.schemes.next_choice()
     }
 
-    /// Ends a period of the bypass schemes, when the throttle of the core signals its end. `may_close` is
-    /// true if the streaming monitor may close the cache, so that loads bypass it.
+    /// Ends a period of the bypass schemes, when the throttle of the core signals the end of the period.
+    /// `may_close` is true if the streaming monitor may close the cache, so that loads bypass it.
     pub fn end_period(&mut self, at: &impl AnyEdge, may_close: bool) {
         self.schemes.end_period(at.edge(), may_close, &mut self.tags);
     }
 
-    /// Notifies the bypass schemes that a load has been sent to memory on the bypass path, because one of
-    /// them made it bypass. Returns true if the load missed in the tags, which are updated even while the
-    /// cache is closed.
+    /// Notifies the bypass schemes that a load has been sent to memory on the bypass path, because a scheme
+    /// made it bypass. The scheme may update the tags. Returns true if the load missed in the tags.
     pub fn on_bypass(&mut self, at: &impl AnyEdge, request: &LineAccess) -> bool {
         let BypassProbe { missed, evicted } = self.schemes.on_bypass(at.edge(), request, &mut self.tags);
         self.stats.evictions += u64::from(evicted);
@@ -77,8 +76,8 @@ impl Cache {
         &self.tags
     }
 
-    /// Returns a mask of the conditions that would refuse the load at the head of the access queue now. Bit
-    /// `n` stands for the `Fail` variant with value `n`.
+    /// Returns a mask of the conditions for which the load at the head of the access queue would be refused
+    /// now. Bit `n` stands for the `Fail` variant with value `n`.
     #[inline(never)]
     pub fn failing(&self, head: &LineAccess, queue: &MissQueue) -> u8 {
         let Some(tags) = self.tags.as_plain() else { return 0 };

@@ -1,12 +1,12 @@
 //! Connection of the L1D to its MSHR policy: the decisions that the cache requests from the policy, and the
-//! events that it reports to it. Prefetches are reported only as far as loads wait for them.
+//! events that it reports to the policy. A prefetch is reported only if a load waits for its line.
 
 use super::super::coalescer::LineAccess;
 use super::Cache;
 use crate::kernel::AnyEdge;
 use crate::mshr_policy::{MshrRequest, MshrView};
 
-/// Returns the part of a load that an MSHR policy sees.
+/// Returns the fields of a load on which an MSHR policy can base its decision.
 fn request_of(load: &LineAccess) -> MshrRequest {
     MshrRequest { requester: load.warp, line: load.line }
 }
@@ -23,8 +23,8 @@ impl Cache {
         self.mshr_policy.is_some() && self.ask_mshr_policy(load, None)
     }
 
-    /// True if the MSHR policy refuses a load of a line in flight, although the entry of the line accepts it.
-    /// `waiters` is the number of loads that wait in the entry.
+    /// True if the MSHR policy refuses a load of a line in flight, although the MSHR entry of the line could
+    /// accept the load. `waiters` is the number of loads that already wait in the entry.
     #[inline(always)]
     pub(super) fn refuses_merge(&self, load: &LineAccess, waiters: u8) -> bool {
         self.mshr_policy.is_some() && self.ask_mshr_policy(load, Some(waiters))
@@ -42,7 +42,7 @@ impl Cache {
         }
     }
 
-    /// Reports to the MSHR policy that a load has allocated an MSHR entry, in which it waits.
+    /// Reports to the MSHR policy that a load has allocated an MSHR entry and waits in it.
     #[inline(always)]
     pub(super) fn on_miss(&mut self, at: &impl AnyEdge, entry: u16, load: &LineAccess) {
         if self.mshr_policy.is_some() {
@@ -50,7 +50,7 @@ impl Cache {
         }
     }
 
-    /// Reports to the MSHR policy that a load waits in an MSHR entry that tracked its line before.
+    /// Reports to the MSHR policy that a load has merged into an MSHR entry that already tracked its line.
     #[inline(always)]
     pub(super) fn on_merge(&mut self, at: &impl AnyEdge, entry: u16, load: &LineAccess) {
         if self.mshr_policy.is_some() {

@@ -27,7 +27,7 @@ impl Cache {
         self.prefetcher.as_deref_mut()
     }
 
-    /// Moves the next line that the prefetcher returns, if any, into the prefetch queue.
+    /// Moves the next line that the prefetcher proposes, if any, into the prefetch queue.
     pub fn advance_prefetcher(&mut self, at: &impl AnyEdge) -> Option<Enqueued> {
         self.prefetcher.as_mut().and_then(|prefetcher| prefetcher.advance(at))
     }
@@ -86,9 +86,9 @@ impl Cache {
         };
         let &LineAccess { line, pc, warp, slot, sectors, .. } = request;
         let sectors = if self.sectors.is_some() { sectors } else { WHOLE };
-        // The load has just merged with a line in flight. If only one waiter is then in the MSHR entry, the
-        // entry belongs to a prefetch and this load is the first to merge. The entry of a miss has at least
-        // two waiters: the missing load and this one.
+        // The load has just merged with a line in flight. If the load is now the only waiter in the MSHR
+        // entry, the entry was allocated by a prefetch. An entry allocated by a miss has at least two
+        // waiters: the load that missed, and the load that has just merged.
         let has_one_waiter = |entry: u16| self.mshr.waiters(entry) == 1;
         let is_late =
             outcome == Outcome::HitPending && self.entries_of(line, sectors).into_iter().flatten().any(has_one_waiter);

@@ -1,7 +1,7 @@
-//! Accesses of a cache whose misses fetch sectors. They differ from accesses of whole lines as follows. A
-//! load finds each sector that it touches present, in flight or absent. Lanes in present sectors get their
-//! bytes at once; all other lanes wait in the MSHR entries that track their sectors. All absent sectors are
-//! fetched with one request and one MSHR entry.
+//! Accesses of a cache whose misses fetch single sectors instead of whole lines. Each sector that a load
+//! touches is present, in flight or absent. Lanes in present sectors get their bytes at once; all other lanes
+//! wait in the MSHR entries that track their sectors. All absent sectors are fetched with one request and one
+//! MSHR entry.
 
 use super::super::access::{AccessKind, MemorySpace};
 use super::super::bypass::View;
@@ -29,14 +29,14 @@ struct Needs {
     /// that will track them.
     absent: u8,
     entry: Option<u16>,
-    /// Way in which the load finds its line, or into which it fetches the line.
+    /// Way that already holds the line of the load, or into which the load fetches the line.
     place: SectorPlace,
     /// Mask of the conditions for which the load is refused. Bit `n` stands for the `Fail` variant with value
     /// `n`.
     fails: u8,
 }
 
-/// Way in which a load finds its line, or into which a miss fetches the line.
+/// Way that already holds the line of a load, or into which a miss fetches the line.
 #[derive(Clone, Copy, Debug)]
 enum SectorPlace {
     /// The line already occupies this way.
@@ -98,7 +98,8 @@ impl Cache {
         self.entries_of(line, waits).into_iter().flatten().all(|entry| self.mshr.is_open(entry))
     }
 
-    /// Returns the MSHR entries that track these sectors in flight, without duplicates.
+    /// Returns the MSHR entries that track any of the in-flight sectors `sectors` of a line, without
+    /// duplicates.
     pub(super) fn entries_of(&self, line: u64, sectors: u8) -> [Option<u16>; SECTORS as usize] {
         let mut left = sectors;
         std::array::from_fn(|sector| {
@@ -112,8 +113,8 @@ impl Cache {
         })
     }
 
-    /// Returns a mask of the conditions that would refuse a load now, in a cache whose misses fetch sectors.
-    /// Bit `n` stands for the `Fail` variant with value `n`.
+    /// Returns a mask of the conditions for which a load would be refused now, in a cache whose misses fetch
+    /// sectors. Bit `n` stands for the `Fail` variant with value `n`.
     pub(super) fn failing_of_sectors(&self, set: u32, probe: Probe, head: &LineAccess, queue: &MissQueue) -> u8 {
         let held = match (&self.sectors, probe) {
             (Some(store), Probe::Present { way, .. } | Probe::Reserved { way }) => store.peek(set, way),
@@ -174,8 +175,8 @@ impl Cache {
         self.word_banks.as_ref().map_or(request.sectors, |banks| 1 << banks.tag_bank(request.line))
     }
 
-    /// Returns the mask of the banks that further loads cannot use in the cycle of an accepted load: the
-    /// load's own banks, or all banks if a line was read for eviction.
+    /// Returns the mask of the banks that further loads cannot use in the same cycle as an accepted load: the
+    /// banks that this load uses, or all banks if a line was read for eviction.
     pub fn banks_taken(&self, request: &LineAccess) -> u8 {
         let read = if self.word_banks.is_none() || self.banks == u8::MAX { self.banks } else { 0 };
         self.banks_of(request) | read
@@ -203,8 +204,8 @@ impl Cache {
         debug_assert!(self.word_banks.is_some() || self.banks & sectors == 0, "a bank is read once per cycle");
         self.tags.touch(at, (set, way), LineUse::Load, Source { line, pc: request.pc });
         let set_way = set * self.ways + way;
-        // If an earlier load of this cycle has used the read port of the data array, this load uses the same
-        // port. This is possible because it reads other banks.
+        // If an earlier load of this cycle has used the read port of the data array, this load shares the
+        // port. This is possible because the two loads read different banks.
         let data = if self.banks == 0 { self.data.read(at, set_way) } else { self.data.row(set_way) };
         self.banks |= sectors;
         pending.deliver(slot, lanes, &data[0].0);
@@ -217,8 +218,8 @@ impl Cache {
         true
     }
 
-    /// Adds a load as a waiter to each MSHR entry that tracks any of the sectors `waits`. Each entry gets the
-    /// lanes of the load that need its sectors.
+    /// Adds a load as a waiter to each MSHR entry that tracks any of the sectors `waits`. The waiter in an
+    /// entry holds those lanes of the load that need sectors of this entry.
     fn join(&mut self, at: &impl AnyEdge, waits: u8, request: &LineAccess, pending: &Pending) {
         let &LineAccess { line, slot, lanes, .. } = request;
         for entry in self.entries_of(line, waits).into_iter().flatten() {
@@ -279,10 +280,10 @@ impl Cache {
         kept
     }
 
-    /// Executes a store or an atomic sector by sector. It updates or drops present sectors, as it would a
-    /// whole line, and makes sectors in flight invalid on arrival. A local store updates present sectors only
-    /// in the cache, and sends its bytes of all other sectors to memory. Returns `None` if the access must
-    /// wait for loads that have not read the old bytes yet.
+    /// Executes a store or an atomic sector by sector. Present sectors are updated or dropped by the rules
+    /// for whole lines. Sectors in flight are invalidated on arrival. A local store updates present sectors
+    /// only in the cache, and sends its bytes of all other sectors to memory. Returns `None` if the access
+    /// must wait for loads that have not read the old bytes yet.
     #[inline(never)]
     pub(super) fn write_sectors(
         &mut self,
@@ -354,7 +355,7 @@ impl Cache {
     }
 
     /// Drops a line in a cache whose misses fetch sectors, as `drop_line` does in a cache of whole lines.
-    /// Drops the present sectors, and makes those in flight invalid on arrival.
+    /// Drops the present sectors. Sectors in flight are invalidated on arrival.
     pub(super) fn drop_sectors(
         &mut self,
         at: &impl AnyEdge,
@@ -398,8 +399,9 @@ impl Cache {
         if held.modified {
             return (ForwardResult::Gone, None);
         }
-        // If not all requested sectors are present, the answer is "in flight", so that the sharing tracker
-        // still lists this L1D. A later forward may request sectors that are present.
+        // If not all requested sectors are present, the L1D answers that the line is in flight. The sharing
+        // tracker then still lists this L1D, and a later request of another SM may need only sectors that are
+        // present.
         if sectors & !held.here != 0 {
             return (ForwardResult::Coming, None);
         }
@@ -407,8 +409,8 @@ impl Cache {
         (ForwardResult::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
     }
 
-    /// True if, for each way, the sectors in flight are exactly those that the MSHR entries of its line
-    /// track. Used by tests to check consistency.
+    /// True if, for each way, the sectors in flight are exactly the sectors that the MSHR entries of the line
+    /// in this way track. Used by tests to check consistency.
     pub(super) fn has_consistent_sectors(&self) -> bool {
         let Some(store) = &self.sectors else { return true };
         (0..self.data.spec().rows).all(|set_way| {

@@ -23,9 +23,9 @@ impl Cache {
         victims.find(request.line, if self.sectors.is_some() { request.sectors } else { 0 })
     }
 
-    /// Serves a load from an entry of the victim cache. If an L1D victim can be evicted at once, the entry's
-    /// line is swapped with it; otherwise the line stays in the entry. No swap occurs while an earlier load
-    /// still has to read a line of the set.
+    /// Serves a load from an entry of the victim cache. If the L1D can evict a line in this cycle, that line
+    /// and the line of the entry are swapped; otherwise the line stays in the entry. No swap occurs while an
+    /// earlier load still has to read a line of the L1D set.
     #[inline(never)]
     pub(super) fn serve_victim(
         &mut self,

@@ -86,7 +86,7 @@ impl Payload for Line {
     }
 }
 
-/// Number of free data ways of a set. The shape of the array gives the width of this number in bits.
+/// Number of free data ways of a set. Its width in bits depends on the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub(super) struct Free(#[payload(name = "lines", width = *shape)] pub u16);
@@ -105,8 +105,8 @@ pub(super) fn promote(row: &mut [Tag], way: usize) {
     row[way].tlru = 0;
 }
 
-/// Ages the tags of a set: lowers the reference counts of all tags by `steps`, except those of the tags at
-/// the positions `concerned`.
+/// Ages the tags of a set: subtracts `steps` from the reference counts of all tags except the tags at the
+/// positions `concerned`.
 pub(super) fn age(row: &mut [Tag], concerned: &[usize], steps: Count) {
     for (way, tag) in row.iter_mut().enumerate() {
         if !concerned.contains(&way) {

@@ -145,7 +145,7 @@ fn a_store_frees_the_place_and_ages_the_others() {
     assert_eq!(bench.format_tags(), "A:V1@0 B:V2@1 C:C1 f2");
     bench.store('B');
     assert_eq!(bench.format_tags(), "A:V0@0 B:C0 C:C0 f3");
-    // The second load of C misses, and takes the lowest free data way, way 0.
+    // The second load of C misses and allocates the lowest free data way, way 0.
     bench.store('A');
     bench.plays(&[('C', "byp", "A:C0 B:C0 C:C1 f4"), ('C', "miss", "A:C0 B:C0 C:V2@0 f3")]);
 }
@@ -223,8 +223,9 @@ fn any_clean_line_may_be_forgotten_if_told_so() {
     let mut bench = Bench::new(DecoupledConfig { tag_ways: 4, tag_victim: TagVictim::Any, ..LI2015 });
     "AAABBBCCCDDD".chars().for_each(|name| _ = bench.load(name));
     assert_eq!(bench.format_tags(), "A:V0@0 B:V0@1 C:V1@2 D:V2@3 f0");
-    // The new candidate E may take the tag of a clean line. Lines A and B have equal counts, and A is the
-    // least recently used. So A loses its data way, and the counts of the other tags drop by one.
+    // The tag of the new candidate E may replace the tag of a clean line. Lines A and B have equal counts,
+    // and A is the least recently used. So A loses its data way, and the counts of the other tags drop by
+    // one.
     bench.plays(&[('E', "byp", "B:V0@1 C:V0@2 D:V1@3 E:C0 f1")]);
     assert_eq!(bench.tags.moves().demotions, 1);
 }

@@ -62,9 +62,9 @@ fn two_leaders_that_miss_nearly_always_leave_the_decoupled_l1d() {
 
 #[test]
 fn fifteen_points_bring_the_original_mode_back() {
-    // The decoupled leader misses 150 of 200 loads, the original leader 180 of 300, and the margin is 10.
-    // With a margin in percentage points, the check is 10 (150 x 300 - 180 x 200) = 90,000 > 200 x 300 =
-    // 60,000. With a relative margin, it is 10 x 150 x 300 = 450,000 > 11 x 180 x 200 = 396,000.
+    // The margin is 10. The leader with the decoupled L1D misses 150 of 200 loads (75 %), the leader in the
+    // original mode 180 of 300 (60 %). The original mode wins in both cases: the difference of 15 percentage
+    // points is more than 10, and the relative difference of 25 % (15 / 60) is more than 10 %.
     for of in [MarginOf::Points, MarginOf::Misses] {
         assert!(wins(of, [150, 200, 180, 300]));
     }

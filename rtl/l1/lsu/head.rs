@@ -12,13 +12,13 @@ use super::{DuelIo, Lsu, StageStatus};
 use crate::kernel::AnyEdge;
 use crate::throttle::message::Miss;
 
-/// Refusal of the request at the head of the access queue. It lasts until one of the conditions that caused
-/// it changes.
+/// Refusal of the request at the head of the access queue. The request stays refused until one of the
+/// conditions that caused the refusal changes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Refusal {
     /// Cache that refused the request, and the set that the request probed.
     pub place: (CacheId, u32),
-    /// Last refused cycle that the statistics of reservation fails already include.
+    /// Last cycle of this refusal that the statistics of reservation fails have already counted.
     pub counted: u64,
     /// Reason reported for the refusal.
     pub fail: Fail,
@@ -31,14 +31,14 @@ pub(super) struct Refusal {
 pub(super) struct Changes {
     /// Cache and set of the reserved way that was filled at this edge; `None` if none was filled.
     pub filled: Option<(CacheId, u32)>,
-    /// True if the last waiting load left an MSHR entry, which frees the entry.
+    /// True if an MSHR entry was freed, because the last load that waited in it has received its bytes.
     pub freed: bool,
     /// True if a waiting load left its MSHR entry.
     pub left: bool,
     /// True if the miss queue sent an entry to the network.
     pub sent: bool,
-    /// True if the L2 recalled a line. A refused miss may now take the invalidated way. It then needs no
-    /// miss-queue entry for the writeback of a modified line.
+    /// True if the L2 recalled a line. A refused miss can now be allocated in the invalidated way. In that
+    /// case, it needs no miss-queue entry for the writeback of a modified line.
     pub recalled: bool,
 }
 
@@ -84,7 +84,7 @@ impl Lsu {
         let fixed = self.bypasses();
         self.derived.head_bypasses = !probing && (fixed || self.scheme_bypasses(at));
         if self.derived.head_bypasses {
-            // A head that bypasses is no longer looked up in the cache, which ends its refusal.
+            // A head request that bypasses is not looked up in the cache again, so it is no longer refused.
             self.charge(at.cycle());
             self.derived.refused = None;
         }
@@ -97,9 +97,9 @@ impl Lsu {
     }
 
     /// True if the head of the access queue was refused and none of its failing conditions has changed. The
-    /// head is then refused again for the same reasons, without a new probe. In the meantime no request can
-    /// take a way, an MSHR entry or a miss-queue entry, because all requests wait behind the head. The golden
-    /// model, which runs in lockstep, checks this shortcut.
+    /// head is then refused again for the same reasons, without a new probe. In the meantime, no other
+    /// request can allocate a way, an MSHR entry or a miss-queue entry, because all requests wait behind the
+    /// head. The golden model, which runs in lockstep, checks this shortcut.
     pub(super) fn is_refused_again(&mut self, changes: &Changes) -> bool {
         let Some(Refusal { place, all, fail, .. }) = self.derived.refused else { return false };
         let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
@@ -147,8 +147,9 @@ impl Lsu {
         l1d.stats.accesses += 1;
         l1d.stats.bypasses += 1;
         if chosen {
-            // A load that misses in the tags of a closed cache (loads bypass it) is also reported to the
-            // throttle. From these reports the throttle can detect thrashing warps, and reopen the cache.
+            // While a streaming monitor makes all loads bypass the cache, loads that miss in the tags are
+            // also reported to the throttle. From these reports the throttle can detect thrashing warps, and
+            // let loads use the cache again.
             let missed = l1d.on_bypass(at, head);
             self.missed = (missed && self.constants.monitored).then_some(Miss { warp, lost: false });
         } else if self.constants.place.is_tracked && uncached {

@@ -66,15 +66,15 @@ impl Lsu {
         &self.observed.loads
     }
 
-    /// Returns, for each stage of the memory system, the total time that warp loads and their line reads
-    /// spent in it, summed over all kernels.
+    /// Returns the times that warp loads and their line reads spent in each stage of the memory system, over
+    /// all kernels so far.
     #[must_use]
     pub fn stages(&self) -> &Stages {
         &self.observed.stages
     }
 
-    /// Sets the sorted list of the only lines that the L1D may allocate from now on, for the profiled bypass
-    /// scheme.
+    /// Sets the lines that the L1D may allocate from now on, for the profiled bypass scheme. `lines` must be
+    /// sorted.
     pub fn admit(&mut self, lines: &Arc<[u64]>) {
         self.caches[CacheId::L1d as usize].admit(lines);
     }
@@ -96,7 +96,7 @@ impl Lsu {
     }
 
     /// Invalidates all lines at the end of a kernel. Modified lines are dropped without a writeback: they
-    /// belong to local memory, which dies with the kernel.
+    /// belong to local memory, whose contents are not needed after the kernel.
     ///
     /// # Panics
     /// If a line is still in flight.
@@ -105,9 +105,9 @@ impl Lsu {
         self.caches[CacheId::L1d as usize].set_original(self.constants.starts_original);
     }
 
-    /// Brings the counters of the L1D up to date and returns them. Adds the cycles in which the head of the
-    /// access queue was refused while the LSU was not evaluated. `cycle` is the core cycle of the next clock
-    /// edge.
+    /// Updates the counters of the L1D and returns them. The update adds the cycles in which the head of the
+    /// access queue was refused while the simulator did not evaluate the LSU. `cycle` is the core cycle of
+    /// the next clock edge.
     pub fn settle(&mut self, cycle: u64) -> L1Stats {
         self.charge(cycle);
         if let Some(refusal) = &mut self.derived.refused {
@@ -129,7 +129,7 @@ impl Lsu {
         &self.caches[cache as usize].stats
     }
 
-    /// Returns the counters that the schemes of the given cache declare themselves.
+    /// Returns the counters that belong to the schemes of the given cache.
     #[must_use]
     pub fn scheme_counts_of(&self, cache: CacheId) -> SchemeCounts {
         SchemeCounts::of(|to| self.caches[cache as usize].scheme_counters(to))

@@ -20,7 +20,8 @@ impl Lsu {
         at: &mut impl AnyEdge,
     ) -> bool {
         if let Some(reply) = io.mem_rsp.peek(at).filter(|reply| ticket::is_of_instructions(reply.ticket)) {
-            // The link to the core has room for every instruction line in flight, so it is always ready.
+            // The link to the core has room for every instruction line in flight, so it always accepts the
+            // line.
             core.brought.push_with(at, |beat| {
                 (beat.id, beat.line, beat.data) = (reply.id, reply.line, reply.data);
             });

@@ -74,8 +74,8 @@ impl Lsu {
         }
     }
 
-    /// Drops all copies of a line in this LSU when a coherent load reads the line from the L2. Otherwise a
-    /// later load could hit a copy with an older value (anssari2012 section 3.2).
+    /// Drops all copies of a line in the caches of this LSU when a coherent load reads the line from the L2.
+    /// Otherwise a later load could hit a copy with an older value (anssari2012 section 3.2).
     #[inline(never)]
     pub(super) fn drop_copies(&mut self, at: &impl AnyEdge, line: u64) {
         let found = self.caches.each_mut().map(|cache| cache.drop_copy(at, line));
@@ -90,9 +90,9 @@ impl Lsu {
         match entry.kind {
             MissKind::Read if ticket::cache(entry.ticket) == CacheId::L1d => Sharing::Keeps,
             MissKind::Prefetch => Sharing::Keeps,
-            // This read fetches the missing sectors of a line. Sectors that arrived earlier may be stale by
-            // now. Therefore the tracker must not list the L1D as a supplier of the line because of this
-            // read.
+            // This read fetches only the missing sectors of a line. Sectors of the line that arrived earlier
+            // may be stale by now. So this read must not make the tracker list the L1D as a supplier of the
+            // line.
             MissKind::Rest => Sharing::Takes,
             MissKind::Notice => Sharing::Drops,
             MissKind::Atomic | MissKind::Reduce => Sharing::Coherent,

@@ -38,7 +38,7 @@ pub struct LsuExtraPorts {
     pub brought: Out<InstructionLineReply>,
     /// Misses of L1D loads, sent to the throttle of the core.
     pub misses: Out<Miss>,
-    /// Ends of the streaming monitor's periods, sent by the core's throttle.
+    /// Messages of the core's throttle that a period of the streaming monitor has ended.
     pub periods: In<PeriodEnd>,
     /// New mode of the L1D, in machines with SM dueling.
     pub mode: In<Mode>,
@@ -86,11 +86,11 @@ pub struct DuelIo<'a> {
     pub seen: Option<Tx<'a, LoadReport>>,
 }
 
-/// Place of an LSU in its machine: its path, its SM, the widths of its messages, and the optional units that
-/// it is connected to.
+/// Location and surroundings of an LSU in the machine: its path, its SM, the widths of its messages, and the
+/// optional units to which it is connected.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LsuPlace {
-    /// Full hierarchical path of the L1D, such as `sm3.l1`.
+    /// Hierarchical path of the L1D, such as `sm3.l1`.
     pub path: String,
     /// Number of the SM that contains the LSU.
     pub sm: u8,

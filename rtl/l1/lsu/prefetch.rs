@@ -7,9 +7,9 @@ use super::Lsu;
 use crate::kernel::AnyEdge;
 
 impl Lsu {
-    /// Looks up the oldest queued prefetch, if `has_head` is false, so that no request at the head of the
-    /// access queue needs the tags. Then moves the next line of the prefetcher into the prefetch queue; that
-    /// line can be looked up in the next cycle.
+    /// Looks up the oldest queued prefetch, unless `has_head` is true: the request at the head of the access
+    /// queue then uses the tags. In either case, also moves the next line that the prefetcher proposes into
+    /// the prefetch queue; that line can be looked up in the next cycle.
     #[inline(never)]
     pub(super) fn prefetch(&mut self, has_head: bool, at: &impl AnyEdge) {
         let l1d = &mut self.caches[CacheId::L1d as usize];
@@ -23,7 +23,7 @@ impl Lsu {
         }
     }
 
-    /// True if a line waits in the prefetch queue, or if the prefetcher may return another line.
+    /// True if a line waits in the prefetch queue, or if the prefetcher may still propose a line to prefetch.
     #[inline(always)]
     pub(super) fn is_prefetching(&self) -> bool {
         self.constants.prefetches

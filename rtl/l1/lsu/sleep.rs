@@ -11,8 +11,8 @@ impl Lsu {
     /// queue, or the network has room. Each of these events either keeps the LSU awake or wakes it.
     #[inline(always)]
     pub(super) fn sleep(&self, io: &mut LsuIo<'_>, at: &mut impl AnyEdge, head_moves: bool, sent: bool) -> Sleep {
-        // Checks of channels take the most simulation time. They come last, so they are made only if no other
-        // condition keeps the LSU awake.
+        // Checks of channels take the most simulation time. They are last in the expression, so they are
+        // evaluated only if no other condition keeps the LSU awake.
         let is_awake = head_moves
             || self.head_may_turn(sent)
             || self.can_emit()
@@ -28,9 +28,9 @@ impl Lsu {
         if is_awake { Sleep::Next } else { self.next_choice().map_or(Sleep::UntilEvent, Sleep::At) }
     }
 
-    /// True if, at the next edge, another request may become the head of the access queue, or the head may
-    /// switch between cache and bypass. The first occurs if another queue is selected. The second may occur
-    /// after a full miss queue has sent an entry, which can remove a reason to bypass.
+    /// True if one of two changes may happen at the next edge. The selection of another queue may make
+    /// another request the head request. Or the head request may switch between cache and bypass, because a
+    /// full miss queue has sent an entry, which can remove a reason to bypass.
     #[inline(always)]
     fn head_may_turn(&self, sent: bool) -> bool {
         self.constants.chooses && (sent || self.queue.head_may_change())
@@ -85,14 +85,14 @@ impl LsuIo<'_> {
         self.mem_rsp.has_beat(at)
     }
 
-    /// True if a recall by the L2 is waiting and its acknowledgement can leave.
+    /// True if a recall by the L2 is waiting and the acknowledgement can be sent.
     #[inline(always)]
     fn has_recall(&mut self, at: &mut impl AnyEdge) -> bool {
         self.recall.as_mut().is_some_and(|io| io.inv.has_beat(at) && !io.inv_ack.is_blocked(at))
     }
 
     /// True if a forwarded load of another SM is waiting, and both the line and the answer to the tracker can
-    /// leave.
+    /// be sent.
     #[inline(always)]
     fn has_forward(&mut self, at: &mut impl AnyEdge) -> bool {
         let io = self.supply.as_mut();

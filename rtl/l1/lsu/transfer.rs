@@ -27,8 +27,8 @@ impl Lsu {
         }
     }
 
-    /// Step 1 of an LSU cycle, continued: accepts the reply at the head of the channel from memory. If it
-    /// fills a line, returns the cache and the set of the line; otherwise `None`.
+    /// Step 1 of an LSU cycle, continued: accepts the reply at the head of the channel from memory. If the
+    /// reply fills a line, returns the cache and the set of the line; otherwise returns `None`.
     pub(super) fn take_reply(&mut self, rsp: &mut Rx<'_, Reply>, at: &mut impl AnyEdge) -> Option<(CacheId, u32)> {
         let reply = rsp.peek(at)?;
         let mut filled = None;
@@ -41,8 +41,8 @@ impl Lsu {
                 let cache = ticket::cache(reply.ticket);
                 let (set, kept) = self.caches[cache as usize].fill(at, reply)?;
                 filled = Some((cache, set));
-                // Marks the cache as ready only if a load waits for the line. No load may wait if a prefetch
-                // requested the line.
+                // Marks the cache as ready only if a load waits for the line. If a prefetch requested the
+                // line, it is possible that no load waits for it.
                 self.derived.ready |= u64::from(self.caches[cache as usize].has_ready()) << cache as u8;
                 if let Some(watch) = &mut self.observed.watch {
                     watch.fill = Some((cache, reply.line, reply.sectors, kept));
@@ -59,9 +59,9 @@ impl Lsu {
         filled
     }
 
-    /// Step 2 of an LSU cycle: selects a cache by the round-robin arbiter, and delivers the bytes of its
-    /// oldest filled MSHR entry to one waiting load. Returns `None` if no load waits for an arrived line;
-    /// otherwise true if no other load waits on this entry.
+    /// Step 2 of an LSU cycle: selects a cache by round robin, and delivers the line of its oldest filled
+    /// MSHR entry to one waiting load. Returns `None` if no load waits for an arrived line. Otherwise returns
+    /// true if no other load waits in this MSHR entry.
     pub(super) fn drain(&mut self, at: &impl AnyEdge) -> Option<bool> {
         if self.derived.ready == 0 {
             return None;
@@ -78,8 +78,8 @@ impl Lsu {
         Some(last)
     }
 
-    /// Step 3 of an LSU cycle: sends one request to the network. Returns true if this was the head of the
-    /// access queue, which left on the bypass path.
+    /// Step 3 of an LSU cycle: sends one request to the network. Returns true if the head of the access queue
+    /// was sent, on the bypass path.
     pub(super) fn send(&mut self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) -> bool {
         let wants_bypass = self.derived.head_bypasses;
         if (self.miss_queue.is_empty() && !wants_bypass) || !req.is_ready(at) {
@@ -94,8 +94,8 @@ impl Lsu {
         false
     }
 
-    /// Sends the load at the head of the access queue on the bypass path. Returns false without sending it if
-    /// the miss queue still holds a write to the same line, which must leave before the load.
+    /// Sends the load at the head of the access queue on the bypass path. Returns false, without sending the
+    /// load, if the miss queue holds a write to the same line, because the write must be sent first.
     fn send_bypass(&self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) -> bool {
         let Some(head) = self.queue.front().filter(|head| !self.miss_queue.holds_write(head.line)) else {
             return false;

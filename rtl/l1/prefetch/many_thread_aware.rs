@@ -12,8 +12,8 @@
 //! | `next`      | out | target  | one line of the run that the last trained load started              |
 //!
 //! A promoted stride has priority over a stride between warps, and a stride between warps over the stride of
-//! one warp. Unlike in the paper, a stride between warps is trained only if the load's warp slot follows that
-//! of the last load, so no division is needed.
+//! one warp. Unlike in the paper, a stride between warps is trained only by two successive loads of an
+//! instruction whose warps are in neighboring slots. So the hardware needs no division.
 //!
 //! Simplified from the paper: lines enter the L1D instead of a prefetch cache, and the adaptive throttling by
 //! early evictions and merges is not modeled. Table sizes are assumed, not those of the paper.
@@ -29,8 +29,8 @@ use super::{
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage};
 
-/// Number of warps that must find the same stride before it is promoted. Also the number of times that the
-/// same distance between warps must be found before it is used for prefetching.
+/// Number of warps that must find the same stride before the stride is promoted. Also the number of times
+/// that the same distance between warps must occur before the distance is used for prefetching.
 const NEEDED: u8 = 3;
 /// Width in bits of a counter from 0 to [`NEEDED`].
 const COUNT_BITS: u32 = 2;
@@ -76,7 +76,7 @@ impl Scheme for ManyThreadConfig {
     }
 }
 
-/// Field widths of the entries of the three tables.
+/// Field widths of the entries of the prefetcher's three tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct EntryShape {
     pc_bits: u32,
@@ -210,8 +210,8 @@ impl ManyThread {
         (new.count == NEEDED).then_some(new.stride)
     }
 
-    /// Trains the stride of an instruction in one warp. If the new stride equals the previous one, returns
-    /// `(stride, first)`; `first` is true if this is its first repetition.
+    /// Trains the stride of an instruction in one warp. If the new stride equals the previous stride, returns
+    /// `(stride, first)`; `first` is true if the stride has repeated for the first time.
     fn train_warp(&mut self, at: &Edge<'_>, load: &DemandLoad) -> Option<(u64, bool)> {
         let &DemandLoad { pc, warp, line, .. } = load;
         let row = row_of(load, self.config.warp_entries);
@@ -340,8 +340,8 @@ mod tests {
         let lines = (0..5).map(|warp| bench.access(load(5, warp, 200 + 3 * u64::from(warp))));
         assert_eq!(lines.collect::<Vec<_>>(), [vec![], vec![], vec![], vec![212, 215], vec![215, 218]]);
         assert!(bench.access(load(5, 5, 400)).is_empty(), "a longer distance");
-        // In both loads, the warp is not in the slot after that of the previous load. Neither load trains a
-        // distance or triggers a prefetch.
+        // The load of slot 9 does not follow a load of slot 8, so it trains no distance. The load of slot 10
+        // finds the distance of three lines for the first time. So neither load triggers a prefetch.
         assert!(bench.access(load(5, 9, 403)).is_empty());
         assert!(bench.access(load(5, 10, 406)).is_empty());
     }

@@ -1,7 +1,7 @@
 //! # Prefetching into the L1D
 //! Fetches lines before a load requests them. Each prefetcher is one file in this folder, with its
-//! configuration, state and hooks. The unit around the prefetcher ([`mod@unit`]) queues the lines, looks them
-//! up and sends their reads.
+//! configuration, state and hooks. The prefetch unit ([`mod@unit`]) queues the lines that the prefetcher
+//! returns, looks them up in the L1D and sends their reads.
 //!
 //! | kind        | prefetches                                            | source                             |
 //! |-------------|-------------------------------------------------------|------------------------------------|
@@ -18,7 +18,7 @@
 //! | `on_access` | step 4: the L1D has accepted a load; up to `l1.lookups` times per cycle              |
 //! | `clear`     | the kernel has ended                                                                |
 //! | `record`, `describe` | for digests; for waveforms and area counts                                 |
-//! | `counters`  | when statistics are read: counters of the prefetcher's own                           |
+//! | `counters`  | when statistics are read: lists the counters that the prefetcher declares itself     |
 //!
 //! A line that `next` returns enters the prefetch queue. The head of that queue is looked up in a cycle in
 //! which no request waits at the tags, so that prefetches delay no accesses. A prefetch is dropped if its
@@ -26,11 +26,11 @@
 //! triggered it lie on different pages. Otherwise it waits for a way, an MSHR entry and room in the miss
 //! queue. `l1.prefetch_limits` limits the MSHR and miss-queue entries that prefetches can use.
 //!
-//! `cells/prefetch` has the parts that the prefetchers of the L1D share with those of an L2 bank
-//! (`l2/prefetch`).
+//! `cells/prefetch` contains the code that the prefetchers of the L1D share with the prefetchers of an L2
+//! bank (`l2/prefetch`).
 //!
-//! A prefetched line takes a way when its read is sent, as the line of a miss does. A load that requests the
-//! line while it is in flight merges with the prefetch.
+//! A prefetched line is allocated a way when its read is sent, like the line of a miss. A load that requests
+//! the line while it is in flight merges with the prefetch.
 
 automod::dir!(pub "l1/prefetch");
 
@@ -60,13 +60,15 @@ pub struct PrefetchPlace<'a> {
     pub page_bits: u32,
 }
 
-/// Properties of an ordinary L1D, for a prefetcher that is created only to inspect it.
+/// Properties of an ordinary L1D. The program creates a prefetcher with them when it only needs to know the
+/// properties of that prefetcher.
 const EXAMPLE: PrefetchPlace<'static> = PrefetchPlace { path: "", line_bits: 25, pc_bits: 8, page_bits: 9 };
 
-/// Configuration of a prefetcher: its parameters are keys next to `kind` in `l1.prefetch`.
+/// Configuration of a prefetcher. In the configuration file, its parameters are keys of `l1.prefetch`, next
+/// to the key `kind` that selects the scheme.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// Creates the hardware of the prefetcher; `None` if it prefetches nothing.
+    /// Creates the hardware of the prefetcher; `None` if the scheme never prefetches.
     fn hardware(&self, place: &PrefetchPlace<'_>) -> Option<Box<dyn Hooks>>;
 
     /// Checks the parameters of the prefetcher scheme.
@@ -78,13 +80,14 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
         false
     }
 
-    /// True if the prefetcher's hardware can observe several loads per cycle, of which all but the first hit.
+    /// True if the prefetcher's hardware can observe several loads per cycle. In such a cycle, only the first
+    /// load can miss; all other loads are hits.
     fn supports_multiple_lookups(&self) -> bool {
         false
     }
 }
 
-/// Prefetcher selected by the configuration.
+/// Configuration field that selects a prefetcher.
 pub type PrefetchConfig = Choice<dyn Scheme>;
 
 impl<S: Scheme + 'static> From<S> for PrefetchConfig {
@@ -102,7 +105,8 @@ impl PrefetchConfig {
         rules.is_kept() && self.hardware(&EXAMPLE).is_some()
     }
 
-    /// Lists the counters of every linked prefetcher, with default parameters, for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all prefetchers that are linked into the
+    /// program. Each one has its default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         for scheme in Self::linked() {
             if let Some(hooks) = scheme.hardware(&EXAMPLE) {
@@ -164,7 +168,7 @@ pub struct DemandLoad {
     /// True if the load has missed: its line, or a sector that it requests, was neither present nor in
     /// flight.
     pub missed: bool,
-    /// True if the load is the first to use a prefetched line, present or in flight.
+    /// True if the load is the first to use a prefetched line, which may be present or still in flight.
     pub uses_prefetch: bool,
 }
 
@@ -179,8 +183,8 @@ pub trait Hooks: Debug + Send {
     /// the line and no load has used it yet.
     fn on_fill(&mut self, _at: &Edge<'_>, _line: u64, _prefetched: bool) {}
 
-    /// Returns a line to prefetch, if there is one. The L1D calls this hook at most once per cycle. After a
-    /// return of `None`, it calls the hook again only after a call of `on_access` or `on_fill`.
+    /// Returns a line to prefetch, if there is one. The L1D calls this hook at most once per cycle. After the
+    /// hook has returned `None`, the L1D calls it again only after a call of `on_access` or `on_fill`.
     fn next(&mut self, at: &Edge<'_>) -> Option<Target>;
 
     /// Clears the state of the prefetcher at the end of a kernel.
@@ -192,8 +196,8 @@ pub trait Hooks: Debug + Send {
     /// Adds to the hardware description: the prefetcher's registers, arrays and logic.
     fn describe(&self, to: &mut dyn Describe);
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 
@@ -232,7 +236,7 @@ mod bench {
             Self { hooks, wake: Wake::new(&[1]), cycle: 0 }
         }
 
-        /// Reports a load to the prefetcher, and returns the lines to prefetch that it triggers, one per
+        /// Reports a load to the prefetcher. Returns the lines that the prefetcher then proposes, one per
         /// cycle.
         pub fn access(&mut self, load: DemandLoad) -> Vec<u64> {
             self.cycle += 1;

@@ -6,7 +6,7 @@
 //!
 //! Smith prefetches one line, the next one. A `degree` above 1 extends the paper.
 //!
-//! `cells/prefetch/next_line` has the rule itself, which the L2 banks share.
+//! `cells/prefetch/next_line` contains the rule itself, which the L2 banks use too.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: its own tests and `tb/l1/prefetch.rs`.

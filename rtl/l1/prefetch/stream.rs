@@ -10,16 +10,16 @@
 //! | `next`      | out | target  | one line of the run that the last monitored load started            |
 //!
 //! Among matching streams, the most recently used one is selected; a new stream replaces the least recently
-//! used one. A stream ends where its region would leave the page of the load. The paper begins a region at a
-//! start-up distance ahead of the third miss and prefetches from its end on. Here the third miss prefetches
-//! the lines of that distance, which equals the degree.
+//! used one. A stream ends where its region would leave the page of the load. In the paper, a region begins
+//! at a start-up distance ahead of the third miss, and prefetching begins at the end of the region. Here the
+//! third miss also prefetches the lines within the start-up distance, which equals the degree.
 //!
 //! Simplified from the paper: distance and degree are fixed. The paper's feedback from accuracy, lateness and
 //! pollution, which adapts them (section 3), is not modeled. Insertion of prefetched lines by pollution is
-//! not modeled either. The paper trains by L2 misses of a core with one thread; here the L1D misses of an SM
-//! train.
+//! not modeled either. The paper trains the prefetcher by the L2 misses of a core with one thread; here it is
+//! trained by the L1D misses of an SM.
 //!
-//! `cells/prefetch/streams` has the table of streams, which the L2 banks share.
+//! `cells/prefetch/streams` contains the table of streams, which the L2 banks use too.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: its own tests and `tb/l1/prefetch.rs`.
@@ -124,8 +124,8 @@ mod tests {
             assert!(miss(&mut bench, line).is_empty());
         }
         assert_eq!(miss(&mut bench, 102), [103]);
-        // The miss of line 500 allocates a third stream. It replaces the stream of lines 130 and 131, which
-        // is the least recently used of the two.
+        // The miss of line 500 allocates a third stream in a table of two entries. The new stream replaces
+        // the stream of lines 130 and 131, which is the least recently used one.
         assert!(miss(&mut bench, 500).is_empty());
         assert_eq!(hit(&mut bench, 102), [104]);
         assert!([132, 133].iter().all(|line| miss(&mut bench, *line).is_empty()));
@@ -137,8 +137,8 @@ mod tests {
         let mut bench = bench(4, 16, 1);
         assert!([60, 61].iter().all(|line| miss(&mut bench, *line).is_empty()));
         assert_eq!(miss(&mut bench, 62), [63]);
-        // Line 64 lies on the next page. The prefetcher may return such a line, and the prefetch unit around
-        // it drops it.
+        // Line 64 lies on the next page. The prefetcher may propose a line on another page, because the
+        // prefetch unit drops such lines.
         assert_eq!(hit(&mut bench, 63), [64]);
         assert!(hit(&mut bench, 63).is_empty());
     }

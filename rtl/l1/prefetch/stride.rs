@@ -224,8 +224,8 @@ mod tests {
         }
         assert_eq!(bench.access(load(5, 2, 120)), [130]);
         assert_eq!(bench.access(load(5, 3, 240)), [260]);
-        // The instructions at PCs 20 and 5 hash to the same row of the table. So the load of the first
-        // replaces the entry of the second.
+        // The instructions at PCs 20 and 5 hash to the same row of the table. So the load of the instruction
+        // at PC 20 replaces the entry of the instruction at PC 5.
         assert!(bench.access(load(20, 2, 9)).is_empty());
         assert!(bench.access(load(5, 2, 130)).is_empty());
     }

@@ -9,11 +9,12 @@
 //! | `advance`  | in  |              | once per cycle: the prefetcher's next line enters the queue        |
 //! | `head`     | out | line         | oldest line of the queue; `drop_head` and `issue` remove it        |
 //! | `access`   | in  | `DemandLoad` | loads that the L1D has accepted, up to `l1.lookups` per cycle      |
-//! | `claim`    | in  | set, way     | a miss or a prefetch takes a way                                  |
+//! | `claim`    | in  | set, way     | a miss or a prefetch is allocated in a way                        |
 //! | `send`     | in  |              | the read of a prefetch leaves the miss queue                      |
 //!
-//! A line is unused from its prefetch until a load hits it or merges with it. A prefetched line that a store
-//! or a recall drops stays marked until another line takes its way, and then counts as useless.
+//! A prefetched line is *unused* until a load hits it or merges with it. If a store or a recall drops an
+//! unused line, the mark stays until another line is allocated in its way; the prefetch then counts as
+//! useless.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: `tb/l1/prefetch.rs`.
@@ -28,8 +29,7 @@ use crate::kernel::{
 };
 use crate::l1::config::L1Config;
 
-/// Address of a line in the prefetch queue. The payload shape is a run-time parameter: the width of a line
-/// address in bits.
+/// Address of a line in the prefetch queue. Its width in bits depends on the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct QueuedLine(#[payload(name = "line", width = *shape)] u64);
@@ -38,8 +38,8 @@ struct QueuedLine(#[payload(name = "line", width = *shape)] u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 struct Unused(#[payload(name = "unused")] bool);
 
-/// Result of moving a line from the prefetcher into the prefetch queue. Holds the line address, except for a
-/// line on another page.
+/// Result of moving a line from the prefetcher into the prefetch queue. Holds the line address, except in the
+/// variant for another page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enqueued {
     /// The line has entered the prefetch queue.
@@ -77,9 +77,11 @@ pub struct Prefetcher {
     in_flight: u32,
     /// Number of reads for prefetches that wait in the miss queue.
     queued: u32,
-    /// Mask of the pending-table rows whose instruction has not had any request accepted by the L1D yet.
+    /// Pending-table rows of instructions that still wait for their first request to be accepted by the L1D;
+    /// one bit per row.
     fresh: u64,
-    /// True if the prefetcher may return another line; the LSU is then evaluated in the next cycle.
+    /// True if the prefetcher may still propose a line to prefetch; the LSU is then evaluated in the next
+    /// cycle.
     armed: bool,
     lookups: u32,
     slots: u32,
@@ -99,8 +101,8 @@ impl Prefetcher {
             storage: Storage::Flops,
             rows: sets,
             columns: ways,
-            // Ports of the flag array: a fill reads the flag of the filled line. An access reads the flag of
-            // its line, or of the line that it evicts, and clears it.
+            // Ports of the flag array: a fill reads the flag of the filled line. An access reads and clears
+            // one flag: that of its own line or, if it evicts a line, that of the evicted line.
             reads: 1 + lookups,
             writes: lookups,
             collide: Collide::New,
@@ -122,14 +124,14 @@ impl Prefetcher {
         }
     }
 
-    /// True if a line waits in the prefetch queue, or if the prefetcher may propose a further line.
+    /// True if a line waits in the prefetch queue, or if the prefetcher may still propose a line to prefetch.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.armed || !self.queue.is_empty()
     }
 
-    /// Records that an instruction was given row `slot` of the pending table, so that its first accepted
-    /// request can be detected.
+    /// Records that row `slot` of the pending table was allocated to an instruction, so that the first
+    /// accepted request of the instruction can be detected.
     pub fn take(&mut self, slot: u8) {
         self.fresh |= 1 << slot;
     }
@@ -142,7 +144,7 @@ impl Prefetcher {
         self.armed = true;
     }
 
-    /// Moves the next line that the prefetcher returns, if any, into the prefetch queue.
+    /// Moves the next line that the prefetcher proposes, if any, into the prefetch queue.
     pub fn advance(&mut self, at: &impl AnyEdge) -> Option<Enqueued> {
         if !self.armed {
             return None;
@@ -169,7 +171,7 @@ impl Prefetcher {
         self.queue.front().map(|queued| queued.0)
     }
 
-    /// True if the limits permit another prefetch to take an MSHR entry and a miss-queue entry.
+    /// True if the limits allow prefetches to use one more MSHR entry and one more miss-queue entry.
     #[must_use]
     pub fn has_share(&self) -> bool {
         self.in_flight < self.limits.mshr_share && self.queued < self.limits.miss_queue_share
@@ -187,7 +189,7 @@ impl Prefetcher {
         self.count_drop(reason);
     }
 
-    /// Removes the head of the prefetch queue, whose read now enters the miss queue.
+    /// Removes the head of the prefetch queue, because its read enters the miss queue.
     pub fn issue(&mut self) {
         self.queue.drop_front();
         self.in_flight += 1;
@@ -285,7 +287,7 @@ impl Prefetcher {
         });
     }
 
-    /// Lists the counters that the prefetcher declares itself.
+    /// Lists the counters that belong to the prefetcher.
     pub fn counters(&self, to: &mut dyn CounterReader) {
         self.hooks.counters(to);
     }

@@ -1,8 +1,8 @@
 //! # Victim cache of the L1D
 //! Keeps lines that the L1D has evicted, and returns them to the L1D on a load (Jouppi, "Improving
 //! direct-mapped cache performance by the addition of a small fully-associative cache and prefetch buffers",
-//! ISCA 1990). Each policy is one file in this folder, with its configuration, state and hooks. The unit
-//! around the policy ([`mod@unit`]) holds the lines.
+//! ISCA 1990). Each policy is one file in this folder, with its configuration, state and hooks. The
+//! victim-cache unit ([`mod@unit`]) holds the lines.
 //!
 //! | kind   | keeps                                     | source             |
 //! |--------|-------------------------------------------|--------------------|
@@ -16,18 +16,19 @@
 //! | `swap`     | step 4, after `lookup`: the line of the entry and the line that the L1D evicts can be swapped |
 //! | `clear`    | the kernel has ended                                                                |
 //! | `record`, `describe` | for digests; for waveforms and area counts                                |
-//! | `counters` | when statistics are read: counters of the policy's own                              |
+//! | `counters` | when statistics are read: lists the counters that the policy declares itself        |
 //!
 //! A load that hits in the victim cache takes one cycle more than an L1D hit, is counted as a hit, and sends
-//! no request. Its line is swapped with the line that a miss would evict. If no swap is possible, the line
-//! stays in the victim cache, which still serves the load. A swap is impossible in three cases: every way of
-//! the set is reserved, a waiter still reads a line of the set, or the L1D's victim is modified and the miss
-//! queue has no room for its writeback.
+//! no request. The line of the load is swapped with the line that a miss would evict. If no swap is possible,
+//! the line stays in the victim cache, which still serves the load. A swap is impossible in three cases:
+//! every way of the set is reserved, a waiting load still has to read a line of the set, or the L1D's victim
+//! is modified and the miss queue has no room for its writeback.
 //!
 //! Unlike the direct-mapped caches of the paper, the L1D is set associative and has modified lines of local
 //! memory. Modified lines are written back, and not kept in the victim cache. A store, an atomic or a recall
-//! drops the line from the victim cache, where it would otherwise become stale. Where misses fetch sectors, a
-//! load of a sector that a victim-cache line lacks is a miss, and drops that line.
+//! drops the line from the victim cache, where it would otherwise become stale. In an L1D whose misses fetch
+//! sectors, a line in the victim cache may lack a sector that a load requests. Such a load is a miss, and
+//! drops the line from the victim cache.
 
 automod::dir!(pub "l1/victim");
 
@@ -47,7 +48,8 @@ use crate::kernel::{Counted, CounterReader, Describe, Edge};
 /// Largest number of lines of a victim cache.
 const MAX_LINES: u32 = 32;
 
-/// Configuration of a victim cache: its parameters are keys next to `kind` in `l1.victim`.
+/// Configuration of a victim cache. In the configuration file, its parameters are keys of `l1.victim`, next
+/// to the key `kind` that selects the scheme.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Returns the number of lines that the victim cache holds; 0 if there is no victim cache.
@@ -56,11 +58,11 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Creates the policy that selects which evicted lines to keep; `None` if there is no victim cache.
     fn hardware(&self) -> Option<Box<dyn Hooks>>;
 
-    /// Checks the parameters other than the number of lines.
+    /// Checks the parameters of the victim cache, except the number of lines.
     fn validate(&self, _rules: &mut Rules) {}
 }
 
-/// Victim cache selected by the configuration.
+/// Configuration field that selects a victim cache.
 pub type VictimConfig = Choice<dyn Scheme>;
 
 impl<S: Scheme + 'static> From<S> for VictimConfig {
@@ -115,7 +117,8 @@ impl VictimConfig {
         Some(Box::new(VictimCache::new(hooks, path, self.lines(), shape, is_recalled)))
     }
 
-    /// Lists the counters of every linked policy, with default parameters, for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all victim-cache policies that are linked into
+    /// the program. Each one has its default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         for scheme in Self::linked() {
             if let Some(hooks) = scheme.hardware() {
@@ -130,15 +133,15 @@ impl VictimConfig {
 #[watched("l1.victim")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
-    /// Returns the entry that takes a line evicted from the L1D; `None` if the line is not kept. `empty` is
-    /// the lowest empty entry, if there is one.
+    /// Returns the entry into which a line evicted from the L1D is inserted; `None` if the line is not kept.
+    /// `empty` is the lowest empty entry, if there is one.
     fn on_evict(&mut self, at: &Edge<'_>, line: u64, empty: Option<u32>) -> Option<u32>;
 
     /// Reports that a load has found its line in an entry.
     fn lookup(&mut self, at: &Edge<'_>, entry: u32);
 
-    /// True if the line of the entry moves to the L1D. `evicted` is the clean line of the L1D that then takes
-    /// the entry; if `evicted` is `None`, the entry becomes empty.
+    /// True if the line of the entry moves to the L1D. `evicted` is the clean L1D line that moves to the
+    /// entry in exchange; if `evicted` is `None`, the entry becomes empty.
     fn swap(&mut self, at: &Edge<'_>, entry: u32, evicted: Option<u64>) -> bool;
 
     /// Clears the state at the end of a kernel.
@@ -150,8 +153,8 @@ pub trait Hooks: Debug + Send {
     /// Adds to the hardware description: registers, arrays and logic.
     fn describe(&self, to: &mut dyn Describe);
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 

@@ -36,7 +36,7 @@ pub struct VictimShape {
     pub sectors: u32,
     /// Width of an L1D set number in bits.
     pub set_bits: u32,
-    /// Number of MSHR entries of the L1D. Before a swap, all entries are searched for waiting loads that
+    /// Number of MSHR entries of the L1D. Before a swap, all MSHR entries are searched for waiting loads that
     /// still have to read a line of the L1D set.
     pub mshr_entries: u32,
 }
@@ -120,14 +120,14 @@ impl VictimCache {
         (self.entries[entry as usize].here, self.data.read(at, entry)[0].clone())
     }
 
-    /// True if the policy lets the line of an entry move to the L1D. `evicted` is the clean line that the L1D
-    /// evicts for it, if any.
+    /// True if the policy allows the line of an entry to move to the L1D. `evicted` is the clean line that
+    /// the L1D would evict in exchange, if any.
     pub fn swaps(&mut self, at: &impl AnyEdge, entry: u32, evicted: Option<u64>) -> bool {
         self.hooks.swap(at.edge(), entry, evicted)
     }
 
-    /// Removes the line of an entry, which moves to the L1D. The line that the L1D evicts for it, if any,
-    /// takes the entry.
+    /// Removes the line of an entry, because it moves to the L1D. If the L1D evicts a line in exchange, this
+    /// line is written to the entry.
     pub fn swap(&mut self, at: &impl AnyEdge, entry: u32, evicted: Option<EvictedLine<'_>>) {
         self.stats.swaps += 1;
         match evicted {
@@ -192,7 +192,7 @@ impl VictimCache {
         });
     }
 
-    /// Lists the counters that the policy declares itself.
+    /// Lists the counters that belong to the policy.
     pub fn counters(&self, to: &mut dyn CounterReader) {
         self.hooks.counters(to);
     }

@@ -17,8 +17,8 @@
 //! the bank, in state `Modified`. An atomic writes its words, so a buffered line is newer than the data
 //! memory. Atomics to a line in the FRC are performed there.
 //!
-//! In one cycle, one line is evicted, written back or accessed; a refused access has no effect. After that
-//! step, an arriving burst may be written into the buffered line.
+//! In one cycle, at most one line is evicted, written back or accessed; a refused access has no effect. Later
+//! in the same cycle, an arriving burst may be written into the buffered line.
 //!
 //! Area: storage for one line, and for its set and way numbers.
 //!
@@ -154,12 +154,12 @@ impl AtomicBuffer {
         to.sized("set", u64::from(*set), set_bits);
         to.sized("way", u64::from(*way), way_bits);
         line.fields(&shape.line_bytes, to);
-        // Two comparators, each of which compares a set and way with those of the buffered line: one for the
-        // accessed or evicted line, one for an arriving burst.
+        // One comparator checks whether the accessed or evicted line is the buffered one, and one whether an
+        // arriving burst belongs to the buffered line. Both compare set and way.
         to.logic("place_match", Logic::Comparator { width: set_bits + way_bits, count: 2 });
         let width = shape.line_bytes * u8::BITS;
-        // First multiplexer: input of the atomic unit, from the buffer or the data memory. Second: input of
-        // the buffer, from the data memory or an arriving burst.
+        // The first multiplexer selects the input of the atomic unit: the buffer or the data memory. The
+        // second one selects the input of the buffer: the data memory or an arriving burst.
         to.logic("line", Logic::Mux { ways: 2, width });
         to.logic("bytes", Logic::Mux { ways: 2, width });
         to.logic("bytes", Logic::Gates { count: 2 * shape.line_bytes });

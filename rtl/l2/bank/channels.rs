@@ -1,7 +1,7 @@
-//! The DRAM channels behind an L2 bank (candel2018 section 2: two channels). Consecutive lines form runs,
-//! which are interleaved over the channels. All bursts of a line are in one channel, so each channel can keep
-//! the bank's order of accesses to an address. If several banks share a channel, the runs of lines in the
-//! channel are interleaved over these banks.
+//! The DRAM channels behind an L2 bank (candel2018 section 2: two channels). The lines of the bank are
+//! interleaved over the channels in runs of consecutive lines. All bursts of a line go to one channel, so the
+//! channel can keep the bank's order of accesses to an address. If several banks share a channel, its lines
+//! are interleaved over these banks, also in runs.
 
 use super::super::config::BankPlace;
 use super::core::Core;
@@ -10,8 +10,8 @@ use crate::kernel::{AnyEdge, Rx, RxBank, Tx, TxBank};
 use crate::noc::interleave::Interleave;
 
 impl Core {
-    /// Returns the link to the DRAM channel that contains a burst, and the burst's number within that
-    /// channel.
+    /// Returns the link to the DRAM channel that contains burst `burst`, and the number of the burst within
+    /// that channel.
     #[inline(always)]
     pub(super) fn channel_of<'a>(&self, burst: u64, to: &'a mut TxBank<'_, DramRequest>) -> (Tx<'a, DramRequest>, u64) {
         let BankPlace { channels, sharers, partition, .. } = self.place;

@@ -79,7 +79,7 @@ pub(super) struct Core {
     /// Cycle and reason of the last stall of the oldest request; `None` once the stall cycles have been
     /// counted.
     pub refused: Option<(u64, Stall)>,
-    /// Uses and insertions of lines that have not been taken by a checker; `None` if they are not reported.
+    /// Log of line accesses and insertions that the checker has not read yet; `None` if no log is kept.
     #[serde(skip)]
     pub seen: Option<Vec<LineEvent>>,
 }
@@ -141,8 +141,9 @@ impl Core {
 
     /// Returns the number within the bank of the line with the given set and tag.
     pub fn join(&self, set: u32, tag: u64) -> u64 {
-        // Every index function XORs bits of the line number, so XORing the contribution of the tag again
-        // removes it.
+        // Every index function is an XOR of bits of the line number. The set index is therefore the XOR of
+        // two terms: one depends only on the tag, the other only on the low bits of the line number. XORing
+        // the set index with the first term yields the second.
         let high = tag << self.index.bits();
         high | u64::from(self.index.low_bits_of(set ^ self.index.index(high)))
     }
@@ -179,8 +180,8 @@ impl Core {
         false
     }
 
-    /// Adds the oldest entry of the reply queue to the L1 reply that is being assembled, and sends a complete
-    /// L1 reply. Returns true if a full channel prevents the latter.
+    /// Adds the oldest entry of the reply queue to the L1 reply that is being assembled. If an L1 reply is
+    /// complete, sends it; returns true if a full channel prevents this.
     #[inline(never)]
     fn reply_whole(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut impl AnyEdge) -> bool {
         let Some(split) = &mut self.split else { return false };
@@ -240,8 +241,8 @@ impl Core {
                 }
                 looking.request.stamps.reach(tick);
                 if self.by_sector && looking.request.kind.is_atomic() {
-                    // An atomic returns only the sectors that it touches, so the bank need not hold the other
-                    // sectors.
+                    // The reply to an atomic has only the sectors that the atomic touches, so the bank needs
+                    // no other sectors.
                     looking.request.sectors = touched_sectors(looking.request.byte_mask);
                 }
             });
@@ -328,7 +329,7 @@ impl Core {
         self.stats.accesses += u64::from(kind == RequestKind::Read);
     }
 
-    /// Updates the replacement state after an access whose line has a tag in the set.
+    /// Updates the replacement state after an access to a line whose tag was found in the set.
     #[inline]
     pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         let Self { order, tags, index, .. } = self;
@@ -369,13 +370,13 @@ impl Core {
         if row[first].state != LineState::Invalid {
             return Some(first as u32);
         }
-        // Without a partition, ways are filled in ascending order and never become empty again. A line
-        // therefore precedes any empty way. With a partition, it may also follow an empty way, whose tag is
-        // 0.
+        // Without a partition, the ways of a set are filled in ascending order and never become empty again,
+        // so the first way with a matching tag holds the line. With a partition, an empty way, whose tag is
+        // 0, may precede the way of the line. The search must therefore skip empty ways.
         if self.partition.is_none() { None } else { line_of(row, tag) }
     }
 
-    /// Reports the insertion of a line to the checker, before the line is in the tags.
+    /// Reports the insertion of a line to the checker. Called before the tag of the line is written.
     #[inline(never)]
     fn report_insertion(&mut self, (set, way): LinePlace, local: u64, sm: u8) {
         let row = self.tags.row(set);
@@ -388,8 +389,8 @@ impl Core {
         }
     }
 
-    /// Returns the way for a new line of the set that SM `sm` requests: one of the ways that the partition
-    /// allows, or of all ways if the bank has no partition.
+    /// Returns the way for a new line of set `set`, which SM `sm` has requested: one of the ways that the
+    /// partition allows, or of all ways if the bank has no partition.
     #[inline(always)]
     pub fn victim(&self, set: u32, sm: u8) -> Option<u32> {
         match &self.partition {
@@ -403,8 +404,7 @@ impl Core {
     #[inline(always)]
     pub fn any_victim(&self, set: u32) -> Option<u32> {
         let (row, ways) = (self.tags.row(set), self.config.ways);
-        // The ways of a set are filled in ascending order, so a set has an empty way only if its last way is
-        // empty.
+        // The ways of a set are filled in ascending order, so if the last way holds a line, no way is empty.
         if row[ways as usize - 1].state == LineState::Invalid {
             let empty = row.iter().position(|cell| cell.state == LineState::Invalid);
             return empty.map(|way| way as u32);
@@ -412,9 +412,9 @@ impl Core {
         self.order.victim(set, ways, |way| row[way as usize].state.is_evictable())
     }
 
-    /// Returns the way for a new line of the set, as [`Self::any_victim`] does, but only one of the ways
-    /// `allowed`. Under a partition, the ways of a set are not filled in ascending order, so all of them are
-    /// searched for an empty one.
+    /// Returns the way for a new line of the set, chosen from the ways in the mask `allowed`: an empty way if
+    /// there is one, otherwise the victim. Under a partition, the ways of a set are not filled in ascending
+    /// order, so all allowed ways are searched for an empty one.
     #[inline(never)]
     fn victim_among(&self, set: u32, allowed: WayMask) -> Option<u32> {
         let (row, ways) = (self.tags.row(set), self.config.ways);
@@ -424,15 +424,15 @@ impl Core {
         empty.or_else(|| self.order.victim(set, ways, |way| is_allowed(way) && row[way as usize].state.is_evictable()))
     }
 
-    /// Reports an access to the partition, if the bank has one. `missed` is true if the line had no way.
+    /// Reports an access to the partition, if the bank has one. `missed` is true if no way was allocated to
+    /// the line.
     pub fn on_access(&mut self, at: &impl AnyEdge, sm: u8, (set, tag): (u32, u64), missed: bool) {
         if let Some(partition) = &mut self.partition {
             partition.on_access(at.edge(), &Access { sm, set, tag, missed });
         }
     }
 
-    /// True if nothing is in flight in the part of the bank that is common to both miss flows: no request,
-    /// line or reply.
+    /// True if no request, line or reply is in flight in the state that both miss flows share.
     pub fn is_idle(&self) -> bool {
         self.looking.is_empty()
             && self.mshr.is_empty()
@@ -473,7 +473,8 @@ impl Core {
         order.describe(to);
         if let Some(partition) = partition {
             partition.describe(to);
-            // The mask of the requester restricts both the search for an empty way and that for a victim.
+            // The ways that the requester may use restrict both the search for an empty way and the choice of
+            // a victim.
             to.logic("allowed", Logic::Gates { count: 2 * self.config.ways });
         }
         to.array("data", data);
@@ -495,9 +496,10 @@ impl Core {
 
     fn describe_logic(&self, to: &mut dyn Describe) {
         let Self { config, place, index, .. } = self;
-        // Hashing may select the partition of a run of consecutive lines. Even then, the number of the run
-        // within its partition is the run number divided by the number of partitions. A divider therefore
-        // suffices to compute line numbers within the bank.
+        // Lines are interleaved over the partitions in runs of consecutive lines, and a hash may select the
+        // partition of a run. Even so, the number of a run within its partition is the global run number
+        // divided by the number of partitions. A divider therefore suffices to compute line numbers within
+        // the bank.
         let Interleave { num_partitions: divisor, run_log2, .. } = place.interleave;
         to.logic("local_line", Logic::ConstantDivider { width: place.line_bits() - run_log2, divisor });
         index.describe(to);
@@ -527,7 +529,8 @@ pub(super) fn memory(path: &str, config: &L2Config, name: &str, columns: u32, po
     ArraySpec { path, storage, rows: config.sets, columns, reads, writes, collide: Collide::New }
 }
 
-/// Returns the width of a tag in bits; at least 1, even if the cache is as large as its memory.
+/// Returns the width of a tag in bits. It is at least 1, even if the cache is so large that no tag bits are
+/// needed.
 pub(super) fn tag_bits(config: &L2Config, place: &BankPlace) -> u32 {
     place.local_bits().saturating_sub(config.sets.ilog2()).max(1)
 }
@@ -547,8 +550,8 @@ fn line_of(row: &[Tag], tag: u64) -> Option<u32> {
 /// Returns the first way of a set that holds this tag, whatever the state of its line.
 #[inline(always)]
 pub(super) fn position_of(row: &[Tag], tag: u64) -> Option<usize> {
-    // For the usual number of ways, the array length is a compile-time constant, so the compiler can unroll
-    // the loop.
+    // For the usual number of ways, the slice is converted to an array whose length is known at compile time,
+    // so that the compiler can unroll the loop.
     match <&[Tag; WORD_WAYS as usize]>::try_from(row) {
         Ok(row) => row.iter().position(|cell| cell.tag == tag),
         Err(_) => row.iter().position(|cell| cell.tag == tag),

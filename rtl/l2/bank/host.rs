@@ -17,7 +17,7 @@ impl L2Bank {
         &self.core().stats
     }
 
-    /// Returns the counters that the schemes of the bank declare themselves.
+    /// Returns the counters that belong to the schemes of the bank.
     #[must_use]
     pub fn scheme_counts(&self) -> SchemeCounts {
         SchemeCounts::of(|to| {
@@ -31,7 +31,8 @@ impl L2Bank {
         })
     }
 
-    /// Adds the cycles of a stall that has not ended to the counters, at the end of a run.
+    /// If a stall has not ended yet, adds its cycles before `cycle` to the counters. Called at the end of a
+    /// run.
     pub fn settle(&mut self, cycle: u64) {
         let core = self.core_mut();
         if let Some((since, reason)) = &mut core.refused {
@@ -49,9 +50,9 @@ impl L2Bank {
         }
     }
 
-    /// Returns the bytes of a line and a mask of those that are present; `None` if the bank does not have the
-    /// line. Includes lines that wait in the writeback queue. Called by the simulator (host code) while the
-    /// machine is idle.
+    /// Returns the bytes of a line and a mask of the bytes that are present; `None` if the bank does not have
+    /// the line. Also finds lines that wait in the writeback queue. Called by the simulator (host code) while
+    /// the machine is idle.
     #[must_use]
     pub fn peek(&self, line: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
         let core = self.core();
@@ -63,8 +64,8 @@ impl L2Bank {
         }
     }
 
-    /// Replaces the bytes of a line if the bank has the line. Returns true if it does. Called by the
-    /// simulator (host code) to write memory while the machine is idle.
+    /// Replaces the bytes of a line if the bank has the line; returns false if the bank does not have it.
+    /// Called by the simulator (host code) to write memory while the machine is idle.
     pub fn poke(&mut self, line: u64, bytes: &[u8; LINE_BYTES]) -> bool {
         let core = self.core_mut();
         let Some((set, way)) = core.locate(line) else { return false };
@@ -89,15 +90,15 @@ impl L2Bank {
         }
     }
 
-    /// Starts to report uses and insertions of lines. Has no effect in the transient flow, whose replacement is
-    /// not checked line by line.
+    /// Starts a log of line accesses and insertions, with which a checker verifies the replacement policy.
+    /// Has no effect in the transient flow, whose replacement decisions are not checked line by line.
     pub fn observe(&mut self) {
         if matches!(self.flow, Flow::Overlapped(_)) {
             self.core_mut().seen = Some(Vec::new());
         }
     }
 
-    /// Returns the uses and insertions of lines since the previous call; empty if they are not reported.
+    /// Returns the line accesses and insertions logged since the previous call; empty if no log is kept.
     pub fn take_seen(&mut self) -> Vec<LineEvent> {
         self.core_mut().seen.as_mut().map(std::mem::take).unwrap_or_default()
     }

@@ -45,7 +45,8 @@ pub struct BankAccess<'a> {
 }
 
 impl<'a> BankAccess<'a> {
-    /// Returns the access that a request performs after its lookup.
+    /// Returns the access to the bytes of its line (read, write or atomic) that a request performs after its
+    /// tag lookup.
     #[inline(always)]
     pub fn from_request(request: &'a Request) -> Self {
         let &Request { kind, id, line, sm, partition: _, ticket, .. } = request;
@@ -53,7 +54,7 @@ impl<'a> BankAccess<'a> {
         Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data, stamps }
     }
 
-    /// Returns the access that `waiter`, an access in an MSHR entry, performs on line `line`.
+    /// Returns the access to line `line` that `waiter`, an access that waits in an MSHR entry, performs.
     #[inline(always)]
     pub fn waiting(waiter: &'a Waiter, line: u64) -> Self {
         let &Waiter { kind, id, sm, ticket, atomic, sectors, byte_mask, ref data, stamps } = waiter;
@@ -124,8 +125,8 @@ impl Lines {
         Ok(())
     }
 
-    /// Writes an arriving burst into a line. If the atomic buffer holds that line, although not all its
-    /// bursts have arrived, the burst goes to the buffer.
+    /// Writes an arriving burst into its line. The atomic buffer may hold a line before all bursts of the
+    /// line have arrived; the burst is then written to the buffer.
     #[inline(always)]
     pub fn fill(&mut self, at: &impl AnyEdge, spot: Spot<'_>, change: impl FnOnce(&mut LineData)) {
         if let (Spot::Way(place), Some(buffer)) = (&spot, &mut self.atomic_buffer)
@@ -153,8 +154,8 @@ impl Lines {
         held.unwrap_or_else(|| self.data.read_cell(at, set, way))
     }
 
-    /// If the atomic buffer holds the line at `place`, writes it back to the data memory, from which the line
-    /// will be evicted.
+    /// If the atomic buffer holds the line at `place`, writes the line back to the data memory, so that it
+    /// can be evicted from there.
     #[inline(always)]
     pub fn take_back(
         &mut self,
@@ -196,8 +197,8 @@ pub(super) fn put(line: &mut LineData, first: usize, burst: &[u8; BURST_BYTES], 
     }
 }
 
-/// Returns a burst that begins with `bytes`, padded with zeros. Usually `bytes` is a whole burst, which is
-/// copied without a loop.
+/// Returns a burst that begins with `bytes` and is padded with zeros. Usually `bytes` is a whole burst, which
+/// needs no padding and is copied without a loop.
 #[inline(always)]
 pub(super) fn part_of(bytes: &[u8]) -> [u8; BURST_BYTES] {
     <[u8; BURST_BYTES]>::try_from(bytes).unwrap_or_else(|_| {
@@ -216,8 +217,8 @@ pub(super) fn answer(reply: &mut Reply, asked: &BankAccess<'_>, bytes: &[u8; LIN
 }
 
 /// Performs an access on a line in `memory`, at the given row and column, and enqueues the reply. Returns
-/// true if the line may have changed; a write counts as a change without comparing data. Returns an error,
-/// without any effect, if the write port is occupied or the reply queue is full.
+/// true if the line may have changed. A write counts as a change even if it stores the old bytes. Returns an
+/// error, without any effect, if the write port is occupied or the reply queue is full.
 #[inline(always)]
 pub(super) fn perform(
     memory: &mut Array<LineData>,
@@ -246,8 +247,8 @@ pub(super) fn perform(
     Ok(changed)
 }
 
-/// Fills in a reply in place, because it is too large to copy. The reply returns the sectors `sectors` of a
-/// line.
+/// Fills in the reply to an access. The reply is modified in place, because it is too large to copy. It
+/// returns the sectors of the line that the mask `sectors` selects.
 #[inline(always)]
 fn bring(reply: &mut Reply, (id, line, sm, ticket): (u32, u64, u8, u64), sectors: u8, data: &[u8; LINE_BYTES]) {
     let Reply { kind, .. } = reply;

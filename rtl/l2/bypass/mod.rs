@@ -26,12 +26,13 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Checks the parameters of the bypass scheme.
     fn validate(&self, _rules: &mut Rules) {}
 
-    /// True if the bank keeps the tags of bypassed lines; writes can then bypass the bank, too.
+    /// True if the bank keeps the tags of bypassed lines. If it does, write misses can bypass the bank as
+    /// well as read misses.
     fn keeps_tags(&self) -> bool {
         false
     }
 
-    /// True if the scheme uses the information of the sharing tracker that requests carry.
+    /// True if the scheme uses the hints that requests carry for the sharing tracker.
     fn needs_tracker(&self) -> bool {
         false
     }
@@ -46,7 +47,8 @@ impl L2Bypass {
         self.hardware().map(|hooks| Watched::of(self.typetag_name(), hooks))
     }
 
-    /// Lists the counters of every linked bypass policy, with default parameters, for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all bypass policies that are linked into the
+    /// program. Each one has its default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         for hooks in Self::linked().iter().filter_map(Self::watched_hooks) {
             hooks.counters(to);
@@ -67,7 +69,8 @@ pub trait Hooks: Debug + Send {
     /// True if a request whose line is absent must bypass the bank. Never called for atomics.
     fn bypasses(&self, request: &Request) -> bool;
 
-    /// Called in cycle `cycle`, in which a request is looked up, before its outcome is decided.
+    /// Called when a request is looked up in cycle `cycle`, before the policy decides whether the request
+    /// bypasses the bank.
     fn reach(&mut self, _cycle: u64) {}
 
     /// Called when a read was served or deferred. `_missed` is true if the tag of its line was absent.
@@ -83,7 +86,7 @@ pub trait Hooks: Debug + Send {
     /// and area estimates.
     fn describe(&self, _to: &mut dyn Describe) {}
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }

@@ -14,7 +14,8 @@ impl Scheme for StreamingConfig {
         Some(Box::new(Streaming::new(self, true)))
     }
 
-    /// Checks the parameters. Unlike an L1, an L2 bank supports only one value of `reopen`.
+    /// Checks the parameters. For `reopen`, an L2 bank supports only the value `miss`; an L1 also supports
+    /// `flush`.
     fn validate(&self, rules: &mut Rules) {
         Self::validate(self, rules);
         let why = "the ways of a bank fill once and are never emptied";

@@ -1,8 +1,8 @@
 //! # Static way partitioning
 //! Divides the SMs into groups, and gives each group a constant number of ways. A miss replaces a line only
 //! in the ways of its SM's group (column caching: Chiou, Jain, Rudolph and Devadas, "Application-specific
-//! memory management for embedded systems using software-controlled caches", DAC 2000). There the mask of
-//! ways belongs to a region of memory; here it belongs to a group of SMs.
+//! memory management for embedded systems using software-controlled caches", DAC 2000). In that paper, the
+//! mask of ways belongs to a region of memory; here it belongs to a group of SMs.
 //!
 //! The groups have consecutive ways, in the order of `ways`. If their sum is less than the ways of a set, the
 //! remaining ways hold no lines. `sms` lists the group of each SM. If the list is empty, each of `n` groups
@@ -44,7 +44,7 @@ impl ByRequester {
         self.sms.get(sm as usize).copied().unwrap_or(equal as u32)
     }
 
-    /// Returns the ways of each group.
+    /// Returns the mask of the ways of each group of SMs.
     fn masks(&self) -> Vec<WayMask> {
         let firsts = self.ways.iter().scan(0_u32, |next, ways| {
             let first = *next;
@@ -95,7 +95,7 @@ impl Scheme for ByRequester {
     }
 }
 
-/// Ways of each SM.
+/// Partition that gives each SM a constant mask of ways.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Groups {
     groups: u32,
@@ -133,7 +133,7 @@ mod tests {
     fn groups_of_equal_numbers_of_sms_have_ways_one_after_the_other() {
         let config = ByRequester { ways: vec![3, 2], sms: vec![] };
         assert_eq!(masks(&config, 4), [0b111, 0b111, 0b11000, 0b11000]);
-        // The first group of an odd number of SMs has one SM more.
+        // If the number of SMs is odd, the first of the two groups has one SM more than the second.
         assert_eq!(masks(&config, 5), [0b111, 0b111, 0b111, 0b11000, 0b11000]);
     }
 

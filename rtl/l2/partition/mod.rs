@@ -17,15 +17,15 @@
 //! | `record`, `describe` | for digests; for waveforms and area counts                                 |
 //! | `counters`     | when statistics are read: counters of the scheme's own                          |
 //!
-//! Hits are allowed in every way: the scheme restricts only the choice of the victim. Within its ways, a miss
-//! takes the lowest empty way, or else the victim of the replacement policy. If no line in these ways can be
-//! evicted, the request stalls for a way (`line_alloc`), as it does without a partition if no line of the set
-//! can be evicted.
+//! Hits are allowed in every way: the scheme restricts only the choice of the victim. A miss takes the lowest
+//! empty way among its allowed ways, or else the victim that the replacement policy selects among them. If no
+//! line in these ways can be evicted, the request stalls for a way (`line_alloc`). Without a partition, it
+//! stalls in the same way if no line of the set can be evicted.
 //!
-//! Only the overlapped flow has partitions. Its requests that allocate a way are misses of reads, writes and
-//! atomics, reads that bypass the bank and keep a tag, and prefetches; all of them are subject to the
-//! partition. There is one exception: a line whose tag was kept is fetched into the way of its tag.
-//! `on_access` reports no prefetches.
+//! Only the overlapped flow has partitions. The partition applies to every request that allocates a way:
+//! misses of reads, writes and atomics, reads that bypass the bank and keep a tag, and prefetches. There is
+//! one exception: if the tag of a bypassed line was kept, the line is later fetched into the way of that tag.
+//! `on_access` does not report prefetches.
 //!
 //! No deadlock: every SM has at least one way. The lines in flight in its ways arrive without any further
 //! lookup, and their ways then become evictable.
@@ -87,7 +87,8 @@ impl L2Partition {
         self.hardware(bank).map(|hooks| Watched::of(self.typetag_name(), hooks))
     }
 
-    /// Lists the counters of every linked partition, with default parameters, for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all partitions that are linked into the
+    /// program. Each one has its default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         let bank = BankInfo { path: "", sets: 64, ways: 16, tag_bits: 20, sms: 16 };
         for hooks in Self::linked().iter().filter_map(|scheme| scheme.watched_hooks(&bank)) {
@@ -105,7 +106,7 @@ impl<S: Scheme + 'static> From<S> for L2Partition {
 /// Subset of the ways of a set: bit n stands for way n.
 pub type WayMask = u64;
 
-/// Access to a line, as a partition sees it.
+/// Access to a line, as reported to the partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// Number of the SM that sent the request.
@@ -114,7 +115,7 @@ pub struct Access {
     pub set: u32,
     /// Tag of the line.
     pub tag: u64,
-    /// True if the line had no way in the bank.
+    /// True if no way of the bank was allocated to the line.
     pub missed: bool,
 }
 
@@ -126,7 +127,7 @@ pub trait Hooks: Debug + Send {
     /// waiter.
     fn reach(&mut self, _cycle: u64) {}
 
-    /// Returns the ways in which a miss of SM `sm` may choose its victim, which are at least one.
+    /// Returns the ways from which a miss of SM `sm` may choose its victim; at least one way.
     fn ways(&self, sm: u8) -> WayMask;
 
     /// Called when a request was served, or was accepted by an MSHR entry or the bypass buffer.
@@ -145,12 +146,12 @@ pub trait Hooks: Debug + Send {
     /// area estimates.
     fn describe(&self, to: &mut dyn Describe);
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 
-/// Returns the mask of `count` ways from way `first` on.
+/// Returns the mask of `count` consecutive ways, of which `first` is the lowest.
 #[must_use]
 pub fn ways_from(first: u32, count: u32) -> WayMask {
     (0..WayMask::BITS)

@@ -19,31 +19,34 @@
 //! | `record`, `describe` | for digests; for waveforms and area counts                                 |
 //! | `counters`     | when statistics are read: counters of the scheme's own                          |
 //!
-//! Lines have their numbers within the bank. The interleaving gives a bank every n-th line or run of lines,
-//! so the next line is the next line of the bank, not of memory. Requests to the L2 carry no program counter.
+//! Line numbers in the hooks are numbers within the bank. The interleaving gives a bank every n-th line or
+//! run of lines of memory, so the next line of the bank is not the next line of memory. Requests to the L2
+//! carry no program counter.
 //!
-//! A page is `l2.prefetch_limits.page_bytes` of the address space, and a prefetch never leaves the page of
-//! its trigger. The unit converts both lines back to memory lines and compares their pages, because the lines
-//! of a page are an aligned group of numbers within the bank only if the number of banks is a power of two.
-//! The page of a request exists as a whole, so every prefetched line exists, too, also at the end of the
-//! address space. [`PrefetchPlace::page_bits`] states about how many lines of the bank a page has:
-//! `page_bytes` divided by the number of banks and by the line size, or one interleaved run if that is more.
-//! It is at least four lines, so that a stride or a region of streams has a width at all. If fewer lines are
-//! on a page, the unit drops the others as `other_page`. The machines have pages of 2 MB, which leave 256
-//! lines of 128 bytes to each of 64 banks; a page of 64 KB would leave 8.
+//! A page is an aligned region of `l2.prefetch_limits.page_bytes` of the address space. The line of a
+//! prefetch and the line of the access that triggered it must be on the same page. The unit converts both to
+//! memory lines before it compares their pages, because the lines of a page have an aligned group of numbers
+//! within the bank only if the number of banks is a power of two. Memory always contains whole pages, so
+//! every line on the page of a request exists, even at the end of the address space.
 //!
-//! The head of the prefetch queue is looked up in a cycle in which no waiter is ready and no request waits at
-//! the tags, so that prefetches delay no accesses at the tags. A prefetch is dropped if its line is present
-//! or in flight, if its page is another one, or if the queue is full. Otherwise it waits for a way, an MSHR
-//! entry, room for its fetch, and for the writeback of a dirty victim. `l2.prefetch_limits` limits the MSHR
-//! and miss-queue entries that prefetches can use.
+//! [`PrefetchPlace::page_bits`] gives the approximate number of lines of the bank per page: `page_bytes`
+//! divided by the number of banks and by the line size, or one interleaved run if that is more. It is at
+//! least four lines, because prefetchers need strides and stream regions of more than one line. If a page has
+//! fewer lines than this, the unit drops prefetches outside the page, as `other_page`. The machines have
+//! pages of 2 MB, which contain 256 lines of 128 bytes of each of 64 banks; a page of 64 KB would contain 8.
 //!
-//! A prefetch fetches all bursts of its line, even where misses fetch sectors. A request for a line in flight
-//! merges with the prefetch. Its DRAM requester is the SM of the access that triggered it. The built-in
-//! prefetchers ignore writes: a write of a whole line needs no fetch, and so do all writes with byte masks.
+//! The oldest queued prefetch is looked up in a cycle in which no waiter is ready and no request waits for
+//! the tags, so that prefetches do not delay accesses to the tags. A prefetch is dropped if its line is
+//! present or in flight, if its line is on another page, or if the queue is full. Otherwise it waits for a
+//! way, an MSHR entry, room for its fetch, and room for the writeback of a dirty victim. `l2.prefetch_limits`
+//! limits the MSHR and miss-queue entries that prefetches can use.
+//!
+//! A prefetch fetches all bursts of its line, even if misses fetch only sectors. A request for a line in
+//! flight merges with the prefetch. The DRAM channel treats the prefetch as a request of the SM whose access
+//! triggered it. The built-in prefetchers ignore writes, because writes often need no fetch.
 //!
 //! Kernel end: the queue and the prefetcher are cleared. Lines stay in the bank, but a prefetched line that
-//! no access has used counts as useless then. Each prefetch thus counts for the kernel that sent it.
+//! no access has used is then counted as useless. Each prefetch thus counts for the kernel that sent it.
 
 automod::dir!(pub "l2/prefetch");
 
@@ -62,7 +65,7 @@ use crate::choice::Choice;
 use crate::config::Rules;
 use crate::kernel::{CounterReader, Describe, DescribeExt, Edge, FieldsExt};
 
-/// Smallest base-2 logarithm of the number of lines per page for which prefetchers are built.
+/// Smallest base-2 logarithm of the number of lines per page that the prefetchers support.
 const MIN_PAGE_BITS: u32 = 2;
 
 /// Properties of the L2 bank from which its prefetcher is created.
@@ -74,14 +77,15 @@ pub struct PrefetchPlace<'a> {
     pub line_bits: u32,
     /// Width of an SM number in bits.
     pub sm_bits: u32,
-    /// log2 of the number of lines of the bank per page, rounded up.
+    /// log2 of the approximate number of lines of a page that lie in the bank, rounded up.
     pub page_bits: u32,
 }
 
-/// Configuration of a prefetcher: its parameters are keys next to `kind` in `l2.prefetch`.
+/// Configuration of a prefetcher. In the configuration file, its parameters are keys of `l2.prefetch`, next
+/// to the key `kind` that selects the scheme.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// Creates the hardware of the prefetcher; `None` if it prefetches nothing.
+    /// Creates the hardware of the prefetcher; `None` if the scheme never prefetches.
     fn hardware(&self, place: &PrefetchPlace<'_>) -> Option<Box<dyn Hooks>>;
 
     /// Checks the parameters of the prefetcher scheme.
@@ -97,7 +101,7 @@ impl<S: Scheme + 'static> From<S> for L2Prefetch {
     }
 }
 
-/// Bank for a prefetcher that is created only to learn its properties.
+/// Bank description that is used only to create a prefetcher and read its properties.
 const EXAMPLE: PrefetchPlace<'static> = PrefetchPlace { path: "", line_bits: 25, sm_bits: 4, page_bits: 6 };
 
 impl L2Prefetch {
@@ -109,7 +113,8 @@ impl L2Prefetch {
         rules.is_kept() && self.hardware(&EXAMPLE).is_some()
     }
 
-    /// Lists the counters of every linked prefetcher, with default parameters, for the dictionary of counters.
+    /// Lists, for the dictionary of counters, the counters of all prefetchers that are linked into the
+    /// program. Each one has its default parameters.
     pub fn list_counters(to: &mut dyn CounterReader) {
         for scheme in Self::linked() {
             if let Some(hooks) = scheme.hardware(&EXAMPLE) {
@@ -162,7 +167,7 @@ impl L2Prefetch {
     }
 }
 
-/// Returns the log2 of the number of lines of a bank per page, rounded up.
+/// Returns the log2 of the approximate number of lines of a page that lie in one bank, rounded up.
 fn page_bits(limits: &PrefetchLimits, bank: &BankPlace) -> u32 {
     let page_lines = 1u32 << limits.page_bits(bank.line_bytes);
     let run_lines = page_lines.min(1 << bank.interleave.run_log2);
@@ -177,7 +182,7 @@ pub struct DemandAccess {
     pub line: u64,
     /// Number of the SM that sent the request.
     pub sm: u8,
-    /// True if the access is a write, which needs no bytes of the line; false for a read, an atomic or a
+    /// True if the access is a write, which does not need the line's bytes; false for a read, an atomic or a
     /// reduction.
     pub is_write: bool,
     /// True if the access has missed: its line, or a byte that it needs, was neither present nor in flight.
@@ -191,10 +196,11 @@ pub struct DemandAccess {
 pub struct Target {
     /// Number within the bank of the line to prefetch. A number below 0 wraps around to a large one.
     pub line: u64,
-    /// Number within the bank of the line whose access triggered the prefetch. Both lines must lie on the
-    /// same page.
+    /// Number within the bank of the line whose access triggered the prefetch. It must be on the same page as
+    /// the prefetched line.
     pub trigger: u64,
-    /// SM of the access that triggered the prefetch, on whose behalf the DRAM channel reads the line.
+    /// SM of the access that triggered the prefetch. The DRAM channel treats the prefetch as a request of
+    /// this SM.
     pub sm: u8,
 }
 
@@ -209,8 +215,8 @@ pub trait Hooks: Debug + Send {
     /// requested the line and no access has used it yet.
     fn on_fill(&mut self, _at: &Edge<'_>, _line: u64, _prefetched: bool) {}
 
-    /// Returns a line to prefetch, if there is one. The bank calls this hook at most once per cycle. After a
-    /// return of `None`, it calls the hook again only after a call of `on_access` or `on_fill`.
+    /// Returns a line to prefetch, if there is one. The bank calls this hook at most once per cycle. After
+    /// the hook has returned `None`, the bank calls it again only after a call of `on_access` or `on_fill`.
     fn next(&mut self, at: &Edge<'_>) -> Option<Target>;
 
     /// Clears the state of the prefetcher at the end of a kernel.
@@ -222,12 +228,12 @@ pub trait Hooks: Debug + Send {
     /// Adds to the hardware description: the prefetcher's registers, arrays and logic.
     fn describe(&self, to: &mut dyn Describe);
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the scheme's own counters, for the statistics. Every call must list the same keys, and no
+    /// counter may ever decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 
-/// Run of prefetches with the SM whose access started it. Most prefetchers use it.
+/// Run of prefetches (a sequence of lines at a constant distance), and the SM whose access started it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SmRun {
     run: Run,
@@ -240,8 +246,8 @@ impl SmRun {
         *self = Self { run, sm };
     }
 
-    /// Adds to the hardware description: the registers of the run, with the widths in `shape`, and of the SM
-    /// number.
+    /// Adds to the hardware description: the registers of the run, whose widths are given by `shape`, and the
+    /// register of the SM number, which has `sm_bits` bits.
     pub fn describe(&self, shape: &RunShape, sm_bits: u32, to: &mut dyn Describe) {
         let Self { run, sm } = self;
         run.describe(shape, to);
@@ -278,8 +284,8 @@ mod bench {
             Self { hooks, wake: Wake::new(&[1]), cycle: 0 }
         }
 
-        /// Reports an access to the prefetcher, and returns the lines to prefetch that it triggers, each with
-        /// the SM on whose behalf it is read, one per cycle.
+        /// Reports an access to the prefetcher. Returns the lines to prefetch that the access triggers, each
+        /// with the SM on whose behalf it is fetched. The prefetcher returns one line per cycle.
         pub fn access(&mut self, access: DemandAccess) -> Vec<(u64, u8)> {
             self.cycle += 1;
             self.hooks.on_access(&Edge::new(self.cycle, self.cycle, &mut self.wake), &access);

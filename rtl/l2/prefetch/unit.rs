@@ -10,7 +10,7 @@
 //! | `head`     | out | line, SM     | oldest line of the queue; `drop_head` and `issue` remove it       |
 //! | `retire`   | in  |              | a prefetched line has arrived with which no access had merged     |
 //!
-//! A line is unused from its prefetch until an access hits it or merges with it.
+//! A prefetched line is unused until an access hits it or merges with its fetch.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Bench: `tb/l2/prefetch.rs`.
@@ -49,18 +49,18 @@ pub struct QueueShape {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 struct Unused(#[payload(name = "unused")] bool);
 
-/// Place of an access in the bank after the access was served or deferred.
+/// Location of the line of an access, after the access was served or deferred.
 #[derive(Clone, Copy, Debug)]
 pub struct AccessPlace {
     /// Set and way of the line.
     pub place: LinePlace,
-    /// True if the access allocated the line in the way, so that the line there before was evicted.
+    /// True if the access allocated the way for the line, and thereby evicted the way's previous line.
     pub is_new: bool,
     /// True if the line is in flight.
     pub is_in_flight: bool,
 }
 
-/// Conversion of lines of the bank to lines of memory, and of these to pages.
+/// Converts line numbers within the bank to memory lines, and memory lines to pages.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Pages {
     interleave: Interleave,
@@ -74,10 +74,10 @@ struct Pages {
 }
 
 impl Pages {
-    /// Returns the memory line of the line `local` of the bank if it lies on the same page as the line
-    /// `trigger` of the bank.
+    /// Returns the memory line that corresponds to the bank's line `local`, if it is on the same page as the
+    /// bank's line `trigger`; otherwise `None`.
     fn on_page_of(&self, local: u64, trigger: u64) -> Option<u64> {
-        // A number below 0 has wrapped around, and no line of the bank has so large a number.
+        // A line number below 0 has wrapped around to a number larger than that of any line of the bank.
         let exists = local >> self.local_bits == 0;
         let [line, trigger] =
             [if exists { local } else { 0 }, trigger].map(|n| self.interleave.unit(self.partition, n));
@@ -86,7 +86,7 @@ impl Pages {
 
     fn describe(&self, to: &mut dyn Describe) {
         let &Self { interleave, partition: _, local_bits, line_bits, page_bits } = self;
-        // The line and its trigger are converted to memory lines.
+        // The multipliers convert the prefetched line and its trigger from lines of the bank to memory lines.
         let width = local_bits.saturating_sub(interleave.run_log2).max(1);
         for name in ["line", "trigger"] {
             to.logic(name, Logic::ConstantMultiplier { width, factor: interleave.num_partitions });
@@ -106,10 +106,12 @@ pub struct Prefetcher {
     unused: Array<Unused>,
     /// Number of MSHR entries that prefetches use, not counting entries with which an access has merged.
     in_flight: u32,
-    /// True if the prefetcher may return another line; the bank is then evaluated in the next cycle.
+    /// True if the prefetcher may still propose a line to prefetch; the bank is then evaluated in the next
+    /// cycle.
     armed: bool,
     pages: Pages,
-    /// Number of misses of the bank at the last access, from which the model recognizes a miss.
+    /// Value of the bank's miss counter at the previous access. The model compares it with the current value
+    /// to detect a miss.
     misses: u64,
 }
 
@@ -122,8 +124,9 @@ impl Prefetcher {
             storage: Storage::Flops,
             rows: sets,
             columns: ways,
-            // Ports of the flag array: a fill reads the flag of its line. An access or a prefetch reads and
-            // writes the flag of its line, or of the line that it evicts.
+            // When a line is filled, its flag is read. When an access or a prefetch uses a way, the flag of
+            // the way is read and written. If it allocates the way for a new line, the flag that it reads is
+            // still that of the evicted line.
             reads: 2,
             writes: 1,
             collide: Collide::New,
@@ -147,13 +150,13 @@ impl Prefetcher {
         }
     }
 
-    /// True if a line waits in the prefetch queue, or if the prefetcher may return a further line.
+    /// True if a line waits in the prefetch queue, or if the prefetcher may still propose a line to prefetch.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.armed || !self.queue.is_empty()
     }
 
-    /// Moves the next line that the prefetcher returns, if any, into the prefetch queue.
+    /// Moves the next line that the prefetcher proposes, if any, into the prefetch queue.
     pub fn advance(&mut self, at: &impl AnyEdge, stats: &mut PrefetchStats) {
         if !self.armed {
             return;
@@ -227,7 +230,7 @@ impl Prefetcher {
         stats.useless += u64::from(self.mark(at, place, true));
     }
 
-    /// Records that a prefetched line has arrived with which no access had merged.
+    /// Records that a prefetched line has arrived, and that no access had merged with its fetch.
     pub fn retire(&mut self) {
         self.in_flight -= 1;
     }
@@ -245,7 +248,7 @@ impl Prefetcher {
         self.armed = false;
     }
 
-    /// Lists the counters that the prefetcher declares itself.
+    /// Lists the counters that belong to the prefetcher.
     pub fn counters(&self, to: &mut dyn CounterReader) {
         self.hooks.counters(to);
     }

@@ -13,9 +13,10 @@ use crate::noc::buffer::{InputBuffer, TakeResult};
 use crate::noc::config::XbarConfig;
 use crate::noc::packet::Packet;
 
-/// Cycle of an event that is not scheduled: a cycle that no simulation reaches.
+/// Stands for "no event": a cycle number that no simulation reaches.
 const NEVER: u64 = u64::MAX;
-/// Number of cycles that `tails` of the crossbar covers; more than the number of flits in the longest packet.
+/// Number of cycles that the array `tails` of the crossbar covers; greater than the number of flits in the
+/// longest packet.
 const CALENDAR: u64 = 8;
 
 /// Input that an output is serving, and the cycle in which the tail of its packet passes.
@@ -45,8 +46,8 @@ pub(super) struct Switch<P: Packet, M: Lines> {
     outputs: Vec<Output<M>>,
     /// Mask of the outputs that are transferring a packet.
     busy: M,
-    /// For each of the next cycles, mask of the outputs whose packet's tail passes in that cycle. Redundant
-    /// with `passing` of the busy outputs; kept for simulation speed.
+    /// For each of the next cycles, the mask of the outputs over which the tail of a packet passes in that
+    /// cycle. Redundant with `passing` of the busy outputs; kept for simulation speed.
     tails: [M; CALENDAR as usize],
     /// Mask of the outputs that at least one head packet requests.
     wanted: M,
@@ -97,7 +98,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
 
     /// Accepts the packets whose input wires are free and that fit into the input buffer.
     fn take(&mut self, from: &mut RxBank<'_, P>, at: &mut impl AnyEdge, edge: &mut Outcome<M>) {
-        // A single branch-free pass finds the few inputs with a packet on their link.
+        // One pass without branches finds the few inputs whose link has a packet.
         let mut outside = from.each_waiting(at).rev().fold(M::NONE, |outside, waits| outside.shifted_in(waits));
         while let Some(i) = outside.first() {
             let i = i as usize;
@@ -119,7 +120,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
         }
     }
 
-    /// For each output in the mask `idle` that has credit, grants an input whose header arrived in an earlier
+    /// Grants each output in the mask `idle` that has credit to one input whose header arrived in an earlier
     /// cycle.
     fn grant(&mut self, mut idle: M, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge, edge: &mut Outcome<M>) {
         while let Some(o) = idle.first() {
@@ -188,13 +189,14 @@ impl<P: Packet, M: Lines> Switch<P, M> {
     }
 }
 
-/// Effects of one clock edge that determine the next edge at which the crossbar must be evaluated.
+/// Events of one clock edge that determine the next edge at which the crossbar must be evaluated.
 struct Outcome<M> {
     wake: u64,
-    /// Mask of the inputs where a header arrives in this cycle and becomes the head of the buffer.
+    /// Mask of the inputs at which the header of a packet arrives in this cycle, and the packet becomes the
+    /// head of the input buffer.
     entered: M,
-    /// Mask of the inputs with a packet on their link that must wait: the input buffer has no room until
-    /// another packet of the input is granted an output.
+    /// Mask of the inputs whose link has a packet that must wait: the input buffer has no room until another
+    /// packet of the input is granted an output.
     roomless: M,
     /// Mask of the inputs that received a grant in this cycle.
     granted: M,
@@ -210,14 +212,14 @@ impl<M> Outcome<M> {
 }
 
 impl<P: Packet + 'static, M: Lines> Switch<P, M> {
-    /// Evaluates one clock edge, with or without contract checks.
+    /// Evaluates one clock edge, with or without run-time checks of the port contracts.
     #[inline(never)]
     pub(super) fn eval(&mut self, mut io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         let none = M::NONE;
         let mut edge = Outcome { wake: NEVER, entered: none, roomless: none, granted: none, stuck: none };
-        // Outputs to grant are selected before packets are accepted: a header that arrives in this cycle
-        // requests an output only from the next cycle on. Packets are accepted before any packet leaves, so
-        // that acceptance sees the room at the start of the cycle.
+        // The outputs to grant are selected before packets are accepted, because a header that arrives in
+        // this cycle requests an output only from the next cycle on. Packets are accepted before any packet
+        // leaves, because acceptance depends on the room at the start of the cycle.
         let idle = self.wanted & !self.busy;
         self.take(&mut io.ends.from(), at, &mut edge);
         self.grant(idle, &mut io.ends.to(), at, &mut edge);

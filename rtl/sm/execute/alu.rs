@@ -9,8 +9,8 @@ use crate::l1::access::LANES;
 use crate::sm::front::decode::DecodedInst;
 use crate::sm::host::image::RESULT_WORDS;
 
-/// Result words of one warp instruction, in the order of its destinations; of a 64-bit result, the low word
-/// first.
+/// Result words of one warp instruction, in the order of its destinations. A 64-bit result takes two words,
+/// low word first.
 pub(in crate::sm) type Words = [Row; RESULT_WORDS];
 
 /// Method by which the model computes an instruction, selected at decode.
@@ -18,20 +18,21 @@ pub(in crate::sm) type Words = [Row; RESULT_WORDS];
 pub(in crate::sm) enum Compute {
     /// Copies the words of the first operand: two words if the destination has 64 bits, else one.
     Copy,
-    /// Writes precomputed words that are equal in all lanes: those of a parameter load at a constant offset.
+    /// Writes the precomputed result of a parameter load at a constant offset; its words are equal in all
+    /// lanes.
     Spread,
-    /// Runs a loop that is specialized for the operation. It computes one result word from two operand words.
+    /// Runs a loop that is specialized for the operation and computes one result word from two operand words.
     Two(fn(&Row, &Row, &mut Row)),
-    /// Runs a loop that is specialized for the operation. It computes one result word from three operand
+    /// Runs a loop that is specialized for the operation and computes one result word from three operand
     /// words.
     Three(fn(&Row, &Row, &Row, &mut Row)),
-    /// Runs a loop that is specialized for the operation. It computes a two-word product from two operand
+    /// Runs a loop that is specialized for the operation and computes a two-word product from two operand
     /// words.
     Product(fn(&Row, &Row, PairMut<'_, LANES>)),
-    /// Runs a loop that is specialized for the operation. It computes two result words from two operands of
-    /// two words.
+    /// Runs a loop that is specialized for the operation and computes a two-word result from two operands of
+    /// two words each.
     Pairs(fn(Pair<'_, LANES>, Pair<'_, LANES>, PairMut<'_, LANES>)),
-    /// Runs no specialized loop: each execution selects the code for the operation.
+    /// No specialized loop: the code for the operation is selected again at every execution.
     Other,
 }
 
@@ -51,8 +52,8 @@ impl Compute {
     }
 }
 
-/// Computes an instruction in its active lanes, which `mask` gives. Writes register results to `words` and
-/// returns predicate results in the order of the destinations.
+/// Executes an instruction in the lanes of `mask`. Writes register results to `words` and returns predicate
+/// results in the order of the destinations.
 #[inline(always)]
 pub(in crate::sm) fn execute(decoded: &DecodedInst, mask: u32, read: Operands<'_>, words: &mut Words) -> [u32; 2] {
     let [a, b, c, ..] = &decoded.srcs;
@@ -82,7 +83,8 @@ pub(in crate::sm) fn execute(decoded: &DecodedInst, mask: u32, read: Operands<'_
     [0; 2]
 }
 
-/// Fills each result word with its constant in the lanes of `mask`, and with zero in the other lanes.
+/// Fills each result word with its precomputed constant in the lanes of `mask`, and with zero in the other
+/// lanes.
 #[inline(always)]
 fn spread(decoded: &DecodedInst, mask: u32, words: &mut Words) {
     for (word, value) in words.iter_mut().zip(decoded.loads).take(decoded.words.into()) {
@@ -176,8 +178,8 @@ fn execute_other(decoded: &DecodedInst, read: Operands<'_>, words: &mut Words) -
     [0; 2]
 }
 
-/// Passes the first result word to `compute` as its destination, and also the second one if the destination
-/// has 64 bits.
+/// Calls `compute` with the result words `low` and `high` as destination. If the destination has only 32 bits
+/// (`wide` is false), the high word of the result is discarded.
 #[inline]
 fn into(wide: bool, low: &mut Row, high: &mut Row, compute: impl FnOnce(&mut PairMut<'_, LANES>)) {
     let mut dropped = [0; LANES];

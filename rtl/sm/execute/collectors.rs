@@ -13,11 +13,12 @@
 //! A bank serves reads in issue order, and within an instruction by register number. The cycle of every read
 //! is thus known at issue, so banks and collectors are modeled as timers.
 //!
-//! Ordering and stalls: the schedulers share the collectors of each class. The classes are: SP, integer and
-//! tensor pipes; SFU and DP pipes, whose class accepts one instruction per cycle; shared memory, parameters
-//! and the address unit. Generic collectors form a single class. With sub-cores each scheduler has an equal
-//! share of the banks and collectors. While a class has no free collector, its instructions do not issue
-//! (`PipeBusy`). Without banks there are no collectors, and a busy pipe stalls issue directly.
+//! Ordering and stalls: the schedulers share the collectors of each class. There are three classes. The first
+//! serves the SP, integer and tensor pipes. The second serves the SFU and DP pipes, and accepts one
+//! instruction per cycle. The third serves shared memory, parameters and the address unit. Generic collectors
+//! form a single class. With sub-cores each scheduler has an equal share of the banks and collectors. While a
+//! class has no free collector, its instructions do not issue (`PipeBusy`). Without banks there are no
+//! collectors, and a busy pipe stalls issue directly.
 //!
 //! Area: waiting operands, then the crossbar from the banks to the collectors.
 //!
@@ -92,9 +93,9 @@ pub(in crate::sm) struct Collectors {
     classes: [u8; PIPES],
     /// Mask applied to a scheduler's number to obtain its sub-core: all ones with sub-cores, else 0.
     own_part: u8,
-    /// For each pipe, mask that extracts a row number from a scheduler's number. It is all ones if each
-    /// scheduler has its own pipe, else 0. The rows are those of the tables `entry` and `latch`, which hold
-    /// when a pipe and its input register become free.
+    /// For each pipe, mask that is applied to a scheduler's number to obtain the scheduler's row in the
+    /// tables `entry` and `latch`. It is all ones if each scheduler has its own pipe; it is 0 if all
+    /// schedulers share the pipe and thus row 0.
     own_entry: [u8; PIPES],
     /// Number of collectors of each class per sub-core.
     counts: [u8; CLASSES],
@@ -105,15 +106,16 @@ pub(in crate::sm) struct Collectors {
     unit_free: [[[u64; MAX_UNITS]; CLASSES]; MAX_SCHEDULERS],
     /// For each sub-core and class, index of the collector that becomes free first.
     first_free: [[u8; CLASSES]; MAX_SCHEDULERS],
-    /// First cycle in which an instruction can enter a collector, for each sub-core and class of pipes: a
-    /// collector and the entry port of the class are both free. SFU and DP form one class, because they share
-    /// the port. For `NO_CLASS`, which needs no collector, the cycle is 0.
+    /// Earliest cycle in which an instruction can enter a collector, for each sub-core and class of pipes.
+    /// From this cycle on, a collector and the entry port of the class are both free. SFU and DP form one
+    /// class, because their collectors share an entry port. The value is 0 for `NO_CLASS`, whose pipes need
+    /// no collector.
     class_free: [[u64; CLASSES + 1]; MAX_SCHEDULERS],
     /// For each scheduler and pipe, first cycle in which the pipe accepts an instruction whose operands have
-    /// been read. Schedulers that share a pipe use the entry of scheduler 0.
+    /// been read. If schedulers share a pipe, row 0 holds its value.
     entry: [[u64; PIPES]; MAX_SCHEDULERS],
-    /// For each scheduler and pipe, first cycle in which the pipe's input register is free; `None` if pipes
-    /// have no input registers. Schedulers that share a pipe use the entry of scheduler 0.
+    /// For each scheduler and pipe, first cycle in which the pipe's input register is free. If schedulers
+    /// share a pipe, row 0 holds its value. `None` if pipes have no input registers.
     latch: Option<Box<[[u64; PIPES]; MAX_SCHEDULERS]>>,
     /// Flip-flops for waiting operands, in collectors and pipe input registers. This array serves only the
     /// area estimate, because the model reads operands and computes results already at issue.
@@ -167,8 +169,8 @@ impl Collectors {
         (scheduler & usize::from(self.own_part)) % MAX_SCHEDULERS
     }
 
-    /// Returns the row for a scheduler in the tables `entry` and `latch`, which hold when each pipe and its
-    /// input register become free. The row is 0 if all schedulers share `pipe`.
+    /// Returns the index of a scheduler's row for `pipe` in the tables `entry` and `latch`; 0 if all
+    /// schedulers share `pipe`.
     #[inline(always)]
     fn place(&self, pipe: Pipe, scheduler: usize) -> usize {
         (scheduler & usize::from(self.own_entry[pipe as usize])) % MAX_SCHEDULERS
@@ -186,8 +188,8 @@ impl Collectors {
         self.banks == 0
     }
 
-    /// True if `pipe`, which all schedulers share, has accepted the last instruction issued to it and is free
-    /// again in `cycle`.
+    /// True if, by `cycle`, `pipe` has accepted the last instruction issued to it and can accept another. All
+    /// schedulers must share `pipe`.
     #[inline(always)]
     pub fn has_accepted(&self, pipe: Pipe, cycle: u64) -> bool {
         self.entry[0][pipe as usize] <= cycle
@@ -219,8 +221,8 @@ impl Collectors {
 
     /// Schedules an instruction on a pipe, which it occupies for `interval` cycles. The instruction issues in
     /// `cycle`, and its last operand is read in cycle `ready`. Returns the cycle in which the pipe accepts
-    /// the instruction. The collector is occupied to the end of that cycle, or of the cycle, if earlier, in
-    /// which the instruction moves to the pipe's input register.
+    /// the instruction. The instruction occupies its collector up to and including that cycle. If it moves to
+    /// the pipe's input register earlier, it frees the collector after the cycle of the move.
     #[inline(always)]
     fn enter(&mut self, pipe: Pipe, scheduler: usize, cycle: u64, ready: u64, interval: u64) -> u64 {
         let place = self.place(pipe, scheduler);
@@ -294,8 +296,8 @@ impl Collectors {
         }
     }
 
-    /// Lists the banks and collectors of one sub-core for waveforms and digests; they are numbered
-    /// consecutively over all sub-cores.
+    /// Lists the banks and collectors of one sub-core for waveforms and digests. Banks and collectors are
+    /// numbered consecutively over all sub-cores.
     fn describe_part(&self, part: u32, to: &mut dyn Describe) {
         let Self { banks, counts, bank_free, unit_free, .. } = self;
         for (bank, free) in (part * banks..(part + 1) * banks).zip(&bank_free[part as usize]) {
@@ -327,8 +329,9 @@ fn describe_latches(
 }
 
 impl SmCore {
-    /// Issues an instruction to a pipe, which it occupies for `interval` cycles. Returns the cycle from which
-    /// its latency counts: the issue cycle, unless operands or the pipe delay it.
+    /// Issues an instruction to a pipe, which it occupies for `interval` cycles. Returns the cycle in which
+    /// the latency of the instruction begins. This is the issue cycle, unless the operand reads or the pipe
+    /// delay the instruction.
     #[inline(always)]
     pub(in crate::sm) fn start(
         &mut self,
@@ -403,7 +406,8 @@ mod tests {
     #[test]
     fn a_bank_is_read_once_a_cycle_in_the_order_of_issue() {
         let mut collectors = collectors(4, 6);
-        // Bank of each row, which is the row number modulo 4: 10 -> 2, 11 -> 3, 14 -> 2, 18 -> 2.
+        // Row r lies in bank r modulo 4: row 10 in bank 2, row 11 in bank 3, row 14 in bank 2, row 18 in bank
+        // 2.
         let table = [(100, 10, &[0, 1][..], 100), (100, 10, &[4], 101), (101, 10, &[8, 1], 102), (103, 0, &[2], 103)];
         for (cycle, rows, indices, last) in table {
             assert_eq!(

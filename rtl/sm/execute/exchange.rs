@@ -65,13 +65,13 @@ impl SmCore {
         IssueProgress::All
     }
 
-    /// Returns the mask of the lanes of a warp for which a barrier or an exchange must wait. These lanes have
-    /// not exited, and are not at an instruction after which a thread only exits, such as the end of the
-    /// kernel. Hardware stores one bit per stack entry for this.
+    /// Returns the mask of the lanes of a warp for which a barrier or an exchange must wait. These are all
+    /// lanes that have not exited, except the lanes that have nothing left to do but exit. To compute this
+    /// mask, hardware stores one bit per stack entry.
     fn awaited_lanes(&self, loaded: &Loaded, warp: u8) -> u64 {
         let alive = self.stacks.alive(warp);
         let (mut seen, mut awaited) = (0, 0);
-        // The pc of a lane is that of the topmost stack entry that contains the lane.
+        // The pc of a lane is the pc of the topmost stack entry that contains the lane.
         for entry in self.stacks.all(warp) {
             let lanes = entry.mask & alive & !seen;
             seen |= lanes;
@@ -83,8 +83,8 @@ impl SmCore {
     }
 
     /// Stops the core, and returns true, if a warp reaches a barrier without all the lanes that must arrive.
-    /// One half of a 64-lane warp may arrive alone at a barrier with a thread count, where it counts for 32
-    /// threads.
+    /// At a barrier with a thread count, one half of a 64-lane warp may arrive without the other half. That
+    /// half counts as 32 threads.
     #[inline(never)]
     pub(in crate::sm) fn stop_if_split(&mut self, loaded: &Loaded, issue: &Issue, decoded: &DecodedInst) -> bool {
         const LOWER: u64 = u32::MAX as u64;
@@ -121,8 +121,8 @@ fn groups<'m>(mask: u32, members: Option<&'m Row>) -> impl Iterator<Item = (u32,
     })
 }
 
-/// Returns the fault of the first group whose lanes differ from its member mask. Missing members that are not
-/// in `live` cause no fault.
+/// Finds the first group whose lanes differ from its member mask, and returns its fault. A missing member
+/// causes a fault only if it is in the mask `live`.
 fn find_fault(op: &'static str, mask: u32, live: u32, members: &Row) -> Option<ConvergenceFault> {
     groups(mask, Some(members)).find_map(|(lanes, members)| match (lanes & !members, members & live & !lanes) {
         (0, 0) => None,

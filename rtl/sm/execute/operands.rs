@@ -23,7 +23,7 @@ use crate::sm::warp::warps::{Warp, Warps};
 /// Row of a register or constant: one 32-bit word for each of 32 lanes.
 pub(in crate::sm) type Row = [u32; LANES];
 
-/// Identity of an SM, as kernels see it in special registers.
+/// SM number and number of warp slots, which kernels can read from special registers.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Identity {
     pub sm: u32,
@@ -128,7 +128,7 @@ impl Constants {
 pub(in crate::sm) enum Base<'a> {
     /// No base: the offset is the address.
     None,
-    /// 32-bit base addresses, one per lane; their sums with the offset wrap around.
+    /// 32-bit base addresses, one per lane. Base plus offset wraps around at 32 bits.
     Narrow(&'a Row),
     /// 64-bit base addresses, one per lane.
     Wide(Pair<'a, LANES>),
@@ -196,7 +196,7 @@ pub(in crate::sm) struct Operands<'a> {
     /// Clock edge for reading predicate operands, always with contract checks. Predicate operands are so rare
     /// that a second variant of all operations, without checks, is not worth compiling.
     at: &'a Edge<'a>,
-    /// Warp slot, and (in `half`) the half of a 64-lane warp: 0 or 1.
+    /// Warp slot. The field `half` is the half of a 64-lane warp: 0 or 1.
     warp: u8,
     half: u8,
     /// First register row of the warp or half.
@@ -205,7 +205,7 @@ pub(in crate::sm) struct Operands<'a> {
 
 impl<'a> Operands<'a> {
     /// Creates the reader for the operands of an instruction, and occupies the register file ports that it
-    /// needs. Takes the components of the core one by one, so that the caller can still mutate the other
+    /// needs. The parameters are single components of the core, so that the caller can still mutate the other
     /// components.
     #[inline(always)]
     pub fn open(

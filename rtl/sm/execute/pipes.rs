@@ -33,7 +33,8 @@ pub(in crate::sm) struct Flight {
     /// issues next.
     pub half: u8,
     pub more: bool,
-    /// First register row of the warp or half. Redundant with the warp; kept for simulation speed.
+    /// First register row of the warp or half. It could be derived from the warp slot; the copy speeds up the
+    /// simulation.
     pub rows: u16,
     pub pc: u32,
     /// Mask of the lanes in which the instruction acts.
@@ -82,16 +83,18 @@ impl Iterator for RetiringResults {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct Pipes {
     bus: u8,
-    /// Mask of one bit, which tests whether the result bus has room in a cycle of the calendar. It selects
-    /// the top bit of the byte for the last result that the bus can carry in a cycle. That bit is 1 while the
-    /// byte is unused (0xff), and 0 once the byte holds the index of a result.
+    /// One-bit mask for testing whether the result bus has room in a cycle. A calendar entry has one byte per
+    /// result of its cycle. The bit is the top bit of the last byte that the width of the bus permits. It is
+    /// 1 while this byte is unused (0xff), and 0 once the byte holds the index of a result.
     room: u64,
     /// For each pipe and scheduler, first cycle in which the pipe accepts an instruction of the scheduler.
-    /// Used only if the SM has no operand collectors. Schedulers that share a pipe use its first entry.
+    /// Used only if the SM has no operand collectors. Schedulers that share a pipe use the pipe's first
+    /// entry.
     #[serde(with = "BigArray")]
     free: [u64; MAX_SCHEDULERS * PIPES],
-    /// For each pipe, mask that extracts an entry number from a scheduler's number. It is `MAX_SCHEDULERS -
-    /// 1` if each scheduler has its own entry in the table `free` of this struct, else 0.
+    /// For each pipe, mask that is applied to a scheduler's number to obtain an entry number in the table
+    /// `free`. It is `MAX_SCHEDULERS - 1` if each scheduler has its own entry, and 0 if all schedulers use
+    /// entry 0.
     places: [u8; PIPES],
     schedulers: usize,
     sub_cores: bool,
@@ -124,8 +127,8 @@ impl Pipes {
             bus: config.pipes.result_bus,
             room: 0x80 << (8 * (config.pipes.result_bus - 1)),
             free: [0; MAX_SCHEDULERS * PIPES],
-            // With sub-cores, each scheduler has its own entry, even for a pipe that all schedulers share.
-            // For such a pipe, `keep` updates the entries of all schedulers.
+            // With sub-cores, each scheduler has its own entry in the table `free`, even for a pipe that all
+            // schedulers share. For such a pipe, `keep` updates the entries of all schedulers.
             places: Pipe::ALL
                 .map(|pipe| if config.sub_cores || pipe.is_own(false) { MAX_SCHEDULERS as u8 - 1 } else { 0 }),
             sub_cores: config.sub_cores,
@@ -161,8 +164,8 @@ impl Pipes {
         }
     }
 
-    /// Returns the index for a pipe and a scheduler in the table `free`, which holds when each pipe becomes
-    /// free.
+    /// Returns the index of the entry for a pipe and a scheduler in the table `free`, which holds the first
+    /// cycle in which each pipe is free.
     #[inline(always)]
     fn place(&self, pipe: Pipe, scheduler: usize) -> usize {
         pipe as usize * MAX_SCHEDULERS + (scheduler & usize::from(self.places[pipe as usize])) % MAX_SCHEDULERS
@@ -184,16 +187,16 @@ impl Pipes {
         self.calendar[cycle as usize % CALENDAR_CYCLES].0 & self.room != 0
     }
 
-    /// Returns the first cycle from `cycle` on in which the result bus has room.
+    /// Returns the first cycle, at or after `cycle`, in which the result bus has room.
     pub fn first_room(&self, cycle: u64) -> u64 {
         (cycle..).find(|&cycle| self.has_room(cycle)).unwrap_or(cycle)
     }
 
     /// Adds a result to the table of results in flight and schedules its writeback for cycle `due`. `fill`
-    /// computes its words and returns its predicates.
+    /// computes the words of the result and returns its predicates.
     ///
     /// # Panics
-    /// If the table or the bus has no room, or the cycle is beyond the calendar.
+    /// Panics if the table or the bus has no room, or the cycle is beyond the calendar.
     #[inline(always)]
     pub fn start(
         &mut self,
@@ -229,8 +232,8 @@ impl Pipes {
         self.calendar[cycle as usize % CALENDAR_CYCLES] != RetiringResults::NONE
     }
 
-    /// Removes the results that retire in this cycle from the calendar, and returns them. Occupies the read
-    /// ports through which `retire` then reads them one by one.
+    /// Removes the results that retire in this cycle from the calendar, and returns them. Also occupies the
+    /// read ports through which later calls of `retire` read the results one by one.
     #[inline(always)]
     pub fn due(&mut self, at: &impl AnyEdge) -> RetiringResults {
         let due = std::mem::replace(&mut self.calendar[at.cycle() as usize % CALENDAR_CYCLES], RetiringResults::NONE);

@@ -2,9 +2,9 @@
 //! Stores the registers of all warps as rows of 32 words, one word per lane, and predicates as 32-bit lane
 //! masks. The rows of a warp are contiguous, from the base of its warp slot.
 //!
-//! The port counts cover the instructions that can issue or retire in one cycle. A register file with banks
-//! has one read port per bank. The model then still reads operands at issue; the collectors determine when
-//! the bank would deliver them.
+//! The number of ports suffices for the instructions that can issue or retire in one cycle. If the register
+//! file has banks, each bank has one read port. Even then, the model reads operands at issue; the collectors
+//! compute when the bank would deliver them.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -89,7 +89,7 @@ impl RegisterFile {
             collide: Collide::New,
         };
         let rows = config.registers / LANES as u32;
-        // The write ports serve the results of the pipes and those of one load reply.
+        // The write ports suffice for the results of the pipes and for one load reply per cycle.
         let writes = (bus + 1) * RESULT_WORDS as u32;
         let words = spec("registers", rows, config.schedulers * READ_WORDS, writes);
         let preds = spec(

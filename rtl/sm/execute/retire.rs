@@ -91,8 +91,8 @@ impl SmCore {
         }
     }
 
-    /// Subtracts the beat of a reply from the outstanding beats of its warp. `count` is the function that
-    /// does this for load beats or for store beats.
+    /// Subtracts one beat from the outstanding beats of a warp, after the reply to this beat. `count` is the
+    /// method of `Warps` that does this: one for load beats, another for store beats.
     pub(in crate::sm) fn count_reply(
         &mut self,
         at: &impl AnyEdge,
@@ -116,7 +116,7 @@ impl SmCore {
             let Dst::Reg(reg) = dst else { continue };
             let row = rows + u32::from(reg.index);
             if bytes > part.bytes {
-                // The element is larger than the beat, which carries one half of it.
+                // The element is larger than the beat. Each beat carries one half of the element.
                 let half = part.offset.wrapping_sub(first) / part.bytes;
                 if half < 2 {
                     self.registers.write_word(at, row + half, reply.mask, low);
@@ -144,7 +144,7 @@ impl SmCore {
         written
     }
 
-    /// Ends the lanes of a warp in `mask`, and the warp itself after its last lane.
+    /// Ends the lanes in `mask` of a warp, and the warp itself if no lane remains.
     pub(in crate::sm) fn exit(&mut self, at: &impl AnyEdge, warp: u8, mask: u64) {
         if self.stacks.exit(at, warp, mask) {
             self.end_warp(warp);

@@ -48,15 +48,15 @@ impl SmCore {
         self.icache.as_mut().and_then(|icache| icache.take_watch())
     }
 
-    /// Returns the mask of the warps that may not look up the instruction cache: their line is in flight, or
-    /// no MSHR entry was free.
+    /// Returns the mask of the warps that may not look up the instruction cache, because their line is in
+    /// flight or their fetch found no free MSHR entry.
     pub(in crate::sm) fn missing(&self) -> u64 {
         self.icache.as_ref().map_or(0, |icache| icache.missing())
     }
 
-    /// Evaluates the fetch stage with the instruction cache: serves the next warp whose line has arrived,
-    /// else looks up the next warp to fetch. Returns a mask of the warp whose instructions are decoded now; 0
-    /// if there is none.
+    /// Evaluates the fetch stage with the instruction cache. If a line has arrived, serves the next warp that
+    /// waits for it; otherwise, looks up the next warp to fetch. Returns the one-bit mask of the warp whose
+    /// instructions are decoded now; 0 if there is none.
     #[inline(never)]
     pub(in crate::sm) fn fetch_cached(
         &mut self,

@@ -79,8 +79,8 @@ impl Pipe {
         matches!(self, Self::Sp | Self::Int | Self::Sfu | Self::Dp | Self::Shared | Self::Param | Self::Tensor)
     }
 
-    /// True if each scheduler has its own pipe of this kind; `sub_cores` is true if each scheduler is a sub-
-    /// core.
+    /// True if each scheduler has its own pipe of this kind. `sub_cores` is true if each scheduler is a
+    /// sub-core.
     pub(in crate::sm) fn is_own(self, sub_cores: bool) -> bool {
         match self {
             Self::Sp | Self::Int | Self::Tensor => true,
@@ -109,8 +109,9 @@ pub(in crate::sm) struct DecodedInst {
     /// in the register file. The result then waits for a free slot of the result bus, instead of reserving a
     /// slot before issue.
     pub queues: bool,
-    /// True if the instruction may use the result bus or shared memory, which other instructions of its pipe
-    /// never use. Whether it does so depends on its lane addresses, or on the opening of a barrier.
+    /// True if the instruction may use the result bus or shared memory, although most instructions of its
+    /// pipe use neither. Whether it does is known only at issue, because it depends on the lane addresses or
+    /// on the state of a barrier.
     pub late: bool,
     /// Registers read or written, which the scoreboard checks for hazards. A fence waits for all registers.
     pub uses: RegMask,
@@ -130,8 +131,8 @@ pub(in crate::sm) struct DecodedInst {
     /// Destination registers of the result words. Only the first `words` entries are valid.
     pub rows: [u16; RESULT_WORDS],
     pub words: u8,
-    /// For each of the first two destinations, the predicate that it names; `None` if it is not a predicate.
-    /// The field `has_preds` is true if any destination is a predicate.
+    /// For each of the first two destinations: the predicate, or `None` if the destination is not a
+    /// predicate. The field `has_preds` is true if any destination is a predicate.
     pub preds: [Option<u16>; 2],
     pub has_preds: bool,
 }
@@ -198,8 +199,8 @@ fn result_rows(inst: &Inst) -> ([u16; RESULT_WORDS], u8) {
     (rows, words as u8)
 }
 
-/// Returns the result words of a legal load of a parameter at a constant offset. They are equal in every lane
-/// of every warp. `None` for other instructions.
+/// Returns the result words of a legal load of a parameter at a constant offset. The words are equal in every
+/// lane of every warp. Returns `None` for other instructions.
 fn constant_loads(inst: &Inst, mem: &MemOp, image: &KernelImage) -> Option<[u32; RESULT_WORDS]> {
     let legal = check(image, mem, &[mem.address(0); LANES], u32::MAX).is_ok();
     if mem.space != Space::Param || mem.base.is_some() || !legal || !matches!(inst.op, Op::Load(_)) {
@@ -275,8 +276,8 @@ fn timing_of(inst: &Inst, pipe: Pipe, config: &SmConfig) -> OpTiming {
     }
 }
 
-/// True if the instruction may use the result bus or shared memory, which other instructions of its pipe
-/// never use ([`DecodedInst::late`]).
+/// True if the instruction may use the result bus or shared memory, although most instructions of its pipe
+/// use neither ([`DecodedInst::late`]).
 fn is_late(inst: &Inst) -> bool {
     match inst.op {
         Op::Texture(_) | Op::BarrierWith(BarrierKind::All | BarrierKind::Any | BarrierKind::Count) => true,
@@ -287,8 +288,8 @@ fn is_late(inst: &Inst) -> bool {
 /// Number of multiplications in the matrix step to which the configured timing of the tensor pipe applies.
 const STEP: u16 = 256;
 
-/// Returns the timing of a matrix step. A step with n times `STEP` multiplications takes n initiation
-/// intervals.
+/// Returns the timing of a matrix step. A step with n times `STEP` multiplications occupies the pipe for n
+/// initiation intervals.
 fn tensor_timing(op: &TensorOp, &OpTiming { latency, interval }: &OpTiming) -> OpTiming {
     let intervals = op.multiplications.div_ceil(STEP);
     OpTiming { latency: latency + interval * intervals.saturating_sub(1), interval: interval * intervals }

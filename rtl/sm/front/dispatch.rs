@@ -1,4 +1,4 @@
-//! Dispatch: executes an instruction at its issue, by kind of instruction.
+//! Dispatch: executes each instruction in the cycle of its issue, by a function for its kind of instruction.
 
 use isa::lanes::ConvergenceFault;
 use isa::program::{BarrierKind, Guard, MemOp, Op, Src};
@@ -17,7 +17,7 @@ use crate::sm::memory::check::fault;
 use crate::sm::warp::barrier::{Arrival, IDS, Reduction};
 use crate::sm::warp::halves::Half;
 
-/// Effect of an issue on the head instruction of a warp.
+/// Fate of the head instruction in a warp's instruction buffer after its issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HeadOutcome {
     /// The instruction is removed from the instruction buffer, and the warp has advanced.
@@ -175,7 +175,7 @@ impl SmCore {
             return self.dispatch_again(issue.warp, decoded, served);
         }
         if decoded.pipe == Pipe::Barrier {
-            // At a barrier, both halves of a warp arrive with one issue.
+            // One issue of a barrier covers both halves of a warp.
             self.stacks.advance(at, issue.warp);
             return HeadOutcome::Leaves;
         }
@@ -194,8 +194,8 @@ impl SmCore {
         }
     }
 
-    /// Keeps an instruction at the head of its warp's buffer. Presents it to the scoreboard again if it must
-    /// issue for further lanes.
+    /// Keeps an instruction at the head of its warp's buffer. If the instruction must issue again for further
+    /// lanes, presents it to the scoreboard again.
     #[inline(never)]
     fn dispatch_again(&mut self, warp: u8, decoded: &DecodedInst, served: IssueProgress) -> HeadOutcome {
         if served == IssueProgress::Part {
@@ -231,7 +231,8 @@ impl SmCore {
         self.schedulers[scheduler % MAX_SCHEDULERS].on_issue(warp);
         self.counters.count_issue::<PAIRS>(pipe, acting);
         self.heads[pipe as usize] &= !(1 << warp);
-        // A warp that has ended keeps its pc, so that its buffer is flushed.
+        // The pc of a warp that has ended is not advanced, so the instruction buffer of such a warp is
+        // flushed.
         let next = self.stacks.pc(warp);
         if next != pc + 1 {
             self.fetch.flush(warp);
@@ -286,8 +287,8 @@ impl SmCore {
         IssueProgress::Part
     }
 
-    /// Returns the barrier number and the arrival of a warp. It is an error if the lanes disagree on an
-    /// operand.
+    /// Returns the number of the barrier at which a warp arrives, and the data of the arrival. Returns an
+    /// error if the lanes differ in the barrier number or the thread count.
     fn arrival(
         &self,
         loaded: &Loaded,
@@ -327,8 +328,8 @@ impl SmCore {
         Ok((number, Arrival { expected, held, ..Arrival::of(lanes) }))
     }
 
-    /// Writes the reduction result of a barrier that has opened. Each issue writes it for one half of the
-    /// warp.
+    /// Writes the reduction result of a barrier that has opened. Each issue of the barrier writes the result
+    /// for one half of the warp.
     fn write_reduction(
         &mut self,
         at: &impl AnyEdge,
@@ -371,9 +372,9 @@ impl SmCore {
         IssueProgress::Fault
     }
 
-    /// Computes the result of an instruction that its pipe accepts in cycle `start`, and schedules its
-    /// writeback. The function is generic over the warp size, so that each variant is inlined into its only
-    /// caller.
+    /// Computes the result of an instruction that its pipe accepts in cycle `start`, and schedules the
+    /// writeback. The function is generic over the warp size, so that each of its variants has a single
+    /// caller, into which it is inlined.
     #[inline(always)]
     fn compute<const PAIRS: bool>(
         &mut self,

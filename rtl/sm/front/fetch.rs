@@ -2,14 +2,15 @@
 //! Fills the two-entry instruction buffer of each warp, from a perfect store or through the instruction
 //! cache. In each cycle the stage fetches one warp with an empty buffer, round robin. A fetch returns the
 //! instruction at the warp's pc and its successor, which are decoded and usable two cycles later. Two
-//! schedulers issue at most one such pair per cycle. From the perfect store, each sub-core fetches a pair for
-//! one of its own warps; the instruction cache has one port for all sub-cores. A pair from the cache lies in
-//! one line. A warp whose line misses loses its turn.
+//! schedulers together issue at most two instructions per cycle, as many as one fetch returns. From the
+//! perfect store, each sub-core fetches a pair for one of its own warps; the instruction cache has one port
+//! for all sub-cores. From the cache, a fetch returns only instructions of one line. After a miss, the round
+//! robin continues with the next warp.
 //!
 //! A buffer is empty or holds instructions from the warp's pc on. If an instruction changes the pc to
-//! anything but its successor, the buffer is flushed. At that time no fetch of the warp is in flight, since
-//! only warps with an empty buffer are fetched, and such warps cannot issue. The model keeps only valid bits
-//! and finds the instruction by its pc.
+//! anything but its successor, the buffer is flushed. No fetch of the warp is in flight at that time: only
+//! warps with an empty buffer are fetched, and such warps cannot issue. The model stores no instructions in
+//! the buffer, only valid bits; it finds each instruction by its pc.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -31,9 +32,9 @@ pub(in crate::sm) struct Fetch {
     decoding: u64,
     /// Fetch stage of each sub-core.
     stages: Vec<Stage>,
-    /// Mask of the warps whose last fetch returned one instruction instead of two, because it was the last
-    /// one of its cache line. Hardware stores one bit per fetch stage, for the warp whose instructions are
-    /// being decoded.
+    /// Mask of the warps whose last fetch returned one instruction instead of two, because that instruction
+    /// was the last one of its cache line. Hardware needs only one such bit per fetch stage, for the warp
+    /// whose instructions are being decoded.
     alone: u64,
 }
 
@@ -103,9 +104,9 @@ impl Fetch {
         decoded
     }
 
-    /// Selects the next warp of the mask `warps`, whatever its sub-core; `fetch` returns true if the fetch of
-    /// that warp succeeds. Returns the mask of the warp selected in the previous cycle, whose instructions
-    /// are decoded now.
+    /// Selects the next warp of the mask `warps`, whatever its sub-core, and calls `fetch` for it. `fetch`
+    /// returns true if the fetch succeeds. Returns the mask of the warp selected in the previous cycle, whose
+    /// instructions are decoded now.
     pub fn step_among(&mut self, warps: u64, fetch: impl FnOnce(u8) -> bool) -> u64 {
         let decoded = std::mem::take(&mut self.decoding);
         if let Some(stage) = self.stages.first_mut().filter(|_| warps != 0) {
@@ -120,7 +121,7 @@ impl Fetch {
         self.alone = self.alone & !(1 << warp) | u64::from(alone) << warp;
     }
 
-    /// Fills a warp's buffer with decoded instructions; `both` is true if the program has a second one.
+    /// Fills a warp's buffer with the instructions just decoded; `both` is true if there are two of them.
     pub fn fill(&mut self, warp: u8, both: bool) {
         self.head |= 1 << warp;
         self.second |= (u64::from(both) << warp) & !self.alone;
@@ -143,7 +144,8 @@ impl Fetch {
     }
 
     /// Lists the registers of the fetch stages for waveforms, digests and area estimates. `cached` is true if
-    /// a cache line can end between the two instructions of a fetch.
+    /// fetches use an instruction cache, so that a fetch can end at the end of a line with only one
+    /// instruction.
     pub fn describe(&self, cached: bool, to: &mut dyn Describe) {
         let Self { num_warps, head, second, decoding, stages, alone } = self;
         to.sized("head_valid", *head, *num_warps);
@@ -228,8 +230,8 @@ mod tests {
         [1, 2].into_iter().for_each(|warp| fetch.fill(warp, true));
         fetch.flush(2);
         assert_eq!(fetch.head(), 0b0010);
-        // The next fetch of warp 2 returns only the last instruction of the program. The second entry of the
-        // flushed buffer must not remain valid.
+        // The next fetch of warp 2 returns only one instruction, the last one of the program. The second
+        // entry of its buffer, which was flushed before, must not be valid after this fetch.
         fetch.fill(2, false);
         assert!(!fetch.take(2) && fetch.take(1));
     }

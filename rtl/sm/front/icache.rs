@@ -1,7 +1,7 @@
 //! # Instruction cache (L1I)
-//! Caches the instruction lines of the running kernels for the warps of one SM. The cache lies in the core,
-//! between the selection of a warp and its instruction buffer. Its misses leave through the LSU, which owns
-//! the SM's memory port.
+//! Caches the instruction lines of the running kernels for the warps of one SM. In the pipeline, the cache
+//! lies between the selection of a warp and its instruction buffer. Misses are sent to the L2 through the
+//! LSU, because the LSU has the SM's only memory port.
 //!
 //! | port      | dir | payload                  | contract                                               |
 //! |-----------|-----|--------------------------|--------------------------------------------------------|
@@ -14,20 +14,20 @@
 //! |           |     |                          | for the previous line is served                        |
 //!
 //! Latency: a hit is fetched in the cycle of its lookup, as from a perfect store. A line that arrives is
-//! written, and the first of its warps served, in the cycle in which the line is accepted.
-//! Ordering and stalls: a fetch hits, waits for its line, or is refused. Each MSHR entry has a mask of
-//! waiting warps, one bit per warp, so that merging never fails. A fetch is refused while every entry has a
-//! line in flight; the warp is not looked up again before an entry is free. Warps whose line has arrived are
-//! served before any lookup, so that no other line can evict theirs first. A fill takes a free way of its
-//! set, or evicts the LRU line: the victim is chosen at fill time, not at the miss. Instructions are never
+//! written, and the first of its warps served, in the cycle in which the line is accepted. Ordering and
+//! stalls: a fetch hits, waits for its line, or is refused. Each MSHR entry has a mask of waiting warps, one
+//! bit per warp, so that merging never fails. A fetch is refused while every entry has a line in flight; the
+//! warp is not looked up again before an entry is free. Warps whose line has arrived are served before any
+//! lookup, so that no other line can evict the line that they wait for. A fill takes a free way of its set,
+//! or evicts the LRU line: the victim is chosen at fill time, not at the miss. Instructions are never
 //! written, so nothing is written back, and lines stay valid from kernel to kernel.
 //!
 //! Area, in falling order: data, tags, one mask of warps per MSHR entry.
 //!
 //! Sources: GPGPU-Sim's instruction cache (allocation on fill, LRU, contents kept between kernels, misses
-//! through the SM's network port, and a round robin that advances whatever the outcome of a lookup). The
-//! model differs in two points: GPGPU-Sim limits the warps per line (32 in the GTX 480 configuration), and
-//! retries a refused warp in every turn.
+//! through the SM's network port, and a round robin that advances even after a miss or refusal). The model
+//! differs in two points. GPGPU-Sim limits the number of warps that wait for one line (32 in the GTX 480
+//! configuration). It also retries a refused warp whenever the round robin reaches it.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/sm/icache.rs`.
@@ -46,8 +46,8 @@ use crate::l1::instructions::{FIRST_ID, FetchIo, InstructionLineReply, Instructi
 use crate::noc::packet::PacketShape;
 use crate::sm::config::InstructionCacheConfig;
 
-/// Statistics of an instruction cache. A fetch returns an instruction, and its successor if that is in the
-/// same line.
+/// Statistics of an instruction cache. A fetch returns one instruction, or two if the next one is in the same
+/// line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
 pub struct InstructionStats {
     /// Fetches accepted: hits, pending hits and misses.
@@ -101,7 +101,7 @@ pub struct FetchWatch {
     pub fetch: Option<WatchedFetch>,
 }
 
-/// Valid bit and tag of one way. The payload's shape is the width of `tag` in bits.
+/// Valid bit and tag of one way. The parameter `shape` of the payload is the width of `tag` in bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Tag {
@@ -134,8 +134,8 @@ pub(in crate::sm) struct InstructionCache {
     entries: Box<[ICacheMshrEntry]>,
     /// Mask of the MSHR entries in use.
     used: u64,
-    /// MSHR entry whose line has arrived, and row of that line in `data`; `None` unless waiting warps are
-    /// being served from the line.
+    /// Arrived line from which warps are being served: number of its MSHR entry, and row of the line in
+    /// `data`. `None` if no warps are being served.
     serving: Option<(u8, u32)>,
     /// Mask of the warps that wait for a line. Redundant with the MSHR entries; kept for simulation speed.
     waiting: u64,
@@ -325,7 +325,8 @@ impl InstructionCache {
         &self.stats
     }
 
-    /// Starts to record the activity at each edge, and to report reads of lines that were never filled.
+    /// Starts to record the activity at each edge. From now on, a read of a line that was never filled is an
+    /// error.
     pub fn observe(&mut self) {
         self.data.refuse_unwritten();
         self.watch = Some(FetchWatch::default());

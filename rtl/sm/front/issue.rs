@@ -38,20 +38,20 @@ pub(in crate::sm) struct Head<'l> {
     pub decoded: &'l DecodedInst,
 }
 
-/// Issue of an instruction for 32 lanes. Functions that are not inlined take an `Issue` by value, so that the
-/// common inlined path never builds the struct.
+/// Issue of an instruction for up to 32 lanes. Functions that are not inlined take an `Issue` by value, so
+/// that the common, inlined path need not build the struct.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sm) struct Issue {
     pub scheduler: usize,
     pub warp: u8,
-    /// Half of a 64-lane warp: 0 or 1; 0 for a warp of 32 lanes.
+    /// Half of the warp that issues: 0 or 1 for a warp of 64 lanes, always 0 for a warp of 32 lanes.
     pub half: u8,
     pub turn: HalfOrder,
     /// First register row of the warp or half.
     pub rows: u16,
     pub pc: u32,
-    /// Mask of the active lanes among the 32 lanes that are issued at once. A wavefront of 64 lanes is issued as
-    /// two halves, a warp of 32 lanes as a whole.
+    /// Mask of the active lanes among the 32 lanes that issue at once: one half of a 64-lane warp, or all
+    /// lanes of a 32-lane warp.
     pub mask: u32,
     /// Mask of the lanes in which the instruction acts, among all lanes of the warp.
     pub lanes: u64,
@@ -78,7 +78,7 @@ pub(in crate::sm) enum IssueProgress {
 }
 
 impl SmCore {
-    /// Lets each scheduler issue at most one instruction. Returns true if any issued.
+    /// Lets each scheduler issue at most one instruction. Returns true if any instruction was issued.
     pub(in crate::sm) fn issue(&mut self, loaded: &Loaded, at: &mut impl AnyEdge) -> bool {
         let Ready { all, mut open } = self.ready();
         let mut closed = all & !open;
@@ -94,9 +94,9 @@ impl SmCore {
                 Some(pipe) => {
                     issued = true;
                     if pipe.is_memory() {
-                        // The core has one memory issue port, which this instruction has used: no warp whose
-                        // next instruction accesses memory can issue in this cycle. If the instruction has
-                        // faulted, no warp can issue at all.
+                        // The core has only one memory issue port, which this instruction uses. No other warp
+                        // whose next instruction accesses memory can issue in this cycle. If this instruction
+                        // has caused a fault, no other warp can issue at all.
                         open &= !self.memory_heads();
                         if self.fault.is_some() {
                             (open, closed) = (0, 0);
@@ -148,7 +148,7 @@ impl SmCore {
         Some(head.decoded.pipe)
     }
 
-    /// Returns the warps whose head instruction waits for no operand, at no barrier and for no store
+    /// Returns the warps whose head instruction does not wait for an operand, a barrier or a store
     /// acknowledgment.
     #[inline(always)]
     pub(in crate::sm) fn ready(&self) -> Ready {
@@ -158,7 +158,7 @@ impl SmCore {
         Ready { all, open }
     }
 
-    /// Returns the mask of the warps whose head instruction needs the memory issue port.
+    /// Returns the mask of the warps whose head instruction needs the core's memory issue port.
     fn memory_heads(&self) -> u64 {
         self.heads[Pipe::Shared as usize] | self.heads[Pipe::Param as usize] | self.heads[Pipe::Global as usize]
     }
@@ -218,8 +218,8 @@ impl SmCore {
         !self.pipes.is_full() && (decoded.queues || self.pipes.has_room(cycle + u64::from(decoded.latency)))
     }
 
-    /// Returns the reason for which a scheduler does not issue. `ready` and `at_barrier` are the masks of the
-    /// ready warps and of the warps at a barrier, at the start of the cycle.
+    /// Returns the reason for which a scheduler issues nothing in this cycle. `ready` and `at_barrier` are
+    /// masks of the ready warps and of the warps at a barrier, both at the start of the cycle.
     #[inline(never)]
     pub(in crate::sm) fn stall_reason(&self, scheduler: usize, ready: u64, at_barrier: u64) -> StallReason {
         let group = self.schedulers[scheduler % MAX_SCHEDULERS].in_charge();
@@ -252,9 +252,9 @@ impl SmCore {
         }
     }
 
-    /// Returns the first cycle after `cycle` in which the pipe of a warp of the mask `open`, and the result
-    /// bus, may both be free. Called when none of these warps can issue in `cycle`. If the table of results
-    /// in flight is full, a retiring result may let a warp issue earlier.
+    /// Returns the first cycle after `cycle` in which a warp of the mask `open` may find its pipe and the
+    /// result bus free. Called when no warp of `open` can issue in `cycle`. If the table of results in flight
+    /// is full, a warp may be able to issue before the returned cycle, once a result retires.
     #[inline(never)]
     pub(in crate::sm) fn stall_end(&self, loaded: &Loaded, scheduler: usize, cycle: u64, open: u64) -> u64 {
         let mut rest = open;

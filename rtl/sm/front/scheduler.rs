@@ -9,7 +9,7 @@
 //! Two-level scheduling runs a round robin in a pool of a few warps; the other warps queue. A pool warp in a
 //! long wait moves to the tail of the queue, and the first queued warp that does not wait replaces it. With
 //! this policy, the age matrix holds the order of the queue instead of the launch order. A warp that spins on
-//! shared memory never counts as waiting and stays in the pool.
+//! shared memory never waits long enough to leave the pool.
 //!
 //! In one cycle, in this order:
 //! 1. `pick`, repeated while the selected warp finds its pipe or the result bus busy.
@@ -19,8 +19,9 @@
 //!    `report_issue`.
 //! 5. One of `limit`, `block` and `refill`.
 //!
-//! A throttle also restricts the warps through the pool: to the oldest warps that can issue, or to the warps
-//! that it does not block. A ranking scheme then ranks the warps of the pool.
+//! A throttle also restricts the warps through the pool. The pool then contains only the oldest warps that
+//! can issue, or all warps except those that the throttle blocks. A ranking scheme ranks only the warps of
+//! the pool.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/sm/scheduler/mod.rs`.
@@ -128,8 +129,8 @@ pub struct Scheduler {
     rule: Rule,
     /// Mask of the warps that belong to the scheduler.
     group: u64,
-    /// Mask of the warps that may issue: all, the pool of a two-level scheduler, or those that a throttle
-    /// allows.
+    /// Mask of the warps that may issue: all warps, the pool of a two-level scheduler, or the warps that a
+    /// throttle allows to issue.
     pool: u64,
     /// True if a throttle sets the pool.
     throttled: bool,
@@ -163,7 +164,8 @@ impl Scheduler {
         self.throttled = true;
     }
 
-    /// True if the scheduler has a pool of a few warps and a queue of the others.
+    /// True if the scheduler is a two-level scheduler: a pool of a few warps may issue, and the other warps
+    /// queue.
     #[must_use]
     pub fn is_two_level(&self) -> bool {
         self.rule == Rule::TwoLevel
@@ -188,8 +190,8 @@ impl Scheduler {
         self.pool
     }
 
-    /// Returns the mask of the warps to which stall reasons are attributed. Pool warps of a two-level
-    /// scheduler never wait long, so its queued warps count only while the pool is empty.
+    /// Returns the mask of the warps whose state determines the stall reason of the scheduler. In a two-level
+    /// scheduler, these are the warps of the pool or, while the pool is empty, all warps of the scheduler.
     #[must_use]
     pub fn in_charge(&self) -> u64 {
         if self.is_two_level() && self.pool != 0 { self.pool } else { self.group }
@@ -238,7 +240,7 @@ impl Scheduler {
         ages.oldest(first)
     }
 
-    /// Returns the number of a warp slot of the SM among the slots of the scheduler.
+    /// Converts a warp slot number of the SM to the number of the slot within the scheduler.
     fn warp_in(&self, slot: u8) -> u8 {
         (self.group & ((1 << slot) - 1)).count_ones() as u8
     }
@@ -253,8 +255,8 @@ impl Scheduler {
     }
 
     /// Reports to a ranking scheme what the scheduler does in `cycle` and in all later cycles up to the next
-    /// report. A repeated report has no effect, so that it does not matter whether a core sleeps or is
-    /// evaluated in vain.
+    /// report. Repeating a report has no effect. The scheme therefore computes the same whether a core sleeps
+    /// through a stall or is evaluated in each cycle of it.
     pub fn report_outcome(&mut self, cycle: u64, outcome: StallReason) {
         let Some(ranking) = &mut self.ranking else { return };
         if outcome == ranking.outcome {
@@ -427,8 +429,8 @@ mod tests {
         scheduler.refill(0xff, 0, &mut queue);
         scheduler.refill(0xff, 1 << 2, &mut queue);
         assert_eq!(scheduler.pool(), 0b0111_1011);
-        // Warp 4 now waits, so warp 7 replaces it. Warp 2 no longer waits either, but warp 7 has been in the
-        // queue longer.
+        // Warp 4 now waits, so it leaves the pool. Warps 2 and 7 of the queue do not wait; warp 7 replaces
+        // warp 4, because it has been in the queue longer than warp 2.
         scheduler.refill(0xff, 1 << 4, &mut queue);
         assert_eq!(scheduler.pool(), 0b1110_1011);
         scheduler.refill(0xff, 1 << 7, &mut queue);

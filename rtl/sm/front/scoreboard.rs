@@ -29,8 +29,8 @@ const REGISTERS: u32 = 4 * u64::BITS + u32::BITS;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Scoreboard {
     num_warps: u32,
-    /// True if the first element of `RegMask::words` covers all registers of the kernel, so that the other
-    /// elements can be skipped.
+    /// True if the first element of `RegMask::words` covers all registers of the kernel, so that the
+    /// functions here can skip the other elements.
     narrow: bool,
     /// For each warp, set of the registers with a pending write.
     #[serde(with = "BigArray")]
@@ -140,8 +140,8 @@ impl Scoreboard {
                 });
             }
         });
-        // Each bit of the two register sets has gates that set it (reserve) and clear it (release). Other
-        // gates compare it with the registers of the head instruction (waits).
+        // Gates set (reserve) and clear (release) each bit of the two register sets. Further gates compare
+        // each bit with the registers of the head instruction (waits).
         let bits = REGISTERS * warps;
         to.logic("of_warp", Logic::Decoder { outputs: 3 * warps });
         to.logic("reserve", Logic::Gates { count: 2 * 2 * bits });
@@ -152,8 +152,8 @@ impl Scoreboard {
     }
 }
 
-/// Adds the registers `more` to `set`. If `narrow` is true, processes only the first element of the words and
-/// the predicates, as [`remove`] and [`intersects`] also do.
+/// Adds the registers `more` to `set`. If `narrow` is true, processes only the predicates and the first
+/// element of `words`, as [`remove`] and [`intersects`] also do.
 #[inline(always)]
 fn insert(set: &mut RegMask, more: &RegMask, narrow: bool) {
     if narrow {

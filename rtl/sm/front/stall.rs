@@ -1,10 +1,10 @@
 //! # Stall attribution
-//! Charges each cycle of each scheduler to exactly one reason: an issue or a stall. If warps wait for
-//! different events, the kind of wait that is usually shortest counts: a cycle is charged to memory only if
-//! nothing shorter stalled the scheduler. The order is: busy pipe or address unit, throttle, pipe result,
-//! fetch, instruction cache miss (mostly an L2 hit), device memory, store acknowledgment, barrier. The cycles
-//! in which a core sleeps are charged to the reason for which it fell asleep: that reason cannot change
-//! meanwhile.
+//! Charges each cycle of each scheduler to exactly one outcome: an issue or a stall reason. If the warps of a
+//! scheduler wait for different events, the cycle is charged to the kind of wait that is usually the
+//! shortest. For example, it is charged to memory only if no warp waits for anything shorter. The order is:
+//! busy pipe or address unit, throttle, pipe result, fetch, instruction cache miss (mostly an L2 hit), device
+//! memory, store acknowledgment, barrier. When a core goes to sleep, its stall reasons cannot change until it
+//! wakes, so all cycles of the sleep are charged to them.
 
 use serde::{Deserialize, Serialize};
 
@@ -108,8 +108,8 @@ impl Counted for StallCycles {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Line {
     cycles: [u64; REASONS],
-    /// Stall reason of the cycle charged last. While the core sleeps, reason to which all cycles of the sleep
-    /// are charged.
+    /// Outcome to which the last cycle was charged. While the core sleeps, the stall reason to which all
+    /// cycles of the sleep are charged.
     now: StallReason,
     /// Warp and pc of the instruction issued last.
     issue: (u8, u32),
@@ -129,7 +129,8 @@ impl Stalls {
         Self { num_schedulers: schedulers, lines: [Line::default(); MAX_SCHEDULERS], charged: 0 }
     }
 
-    /// Charges the cycles before `cycle` that the core slept through.
+    /// Charges the cycles before `cycle`, through which the core slept, to the stall reason of each
+    /// scheduler.
     pub fn wake(&mut self, cycle: u64) {
         let slept = cycle - self.charged;
         if slept > 0 {
@@ -182,11 +183,11 @@ impl Stalls {
         self.lines[scheduler].cycles[reason as usize]
     }
 
-    /// Returns the scheduler cycles before `cycle`, by stall reason. From `cycle` on, the stall reason of a
-    /// scheduler must not have changed, which is the case if the core has no warps.
+    /// Returns the scheduler cycles before `cycle`, by stall reason. The stall reasons must not have changed
+    /// since `cycle`; they do not change while the core has no warps.
     ///
     /// # Panics
-    /// If the cycles of a scheduler do not add up to `cycle`.
+    /// Panics if the cycles of a scheduler do not add up to `cycle`.
     pub fn before(&self, path: &str, cycle: u64) -> StallCycles {
         let mut all = [0; REASONS];
         for (scheduler, line) in self.lines[..self.num_schedulers].iter().enumerate() {
@@ -203,7 +204,7 @@ impl Stalls {
     /// Charges all cycles before `cycle` and checks that every cycle was charged exactly once.
     ///
     /// # Panics
-    /// If a cycle was lost or charged twice.
+    /// Panics if a cycle was lost or charged twice.
     pub fn settle(&mut self, path: &str, cycle: u64) {
         self.wake(cycle.max(self.charged));
         for (scheduler, line) in self.lines[..self.num_schedulers].iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Applies the decisions of a warp throttle ([`crate::throttle`]) to the pool of each scheduler, which is the
-//! set of warps that may issue. The state at the end of a cycle determines the pools for the next cycle. A
-//! core that wakes from sleep therefore finds valid pools. Also reports launches, issues and stalls to a warp
-//! scheduling scheme that ranks warps.
+//! set of warps that may issue. The pools for a cycle are computed from the state at the end of the previous
+//! cycle, so that they are also valid when a core wakes from sleep. This module also reports launches, issues
+//! and stalls to warp scheduling schemes that rank warps.
 
 use isa::program::Op;
 use isa::types::Space;
@@ -52,8 +52,8 @@ impl SmCore {
         }
     }
 
-    /// Evaluates one clock edge. `side` contains the throttle's links to the L1D and to the hub, which all
-    /// SMs share; `None` if the throttle has no links.
+    /// Evaluates one clock edge. `side` contains the throttle's links to the L1D, and to the hub that
+    /// coordinates the throttles of all SMs. It is `None` if the throttle has no links.
     #[inline(always)]
     pub(crate) fn eval_with_side_band(
         &mut self,
@@ -75,8 +75,8 @@ impl SmCore {
         if more { Sleep::Next } else { sleep }
     }
 
-    /// Receives messages on the throttle links, and sends the messages for a period that has ended. Returns
-    /// true if more messages wait.
+    /// Receives messages on the throttle links, and sends the messages that report the end of a monitoring
+    /// period. Returns true if more messages wait on the links.
     fn begin_throttle(&mut self, side: CoreSide<'_>, at: &mut impl AnyEdge) -> bool {
         let Some(throttle) = &mut self.throttle else { return false };
         let CoreSide { mut misses, periods, reports, orders } = side;
@@ -130,8 +130,8 @@ impl SmCore {
         }
     }
 
-    /// Reports to each scheduler whose scheme ranks warps why it issues nothing from `cycle` on, while the
-    /// core sleeps.
+    /// Reports to each scheduler whose scheme ranks warps the stall reason that applies from `cycle` on,
+    /// while the core sleeps.
     #[inline(never)]
     pub(in crate::sm) fn report_sleep(&mut self, cycle: u64) {
         for (index, scheduler) in self.schedulers[..self.config.schedulers as usize].iter_mut().enumerate() {
@@ -143,7 +143,8 @@ impl SmCore {
     }
 
     /// Sets the pools of the schedulers (the warps that may issue) for the cycle after `cycle`; `issued` is
-    /// true if any scheduler issued in `cycle`. Ranking schemes first get their reports of `cycle`.
+    /// true if any scheduler issued in `cycle`. First reports the events of `cycle` to the schemes that rank
+    /// warps.
     #[inline(never)]
     pub(in crate::sm) fn set_pools(&mut self, loaded: &Loaded, cycle: u64, issued: bool) {
         self.report_cycle(loaded, cycle);

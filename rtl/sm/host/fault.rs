@@ -16,7 +16,7 @@ pub enum AccessFault {
         /// Size of the access in bytes.
         bytes: u32,
     },
-    /// The access to global memory does not lie inside one mapped range.
+    /// The access to global memory is not entirely inside one mapped range.
     #[error("is outside every buffer{}", nearest_text(.nearest))]
     Unmapped {
         /// Mapped range closest to the address; `None` if none is mapped.
@@ -78,7 +78,8 @@ pub enum FaultKind {
         /// Mask of the lanes that executed the instruction.
         mask: u32,
     },
-    /// Instruction that needs other lanes of its warp, which are on another path and cannot arrive.
+    /// Barrier or exchange that the lanes of a warp failed to execute together. Either lanes are missing, or
+    /// a lane is not in its own member mask, or the lanes disagree on an operand.
     #[error(transparent)]
     Convergence(ConvergenceFault),
     /// Barrier with an illegal number of threads.
@@ -101,7 +102,8 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// True if lanes wait for other lanes of their warp that cannot arrive.
+    /// True if the lanes of a warp failed to execute an instruction together, for example because lanes wait
+    /// for other lanes that can never arrive.
     #[must_use]
     pub fn is_wait(&self) -> bool {
         matches!(self, FaultKind::Lanes { .. } | FaultKind::Convergence(_))
@@ -118,7 +120,7 @@ pub struct Fault {
     pub warp: u8,
     /// Lowest-numbered lane in which the fault occurred.
     pub lane: u8,
-    /// Program counter of the instruction.
+    /// Program counter of the instruction that caused the fault.
     pub pc: u32,
     /// PTX file of the kernel.
     pub file: Arc<str>,

@@ -120,7 +120,7 @@ impl KernelImage {
     /// bytes. `launch` is the number of the launch (`%gridid`).
     ///
     /// # Errors
-    /// If no SM can run the program with this grid, block and parameters.
+    /// Returns an error if no SM can run the program with this grid, block and parameters.
     pub fn new(
         program: Program,
         params: Vec<u8>,
@@ -164,8 +164,8 @@ impl KernelImage {
         Ok(Self { program, params, grid, block, dynamic_shared, launch, map, tid, local: 0, code: 0, source: None })
     }
 
-    /// Returns the image with its local memory at address `base` of device memory; [`Self::local_bytes`]
-    /// gives the size.
+    /// Returns the image with its local memory at address `base` of device memory. The size of that memory is
+    /// [`Self::local_bytes`].
     #[must_use]
     pub fn with_local(self, base: u64) -> Self {
         Self { local: base, ..self }
@@ -186,7 +186,7 @@ impl KernelImage {
     /// Returns the image with other kernel parameters of the same total size.
     ///
     /// # Panics
-    /// If the sizes differ.
+    /// Panics if the sizes differ.
     #[must_use]
     pub fn with_params(&self, params: Vec<u8>) -> Self {
         assert_eq!(params.len(), self.params.len(), "bytes of parameters of `{}`", self.program.name);
@@ -229,8 +229,9 @@ impl KernelImage {
         (hash ^ hash >> 16) as u16
     }
 
-    /// Returns the number of instructions with separate statistics. These are all instructions of a program.
-    /// A trace has none, because its instructions become known only with its CTAs.
+    /// Returns the number of instructions for which statistics are kept per instruction. For a program, these
+    /// are all its instructions. For a trace the number is 0, because its instructions are not known before
+    /// its CTAs are read.
     #[must_use]
     pub fn counted_instructions(&self) -> usize {
         if self.source.is_some() { 0 } else { self.program.insts.len() }
@@ -254,7 +255,8 @@ impl KernelImage {
         self.block.iter().product()
     }
 
-    /// Returns the number of 32-lane warps per CTA, as kernels see them.
+    /// Returns the number of 32-lane warps per CTA. This is the number that kernels see, even on a machine
+    /// with 64-lane warps.
     #[must_use]
     pub fn warps(&self) -> u32 {
         self.warps_of(LANES as u32)
@@ -284,8 +286,8 @@ impl KernelImage {
         self.params[at..][..bytes as usize].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
     }
 
-    /// Returns the mask of the lanes of warp `index` of a CTA that have a thread; each warp has `lanes`
-    /// lanes.
+    /// Returns the mask of the lanes that have a thread, in warp `index` of a CTA. Each warp has `lanes`
+    /// lanes; the last warp may be only partly filled.
     pub(in crate::sm) fn lanes_of(&self, index: u32, lanes: u32) -> u64 {
         let threads = self.threads() - index * lanes;
         u64::MAX >> (u64::BITS - threads.min(lanes))
@@ -317,8 +319,8 @@ fn thread_indices([nx, ny, nz]: [u32; 3]) -> Vec<[[u32; LANES]; 3]> {
 /// registers and shared memory.
 ///
 /// # Errors
-/// If not even one CTA fits: names the first scarce resource. Also if the machine lacks hardware that the
-/// kernel needs.
+/// Returns an error if not even one CTA fits; the error names the first resource that is too small. Also
+/// returns an error if the machine lacks hardware that the kernel needs.
 pub fn occupancy(config: &SmConfig, image: &KernelImage) -> Result<u32, LaunchError> {
     if config.halves() > 1 && image.source.is_some() {
         return Err(LaunchError::TraceLanes { kernel: image.program.name.clone(), lanes: config.warp_lanes });

@@ -65,7 +65,7 @@ impl AddressMap {
     /// Creates an address map of the given ranges, which may be in any order.
     ///
     /// # Errors
-    /// If a range is empty or too large, or two ranges overlap.
+    /// Returns an error if a range is empty or too large, or two ranges overlap.
     pub fn new(mut ranges: Vec<NamedRange>) -> Result<Self, MapError> {
         for NamedRange { name, start, bytes } in &ranges {
             if *bytes == 0 || start.checked_add(*bytes).is_none() {
@@ -149,8 +149,8 @@ mod tests {
         let map = AddressMap::new(vec![range("a", 0x1000, 16), range("b", 0x2000, 16)]).unwrap();
         let name = |address| map.nearest(address).unwrap().name.as_str();
         assert_eq!([name(0), name(0x1010), name(0x1f00), name(0x9000)], ["a", "a", "b", "b"]);
-        // The ranges are three bytes apart. The middle byte is equally far from both, so the lower range is
-        // the nearest.
+        // The ranges are three bytes apart. The middle byte is equally far from both ranges, so the range
+        // with the lower addresses is expected.
         let close = AddressMap::new(vec![range("a", 0x1000, 16), range("b", 0x1013, 16)]).unwrap();
         let name = |address| close.nearest(address).unwrap().name.as_str();
         assert_eq!([name(0x1010), name(0x1011), name(0x1012)], ["a", "a", "b"]);

@@ -1,9 +1,10 @@
 //! Memory instructions at issue: accesses to device memory enter the address unit, while shared memory and
 //! parameters are read and written at once.
 //!
-//! The top byte of a generic address gives its space. If the lanes of an instruction lie in different spaces,
-//! it issues once per space. Each issue serves the lanes in the same space as the lowest remaining lane. The
-//! scoreboard delays the next issue of a load until the result of the previous one has been written.
+//! The top byte of a generic address selects the address space. If the lanes of an instruction address
+//! different spaces, the instruction issues once per space. Each issue serves all lanes whose space is that
+//! of the lowest lane not yet served. The scoreboard delays the next issue of a load until the result of the
+//! previous issue has been written.
 
 use isa::lanes::atomic;
 use isa::map;
@@ -24,7 +25,7 @@ use crate::sm::front::issue::{HalfOrder, Issue, IssueProgress};
 use crate::sm::host::fault::AccessFault;
 use crate::sm::{KernelImage, SmCore};
 
-/// Lanes of a generic access that one issue serves: those whose addresses lie in one address space.
+/// Lanes of a generic access that one issue serves: the lanes whose addresses lie in one address space.
 struct ResolvedAccess {
     issue: Issue,
     /// Access converted to the address space of the served lanes.
@@ -34,8 +35,8 @@ struct ResolvedAccess {
 }
 
 impl ResolvedAccess {
-    /// Selects the lanes whose addresses lie in the same address space as that of the lowest lane of `issue`,
-    /// and resolves their addresses. An error names the lane, its address and the fault.
+    /// Selects the lanes whose addresses lie in the same address space as the address of the lowest lane of
+    /// `issue`. Resolves the addresses of these lanes. An error names the lane, its address and the fault.
     #[inline(never)]
     fn new(issue: &Issue, op: &Op, mem: &MemOp, base: Base<'_>) -> Result<Self, (u8, u64, AccessFault)> {
         let mut address = [0; LANES];
@@ -302,7 +303,7 @@ pub(in crate::sm) fn check_access(
 }
 
 /// Checks that no lane writes to constants, which lie in device memory. An error names the lowest lane that
-/// does.
+/// writes to them.
 #[inline]
 fn check_writable(
     image: &KernelImage,
@@ -318,8 +319,8 @@ fn check_writable(
     (0..LANES).find(is_constant).map_or(Ok(()), |lane| Err((lane as u8, address[lane], wrong)))
 }
 
-/// Fills the result words of a load, element by element. `value` returns the bytes of a lane at a byte offset
-/// from the lane's address.
+/// Fills the result words of a load, element by element. `value` returns the bytes that a lane loads at a
+/// given byte offset from the lane's address.
 #[inline]
 fn load_words(inst: &Inst, mem: &MemOp, mask: u32, words: &mut Words, value: impl Fn(usize, u32) -> u64) {
     let mut word = 0;

@@ -1,13 +1,14 @@
 //! # Address unit
 //! Computes the lane addresses and store data of a memory instruction, and sends its accesses to the LSU in
 //! beats. A beat has at most 8 bytes per lane, and one is sent per cycle. Beats of local memory have at most
-//! 4 bytes, because its words are interleaved between the lanes of a warp. If the L1D has word banks, a load
-//! of 16 bytes per lane is sent as one access, since the banks serve a quarter of the warp at a time. The
-//! reply to such a load has two beats.
+//! 4 bytes, because the words of local memory are interleaved between the lanes of a warp. If the L1D has
+//! word banks, a load of 16 bytes per lane is sent as one access, since the banks serve a quarter of the warp
+//! at a time. The reply to such a load has two beats.
 //!
 //! One instruction at a time occupies the unit, until its last beat is sent. A reply carries the number of
-//! its beat, so that several beats can be in flight. Only texture fetches send each beat after the reply to
-//! the previous one. The core stores just one row of state per fetch until its texels arrive (`texture.rs`).
+//! its beat, so that several beats can be in flight. Texture fetches are an exception: each beat is sent only
+//! after the reply to the previous beat, because the core stores just one row of state per fetch until its
+//! texels arrive (`texture.rs`).
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -31,7 +32,7 @@ use crate::sm::front::issue::Issue;
 
 /// Maximum size of one beat per lane in bytes.
 pub(in crate::sm) const BEAT_BYTES: u8 = 8;
-/// Distance in memory between consecutive words of a lane's local memory in bytes.
+/// Distance in bytes between consecutive words of one lane's local memory.
 const LOCAL_STRIDE: u64 = LOCAL_WORD * LANES as u64;
 /// Store data of an instruction: four 32-bit words per lane.
 pub(in crate::sm) type StoreData = [[u32; LANES]; 4];
@@ -54,8 +55,8 @@ pub(in crate::sm) struct AddressUnit {
     mask: u32,
     /// Base-2 logarithm of the number of bytes per lane in one access to the LSU.
     size_log2: u8,
-    /// Index of the next beat to send. The field `beats` is the number of beats of the instruction; an access
-    /// of 16 bytes per lane counts as two beats.
+    /// Index of the next beat to send. The field `beats` is the number of beats of the instruction. An access
+    /// of 16 bytes per lane that is sent as a whole counts as two beats.
     beat: u3,
     beats: u3,
     atomic: AtomicOp,
@@ -132,9 +133,9 @@ impl AddressUnit {
         &self.address
     }
 
-    /// Accepts a load or store of global memory that moves `bytes` bytes per lane, after its addresses were
-    /// computed by `form` and checked. Returns its number of beats. `data` fills in the store data; `None`
-    /// for a load.
+    /// Accepts a load or store of global memory that moves `bytes` bytes per lane. Its addresses must have
+    /// been computed by `form` and checked. Returns the number of beats. `data` fills in the store data; it
+    /// is `None` for a load.
     #[inline(always)]
     pub fn start(&mut self, issue: &Issue, mem: &MemOp, bytes: u8, data: Option<impl FnOnce(&mut StoreData)>) -> u8 {
         self.begin(of(issue), bytes, BEAT_BYTES);
@@ -179,8 +180,8 @@ impl AddressUnit {
         self.beats.value()
     }
 
-    /// Converts the load just accepted to a load of constants, which begin at address `base` of device
-    /// memory.
+    /// Converts the load that the unit has just accepted to a load of constants. Constants begin at address
+    /// `base` of device memory.
     pub fn move_to_constants(&mut self, base: u64) {
         self.space = MemorySpace::Const;
         self.size_log2 = self.size_log2.min(BEAT_BYTES.ilog2() as u8);
@@ -190,8 +191,8 @@ impl AddressUnit {
         self.clear_idle_lanes();
     }
 
-    /// Converts the load or store just accepted to an access to local memory with `bytes` bytes per lane. The
-    /// local memory of the warp begins at `base`. Returns the number of beats.
+    /// Converts the load or store that the unit has just accepted to an access to local memory, with `bytes`
+    /// bytes per lane. The local memory of the warp begins at `base`. Returns the number of beats.
     pub fn move_to_local(&mut self, base: u64, bytes: u8) -> u8 {
         self.begin((self.warp, self.half, self.pc, self.mask), bytes, LOCAL_WORD as u8);
         self.space = MemorySpace::Local;
@@ -224,8 +225,8 @@ impl AddressUnit {
         }
     }
 
-    /// Sends the next beat, if there is one and the LSU has room. Returns true if the LSU is full. The beat
-    /// carries `resident`, the number of running warps.
+    /// Sends the next beat, if there is one and the LSU has room. Returns true if the LSU is full. `resident`
+    /// is the number of running warps, which is sent with the beat.
     pub fn send(&mut self, resident: u8, mem: &mut Tx<'_, WarpAccess>, at: &mut impl AnyEdge) -> bool {
         if !self.can_send() {
             return false;
@@ -292,8 +293,8 @@ impl AddressUnit {
         }
     }
 
-    /// Records the reply to a beat of a texture fetch. Returns true if the fetch has further beats, of which
-    /// the next one may then be sent.
+    /// Records the reply to a beat of a texture fetch. Returns true if the fetch has further beats; the next
+    /// beat may then be sent.
     pub fn on_reply(&mut self, warp: u8, pc: u32) -> bool {
         let answered = self.waiting && self.warp == warp && self.pc == pc;
         self.waiting &= !answered;

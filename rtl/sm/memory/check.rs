@@ -22,10 +22,10 @@ fn bounds(image: &KernelImage, space: Space, address: u64) -> (u64, u64) {
     }
 }
 
-/// Fast, conservative check of all lanes: true only if the access is legal, and false even for a few legal
-/// accesses. `first` is the address of one lane; the addresses of all lanes differ only in the bits
-/// `differing`. Tests whether the smallest aligned power-of-two range that contains all addresses lies in one
-/// buffer.
+/// Fast, conservative check of all lanes. Returns true only if the access is legal, but false for a few legal
+/// accesses too. Tests whether the smallest aligned power-of-two range that contains all addresses lies in
+/// one buffer. `first` is the address of one lane; the addresses of all lanes differ only in the bits
+/// `differing`.
 #[inline]
 pub(in crate::sm) fn is_plain(image: &KernelImage, space: Space, bytes: u8, first: u64, differing: u64) -> bool {
     let block = u64::MAX.checked_shr(differing.leading_zeros()).unwrap_or(0);

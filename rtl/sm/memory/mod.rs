@@ -1,5 +1,5 @@
 //! # Memory instructions
-//! Executes accesses to shared memory and parameters, and sends those to device memory to the LSU.
+//! Executes accesses to shared memory and parameters, and sends accesses to device memory to the LSU.
 //!
 //! | file            | holds                             |
 //! |-----------------|-----------------------------------|

@@ -1,8 +1,8 @@
 //! # Shared memory
 //! Models the scratchpad of an SM as banks of 4 bytes, each of which serves one word per cycle. Consecutive
 //! words lie in consecutive banks. An access takes as many cycles as the maximum number of distinct words in
-//! one bank; lanes that access the same word are served together. The pipe is in order, so the model reads
-//! and writes the bytes when the pipe accepts the access, without visible difference.
+//! one bank; lanes that access the same word are served together. The model reads and writes the bytes when
+//! the pipe accepts the access. This is not visible to kernels, because the pipe executes accesses in order.
 //!
 //! An atomic reads, modifies and writes its words lane by lane in ascending order; lanes that access the same
 //! word are not served together.
@@ -81,7 +81,8 @@ impl SharedMemory {
     }
 
     /// Counts an atomic of `bytes` bytes in the lanes of `mask`. Returns the cycles for which it occupies the
-    /// banks: each lane reads and writes its words separately, and lanes with equal addresses serialize.
+    /// banks. Each lane reads and writes its words separately, so lanes with equal addresses are served one
+    /// after the other.
     pub fn atomic_cycles(&mut self, address: &[u64; LANES], mask: u32, bytes: u32) -> u16 {
         let mut depth = [0; 32];
         let words = u64::from(mask.count_ones() * bytes.div_ceil(4));
@@ -114,8 +115,8 @@ impl SharedMemory {
             *words = [self.load(first + address[0] as u32, 4) as u32; LANES];
             return;
         }
-        // Mask that extracts the offset of an address in the smallest aligned power-of-two range that
-        // contains all addresses.
+        // Mask that extracts the offset of an address within the smallest aligned power-of-two range that
+        // contains the addresses of all lanes.
         let block = u64::MAX.checked_shr(differing.leading_zeros()).unwrap_or(0) as u32;
         let lowest = first + (address[0] as u32 & !block);
         let from = &self.bytes[lowest as usize..];
@@ -152,7 +153,7 @@ impl SharedMemory {
     }
 
     pub fn describe(&self, to: &mut dyn Describe) {
-        // The bytes are described as the words of the array `banks`.
+        // The hardware description shows the field `bytes` as the array `banks`, whose entries are words.
         let Self { spec, bytes: _, digest: _, accesses: _ } = self;
         to.array("banks", self);
         to.logic("same_word", Logic::Comparator { width: 16, count: spec.columns * (LANES as u32 - 1) });
@@ -197,7 +198,7 @@ fn words_of_row(address: &[u64; LANES], mask: u32) -> u64 {
 }
 
 /// Returns the number of distinct words that the lanes of `mask` access, with 4 bytes per lane. Returns
-/// `None` if two of these words lie in one of the 32 banks.
+/// `None` if two distinct words lie in the same bank, given 32 banks.
 fn conflict_free_words(address: &[u64; LANES], mask: u32) -> Option<u64> {
     let mut words = [u32::MAX; 32];
     let mut lanes = mask;
@@ -210,13 +211,14 @@ fn conflict_free_words(address: &[u64; LANES], mask: u32) -> Option<u64> {
         *bank = word;
         asked |= 1 << (word % 32);
     }
-    // A bank in which the lanes access several words counts more than one change, but sets only one bit of
-    // `asked`. The two counts are therefore equal only if the lanes access at most one word per bank.
+    // If the lanes access several words of one bank, `changes` counts this bank more than once, but the bank
+    // has only one bit in `asked`. The two counts are therefore equal only if the lanes access at most one
+    // word per bank.
     (changes == asked.count_ones()).then(|| changes.into())
 }
 
-/// Returns `(cycles, words)`: the maximum number of distinct words in one bank, which is the number of
-/// cycles, and the number of distinct words in all banks.
+/// Returns `(cycles, words)`. `cycles` is the maximum number of distinct words in one bank, and `words` the
+/// number of distinct words in all banks.
 fn conflicts(address: &[u64; LANES], mask: u32, bytes: u32, banks: u32) -> (u16, u64) {
     const END: u8 = u8::MAX;
     // The distinct words of each bank form a linked list, whose first word is in `first` and whose links are
@@ -301,8 +303,8 @@ mod tests {
         SharedMemory::new("sm0", &SharedConfig { bytes: 4096, banks: 32, latency: 3, carve_outs: Vec::new() })
     }
 
-    /// Returns test accesses whose lanes span one word, one row, two rows or every row, each with several
-    /// lane masks.
+    /// Returns test accesses: the lane addresses span one word, one row, two rows or every row, and each span
+    /// is tested with several lane masks.
     fn addresses() -> impl Iterator<Item = ([u64; LANES], u64, u32)> {
         let spans = [1u64, 2, 8, 32, 33, 64, 1024];
         let masks = [u32::MAX, 1, 0x8000_0001, 0x0f0f_3c00];
@@ -333,8 +335,8 @@ mod tests {
         for word in 0..1024u32 {
             shared.store(4 * word, 4, word.wrapping_mul(0x9e37_79b9));
         }
-        // The shared memory of a CTA may begin anywhere, even less than a row before the end of the
-        // scratchpad.
+        // Tests several start addresses (`first`) of the shared memory of a CTA. The last one is less than a
+        // row of banks before the end of the scratchpad.
         for first in [0, 4, 132, 4096 - 64] {
             for (address, _, _) in addresses() {
                 let address = address.map(|lane| lane % (4096 - u64::from(first)));

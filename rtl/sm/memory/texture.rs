@@ -2,10 +2,10 @@
 //! Computes texel addresses from texture coordinates, one per lane, and converts the returned texels to
 //! components. There is no filtering: a fetch returns the one texel whose area contains the point.
 //!
-//! A reply carries only warp and pc. The texture that the handle selects is known only at issue, and so are
-//! the lanes outside the texture, which read zero. A table next to the register file stores both, in the row
-//! of the first result register. The row is unique, because no two instructions in flight write the same
-//! register.
+//! A reply carries only warp and pc. At issue, the unit must therefore store the texture that the handle
+//! selects, and the lanes outside the texture, which read zero. A table next to the register file stores the
+//! texture and these lanes, in the row of the first result register. This row is unique, because no two
+//! instructions in flight write the same register.
 //!
 //! Lanes with different texture handles are served one handle after the other. Generic addresses in different
 //! address spaces are served in the same way.
@@ -74,7 +74,7 @@ impl Fetches {
 }
 
 impl SmCore {
-    /// Issues a texture fetch for the lanes that have the same texture handle as the lowest lane not yet
+    /// Issues a texture fetch for all lanes whose texture handle equals that of the lowest lane not yet
     /// served.
     pub(in crate::sm) fn fetch_texels(
         &mut self,
@@ -118,8 +118,9 @@ impl SmCore {
         if let Some((lane, wrong)) = illegal_lane {
             return self.stop(loaded, issue, decoded, lane as u8, illegal(&inst.op, address[lane], bytes, wrong));
         }
-        // Each fetch reserves the destination registers itself. The fetch for the next texture handle, or for
-        // the other half of the warp, therefore waits for this one.
+        // Each fetch reserves the destination registers itself. The next fetch of this instruction, for
+        // another texture handle or the other half of the warp, therefore waits until this fetch has written
+        // its result.
         let issue = &Issue { turn: HalfOrder::Only, mask, ..*issue };
         let inside = mask & !outside;
         if inside == 0 {
@@ -167,7 +168,8 @@ impl SmCore {
             }
         });
         for ((channel, dst), component) in (0..).zip(&decoded.inst.dsts).zip(&components) {
-            // Components that the texture format lacks are written with the first beat.
+            // The registers of components that the texture format lacks are written when the first beat
+            // arrives.
             let place = if channel < texture.channels { channel * texture.ty.bytes() } else { 0 };
             let here = (part.offset..part.offset + part.bytes).contains(&place);
             if let (Dst::Reg(reg), true) = (dst, here) {

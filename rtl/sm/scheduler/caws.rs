@@ -10,16 +10,16 @@
 //! | `on_launch` | the remaining instructions are those of the program, the CPI is 1, no stalls         |
 //! | `on_issue`  | remaining instructions, CPI and stall cycles of the warp, and the warp issued last    |
 //!
-//! From the papers: the sum above, and a count of remaining instructions that each instruction decreases by
-//! one and that each jump changes by the number of instructions that it repeats or skips. Stall cycles are
-//! the cycles between two issues of the warp.
+//! From the papers: the sum above, and the count of remaining instructions. Each instruction decreases this
+//! count by one, and each jump changes it by the number of instructions that the jump repeats or skips. Stall
+//! cycles are the cycles between two issues of the warp.
 //!
-//! Chosen by this model: the count starts with the length of the program, so that it is never negative. The
-//! two paths of a divergent branch count as the warp jumps between them. The average is a moving one, which
-//! needs no division: `cpi - cpi / 2^decay + cycles / 2^decay`, each quotient rounded down, in units of 1/16
-//! cycle. A criticality covers what is known at the warp's last issue; the current wait counts only once it
-//! has ended. All counters saturate: 16 bits of instructions, 12 bits of cycles per instruction, 24 bits of
-//! stall cycles.
+//! Chosen by this model: the count starts with the length of the program, so that it is never negative. On a
+//! divergent branch, the count follows the warp's pc when it jumps from one path to the other. The average
+//! CPI is a moving average that needs no division: `cpi - cpi / 2^decay + cycles / 2^decay`, each quotient
+//! rounded down, in units of 1/16 cycle. A criticality covers the time up to the warp's last issue; the
+//! current wait is added only when it ends. All counters saturate: 16 bits of instructions, 12 bits of cycles
+//! per instruction, 24 bits of stall cycles.
 //!
 //! Part of `rtl/sm/front/scheduler.rs`.
 //! Bench: its own tests and `tb/sm/scheduler.rs`.
@@ -50,7 +50,7 @@ pub struct CawsConfig {
     pub greedy: bool,
 }
 
-/// The weight of 1/8 is assumed.
+/// Default configuration. The weight of 1/8 is an assumption of this model.
 impl Default for CawsConfig {
     fn default() -> Self {
         Self { decay: 3, greedy: true }
@@ -92,7 +92,7 @@ impl Warp {
 pub struct Caws {
     config: CawsConfig,
     warps: Box<[Warp]>,
-    /// Warp issued last; `None` if another warp has been launched in its slot.
+    /// Warp issued last; `None` if another warp has since been launched in its slot.
     greedy: Option<u8>,
 }
 
@@ -154,7 +154,8 @@ impl Hooks for Caws {
         to.logic("cpi_decay", Logic::Adder { width: u16::BITS });
         to.logic("stalls", Logic::Adder { width: 24 });
         for _ in 0..count {
-            // The product is the sum of one partial product for each bit of the average.
+            // The product of remaining instructions and average CPI is computed as a sum of partial products,
+            // one for each bit of the average.
             for _ in 0..u16::BITS {
                 to.logic("product", Logic::Adder { width: CRITICALITY_BITS });
             }
@@ -194,7 +195,8 @@ mod tests {
     fn a_wait_counts_as_stall_cycles_and_raises_the_average_that_the_remaining_instructions_take() {
         let mut caws = caws(CawsConfig { decay: 3, greedy: false });
         issue(&mut caws, 10 + 33, 0, 0, 1);
-        // The average is 16 - 2 + 66 = 80 sixteenths, that is, 5 cycles, for each of 99 instructions.
+        // The new average, in sixteenths of a cycle, is 16 - 16 / 8 + 16 * 33 / 8 = 80, which is 5 cycles.
+        // The warp has 99 instructions left, and 32 stall cycles.
         assert_eq!(caws.rank(0), 99 * 5 + 32);
         issue(&mut caws, 10 + 34, 0, 1, 2);
         assert_eq!(caws.rank(0), ((98 * (80 - 10 + 2)) >> 4) + 32);

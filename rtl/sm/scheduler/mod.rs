@@ -1,7 +1,7 @@
 //! # Warp scheduling schemes
 //! Determine which ready warp a scheduler of an SM issues. Each scheme is one file in this folder, with its
-//! keys, its state, and the hooks that update the state. The scheduler around the scheme
-//! (`rtl/sm/front/scheduler.rs`) knows the ready warps, and a throttle or warp limit may exclude some of
+//! keys, its state, and the hooks that update the state. The scheduler that calls the scheme
+//! (`rtl/sm/front/scheduler.rs`) determines the ready warps. A throttle or warp limit may exclude some of
 //! them.
 //!
 //! | kind                   | issues the ready warp                                        | source                     |
@@ -12,8 +12,9 @@
 //! | `two-level`            | by round robin in a pool of six warps that do not wait long  | Narasiman et al., MICRO 2011 |
 //! | `caws`                 | that is most critical: the farthest from its end             | Lee and Wu, PACT 2014      |
 //!
-//! The first four need no ranks: the scheduler implements them without hooks. All other schemes rank the
-//! warps, and the ready warp with the highest rank issues. Among equal ranks, the warp launched first wins.
+//! The first four schemes of this table need no ranks: the scheduler implements them without hooks. All other
+//! schemes rank the warps, and the ready warp with the highest rank issues. Among equal ranks, the warp
+//! launched first wins.
 //!
 //! | hook        | when                                                                                |
 //! |-------------|-------------------------------------------------------------------------------------|
@@ -25,14 +26,14 @@
 //! | `record`, `describe` | for digests; for waveforms and area counts                                 |
 //! | `counters`     | when statistics are read: counters of the scheme's own                           |
 //!
-//! In one cycle, the order of the calls is `rank`, `on_launch`, `on_stall`, `on_issue`. Before a core sleeps,
-//! it also calls `on_stall` for the sequence that the sleep ends. A core sleeps while no warp can issue, and
-//! calls no hook meanwhile. Therefore no hook counts its calls as cycles: each gets
-//! the cycle. `on_stall` and `on_issue` together cover each cycle of the scheduler exactly once, up to the
-//! first cycle of the sequence without an issue that has not ended yet.
+//! In one cycle, the order of the calls is `rank`, `on_launch`, `on_stall`, `on_issue`. A core sleeps while
+//! no warp can issue, and calls no hook during the sleep. Before it sleeps, it calls `on_stall` for the
+//! sequence of stall cycles that has ended. A hook must not measure time by counting its calls; it gets the
+//! cycle as an argument. `on_stall` and `on_issue` together cover each cycle of the scheduler exactly once,
+//! up to the start of the stall sequence that has not ended yet.
 //!
-//! A rank may change only in a hook. One object serves one scheduler, and warps are numbered by the slots of
-//! that scheduler: with two schedulers, warp slot 7 of the SM is warp 3 of scheduler 1.
+//! A rank may change only in a hook. One object serves one scheduler, and its hooks number the warp slots of
+//! that scheduler only. With two schedulers, for example, warp slot 7 of the SM is warp 3 of scheduler 1.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Bench: `tb/sm/scheduler.rs`.
@@ -51,7 +52,7 @@ use crate::choice::Choice;
 use crate::config::Rules;
 use crate::kernel::{CounterReader, Describe, DescribeExt, Logic};
 
-/// Scheduler for which a scheme is created.
+/// Identifies the scheduler for which a scheme is created.
 #[derive(Clone, Copy, Debug)]
 pub struct SchedulerPlace<'a> {
     /// Hierarchical path of the scheduler, such as `sm3.core.scheduler1`.
@@ -96,8 +97,8 @@ impl<S: Scheme + 'static> From<S> for SchedulerConfig {
 }
 
 impl SchedulerConfig {
-    /// Creates the rule by which one scheduler selects warps. A scheme that ranks warps is wrapped, so that
-    /// each call of one of its hooks is recorded.
+    /// Creates the rule by which one scheduler selects warps. If the scheme ranks warps, it is put into a
+    /// wrapper that records each call of a hook.
     #[must_use]
     pub fn watch(&self, place: &SchedulerPlace<'_>) -> Order {
         match self.order(place) {
@@ -129,8 +130,8 @@ impl SchedulerConfig {
 pub struct WarpLaunch {
     /// Number of the warp among the slots of the scheduler.
     pub warp: u8,
-    /// Number of instructions of the program. For a warp of a traced kernel, the position
-    /// ([`WarpIssue::position`]) behind the last instruction that the warp executes, in program order.
+    /// Number of instructions of the program. For a warp of a traced kernel: one more than the highest
+    /// position ([`WarpIssue::position`]) of any instruction that the warp executes.
     pub length: u32,
 }
 
@@ -141,11 +142,12 @@ pub struct WarpIssue {
     pub warp: u8,
     /// Pipe to which the instruction was issued.
     pub pipe: Pipe,
-    /// Position of the instruction in the program: its index; in a traced kernel, its address divided by 16.
+    /// Position of the instruction in the program: the instruction's index or, in a traced kernel, its
+    /// address divided by 16.
     pub position: u32,
-    /// Position of the warp's next instruction. It equals `position` if the instruction will issue again for
-    /// other lanes, if the warp has ended, and for a branch to itself. In a traced kernel with instructions of
-    /// 8 bytes, two instructions can have one position.
+    /// Position of the warp's next instruction. It equals `position` in three cases: the instruction will
+    /// issue again for other lanes, the warp has ended, or the instruction is a branch to itself. In a traced
+    /// kernel with instructions of 8 bytes, two successive instructions can also have the same position.
     pub next: u32,
     /// True if the warp has ended with this instruction.
     pub ends: bool,
@@ -160,8 +162,8 @@ pub struct Stall {
     pub reason: StallReason,
 }
 
-/// Lists, for area estimates, the logic that finds the warp with the highest rank of `bits` bits among
-/// `warps` warps.
+/// Lists, for area estimates, the logic that finds the warp with the highest rank. There are `warps` warps,
+/// and each rank has `bits` bits.
 pub fn describe_ranks(warps: u32, bits: u32, to: &mut dyn Describe) {
     to.part("rank", |to| {
         to.logic("higher", Logic::Less { width: bits, count: warps });
@@ -180,8 +182,8 @@ pub trait Hooks: Debug + Send {
     /// Reports that a warp starts in a slot.
     fn on_launch(&mut self, _cycle: u64, _launch: &WarpLaunch) {}
 
-    /// Reports that the scheduler issued nothing in the cycles of `_stall`, all for the same reason. `_cycle`
-    /// is the first cycle after them.
+    /// Reports that the scheduler issued nothing in a sequence of cycles, all for the same reason. `_cycle`
+    /// is the first cycle after the sequence.
     fn on_stall(&mut self, _cycle: u64, _stall: &Stall) {}
 
     /// Reports that the scheduler issued an instruction in `_cycle`. An instruction that issues several times
@@ -198,7 +200,7 @@ pub trait Hooks: Debug + Send {
     /// estimates.
     fn describe(&self, _to: &mut dyn Describe) {}
 
-    /// Lists the counters that the scheme declares itself, for the statistics. It must always list the same
-    /// keys, and no counter may decrease, not even at the end of a kernel.
+    /// Lists the counters that the scheme declares itself, for the statistics. An implementation must always
+    /// list the same keys, and no counter may decrease, not even at the end of a kernel.
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }

@@ -1,10 +1,10 @@
 //! Traced kernels as the core sees them: an image without a program, and decode table rows for the recorded
 //! instructions.
 //!
-//! The class of a SASS instruction selects its pipe. Its latency is that of the PTX instruction of the same
-//! kind, or that of the recorded architecture. A matrix product uses the tensor pipe and occupies it for a
-//! time that depends on its number of multiplications. Without a tensor pipe, matrix products use the SP
-//! pipe, as on GPUs that lack one. Texture and surface accesses, for which a trace has no addresses, use the
+//! The class of a SASS instruction selects its pipe. Its latency is that of the corresponding PTX instruction
+//! or, if so configured, that of the recorded architecture. A matrix product uses the tensor pipe and
+//! occupies it for a time that depends on its number of multiplications. In an SM without a tensor pipe,
+//! matrix products use the SP pipe. Texture and surface accesses, for which a trace has no addresses, use the
 //! SFU pipe.
 
 use std::sync::Arc;
@@ -21,7 +21,8 @@ use crate::sm::execute::operands::Identity;
 use crate::sm::front::decode::{DecodedInst, Pipe, decode};
 use crate::sm::{AddressMap, KernelImage, LaunchError, SmConfig, TraceTiming};
 
-/// Maximum register count per thread in a trace header; a larger value is not a register count.
+/// Maximum plausible register count per thread in a trace header; larger values are not taken as a register
+/// count.
 const MAX_REGISTERS: u32 = 255;
 /// Pseudo-predicate that represents outstanding asynchronous copies. No instruction writes it, and an
 /// instruction that waits for copies reads it.
@@ -29,8 +30,8 @@ pub(in crate::sm) const COPIES: RegMask = RegMask { words: [0; 4], preds: 1 << 3
 /// Index of the predicate that represents uniform predicate 0; lower indices represent the per-lane
 /// predicates.
 const UNIFORM_PREDICATES: u16 = 8;
-/// Index of the register that represents uniform register 0. In the few kernels that have so many vector
-/// registers, an instruction may wait for a write to an unrelated register.
+/// Index of the register that represents uniform register 0. A few kernels have more vector registers than
+/// this. In these kernels, an instruction may wait for a write to an unrelated register.
 const UNIFORM_WORDS: u16 = 192;
 
 /// Role of an instruction in asynchronous copies.
@@ -49,14 +50,15 @@ pub(in crate::sm) enum Role {
     BlockCopy(u8),
 }
 
-/// Properties of a traced instruction that its row in the decode table lacks.
+/// Properties of a traced instruction that are not in its row of the decode table.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sm) struct TracedInstruction {
     /// Address of the instruction.
     pub pc: u32,
     /// Source line of the instruction; 0 if not recorded.
     pub line: u32,
-    /// Mask of the lanes whose addresses the memory access uses.
+    /// Mask of the lanes that supply an address for the access; the addresses of the other lanes are not
+    /// used.
     pub lanes: u32,
     pub role: Role,
 }
@@ -82,7 +84,7 @@ impl KernelImage {
     /// messages.
     ///
     /// # Errors
-    /// If no SM can run a kernel of this shape.
+    /// Returns an error if no SM can run a kernel of this shape.
     pub fn from_trace(header: &Header, file: &str, source: Arc<dyn CtaSource>) -> Result<Self, LaunchError> {
         let shared_bytes = u32::try_from(header.shared_bytes).unwrap_or(u32::MAX);
         let regs = if header.registers > MAX_REGISTERS { 0 } else { header.registers as u16 };
@@ -142,8 +144,8 @@ impl Loaded {
     }
 }
 
-/// Replaces latency and initiation interval of an arithmetic instruction, if `timing` is given. The new
-/// interval covers all lanes, however many the pipe processes per cycle.
+/// If `timing` is given, replaces the latency and the initiation interval of an arithmetic instruction. The
+/// new interval applies to the whole warp, whatever the number of lanes that the pipe processes per cycle.
 fn retime(row: &mut DecodedInst, timing: Option<Timing>, config: &SmConfig) {
     let computes = matches!(row.pipe, Pipe::Sp | Pipe::Int | Pipe::Sfu | Pipe::Dp | Pipe::Tensor);
     if let (true, Some(Timing { latency, interval })) = (computes, timing) {
@@ -170,8 +172,8 @@ fn place(operation: &Operation, opcode: &Opcode) -> TracedInstruction {
     TracedInstruction { pc: operation.pc, line: operation.line, lanes: opcode.addressing_lanes(), role }
 }
 
-/// Returns the PTX instruction that models a traced instruction: it occupies the same pipe for the same time
-/// and uses the same registers.
+/// Returns the PTX instruction by which the model represents a traced instruction. It occupies the same pipe
+/// for the same time and uses the same registers as the traced instruction.
 fn instruction(operation: &Operation, opcode: &Opcode, has_tensor: bool) -> Inst {
     let mut inst = Inst::new(match opcode.class {
         Class::Tensor if has_tensor => Op::Tensor(tensor::recorded_step(tensor::multiplications_of(&opcode.text))),
@@ -195,8 +197,8 @@ fn instruction(operation: &Operation, opcode: &Opcode, has_tensor: bool) -> Inst
     inst
 }
 
-/// Adds `words` consecutive registers to a set. Omits the last register of each register file, which is a
-/// constant.
+/// Adds `words` consecutive registers to a set, except the last register of a register file, which always
+/// reads as a constant.
 fn insert(set: &mut RegMask, Register { file, number }: Register, words: u16) {
     let number = u16::from(number);
     match file {
@@ -204,7 +206,8 @@ fn insert(set: &mut RegMask, Register { file, number }: Register, words: u16) {
         RegisterFile::Uniform if number < 63 => insert_word(set, UNIFORM_WORDS + number),
         RegisterFile::Predicate if number < 7 => set.insert_pred(number),
         RegisterFile::UniformPredicate if number < 7 => set.insert_pred(UNIFORM_PREDICATES + number),
-        // The last register of the uniform, predicate and uniform-predicate files is a constant.
+        // The last register of the uniform, predicate and uniform-predicate register files is a constant, so
+        // it is not added.
         RegisterFile::Uniform | RegisterFile::Predicate | RegisterFile::UniformPredicate => {}
     }
 }
@@ -213,8 +216,8 @@ fn insert_word(set: &mut RegMask, word: u16) {
     set.words[usize::from(word / 64)] |= 1 << (word % 64);
 }
 
-/// Returns the PTX operation that has the timing of a traced instruction. A load of constants with unknown
-/// addresses is treated as a load of parameters.
+/// Returns the PTX operation that has the timing of a traced instruction. If the addresses are unknown, a
+/// load of constants is treated as a load of parameters.
 fn meaning(opcode: &Opcode, has_addresses: bool) -> Op {
     let name = opcode.name();
     let alu = |f, ty| Op::Alu(AluOp::new(f, ty));
@@ -228,8 +231,9 @@ fn meaning(opcode: &Opcode, has_addresses: bool) -> Op {
         Class::Load(TraceSpace::Constant) if has_addresses => Op::Load(access(opcode, Space::Const)),
         Class::Load(space) => Op::Load(access(opcode, space_of(space))),
         Class::Store(space) => Op::Store(access(opcode, space_of(space))),
-        // Any atomic becomes an exchange that writes a word derived from the address. Memory then still
-        // contains only words that match their addresses.
+        // Every atomic is modeled as an exchange that writes a word derived from the address. Each word in
+        // memory then still contains a value that matches its address; the data of each reply are checked for
+        // this match.
         Class::Atomic(space) => Op::Atomic(AtomicFn::Exchange, access(opcode, space_of(space))),
         Class::AsyncCopy => Op::Load(access(opcode, Space::Global)),
         Class::Barrier => Op::Barrier { id: 0 },

@@ -1,11 +1,11 @@
 //! Replay of traced kernels: the steps of fetch, issue and retirement that differ from those of a PTX
 //! program.
 //!
-//! The program counter of a warp is the index of a recorded instruction; its active mask is that of the
-//! recorded step. Both are set anew at each step. Everything else works as for a program: buffers,
-//! schedulers, scoreboard, pipes, bank conflicts, barriers and the address unit. No register is read or
-//! written, because a trace has no values. Load data is compared with the contents that its addresses must
-//! have ([`crate::recorded`]).
+//! The program counter of a warp is the index of a recorded instruction, and its active mask is that of the
+//! recorded step. Both are set at each step. All other hardware works as for a program: buffers, schedulers,
+//! scoreboard, pipes, bank conflicts, barriers and the address unit. No register is read or written, because
+//! a trace has no values. Load data is checked against the contents that memory must have at the loaded
+//! addresses ([`crate::recorded`]).
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use crate::sm::memory::shared_memory::BankUse;
 use crate::sm::warp::barrier::Arrival;
 use crate::sm::warp::warps::Warps;
 
-/// Maximum distance in bytes from an instruction to the next one, unless the instruction jumps. Instructions
+/// Maximum distance in bytes from an instruction to its successor; a larger distance is a jump. Instructions
 /// take 8 or 16 bytes; scheduling control words lie between 8-byte instructions.
 const SEQUENTIAL_BYTES: u32 = 16;
 
@@ -153,8 +153,8 @@ impl SmCore {
         }
     }
 
-    /// Allocates an operand collector for the access that has entered the address unit; does nothing if none
-    /// has entered.
+    /// Allocates an operand collector for the access that has entered the address unit. If no access has
+    /// entered, does nothing.
     fn collect_recorded(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &DecodedInst) {
         if self.address_unit.is_busy() {
             self.start(at, issue, (Pipe::Global, 1), decoded);
@@ -189,8 +189,8 @@ impl SmCore {
         }
     }
 
-    /// Starts an atomic in the address unit. Its operand is the word that a store to the same address would
-    /// write.
+    /// Starts an atomic in the address unit. The operand of the atomic is the word that a store would write
+    /// to the same address.
     #[inline(never)]
     fn change_recorded(&mut self, issue: &Issue, decoded: &DecodedInst, f: AtomicFn, mem: &MemOp) {
         let &Issue { warp, pc: operation, .. } = issue;
@@ -213,8 +213,8 @@ impl SmCore {
         }
     }
 
-    /// Reads the lane addresses of an access of `bytes` bytes per lane, each rounded down to a multiple of
-    /// `bytes`. Returns false if the trace has no addresses.
+    /// Reads the lane addresses of an access of `bytes` bytes per lane. Rounds each address down to a
+    /// multiple of `bytes`. Returns false if the trace has no addresses.
     #[inline(always)]
     fn aligned_addresses(&self, warp: u8, bytes: u8, address: &mut [u64; LANES]) -> bool {
         let is_known = self.streams.addresses(warp, address);
@@ -247,7 +247,7 @@ impl SmCore {
             Op::Store(_) => self.shared.cycles(BankUse::Store, (&address, differing), mask, mem.bytes()),
             _ => self.shared.cycles(BankUse::Load, (&address, differing), mask, mem.bytes()),
         };
-        // An access takes at least one cycle, even if no lane uses its address.
+        // An access occupies the pipe for at least one cycle, even if no lane accesses a word.
         let cycles = cycles.max(1);
         self.counters.shared_conflicts += u64::from(cycles - 1);
         let start = self.start(at, issue, (Pipe::Shared, cycles), decoded);

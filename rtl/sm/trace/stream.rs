@@ -2,8 +2,8 @@
 //! Supplies the steps that a trace recorded for each warp of a kernel. A step replaces the program counter,
 //! the SIMT stack and address registers: it gives the next instruction, its lanes and their addresses.
 //!
-//! Neither the trace nor the position of a warp in it is hardware. The core itself keeps the index of a
-//! warp's next instruction and its active lanes in the SIMT stack.
+//! Neither the trace nor the position of a warp in it exists in hardware. The index of a warp's next
+//! instruction and its active lanes are copied to the SIMT stack, as for a program.
 
 use std::fmt;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(in crate::sm) struct Next {
 struct Load {
     step: u32,
     operation: u32,
-    /// Number of beats of the load whose reply has arrived.
+    /// Number of replies that have arrived for this load; each beat of the load gets one reply.
     beats: u8,
     /// Number of the copy group to which an asynchronous copy belongs; `None` for other loads.
     group: Option<u32>,
@@ -48,7 +48,8 @@ struct Load {
 /// Position of a warp in its recorded steps, and its loads in flight.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Stream {
-    /// CTA of the warp, until the CTA has ended. Not saved in checkpoints: it is read from the trace again.
+    /// CTA of the warp, until the CTA has ended. Not saved in checkpoints, because it can be read from the
+    /// trace again.
     #[serde(skip)]
     cta: Option<Arc<Cta>>,
     /// Index of the warp among the recorded warps of the CTA.
@@ -58,8 +59,8 @@ struct Stream {
     loads: Vec<Load>,
     /// Number of groups of asynchronous copies that the warp has committed.
     groups: u32,
-    /// The warp waits for all groups of asynchronous copies with a number below this one; `None` if it does
-    /// not wait.
+    /// Number of the first group of asynchronous copies for which the warp does not wait: it waits for all
+    /// groups with a lower number. `None` if the warp waits for no copies.
     awaited: Option<u32>,
 }
 
@@ -77,7 +78,7 @@ impl Stream {
         self.at(self.step).map(|(_, &Step { operation, mask, .. })| Next { operation, mask })
     }
 
-    /// True if an asynchronous copy of a group for which the warp waits is in flight.
+    /// True if the warp waits for a group of asynchronous copies, at least one of which is still in flight.
     fn waits(&self) -> bool {
         self.awaited.is_some_and(|last| self.loads.iter().any(|load| load.group.is_some_and(|group| group < last)))
     }
@@ -179,9 +180,9 @@ impl Streams {
         stream.loads.push(Load { step: stream.step, operation, beats: 0, group });
     }
 
-    /// Records a reply to a load instruction that has `beats` beats. Returns true if the reply completes the
-    /// load. Returns `None` if the reply matches no load in flight: none of this instruction has addresses
-    /// that `fits` accepts.
+    /// Records a reply to a load instruction that has `beats` beats. The reply belongs to a load in flight of
+    /// this instruction, whose addresses `fits` must accept. Returns true if the reply completes the load,
+    /// and `None` if there is no such load.
     pub fn on_reply(
         &mut self,
         warp: u8,
@@ -223,8 +224,8 @@ impl Streams {
         stream.awaited.is_some()
     }
 
-    /// True if the copy groups for which the warp waits have completed. Then ends the wait, so that only one
-    /// call returns true.
+    /// True if the copy groups for which the warp waits have completed. In this case, also ends the wait, so
+    /// that the next call returns false.
     pub fn poll_groups(&mut self, warp: u8) -> bool {
         let stream = self.get(warp);
         let came = stream.awaited.is_some() && !stream.waits();

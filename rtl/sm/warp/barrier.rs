@@ -1,13 +1,14 @@
 //! # Barriers
 //! Holds the warps of a CTA at a barrier until all expected warps have arrived; each CTA slot has sixteen
-//! barriers. A barrier opens when every warp of the CTA that has not exited waits there, or when the number
-//! of threads given by the instruction has arrived. A warp counts as 32 threads whatever its active lanes. A
-//! warp of 64 lanes counts 32 threads for each half with active lanes. A warp that exits can open a barrier.
+//! barriers. A barrier opens when every warp of the CTA that has not exited waits there. If the instruction
+//! specifies a number of threads, the barrier opens when that many threads have arrived. A warp of 32 lanes
+//! counts as 32 threads, whatever its active lanes. A warp of 64 lanes counts 32 threads for each half with
+//! active lanes. A warp that exits can open a barrier.
 //!
-//! A warp can also arrive without waiting (`bar.arrive`). Its arrival counts, but the barrier opens only if
-//! other warps wait. An arrival without waiting counts until the barrier opens or the CTA of the warp ends. A
-//! reduction counts the threads in which a predicate is true. The result is stored for each warp that waited,
-//! until that warp reads it.
+//! A warp can also arrive without waiting (`bar.arrive`). Its arrival is counted, but the barrier opens only
+//! if other warps wait. The arrival remains counted until the barrier opens or the CTA of the warp ends. A
+//! barrier with a reduction counts the threads in which a predicate is true. The result is stored separately
+//! for each warp that waited, until the warp reads it.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -23,12 +24,13 @@ use crate::sm::MAX_WARPS;
 
 /// Number of barriers per CTA.
 pub(in crate::sm) const IDS: usize = 16;
-/// Number of threads that an arriving warp of 32 lanes counts for, whatever its active lanes.
+/// Number of threads that the arrival of a 32-lane warp adds to a barrier's count, whatever the active lanes
+/// of the warp.
 const WARP_THREADS: u32 = 32;
-/// Number of threads that arrive at a barrier or that it expects.
+/// Number of threads, as counted at a barrier.
 pub(in crate::sm) type Threads = u12;
 /// Maximum number of threads that a barrier can expect. A larger number in an instruction is clamped to this
-/// maximum. No CTA has that many threads, so the barrier correctly never opens.
+/// maximum. A barrier with this number never opens, which is correct: no CTA has so many threads.
 const MAX_EXPECTED: Threads = Threads::MAX;
 
 /// Arrival of one warp at a barrier.
@@ -63,8 +65,8 @@ struct Round {
     /// Number of threads whose arrival opens the barrier, as given by the waiting warps; 0: all threads of
     /// the CTA that have not exited.
     expected: Threads,
-    /// Reduction over the waiting warps: number of their threads, and (in `held`) number of those threads in
-    /// which the reduction's predicate was true.
+    /// Number of threads of the waiting warps that contribute to the barrier's reduction. The field `held` is
+    /// the number of these threads in which the reduction's predicate is true.
     threads: Threads,
     held: Threads,
 }
@@ -85,7 +87,7 @@ pub(in crate::sm) struct Barriers {
     rounds: Box<[[Round; IDS]]>,
     /// Mask of the warps that wait at any barrier.
     waiting: u64,
-    /// Reduction result of the barrier at which each warp waited last.
+    /// For each warp, reduction result of the barrier at which the warp waited last.
     reductions: Box<BigArray<Reduction, MAX_WARPS>>,
 }
 
@@ -175,8 +177,8 @@ impl Barriers {
 }
 
 impl Round {
-    /// Adds arriving warps to the count, which saturates at the maximum number of warps in a CTA. More warps
-    /// can arrive only if no warp ever waits at the barrier.
+    /// Adds arriving warps to the count, which saturates at the maximum number of warps in a CTA. The count
+    /// can exceed this maximum only if warps arrive repeatedly and none ever waits at the barrier.
     fn arrive(&mut self, warps: u8) {
         self.arrived = (self.arrived + u7::new(warps)).min(u7::new(MAX_WARPS as u8));
     }
@@ -266,8 +268,8 @@ mod tests {
         assert_eq!(barriers.waiting(), 0b1000);
         barriers.arrive(0, 5, 2, 0b1111, expects(128));
         assert_eq!(barriers.waiting(), 0);
-        // Opening has reset the arrivals, so the 32 threads of one warp do not open the barrier for 64
-        // threads.
+        // The opening of the barrier has reset the count of arrivals. The 32 threads of the warp that arrives
+        // now are therefore too few for a barrier of 64 threads.
         barriers.arrive(0, 5, 2, 0b1111, expects(64));
         assert_eq!(barriers.waiting(), 0b100);
     }

@@ -1,5 +1,5 @@
-//! CTA slots. All CTAs of a launch are alike, so each slot owns a fixed share of the SM, computed when the
-//! kernel is loaded. A share consists of warp slots, register rows and shared memory.
+//! CTA slots. All CTAs of a launch have the same size, so each slot owns an equal share of the SM: warp
+//! slots, register rows and shared memory. The share is computed when the kernel is loaded.
 
 use serde::{Deserialize, Serialize};
 

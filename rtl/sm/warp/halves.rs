@@ -1,12 +1,12 @@
 //! # Halves of a warp
 //! Executes warps of 64 lanes on the 32-lane data path, as two halves with one program counter and one SIMT
-//! stack. Branches, exits and barriers execute once for all lanes. Every other instruction issues twice, for
-//! the lower half and then for the upper one; a half without active lanes is skipped. At the second issue,
-//! the warp advances and the destination registers are reserved.
+//! stack. Branches, exits and barriers execute once for all lanes. All other instructions issue twice: first
+//! for the lower half and then for the upper half. A half without active lanes is skipped. At the second
+//! issue, the warp advances and the destination registers are reserved.
 //!
-//! Kernels see the halves as the 32-lane warps they were written for: `%laneid`, `%warpid`, shuffles and
-//! votes refer to 32 lanes. Results therefore do not depend on the warp size. Two halves that wait for each
-//! other without a barrier may deadlock, as the lanes of any warp may.
+//! Kernels see each half as a 32-lane warp, for which they were written: `%laneid`, `%warpid`, shuffles and
+//! votes refer to 32 lanes. Results therefore do not depend on the warp size. If two halves wait for each
+//! other without a barrier, they may deadlock, just like two lanes of the same warp.
 //!
 //! The second half issues when the pipe is free: a pipe of 16 lanes is busy for two cycles per half and four
 //! per warp. Generic accesses and texture fetches finish one half before they start the next.
@@ -31,8 +31,8 @@ pub(in crate::sm) struct Halves {
     num_warps: u32,
     /// Mask of the warps whose lower half has issued and whose upper half has not.
     begun: u64,
-    /// For each warp, destination registers of loads that still wait for the reply of exactly one half. The
-    /// reply of the other half has arrived, or that half was not issued.
+    /// For each warp, destination registers of the loads that wait for one more reply. Either such a load was
+    /// issued for one half only, or the reply to the other half has already arrived.
     came: Box<[RegMask]>,
 }
 
@@ -85,8 +85,8 @@ impl Halves {
         }
     }
 
-    /// Records that the reply to one half of a load has arrived. Returns true if the load is complete: the
-    /// other half was answered before, or was not issued.
+    /// Records that the reply to one half of a load has arrived. Returns true if the load is complete,
+    /// because the other half has already received its reply or was not issued.
     pub fn complete(&mut self, warp: u8, writes: &RegMask) -> bool {
         let Some(came) = self.came.get_mut(usize::from(warp)) else { return true };
         let complete = writes.is_empty() || came.intersects(writes);
@@ -117,8 +117,8 @@ impl Halves {
 }
 
 impl SmCore {
-    /// Keeps an instruction at the head of its warp's buffer after its issue for the lower half. It can then
-    /// issue for the upper half.
+    /// Keeps an instruction at the head of its warp's buffer after its issue for the lower half, so that the
+    /// instruction can issue for the upper half.
     #[inline(never)]
     pub(in crate::sm) fn dispatch_other(&mut self, Issue { scheduler, warp, turn, .. }: Issue, decoded: &DecodedInst) {
         self.halves.on_issue(warp, turn);
@@ -126,8 +126,8 @@ impl SmCore {
         self.scoreboard.show(warp, &decoded.uses);
     }
 
-    /// Reserves the destination registers of an instruction that does not access device memory. Does so when
-    /// the last half of the warp issues.
+    /// Reserves the destination registers of an instruction that does not access device memory, if this issue
+    /// is for the last half of the warp.
     #[inline(always)]
     pub(in crate::sm) fn reserve(&mut self, issue: &Issue, writes: &RegMask) {
         if issue.turn != HalfOrder::First {
@@ -135,8 +135,8 @@ impl SmCore {
         }
     }
 
-    /// Reserves the destination registers of a load from device memory or of an atomic. Does so when the last
-    /// half of the warp issues.
+    /// Reserves the destination registers of a load from device memory or of an atomic, if this issue is for
+    /// the last half of the warp.
     #[inline(always)]
     pub(in crate::sm) fn reserve_load(&mut self, issue: &Issue, writes: &RegMask) {
         self.halves.load(issue.warp, writes, issue.turn == HalfOrder::Only);

@@ -1,16 +1,18 @@
 //! # SIMT stack
 //! Tracks the program counter and active lanes of each warp, and reconverges divergent lanes at
-//! post-dominators. A divergent branch splits the top entry into the two paths. Each path runs until it
-//! reaches the immediate post-dominator of the branch, where an entry below, with all lanes, continues.
+//! post-dominators. A divergent branch splits the top entry into two entries, one per path. Each path runs
+//! until it reaches the immediate post-dominator of the branch. An entry below the two, with all lanes of the
+//! branch, continues there.
 //!
 //! The top entry is stored in flip-flops, and the entries below it in a memory with one row per warp. A lane
 //! that exits disappears from all entries at once: its `alive` bit masks every entry read from the memory,
 //! and entries without lanes are skipped.
 //!
-//! A branch reuses the top entry if it has the same reconvergence point as that entry. A loop that lanes
-//! leave one by one therefore needs only two entries. Every divergence takes lanes from the top entry and
-//! adds at most two entries, and 32 lanes can split 31 times. Hence 63 entries suffice for any program, and
-//! 127 with 64 lanes. GPGPU-Sim's 33 entries suffice if branches nest no deeper than 16.
+//! A branch reuses the top entry if the branch and the entry have the same reconvergence point. A loop that
+//! lanes leave one by one therefore needs only two entries. Every divergence splits the lanes of the top
+//! entry and adds at most two entries, and 32 lanes can be split 31 times. Hence 1 + 2 * 31 = 63 entries
+//! suffice for any program; warps of 64 lanes need 1 + 2 * 63 = 127 entries. GPGPU-Sim's 33 entries suffice
+//! if branches nest no deeper than 16.
 //!
 //! In each cycle, a scheduler performs at most one of `advance`, `branch` and `exit`, on one of its own
 //! warps. `start` applies only to warps that do not run.
@@ -26,8 +28,8 @@ use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, F
 use crate::sm::MAX_WARPS;
 use isa::program::NO_PC;
 
-/// Entry of a SIMT stack. The payload's shape is the number of lanes per warp, which is the width of `mask`
-/// in bits.
+/// Entry of a SIMT stack. The parameter `shape` of the payload is the number of lanes per warp, which is the
+/// width of `mask` in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub struct StackEntry {
@@ -61,7 +63,8 @@ pub struct SimtStacks {
 }
 
 impl SimtStacks {
-    /// Creates the stacks of `warps` warps; each scheduler updates at most one of them per cycle.
+    /// Creates the stacks of `warps` warps. The stacks are updated by `schedulers` schedulers, each of which
+    /// updates at most one stack per cycle.
     #[must_use]
     pub fn new(path: &str, warps: usize, lanes: u32, schedulers: u32) -> Self {
         let spec = ArraySpec {
@@ -123,7 +126,7 @@ impl SimtStacks {
     /// Advances the warp to the next instruction.
     ///
     /// # Panics
-    /// If the warp has no lanes left.
+    /// Panics if the warp has no lanes left.
     pub fn advance(&mut self, at: &impl AnyEdge, warp: u8) {
         let next = self.pc(warp) + 1;
         self.jump(at, warp, next);
@@ -133,7 +136,7 @@ impl SimtStacks {
     /// paths reconverge at `reconverge`.
     ///
     /// # Panics
-    /// If the stack is full.
+    /// Panics if the stack is full.
     pub fn branch(&mut self, at: &impl AnyEdge, warp: u8, taken: u64, target: u32, reconverge: u32) {
         let StackEntry { pc, rpc, mask } = self.stacks[usize::from(warp) % MAX_WARPS].top;
         let next = pc + 1;
@@ -352,7 +355,7 @@ mod tests {
 
     #[test]
     fn splitting_lane_by_lane_in_nested_branches_stays_within_the_depth() {
-        // Each branch splits off the lowest remaining lane and has a reconvergence point of its own, so it
+        // Each branch splits off the lowest remaining lane. It has a reconvergence point of its own, so it
         // adds two entries.
         for lanes in [32, 64] {
             let all = u64::MAX >> (64 - lanes);

@@ -21,7 +21,8 @@ pub(in crate::sm) struct Warp {
     loads: u16,
     /// Number of store beats without an acknowledgment, plus atomics without a reply.
     stores: u16,
-    /// Mask of the lanes served so far, for an instruction that issues once for each group of its lanes.
+    /// For an instruction that issues several times, each time for a different group of its lanes: mask of
+    /// the lanes served so far.
     pub served: u32,
 }
 
@@ -77,8 +78,8 @@ impl Warps {
         self.live |= 1 << warp;
     }
 
-    /// Sets the mask of the lanes already served, for an instruction that issues once for each group of its
-    /// lanes.
+    /// Sets the mask of the lanes served so far, for an instruction that issues several times for different
+    /// groups of its lanes.
     pub fn serve(&mut self, warp: u8, lanes: u32) {
         self.slots[usize::from(warp) % MAX_WARPS].served = lanes;
     }

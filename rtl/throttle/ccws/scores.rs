@@ -1,7 +1,7 @@
 //! # CCWS scores of a core
 //! Temporarily reserves the L1D for the warps that lose locality (khairy2015 section 5, Table 4). The scores
-//! of these warps rise, and warps whose scores no longer fit below a cutoff may not load. The scheme is
-//! Rogers et al.'s cache-conscious wavefront scheduling (CCWS).
+//! of these warps rise. The warps with the highest scores may load, until their scores add up to a cutoff;
+//! all other warps may not load. The scheme is Rogers et al.'s cache-conscious wavefront scheduling (CCWS).
 //!
 //! | port    | dir | payload | contract                                                             |
 //! |---------|-----|---------|----------------------------------------------------------------------|
@@ -18,16 +18,18 @@
 //!
 //! Each step sees the effects of the steps before it.
 //!
-//! A score is at least `base`; above `base`, it decreases by one per cycle. A lost-locality event adds
-//! `hits * k * cutoff / instructions`, rounded down. Hits and instructions are those of all running warps,
-//! and the cutoff is `base` times the number of running warps. The added value is also the maximum score, so
-//! an event sets the score to this value, or to `base` if that is higher. Warps are admitted in order of
-//! decreasing score, and of equal scores in slot order, until the sum of their scores reaches the cutoff. The
-//! warp that reaches the cutoff is admitted too. While all scores are at `base`, all warps are admitted.
+//! A score is at least `base`; while it is above `base`, it decreases by one per cycle. A lost-locality event
+//! adds `hits * k * cutoff / instructions`, rounded down. Hits and instructions are those of all running
+//! warps, and the cutoff is `base` times the number of running warps. The added value is also the maximum
+//! score. So an event sets the score to the added value, or to `base` if `base` is higher. Warps are admitted
+//! in order of decreasing score, and of equal scores in slot order, until the sum of their scores reaches the
+//! cutoff. The warp that reaches the cutoff is admitted too. While all scores are at `base`, all warps are
+//! admitted.
 //!
-//! Area: scores, counts, the sum of the scores before each warp, and a divider off the issue path. The model
-//! computes all of them in one cycle: 18 subtractions after a product, and a sum over all warps. Hardware
-//! could spend more cycles on the division, because an event arrives cycles after its miss.
+//! Area: scores, counts, adders for the sum of the scores ahead of each warp, and a divider outside the issue
+//! path. The model computes everything in one cycle: a product, 18 subtractions and a sum over all warps.
+//! Hardware could use several cycles for the division, because an event arrives several cycles after its miss
+//! anyway.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/throttle/ccws.rs`.
@@ -49,12 +51,12 @@ const MAX_WARPS: usize = 64;
 /// Score of a warp, 18 bits.
 type Score = u18;
 
-/// Counts and score of a warp since its launch.
+/// Score of a warp, and its counts since its launch.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Share {
     hits: u32,
     instructions: u32,
-    /// Cycle in which the score, which falls by one per cycle, is back at the base score.
+    /// Cycle in which the score will have decreased to the base score, at one per cycle.
     rests: u64,
 }
 
@@ -74,14 +76,14 @@ pub struct Scores {
     num_warps: u32,
     #[serde(with = "BigArray")]
     shares: [Share; MAX_WARPS],
-    /// Last result of [`Self::admitted_warps`], and the mask of running warps for which it was computed. It
-    /// follows from the scores and is cached for simulation speed.
+    /// Last result of [`Self::admitted_warps`], and the mask of running warps for which it was computed. The
+    /// result depends only on the scores; it is cached for simulation speed.
     found: Option<(u64, AdmittedWarps)>,
     events: u64,
 }
 
 impl Scores {
-    /// Returns the scores of a core in which every warp has the base score.
+    /// Creates the scores of a core; every warp starts with the base score.
     #[must_use]
     pub fn new(config: &CcwsConfig, num_warps: u32) -> Self {
         Self { config: config.clone(), num_warps, shares: [Share::default(); MAX_WARPS], found: None, events: 0 }
@@ -97,8 +99,8 @@ impl Scores {
         self.base() + self.shares[usize::from(warp)].rests.saturating_sub(cycle)
     }
 
-    /// Counts an instruction that a warp issued, or one of the passes of an instruction that takes several
-    /// passes.
+    /// Counts an issue of a warp. If an instruction issues several times, for different lanes, each issue
+    /// counts.
     pub fn on_issue(&mut self, warp: u8) {
         self.shares[usize::from(warp)].instructions += 1;
     }
@@ -162,12 +164,12 @@ impl Scores {
             falling += u64::from(score > base);
             warps |= 1 << warp;
         }
-        // All scores above the base fall at the same rate, so their order stays the same until one of them is
-        // back at the base. More warps may be admitted earlier, when the sum of the admitted scores falls
-        // below the cutoff.
+        // All scores above the base fall at the same rate, so their order stays the same until one of them
+        // reaches the base. Even before that, more warps may be admitted, when the sum of the admitted scores
+        // falls below the cutoff.
         let first_back = ranked.iter().map(|(score, _)| score - base).filter(|&above| above > 0).min();
-        // `falling` is not 0 here: if any score is above the base, so is the highest one, which is always
-        // admitted.
+        // `falling` (the number of admitted warps with a score above the base) is not 0 here. If any score is
+        // above the base, the highest score is too, and its warp is always admitted.
         let until = first_back.map(|back| cycle + back.min((sum - cutoff) / falling + 1));
         AdmittedWarps { warps, until }
     }
@@ -195,8 +197,8 @@ impl Hooks for Scores {
         IssueLimit::Load(self.admitted_warps(seen.cycle + 1, seen.live))
     }
 
-    /// Returns the cycle before the one in which the set of admitted warps may change. The set for a cycle is
-    /// computed at the end of the previous cycle.
+    /// Returns the cycle that precedes the next possible change of the set of admitted warps, because the set
+    /// for a cycle is computed at the end of the previous cycle.
     fn due(&self) -> Option<u64> {
         self.until().map(|cycle| cycle - 1)
     }
@@ -243,8 +245,8 @@ fn describe_logic(warps: u32, config: &CcwsConfig, to: &mut dyn Describe) {
         to.logic("divide", Logic::Mux { ways: 2, width: all });
     }
     to.logic("worth", Logic::Less { width: all + weight - score, count: 1 });
-    // Comparators for the scores of every pair of warps. For each warp, adders that sum the scores of the
-    // warps ahead of it in admission order.
+    // Comparators for the scores of every pair of warps. Also adders that compute, for each warp, the sum of
+    // the scores of all warps ahead of it in admission order.
     to.logic("rank", Logic::Less { width: score, count: warps * (warps - 1) / 2 });
     for _ in 0..warps {
         to.logic("before", Logic::Gates { count: (warps - 1) * (score + 1) });
@@ -274,8 +276,8 @@ mod tests {
         for (lost, worth) in [(10, 192), (50, 960)] {
             let mut scores = scores(lost);
             scores.on_lost_locality(7, 40, ALL);
-            // The score of the warp is the base of 100. With the added value, it would exceed the maximum
-            // score, which is the added value itself, so it becomes the maximum.
+            // The warp has the base score of 100. Adding `worth` to it would exceed the maximum score, which
+            // is also `worth`. So the score becomes `worth`.
             assert_eq!(scores.score(7, 40), worth);
             assert_eq!(scores.score(7, 41), worth - 1);
         }
@@ -300,8 +302,9 @@ mod tests {
     fn the_share_of_a_warp_that_has_ended_does_not_count() {
         let mut scores = scores(10);
         scores.on_lost_locality(7, 40, ALL & !(1 << 5));
-        // One hit over the 23 running warps is worth 8 * 2300 / 1000 = 18, so the score stays at the base of
-        // 100.
+        // Warp 5, whose lost-locality events do not count, has ended. Among the 23 running warps, a single
+        // event would add 8 * 2300 / 1000 = 18 to the score. This is less than the base score of 100, so the
+        // score stays at 100.
         assert_eq!(scores.score(7, 40), 100);
         scores.on_lost_locality(7, 40, ALL);
         assert_eq!(scores.score(7, 40), 8 * 2400 * 11 / 1000);
@@ -317,8 +320,9 @@ mod tests {
     #[test]
     fn the_warp_that_crosses_the_cutoff_is_admitted_and_those_after_it_are_not() {
         let mut scores = Scores::new(&CcwsConfig::KHAIRY2015, 4);
-        // One warp has a score of 260 and three have 100; the cutoff is 400. The admitted scores sum to 360
-        // after the second warp and to 460 after the third, which is the last one admitted.
+        // One warp has a score of 260 and three have 100; the cutoff is 400. The two highest scores sum to
+        // 360, and the three highest to 460. So the third warp reaches the cutoff and is the last one
+        // admitted.
         scores.shares[2].rests = 160;
         assert_eq!((scores.admitted_warps(0, 0b1111), scores.until()), (0b0111, Some(61)));
         // In cycle 61, the three admitted scores sum to 399, so a fourth warp is admitted.

@@ -8,9 +8,9 @@
 //! | `on_store` | in | line                | a global store; removes the line from the tags of all warps |
 //!
 //! A miss first inserts the evicted line into the victim tags of the warp that fetched it. Then the victim
-//! tags of the warp that missed are searched for the missed line; a hit does not remove the tag. Tags of a
-//! warp slot stay when another warp occupies the slot. The set of a line is its low address bits; replacement
-//! is true LRU. At most one `on_miss` or `on_store` per cycle.
+//! tags of the warp that missed are searched for the missed line; a hit does not remove the tag. When another
+//! warp is launched in a warp slot, the victim tags of the slot are kept. The set of a line is its low
+//! address bits; replacement is true LRU. At most one `on_miss` or `on_store` per cycle.
 //! Area: 16 tags per warp, and the owner of every line.
 //!
 //! Part of `rtl/l1/cache.rs`.
@@ -42,7 +42,7 @@ struct VictimShape {
     lru_bits: u32,
 }
 
-/// Number of the warp that fetched a line. Its `shape` is the width of this number in bits.
+/// Number of the warp that fetched a line. The shape of this payload is the width of the number in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Owner(#[payload(name = "warp", width = *shape)] u8);
@@ -60,7 +60,7 @@ pub struct Victims {
 }
 
 impl Victims {
-    /// Returns empty victim tags for the L1D at `place`.
+    /// Creates empty victim tags for the L1D that `place` describes.
     #[must_use]
     pub fn new(config: &CcwsConfig, place: &L1Place<'_>) -> Self {
         let &CcwsConfig { victims, victim_ways, .. } = config;
@@ -79,8 +79,9 @@ impl Victims {
         let mut all = Self {
             sets: victim_sets,
             line_bits,
-            // The victim tags have two write ports: for the evicted line, in a row of the warp that fetched
-            // it, and for a hit, in a row of the requesting warp.
+            // The victim tags have two write ports. One inserts the evicted line, in a row of the warp that
+            // fetched this line. The other updates the LRU order after a hit, in a row of the warp that
+            // missed.
             tags: Array::new(spec("tags", Storage::Cam, warps * victim_sets, victim_ways, 1, 2), shape),
             owners: Array::new(
                 spec("owners", Storage::Sram, sets, ways, 1, 1),
@@ -150,7 +151,8 @@ impl Losses for Victims {
             to.logic("sought", Logic::Mux { ways: 2, width: cells * cell });
             let rank = cell - line_bits - 1;
             to.logic("oldest", Logic::Comparator { width: rank, count: cells });
-            // Both lines, the evicted and the missed one, become the most recently used tags of their rows.
+            // The tags of the evicted line and of the missed line each become the most recently used tag of
+            // their row.
             for _ in 0..2 {
                 to.logic("rank", Logic::Mux { ways: cells, width: rank });
                 to.logic("older", Logic::Less { width: rank, count: cells });
@@ -165,8 +167,8 @@ fn position(row: &[VictimTag], line: u64) -> Option<usize> {
     row.iter().position(|tag| tag.valid && tag.line == line)
 }
 
-/// Inserts a line into a set of victim tags: reuses its tag if present, else a free tag, else the least
-/// recently used tag.
+/// Inserts a line into a set of victim tags. If the line already has a tag, this tag is reused; otherwise, a
+/// free tag or, if there is none, the least recently used tag is replaced.
 fn note(row: &mut [VictimTag], line: u64) {
     let last = row.len() as u8 - 1;
     let free = || row.iter().position(|tag| !tag.valid);

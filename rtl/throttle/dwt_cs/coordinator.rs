@@ -8,18 +8,20 @@
 //! | `report` | in, per SM  | `Report` | one per period of the monitor, one per sample; always accepted |
 //! | `order`  | out, per SM | `Order`  | to all cores in one cycle; a core receives none before its next report |
 //!
-//! Latency: the last report of a period or a sample is answered in the cycle in which it arrives. With links
-//! of 16 cycles each way, periods of 10,000 cycles and N = M = 3, sampling starts in cycle 30,032 of a
-//! kernel. (N is `above`, M is `sample`.) The cores receive their limit in cycle 60,064.
+//! Latency: the last report of a period or a sample is answered in the cycle in which it arrives. Example:
+//! links take 16 cycles in each direction, a period has 10,000 cycles, and `above` and `sample` (N and M in
+//! the paper) are 3. Then sampling starts in cycle 3 * 10,000 + 2 * 16 = 30,032 of a kernel, and the cores
+//! receive their limit in cycle 2 * 30,032 = 60,064.
 //!
 //! Limits: in the first round, core `i`, counted from 1, tries `i` warps per scheduler. If the highest tried
-//! limit wins, a higher one may be better. The next round then tries the limits above it, on as many cores as
-//! needed. The other cores, always including the last one, keep the previous winner for comparison. A lone
-//! core has no other core to compare with, so the best counts of its last round are kept.
+//! limit wins, an even higher limit may be better. The next round then tries the limits above the winner, on
+//! as many cores as needed. All other cores, always including the last core, use the winner again for
+//! comparison. A machine with only one core cannot try two limits in one round, so it compares with the best
+//! count of the earlier rounds.
 //!
 //! The limit with the most thread instructions wins; of equal counts, the limit with fewer warps. A core
-//! without warps counts no instructions and cannot win. If no core counted any, no warp is throttled and no
-//! limit is remembered.
+//! without warps counts no instructions and cannot win. If no core counted any instruction, no warp is
+//! throttled and the memo stores no limit.
 //!
 //! Area: the sums, the best count, the memo.
 //!
@@ -66,11 +68,12 @@ struct Search {
     got: u128,
     misses: AllMisses,
     instructions: AllInstructions,
-    /// True if a core whose own counts can start the sampling has exceeded the miss threshold in this period.
+    /// True if, in this period, a single core has exceeded the miss threshold and its counts alone can start
+    /// the sampling.
     hot: bool,
     /// Number of consecutive thrashing periods.
     streak: Periods,
-    /// Highest limit tried in earlier rounds, or 0 in the first round; in phase `Fixed`, the limit that was
+    /// Limit that won the previous round, or 0 in the first round. In phase `Fixed`, the limit that was
     /// found.
     base: Limit,
     /// Highest instruction count in a sample, and the limit with which it was reached.
@@ -93,10 +96,10 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// Returns a coordinator for cores whose schedulers have `most` warps each; `path` appears in messages.
+    /// Creates a coordinator for cores whose schedulers have `most` warps each; `path` appears in messages.
     ///
     /// # Panics
-    /// If there are no cores or more than 128.
+    /// Panics if there are no cores or more than 128.
     #[must_use]
     pub fn new(config: &DwtConfig, path: &str, num_cores: u32, most: u8) -> Self {
         assert!((1..=MAX_CORES).contains(&num_cores), "{path}: {num_cores} cores, expected 1 to 128: one bit per core");
@@ -113,7 +116,7 @@ impl Coordinator {
     }
 
     /// Returns the limit that core `core`, counted from 0, tries in a round. `base` is the limit that won the
-    /// round before, or 0 for the first round.
+    /// previous round, or 0 for the first round.
     fn limit_in(&self, core: u32, base: Limit) -> Limit {
         let (number, base) = (core + 1, u32::from(base));
         let above = base + number;
@@ -126,8 +129,8 @@ impl Coordinator {
         Limit::from_u32(limit)
     }
 
-    /// Returns the highest limit that any core tries in a round. `base` is the limit that won the round
-    /// before, or 0 for the first round.
+    /// Returns the highest limit that any core tries in a round. `base` is the limit that won the previous
+    /// round, or 0 for the first round.
     fn highest_in(&self, base: Limit) -> Limit {
         (0..self.num_cores).map(|core| self.limit_in(core, base)).max().unwrap_or(self.most)
     }
@@ -158,7 +161,7 @@ impl Coordinator {
     }
 
     /// Evaluates a period or a sample after all cores have reported. Returns the kind of the orders to send;
-    /// `None` if the search goes on without orders. The limits in the orders follow from `base`.
+    /// `None` if the search continues without orders. The limits in the orders are computed from `base`.
     fn decide(&mut self) -> Option<OrderKind> {
         let Search { phase, misses, instructions, hot, best, base, .. } = self.search;
         let search = &mut self.search;
@@ -280,13 +283,14 @@ impl Block for Coordinator {
                 to.logic("misses", Logic::Adder { width: bits_of::<AllMisses>() });
                 to.logic("instructions", Logic::Adder { width: bits_of::<AllInstructions>() });
                 to.logic("counts", Logic::Gates { count: bits_of::<Misses>() + instructions });
-                // Logic that keeps the best count so far; of equal counts, the one with the lower limit.
+                // Logic that keeps the best count so far; of two equal counts, it keeps the count with the
+                // lower limit.
                 to.logic("better", Logic::Less { width: instructions, count: 1 });
                 to.logic("equal", Logic::Comparator { width: instructions, count: 1 });
                 to.logic("lower", Logic::Less { width: bits_of::<Limit>(), count: 1 });
                 to.logic("best", Logic::Mux { ways: 2, width: instructions + bits_of::<Limit>() });
-                // Logic that computes the limit that a core tries in this round, and the one that it tries in
-                // the next round.
+                // Logic that computes the limits that a core tries in the current round and in the next
+                // round.
                 for _ in 0..2 {
                     to.logic("limit", Logic::Adder { width: bits_of::<Limit>() });
                     to.logic("most", Logic::Less { width: bits_of::<Limit>(), count: 1 });

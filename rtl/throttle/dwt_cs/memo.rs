@@ -1,4 +1,5 @@
-//! Memo of the coordinator: the limits found for the most recently sampled kernels, with FIFO replacement.
+//! Memo of the coordinator: a table of the limits found for the most recently sampled kernels. The oldest
+//! entry is replaced first.
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u6;

@@ -21,10 +21,10 @@
 //! A period counts the instructions issued in its cycles. A miss is counted one cycle after it happened, when
 //! the core receives it. The first period begins with the first cycle of the kernel.
 //!
-//! The instructions of a sample are those of all its periods, because the cores are compared by them. Misses are
-//! counted anew in every period: they only decide whether a period has too many of them, and no sample is
-//! compared by its misses. The report of a sample therefore has the misses of the last period, which the
-//! coordinator does not read.
+//! The instruction count of a sample includes all periods of the sample, because the cores are compared by
+//! this count. The miss count restarts in every period, because it only determines whether the period has too
+//! many misses. The report of a sample therefore contains the misses of its last period, and the coordinator
+//! ignores them.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/throttle/dwt_cs.rs`.
@@ -76,8 +76,8 @@ pub struct Monitor {
     misses: Misses,
     /// Thread instructions of the current period, or of the current sample.
     instructions: Instructions,
-    /// Total of thread instructions issued by the core when `instructions` was last updated. Not a register:
-    /// the hardware adds the instructions of each cycle directly.
+    /// Total number of thread instructions that the core had issued when `instructions` was last updated. Not
+    /// a register: the hardware adds the instructions of each cycle directly.
     counted: u64,
     /// Number of completed periods of the sample.
     sampled: Periods,
@@ -86,7 +86,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Returns a monitor for a core whose schedulers have `most` warps each.
+    /// Creates a monitor for a core whose schedulers have `most` warps each.
     #[must_use]
     pub fn new(config: &DwtConfig, most: u8) -> Self {
         let most = Limit::new(most);
@@ -126,11 +126,11 @@ impl Monitor {
         let is_above = self.config.is_above(misses.into(), instructions.into());
         let may_close = match self.phase {
             Phase::Monitor => !is_above,
-            // The L1D stays open (not bypassed), so that the result of a sample does not depend on whether it
-            // was closed.
+            // The L1D must be open (not bypassed) during a sample, so that the result of the sample does not
+            // depend on the streaming monitor.
             Phase::Sample | Phase::Wait => false,
-            // If the limit that was found throttles warps, misses are due to thrashing. If it lets all warps
-            // issue, they are due to streaming, and the L1D may be bypassed.
+            // If the limit that was found throttles warps, misses are due to thrashing. If the limit allows
+            // all warps to issue, misses are due to streaming, and the L1D may be bypassed.
             Phase::Fixed => self.limit == self.most,
         };
         self.misses = Misses::default();
@@ -157,8 +157,8 @@ impl Monitor {
         self.misses += Misses::new(1);
     }
 
-    /// Counts the thread instructions issued up to the end of this cycle; `all` is the total that the core
-    /// has issued. Instructions are counted only while the core monitors or takes a sample.
+    /// Counts the thread instructions issued up to the end of this cycle. `all` is the total number that the
+    /// core has issued so far. Instructions are counted only in the phases `Monitor` and `Sample`.
     pub fn count_to(&mut self, all: u64) {
         if matches!(self.phase, Phase::Monitor | Phase::Sample) {
             self.instructions += Instructions::from_u64(all - self.counted);
@@ -249,7 +249,8 @@ impl Hooks for Monitor {
             to.logic("timer", Logic::Counter { width: bits_of::<Time>() });
             to.logic("missed", Logic::Counter { width: bits_of::<Misses>() });
             to.logic("issued", Logic::Adder { width: bits_of::<Instructions>() });
-            // Gates that clear the counts at the end of a period, by an order and by a new kernel.
+            // Gates that clear the counts at the end of a period, when an order arrives, and when a new
+            // kernel starts.
             let counts = bits_of::<Time>() + bits_of::<Misses>() + bits_of::<Instructions>();
             to.logic("anew", Logic::Gates { count: 3 * counts });
         });

@@ -8,8 +8,9 @@ use crate::graph::Graph;
 pub const MAX_EXHAUSTIVE_LOADS: usize = 24;
 
 /// Returns the subset of loads that saves the most traffic. Returns `None` if a connected component of the
-/// graph has more than [`MAX_EXHAUSTIVE_LOADS`] loads. If several subsets save equally much, the one with the
-/// fewest loads is returned. Among those, the lowest bit mask wins, where bit 0 stands for load 0.
+/// graph has more than [`MAX_EXHAUSTIVE_LOADS`] loads. If several subsets save equally much, returns the
+/// subset with the fewest loads. Among several such subsets, returns the subset with the lowest bit mask,
+/// where bit 0 stands for load 0.
 #[must_use]
 pub fn exhaustive(graph: &Graph) -> Option<Choice> {
     let try_all = |part: &Graph| {
@@ -24,8 +25,8 @@ pub fn exhaustive(graph: &Graph) -> Option<Choice> {
     by_parts(graph, try_all).ok()
 }
 
-/// Depth-first search over the subsets of loads. Starting with the highest node, it tries each node first as
-/// bypassed and then as cached. Subsets are therefore visited in ascending order of their bit masks.
+/// Depth-first search over the subsets of loads. Starting with the highest-numbered node, it tries each node
+/// first as bypassed and then as cached. Subsets are therefore visited in ascending order of their bit masks.
 struct Search<'a> {
     graph: &'a Graph,
     chosen: Vec<usize>,
@@ -34,7 +35,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Tries all subsets of the nodes below `end`, together with the nodes already in `chosen`.
+    /// Tries all subsets of the nodes with indices below `end`, together with the nodes already in `chosen`.
     fn descend(&mut self, end: usize, value: f64, mask: u32) {
         let Some(node) = end.checked_sub(1) else {
             let (best, size, _) = self.best;

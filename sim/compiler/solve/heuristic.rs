@@ -17,9 +17,9 @@ pub struct Step {
     pub total: f64,
 }
 
-/// Decides for each node whether to cache it. Each iteration decides about the undecided node with the
-/// smallest sum of edge weights. If several nodes have the smallest sum, it takes the last of them. Returns
-/// the decisions and the iterations in order.
+/// Decides for each node whether to cache it. Each iteration decides on the undecided node with the smallest
+/// sum of edge weights, or on the last such node if there are several. Returns the decisions and the
+/// iterations in order.
 #[must_use]
 pub fn heuristic(graph: &Graph) -> (Choice, Vec<Step>) {
     let count = graph.len();
@@ -38,7 +38,7 @@ pub fn heuristic(graph: &Graph) -> (Choice, Vec<Step>) {
     (Choice::new(graph, is_there), steps)
 }
 
-/// Returns the index and value of the minimum; of several equal minima, the last one.
+/// Returns the index and value of the minimum. If several values equal the minimum, returns the last of them.
 fn last_least(values: impl Iterator<Item = f64>) -> Option<(usize, f64)> {
     values.enumerate().reduce(|best, next| if next.1 <= best.1 { next } else { best })
 }

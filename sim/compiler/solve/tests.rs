@@ -18,8 +18,8 @@ fn graph(nodes: &[f64], edges: &[(usize, usize, f64)]) -> Graph {
     Graph::new(nodes.into(), table)
 }
 
-/// Graph of xie2013 figure 4. The paper states some of the weights. The others are chosen so that the
-/// heuristic considers the nodes in the order that the paper describes.
+/// Graph of xie2013 figure 4. The paper states only some of the weights. The remaining weights are chosen so
+/// that the heuristic considers the nodes in the order that the paper describes.
 fn figure_4() -> Graph {
     graph(&[3.0, 2.0, 1.0, 4.0], &[(1, 2, 6.0), (1, 3, -5.0), (1, 4, -2.0), (2, 3, -5.0), (2, 4, 1.0), (3, 4, -4.0)])
 }

@@ -721,7 +721,7 @@ fn an_address_mapping_is_given_as_data_and_refused_with_the_exact_reason() {
     ] {
         assert_eq!(expect_errors(&[], &[set]), [message]);
     }
-    // Whichever of the two is given is blamed.
+    // The keys `fields` and `bank_groups` must agree. The error is reported at the key that the option sets.
     let why = "the fields have every bit of a burst address once";
     let seven = "[\"column:7\", \"group\", \"bank\", \"row\"]";
     assert_eq!(
@@ -993,8 +993,8 @@ fn dram_distances_that_contradict_one_another_are_refused_at_the_one_that_is_giv
             "{set}: {lines:#?}"
         );
     }
-    // These values of timing parameters are accepted. Some exceed a sum of other parameters only by rounding,
-    // since each is rounded to cycles separately. The others contradict no parameter.
+    // These values of timing parameters are accepted. Some of them exceed a sum of other parameters, but only
+    // because each parameter is rounded to cycles separately. The remaining values contradict no parameter.
     for sets in [&["rc=39"][..], &["faw=21"], &["rrd_s=2"], &["ras=29"], &["rc=60", "rfc=80"], &["wr=20", "cl=18"]] {
         let sets: Vec<_> = sets.iter().map(|set| format!("dram.timing.{set}")).collect();
         assert_eq!(refused_on("fermi", &sets.iter().map(String::as_str).collect::<Vec<_>>()), [""; 0], "{sets:?}");

@@ -18,8 +18,8 @@ fn buffer_problems(folder: &Folder, rest: &str) -> Vec<String> {
     folder.problems(&with_launch(&format!("[[buffer]]\nname = \"a\"\n{rest}\n")))
 }
 
-/// Returns the problems of a launch file with an output of the buffer `c`, which has four `f32`. `rest` is
-/// the text of the output's other keys.
+/// Returns the problems of a launch file with an output of the buffer `c`, which has four elements of type
+/// `f32`. `rest` is the text of the output's other keys.
 fn output_problems(folder: &Folder, rest: &str) -> Vec<String> {
     let buffer = "[[buffer]]\nname = \"c\"\ntype = \"f32\"\nelements = 4\n";
     let output = format!("[[output]]\nbuffer = \"c\"\n{rest}\n");
@@ -516,8 +516,8 @@ fn refusal(ty: Type, bytes: usize, argument: &str) -> Option<String> {
     Some(expected.to_owned())
 }
 
-/// Tries every parameter type with every form of a value. A value must be accepted exactly if its size equals
-/// that of the parameter and its kind, integer or real, agrees. Untyped parameters accept both kinds.
+/// Tries every parameter type with every form of a value. A value must be accepted if and only if it has the
+/// size of the parameter and the right kind, integer or real. Untyped parameters accept both kinds.
 #[test]
 fn a_scalar_goes_into_each_parameter_of_its_size_and_kind() {
     use Type::{B8, B16, B32, B64, F16, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
@@ -615,8 +615,9 @@ fn values_of_arguments_are_in_the_range_of_their_type() {
     );
 }
 
-/// Returns the problems of a launch file with two steps. The text of the first is `step`, on line 5, and the
-/// second has a launch. Buffers `a` and `b` have 16 `f32`, `i` has 16 `i32`, and `n` has 8 structs.
+/// Returns the problems of a launch file with two steps. The text of the first step is `step`, which starts
+/// on line 5; the second step has one launch. Buffers `a` and `b` have 16 `f32` elements, `i` has 16 `i32`
+/// elements, and `n` has 8 structs.
 fn step_problems(step: &str) -> Vec<String> {
     let text = format!(
         r#"ptx = "k.ptx"
@@ -944,7 +945,7 @@ fn a_name_that_no_kernel_or_several_have_is_refused_with_those_there_are() {
     assert_eq!(refused("sum<int>").split(" (").count(), 2);
 }
 
-/// Pieces of text from launch files, which together contain every key. A test combines and damages them at
+/// Fragments of launch files that together contain every key. A test combines and damages the fragments at
 /// random.
 const PIECES: &[&str] = &[
     "[[buffer]]\n",

@@ -127,8 +127,8 @@ fn a_reference_without_a_tolerance_brings_its_own_rule() {
     assert_eq!(expected[0].as_ref().unwrap().rule, Rule::Exact);
 }
 
-/// Parses a launch file whose only step has the text `step`. In the file, buffers `a` and `b` have 16 `f32`
-/// each, and buffer `n` has 8 structs.
+/// Parses a launch file whose only step has the text `step`. Buffers `a` and `b` of the file have 16 `f32`
+/// elements each, and buffer `n` has 8 structs.
 fn step(step: &str) -> LaunchFile {
     let text = format!(
         r#"

@@ -76,8 +76,9 @@ fn machine(name: &str, designs: &[&str], sets: &[&str]) -> Machine {
     Machine::new(&ResolvedMachine::new(&request).unwrap().config)
 }
 
-/// Checks that a mesh has no view for crossbars, and vice versa. The clock of both networks is called
-/// `xbar_clk`; this name must not select the view for crossbars.
+/// Checks that a machine with a mesh gets no waveform view for crossbars, and that a machine with a crossbar
+/// gets no view for meshes. On both machines, the clock of the network is called `xbar_clk`; this name must
+/// not select the view for crossbars.
 #[test]
 fn a_network_has_no_view_of_the_other_kind() {
     let globs = ["**".parse().unwrap()];

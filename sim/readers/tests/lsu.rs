@@ -204,7 +204,7 @@ fn every_queue_that_holds_something_is_listed_with_its_oldest_entry() {
     }
     let line = u64::from_str_radix(&values["machine.sm0.l1.queue.slot[0].line"], 2).unwrap();
     assert!(found[0].oldest.contains(&format!(" line={line:#x} lanes=")), "{:?}", found[0]);
-    // Of the addresses of all lanes only the first is shown, and data are not shown.
+    // Only the address of the first lane is shown, and no data.
     assert_eq!(found[1].oldest.matches("address=").count(), 1, "{:?}", found[1]);
     assert!(!found[1].oldest.contains("data"), "{:?}", found[1]);
 }

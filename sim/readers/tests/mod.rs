@@ -1,6 +1,7 @@
 //! Tests of the readers. A waveform dump is read back with the library wellen and must contain the values
-//! that another reader saw, in every evaluation mode. Further files: window, scope and entries (`wave`); text
-//! and counts (`text`); the load-store unit with its view (`lsu`); the whole machine (`fermi`).
+//! that another reader saw, in every evaluation mode. The other files test the window, scopes and table
+//! entries of a waveform (`wave`), text dumps and structure counts (`text`), the load-store unit with its
+//! view (`lsu`), and the whole machine (`fermi`).
 
 mod fermi;
 mod lsu;

@@ -121,8 +121,8 @@ fn the_cycles_before_a_trigger_come_first_if_they_were_remembered() {
     let read = ReadBack::of(&dump);
     let sent = &read.changes["machine.sm1.core.stat.sent"];
     let (met, _) = sent.iter().find(|(_, count)| count == "10100").unwrap();
-    // The dump must begin 30 cycles of the 700 MHz clock (42,857 ps) before the trigger. It may begin
-    // earlier, at the last time before these cycles at which a hardware block was evaluated.
+    // The dump must begin at least 30 cycles of the 700 MHz clock (42,857 ps) before the trigger. It begins
+    // at the last time before these cycles at which a hardware block was evaluated.
     let before = met - read.times[0];
     assert!((42_857..60_000).contains(&before), "{before} ps before the trigger");
     for (time, values) in seen.into_iter().filter(|(time, _)| *time >= read.times[0]) {
@@ -317,7 +317,7 @@ fn only_the_cycles_of_the_window_are_written() {
     run.window = Window::new(Some(50), Some(99)).unwrap();
     let (dump, seen) = run.dump();
     let read = ReadBack::of(&dump);
-    // The dump must lie between cycles 50 and 100; cycle n of the 700 MHz clock starts at n / 0.7 ns.
+    // All times of the dump must be in cycles 50 to 99; cycle n of the 700 MHz clock starts at n / 0.7 ns.
     assert!(*read.times.first().unwrap() >= 71_429 && *read.times.last().unwrap() < 142_857, "{:?}", read.times);
     let inside = |time: u64| (read.times[0]..142_857).contains(&time);
     let (time, values) = seen.into_iter().find(|(time, _)| inside(*time)).unwrap();

@@ -8,7 +8,7 @@
 //! | miss rates above, at and below the bound; too few accesses               | `above`, a low minimum      |
 //! | saturated counters                                                       | periods that last very long |
 //! | an access in the cycle in which a period ends counts for the next period | `cycle`                     |
-//! | the golden monitor closes and opens in the same cycles                   | `cycle`                     |
+//! | the golden monitor closes and opens the cache in the same cycles         | `cycle`                     |
 
 use golden::l1::streaming as twin;
 use rtl::cells::streaming::{Reopen, Streaming, StreamingConfig};
@@ -40,8 +40,8 @@ struct Unit {
     own_periods: bool,
     dut: Streaming,
     golden: twin::Streaming,
-    /// Weighted misses minus weighted accesses. The cache closes if this value is positive when a period
-    /// ends. Half of the generated accesses move it toward zero.
+    /// Weighted misses minus weighted accesses. If this value is positive when a period ends, the monitor
+    /// closes the cache to new lines. Half of the generated accesses move the value toward zero.
     above: i64,
     moods: TrafficModes<2>,
     random: Random,

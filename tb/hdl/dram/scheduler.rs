@@ -8,7 +8,7 @@
 //! | requests to the same burst; rows that close although others need them | few rows and columns    |
 //! | requests without permission for commands, column commands or rows     | `cycle`                 |
 //! | banks at their hit cap                                                | `capped`                |
-//! | with all permissions, requests are chosen as without permissions      | `cycle`                 |
+//! | with permission for all, the choice equals that without permissions   | `cycle`                 |
 //! | the oldest request is the one accepted first                          | `accepted`              |
 
 use rtl::dram::bank::Bank;

@@ -5,7 +5,7 @@
 //! | testpoint                                                         | where              |
 //! |-------------------------------------------------------------------|--------------------|
 //! | commands in the first cycle in which they are legal, and later    | `rows`, `columns`  |
-//! | activates so close that each of the windows delays one            | few cycles of tRRD |
+//! | activates so close that each window limit delays one of them      | few cycles of tRRD |
 //! | a row and a column command in one cycle                           | `cycle`            |
 //! | bus turnarounds between reads and writes, in one group and in two | `reads`            |
 //! | legality follows from the history of commands                     | `History`          |
@@ -238,8 +238,8 @@ impl Bench for Unit {
     }
 }
 
-/// Visitor adapter that lists the registers of the channel and those of the bank groups as two components,
-/// because they have the same names.
+/// Visitor adapter that lists the registers of the channel and the registers of the bank groups as two
+/// components, because some registers of the channel and of the bank groups have the same name.
 struct SplitDescription<'a> {
     to: &'a mut dyn Describe,
     depth: u32,

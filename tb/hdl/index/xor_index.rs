@@ -87,8 +87,8 @@ impl Bench for Unit {
         assert_eq!(index as usize, golden.set_of_line(*line), "line {line:#x}");
         ports.input("line", *line_bits, *line);
         ports.output("index", unit.bits(), u64::from(index));
-        // The increment is odd, so that the sequence visits all line addresses. In a run too short to visit
-        // them all, it still changes every address bit early.
+        // The increment is odd, so the sequence eventually visits every line address. It is also large, so
+        // that even a short run changes every address bit.
         *line = (*line + 0x9e3_7795) & ((1 << *line_bits) - 1);
     }
 

@@ -109,8 +109,8 @@ impl Unit {
         }
     }
 
-    /// Returns the golden model's line requests for an instruction. Each request is ordered by the lowest
-    /// lane that it serves.
+    /// Returns the golden model's line requests for an instruction. The requests are sorted by the lowest
+    /// lane that each of them serves.
     fn golden(&self, access: &WarpAccess) -> VecDeque<StoreRequest> {
         let line_bytes = 1 << self.line_log2;
         let width = 1 << access.size_log2;
@@ -137,8 +137,8 @@ impl Unit {
     fn emit(&mut self, ports: &mut Ports, ready: bool) {
         let line_bytes = 1usize << self.line_log2;
         let valid = self.dut.is_busy();
-        // Request that the coalescer offers in this cycle. If the receiver does not accept it, the request is
-        // computed by a copy of the Rust model, so that the model itself does not advance.
+        // Request that the coalescer offers in this cycle. If the receiver does not accept the request, a
+        // copy of the Rust model computes it, so that the model itself does not advance.
         let request = valid.then(|| {
             let mut request = LineAccess::default();
             if ready {

@@ -61,7 +61,7 @@ struct Unit {
     tag_bits: u32,
     dut: Decoupled,
     golden: Filter,
-    /// Status of each line that holds a data way, as the golden model of the filter needs it.
+    /// Status of each line that has a data way, in the form that the golden filter model uses.
     standing: BTreeMap<u64, Standing>,
     reserved: Vec<Reservation>,
     tags: Vec<u64>,

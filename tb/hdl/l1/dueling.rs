@@ -4,7 +4,7 @@
 //!
 //! | testpoint                                                            | where                |
 //! |----------------------------------------------------------------------|----------------------|
-//! | miss rates on both sides of the margin, under both definitions of it | modes of the leaders |
+//! | miss rates above and below the margin, for both margin definitions   | modes of the leaders |
 //! | intervals without enough accesses                                    | traffic modes        |
 //! | a decision that includes the leaders is final                        | random size          |
 //! | an access in the cycle of a decision counts for the next interval    | `cycle`              |
@@ -45,8 +45,8 @@ struct Unit {
     golden: twin::Duel,
     seen: Vec<Chan<LoadReport>>,
     mode: Vec<Chan<Mode>>,
-    /// Load reports in flight from the two leader SMs to the dueling block: `None` if there is none, else
-    /// `Some(true)` for a miss.
+    /// Load reports in flight from the two leader SMs to the dueling block. `Some(true)` reports a miss,
+    /// `Some(false)` a hit, and `None` means that no report is in flight.
     coming: [Option<bool>; LEADERS],
     wake: Wake,
     moods: TrafficModes<4>,

@@ -90,8 +90,8 @@ impl Unit {
         }
     }
 
-    /// Converts a miss-queue entry to the bits that the SystemVerilog module stores for it. Returns their
-    /// number and the bytes, least significant byte first.
+    /// Converts a miss-queue entry to the bits that the SystemVerilog module stores for it. Returns the
+    /// number of bits, and the bits as bytes, least significant byte first.
     fn word(&self, entry: &MissEntry) -> (u32, Vec<u8>) {
         let mut bits = Bits::default();
         entry.fields(&self.shape, &mut bits);
@@ -103,7 +103,7 @@ impl Unit {
     }
 }
 
-/// Bits of all fields of an entry. They begin with the most significant bit of the first field.
+/// Bits of all fields of an entry, beginning with the most significant bit of the first field.
 #[derive(Default)]
 struct Bits(Vec<bool>);
 

@@ -76,7 +76,7 @@ struct Unit {
     golden: twin::Mshr<u32>,
     /// Location (set and way) of every tracked line. For a line that is no longer tracked, its last location.
     places: BTreeMap<u64, u32>,
-    /// Accepted loads, indexed by the number under which the golden model knows them.
+    /// Accepted loads. The index of a load in this list identifies it in the golden model.
     waiters: Vec<Waiter>,
     lines: Vec<u64>,
     moods: TrafficModes<3>,
@@ -94,7 +94,7 @@ impl Unit {
         lines.extend_from_within(..);
         lines[..=entries as usize].iter_mut().for_each(|line| *line ^= 1 << random.below(LINE_BITS.into()));
         // There are at least twice as many locations (sets and ways) as MSHR entries. Each line in flight
-        // occupies one location, and the test needs a free one.
+        // occupies one location, and the test needs at least one free location.
         let place_bits = (2 * entries).next_power_of_two().ilog2().max(7);
         let shape = MshrShape { line_bits: LINE_BITS, set_way_bits: place_bits, sectors: 1 };
         Self {

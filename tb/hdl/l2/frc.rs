@@ -11,7 +11,7 @@
 //! | a line is swapped in the cycle in which it was filled or written                                              | `swap` behind `access` |
 //! | an old line skips steps if it has no copies, is clean, or its way was invalid                                 | `exchange` |
 //! | a line is written to memory in the cycle of its exchange or last acknowledgment                               | `gone` |
-//! | if a swap finds no way to evict, the next swap goes first                                                     | `turn` of 2 |
+//! | if no way can be evicted for a swap, the next swap goes first                                                 | `turn` of 2 |
 
 use std::collections::BTreeMap;
 

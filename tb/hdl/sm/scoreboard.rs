@@ -38,8 +38,8 @@ block! {
 struct Unit {
     warps: u32,
     dut: Scoreboard,
-    /// Registers that the head instruction of each warp's buffer reads or writes, and the registers that it
-    /// writes.
+    /// For the head instruction of each warp's instruction buffer: the registers that it reads or writes, and
+    /// the registers that it writes.
     heads: Vec<Option<(RegMask, RegMask)>>,
     /// Pending register writes, each as warp, registers, and a flag that is true if the values come from
     /// device memory.
@@ -85,8 +85,9 @@ impl Unit {
         mask
     }
 
-    /// Returns two flags about the registers that a warp's head instruction uses. The first is true if a
-    /// write of one of them is pending, the second if such a write from device memory is pending.
+    /// Returns two flags about the registers that a warp's head instruction uses. The first flag is true if a
+    /// write of such a register is pending. The second is true if the value of such a pending write comes
+    /// from device memory.
     fn compute_expected(&self, warp: u8) -> (bool, bool) {
         let Some((uses, _)) = &self.heads[usize::from(warp)] else { return (false, false) };
         let meets = |(of, set, _): &&(u8, RegMask, bool)| *of == warp && set.intersects(uses);

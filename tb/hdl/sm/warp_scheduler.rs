@@ -101,8 +101,8 @@ impl Bench for Unit {
             self.dut.on_issue(warp);
             self.last = (warp, true);
         }
-        // The scheduler receives no signal when a warp ends. A new warp may be launched in the slot in this
-        // cycle, unless the warp in it has just issued.
+        // The scheduler receives no signal when a warp ends. In this cycle, warps may end and new warps may
+        // be launched in their slots, except in the slot of the warp that has just issued.
         let issued = pick.filter(|_| issues);
         let (random, running) = (&mut self.random, &mut self.running);
         running.retain(|warp| Some(*warp) == issued || !random.percent(ends / 3));

@@ -1,7 +1,7 @@
 //! # Testbench of the contention test
-//! Checks which load instructions contend for their L1D, that is, touch too many lines for a warp's share of
-//! it (anssari2012 section 3.3). The reference is the rule of `golden/hybrid`, applied to the lines that the
-//! golden coalescer finds.
+//! Checks which load instructions contend for the L1D. A load contends if it touches at least as many lines
+//! as a warp's share of the cache has (anssari2012 section 3.3). The expected result follows from the rule in
+//! `golden/hybrid`, applied to the lines that the golden coalescer finds.
 //!
 //! | testpoint                                                                           | test                     |
 //! |-------------------------------------------------------------------------------------|--------------------------|
@@ -75,8 +75,8 @@ fn instruction(random: &mut Random, line_bytes: u32) -> WarpAccess {
 #[test]
 fn a_hundred_thousand_random_instructions_contend_as_the_golden_rule_says() {
     let mut random = Random::new(2012);
-    // Numbers of instructions that touch as many lines as the limit allows (`at`), that touch one line fewer
-    // (`below`), and that are exempt from the contention test (`others`).
+    // Numbers of instructions that touch as many lines as a warp's share of the cache has (`at`), that touch
+    // one line fewer (`below`), and that are exempt from the contention test (`others`).
     let (mut at, mut below, mut others) = (0, 0, 0);
     for _ in 0..INSTRUCTIONS / RUN {
         let line_bytes = [64, 128][random.below(2) as usize];

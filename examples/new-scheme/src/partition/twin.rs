@@ -1,6 +1,6 @@
 //! # Golden model of the scheme, for `--check`
-//! Derived from the idea of the scheme and independent of the hardware model. It counts the lines of a set that
-//! SM 0 and the other SMs may own, and has no ways.
+//! Derived from the idea of the scheme and independent of the hardware model. It does not model ways: it only
+//! counts the lines of a set that SM 0 may own, and those that the other SMs may own.
 
 use golden::l2::partition::{Partition, Scheme};
 use serde::Deserialize;
@@ -18,7 +18,8 @@ impl Scheme for Keys {
     }
 }
 
-/// Number of lines of a set that SM 0 may own, and that all other SMs may own together.
+/// Two maximum numbers of lines in a set: lines that SM 0 may own, and lines that all other SMs may own
+/// together.
 #[derive(Debug)]
 struct Shares {
     of_sm_0: usize,

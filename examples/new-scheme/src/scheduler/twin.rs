@@ -1,4 +1,4 @@
-//! # Golden model of the scheme, with which its test compares each choice
+//! # Golden model of the scheme; the scheme's test compares each choice with it
 //! Derived from the idea of the scheme and independent of the hardware model. It keeps the warps in the order
 //! of their launch, each with the number of its instructions.
 

@@ -26,11 +26,11 @@ impl Scheme for Keys {
 #[derive(Debug)]
 struct Instructions {
     bits: u32,
-    /// For each hash value, the misses minus the hits of all load instructions with this hash, limited to 0
-    /// to 3.
+    /// For each hash value, a counter from 0 to 3. A miss of a load instruction with this hash increments it,
+    /// and a hit decrements it.
     surplus: BTreeMap<u32, u32>,
-    /// Number of loads that have bypassed the L1 since the last sample. A sample is a load that misses
-    /// without a bypass, although its surplus of misses is at the maximum.
+    /// Number of loads that have bypassed the L1 since the last sample. A sample is a load that would bypass,
+    /// because its counter has the maximum value, but that looks up the L1 instead and misses.
     since_sample: u32,
 }
 

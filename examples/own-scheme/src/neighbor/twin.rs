@@ -26,8 +26,8 @@ impl Scheme for Keys {
 #[derive(Debug)]
 struct Instructions {
     bits: u32,
-    /// For each hash of a load instruction: the line that it loaded last, and its loads of neighbors minus
-    /// its loads of other lines, limited to 0 to 3.
+    /// For each hash of a load instruction: the line that was loaded last, and a counter from 0 to 3. A load
+    /// of the neighbor of that line increments the counter, and a load of any third line decrements it.
     known: BTreeMap<u32, (i64, i64)>,
 }
 

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::hash_by_division;
 
-/// Maximum reuse distance, in accesses to the set; longer distances count as equal to it.
+/// Maximum reuse distance, in accesses to the set; all longer distances are represented by it.
 const FAR: u64 = 15;
 
 /// Configuration keys of this replacement policy by reuse distances; its hardware model has the same keys.

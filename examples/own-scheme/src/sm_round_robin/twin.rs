@@ -20,8 +20,8 @@ impl Scheme for Keys {
     }
 }
 
-/// Golden model of this DRAM arbitration policy: the SMs in the order in which they are served next. `None`
-/// stands for the L2 itself, and is served last at the start.
+/// Golden model of this DRAM arbitration policy: the requesters in the order in which they are served next. A
+/// requester is an SM or, if `None`, the L2 itself. At the start, the L2 is last.
 #[derive(Debug)]
 struct NextSms(VecDeque<Option<u32>>);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Contention test
-// Detects load instructions that touch too many lines for the L1D. An instruction contends if it touches at
-// least as many lines as the cache has per resident warp (anssari2012 section 3.3).
+// Detects load instructions that touch too many lines for the L1D. An instruction contends if the number of
+// lines that it touches is at least the number of cache lines per resident warp (anssari2012 section 3.3).
 //
 // | port         | dir | contract                                             |
 // |--------------|-----|------------------------------------------------------|
@@ -11,8 +11,9 @@
 // | `touched_o`  | out | number of lines that the lanes touch                 |
 // | `contends_o` | out | true if the instruction contends                     |
 //
-// The test needs no division. A warp's share of LINES is floor(LINES / warps). It exceeds t if and only if
-// warps is at most floor(LINES / (t + 1)), a constant for each t. Latency: none. The module has no registers.
+// The test needs no division. A warp's share of LINES is floor(LINES / warps). It exceeds the number t of
+// touched lines if and only if warps is at most floor(LINES / (t + 1)), a constant for each t. Latency: none.
+// The module has no registers.
 module ws_l1_bypass_contention #(
     parameter int LINES = 128,
     parameter int LINE_BITS = 25,
@@ -39,7 +40,7 @@ module ws_l1_bypass_contention #(
   end
 `endif
 
-  // A lane counts if no lower active lane is in the same line.
+  // A lane is counted if no lower active lane accesses the same line.
   logic [LANES-1:0] first;
   logic             is_repeated;
   always_comb
@@ -50,8 +51,8 @@ module ws_l1_bypass_contention #(
       first[i] = mask_i[i] && !is_repeated;
     end
 
-  // Largest number of resident warps with which an instruction that touches this number of lines does not
-  // contend.
+  // Largest number of resident warps for which the instruction does not contend, given the number of lines
+  // that it touches.
   logic [W_BITS-1:0] warps, most;
   always_comb begin
     touched_o = '0;

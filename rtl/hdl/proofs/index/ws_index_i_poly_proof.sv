@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Proof: the index is the remainder of a long division
-// Holds for every line address. The division works as on paper: from the top bit down, wherever the leading
-// bit of the rest is set, the polynomial is subtracted. The proof computes no masks and no powers of x. `clk_i`
+// Holds for every line address. The division works as on paper, from the top bit down: if the leading bit of
+// the remainder is set, the polynomial is subtracted. The proof computes no masks and no powers of x. `clk_i`
 // is used only for waveforms.
 module ws_index_i_poly_proof #(
     parameter int LINE_BITS = 25,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Proof: every waiter of the MSHR leaves once, after the fill of its line
-// The proof tracks one request among all others, accepted in an arbitrary cycle: its slot is 1, that of all
-// others is 0. The solver chooses the inputs of every port in every cycle.
+// The proof tracks one request, which is accepted in an arbitrary cycle, among other requests. The tracked
+// request has slot 1, and all others have slot 0. The solver chooses the inputs of every port in every cycle.
 //
 // | property  | what holds                                                                                 |
 // |-----------|--------------------------------------------------------------------------------------------|
@@ -12,8 +12,8 @@
 // | `unread`  | no line fills a place that it has yet to read                                              |
 // | `room`    | at most ENTRIES entries are in use: allocations minus freed entries                        |
 //
-// Assumptions about the caller follow the contract of the module: a miss is to an untracked line, and takes a
-// place that no line in flight fills. Only the tracked request has slot 1.
+// Assumptions about the caller follow the contract of the module: a miss is to an untracked line, and
+// reserves a place that no line in flight will fill.
 module ws_l1_mshr_proof #(
     parameter int ENTRIES = 2,
     parameter int MERGES = 2,
@@ -70,7 +70,7 @@ module ws_l1_mshr_proof #(
   // Places (set and way) that lines in flight will fill, and the place of each line.
   logic [(1<<PLACE_BITS)-1:0] taken;
   logic [PLACE_BITS-1:0]      place_of [1<<LINE_BITS];
-  // Number of MSHR entries in use, as allocations minus freed entries seen at the ports.
+  // Number of MSHR entries in use, computed from the ports: allocations minus freed entries.
   logic [$clog2(ENTRIES+2)-1:0] in_use;
 
   always_ff @(posedge clk_i)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Proof: no line is lost or doubled between FRC and bank
-// The proof tracks one line and one byte of it among all others: tag `FOLLOWED` and the lowest byte. The FRC
-// is connected to a bank of one set, which has fetches, stores, swaps, recalls and writebacks in any cycle
-// that its contract allows.
+// The proof tracks one of the lines, with tag `FOLLOWED`, and its lowest byte. The FRC is connected to a bank
+// with one set. In any cycle, the bank may perform the fetches, stores, swaps, recalls and writebacks that
+// the contract of the FRC allows.
 //
 // | property    | what holds                                                                                                             |
 // |-------------|------------------------------------------------------------------------------------------------------------------------|
@@ -12,9 +12,10 @@
 // | `modified`  | the line leaves without a write to memory only if it was never written                                                 |
 // | `recalled`  | every L1 that was recorded to have a copy is sent a recall before the line leaves                                      |
 //
-// Each cycle, the bank searches for one line. It may allocate an entry for a line that is nowhere. For a line
-// that is here, it may fill it, store to it or record a copy. It may also read the bytes of a line that is
-// being evicted. A swap is with any way; an entry whose swap was taken waits for it for any number of cycles.
+// In each cycle, the bank searches for one line. If the line is nowhere, the bank may allocate an entry for
+// it. If the line is in the FRC, the bank may fill it, store to it or record a copy. The bank may also read
+// the bytes of a line that is being evicted. A swap may use any way. After a swap was taken from the queue,
+// any number of cycles may pass until it is performed.
 module ws_l2_frc_proof #(
     parameter int WAYS = 2,
     parameter int BANK_WAYS = 1,
@@ -89,8 +90,8 @@ module ws_l2_frc_proof #(
       .find_set_i(1'b0), .acc_bound_i(1'b0), .acc_way_i('0), .acc_id_i('0), .put_mask_i(1'b1), .*
   );
 
-  // Eviction work that the bank still expects for the old line of each entry. Suffix `_1` is its state after
-  // the acknowledgment of this cycle, and suffix `_5` after the swap.
+  // For each entry, the steps that the bank still expects in the eviction of the entry's old line. The suffix
+  // `_1` stands for the state after the acknowledgment of this cycle, and `_5` for the state after the swap.
   logic [WAYS-1:0]     leaving, leaving_1, leaving_5, owed, owed_5, is_last;
   logic [L1S-1:0]      untold  [WAYS], untold_5 [WAYS];
   logic [N_BITS-1:0]   unacked [WAYS], unacked_1 [WAYS], unacked_5 [WAYS];
@@ -114,8 +115,8 @@ module ws_l2_frc_proof #(
       is_last[e] = leaving_5[e] && owed_5[e] && untold_5[e] == '0 && unacked_5[e] == '0;
     end
 
-  // Tracked line: whether the FRC or the bank holds it, the value of its tracked byte, and the L1s with a
-  // copy.
+  // State of the tracked line: whether the FRC or the bank holds the line, the value of its tracked byte, and
+  // the L1s that have a copy.
   logic           here, is_known, is_modified;
   logic [7:0]     byte_;
   logic [L1S-1:0] copies;

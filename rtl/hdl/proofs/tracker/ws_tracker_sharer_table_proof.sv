@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Proof: no L1 is listed whose copy may be older than what the tracker has seen written
-// The proof tracks one line, chosen arbitrarily, among loads, writes and notices of all lines. The table is
-// connected to `transfers`, which has a row for each load in flight. Through its row, the L1 is listed when
-// the line passes, unless a write of the line poisons the row (anssari2012 section 3.2). No load is forwarded
-// to another L1 here.
+// The proof tracks one arbitrary line among loads, writes and notices of all lines. The table is connected to
+// `transfers`, which has a row for each load in flight. The row causes the requesting L1 to be listed when
+// the line passes the tracker, unless a write of the line poisons the row (anssari2012 section 3.2). In this
+// proof, no load is forwarded to another L1.
 //
 // | property  | what holds                                                                                                  |
 // |-----------|-------------------------------------------------------------------------------------------------------------|
@@ -11,10 +11,12 @@
 // | `another` | the supplier is not the requesting L1                                                                       |
 //
 // Possible events of a cycle, selected by `event_i`, for `line_i` and `sm_i`:
-// - a load that misses in its L1: it searches the table, and takes a free row, if there is one
-// - the line of a row passes, and is in its L1 from then on; the line also serves as the ticket of the load
-// - a line without a row arrives
-// - a store or a coherent operation of any L1: no L1 may supply the line, and its rows are poisoned
+// - a load that misses in its L1: it searches the table, and allocates a row if one is free
+// - the line of a row passes the tracker, and is in the L1 from then on; the line also serves as the load's
+//   ticket
+// - a line without a row arrives at its L1
+// - a store or a coherent operation of any L1: no L1 may supply the line, and the rows of the line are
+//   poisoned
 // - a notice that an L1 has dropped a line, at any time, whether true or not
 // - the end of the kernel, once no load is in flight
 //
@@ -41,8 +43,8 @@ module ws_tracker_sharer_table_proof #(
 
   (* anyconst *) logic [LINE_BITS-1:0] FOLLOWED;
 
-  // State of the tracked line: the L1s with a copy, the L1s with a load in flight, and which of these are
-  // stale.
+  // State of the tracked line: the L1s with a copy and those with a load in flight. The masks `*_stale` mark
+  // the copies and loads that are stale.
   logic [SMS-1:0] copy, copy_stale, asked, asked_stale, has_row;
 
   wire is_followed = line_i == FOLLOWED;

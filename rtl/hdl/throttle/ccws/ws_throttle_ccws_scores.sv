@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # CCWS scores of a core
 // Temporarily reserves the L1D for the warps that lose locality (khairy2015 section 5, Table 4). The scores
-// of these warps rise, and warps whose scores no longer fit below a cutoff may not load. The scheme is Rogers
-// et al.'s cache-conscious wavefront scheduling (CCWS).
+// of these warps increase. Warps whose scores then no longer fit below a cutoff may not issue loads. This is
+// the cache-conscious wavefront scheduling (CCWS) of Rogers et al.
 //
 // The ports act in the order of their numbers within one cycle, and each port sees the results of the ports
 // before it:
@@ -14,16 +14,16 @@
 // | 3 `issued_i` | one bit per warp: it issued an instruction, or one pass of an instruction that takes several                  |
 // | 4 `live_i`   | one bit per warp: it runs at the end of the cycle; `admitted_o` are the warps that may load in the next cycle |
 //
-// A score is at least BASE; above it, the score decreases by one per cycle. An event sets the score of its
-// warp to `hits_q * K * cutoff / instructions_q`, rounded down and limited to 2^18 - 1. Hits and instructions are
-// those of all running warps, including this event if its warp runs. The cutoff is BASE times the number of
-// running warps.
-// Warps are admitted in order of decreasing score, equal ones by ascending number, until the scores of the
-// admitted warps reach the cutoff.
+// A score is at least BASE. While it is above BASE, it decreases by one per cycle. A locality-loss event sets
+// the score of its warp to `hits_q * K * cutoff / instructions_q`, rounded down and limited to 2^18 - 1. Hits
+// and instructions are those of all running warps, including this event if its warp is running. The cutoff is
+// BASE times the number of running warps.
+// Warps are admitted in the order of decreasing scores, and in ascending order of their numbers if scores are
+// equal, until the sum of the admitted warps' scores reaches the cutoff.
 // `now_scores_o` has the scores of this cycle, with warp 0 in the lowest bits.
-// Latency: none. A single cycle, at any clock, has 18 dependent subtractions for the division, and a sum over
-// the scores ranked before each warp. A machine could spend more cycles, because an event arrives cycles
-// after its miss.
+// Latency: none. Two computations take a single cycle, at any clock frequency: the division, which consists
+// of 18 dependent subtractions, and for each warp the sum of the scores ranked before it. Real hardware could
+// take more cycles, because an event arrives several cycles after its miss anyway.
 module ws_throttle_ccws_scores #(
     parameter int WARPS = 48,
     parameter int BASE = 100,
@@ -64,7 +64,8 @@ module ws_throttle_ccws_scores #(
     logic [31:0] instructions_q [WARPS];
     logic [17:0] score_q        [WARPS];
 
-    // Step 1, port `lost`: computes the score that a warp gets when it misses a line that it had lost.
+    // Step 1, port `lost`: computes the score that a warp gets when it misses a line of its own that was
+    // evicted before.
     logic [SUM-1:0]   all_hits, all_instructions, divisor;
     logic [COUNT-1:0] running;
     logic [WARPS-1:0] loses;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # CCWS victim tags of an L1D
-// Records the evicted lines of each warp. If a warp misses a line that it fetched before, it has lost
-// locality (khairy2015 section 5, Table 4).
+// Records the evicted lines of each warp. If a warp misses one of the recorded lines, which it fetched
+// earlier, it has lost locality (khairy2015 section 5, Table 4).
 //
 // One operation per cycle:
 //
@@ -11,10 +11,11 @@
 // | `stored`  | a global store removes `line_i` from the tags of all warps                                                                                                                                |
 // | `clear_i` | a kernel has ended: removes all tags                                                                                                                                                      |
 //
-// A miss first inserts the evicted line into the tags of the warp that fetched it. A line that is already
-// there keeps its entry. Otherwise it takes the lowest free entry of its set, else the least recently used
-// one. Then the miss searches the tags of its own warp for its line, including the tag just inserted. A tag
-// that is found stays, and becomes the most recently used. `lost_o` is valid with `missed_valid_i`.
+// A miss first inserts the evicted line into the victim tags of the warp that had fetched the line. If the
+// line is already in these tags, it keeps its entry. Otherwise it takes the lowest free entry of its set, or
+// else the least recently used one. Then the line that missed is searched for in the victim tags of the warp
+// that missed, including the tag just inserted. If its tag is found, it stays there and becomes the most
+// recently used one. `lost_o` is valid with `missed_valid_i`.
 // Latency: none.
 // The set index of a tag is the low bits of the line. A row of `tags_q` is a set of a warp, with one entry
 // {valid, line, lru} per tag, entry 0 in the lowest bits; `lru` is its rank, with 0 for the most recently
@@ -76,8 +77,8 @@ module ws_throttle_ccws_victims #(
     for (int c = 0; c < VICTIM_WAYS; c++) holder[c] = row[c*CELL+LRU+:LINE_BITS+1] == {1'b1, of};
   endfunction
 
-  // Returns the row after a use of the selected tag, which gets rank 0. Tags that were used more recently
-  // move back by one rank.
+  // Returns the row after a use of the selected tag, which gets rank 0. The ranks of the tags that were used
+  // more recently increase by one.
   function automatic [ROW-1:0] used(input [ROW-1:0] row, input [VICTIM_WAYS-1:0] cell_oh);
     logic [LRU-1:0] rank;
     rank = '0;

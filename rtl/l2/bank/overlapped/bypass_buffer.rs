@@ -6,8 +6,8 @@
 //! Atomics are always performed in the bank, so they fetch their line as usual. Lines that are present are
 //! served from the bank, because they may be newer than memory.
 //!
-//! Order: a write or an atomic to a line in the bypass buffer waits until the line is dropped. The order of
-//! all other accesses follows from two rules: queues to memory keep lookup order, and the DRAM controller
+//! Order: a write or an atomic to a line in the bypass buffer waits until the line is dropped. All other
+//! accesses stay in order for two reasons: the queues to memory keep lookup order, and the DRAM controller
 //! keeps the order of accesses to one address.
 //!
 //! The bypass policy counts only reads, as in the L1D. A read whose tag is found, with or without data, does
@@ -113,8 +113,8 @@ impl Overlapped {
         Ok(())
     }
 
-    /// Allocates a tag-only entry for the line of the oldest request in way `place`. Does nothing if `place`
-    /// is `None`.
+    /// Allocates a tag-only entry for the line of the oldest request, in way `place` of its set. Does nothing
+    /// if `place` is `None`.
     fn keep_tag(&mut self, at: &impl AnyEdge, Match { local, set, tag, .. }: Match, place: Option<u32>) {
         let Some(way) = place else { return };
         let old = self.core.tags.row(set)[way as usize];

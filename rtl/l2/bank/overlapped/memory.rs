@@ -64,7 +64,7 @@ struct WriteBack {
     burst: u64,
     /// Sequence number of the request that caused the writeback.
     id: u32,
-    /// Mask of the bytes to write to memory; it selects all bytes unless lines can be written partially.
+    /// Mask of the bytes to write to memory. If lines cannot be written partially, it selects all bytes.
     mask: u128,
     /// Bursts of the line to write, one bit per burst.
     bursts: Bursts,
@@ -141,7 +141,7 @@ impl ToMemory {
         if self.write_backs.has_room() { Ok(()) } else { Err(Stall::WriteBackQueue) }
     }
 
-    /// Returns the number of queued fetches of prefetches with which no access has merged.
+    /// Returns the number of queued fetches that belong to prefetches with which no access has merged.
     pub fn count_prefetches(&self, mshr: &Mshr) -> usize {
         self.fetches.iter().filter(|fetch| mshr.entry(fetch.entry.into()).is_prefetch()).count()
     }
@@ -155,8 +155,9 @@ impl ToMemory {
         self.turns.push(Turn { write_back: false });
     }
 
-    /// Enqueues a write to memory of the bytes of a line that `bytes_written` selects; request `by` caused
-    /// the write. With sector fetches, only bursts that contain such bytes are written.
+    /// Enqueues a write of a line to memory. Only the bytes that the mask `bytes_written` selects are
+    /// written; with sector fetches, only the bursts that contain such bytes are sent. `by` is the number of
+    /// the request that caused the write.
     #[inline(always)]
     pub fn write_back(&mut self, local: u64, by: u32, bytes_written: u128, bytes: &[u8; LINE_BYTES]) {
         let first = local * u64::from(self.pieces.bursts());
@@ -208,8 +209,8 @@ impl ToMemory {
 }
 
 impl Overlapped {
-    /// Sends one burst of the oldest fetch or writeback to memory. Returns true if the channel for the next
-    /// burst is full.
+    /// Sends one burst of the oldest fetch or writeback to memory. Returns true if the DRAM channel to which
+    /// the next burst must go is full.
     #[inline(always)]
     pub(super) fn send_to_memory(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
         let Self { core, memory, .. } = self;

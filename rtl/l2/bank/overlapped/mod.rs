@@ -73,14 +73,14 @@ pub(super) struct Overlapped {
     masks: Option<Box<Array<PresentBytes>>>,
     pieces: BurstMap,
     memory: ToMemory,
-    /// Reason why the last lookup of the oldest request stalled. A cycle in which a waiter is served instead
-    /// counts as no lookup.
+    /// Reason why the oldest request stalled at its last lookup. Cycles in which a waiter is served instead
+    /// of the request are not lookups.
     lacking: Option<Stall>,
     /// Bypass policy and bypass buffer; `None` if no miss bypasses the bank.
     passing: Option<Box<BypassBuffer>>,
     /// Prefetch unit; `None` if the bank has no prefetcher.
     prefetcher: Option<Box<Prefetcher>>,
-    /// True if the bypass policy, the prefetcher or the partition learns of each access.
+    /// True if the bypass policy, the prefetcher or the partition must be notified of every access.
     reports: bool,
 }
 
@@ -104,8 +104,8 @@ impl Overlapped {
             by_sector,
             ways_beside: if passing.is_some() { mshr_entries } else { 0 },
         };
-        // The masks of present bytes are read up to twice per cycle: by the lookup or a waiter, and by an
-        // arriving burst.
+        // Ports of the masks of present bytes: two reads per cycle, one by the lookup or a waiter, and one by
+        // an arriving burst.
         let spec = || memory_spec(path, config, "masks", config.ways, (2, 1));
         let held = PresentBytesShape { line_bytes: place.line_bytes, by_burst: by_sector.then(|| place.bursts()) };
         Self {
@@ -129,7 +129,8 @@ impl Overlapped {
         // Steps that free resources precede steps that need them.
         let reply_stuck = self.core.reply(&mut io.rsp, at);
         let memory_stuck = self.send_to_memory(&mut io.dram_req, at);
-        // A waiter is served in the cycle after the last burst for it has arrived, or later.
+        // The waiters are served before the arriving burst is written. So a waiter is served at the earliest
+        // in the cycle after the last burst that it needs has arrived.
         let mut arriving = self.core.arriving(&mut io.dram_rsp, at);
         let can_write = self.core.can_write(arriving.is_some());
         let replayed = self.replay(at, can_write);
@@ -195,7 +196,7 @@ impl Overlapped {
         }
     }
 
-    /// Returns the bytes of a line in the writeback queue, and the mask of those to be written to memory;
+    /// Returns the bytes of a line in the writeback queue, and a mask of the bytes to be written to memory;
     /// `None` if the line is not queued.
     pub fn queued_writeback(&self, local: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
         self.memory.queued_writeback(local)
@@ -213,7 +214,7 @@ impl Overlapped {
         self.prefetcher.iter_mut().for_each(|prefetcher| prefetcher.record());
     }
 
-    /// Lists the counters that the bypass policy and the prefetcher declare themselves.
+    /// Lists the counters that belong to the bypass policy and the prefetcher.
     pub fn scheme_counters(&self, to: &mut dyn CounterReader) {
         if let Some(passing) = &self.passing {
             passing.scheme.counters(to);

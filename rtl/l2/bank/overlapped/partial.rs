@@ -4,8 +4,8 @@
 //! A write miss allocates a way, and the mask of the line marks the written bytes: they are present, and
 //! newer than memory. Further writes add bytes until the line is complete. A read is served if all its
 //! sectors are present. For any other read, and for an atomic, the line is fetched into its way. Arriving
-//! bytes do not overwrite bytes under the mask; after the fetch, the line is an ordinary dirty line. A
-//! partial line that is evicted is written to memory under its mask.
+//! bytes do not overwrite the bytes that the mask marks. After the fetch, the line is an ordinary dirty line.
+//! If a partial line is evicted, only the bytes that its mask marks are written to memory.
 //!
 //! Order: a partial line that is being fetched has an MSHR entry, like the line of any miss.
 //! Area: one bit per byte.
@@ -19,8 +19,8 @@ use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, SECTORS};
 use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
 
-/// Writes arriving bytes into a line, except for bytes that are newer in the line, which the mask `newer`
-/// selects.
+/// Writes arriving bytes into a line, except for the bytes in the mask `newer`, for which the bank already
+/// has newer values.
 #[inline(never)]
 pub(super) fn fill(line: &mut LineData, newer: u128, first: usize, bytes: &[u8]) {
     let mut arrived = [0; LINE_BYTES];
@@ -83,8 +83,8 @@ impl Overlapped {
         Ok(())
     }
 
-    /// Stores the mask `held` of present bytes for a partial line. If it covers the whole line, the line
-    /// becomes `Modified` instead.
+    /// Stores the mask `held` of the present bytes of a partial line. If the mask covers the whole line, the
+    /// line becomes `Modified` instead.
     fn add_bytes(&mut self, at: &impl AnyEdge, (set, way): LinePlace, held: u128) {
         if held == u128::MAX >> (LINE_BYTES as u32 - self.core.place.line_bytes) {
             self.core.tags.update(at, set, way, |cell| cell.state = LineState::Modified);

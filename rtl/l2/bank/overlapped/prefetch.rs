@@ -1,16 +1,17 @@
 //! Prefetches of the overlapped flow: reports accesses to the prefetcher, looks up queued prefetches, and
-//! ends those that no access has merged with.
+//! completes the prefetches with which no access has merged.
 //!
-//! A prefetch takes a way when its fetch enters the miss queue, as a miss does; a dirty victim enters the
-//! writeback queue ahead of the fetch. Its MSHR entry has no waiter. An access that merges with it becomes
-//! the first waiter. It waits for all bursts of the line, even if it needs only some sectors, because serving
-//! the last waiter frees the entry.
+//! A prefetch reserves a way when its fetch enters the miss queue, as a miss does. If the victim is dirty, it
+//! enters the writeback queue before the fetch. The MSHR entry of a prefetch has no waiter at first; the
+//! first access that merges with the prefetch becomes its first waiter. This access waits for all bursts of
+//! the line, even if it needs only some sectors, because serving the last waiter frees the entry.
 //!
-//! When its last burst has arrived, a prefetch without a waiter takes the turn of a waiter: its line becomes
-//! clean, and its entry free. The tags therefore need no further port.
+//! If a prefetch has no waiter when its last burst has arrived, it is completed in a cycle in which otherwise
+//! a waiter would be served: its line becomes clean, and its MSHR entry becomes free. The tags therefore need
+//! no additional port.
 //!
-//! No deadlock: a prefetch waits only in its queue, where no request waits for it. In flight, its bursts have
-//! a reserved way, and ending it needs no resource.
+//! No deadlock: a prefetch waits only in the prefetch queue, and no request waits for a queued prefetch. Once
+//! it is in flight, its bursts have a reserved way, and its completion needs no other resource.
 
 use super::super::super::line::{LineState, PresentBytes, Tag};
 use super::super::super::prefetch::unit::{AccessPlace, QueuedLine};
@@ -20,8 +21,8 @@ use crate::kernel::AnyEdge;
 use crate::noc::packet::RequestKind;
 
 impl Overlapped {
-    /// Reports a request of SM `sm` that was served or deferred to the partition, the bypass policy and the
-    /// prefetcher.
+    /// Notifies the partition, the bypass policy and the prefetcher of a request of SM `sm` that was served,
+    /// or deferred until its line arrives.
     #[inline(never)]
     pub(super) fn report(&mut self, at: &impl AnyEdge, (kind, sm): (RequestKind, u8), matched: Match) {
         let Match { local, set, tag, way } = matched;
@@ -44,9 +45,9 @@ impl Overlapped {
         prefetcher.access(at, found, access, misses, &mut core.stats.prefetch);
     }
 
-    /// In a cycle in which no request was served: looks up the oldest queued prefetch if `has_tags`, so that
-    /// nothing else uses the tags. Then moves the next line of the prefetcher into the prefetch queue; that
-    /// line can be looked up in the next cycle.
+    /// Advances the prefetches, in a cycle in which no request was served. If `has_tags` is true, the tags
+    /// are not in use, and the oldest queued prefetch is looked up. Then the next line from the prefetcher
+    /// enters the prefetch queue; it can be looked up in the next cycle.
     #[inline(never)]
     pub(super) fn prefetch(&mut self, at: &impl AnyEdge, has_tags: bool) {
         let head = self.prefetcher.as_ref().and_then(|prefetcher| prefetcher.head());
@@ -74,7 +75,8 @@ impl Overlapped {
         }
     }
 
-    /// Fetches the line of a prefetch, which is absent, if all resources for it are free.
+    /// Fetches the line of a prefetch if all required resources are free. The line is neither present nor in
+    /// flight.
     fn send_prefetch(&mut self, at: &impl AnyEdge, head: QueuedLine, Match { local, set, tag, .. }: Match) {
         let core = &self.core;
         let queued = self.memory.count_prefetches(&core.mshr);
@@ -104,7 +106,8 @@ impl Overlapped {
         }
     }
 
-    /// Ends the oldest complete fetch, a prefetch that no access has merged with.
+    /// Ends the prefetch whose line was complete first and with which no access has merged: its line becomes
+    /// valid, and its MSHR entry becomes free.
     #[inline(never)]
     pub(super) fn retire_prefetch(&mut self, at: &impl AnyEdge) {
         let Some(entry) = self.core.mshr.pop_prefetch() else { return };
@@ -119,13 +122,13 @@ impl Overlapped {
         }
     }
 
-    /// True if a line waits in the prefetch queue, or if the prefetcher may return another line.
+    /// True if a line waits in the prefetch queue, or if the prefetcher may still propose a line to prefetch.
     pub(super) fn is_prefetching(&self) -> bool {
         self.prefetcher.as_ref().is_some_and(|prefetcher| prefetcher.is_busy())
     }
 
     /// Clears the prefetcher and its queue at the end of a kernel. Prefetched lines that no access has used
-    /// count as useless.
+    /// are counted as useless.
     pub(in super::super) fn end_kernel(&mut self) {
         if let Some(prefetcher) = &mut self.prefetcher {
             prefetcher.clear(&mut self.core.stats.prefetch);

@@ -1,20 +1,20 @@
 //! Sector fetches: a bank fetches only the sectors of a line that are requested (Accel-Sim's sectored L2 with
 //! lazy fetch on read).
 //!
-//! For each line, the bank records the bytes that are newer than memory and the bursts that memory has
-//! delivered. An access needs each burst that was not delivered and that contains bytes of its sectors that
-//! are not newer; a write needs none. A burst is the smallest unit of a fetch: a burst of 64 bytes delivers
-//! two sectors. With `fetch = "sector-pairs"`, a miss also fetches the other sector of the aligned pair, and
-//! waits for both sectors, as if one 64-byte burst delivered them (an H100 fetches 64 bytes,
-//! `machines/silicon/README.md`). Arriving bytes do not overwrite newer bytes. On eviction, the bursts that
-//! contain newer bytes are written back under their mask. Line states have the same meaning as in other
-//! banks, except that a clean or dirty line may be partially present.
+//! For each line, the bank records which bytes are newer than memory, and which bursts memory has delivered.
+//! A write needs no burst. Any other access needs the bursts that contain bytes of its sectors, unless they
+//! were delivered or the bank has newer values of all these bytes. A burst is the smallest unit of a fetch: a
+//! burst of 64 bytes delivers two sectors. With `fetch = "sector-pairs"`, a miss also fetches the other
+//! sector of the aligned pair and waits for both, as if one 64-byte burst delivered them (an H100 fetches 64
+//! bytes, `machines/silicon/README.md`). Arriving bytes do not overwrite newer bytes. On eviction, the bursts
+//! that contain newer bytes are written back, with a mask of these bytes. Line states have the same meaning
+//! as in banks without sector fetches, except that a clean or dirty line may be partially present.
 //!
 //! Order: while bursts of a line are in flight, the line has an MSHR entry, in which all accesses to the line
 //! wait in order. A merged access requests the bursts that it needs and that were not requested before. The
-//! first waiter is served as soon as its own bursts have arrived, even if bursts of later waiters are in
-//! flight. This is safe: only later accesses need those bursts, and their arrival does not overwrite the
-//! bytes that the first waiter writes.
+//! first waiter is served as soon as its own bursts have arrived, even if bursts of later waiters are still
+//! in flight. This is safe, because the first waiter does not need the later bursts, and because their
+//! arrival does not overwrite the bytes that it writes.
 //!
 //! No stale data: bursts are requested in lookup order, behind the writeback of an earlier eviction of the
 //! line (`memory`). A line with bursts in flight is never evicted. If an access writes bytes of a burst in
@@ -87,8 +87,8 @@ impl BurstMap {
         widened & self.with(!here)
     }
 
-    /// Returns a mask of the bursts to write back. These are the bursts that contain bytes of the mask
-    /// `bytes`, or all bursts if lines are fetched as a whole.
+    /// Returns a mask of the bursts to write back: those that contain at least one byte of the mask `bytes`,
+    /// or all bursts if lines are fetched as a whole.
     pub fn writeback_bursts(&self, bytes: u128) -> Bursts {
         if self.by_sector { self.with(bytes) } else { ((1 << self.bursts) - 1) as Bursts }
     }
@@ -202,7 +202,7 @@ impl Overlapped {
     }
 
     /// Updates the record of present bytes of a line after a waiter was served. `written` is the mask of the
-    /// bytes that the waiter wrote. After the last waiter, also ends the fetch of the line.
+    /// bytes that the waiter wrote. If the waiter was the last one, also completes the fetch of the line.
     #[inline(never)]
     pub(super) fn on_waiter_served(
         &mut self,

@@ -12,8 +12,8 @@ use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
 
 impl Overlapped {
-    /// Serves the next waiter (access that waits in an MSHR entry) of a line whose data have arrived, or ends
-    /// a prefetch without a waiter. Returns true if it did one of these.
+    /// Serves the next waiter (access that waits in an MSHR entry) of a line whose data have arrived, or
+    /// completes a prefetch without a waiter. Returns true if it did either.
     pub(super) fn replay(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let Self { core, passing, .. } = self;
         if !core.mshr.is_ready() {
@@ -57,8 +57,8 @@ impl Overlapped {
             if self.core.looking.front().is_none_or(|oldest| oldest.due > at.cycle()) {
                 return Ok(false);
             }
-            // After a waiter was served, the oldest request may stall for another resource first. A stored
-            // stall for `ReplyQueue` is therefore discarded.
+            // Serving a waiter can change which resource the oldest request lacks first. A stored stall for
+            // `ReplyQueue` is therefore discarded.
             self.lacking = self.lacking.filter(|&reason| reason != Stall::ReplyQueue);
             return Err(Stall::Port);
         }
@@ -129,22 +129,24 @@ impl Overlapped {
         matched
     }
 
-    /// True if the oldest request, which stalled for `reason`, need not be looked up again. This is the case
-    /// if the resource is still missing, and if the other conditions of the request can change only by
-    /// another lookup.
+    /// True if it is certain that a new lookup of the oldest request, which stalled for `reason`, would stall
+    /// again: the missing resource is still missing, and no event since the stall can have changed what the
+    /// request needs.
     fn is_still_stalled(&self, reason: Stall, can_write: bool) -> bool {
         let lines = &self.core.lines;
-        // An MSHR policy may change its answer when a waiter leaves, whatever the reason of the stall.
+        // The MSHR policy may decide differently after any waiter has been served, so every stall is checked
+        // again.
         if self.core.mshr_policy.is_some() {
             return false;
         }
         match reason {
             Stall::ReplyQueue => !lines.replies.has_room(),
-            // A hit needs room in the reply queue first, and then the data port. With an atomic buffer, a
-            // repeated lookup may find that the access no longer needs the port.
+            // A hit checks for room in the reply queue before it checks the port. So if the queue is now
+            // full, the request stalls for another reason. With an atomic buffer, the access may no longer
+            // need the port.
             Stall::Port => !can_write && lines.replies.has_room() && lines.atomic_buffer.is_none(),
-            // With sector fetches, an access served after the stall may have written the missing bytes, so
-            // that no fetch is needed.
+            // With sector fetches, an access that was served after the stall may have written the missing
+            // bytes, and then no fetch is needed.
             Stall::MissQueue => !self.core.by_sector && self.memory.room_for_fetch().is_err(),
             Stall::MshrEntry => self.core.mshr.free().is_none(),
             // Stalls for these reasons can end when data arrive or a waiter is served, so the lookup is
@@ -259,8 +261,8 @@ impl Overlapped {
         }
     }
 
-    /// Allocates an MSHR entry for the oldest request, and enqueues the fetch of bursts of its line into
-    /// `place`.
+    /// Allocates MSHR entry `what.0` for the oldest request, and enqueues the fetch of the bursts `what.1` of
+    /// its line into the set and way `place`.
     pub(super) fn fetch(&mut self, at: &impl AnyEdge, local: u64, place: LinePlace, what: (u32, Bursts), id: u32) {
         let core = &mut self.core;
         let request = oldest(&core.looking);

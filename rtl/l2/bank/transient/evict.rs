@@ -11,8 +11,8 @@ use crate::dram::message::{BURST_BYTES, DramRequest};
 use crate::kernel::{AnyEdge, Array, TxBank};
 use crate::noc::interleave::Interleave;
 
-/// Sets the mask of L1s that have a copy of the line at `(set, way)` to `new`. Returns the previous mask, which
-/// belonged to the line that was there before.
+/// Sets the mask of L1s that have a copy of the line at `(set, way)` to `new`. Returns the previous mask,
+/// which belonged to the line that was in this way before.
 pub(super) fn replace(sharers: &mut Array<Sharers>, at: &impl AnyEdge, (set, way): LinePlace, new: u128) -> u128 {
     let Sharers(old) = *sharers.read_cell(at, set, way);
     sharers.write(at, set, way, Sharers(new));
@@ -64,8 +64,8 @@ impl Transient {
             }
         });
         if is_gone {
-            // If the line being fetched is the one just evicted, the fetch follows the writeback in the queue
-            // of the same channel.
+            // The fetched line may be the one that was just evicted. Both transfers then use the same channel
+            // queue, so the fetch follows the writeback.
             let Eviction { id, missed, reserved, .. } = leaving;
             self.core.stats.delays.eviction += at.cycle() - reserved;
             self.enqueue_job(Job { write: false, who: who as u16, id, missed });
@@ -161,7 +161,7 @@ impl Transient {
         }
         let bursts = self.core.bursts;
         if write && !self.eviction(u32::from(who)).dirty {
-            // A clean line: memory already has its bytes, and receives only the notice of the eviction.
+            // The line is clean, so memory already has its bytes, and is only notified of the eviction.
             dram_req.push(at, DramRequest { id, burst, tag: who, acknowledged: true, ..DramRequest::default() });
             self.evictions.on_burst_sent(channel, 1);
             return self.evictions.job(channel).is_some();
@@ -176,8 +176,8 @@ impl Transient {
         self.core.stats.writebacks += u64::from(is_sent && write);
         if is_sent && write && !acknowledged {
             self.finish_memory_step(at, u32::from(who));
-            // The end of this eviction may have enqueued a fetch for a channel that was already served in
-            // this cycle.
+            // The end of this eviction may have enqueued a fetch for a channel that this function has already
+            // passed in this cycle.
             return true;
         }
         self.evictions.job(channel).is_some()
@@ -205,7 +205,7 @@ impl Transient {
         (0, u64::MAX >> (BURST_BYTES - burst_bytes), part_of(bytes))
     }
 
-    /// Returns the number within the bank of the line that a job transfers.
+    /// Returns the number within the bank of the line that a job (a writeback or a fetch) transfers.
     fn line_of(&self, Job { write, who, .. }: Job) -> u64 {
         let who = u32::from(who);
         if write { self.eviction_line(who) } else { self.core.local(self.core.mshr.entry(who).line) }
@@ -229,7 +229,7 @@ impl Transient {
         }
     }
 
-    /// Returns set and way of the line that the eviction with number `who` removes. A way at or above the
+    /// Returns the set and way of the line that eviction number `who` removes. A way number at or above the
     /// number of ways of a set denotes a way of the FRC (fetch and replacement cache).
     fn eviction_place(&self, who: u32) -> LinePlace {
         match &self.frc {

@@ -73,22 +73,21 @@ impl Eviction {
     }
 }
 
-/// Number of an eviction, as an element of a queue. The payload shape is a run-time parameter: the width of
-/// this number in bits.
+/// Number of an eviction, as an element of a queue. Its width in bits depends on the configuration.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct EvictionNumber(#[payload(name = "leaver", width = *shape)] u16);
 
-/// Job for a DRAM channel: a fetch, a writeback, or a notice that a line was evicted. The payload shape is a
-/// run-time parameter: the width of an eviction number in bits.
+/// Job for a DRAM channel: a fetch, a writeback, or a notice that a line was evicted. The width in bits of an
+/// eviction number depends on the configuration.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub(super) struct Job {
     /// True if the job writes the line of an eviction to memory or notifies memory of the eviction. False if
     /// it fetches the line of an MSHR entry.
     pub write: bool,
-    /// If `write` is true, number of the eviction that the job is part of; otherwise number of the MSHR entry
-    /// whose line is fetched.
+    /// If `write` is true, number of the eviction to which the job belongs; otherwise number of the MSHR
+    /// entry whose line is fetched.
     #[payload(width = *shape)]
     pub who: u16,
     /// Sequence number of the request that caused the job.
@@ -131,8 +130,8 @@ pub(super) struct Evictions {
 }
 
 impl Evictions {
-    /// Returns the registers of a bank in which no line is being evicted. Their number depends on the numbers
-    /// of entries of the MSHR and of the FRC (fetch and replacement cache).
+    /// Returns the registers of a bank in which no line is being evicted. The queues have room for one
+    /// eviction per entry of the MSHR and of the FRC (fetch and replacement cache).
     pub fn new(mshr_entries: u32, frc_entries: u32, acknowledged: bool, place: &BankPlace) -> Self {
         let l1s = place.coherent_l1s;
         let leavers = mshr_entries + frc_entries;
@@ -186,8 +185,8 @@ impl Evictions {
         queue.front().map(|&job| (job, *sent))
     }
 
-    /// Counts one more burst of the oldest job as sent; the job has `bursts` bursts. After the last burst,
-    /// removes the job and returns true.
+    /// Records that a burst of the oldest job on DRAM channel `channel` was sent. The job has `bursts`
+    /// bursts; after its last burst, removes the job and returns true.
     pub fn on_burst_sent(&mut self, channel: usize, bursts: u32) -> bool {
         let Jobs { queue, sent } = &mut self.jobs[channel];
         *sent += 1;

@@ -1,9 +1,8 @@
 //! # Fetch and Replacement Cache
 //! A small cache next to an L2 bank that receives the lines of misses, so that fetches need not wait for
-//! evictions (candel2018 section 4). Meanwhile the way for the new line keeps its old line. When the new line
-//! has arrived, the two lines are swapped, and the old line is evicted from the FRC. So every way stays
-//! usable
-//! during an eviction.
+//! evictions (candel2018 section 4). During the fetch, the way for the new line keeps its old line. When the
+//! new line has arrived, the two lines are swapped, and the old line is evicted from the FRC. So every way
+//! stays usable during an eviction.
 //!
 //! | port       | dir | payload           | contract                                             |
 //! |------------|-----|-------------------|------------------------------------------------------|
@@ -89,15 +88,16 @@ pub struct FrcEntry {
     pub wr_pend: bool,
     /// Way of the L2 bank for the new line, if that way is selected at the miss; otherwise `None`.
     pub bound: Option<u8>,
-    /// Before the swap: the L1s that have copies of the new line. After the swap: the remaining steps of the
-    /// old line's eviction.
+    /// Before the swap, records which L1s have copies of the new line. After the swap, records the remaining
+    /// steps of the eviction of the old line.
     pub leaving: Eviction,
 }
 
 /// Dimensions and field widths of an FRC (Fetch and Replacement Cache).
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct FrcShape {
-    /// Number of sets of the FRC (fetch and replacement cache); the L2 bank has at least as many.
+    /// Number of sets of the FRC (fetch and replacement cache); not greater than the number of sets of the L2
+    /// bank.
     pub sets: u32,
     /// Number of ways of the FRC (fetch and replacement cache).
     pub ways: u32,
@@ -119,13 +119,14 @@ pub struct FrcShape {
     pub ports: (u32, u32),
 }
 
-/// Number of an FRC entry (FRC: fetch and replacement cache), as an element of a queue. The payload shape is
-/// a run-time parameter: the width of this number in bits.
+/// Number of an FRC entry (FRC: fetch and replacement cache), as an element of a queue. Its width in bits
+/// depends on the configuration.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Slot(#[payload(name = "entry", width = *shape)] u16);
 
-/// Steps of a cycle, in the order in which they must happen; the order is checked.
+/// Names of the steps of the FRC (fetch and replacement cache) in a cycle. The model checks that they happen
+/// in this order.
 const PORTS: &[&str] = &["access", "exchange"];
 
 const fn turn() -> PortOrder {
@@ -181,8 +182,8 @@ impl Frc {
         self.used == 0
     }
 
-    /// Returns the number of the entry in way `way` of the FRC (fetch and replacement cache), in the FRC set
-    /// that belongs to set `set` of the L2 bank.
+    /// Returns the number of an FRC (fetch and replacement cache) entry: the entry in FRC way `way` of the
+    /// FRC set to which set `set` of the L2 bank maps.
     #[must_use]
     pub fn number(&self, set: u32, way: u32) -> u32 {
         self.row(set) * self.shape.ways + way
@@ -200,8 +201,8 @@ impl Frc {
         &self.entries[entry as usize]
     }
 
-    /// Returns, for modification, the registers of an entry for its line: the L1s with copies, and the
-    /// remaining steps of the line's eviction.
+    /// Returns, for modification, the eviction registers of an entry: the L1s that have copies of its line,
+    /// and the remaining steps of the line's eviction.
     pub fn eviction_mut(&mut self, entry: u32) -> &mut Eviction {
         &mut self.entries[entry as usize].leaving
     }
@@ -360,8 +361,8 @@ impl Frc {
         let width = shape.tag_bits + (shape.bank_sets / shape.sets).ilog2();
         to.logic("frc_match", Logic::Comparator { width, count: shape.ways });
         to.logic("frc_free", Logic::PriorityEncoder { inputs: shape.ways });
-        // Multiplexers that select the entry being swapped, evicted or recalled, and logic that updates
-        // entries.
+        // Multiplexers that select the entry that is swapped, evicted or recalled, and the logic that updates
+        // the entries.
         let places = entries.len() as u32;
         let swapped = shape.tag_bits + 1 + shape.l1s;
         to.logic("swaps", Logic::Mux { ways: places, width: swapped + bits_for(shape.bank_sets) });
@@ -387,7 +388,7 @@ impl Frc {
         self.turn.take(port);
     }
 
-    /// Returns the set of the FRC (fetch and replacement cache) that belongs to set `set` of the L2 bank.
+    /// Returns the set of the FRC (fetch and replacement cache) that set `set` of the L2 bank uses.
     fn row(&self, set: u32) -> u32 {
         set & (self.shape.sets - 1)
     }

@@ -65,20 +65,21 @@ pub(super) struct Transient {
     frc: Option<Frc>,
     /// Swap in progress between an entry of the Fetch and Replacement Cache (FRC) and a way, if any.
     swap: Option<Swap>,
-    /// Entry of the FRC (fetch and replacement cache) for which the last attempted swap found no way, and the
-    /// number of tag writes at that time. The search for a way is repeated only after another tag write, even
-    /// if the bank is evaluated earlier.
+    /// Entry of the FRC (fetch and replacement cache) whose last attempt to swap found no usable way, and the
+    /// number of tag writes up to that attempt. The search is repeated only after another tag write, because
+    /// no other event can make a way usable.
     blocked: Option<(u32, u64)>,
 }
 
-/// Returns the dimensions of the L2 bank's memories. A step of an eviction may read a line and write its
-/// state in the same cycle in which an access is served. A swap without latency needs additional ports.
+/// Returns the dimensions of the L2 bank's memories. The memories have ports for an access and for an
+/// eviction step, which may read a line and write its state in the same cycle. A swap without latency needs
+/// additional ports.
 fn shape(config: &L2Config, place: &BankPlace, frc_ways: u32, swap: u32) -> CoreShape {
     let channels = place.channels.num_partitions;
     CoreShape {
         // Reads of the tag memory in one cycle: one for a lookup, and one for the choice of a swap. Writes:
-        // one for the access that is served, one at the end of a line's recalls, and one per DRAM channel at
-        // the end of a writeback.
+        // one for the access that is served, one when the last recall of a line is acknowledged, and one per
+        // DRAM channel at the end of a writeback.
         tags: (2 + swap, 2 + channels + swap),
         order: (2 + swap, 1 + swap),
         // Reads of the data memory in one cycle: one for the access that is served, and one per DRAM channel
@@ -164,9 +165,9 @@ impl Transient {
         swap.into_iter().chain(self.next_look_up()).min().map_or(Sleep::UntilEvent, Sleep::At)
     }
 
-    /// Accepts a burst from memory and serves one access. Returns `(waiter, lookup)`: whether a waiter of a
-    /// complete line was served, and whether a request whose lookup is complete was served or deferred. Each
-    /// is an error if it stalled.
+    /// Accepts a burst from memory and serves one access. Returns two results. The first is true if a waiter
+    /// of a complete line was served, and the second is true if a request whose lookup is complete was served
+    /// or deferred. If a waiter or a request stalled instead, its result is the stall reason as an error.
     #[inline(always)]
     fn access(
         &mut self,
@@ -190,8 +191,8 @@ impl Transient {
         (replayed, looked)
     }
 
-    /// Returns a stall as an error if a lookup is complete in this cycle. The looked-up request cannot be
-    /// served, because another access occupies the data port.
+    /// Returns a stall as an error if a lookup is complete in this cycle. Used if another access occupies the
+    /// data port, so that the looked-up request cannot be served.
     fn hold_up(&self, at: &impl AnyEdge) -> Result<bool, Stall> {
         if self.next_look_up().is_some_and(|due| due <= at.cycle()) { Err(Stall::Port) } else { Ok(false) }
     }

@@ -11,9 +11,9 @@
 //! | `remove` | in  |              | the request was served; the next request of its set is awake |
 //! | `refuse` | in  |              | the request was not served; it keeps its place and waits    |
 //!
-//! Order: only the oldest request of a set is ever awake or being looked up. Each set is therefore served
+//! Order: in each set, only the oldest request is ever awake or being looked up. Each set is therefore served
 //! first come, first served, and sets do not wait for each other. A request stays in the queue until it is
-//! served. Younger requests for its line queue behind it, and so do younger misses of its set.
+//! served. Younger requests for its line, and younger misses of its set, queue behind it.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/frc.rs`.
@@ -57,19 +57,19 @@ struct Entry {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Pending {
     entries: Vec<Entry>,
-    /// Payloads of the requests, which do not move, because copying them would slow the simulator down.
+    /// Payloads of the requests. They never move, because copying them would slow the simulator down.
     requests: Box<[Request]>,
     /// Indices of `requests` that are free.
     free: Vec<u16>,
-    /// Number of requests that may repeat their lookup. `looking` is the number of requests whose repeated
-    /// lookup is in progress.
+    /// Number of awake requests, which may repeat their lookup. A request whose repeated lookup has begun is
+    /// counted in `looking` instead.
     awake: u32,
     looking: u32,
     /// Latency of a lookup in cycles.
     latency: u32,
     set_bits: u32,
     shape: PacketShape,
-    /// Request that waveforms show for free entries.
+    /// Placeholder request that waveforms show for free entries of the pending queue.
     empty: Request,
 }
 
@@ -125,7 +125,7 @@ impl Pending {
         }
     }
 
-    /// Makes the oldest request of each set for which `meant` returns true ready to repeat its lookup.
+    /// Wakes the oldest request of each set for which `meant` returns true, so that it repeats its lookup.
     pub fn wake_where(&mut self, meant: impl Fn(u32) -> bool) {
         for place in 0..self.entries.len() {
             let Entry { set, step, .. } = self.entries[place];
@@ -141,8 +141,7 @@ impl Pending {
         self.awake > 0
     }
 
-    /// Begins the repeated lookup of the oldest request that may repeat its lookup. Returns false if there is
-    /// none.
+    /// Begins the repeated lookup of the oldest awake request. Returns false if no request is awake.
     pub fn start(&mut self, cycle: u64) -> bool {
         if self.awake == 0 {
             return false;

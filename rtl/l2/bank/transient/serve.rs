@@ -206,7 +206,7 @@ impl Transient {
     }
 
     /// Serves a miss: fetches the line into the Fetch and Replacement Cache (FRC) if that has room. Otherwise
-    /// starts the eviction of a victim, which the fetch must wait for.
+    /// starts the eviction of a victim; the fetch then starts after the eviction.
     fn serve_miss(
         &mut self,
         at: &impl AnyEdge,

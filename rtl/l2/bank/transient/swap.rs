@@ -2,8 +2,8 @@
 //! entry to its way. The old line of the way moves to the FRC entry and is evicted from there (candel2018
 //! section 4).
 //!
-//! A swap is chosen at the end of a cycle. It occupies the data memories in the following cycles, as given by
-//! its latency. The lines are exchanged at the end of the last of these cycles. A swap without latency
+//! A swap is chosen at the end of a cycle. It then occupies the data memories for as many cycles as its
+//! latency, and the lines are exchanged at the end of the last of these cycles. A swap without latency
 //! happens at once, through separate ports.
 
 use serde::{Deserialize, Serialize};
@@ -71,9 +71,9 @@ impl Transient {
             Some(way) => Some(u32::from(way)).filter(|&way| may_go(core.tags.row(set)[way as usize].state)),
             None => core.any_victim(set),
         };
-        // No way of the set can be used, because lines that missed are being fetched into all of them. These
-        // misses need no entry of the FRC (fetch and replacement cache), so the swap can wait without a
-        // deadlock.
+        // Every way that the swap could use is reserved for a line that missed and that is fetched directly
+        // into its way. Such a fetch needs no entry of the FRC (fetch and replacement cache), so the swap can
+        // wait without a deadlock.
         let Some(way) = way else {
             *blocked = Some(seen);
             return frc.pass_over();

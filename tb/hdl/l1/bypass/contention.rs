@@ -55,8 +55,8 @@ impl Unit {
         Self { lanes, lines, dut: Contention::new(lines, LINE_BITS), random }
     }
 
-    /// Generates a random mask of `count` bits. The number of set bits is between 1 and `count`, each with
-    /// equal probability.
+    /// Generates a random mask of `count` bits. The number of set bits is uniformly distributed between 1 and
+    /// `count`.
     fn bits(&mut self, count: u32) -> u64 {
         let ones = 1 + self.random.below(count.into()) as u32;
         let mut bits = 0u64;

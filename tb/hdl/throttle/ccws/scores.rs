@@ -7,7 +7,7 @@
 //! | events worth nothing, less than the base, more than the score's maximum | `lost`, few or many instructions |
 //! | warps that run, have ended, end or begin with an event                  | `live`                           |
 //! | scores that fall, are equal, are at the base                            | `admitted`                       |
-//! | all warps are admitted, a single one, those below the cutoff            | traffic modes                    |
+//! | all warps, a single warp, or the warps below the cutoff are admitted    | traffic modes                    |
 //! | the golden scores are equal and admit the same warps                    | `cycle`                          |
 
 use golden::throttle::Admission as _;

@@ -5,7 +5,7 @@
 //! | testpoint                                                               | where     |
 //! |-------------------------------------------------------------------------|-----------|
 //! | an evicted line is recorded under the warp that fetched it              | `lines`   |
-//! | it is recorded in its own entry, in a free entry or in the oldest entry | few tags  |
+//! | a line is recorded in its own entry, a free entry or the oldest entry   | few tags  |
 //! | evicted and missing line share a victim set, or even an entry           | few lines |
 //! | stores remove lines from all warps, and free their entries              | `stored`  |
 //! | the golden model detects the same losses of locality                    | `cycle`   |
