@@ -56,7 +56,7 @@ pub struct MachineConfig {
     pub link: LinkConfig,
     /// SM core.
     pub sm: SmConfig,
-    /// Warp throttling: the scheme that limits which warps may issue.
+    /// Scheme for warp throttling, which selects the warps that may issue.
     pub throttle: ThrottleConfig,
     /// Load-store unit.
     pub lsu: LsuConfig,
@@ -82,10 +82,11 @@ pub struct MachineConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartitionIndex {
-    /// Run number modulo the number of partitions.
+    /// Number of the run, modulo the number of partitions. A run is a group of `interleave_bytes` consecutive
+    /// bytes.
     Modulo,
-    /// Run number modulo an irreducible polynomial over GF(2), so that no power-of-two stride maps to only a
-    /// few partitions.
+    /// Number of the run, modulo an irreducible polynomial over GF(2), so that no power-of-two stride maps to
+    /// only a few partitions. A run is a group of `interleave_bytes` consecutive bytes.
     IPoly,
 }
 

@@ -1,6 +1,8 @@
 //! # Contention test
-//! Detects load instructions that touch too many lines for the L1D. An instruction contends if the number of
-//! lines that it touches reaches a resident warp's share of the L1D (anssari2012 section 3.3).
+//! Detects load instructions that access too many lines for the L1D. An instruction contends for the L1D if a
+//! warp accesses at least as many lines with it as a resident warp's share of the L1D: the number of lines of
+//! the L1D divided by the number of resident warps, rounded down (anssari2012 section 3.3). The loads of a
+//! contending instruction bypass the L1D if their lines are absent.
 //!
 //! | port    | dir | payload       | contract                                                      |
 //! |---------|-----|---------------|---------------------------------------------------------------|

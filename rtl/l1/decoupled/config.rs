@@ -27,8 +27,9 @@ pub struct DecoupledConfig {
     /// True if the other tags of the set age when a store or a recall drops a line, as they do at an
     /// eviction.
     pub store_evict_ages: bool,
-    /// Extra latency of a probe, due to the larger number of tags, in core cycles. It does not apply in the
-    /// original mode, which has the latency of the baseline (li2015 section 4.3 and Table 3).
+    /// Extra latency of a tag probe in core cycles, because a set has more tags than in an ordinary L1D. It
+    /// does not apply in the original mode of `l1.dueling`, which has the latency of the baseline (li2015
+    /// section 4.3 and Table 3).
     pub probe_extra: u32,
 }
 
