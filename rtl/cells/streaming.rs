@@ -34,8 +34,8 @@ type Percent = u7;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reopen {
-    /// Keeps the tags of tag-only ways. The first access to such a line misses and fetches its data into the
-    /// way.
+    /// Keeps the tags of tag-only ways. The first access to a line that has only a tag misses and fetches the
+    /// data.
     Miss,
     /// Invalidates the tags of all tag-only ways at once.
     Flush,

@@ -25,11 +25,11 @@ pub struct MappingConfig {
     /// its first field then holds the lowest bits, for example those of the row number. One field of each
     /// name may omit the number of bits; it gets all bits that the other fields of this name leave.
     pub fields: Vec<String>,
-    /// List of XORs that change bits of the bank number or of the bank-group number. `bank[0] ^ row[3] ^
-    /// column[5]` changes one bit: bit 0 of the bank. `bank ^ row` changes all bits of the bank: each bit is
-    /// XORed with the row bit of the same number. `group ^ row[2..]` XORs bit 0 of the group with bit 2 of
-    /// the row, bit 1 with bit 3, and so on. `burst[7]` is bit 7 of the burst address. All bits to the right
-    /// of the first `^` are bits of the address before any XOR.
+    /// List of XORs that change bits of the bank number or of the bank-group number.
+    /// `bank[0] ^ row[3] ^ column[5]` changes one bit: bit 0 of the bank. `bank ^ row` changes all bits of
+    /// the bank: each bit is XORed with the row bit of the same number. `group ^ row[2..]` XORs bit 0 of the
+    /// group with bit 2 of the row, bit 1 with bit 3, and so on. `burst[7]` is bit 7 of the burst address.
+    /// All bits to the right of the first `^` are bits of the address before any XOR.
     pub xor: Vec<String>,
 }
 

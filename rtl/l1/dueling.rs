@@ -59,8 +59,9 @@ const MAX_INTERVAL: u32 = 65_536;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DuelingConfig {
-    /// SM dueling mode: selects whether two leading SMs (leaders, SM 0 and SM 1) compare the decoupled L1D
-    /// with the original mode, and whether the leaders keep their modes.
+    /// Mode of SM dueling. Two leading SMs (leaders) compare two modes: SM 0 uses the decoupled L1D, and SM 1
+    /// the original mode, which behaves like an ordinary L1D. The field selects whether there are leaders,
+    /// and whether they keep their modes.
     pub leaders: Leaders,
     /// Length in core cycles of the intervals in which the miss rates of the leaders are measured.
     pub interval: u32,
@@ -85,15 +86,16 @@ pub enum MarginOf {
     Misses,
 }
 
-/// SM dueling mode: selects whether two leading SMs (leaders, SM 0 and SM 1) compare the decoupled L1D with
-/// the original mode, and whether the leaders keep their modes.
+/// Mode of SM dueling. Two leading SMs (leaders) compare two modes: SM 0 uses the decoupled L1D, and SM 1 the
+/// original mode, which behaves like an ordinary L1D. The field selects whether there are leaders, and
+/// whether they keep their modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Leaders {
     /// No leaders and no dueling: every SM uses `l1.decoupled.threshold`.
     None,
-    /// The leaders keep their modes. All other SMs switch at the end of each interval to the mode that won
-    /// it.
+    /// The leaders keep their modes. At the end of each interval, all other SMs switch to the mode of the
+    /// leader that won.
     Pinned,
     /// The first decision of a kernel applies to all SMs, including the leaders, until the kernel ends.
     JoinOnce,

@@ -111,15 +111,15 @@ pub struct ClockConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkConfig {
-    /// Delay from an SM to the request crossbar, and to the CTA dispatcher when a CTA has ended; 0: a message
-    /// is visible at the next clock edge.
+    /// Delay from an SM to the request crossbar, and from an SM to the CTA dispatcher when a CTA has ended.
+    /// With 0, a message is visible at the next clock edge.
     pub inject: u32,
     /// Delay from the request crossbar to the L2 bank.
     pub request: u32,
     /// Delay from the L2 bank to the reply crossbar.
     pub reply: u32,
-    /// Delay from the reply crossbar to an SM, and from the CTA dispatcher to an SM; 0: a message is visible
-    /// at the next clock edge.
+    /// Delay from the reply crossbar to an SM, and from the CTA dispatcher to an SM. With 0, a message is
+    /// visible at the next clock edge.
     pub deliver: u32,
     /// Delay from the DRAM channel to the L2 bank.
     pub dram_return: u32,

@@ -1,6 +1,7 @@
 //! # Signature-based hit prediction (SHiP)
-//! Works like static RRIP, but inserts a line at rank 3 (evicted first) if no line from the same source was
-//! reused lately (Wu et al., MICRO 2011).
+//! Works like static RRIP, but inserts a line at rank 3 (evicted first) if no line with the same signature
+//! was reused recently (Wu et al., MICRO 2011). The signature of a line is a property of the access that
+//! inserts it.
 
 use arbitrary_int::u3;
 use serde::{Deserialize, Serialize};
