@@ -253,7 +253,7 @@ pub(super) enum Command {
     /// Choose which loads of a PTX file bypass the L1 and write the file with cache operators (xie2013)
     #[command(after_help = OPTIMIZE_EXAMPLES)]
     Optimize(OptimizeArguments),
-    /// Measure the figures of a paper and write ours next to the published ones, to docs/results
+    /// Reproduce figures of a paper: write measured and published values to docs/results
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArguments),
     /// List machines, designs, kernels, blocks, figures, counters or stall reasons
@@ -750,7 +750,7 @@ pub(super) struct ExplainArguments {
     pub second: Option<PathBuf>,
     #[command(flatten)]
     pub machine: MachineArguments,
-    /// Design or setting that replaces those of B in run A, for a launch file; may be repeated
+    /// Design or setting of run A, in place of that of run B; for launch files; may be repeated
     #[arg(long, value_name = "NAME|FILE.toml|KEY=VALUE")]
     pub against: Vec<String>,
     /// PTX file of the kernels, to show the source lines of loads when two statistics are given; a launch

@@ -37,7 +37,7 @@ struct Machine {
     worker: Worker,
 }
 
-/// Parameter of a kernel: name, type without the dot, and size in bytes.
+/// Parameter of a kernel: its name, its PTX type without the leading dot, and its size in bytes.
 type Parameter = (String, &'static str, u32);
 
 #[pymethods]
@@ -82,7 +82,7 @@ impl Machine {
         names.map(String::as_str).collect::<Vec<_>>().join(" + ")
     }
 
-    /// Every field of the configuration by name, with its value as TOML.
+    /// All fields of the configuration: for each field name, the value as TOML.
     fn configuration(&self) -> std::collections::BTreeMap<String, String> {
         self.resolved.values()
     }
@@ -164,7 +164,8 @@ impl Machine {
         })
     }
 
-    /// Variables of a module: name, address, size in bytes, and true if kernels cannot write it.
+    /// Returns the variables of a module: name, address, size in bytes, and true if kernels cannot write the
+    /// variable.
     fn variables(&self, py: Python<'_>, module: usize) -> PyResult<Vec<(String, u64, u64, bool)>> {
         self.worker.call(py, move |device| {
             let variables = device.variables(module).into_iter();
@@ -216,13 +217,13 @@ impl Machine {
         Ok(LaunchResult::new(self.name_of(&report), self.resolved.clone(), report))
     }
 
-    /// Returns the counts of all launches so far.
+    /// Returns the statistics of all launches so far.
     fn report(&self, py: Python<'_>) -> PyResult<LaunchResult> {
         let report = self.worker.call(py, |device| device.report().map_err(|error| Failure::of_launch("", &error)))?;
         Ok(LaunchResult::new(Path::new("all launches").to_owned(), self.resolved.clone(), report))
     }
 
-    /// Completes all output files, ends the machine, and returns the counts of all launches.
+    /// Completes all output files, ends the machine, and returns the statistics of all launches.
     fn close(&self, py: Python<'_>) -> PyResult<Option<LaunchResult>> {
         let report = self.worker.finish(py)?;
         let path = Path::new("all launches");
@@ -231,20 +232,20 @@ impl Machine {
 }
 
 impl Machine {
-    /// Returns the title for the counts of a launch: the name of its kernel.
+    /// Returns the title of a launch's statistics: the name of its kernel.
     fn name_of(&self, report: &warpsieve::run::RunReport) -> PathBuf {
         PathBuf::from(report.kernels.first().map_or(PROGRAM, |(name, _)| name))
     }
 }
 
-/// Names of the built-in machines and designs.
+/// Returns the names of the built-in machines and of the built-in designs.
 #[pyfunction]
 fn builtin() -> (Vec<&'static str>, Vec<&'static str>) {
     let names = |files: &[warpsieve::config::Builtin]| files.iter().map(|file| file.name).collect();
     (names(machines()), names(designs()))
 }
 
-/// Keys of the statistics as JSON: key, meaning and unit of each.
+/// Returns the keys of the statistics as JSON, each with its meaning and unit.
 #[pyfunction]
 fn statistics_keys() -> PyResult<String> {
     serde_json::to_string(&dictionary()).map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))

@@ -1,4 +1,4 @@
-//! Counts of one launch, or of all launches.
+//! Statistics of one launch, or of all launches of a machine.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use warpsieve::run::{RunReport, Verdict};
 use warpsieve::statistics::of_run;
 use warpsieve::summary::Summary;
 
-/// Counts of one launch, or of all launches.
+/// Statistics of one launch, or of all launches of a machine.
 #[pyclass(frozen, module = "warpsieve._native")]
 pub(crate) struct LaunchResult {
     title: PathBuf,
@@ -47,7 +47,7 @@ impl LaunchResult {
         }
     }
 
-    /// Notes on the run, such as on results that depend on the order of warps.
+    /// Notes on the run, for example that results depend on the order of warps.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.report.notes.clone()
@@ -59,7 +59,7 @@ impl LaunchResult {
         self.report.written.clone()
     }
 
-    /// Table that `warpsieve run` prints.
+    /// Summary table, as `warpsieve run` prints it.
     #[pyo3(signature = (width = None))]
     fn summary(&self, width: Option<usize>) -> String {
         let Self { title, resolved, report } = self;

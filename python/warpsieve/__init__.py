@@ -6,7 +6,7 @@
 >>> run = module.vadd[4, 256](a, b, c, np.int32(1024))
 >>> run.statistics["l1"]["hits"]
 
-``warpsieve.triton`` runs kernels of Triton in the same way.
+``warpsieve.triton`` runs Triton kernels in the same way.
 """
 
 from ._native import __version__

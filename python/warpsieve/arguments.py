@@ -1,4 +1,4 @@
-"""Arguments of kernels: numbers and arrays of Python become the bytes of PTX parameters."""
+"""Converts kernel arguments, which are Python numbers and arrays, to the bytes of PTX parameters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ POINTERS = {"u64", "s64", "b64"}
 
 
 class Arguments:
-    """Arguments of one launch. Arrays of the host are in device memory until :meth:`finish`."""
+    """Arguments of one launch. Host arrays are copied to device memory, and stay there until :meth:`finish`."""
 
     def __init__(self, machine: Machine, kernel: str):
         self._machine = machine
@@ -55,7 +55,7 @@ class Arguments:
         )
 
     def _exact(self, name: str, kind: str, size: int, value) -> bytes:
-        """Returns the bytes of a value with a type of its own."""
+        """Returns the bytes of a value that fixes its own size: a bytes object or a NumPy value."""
         if isinstance(value, (bytes, bytearray)):
             given, data = f"{len(value)} bytes", bytes(value)
         else:
@@ -79,7 +79,7 @@ class Arguments:
         return (value & most).to_bytes(size, "little")
 
     def address(self, array) -> int:
-        """Returns the address of an array. One of the host is copied to the device."""
+        """Returns the device address of an array. A host array is first copied to the device."""
         if isinstance(array, DeviceArray):
             if array.machine is not self._machine:
                 self._refuse(f"{array!r} is on another machine")
@@ -98,7 +98,7 @@ class Arguments:
         return copy.data_ptr()
 
     def finish(self, is_done: bool) -> None:
-        """Copies arrays that the kernel changed back to the host, if the launch reached its end, and frees them."""
+        """If the launch completed, copies changed arrays back to the host. Frees all copies in device memory."""
         wrong = None
         for array, copy in self._copies:
             if is_done:

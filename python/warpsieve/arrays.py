@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class DeviceArray:
     """Array in the memory of a machine, in C order.
 
-    It keeps its address until it is freed, so that lines of it stay in the caches between launches. The memory is
-    freed with the last array that refers to it. Host accesses take no simulated time.
+    Its address does not change until it is freed, so its lines can stay in the caches between launches. The memory
+    is freed with the last array that refers to it. Host accesses take no simulated time.
     """
 
     def __init__(self, machine: Machine, shape, dtype, *, name: str | None = None):
@@ -39,7 +39,7 @@ class DeviceArray:
 
     @property
     def machine(self) -> Machine:
-        """Machine whose memory has the array."""
+        """Machine whose memory holds the array."""
         return self._machine
 
     @property
@@ -72,12 +72,12 @@ class DeviceArray:
         return self._address
 
     def stride(self, axis: int | None = None):
-        """Returns the distance of adjacent elements in elements, along one axis or along all."""
+        """Returns the distance between adjacent elements, counted in elements, along one axis or along all axes."""
         strides = tuple(math.prod(self.shape[i + 1 :]) for i in range(self.ndim))
         return strides if axis is None else strides[axis]
 
     def is_contiguous(self) -> bool:
-        """Returns true: elements have no gaps between them."""
+        """Returns true: there are never gaps between elements."""
         return True
 
     def reshape(self, *shape) -> DeviceArray:
@@ -88,7 +88,7 @@ class DeviceArray:
         return self._view(shape, self.dtype)
 
     def view(self, dtype) -> DeviceArray:
-        """Returns an array of another type in the same memory; the last axis may change its length."""
+        """Returns an array of another type in the same memory. If the element size differs, so does the last axis."""
         dtype = np.dtype(dtype)
         shape = list(self.shape or (1,))
         last, rest = divmod(shape[-1] * self.itemsize, dtype.itemsize)
@@ -104,7 +104,7 @@ class DeviceArray:
 
     def write(self, values) -> None:
         """Replaces the contents; values are broadcast to the shape and must fit the type."""
-        # A number of Python has no type of its own: numpy refuses it if the type of the array cannot hold it.
+        # A Python integer has no fixed size: numpy rejects it if the type of the array cannot hold it.
         values = np.array(values, self.dtype) if isinstance(values, int) else np.asarray(values)
         if not np.can_cast(values.dtype, self.dtype, "same_kind"):
             raise TypeError(f"values of `{values.dtype}` cannot be written to an array of `{self.dtype}`")
@@ -113,7 +113,7 @@ class DeviceArray:
             self._machine._write(self.data_ptr(), np.ascontiguousarray(values).tobytes())
 
     def free(self) -> None:
-        """Frees the memory. Otherwise the garbage collector does."""
+        """Frees the memory now. Otherwise, it is freed when the array is garbage-collected."""
         if self._base is not None:
             raise ValueError("an array in the memory of another one, or of a variable, cannot free it")
         if self._address:

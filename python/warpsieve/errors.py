@@ -10,7 +10,7 @@ class ConfigurationError(Error, ValueError):
 
 
 class PtxError(Error):
-    """The PTX is invalid, or has an instruction that the model lacks."""
+    """The PTX is invalid, or contains an instruction that the model does not support."""
 
 
 class DeviceMemoryError(Error):
@@ -26,7 +26,7 @@ class AccessError(Error):
 
 
 class FaultError(Error):
-    """The kernel made another illegal operation. No later launch can run."""
+    """The kernel performed an illegal operation other than a memory access. No later launch can run."""
 
 
 class StoppedError(Error):
@@ -34,7 +34,7 @@ class StoppedError(Error):
 
 
 class CheckError(Error):
-    """A check failed: a result or a step differs from the golden models."""
+    """A check failed: a result or an intermediate step differs from that of the golden models."""
 
 
 class OutputError(Error):
@@ -42,4 +42,4 @@ class OutputError(Error):
 
 
 class InternalError(Error):
-    """The model broke one of its own rules. No result of the machine can be trusted."""
+    """The model violated one of its own invariants. No result of the machine can be trusted."""

@@ -28,7 +28,8 @@ def designs() -> list[str]:
 class Machine:
     """Simulated machine with memory. Its caches stay warm from launch to launch.
 
-    ``machine`` is the name of a built-in machine or the path of a machine file, and each of ``designs`` likewise.
+    ``machine`` is the name of a built-in machine or the path of a machine file. Each element of ``designs`` is the
+    name of a built-in design or the path of a design file.
     ``set`` changes single fields: ``{"l1.sets": 64}``, with values as on the command line. With ``check``, golden models
     run in parallel, and a launch that differs from them raises :class:`CheckError`. ``wave``, ``timeline`` and
     ``series`` are files that :meth:`close` completes; ``series`` has a row per ``interval`` core cycles.
@@ -63,12 +64,12 @@ class Machine:
         )
         self._numbers = itertools.count(1)
         self._modules: dict[str, int] = {}
-        # Addresses to free. The garbage collector adds them at any time, also within a call of the machine.
+        # Addresses to free. The garbage collector can add to them at any time, even during a call of the machine.
         self._discarded: list[int] = []
         self._failed = 0
         # Error after which no launch can run.
         self._stopped: Error | None = None
-        # Kernels of other compilers, by what these compilers keep.
+        # Kernels of other compilers, such as Triton, by the object that the compiler keeps for the kernel.
         self._kernels: dict[object, Kernel] = {}
         self.last: Run | None = None
 
@@ -94,7 +95,7 @@ class Machine:
 
     @property
     def memory(self) -> tuple[int, int]:
-        """Bytes of memory: those that are allocated, and all."""
+        """Number of allocated bytes of device memory, and size of the device memory in bytes."""
         self._collect()
         return self._native.memory()
 
@@ -104,7 +105,7 @@ class Machine:
             return self.module(file.read(), name=os.fspath(path))
 
     def module(self, ptx: str, name: str = "module.ptx") -> Module:
-        """Loads a PTX text. ``name`` stands for it in messages."""
+        """Loads the text of a PTX program. Messages refer to it by ``name``."""
         count = self._modules.get(name, 0)
         self._modules[name] = count + 1
         unique = name if count == 0 else f"{name} ({count + 1})"
@@ -124,26 +125,26 @@ class Machine:
         return array
 
     def empty(self, shape, dtype=np.float32) -> DeviceArray:
-        """Returns an array in device memory with whatever the memory has."""
+        """Returns an uninitialized array in device memory."""
         return DeviceArray(self, shape, dtype)
 
     def empty_like(self, array) -> DeviceArray:
-        """Returns an array in device memory with the shape and type of another one."""
+        """Returns an uninitialized array in device memory with the shape and type of another array."""
         return DeviceArray(self, array.shape, array.dtype)
 
     def report(self) -> Run:
-        """Returns the counts of all launches so far."""
+        """Returns the statistics of all launches so far."""
         return Run(self._native.report())
 
     def close(self) -> Run | None:
-        """Completes all files and returns the counts of all launches; ``None`` if the machine was closed before.
+        """Completes all files and returns the statistics of all launches; ``None`` if the machine was already closed.
 
-        If a launch made an illegal access or operation, raises its error again.
+        If a launch ended with an illegal access or operation, raises the error of that launch again.
         """
         try:
             result = self._native.close()
         except Error as error:
-            # The error of the launch again, with the files that were completed nevertheless.
+            # Raises the error of the launch again. Its text also lists the files that were completed nevertheless.
             raise error if self._stopped is None else type(self._stopped)(str(error)) from None
         run = result and Run(result)
         if run and len(run.failed) > self._failed:
@@ -154,7 +155,7 @@ class Machine:
         return self
 
     def __exit__(self, kind, *_) -> None:
-        # An exception of the block matters more than one about incomplete files.
+        # If the `with` block raised an exception, an error about incomplete files would hide it.
         if kind is None:
             self.close()
 
@@ -205,7 +206,7 @@ class Module:
 
     @property
     def machine(self) -> Machine:
-        """Machine that has the module."""
+        """Machine on which the module is loaded."""
         return self._machine
 
     def __getitem__(self, name: str) -> Kernel:

@@ -1,4 +1,4 @@
-"""Counts of launches."""
+"""Statistics of launches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import _native
 
 
 class Run:
-    """Counts of one launch, or of all launches of a machine."""
+    """Statistics of one launch, or of all launches of a machine."""
 
     def __init__(self, result: _native.LaunchResult):
         self._result = result
@@ -36,7 +36,7 @@ class Run:
 
     @property
     def failed(self) -> list[str]:
-        """Texts of the failed checks."""
+        """Messages of the failed checks."""
         return self._result.failed
 
     @property
@@ -50,11 +50,11 @@ class Run:
         return [str(path) for path in self._result.written]
 
     def summary(self, width: int | None = None) -> str:
-        """Returns the table that ``warpsieve run`` prints, wrapped at a width in characters."""
+        """Returns the table that ``warpsieve run`` prints. Lines are wrapped at ``width`` characters."""
         return self._result.summary(width)
 
     def flat(self) -> dict:
-        """Returns all statistics but lists with paths as keys, such as ``l1.hits``: one row of a table of runs.
+        """Returns all statistics except lists, in one flat dictionary. Its keys are paths such as ``l1.hits``.
 
         >>> pandas.DataFrame([run.flat() for run in runs])
         """

@@ -1,4 +1,4 @@
-"""Driver for Triton: kernels of ``@triton.jit`` run on a simulated machine, without a GPU.
+"""Driver for Triton: runs ``@triton.jit`` kernels on a simulated machine, without a GPU.
 
 >>> machine = warpsieve.Machine("hopper")
 >>> warpsieve.triton.install(machine)
@@ -6,7 +6,7 @@
 >>> kernel[(grid,)](x, y, x.numel(), BLOCK=1024)
 >>> machine.last.statistics["l1"]["hits"]
 
-Triton compiles to PTX, which the machine runs. Tensors are arrays of the machine, or tensors of PyTorch on the CPU,
+Triton compiles to PTX, which the machine runs. Tensors are arrays of the machine, or PyTorch tensors on the CPU,
 which are copied to the machine before each launch and back after it.
 """
 
@@ -30,7 +30,7 @@ from .machine import Kernel, Machine
 
 WARP_LANES = 32
 MAX_THREADS = 1024
-# Backend of Triton whose compiler and driver are replaced.
+# Triton backend whose compiler and driver are replaced.
 BACKEND = "nvidia"
 FORMS = {
     "i1": "<?", "i8": "<b", "i16": "<h", "i32": "<i", "i64": "<q",
@@ -43,10 +43,10 @@ _devices = itertools.count(1)
 
 
 def install(machine: Machine | None = None, *, capability: int = 80) -> Machine:
-    """Makes a machine the device of Triton, and returns it; a new ``fermi`` if none is given.
+    """Makes a machine the device on which Triton runs kernels, and returns it. By default, creates a new ``fermi``.
 
-    ``capability`` is the compute capability times ten for which Triton compiles. The machine runs the instructions of
-    any capability if the model has them, and refuses others by name.
+    ``capability`` is the compute capability for which Triton compiles, times ten. A machine runs the code of any
+    capability. It rejects a kernel with an instruction that the model does not support, and names the instruction.
     """
     machine = machine or Machine()
     if not _earlier:
@@ -64,7 +64,7 @@ def uninstall() -> None:
 
 
 class Compiler(CUDABackend):
-    """Compiler of Triton for GPUs of NVIDIA, up to PTX."""
+    """Triton's compiler for NVIDIA GPUs, without the steps after PTX."""
 
     def __init__(self, target: GPUTarget):
         super().__init__(target)
@@ -75,12 +75,12 @@ class Compiler(CUDABackend):
         del stages["cubin"]
 
     def hash(self) -> str:
-        # The cache of Triton must not mix kernels with and without machine code.
+        # Triton's cache must not mix kernels with machine code and kernels without it.
         return f"{super().hash()}-ptx"
 
 
 class Loaded:
-    """Kernel of Triton, which each machine translates once."""
+    """Triton kernel. Each machine translates it once."""
 
     def __init__(self, name: str, ptx: str):
         self._name = name
@@ -88,20 +88,20 @@ class Loaded:
 
     def on(self, machine: Machine) -> Kernel:
         """Returns the kernel on a machine."""
-        # Triton keeps this object for good, so it must not keep machines.
+        # Triton never releases this object, so the object must not refer to machines.
         if self not in machine._kernels:
             machine._kernels[self] = machine.module(self._ptx, name=f"{self._name}.ptx")[self._name]
         return machine._kernels[self]
 
 
 class Utilities:
-    """Functions of a driver that Triton calls."""
+    """Driver functions that Triton calls."""
 
     def __init__(self, machine: Machine):
         self._machine = machine
 
     def get_device_properties(self, _device: int) -> dict:
-        """Returns the properties of the machine that Triton knows."""
+        """Returns the properties of the machine that Triton reads."""
         native = self._machine._native
         return {
             "max_shared_mem": native.shared_bytes,
@@ -112,28 +112,28 @@ class Utilities:
         }
 
     def load_binary(self, name: str, ptx: bytes, _shared: int, _device: int):
-        """Returns module, kernel, registers, spilled registers, and the number of threads that a CTA may have."""
+        """Returns module, kernel, number of registers, number of spilled registers, and maximum threads per CTA."""
         kernel = Loaded(name, ptx.decode() if isinstance(ptx, bytes) else ptx)
         try:
             registers = kernel.on(self._machine).registers
         except PtxError:
-            # Triton would keep a kernel that is half loaded. Each launch raises the error instead.
+            # With an exception here, Triton would keep a half-loaded kernel. Each launch raises the error instead.
             registers = 0
         return kernel, kernel, registers, 0, MAX_THREADS
 
     def unload_module(self, _module) -> None:
-        """Does nothing: modules of a machine stay until it is closed."""
+        """Does nothing: a machine keeps its modules until it is closed."""
 
 
 class Driver(DriverBase):
-    """Driver of Triton for a simulated machine."""
+    """Triton driver for a simulated machine."""
 
     def __init__(self, machine: Machine | None = None, capability: int = 80):
         self.machine = machine or Machine()
         self.capability = capability
         self.utils = Utilities(self.machine)
         self.launcher_cls = Launcher
-        # Triton keeps compiled kernels and properties by the number of the device.
+        # Triton stores compiled kernels and device properties by device number.
         self._device = next(_devices)
 
     @classmethod
@@ -240,7 +240,7 @@ def _flat(kinds):
 
 
 def _values(kinds, arguments):
-    """Returns the values of all types of an expanded signature."""
+    """Returns the argument values in the order of the types in an expanded signature."""
     for kind, argument in zip(kinds, arguments, strict=True):
         if isinstance(kind, tuple):
             yield from _values(kind, argument)
@@ -251,12 +251,12 @@ def _values(kinds, arguments):
 
 
 class _Tensors:
-    """Tensors of a launch. Those of PyTorch are in device memory until :meth:`finish`."""
+    """Tensors of a launch. PyTorch tensors are copied to device memory, and stay there until :meth:`finish`."""
 
     def __init__(self, machine: Machine, kernel: str):
         self._machine = machine
         self._kernel = kernel
-        # Storage of the host by address: address, size, contents before the launch, and its copy on the device.
+        # Storages of host tensors, by address: tensor, size, contents before the launch, and device copy.
         self._copies: dict[int, tuple[object, int, bytes, DeviceArray]] = {}
 
     def pack(self, kind: str, value) -> bytes:
@@ -280,7 +280,7 @@ class _Tensors:
             return value.data_ptr()
         base = getattr(value, "base", None)
         if isinstance(base, DeviceArray):
-            # A tensor that `triton.reinterpret` gives another type.
+            # Tensor to which `triton.reinterpret` has given another type.
             return self._address(base)
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
@@ -305,7 +305,7 @@ class _Tensors:
         return self._copies[start][3].data_ptr() + tensor.data_ptr() - start
 
     def finish(self, is_done: bool) -> None:
-        """Copies tensors that the kernel changed back to the host, if the launch reached its end."""
+        """If the launch completed, copies changed tensors back to the host. Frees all copies in device memory."""
         for start, (_, size, before, copy) in self._copies.items():
             if is_done:
                 after = self._machine._read(copy.data_ptr(), size)

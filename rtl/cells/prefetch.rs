@@ -1,6 +1,6 @@
 //! # Parts of prefetchers
-//! Parts that the prefetchers of an L1D (`l1/prefetch`) and of an L2 bank (`l2/prefetch`) share: runs of
-//! lines, limits, counters, and the two prefetchers that use only line numbers.
+//! Components that the prefetchers of an L1D (`l1/prefetch`) and of an L2 bank (`l2/prefetch`) share: runs of
+//! consecutive lines, limits on resources, counters, and the two prefetchers that use only line numbers.
 //!
 //! | module      | prefetches                                          |
 //! |-------------|-----------------------------------------------------|
@@ -33,7 +33,8 @@ pub(crate) struct MissResources {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrefetchLimits {
-    /// Number of entries of the prefetch queue, which holds lines until they are looked up.
+    /// Number of entries of the prefetch queue, which holds the lines to prefetch until they are looked up in
+    /// the tags.
     pub queue: u32,
     /// Largest number of MSHR entries that prefetches in flight may use. A prefetch no longer counts once a
     /// demand access has merged with it.

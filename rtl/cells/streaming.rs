@@ -29,14 +29,15 @@ type Count = u14;
 /// Type of a number of misses in percent of the accesses.
 type Percent = u7;
 
-/// Treatment of ways with a tag but no data (tag-only ways) when the cache opens again after a time in which
-/// loads bypassed it.
+/// Treatment of tag-only ways when the cache opens again after loads bypassed it. A tag-only way holds a tag,
+/// but no data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reopen {
-    /// Keep the tags: the first load of such a line misses and fills the way with data.
+    /// Keeps the tags of tag-only ways. The first access to a line that has only a tag misses and fetches the
+    /// data.
     Miss,
-    /// Invalidate the tags at once.
+    /// Invalidates the tags of all tag-only ways at once.
     Flush,
 }
 
@@ -48,11 +49,11 @@ pub struct StreamingConfig {
     pub period: u32,
     /// Percentage of misses above which the cache closes, so that loads bypass it (khairy2015 Table 4: 90).
     pub miss_percent: u32,
-    /// Minimum number of accesses in a period. With fewer accesses, the cache stays open, or stays closed
-    /// (loads bypass it), as before.
+    /// Minimum number of accesses in a period. After a period with fewer accesses, the cache does not change:
+    /// if it was open, it stays open; if it was closed, loads still bypass it.
     pub min_accesses: u32,
-    /// Treatment of ways with a tag but no data (tag-only ways) when the cache opens again after a time in
-    /// which loads bypassed it.
+    /// Treatment of tag-only ways when the cache opens again after loads bypassed it. A tag-only way holds a
+    /// tag, but no data.
     pub reopen: Reopen,
 }
 

@@ -54,9 +54,10 @@ pub enum WriteDrain {
     Watermarks {
         /// Number of waiting writes at which the channel starts to serve writes.
         high: u32,
-        /// Number of waiting writes at which the channel serves reads again.
+        /// Number of waiting writes at or below which the channel serves reads again.
         low: u32,
-        /// Number of cycles without a waiting read after which writes are served in any case.
+        /// Number of command clock cycles without a waiting read after which waiting writes are served, even
+        /// if fewer than `high` writes wait.
         idle: u32,
     },
 }
@@ -77,8 +78,8 @@ pub enum Refresh {
 pub enum CommandBus {
     /// One bus for all commands: one command per cycle.
     Single,
-    /// Two buses, as in HBM (JESD235): ACT, PRE and REF have a separate bus. One cycle can issue a row
-    /// command and a column command for different banks.
+    /// Two buses, as in HBM (JESD235): one for ACT, PRE and REF, and one for RD and WR. Each bus can issue
+    /// one command per cycle; the two commands of a cycle are for different banks.
     Dual,
 }
 

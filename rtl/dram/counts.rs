@@ -30,8 +30,8 @@ pub struct Counts {
     pub read_latency: u64,
     /// Number of banks for which a request waited, summed over all cycles.
     pub banks_waiting: u64,
-    /// Number of cycles in which at least one request waited; `banks_waiting` / `waiting_cycles` is the bank-
-    /// level parallelism.
+    /// Number of cycles in which at least one request waited. The ratio `banks_waiting` / `waiting_cycles` is
+    /// the bank-level parallelism.
     #[counted(cycles)]
     pub waiting_cycles: u64,
     /// Number of reads in each latency class: below 16 cycles, 16 to 31, 32 to 63 and so on; the last class

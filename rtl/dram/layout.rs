@@ -20,14 +20,16 @@ use crate::config::{Rules, Side};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct MappingConfig {
-    /// Fields of a burst address from its lowest bit upward: `column`, `bank`, `group` and `row`, each with
-    /// its number of bits, such as `column:2`. Several fields may have the same name; the first one has the
-    /// lowest bits. One field of each name may omit the number, and then has all bits that the others leave.
+    /// List of the fields of a burst address, from its lowest bit upward. Each field is `column`, `bank`,
+    /// `group` or `row`, followed by its number of bits, such as `column:2`. A name may occur several times;
+    /// its first field then holds the lowest bits, for example those of the row number. One field of each
+    /// name may omit the number of bits; it gets all bits that the other fields of this name leave.
     pub fields: Vec<String>,
-    /// Bits that are XORed into the bank and the bank group, such as `bank[0] ^ row[3] ^ column[5]` for one
-    /// bit. `bank ^ row` is short for all bits of the bank, each with the row bit of the same number, and
-    /// `group ^ row[2..]` begins with bit 2 of the row. `burst[7]` is bit 7 of the burst address. Bits to the
-    /// right of `^` are those of the address, before any XOR.
+    /// List of XORs that change bits of the bank number or of the bank-group number.
+    /// `bank[0] ^ row[3] ^ column[5]` changes one bit: bit 0 of the bank. `bank ^ row` changes all bits of
+    /// the bank: each bit is XORed with the row bit of the same number. `group ^ row[2..]` XORs bit 0 of the
+    /// group with bit 2 of the row, bit 1 with bit 3, and so on. `burst[7]` is bit 7 of the burst address.
+    /// All bits to the right of the first `^` are bits of the address before any XOR.
     pub xor: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
 //! # Command arbitration by rank
-//! Selects the request that gets the command bus by the ranks that a policy assigns. Unlike in FR-FCFS, a
+//! Selects, by the ranks that a policy assigns, the request that gets the command bus. Unlike in FR-FCFS, a
 //! request with a high rank is served before row hits of other requesters, in two steps:
 //! 1. In each bank, the request with the highest rank determines the next command: RD or WR if its row is
 //!    open, otherwise ACT or PRE. If it is a row hit, all row hits of the bank can be served.

@@ -1,5 +1,6 @@
 //! # Command arbitration
-//! Selects the request that gets the command bus, by first ready, first come, first served (FR-FCFS):
+//! Selects the request that gets the command bus, in the order first ready, first come, first served
+//! (FR-FCFS):
 //! 1. The oldest request whose column command is legal in this cycle on the open row of its bank.
 //! 2. Otherwise, the oldest request whose ACT or PRE is legal in this cycle. A row is closed only when no
 //!    request hits it anymore.

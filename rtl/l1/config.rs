@@ -29,14 +29,15 @@ const TAG_BYTES: u64 = 16;
 /// Largest width of a tag-bank number in bits.
 const MAX_TAG_BANK_BITS: usize = MAX_TAG_BANKS.ilog2() as usize;
 
-/// Priority of the failing conditions: selects the reservation fail to report when several conditions refuse
-/// a load.
+/// Priority among the conditions that can refuse a load: selects the one to report as the reservation fail
+/// when several apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailOrder {
-    /// Reports the failing conditions in this order: line allocation, MSHR, miss queue.
+    /// Reports the first condition that applies, in this order: line allocation, MSHR, miss queue.
     MshrFirst,
-    /// Reports the failing conditions in this order: line allocation, miss queue, MSHR; as in GPGPU-Sim.
+    /// Reports the first condition that applies, in this order: line allocation, miss queue, MSHR (as in
+    /// GPGPU-Sim).
     QueueFirst,
 }
 
@@ -77,12 +78,12 @@ pub enum Fetch {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum BanksConfig {
-    /// One data bank per sector of a line. Two lines can be read in the same cycle if their requested sectors
-    /// differ.
+    /// One data bank for each sector of a line: bank `n` holds sector `n` of every line. Two lines can be
+    /// read in the same cycle if their requested sectors are in different banks.
     Sectors(SectorBanksConfig),
-    /// 32 data banks of 4-byte words, and tag banks that look up one line each per cycle. The cycles of a
-    /// load are the larger of two numbers: its lines in the fullest tag bank, and its words in the fullest
-    /// data bank.
+    /// 32 data banks, each 4 bytes wide, and tag banks that each look up one line per cycle. The number of
+    /// cycles of a load is the larger of two numbers: the most lines that it looks up in any one tag bank,
+    /// and the most words that it reads from any one data bank.
     Words(WordBanksConfig),
 }
 
@@ -144,17 +145,18 @@ pub struct L1Config {
     pub mshr_entries: u32,
     /// Number of loads that can wait for one line in flight, including the load that missed.
     pub mshr_merges: u32,
-    /// MSHR policy: refuses loads although the MSHR has room for them. The requesters are the warp slots.
+    /// MSHR policy, which can refuse a load even if the MSHR has room for it. Each warp slot counts as one
+    /// requester.
     pub mshr_policy: MshrPolicyConfig,
     /// Number of entries of the miss queue, which holds requests until the network accepts them.
     pub miss_queue: u32,
-    /// Priority of the failing conditions: selects the reservation fail to report when several conditions
-    /// refuse a load.
+    /// Priority among the conditions that can refuse a load: selects the one to report as the reservation
+    /// fail when several apply.
     pub fail_order: FailOrder,
     /// Amount of data that a miss fetches: the whole line, or only sectors.
     pub fetch: Fetch,
-    /// Number of line requests of one load that are looked up per cycle: 1, 2 or 4. All but the first must
-    /// hit, and all must use different banks.
+    /// Maximum number of line requests of one load that are looked up per cycle: 1, 2 or 4. All of them
+    /// except the first must hit, and all must use different banks.
     pub lookups: u32,
     /// Organization of the data array and the tags in banks.
     pub banks: BanksConfig,
@@ -162,8 +164,8 @@ pub struct L1Config {
     pub store_hit: StoreHit,
     /// Bypass scheme: selects the loads that bypass the cache.
     pub bypass: BypassConfig,
-    /// Granularity in bytes of the data that a bypassing load fetches: 32 for the 32-byte sectors that it
-    /// touches, or 0 for the whole line.
+    /// Granularity in bytes of the data that a bypassing load fetches: 32 to fetch only the 32-byte sectors
+    /// that it accesses, or 0 to fetch the whole line.
     pub bypass_sectors: u32,
     /// Set index function of the cache.
     pub index: IndexConfig,

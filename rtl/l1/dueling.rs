@@ -59,15 +59,19 @@ const MAX_INTERVAL: u32 = 65_536;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DuelingConfig {
-    /// Whether there are leading SMs, and whether they follow a decision.
+    /// Mode of SM dueling. Two leading SMs (leaders) compare two modes: SM 0 uses the decoupled L1D, and SM 1
+    /// the original mode, which behaves like an ordinary L1D. The field selects whether there are leaders,
+    /// and whether they keep their modes.
     pub leaders: Leaders,
-    /// Length of an interval in core cycles.
+    /// Length in core cycles of the intervals in which the miss rates of the leaders are measured.
     pub interval: u32,
-    /// Margin in percent. The original mode wins only if its miss rate is lower by more than this margin.
+    /// Margin in percent. The original mode wins only if its miss rate is lower than that of the decoupled
+    /// L1D by more than this margin.
     pub margin: u32,
-    /// Quantity of which `margin` is a percentage.
+    /// Unit of `margin`: percentage points, or percent of the miss rate of the original mode.
     pub margin_of: MarginOf,
-    /// Smallest number of accesses that each leader must make in an interval for the interval to decide.
+    /// Minimum number of accesses of each leader in an interval. An interval in which a leader makes fewer
+    /// accesses decides nothing.
     pub min_accesses: u32,
 }
 
@@ -75,22 +79,25 @@ pub struct DuelingConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarginOf {
-    /// The number of loads: the margin is in percentage points of the miss rate.
+    /// Percentage points: with a margin of 10, the two miss rates must differ by more than 0.1.
     Points,
-    /// The number of misses in the original mode: the margin is relative to the miss rate of that mode.
+    /// Percent of the miss rate of the original mode: with a margin of 10, the two miss rates must differ by
+    /// more than a tenth of that rate.
     Misses,
 }
 
-/// Whether there are leading SMs, and whether they follow a decision.
+/// Mode of SM dueling. Two leading SMs (leaders) compare two modes: SM 0 uses the decoupled L1D, and SM 1 the
+/// original mode, which behaves like an ordinary L1D. The field selects whether there are leaders, and
+/// whether they keep their modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Leaders {
-    /// No leaders: every SM uses the configured threshold.
+    /// No leaders and no dueling: every SM uses `l1.decoupled.threshold`.
     None,
-    /// Leaders keep their modes, and every interval decides anew.
+    /// The leaders keep their modes. At the end of each interval, all other SMs switch to the mode of the
+    /// leader that won.
     Pinned,
-    /// Leaders follow the first decision of a kernel like all other SMs; no further decision is made in the
-    /// kernel.
+    /// The first decision of a kernel applies to all SMs, including the leaders, until the kernel ends.
     JoinOnce,
 }
 

@@ -44,8 +44,8 @@ pub struct L1Stats {
     pub hit_pending: u64,
     /// Loads that missed and were sent to memory.
     pub misses: u64,
-    /// Misses whose line was present or in flight, but not all requested sectors; only where misses fetch
-    /// sectors.
+    /// Misses whose line was present or in flight, but without at least one of the requested sectors; only
+    /// where misses fetch sectors.
     #[counted(only(has.sectors), if_any(has.stores))]
     pub sector_misses: u64,
     /// Loads that bypassed the cache.
@@ -62,11 +62,12 @@ pub struct L1Stats {
     pub atomics: u64,
     /// Lines evicted.
     pub evictions: u64,
-    /// Candidates that became committed to a data way; only with decoupled tags.
+    /// Lines that were admitted to the data array: their tags, so far without data, got a data way; only with
+    /// decoupled tags.
     #[counted(only(has.decoupled), if_any(has.stores))]
     pub promotions: u64,
-    /// Lines that lost their data way to another line, a store or a recall, so that their tags became
-    /// candidates or empty; only with decoupled tags.
+    /// Lines that lost their data way because of another line, a store or a recall; their tags became tags
+    /// without data (candidates) or empty; only with decoupled tags.
     #[counted(only(has.decoupled), if_any(has.stores))]
     pub demotions: u64,
     /// Lines dropped, present or in flight, because the L2 recalled them; only where the L2 recalls lines.

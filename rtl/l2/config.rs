@@ -67,17 +67,18 @@ pub struct L2Config {
     /// request per cycle.
     pub lookup_latency: u32,
     /// Number of MSHR entries, which limits the number of lines in flight from memory (khairy2015 Table 1:
-    /// 32). In the transient flow, ways and entries of the FRC (fetch and replacement cache) hold these
-    /// lines, so MSHR entries may be the limit (candel2018 section 3).
+    /// 32). In the transient flow, each line in flight also occupies a way or an entry of the FRC (fetch and
+    /// replacement cache), which may limit this number further (candel2018 section 3).
     pub mshr_entries: u32,
     /// Number of accesses that can wait for one line, including the first one (GPGPU-Sim's GTX 480: 4).
     pub mshr_merges: u32,
-    /// MSHR policy: refuses requests although the MSHR has room for them. The requesters are the SMs.
+    /// MSHR policy, which can refuse a request even if the MSHR has room for it. Each SM counts as one
+    /// requester.
     pub mshr_policy: MshrPolicyConfig,
     /// Number of replies that can wait for the reply crossbar.
     pub reply_queue: u32,
-    /// Number of writes to the data memory per cycle (1 or 2): with 2, an arriving burst does not stall
-    /// accesses that write.
+    /// Number of writes to the data memory per cycle: 1 or 2. With 2, a burst that arrives from memory does
+    /// not stall an access that writes in the same cycle.
     pub data_ports: u32,
     /// True if a buffer next to the data memory keeps the line of the last atomic (anssari2012 section 3.4).
     pub atomic_buffer: bool,

@@ -104,7 +104,8 @@ pub struct BufferStats {
 /// Counters of the memory traffic of an L2 bank that fetches sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
 pub struct SectorStats {
-    /// Misses of any kind whose line had a way, present or in flight, but not all requested sectors.
+    /// Misses of any kind whose line was present or in flight in a way, but without at least one of the
+    /// requested sectors.
     pub misses: u64,
     /// Bytes of the bursts requested from memory.
     #[counted(bytes)]
@@ -144,8 +145,8 @@ pub struct L2Stats {
     pub atomic_pending: u64,
     /// Atomics and reductions that fetched their line.
     pub atomic_misses: u64,
-    /// Lines fetched from memory, prefetched ones included; with sector fetches, fetches of some sectors of a
-    /// line count too.
+    /// Lines fetched from memory, including prefetched lines. With sector fetches, each fetch counts, even if
+    /// it fetches only some sectors of a line.
     pub fetches: u64,
     /// Dirty lines written back to memory, and writes that bypassed the bank.
     pub writebacks: u64,

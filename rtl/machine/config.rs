@@ -56,7 +56,7 @@ pub struct MachineConfig {
     pub link: LinkConfig,
     /// SM core.
     pub sm: SmConfig,
-    /// Warp throttling: the scheme that limits which warps may issue.
+    /// Scheme for warp throttling, which selects the warps that may issue.
     pub throttle: ThrottleConfig,
     /// Load-store unit.
     pub lsu: LsuConfig,
@@ -82,10 +82,11 @@ pub struct MachineConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartitionIndex {
-    /// Run number modulo the number of partitions.
+    /// Number of the run, modulo the number of partitions. A run is a group of `interleave_bytes` consecutive
+    /// bytes.
     Modulo,
-    /// Run number modulo an irreducible polynomial over GF(2), so that no power-of-two stride maps to only a
-    /// few partitions.
+    /// Number of the run, modulo an irreducible polynomial over GF(2), so that no power-of-two stride maps to
+    /// only a few partitions. A run is a group of `interleave_bytes` consecutive bytes.
     IPoly,
 }
 
@@ -110,15 +111,15 @@ pub struct ClockConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkConfig {
-    /// Delay from an SM to the request crossbar, and to the CTA dispatcher when a CTA has ended; 0: a message
-    /// is visible at the next clock edge.
+    /// Delay from an SM to the request crossbar, and from an SM to the CTA dispatcher when a CTA has ended.
+    /// With 0, a message is visible at the next clock edge.
     pub inject: u32,
     /// Delay from the request crossbar to the L2 bank.
     pub request: u32,
     /// Delay from the L2 bank to the reply crossbar.
     pub reply: u32,
-    /// Delay from the reply crossbar to an SM, and from the CTA dispatcher to an SM; 0: a message is visible
-    /// at the next clock edge.
+    /// Delay from the reply crossbar to an SM, and from the CTA dispatcher to an SM. With 0, a message is
+    /// visible at the next clock edge.
     pub deliver: u32,
     /// Delay from the DRAM channel to the L2 bank.
     pub dram_return: u32,

@@ -1,7 +1,7 @@
 //! # Entries kept for the oldest requester
-//! The last `reserved` free entries of the MSHR are kept for one warp: the one whose miss has been in flight
-//! longest. It can then send the remaining misses of its instruction while younger warps wait. The policy
-//! follows no paper.
+//! Reserves the last `reserved` free entries of the MSHR for one warp: the warp whose miss has been in flight
+//! longest. This warp can then send the remaining misses of its instruction, while warps with younger misses
+//! wait. The policy is not from a paper.
 //!
 //! The age of a warp is the age of its oldest MSHR entry in use, since requests to the L1D do not state the
 //! order in which warps were launched. If no miss is in flight, every warp may allocate.
@@ -29,7 +29,8 @@ use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ByAge {
-    /// Number of free MSHR entries that are kept for the requester whose miss has been in flight longest.
+    /// Number of MSHR entries reserved for the warp whose miss has been in flight longest: if at most this
+    /// many entries are free, only this warp can allocate them.
     pub reserved: u32,
 }
 

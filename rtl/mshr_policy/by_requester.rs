@@ -1,7 +1,7 @@
 //! # Limits per requester
-//! A requester uses at most `entries` MSHR entries and has at most `waiting` accesses in the MSHR, including
-//! the first one of each entry. A warp with many lines in flight then leaves entries to other warps, and an
-//! SM to other SMs. The policy follows no paper.
+//! Limits each requester to `entries` MSHR entries, and to `waiting` accesses that wait in the MSHR. The
+//! access that allocates an entry also counts as waiting. So a warp with many lines in flight leaves entries
+//! free for other warps; in the L2, an SM leaves entries free for other SMs. The policy is not from a paper.
 //!
 //! An entry belongs to the requester whose miss allocated it, until the entry is freed. In an L1D that
 //! fetches sectors, a load may wait in up to four entries. The load is accepted while fewer than `waiting`
@@ -29,8 +29,8 @@ use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic};
 pub struct ByRequester {
     /// Maximum number of MSHR entries of a requester.
     pub entries: u32,
-    /// Maximum number of accesses of a requester that wait in MSHR entries, including the first one of each
-    /// entry.
+    /// Maximum number of accesses of a requester that wait in MSHR entries. The access that allocates an
+    /// entry also counts.
     pub waiting: u32,
 }
 

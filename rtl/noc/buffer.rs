@@ -1,7 +1,7 @@
 //! # Input buffer of a crossbar or router
-//! Buffers the packets of one input. Each packet stays in the buffer until its tail has left. A packet
-//! arrives at one flit per cycle. It is accepted only if the buffer has room for the whole packet, so that
-//! its arrival never stalls halfway. Each departing flit frees room for the next packet.
+//! Buffers the packets of one input, each until its tail has left. A packet arrives at one flit per cycle. It
+//! is accepted only if the buffer has room for the whole packet, so that its arrival never stalls halfway.
+//! Each departing flit frees room for the next packet.
 //!
 //! | port    | dir | payload | contract                                                     |
 //! |---------|-----|---------|--------------------------------------------------------------|

@@ -1,9 +1,9 @@
 //! # Router
-//! Router of a mesh, a ring or a two-level network. Like a crossbar, it forwards packets in flits from its
-//! inputs to its outputs. An output leads to another router or to a site (an SM or a memory partition). A
-//! packet is forwarded as soon as its header has arrived and the next router has room for the whole packet.
-//! This is virtual cut-through (Dally and Towles, *Principles and Practices of Interconnection Networks*,
-//! section 13.2.2). The virtual channels of a link share the link's wires, but each has its own buffer.
+//! Forwards packets in flits from its inputs to its outputs, as a crossbar does, in a mesh, a ring or a
+//! two-level network. An output leads to another router or to a site (an SM or a memory partition). A packet
+//! is forwarded as soon as its header has arrived and the next router has room for the whole packet. This is
+//! virtual cut-through (Dally and Towles, *Principles and Practices of Interconnection Networks*, section
+//! 13.2.2). The virtual channels of a link share the link's wires, but each has its own buffer.
 //!
 //! | port      | dir | payload | contract                                                        |
 //! |-----------|-----|---------|-----------------------------------------------------------------|

@@ -55,8 +55,8 @@ pub enum NocConfig {
     Mesh(RoutedConfig),
     /// Ring of routers with links in both directions; packets take the shorter direction.
     Ring(RoutedConfig),
-    /// Two-level network: one router per cluster of SMs, and links from there to a central crossbar at which
-    /// the partitions are.
+    /// Two-level network: one router per cluster of SMs, and links from each router to a central crossbar, to
+    /// which the memory partitions are connected.
     TwoLevel(TwoLevelConfig),
 }
 
@@ -85,11 +85,11 @@ impl Default for RoutedConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TwoLevelConfig {
-    /// Number of clusters of SMs. SMs with consecutive numbers form a cluster, and all clusters have the same
-    /// number of SMs, or one more. A GTX 480 has four clusters.
+    /// Number of clusters of SMs. SMs with consecutive numbers form a cluster. The numbers of SMs in two
+    /// clusters differ by at most one. A GTX 480 has four clusters.
     pub clusters: u32,
-    /// Number of links in each direction between a cluster and the center, each with memory partitions of its
-    /// own.
+    /// Number of links in each direction between a cluster and the central crossbar. The memory partitions
+    /// are divided among these links: partition `p` uses link `p` modulo this number.
     pub links: u32,
     /// Number of virtual channels per link between routers, each with a separate buffer.
     pub virtual_channels: u32,

@@ -83,7 +83,7 @@ pub struct HawkeyeConfig {
     pub bits: u32,
     /// Number of sets whose accesses are recorded; they are evenly spaced over the cache.
     pub sampled_sets: u32,
-    /// Number of accesses to a sampled set that are recorded, as a multiple of the number of ways.
+    /// Number of past accesses to a sampled set that are recorded, as a multiple of the number of ways.
     pub history: u32,
     /// Width in bits of the partial tag of a recorded access.
     pub tag_bits: u32,

@@ -1,6 +1,7 @@
 //! # Signature-based hit prediction (SHiP)
-//! Works like static RRIP, but inserts a line at rank 3 (evicted first) if no line from the same source was
-//! reused lately (Wu et al., MICRO 2011).
+//! Works like static RRIP, but inserts a line at rank 3 (evicted first) if no line with the same signature
+//! was reused recently (Wu et al., MICRO 2011). The signature of a line is a property of the access that
+//! inserts it.
 
 use arbitrary_int::u3;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ const REGION_LINES_LOG2: u32 = 7;
 pub enum Signature {
     /// Program counter of the load; only in the caches of an SM, whose accesses carry it.
     Pc,
-    /// Region of 128 lines that holds the line: 16 KB with 128-byte lines.
+    /// Aligned region of 128 lines that contains the line: 16 KB with 128-byte lines.
     Region,
 }
 
@@ -51,7 +52,7 @@ impl Signature {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShipConfig {
-    /// Property by which the sources of lines are distinguished.
+    /// Property of an access from which its signature is computed.
     pub signature: Signature,
     /// Width of a signature in bits; the table has one 3-bit counter for each of the 2^`bits` signatures.
     pub bits: u32,

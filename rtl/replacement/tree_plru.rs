@@ -1,9 +1,9 @@
 //! # Tree pseudo-LRU
 //! Approximates LRU with one bit per inner node of a binary tree over the ways of a set (PLRUt in Al-Zoubi et
 //! al., ACM Southeast Conference 2004). Each bit points to the half of its subtree that was used less
-//! recently. A hit or an insertion makes the bits on the path to the used way point away from that way. The
-//! victim is the way to which the pointers lead from the root. If all lines of a half are in flight, that
-//! half has no eligible way, and the other half is taken.
+//! recently. A hit or an insertion makes the bits on the path to the used way point away from that way. To
+//! find the victim, the search starts at the root and follows the bits. If all lines of a half are in flight,
+//! the search takes the other half, whatever the bit.
 //!
 //! Number of state bits per set: the number of ways, rounded up to a power of two, minus one. The rank of a
 //! way is derived from this state. It has one bit per level of the tree; the bit of the root is the most

@@ -43,7 +43,8 @@ pub struct OpTiming {
     pub interval: u16,
 }
 
-/// Timings of one data type, in the classes of GPGPU-Sim's opcode latencies.
+/// Timings of the operations on one data type, by operation class. The classes are those of GPGPU-Sim's
+/// opcode latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassTiming {
@@ -78,13 +79,12 @@ pub struct PipeConfig {
     /// True if integer operations have a separate pipe, one per scheduler, instead of sharing the
     /// single-precision pipe.
     pub int_pipe: bool,
-    /// Timing of loads of kernel parameters, which lie in constant memory on GPUs.
+    /// Timing of loads of kernel parameters. On real GPUs, these parameters are in constant memory.
     pub param: OpTiming,
-    /// Timing of a matrix multiply step of 256 multiplications; an m8n8k4 instruction takes four such steps.
-    /// A step with n times as many multiplications occupies its tensor pipe (one per scheduler) for n
-    /// initiation intervals. Its result comes n - 1 intervals later than that of a step of 256. If latency
-    /// and initiation interval are 0, the machine has no tensor pipe and refuses kernels with `mma` or
-    /// `wmma`.
+    /// Timing of a matrix-multiply step with 256 multiplications. An m8n8k4 instruction consists of four such
+    /// steps. A step with n times 256 multiplications occupies the tensor pipe (one per scheduler) for n
+    /// initiation intervals, and its latency is longer by n - 1 intervals. If latency and interval are 0, the
+    /// machine has no tensor pipes and rejects kernels with `mma` or `wmma`.
     pub tensor: OpTiming,
 }
 
@@ -101,11 +101,12 @@ pub struct OperandConfig {
     pub sfu_collectors: u8,
     /// Number of operand collectors of shared memory, kernel parameters and the address unit.
     pub memory_collectors: u8,
-    /// Number of generic operand collectors, which serve all pipes and replace the collectors per class of
-    /// pipes (SP, SFU, memory). 0: each class has its own collectors.
+    /// Number of generic operand collectors, which all pipes share. If 0, the SP, SFU and memory pipes have
+    /// separate collectors; otherwise the generic collectors replace these.
     pub generic_collectors: u8,
-    /// True if each pipe has an input register (GPGPU-Sim's OC_EX pipeline registers). An instruction with
-    /// all its operands moves to a free input register and releases its operand collector.
+    /// True if each pipe has an input register (GPGPU-Sim's OC_EX pipeline registers). Once an instruction
+    /// has all its operands, it moves to the input register as soon as this is free, and its operand
+    /// collector becomes free.
     pub latches: bool,
 }
 
@@ -119,9 +120,9 @@ pub struct SharedConfig {
     pub banks: u32,
     /// Latency of a conflict-free access from operand read to writeback [core cycles].
     pub latency: u16,
-    /// Sizes of shared memory that can be carved out of the L1 data memory, in ascending order, in bytes. A
-    /// launch uses the smallest size that holds the shared memory of all CTAs on an SM; the L1 loses the
-    /// corresponding ways. Empty: shared memory has its own storage.
+    /// Sizes of shared memory that can be taken from the L1 data memory, in bytes, in ascending order. A
+    /// launch uses the smallest size that holds the shared memory of all CTAs on an SM, and the L1 has
+    /// correspondingly fewer ways. If the list is empty, shared memory has its own storage.
     pub carve_outs: Vec<u32>,
 }
 
@@ -144,7 +145,7 @@ pub enum InstructionStore {
     // The variant has braces so that the parser library serde rejects unknown keys. In a variant without
     // braces, serde would ignore unknown keys.
     Perfect {},
-    /// Instruction cache, whose misses the LSU sends to the L2.
+    /// Instruction cache. The LSU sends its misses to the L2.
     Cache(InstructionCacheConfig),
 }
 
@@ -156,12 +157,13 @@ pub struct InstructionCacheConfig {
     pub sets: u32,
     /// Number of ways per set of the instruction cache.
     pub ways: u32,
-    /// MSHR entries: lines in flight at a time. Any number of warps can wait for one line.
+    /// Number of MSHR entries, which limits the number of instruction lines in flight. Any number of warps
+    /// can wait for one line.
     pub mshr_entries: u32,
     /// Set index function, which maps line addresses to sets.
     pub index: IndexConfig,
-    /// Size of an instruction of a PTX program in bytes; traced instructions have the addresses that the
-    /// trace gives.
+    /// Size in bytes of each instruction of a PTX program, from which the addresses of instructions follow.
+    /// Instructions of a trace have the addresses that the trace gives.
     pub instruction_bytes: u32,
 }
 
@@ -178,7 +180,7 @@ impl Default for InstructionCacheConfig {
 pub struct SmConfig {
     /// Number of warp slots per SM (li2015 Table 2: 48).
     pub warps: u32,
-    /// Lanes per warp: 32, or 64 for the wavefronts of candel2018.
+    /// Number of lanes per warp: 32, or 64 for the wavefronts of candel2018.
     pub warp_lanes: u32,
     /// Number of lanes that a pipe processes per cycle.
     pub simd_width: u32,
@@ -188,15 +190,18 @@ pub struct SmConfig {
     pub ctas: u32,
     /// Number of 32-bit registers per SM (32768 in Fermi).
     pub registers: u32,
-    /// Number of warp schedulers per SM; warp slot `w` belongs to scheduler `w` modulo this number.
+    /// Number of warp schedulers per SM. Warp slot `w` belongs to the scheduler with the number `w` modulo
+    /// `schedulers`.
     pub schedulers: u32,
     /// True if each scheduler is a sub-core with its own pipes, one of each kind, and an equal share of the
-    /// register banks and collectors. Shared memory, parameters and the address unit remain common to the SM.
+    /// register banks and collectors. All sub-cores of an SM still share the shared memory, the pipe for
+    /// kernel parameters and the address unit.
     pub sub_cores: bool,
-    /// Warp scheduler: which ready warp each scheduler issues.
+    /// Scheme by which a warp scheduler selects the ready warp to issue.
     pub scheduler: SchedulerConfig,
-    /// Static warp throttling (khairy2015 section 5): maximum number of warps per scheduler that may issue.
-    /// These are the oldest warps that neither wait at a barrier nor have ended; 0: no limit.
+    /// Static warp throttling (khairy2015 section 5): maximum number of warps per scheduler that may issue; 0
+    /// means no limit. The limit selects the oldest warps, without those that wait at a barrier or have
+    /// ended.
     pub warp_limit: u32,
     /// Source of the timing of traced instructions.
     pub trace_timing: TraceTiming,

@@ -1,7 +1,8 @@
 //! # Cache-conscious wavefront scheduling
-//! CCWS, the scheme of Rogers et al. with which khairy2015 compares its own in section 5. Victim tags in the
-//! L1D detect warps that miss lines which they fetched before and lost to evictions. Scores in the core then
-//! temporarily permit only the warps that lose the most lines to issue loads.
+//! CCWS (Rogers et al., "Cache-conscious wavefront scheduling", MICRO 2012), with which khairy2015 section 5
+//! compares its own scheme. Victim tags in the L1D detect that a warp misses a line that it had fetched
+//! before and that was then evicted. Each such miss raises the score of the warp for some time. While the
+//! scores are high, only the warps with the highest scores may issue loads.
 
 pub mod scores;
 pub mod victims;
@@ -20,11 +21,12 @@ pub struct CcwsConfig {
     /// Number of victim tags per warp, which hold the lines that the warp lost most recently (khairy2015
     /// Table 4: 16).
     pub victims: u32,
-    /// Associativity of the victim tags of a warp (Table 4: 8).
+    /// Associativity of the victim tags of a warp (khairy2015 Table 4: 8).
     pub victim_ways: u32,
-    /// Score of a warp that has lost no locality (Table 4: 100).
+    /// Score of a warp that has not lost locality recently (khairy2015 Table 4: 100).
     pub base_score: u32,
-    /// Weight of lost-locality events relative to issued instructions (Table 4: 8).
+    /// Weight of lost-locality events. They raise a score by an amount that is proportional to `k` and to
+    /// their number per issued instruction (khairy2015 Table 4: 8).
     pub k: u32,
 }
 

@@ -39,10 +39,10 @@ pub enum Trigger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Persist {
-    /// Only the memo, the table of the limits found for kernels.
+    /// Only the memo, which is the table of the limits found for kernels.
     Off,
-    /// The memo, the table of the limits found for kernels. If the next launch is of the same kernel, also
-    /// the timer, counts and phase of the search.
+    /// The memo, which is the table of the limits found for kernels, and, if the next launch is of the same
+    /// kernel, the timer, the counts and the phase of the search.
     Kernel,
 }
 
@@ -53,7 +53,7 @@ pub struct DwtConfig {
     /// Length of a monitoring or sampling period in core cycles (khairy2015 Table 4: 10K).
     pub period: u32,
     /// Number of misses per thousand thread instructions (MPKI) above which a period counts as thrashing
-    /// (Table 4: 10).
+    /// (khairy2015 Table 4: 10).
     pub mpki: u32,
     /// Number of consecutive thrashing periods that start the sampling.
     pub above: u32,
@@ -63,9 +63,10 @@ pub struct DwtConfig {
     pub latency: u32,
     /// Selection of the cores whose counts can start the sampling.
     pub trigger: Trigger,
-    /// With trigger `coordinator-only`: number of the core whose counts start the sampling, counted from 1.
+    /// Number of the core whose counts start the sampling if `trigger` is `coordinator-only`. The first core
+    /// has the number 1.
     pub coordinator: u32,
-    /// Number of kernels in the memo, the table of the limits found for kernels.
+    /// Number of kernels whose limits the memo holds. The memo is the table of the limits found for kernels.
     pub memo: u32,
     /// Part of the throttle's state that is retained after the end of a kernel.
     pub persist: Persist,

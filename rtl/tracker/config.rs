@@ -76,7 +76,8 @@ pub struct TrackerConfig {
     pub sets: u32,
     /// Number of ways (anssari2012 Table 4.1: 8).
     pub ways: u32,
-    /// Replacement policy of the entries. The uses of an entry carry no program counter.
+    /// Replacement policy of the table entries. Accesses to the table carry no program counter, so policies
+    /// with a `signature` need `"region"`.
     pub replacement: ReplacementConfig,
     /// Information that an entry records about its sharers (anssari2012 Table 4.1: 1 or 16 sharers).
     pub sharers: SharerList,

@@ -7,7 +7,7 @@ use crate::kernel::Counted;
 /// Counters of one bank of the sharing tracker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counted)]
 pub struct TrackerStats {
-    /// Number of loads that probed the tracker, including the loads counted as `unnoted`.
+    /// Number of loads that reached the tracker, including those that are counted in `unnoted`.
     pub lookups: u64,
     /// Number of loads forwarded to an L1.
     pub forwards: u64,

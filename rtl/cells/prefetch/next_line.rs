@@ -1,6 +1,7 @@
 //! # Rule of next-line prefetching
-//! Returns the lines that follow an access which triggers a prefetch (Smith, "Cache memories", ACM Computing
-//! Surveys 14(3), 1982, section 2.1). The L1D and the L2 banks use the same rule.
+//! Returns the lines to prefetch: those that follow the line of the access that triggers the prefetch (Smith,
+//! "Cache memories", ACM Computing Surveys 14(3), 1982, section 2.1). The L1D and the L2 banks use the same
+//! rule.
 //!
 //! Part of `rtl/l1/cache.rs` and `rtl/l2/bank.rs`.
 //! Twin: `golden/l1/prefetch/next_line.rs`.

@@ -19,8 +19,8 @@ use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic};
 pub struct StreamConfig {
     /// Number of streams tracked at the same time.
     pub streams: u32,
-    /// Size of the training window in lines. A further miss gives a direction only if it is at most this far
-    /// from the stream's first miss.
+    /// Size of the training window in lines. A later miss helps to determine the direction of a stream only
+    /// if it is at most this many lines away from the first miss of the stream.
     pub window: u32,
     /// Largest distance in lines between the start and the end of a monitored region.
     pub distance: u32,

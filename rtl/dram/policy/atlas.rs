@@ -35,8 +35,9 @@ pub struct AtlasConfig {
     pub quantum: u32,
     /// Number of command clock cycles after which a waiting request has priority over all others.
     pub starvation: u32,
-    /// Exponent of the weight that the last quantum gets in the history: the weight is 2^-`decay`. The value
-    /// 3 gives 1/8, the complement of the paper's 0.875.
+    /// Weight of the last quantum in the history, as a negative power of two: the weight is 2^-`decay`. With
+    /// the value 3, the last quantum has the weight 1/8 and the earlier history 7/8, which is the paper's
+    /// 0.875.
     pub decay: u32,
 }
 

@@ -1,6 +1,9 @@
 //! # Contention test
-//! Detects load instructions that touch too many lines for the L1D. An instruction contends if the number of
-//! lines that it touches reaches a resident warp's share of the L1D (anssari2012 section 3.3).
+//! Detects load instructions that access too many lines for the L1D. An instruction contends for the L1D if
+//! it accesses, for one warp, at least as many lines as the warp's share of the L1D. This share is the number
+//! of lines of the L1D divided by the number of resident warps, rounded down (anssari2012 section 3.3). With
+//! the bypass scheme `contentious`, a load of a contending instruction bypasses the L1D if its line is
+//! absent.
 //!
 //! | port    | dir | payload       | contract                                                      |
 //! |---------|-----|---------------|---------------------------------------------------------------|

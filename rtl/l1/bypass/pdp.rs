@@ -35,7 +35,8 @@ type Distance = u8;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PdpConfig {
-    /// Number of accesses to the set for which a line is protected: 1 to 255.
+    /// Protecting distance, 1 to 255: number of accesses to a set for which each line of the set stays
+    /// protected after its last access.
     pub distance: u32,
 }
 

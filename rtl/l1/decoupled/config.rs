@@ -13,22 +13,23 @@ use crate::config::Rules;
 pub struct DecoupledConfig {
     /// Number of tags per set.
     pub tag_ways: u32,
-    /// Reference count at which a line is admitted; 0 admits every line.
+    /// Reference count at which a line is admitted to the data array; 0 admits every line.
     pub threshold: u32,
     /// Comparison between a line's reference count and the threshold.
     pub threshold_cmp: Comparison,
     /// Reference count after the first load of a line.
     pub rc_init: u32,
-    /// Number of steps by which all other tags of the set age when an access evicts one line and admits
-    /// another.
+    /// Amount by which the counts of all other tags of the set decrease when an access evicts one line and
+    /// admits another.
     pub age_mode: AgeMode,
     /// Tags of a set that can be replaced by the tag of a new candidate, which is a line without a data way.
     pub tag_victim: TagVictim,
-    /// True if the other tags of the set age when a store or a recall drops a line, as they do at an
-    /// eviction.
+    /// True if the counts of the other tags of the set also decrease when a store or a recall drops a line,
+    /// as they do when a line is evicted.
     pub store_evict_ages: bool,
-    /// Extra latency of a probe, due to the larger number of tags, in core cycles. It does not apply in the
-    /// original mode, which has the latency of the baseline (li2015 section 4.3 and Table 3).
+    /// Extra latency of a tag probe in core cycles, because a set has more tags than in an ordinary L1D. It
+    /// does not apply in the original mode of `l1.dueling`, which has the latency of the baseline (li2015
+    /// section 4.3 and Table 3).
     pub probe_extra: u32,
 }
 
@@ -42,13 +43,14 @@ pub enum Comparison {
     Above,
 }
 
-/// Number of steps by which all other tags of the set age when an access evicts one line and admits another.
+/// Amount by which the counts of all other tags of the set decrease when an access evicts one line and admits
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgeMode {
-    /// The other tags age by one step, even if the access both evicts and admits a line.
+    /// By one, although the access both evicts a line and admits a line.
     Once,
-    /// The other tags age by two steps: one for the evicted line and one for the admitted line.
+    /// By two: one for the evicted line and one for the admitted line.
     Twice,
 }
 

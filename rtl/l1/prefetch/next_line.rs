@@ -1,8 +1,8 @@
 //! # Next-line prefetching
 //! Prefetches the lines that follow the line of a load (Smith, "Cache memories", ACM Computing Surveys 14(3),
-//! 1982, section 2.1). `trigger` selects the loads: all loads, misses, or misses and first uses of prefetched
-//! lines (tagged prefetching). If a load triggers while lines of an earlier load have not been prefetched
-//! yet, the new lines replace them.
+//! 1982, section 2.1). `trigger` selects the loads that trigger prefetches: all loads, misses, or misses and
+//! first uses of prefetched lines (tagged prefetching). If a load triggers prefetches before all lines of an
+//! earlier load have been prefetched, the new lines replace the remaining ones.
 //!
 //! Smith prefetches one line, the next one. A `degree` above 1 extends the paper.
 //!

@@ -1,8 +1,8 @@
 //! # Stream prefetching
 //! Follows accesses that run through memory in one direction, and prefetches ahead of them (Srinath et al.,
 //! "Feedback directed prefetching", HPCA 2007, section 2.1). A miss to a new region allocates a stream. Two
-//! further misses nearby give the direction, and the second of them prefetches the next lines. From then on
-//! each load of the monitored region prefetches lines beyond its end, and moves the region.
+//! further misses nearby determine the direction, and the second of them prefetches the next lines. From then
+//! on, each load in the monitored region prefetches lines beyond the end of the region, and moves the region.
 //!
 //! | port        | dir | payload | contract                                                            |
 //! |-------------|-----|---------|---------------------------------------------------------------------|

@@ -1,8 +1,8 @@
 //! # Next-line prefetching
 //! Prefetches the lines of the bank that follow the line of an access (Smith, "Cache memories", ACM Computing
-//! Surveys 14(3), 1982, section 2.1), by the same rule and with the same keys as the next-line prefetcher of
-//! the L1D. Writes trigger nothing. If an access triggers while lines of an earlier one have not been
-//! prefetched yet, the new lines replace them.
+//! Surveys 14(3), 1982, section 2.1), by the same rule and with the same configuration keys as the next-line
+//! prefetcher of the L1D. Writes trigger no prefetches. If an access triggers prefetches before all lines of
+//! an earlier access have been prefetched, the new lines replace the remaining ones.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Bench: its own tests and `tb/l2/prefetch.rs`.

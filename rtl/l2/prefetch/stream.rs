@@ -1,8 +1,8 @@
 //! # Stream prefetching
 //! Follows accesses that run through the lines of the bank in one direction, and prefetches ahead of them
 //! (Srinath et al., "Feedback directed prefetching", HPCA 2007, section 2.1), with the same table of streams
-//! and the same keys as the stream prefetcher of the L1D. As in the paper, misses of the L2 train the
-//! streams, but those of all SMs together. Writes change nothing.
+//! and the same configuration keys as the stream prefetcher of the L1D. As in the paper, misses of the L2
+//! train the streams; here, the misses of all SMs train one common table. Writes do not change the streams.
 //!
 //! A stream ends where its region would leave the aligned group of 2^`page_bits` lines in which the access lies.
 //!

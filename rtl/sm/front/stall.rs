@@ -28,9 +28,9 @@ pub enum StallReason {
     Barrier,
     /// A barrier or fence waits for the warp's stores to be acknowledged.
     StoreDrain,
-    /// A register is pending from a pipe, shared memory or a parameter load.
+    /// The next instruction waits for a register from a pipe, shared memory or a parameter load.
     ScoreboardAlu,
-    /// A register is pending from device memory.
+    /// The next instruction waits for a register from device memory.
     ScoreboardMemory,
     /// The address unit is busy, as when the LSU is full.
     LsuFull,

@@ -1,9 +1,10 @@
 //! # Criticality-aware warp scheduling (CAWS)
-//! First issues the warp that is expected to end last (Lee and Wu, "CAWS: criticality-aware warp scheduling
-//! for GPGPU workloads", PACT 2014). The criticality of a warp is predicted as in CAWA (Lee, Arunkumar and
-//! Wu, ISCA 2015): number of remaining instructions times average cycles per instruction (CPI), plus stall
-//! cycles. The warp issued last stays first while it is ready, as in CAWA's greedy variant; `greedy = false`
-//! selects the most critical warp in every cycle.
+//! Issues the most critical warp first, which is the warp that is expected to end last (Lee and Wu, "CAWS:
+//! criticality-aware warp scheduling for GPGPU workloads", PACT 2014). The criticality of a warp is predicted
+//! as in CAWA (Lee, Arunkumar and Wu, ISCA 2015): number of remaining instructions times average cycles per
+//! instruction (CPI), plus stall cycles. As in CAWA's greedy variant, the scheduler continues to issue the
+//! same warp while this warp is ready; with `greedy = false`, it selects the most critical ready warp in
+//! every cycle.
 //!
 //! | hook        | what it updates                                                                      |
 //! |-------------|--------------------------------------------------------------------------------------|
@@ -43,10 +44,11 @@ const CRITICALITY_BITS: u32 = 29;
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CawsConfig {
-    /// Exponent of the weight that the last instruction gets in the average cycles per instruction: the
-    /// weight is 2^-`decay`.
+    /// Weight of the last instruction in the moving average of the cycles per instruction, as a negative
+    /// power of two: the weight is 2^-`decay`.
     pub decay: u32,
-    /// True if the warp issued last stays first while it is ready, whatever its criticality.
+    /// True if a scheduler continues to issue the same warp while this warp is ready, even if another ready
+    /// warp is more critical.
     pub greedy: bool,
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // # Contention test
-// Detects load instructions that touch too many lines for the L1D. An instruction contends if the number of
-// lines that it touches is at least the number of cache lines per resident warp (anssari2012 section 3.3).
+// Detects load instructions that access too many lines for the L1D. An instruction contends for the L1D if it
+// accesses, for one warp, at least as many lines as the warp's share of the L1D: the number of lines of the
+// L1D divided by the number of resident warps, rounded down (anssari2012 section 3.3).
 //
 // | port         | dir | contract                                             |
 // |--------------|-----|------------------------------------------------------|

@@ -90,7 +90,7 @@ impl FrcConfig {
 pub struct TransientConfig {
     /// Number of requests that can wait for a way of their set.
     pub pending_queue: u32,
-    /// True if reads can hit a line in its way until its eviction is complete (candel2018 section 3).
+    /// True if reads can still hit a line while it is being evicted from its way (candel2018 section 3).
     pub serve_transient: bool,
     /// True if memory is notified of every eviction, clean or dirty, and an eviction completes when memory
     /// acknowledges it. If false, memory receives only dirty lines, and an eviction completes when the last
