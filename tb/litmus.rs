@@ -334,7 +334,7 @@ pub struct LitmusReport {
 /// Runs a litmus program on a machine and counts how often each outcome occurs.
 ///
 /// # Errors
-/// If the program exceeds the limits of this module, or the run fails or does not finish.
+/// Returns an error if the program exceeds the limits of this module, or the run fails or does not finish.
 pub fn run_on_machine(program: &Program, seed: u32, request: &Request) -> Result<LitmusReport, String> {
     if let Some(ops) = program.0.iter().find(|ops| reads(ops) > MAX_READS) {
         return Err(format!("a thread reads {} words, expected at most {MAX_READS}", reads(ops)));

@@ -31,7 +31,7 @@ pub fn draw_limits(entries: u32, merges: u32, pick: &mut impl FnMut(u32, u32) ->
 /// Creates the golden model of a policy. Returns `None` if the policy never refuses an access.
 ///
 /// # Panics
-/// If the policy has no golden model.
+/// Panics if the policy has no golden model.
 pub fn twin(config: &MshrPolicyConfig) -> Option<Box<dyn MshrPolicy>> {
     let scheme: Result<Box<dyn TwinScheme>, String> = warpsieve::check::twin::twin(config);
     scheme.unwrap_or_else(|reason| panic!("{reason}")).twin()

@@ -61,7 +61,7 @@ pub fn draw(random: &mut Random, sets: u32, has_pc: bool) -> ReplacementConfig {
 /// Creates the golden model of a replacement policy.
 ///
 /// # Panics
-/// If the policy has no golden model.
+/// Panics if the policy has no golden model.
 #[cfg(test)]
 pub fn twin(config: &ReplacementConfig, sets: u32, ways: u32) -> Box<dyn Replacement> {
     policy(config, sets, ways).unwrap_or_else(|reason| panic!("{reason}"))

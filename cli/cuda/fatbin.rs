@@ -104,7 +104,7 @@ pub enum FatBinaryError {
 /// Returns the total size of a fat binary in bytes, including its header, as the header states it.
 ///
 /// # Errors
-/// If this is not the header of a fat binary.
+/// Returns an error if this is not the header of a fat binary.
 pub fn size(header: &[u8; HEADER_BYTES]) -> Result<u64, FatBinaryError> {
     let found = number(header, 0, 4)? as u32;
     if found != MAGIC {
@@ -117,7 +117,7 @@ pub fn size(header: &[u8; HEADER_BYTES]) -> Result<u64, FatBinaryError> {
 /// `most` bytes, so that a small file cannot fill the memory when it is decompressed.
 ///
 /// # Errors
-/// If the content is malformed, or a text is too large.
+/// Returns an error if the content is malformed, or a text is too large.
 pub fn read(bytes: &[u8], most: usize) -> Result<FatBinary, FatBinaryError> {
     let mut header = [0; HEADER_BYTES];
     header.copy_from_slice(part(bytes, 0, HEADER_BYTES as u64)?);

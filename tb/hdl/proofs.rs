@@ -73,7 +73,7 @@ impl Proof {
     /// Returns a description of the proven property, taken from the title of the proof file.
     ///
     /// # Errors
-    /// If the file cannot be read, or has no title.
+    /// Returns an error if the file cannot be read, or has no title.
     pub fn property(&self) -> Result<String, Report> {
         let text = read(&self.file())?;
         let property = text.lines().find_map(|line| line.strip_prefix("// # Proof: "));
@@ -83,7 +83,7 @@ impl Proof {
     /// Returns the labels of the assertions in the proof file.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn labels(&self) -> Result<Vec<String>, Report> {
         let text = read(&self.file())?;
         let label = |before: &str| before.rsplit([' ', '\n']).next().map(str::to_owned);
@@ -107,8 +107,8 @@ impl Proof {
     /// is first inserted into the module or the proof file.
     ///
     /// # Errors
-    /// If Yosys is missing or rejects the module, or if the mistake's original code does not occur exactly
-    /// once.
+    /// Returns an error if Yosys is missing or rejects the module, or if the mistake's original code does not
+    /// occur exactly once.
     pub fn prove(&self, size: &str, mistake: Option<&Mistake>) -> Result<Result<Invariant, CounterExample>, Report> {
         let folder = Scratch::new().into_diagnostic()?;
         let folder = folder.path();

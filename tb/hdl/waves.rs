@@ -22,7 +22,7 @@ impl Lockstep {
     /// files.
     ///
     /// # Errors
-    /// If the simulation program ends early, or a file cannot be written.
+    /// Returns an error if the simulation program ends early, or a file cannot be written.
     pub fn waves(&self, cycles: u64, folder: &Path) -> Result<Vec<PathBuf>, Report> {
         let (inputs, registers, outputs) = self.signals();
         let (path, module) = self.path_and_name();

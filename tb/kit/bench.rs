@@ -23,7 +23,7 @@ pub trait Bench: Blocks {
 /// edge.
 ///
 /// # Panics
-/// If a block still needs evaluation after `ticks`.
+/// Panics if a block still needs evaluation after `ticks`.
 pub fn run<B: Bench>(bench: &mut B, mode: Mode, ticks: u64) -> u64 {
     let (tick, _) = run_with_digest(bench, mode, ticks);
     tick
@@ -33,7 +33,7 @@ pub fn run<B: Bench>(bench: &mut B, mode: Mode, ticks: u64) -> u64 {
 /// mode.
 ///
 /// # Panics
-/// If two modes differ in a payload, in the final state or in a statistic, or if a run does not end.
+/// Panics if two modes differ in a payload, in the final state or in a statistic, or if a run does not end.
 pub fn run_in_all_modes<B: Bench>(build: impl Fn() -> B, ticks: u64) -> B {
     let usual = Mode { digest: true, ..Mode::default() };
     let mut reference = build();

@@ -42,7 +42,7 @@ impl Stall {
 /// Prints the seed of a failing run.
 ///
 /// # Panics
-/// If `SEED` is not a number, or if the test fails.
+/// Panics if `SEED` is not a number, or if the test fails.
 pub fn for_each_seed(count: u64, test: impl Fn(u64)) {
     struct Named(u64);
     impl Drop for Named {

@@ -119,7 +119,7 @@ impl Stream {
     /// Runs the stream with every check enabled.
     ///
     /// # Panics
-    /// If a check fails.
+    /// Panics if a check fails.
     pub fn run(&self, mode: Mode) -> StreamResult {
         let Self { scheme, l1, program, manners } = self;
         let lsu_config = LsuConfig { slots: 32, access_queue: 8, request_latency: 1, reply_latency: 1 };

@@ -122,7 +122,7 @@ pub(super) fn packet(from: usize, to: usize, id: u32, flits: u32) -> Request {
 /// output arrived in order.
 ///
 /// # Panics
-/// If a packet is missing, duplicated, changed or out of order.
+/// Panics if a packet is missing, duplicated, changed or out of order.
 pub(super) fn expect_all_to_arrive(sources: &[Source<Request>], sinks: &[Sink<Request>]) {
     let mut board = Scoreboard::new();
     let route = |packet: &Request| Route {
@@ -173,8 +173,8 @@ pub(crate) const PACKETS: u64 = 120;
 /// of its sequence. Returns the number of packets that arrived.
 ///
 /// # Panics
-/// If a packet does not arrive exactly once, unchanged, and in order with the packets of the same input and
-/// output, in any evaluation mode of the simulator.
+/// Panics if a packet does not arrive exactly once, unchanged, and in order with the packets of the same
+/// input and output, in any evaluation mode of the simulator.
 pub(crate) fn run(seed: u64, packets: u64) -> u64 {
     let (inputs, outputs, name) = PORTS[(seed % PORTS.len() as u64) as usize];
     let build = || {

@@ -180,7 +180,7 @@ pub(crate) const STATEMENTS: u64 = 10_000;
 /// simulator. Returns the numbers of warp instructions and cycles.
 ///
 /// # Panics
-/// If the evaluation modes disagree, or the results differ from those of the interpreter.
+/// Panics if the evaluation modes disagree, or the results differ from those of the interpreter.
 pub(crate) fn run(seed: u64, statements: u64) -> (u64, u64) {
     // The random generator yields similar numbers for seeds that differ in few bits, so the seed is hashed
     // first.

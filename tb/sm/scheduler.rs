@@ -200,7 +200,7 @@ fn mask(slots: &BTreeSet<u8>) -> u64 {
 /// and the slot of each issue.
 ///
 /// # Errors
-/// If the golden model chooses another warp, or does not exist.
+/// Returns an error if the golden model chooses another warp, or does not exist.
 fn play(hardware: &SchedulerConfig, golden: &SchedulerConfig, seed: u64, skip: bool) -> Result<Vec<(u64, u8)>, String> {
     let scheme: Box<dyn Scheme> = twin(golden)?;
     let mut player = Player::new(hardware, scheme.twin(), Random::new(seed));
@@ -217,8 +217,8 @@ fn play(hardware: &SchedulerConfig, golden: &SchedulerConfig, seed: u64, skip: b
 /// test their own schemes with this function.
 ///
 /// # Errors
-/// If the golden model chooses another warp or does not exist, or if the issues change when idle cycles are
-/// skipped.
+/// Returns an error if the golden model chooses another warp or does not exist, or if the issues change when
+/// idle cycles are skipped.
 pub fn compare_with_twin(config: &SchedulerConfig, seeds: u64) -> Result<(), String> {
     for seed in 0..seeds {
         let all = play(config, config, seed, false)?;

@@ -23,7 +23,7 @@ pub(crate) fn cross() -> Cross {
 /// model. Returns how often the cache was closed.
 ///
 /// # Panics
-/// If the golden model disagrees.
+/// Panics if the golden model disagrees.
 pub(crate) fn follow(seed: u64, own_periods: bool, accesses: u64) -> u32 {
     let mut random = Random::new(seed);
     let (period, miss_percent) = (1 + random.below(3000), 1 + random.below(100));

@@ -81,7 +81,8 @@ pub enum Note<'a> {
 /// the user.
 ///
 /// # Errors
-/// If the program cannot run, if a kernel makes an illegal access, or if a file cannot be written.
+/// Returns an error if the program cannot run, if a kernel makes an illegal access, or if a file cannot be
+/// written.
 pub fn run(
     program: &Program,
     config: &MachineConfig,
