@@ -17,7 +17,8 @@ pub(super) struct Variant {
     pub design: usize,
 }
 
-/// Returns all compared machines. The values of the last field vary fastest.
+/// Returns all compared machines. From one machine to the next, the values of the field given last on the
+/// command line vary fastest.
 ///
 /// # Errors
 /// Fails if a list contains a value twice, since two machines would be identical.

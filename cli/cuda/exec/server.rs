@@ -352,8 +352,8 @@ impl<'d, 'c> Server<'d, 'c> {
                     _ => return self.refuse(&error),
                 };
                 match error {
-                    // Unlike the texts of all other launch errors, this text lacks the name of the kernel, so
-                    // the name is added.
+                    // The text of this error lacks the name of the kernel, which the texts of all other
+                    // launch errors contain. The name is therefore added.
                     LaunchError::Shape { .. } => self.fail(code, &format!("kernel `{name}`: {error}")),
                     error => self.fail(code, &error),
                 }

@@ -105,6 +105,6 @@ pub fn allocate(layout: Layout) -> Result<*mut c_void, Failure> {
 
 /// Frees memory that [`allocate`] returned for the same layout.
 pub fn free(memory: *mut c_void, layout: Layout) {
-    // SAFETY: the caller found the address and its layout among the allocations and has removed it from them.
+    // SAFETY: the caller took the address and its layout from the list of allocations, and removed the entry.
     unsafe { dealloc(memory.cast(), layout) };
 }
