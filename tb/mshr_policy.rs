@@ -66,8 +66,8 @@ mod tests {
             let (Some(mut hooks), Some(policy)) = (hardware(&config, entries, merges), twin(&config)) else { continue };
             let mut golden = Ledger::new(policy, entries as usize);
             let mut wake = Wake::new(&[1]);
-            // For each MSHR entry in use: its line, the requesters that wait in it, and true if the line has
-            // arrived.
+            // Contents of each MSHR entry in use: its line, the requesters that wait for the line, and a flag
+            // that is true once the line has arrived.
             let mut mshr: Vec<Option<(u64, VecDeque<u8>, bool)>> = vec![None; entries as usize];
             for step in 1..500 {
                 let at = Edge::new(step, step, &mut wake);

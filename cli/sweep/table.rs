@@ -199,7 +199,8 @@ impl ColumnSelection {
             let numbers: Vec<usize> = numbers(name)?;
             these.extend(numbers);
         }
-        // If a column is named twice, even through the name `all`, it appears only at its first position.
+        // If a column is named more than once, by its own name or by `all`, the table shows it only at the
+        // first position.
         let mut known = BTreeSet::new();
         these.retain(|number| known.insert(*number));
         Ok(Self::These(these))

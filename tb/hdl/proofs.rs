@@ -88,7 +88,7 @@ impl Proof {
         let text = read(&self.file())?;
         let label = |before: &str| before.rsplit([' ', '\n']).next().map(str::to_owned);
         let mut labels: Vec<_> = text.split(" : assert (").filter_map(label).collect();
-        // The text behind the last assertion contains no label.
+        // The text after the last assertion contains no label.
         labels.pop();
         Ok(labels)
     }

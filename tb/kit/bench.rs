@@ -61,7 +61,8 @@ fn run_with_digest<B: Bench>(bench: &mut B, mode: Mode, ticks: u64) -> (u64, u64
     (sim.tick(), sim.state_digest(bench))
 }
 
-/// Returns the statistics of every hardware block. The blocks are sorted by clock domain, then by slot.
+/// Returns the statistics of every hardware block. The blocks are sorted by clock domain, and by number
+/// within a domain.
 fn statistics(bench: &impl Bench) -> Vec<(BlockId, &'static str, u64)> {
     let mut all = Vec::new();
     for (domain, &count) in bench.population().iter().enumerate() {

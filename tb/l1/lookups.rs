@@ -1,6 +1,6 @@
 //! # Cycle tables of an L1D with several lookups per cycle
-//! Runs scripts as in `cycles`, on a sectored cache. Lookups in the same cycle appear in the same row of the
-//! table, joined by `+`.
+//! Runs scripts of the form that `cycles.rs` explains, on a sectored cache. Lookups in the same cycle appear
+//! in the same row of the table, joined by `+`.
 //!
 //! | testpoint                                                             | test                                 |
 //! |-----------------------------------------------------------------------|--------------------------------------|

@@ -83,7 +83,7 @@ impl Unit {
         }
     }
 
-    /// Adds a request to the queue. It goes to one of a few rows and bursts.
+    /// Adds a request to the queue: a random read or write of one of a few bursts in a few rows.
     fn accept(&mut self, at: &Edge<'_>) {
         let (random, config) = (&mut self.random, &self.config);
         let bank_and_row = random.below(u64::from(config.banks()) * 2);

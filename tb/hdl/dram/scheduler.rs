@@ -86,8 +86,8 @@ impl Unit {
         }
     }
 
-    /// Adds a request to the queue. It goes to one of a few bursts, so that requests often share rows and
-    /// bursts.
+    /// Adds a request to the queue: a random read or write of one of a few bursts. Different requests
+    /// therefore often share a row or a burst.
     fn accept(&mut self, at: &Edge<'_>) {
         let (random, config) = (&mut self.random, &self.config);
         let columns = u64::from(config.columns);

@@ -137,8 +137,8 @@ impl Unit {
     fn emit(&mut self, ports: &mut Ports, ready: bool) {
         let line_bytes = 1usize << self.line_log2;
         let valid = self.dut.is_busy();
-        // Request that the coalescer offers in this cycle. If the receiver does not accept the request, a
-        // copy of the Rust model computes it, so that the model itself does not advance.
+        // Request that the coalescer offers in this cycle. If the receiver does not accept it, the request is
+        // taken from a copy of the Rust model, so that the model itself keeps its state.
         let request = valid.then(|| {
             let mut request = LineAccess::default();
             if ready {

@@ -158,7 +158,8 @@ impl Unit {
             _ => 3,
         };
         let go = self.random.percent(90);
-        // Selects either the same line for a while, so that its reuse counter saturates, or any random line.
+        // Selects one fixed line in `hot` percent of the cases, so that its reuse counter saturates, and
+        // otherwise a random line.
         let (mut set, mut tag) = (0, self.tags[0]);
         if !self.random.percent(hot) {
             let any = self.random.below(self.sets.into()) as u32;

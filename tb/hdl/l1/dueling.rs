@@ -153,8 +153,8 @@ impl Bench for Unit {
         self.dut.describe(to);
     }
 
-    /// Names the registers that are not compared. The simulator stores the cycle in which the timer expires,
-    /// while the SystemVerilog module counts down.
+    /// Returns the names of the registers that are not compared, here a timer. The simulator stores the cycle
+    /// in which the timer expires, while the SystemVerilog module counts down.
     fn other_form(&self) -> &'static [&'static str] {
         &["ends"]
     }

@@ -103,7 +103,7 @@ impl Unit {
     }
 }
 
-/// Bits of all fields of an entry, beginning with the most significant bit of the first field.
+/// Bits of an entry: all its fields in order, each with its most significant bit first.
 #[derive(Default)]
 struct Bits(Vec<bool>);
 

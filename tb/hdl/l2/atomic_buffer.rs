@@ -52,7 +52,7 @@ struct Unit {
     memory: Array<LineData>,
     replies: Fifo<Reply>,
     stats: L2Stats,
-    /// Set and way of the line in the atomic buffer, if there is one.
+    /// Set and way of the line in the atomic buffer; `None` if the buffer is empty.
     held: Option<LinePlace>,
     moods: TrafficModes<4>,
     random: Random,

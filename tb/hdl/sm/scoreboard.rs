@@ -72,7 +72,7 @@ impl Unit {
         Self { warps, dut, heads, writes: Vec::new(), moods: TrafficModes::default(), random }
     }
 
-    /// Randomly selects one to three registers of a small set whose registers are spread over all words of
+    /// Randomly selects one to three registers. They come from a small set with registers in every word of
     /// the mask.
     fn registers(&mut self) -> RegMask {
         let mut mask = RegMask::default();

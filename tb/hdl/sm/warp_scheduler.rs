@@ -37,7 +37,7 @@ block! {
 
 struct Unit {
     warps: u32,
-    /// True for greedy-then-oldest, false for loose round robin.
+    /// Policy of the scheduler: true for greedy-then-oldest, false for loose round robin.
     is_greedy: bool,
     ages: Ages,
     dut: Scheduler,
