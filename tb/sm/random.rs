@@ -16,8 +16,7 @@ use crate::kit::coverage::{Axis, Cross, Exclusion, hit_times};
 
 const NAME: &str = "scheduler cycles of random kernels";
 
-/// Warp scheduling policies under test. The second is the greedy policy, in which each scheduler may issue
-/// from one warp only.
+/// Warp scheduling policies under test. With `greedy, one warp`, each scheduler may issue from one warp only.
 const POLICIES: [&str; 6] =
     ["greedy then oldest", "greedy, one warp", "round robin", "two levels", "greedy then youngest", "ranked"];
 

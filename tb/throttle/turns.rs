@@ -44,7 +44,7 @@ impl Scheme for TurnsConfig {
 struct Turns {
     config: TurnsConfig,
     misses: u32,
-    /// Latest cycle for which the scheme has computed the set of warps that may issue.
+    /// Cycle up to which the scheme has computed the set of warps that may issue.
     decided: u64,
 }
 

@@ -137,8 +137,8 @@ fn a_comparison_writes_the_rows_that_are_complete() {
     let folder = folder();
     let arguments = ["compare", "short.toml", "long.toml", "--jobs", "1", "--format", "csv", "--output", "table.csv"];
     let running = Running::start(folder.path(), &arguments);
-    // Once the output table exists, the command catches signals. The first of its two runs is the short one,
-    // which then completes within milliseconds.
+    // The command opens the output table after it has begun to catch signals. The first of its two runs, the
+    // short one, completes within milliseconds.
     wait_for(|| names(folder.path()).len() > 3);
     sleep(Duration::from_secs(3));
     running.signal("-INT");

@@ -347,7 +347,8 @@ fn a_picture_has_bars_by_design_lines_over_a_number_and_a_map_over_two() {
     assert_eq!(fields(&words), 1 + 2 * 6, "{:?}", words.boxes);
     let ratios = drawn(map, "--plot-width single");
     ratios.says(&["speed-up over the baseline", "1"]);
-    // A column of a paper is 3.3 inches wide. The unit is a twentieth of a point, and an inch has 72 points.
+    // A column of a paper is 3.3 inches wide. The picture's unit is a twentieth of a point: 72 * 20 units per
+    // inch.
     assert_eq!(ratios.size[0], 3.3 * 72.0 * 20.0);
     Folder::new(map).runs("sweep s.toml --plot a.svg --plot-over design").assert_refused(&[
         "`--plot-over` is design, expected a parameter with several numbers: they are l1.sets, l1.ways",

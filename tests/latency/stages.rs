@@ -35,7 +35,8 @@ const FROM_LAST: usize = 12;
 pub(super) struct Sight {
     /// Name of the latency stage that ends with this event.
     stage: &'static str,
-    /// Beginning and end of the path of the signal in the waveform.
+    /// Beginning and end of the signal's path in the waveform. The part of the path in between may be
+    /// anything.
     pub(super) signal: (&'static str, &'static str),
     pub(super) up: bool,
 }

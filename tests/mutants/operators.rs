@@ -174,7 +174,8 @@ impl Finder<'_> {
     }
 }
 
-/// True if a statement can be deleted: it is no macro, no return, and does not only contain other statements.
+/// True if a statement can be deleted. Macros, returns, and statements that only contain other statements
+/// cannot be deleted.
 fn is_deletable(statement: &Expr) -> bool {
     !matches!(statement, Expr::Macro(_) | Expr::Return(_) | Expr::Block(_) | Expr::If(_) | Expr::Match(_))
 }
