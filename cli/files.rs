@@ -58,7 +58,7 @@ impl Files {
         }
     }
 
-    /// Adds a waveform and the files that are written next to it to the list of the command's outputs.
+    /// Adds to the command's outputs a waveform, and the files that are written next to it.
     pub fn writes_wave(&mut self, what: &str, path: &Path) {
         self.writes(what, Some(path));
         for path in view::companion_paths(path) {

@@ -161,7 +161,7 @@ impl Program {
         outcomes
     }
 
-    /// Returns all states that can follow a state when one more operation takes effect, of any thread.
+    /// Returns all states that can follow a state after one more operation of any thread has taken effect.
     fn next(&self, state: &State) -> Vec<State> {
         let mut all = Vec::new();
         for (thread, ops) in self.0.iter().enumerate() {

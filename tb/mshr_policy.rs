@@ -11,8 +11,8 @@ use rtl::mshr_policy::by_age::ByAge;
 use rtl::mshr_policy::by_requester::ByRequester;
 use rtl::mshr_policy::none::NoMshrPolicy;
 
-/// Generates a random policy for an L1D whose MSHR has `entries` entries of `merges` waiting accesses. `pick`
-/// returns a random number in a range.
+/// Generates a random policy for an L1D. Its MSHR has `entries` entries, each with room for `merges` waiting
+/// accesses. `pick` returns a random number in a range.
 pub fn draw(entries: u32, merges: u32, pick: &mut impl FnMut(u32, u32) -> u32) -> MshrPolicyConfig {
     match pick(0, 3) {
         0 => NoMshrPolicy {}.into(),

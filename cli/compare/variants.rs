@@ -1,5 +1,5 @@
-//! Builds the machines that `compare` runs: every design of the set with every combination of the listed
-//! field values.
+//! Builds the machines that `compare` runs: every design of the option `--design-set`, with every combination
+//! of the field values that are listed.
 
 use miette::{Report, miette};
 use warpsieve::config::Request;

@@ -1,7 +1,7 @@
 //! # Fat binaries
-//! nvcc embeds device code as a fat binary: a header, then one entry per architecture. An entry is a PTX text
-//! or machine code, as it is or compressed. This reader returns the PTX texts; the simulator cannot run
-//! machine code. All numbers are little endian.
+//! nvcc embeds device code as a fat binary: a header, then one entry per architecture. An entry contains a
+//! PTX text or machine code, uncompressed or compressed. This reader returns the PTX texts; the simulator
+//! cannot run machine code. All numbers are little endian.
 //!
 //! | offset | bytes | header                          |
 //! |--------|-------|---------------------------------|
@@ -72,7 +72,7 @@ pub enum FatBinaryError {
     /// The data end before the end of the fat binary or of an entry.
     #[error("a fat binary of {available} bytes is truncated: expected {needed} bytes")]
     Truncated {
-        /// Number of bytes that the data should have at least.
+        /// Minimum number of bytes that the data should have.
         needed: u64,
         /// Number of bytes that the data have.
         available: usize,

@@ -33,7 +33,7 @@ pub enum Request {
         alignment: u64,
         /// Lowest acceptable start address of the allocation.
         least: u64,
-        /// CUDA function that requests the memory, from which the allocation gets its name.
+        /// CUDA function that requests the memory. The allocation is named after this function.
         function: String,
     },
     /// Frees an allocation of device memory.

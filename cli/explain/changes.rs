@@ -404,8 +404,8 @@ fn energy(a: &Side, b: &Side, least: f64) -> Section {
     )
 }
 
-/// Returns the energy in uJ of each component. The energy of a component that contains others excludes the
-/// energy of these inner components.
+/// Returns the energy in uJ of each component. If a component contains other components, their energy is
+/// excluded.
 fn parts(energy: &[BlockEnergy]) -> BTreeMap<String, f64> {
     let uj = |part: &BlockEnergy| (part.dynamic_pj + part.leakage_pj) / PJ_PER_UJ;
     let blocks = energy.iter().filter(|part| !part.block.is_empty());

@@ -79,7 +79,7 @@ struct Sm {
     /// wrote the file.
     #[serde(default)]
     idle: u64,
-    /// Scheduler cycles of the SM in which no instruction was issued, by name of the stall reason.
+    /// Number of scheduler cycles of the SM without an issued instruction, by name of the stall reason.
     stalls: BTreeMap<String, Option<u64>>,
 }
 

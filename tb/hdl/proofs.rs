@@ -22,11 +22,11 @@ pub struct Proof {
     /// Rust module path of the module's testbench (`module_path!()`), from which the path of the proof
     /// follows.
     pub bench: &'static str,
-    /// Module parameters of each proven size, in the form `NAME=VALUE NAME=VALUE`. Deliberate mistakes are
-    /// tested at the first size.
+    /// Module parameters of each size at which the property is proven, in the form `NAME=VALUE NAME=VALUE`.
+    /// Deliberate mistakes are tested at the first size.
     pub sizes: fn() -> Vec<String>,
-    /// Number of sizes that a test proves, beginning with the first. The remaining sizes take longer, and
-    /// tests skip them.
+    /// Number of sizes, from the first on, at which a test proves the property. Tests skip the other sizes,
+    /// since their proofs take longer.
     pub quick: usize,
     /// Deliberate mistakes, in the module or in the proof file, that violate the property.
     pub mistakes: &'static [Mistake],

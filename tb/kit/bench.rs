@@ -14,7 +14,7 @@ pub trait Bench: Blocks {
     /// Returns a hash of all payloads sent and received, with their cycles (`Source::digest`,
     /// `Sink::digest`).
     fn history(&self) -> u64;
-    /// Adds stalls that have not ended at the end of the run to the statistics, with their cycles so far.
+    /// Adds to the statistics the stalls that have not ended at the end of the run, with their cycles so far.
     /// Called once, at `tick`.
     fn settle(&mut self, _tick: u64) {}
 }

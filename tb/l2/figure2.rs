@@ -53,7 +53,7 @@ impl Times {
 fn bench(config: &L2Config, times: Times, reads: &[(u64, u64)]) -> Rig {
     let script: Vec<Request> =
         [A].into_iter().chain(reads.iter().map(|&(_, line)| line)).zip(0..).map(|(line, n)| read(line, n)).collect();
-    // A request takes one cycle from the source to the bank, so it is sent one cycle earlier.
+    // A request takes one cycle from the source to the bank, so it is sent one cycle before the given cycle.
     let cycles: Vec<u64> = [0].into_iter().chain(reads.iter().map(|(cycle, _)| START + cycle - 1)).collect();
     let place = BankPlace { coherent_l1s: 15, ..place(64, 64) };
     let source = Source::new(script, Stall::NotBefore(cycles));

@@ -168,8 +168,8 @@ fn lines_in_flight_are_no_victims_and_a_group_with_no_other_line_stalls() {
             let (mut model, mut counts) = (golden(&config), Counts::default());
             let (mut script, mut cycles) = (Vec::new(), Vec::new());
             // All requests of a group are looked up before the first of their lines arrives. The lines are
-            // all different, in one or two sets. A refused request ends the group. It is accepted as soon as
-            // an arriving line provides a victim way for it.
+            // all different, in one or two sets. A refused request is the last of its group. It is accepted
+            // as soon as an arriving line provides a victim way for it.
             for burst in 0..60 {
                 let (sets, mut lines) = (1 + random.below(2), Vec::new());
                 let mut order = Vec::new();

@@ -100,8 +100,8 @@ fn sets_that_no_longer_conflict_are_found_as_the_cause() {
     near(sum(section(&changes, "energy"), "a"), (dynamic + leakage) / 1e6);
 }
 
-/// The first kernel launch has ten CTAs, and the second has one CTA, so four of the 15 SMs never have a warp.
-/// The unused issue slots of these four SMs must not count as stalls.
+/// The first kernel launch has ten CTAs, and the second has one CTA on an eleventh SM. Four of the 15 SMs
+/// therefore never have a warp, and their unused issue slots must not count as stalls.
 #[test]
 fn issue_slots_are_exact_counts_of_the_sms_that_had_warps_in_a_launch() {
     const REDUCTION: &str = "kernels/reduction/small";

@@ -119,7 +119,8 @@ fn wait_for(condition: impl Fn() -> bool) {
     }
 }
 
-/// Creates a named pipe. A process that opens one end of it blocks until the other end is opened.
+/// Creates a named pipe. If a process opens one end of the pipe, it blocks until another process opens the
+/// other end.
 fn pipe(path: &Path) -> PathBuf {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
     path.to_owned()

@@ -363,8 +363,8 @@ fn every_load_of_a_warp_is_answered_once_and_takes_its_time() {
         // A load therefore makes 32 accesses for each reply that it receives.
         let [accesses, answers, latency] = ["/accesses", "/answers", "/latency"].map(|key| count(load, key));
         assert_eq!(answers * 32, accesses, "{load}");
-        // Each load instruction has 32 misses. Its latency is at least that of an L2 lookup, and at most that
-        // of 32 misses that are served one after another.
+        // Each load instruction has 32 misses. Its latency is at least the latency of one L2 lookup. It is at
+        // most 32 times that latency, as if the misses were served one after another.
         assert!((200..32 * 200).contains(&(latency / answers)), "{load}");
         let classes: Vec<_> =
             load["latencies"].as_array().unwrap().iter().map(|class| class.as_u64().unwrap()).collect();

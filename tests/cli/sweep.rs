@@ -189,8 +189,8 @@ fn shards_together_are_the_whole() {
     for end in ["csv", "jsonl", "svg"] {
         assert_eq!(folder.read(&format!("all.{end}")), folder.read(&format!("whole.{end}")), "{end}");
     }
-    // Stores a changed result in the cache folder `three`, so that it contradicts the result of the same run
-    // in another cache folder.
+    // The cache folder `three` gets a changed result. It contradicts the result of the same run in another
+    // cache folder.
     folder.runs("sweep s.toml --cache three --shard 1/3");
     let (path, _) = folder.list_cached("three").pop_first().unwrap();
     let cycles = rows(&folder.read("one.csv")).remove(0)["cycles"].clone();

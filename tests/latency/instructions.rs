@@ -32,8 +32,8 @@ const FIRST: [Sight; 1] = [down("link to the LSU", ("sm0.", "l1.wanted.level"))]
 const LAST: [Sight; 2] =
     [down("link to the core", ("sm0.", "core.brought.level")), up("fetch, decode", ("sm0.", "core.fetch.head_valid"))];
 
-/// Returns all waveform events of an instruction miss in order. From the request crossbar to the end of the
-/// reply link to the SM, the events are the same as those of a load.
+/// Returns all waveform events of an instruction miss, in order. The events from the request crossbar to the
+/// end of the reply link to the SM are those that a load has too.
 fn sights() -> Vec<&'static Sight> {
     let own = SIGHTS[4..16].iter().filter(|sight| sight.signal.0 != "channel");
     FIRST.iter().chain(own).chain(&LAST).collect()

@@ -157,8 +157,8 @@ fn the_transient_flow_and_the_frc_give_every_result() {
     }
 }
 
-/// Tests bypass schemes of the L1 with their default settings, with buffers so small that queues fill up and
-/// block each other, and with another order of the prioritization buffer (MRPB).
+/// Tests bypass schemes of the L1 with three settings: the default, buffers so small that queues fill up and
+/// block each other, and another order of the prioritization buffer (MRPB).
 #[test]
 fn schemes_that_send_loads_past_the_l1_give_every_result() {
     let least = ["l1.mrpb.depth=1", "l1.mshr_entries=2", "l1.mshr_merges=1", "l1.ways=2", "l1.miss_queue=2"];

@@ -131,8 +131,8 @@ impl<'d, 'c> Server<'d, 'c> {
             },
             Request::Find { address } => match self.device.allocation(address) {
                 Some(range) => Reply::Range { address: range.start, bytes: range.bytes },
-                // The library in the program also asks about addresses of host memory. An unknown address is
-                // therefore normal and gets no message.
+                // The library in the program also sends this request for addresses of host memory. An unknown
+                // address is therefore no reason for a message.
                 None => Reply::Failed(CudaError::INVALID_VALUE),
             },
             Request::Memory => {

@@ -1,7 +1,7 @@
 //! Accesses to memory of the program through pointers that the program passes.
 //!
-//! A C program must pass valid pointers, as it must to the original CUDA runtime: the library cannot check
-//! them. Null pointers are refused with an error code.
+//! The program must pass valid pointers, which the original CUDA runtime requires too. The library cannot
+//! check them. Null pointers are refused with an error code.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{CStr, c_char, c_void};
