@@ -1,5 +1,5 @@
-//! Lists the hardware blocks and their components. Their names and purposes are the first lines of their
-//! source files, which `cli/build/headers.rs` collects.
+//! Lists the hardware blocks and their components. Their names and purposes are taken from the first lines of
+//! their source files, which `cli/build/headers.rs` collects.
 
 use serde::Serialize;
 

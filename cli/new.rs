@@ -1,6 +1,6 @@
-//! `warpsieve new`: writes a crate for a user-defined scheme. Its binary is this command line with the scheme
-//! added. The crate is a renamed copy of the scheme in `examples/new-scheme` that replaces the same policy of
-//! the machine.
+//! `warpsieve new`: writes a crate for a user-defined scheme. The binary of the crate is the command
+//! `warpsieve` with the scheme added. The crate is a renamed copy of the scheme in `examples/new-scheme` that
+//! replaces the same policy of the machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -262,8 +262,8 @@ impl Sources {
         let here = std::env::current_dir().and_then(|here| here.canonicalize()).into_diagnostic();
         let here = here.wrap_err("the current folder cannot be found")?;
         let seen = match &arguments.path {
-            // The user gives a path relative to the current folder. The new crate is one folder below it, so
-            // the path in its manifest needs one more `..`.
+            // The user gives a path relative to the current folder. The new crate is one folder below the
+            // current folder, so the path in its manifest needs one more `..`.
             Some(given) if given.is_absolute() => given.clone(),
             Some(given) => Path::new("..").join(given),
             None => relative(&here, &found).unwrap_or(found),

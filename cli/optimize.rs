@@ -1,5 +1,5 @@
-//! `warpsieve optimize`: measures the loads of a PTX file and writes the file again with cache operators,
-//! which decide the loads that bypass the L1 (xie2013).
+//! `warpsieve optimize`: measures the loads of a PTX file and writes the file again with cache operators. The
+//! operators determine which loads bypass the L1 (xie2013).
 
 use std::path::{Path, PathBuf};
 

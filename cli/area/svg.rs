@@ -1,6 +1,6 @@
 //! Draws the area of a machine as a chart with one column per level of the tree of hardware blocks. Each
-//! hardware block is a box whose height is proportional to its area. Identical hardware blocks share a box,
-//! and the boxes inside a hardware block are to its right.
+//! hardware block is a box whose height is proportional to its area. Identical hardware blocks share a box.
+//! To the right of a box are the boxes of the hardware blocks inside it.
 
 use std::fmt::Write;
 

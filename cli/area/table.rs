@@ -1,4 +1,4 @@
-//! Formats the area estimate as a table for people, in which identical hardware blocks share a row. A second
+//! Formats the area estimate as a table for people to read. Identical hardware blocks share a row. A second
 //! table shows how the area was estimated.
 
 use ::area::{Basis, Kind};

@@ -58,7 +58,7 @@ pub struct Cycles {
     pub speedup: Option<f64>,
 }
 
-/// Section of the comparison, with the changes of one kind of counter. If its rows add up to a total, they
+/// Section of the comparison, with the changes of one kind of counter. If the rows add up to a total, they
 /// are sorted by the size of their change, the largest first.
 #[derive(Debug, Serialize)]
 pub struct Section {

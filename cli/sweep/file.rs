@@ -54,8 +54,8 @@ pub struct Parameter {
     pub baseline: Option<usize>,
 }
 
-/// One value that a sweep gives to a parameter: the text for tables, and the machine, designs or settings for
-/// which the text stands.
+/// Choice for a parameter of a sweep: a machine, designs or settings, with the text that stands for them in
+/// tables.
 pub struct Choice {
     /// Text or number that tables show for this choice.
     pub value: Value,

@@ -127,8 +127,8 @@ impl Proof {
         Ok(Err(CounterExample { broken, cycles, waveform }))
     }
 
-    /// Translates the module and the property into gates. Writes the gates (`proof.aig`), the names of their
-    /// inputs, and the design before technology mapping to the folder.
+    /// Translates the module and the property into gates. Writes three files to the given folder: the gates
+    /// (`proof.aig`), the names of their inputs, and the design before technology mapping.
     fn gates(&self, size: &str, mistake: Option<&Mistake>, folder: &Path) -> Result<(), Report> {
         let module = file_of(&self.path());
         let texts = [read(&self.file())?, read(&module)?];

@@ -1,7 +1,7 @@
 //! # Testbench of the prefetchers of an L2 bank
 //! Runs accesses with strides and streams on a bank, with each prefetcher in turn, and compares every
-//! transfer with the golden bank and the golden prefetchers. The test with random stalls in `contents` also
-//! uses random prefetchers, with sectors, byte masks and split lines.
+//! transfer with the golden bank and the golden prefetchers. The test with random stalls in `contents.rs`
+//! also uses random prefetchers, with sectors, byte masks and split lines.
 //!
 //! | testpoint                                                                              | test                      |
 //! |----------------------------------------------------------------------------------------|---------------------------|

@@ -69,8 +69,8 @@ struct MachineCase {
     twice: bool,
     /// True if the test case runs another time, without contract checks.
     unchecked: bool,
-    /// Number of threads that simulate the machine's islands (partitions that one thread simulates) in the
-    /// additional runs; `None` to run without islands.
+    /// Number of threads in those additional runs that divide the machine into islands (partitions that one
+    /// thread simulates). `None` to run without islands.
     threads: Option<NonZeroUsize>,
     /// True if the test case runs another time in lint mode, for up to [`LINT_CYCLES`] cycles.
     lint: bool,

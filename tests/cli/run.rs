@@ -162,7 +162,7 @@ fn a_time_series_has_the_columns_that_are_asked_for() {
     assert_eq!(reader.headers().unwrap(), vec!["from_cycle", "to_cycle", "l1_misses", "l1_hits"]);
     series("l1.mises").assert_refused(&["no column `l1.mises`", "did you mean `l1.misses`?"]);
     // A time series has no column with the name `l1.promotions` or `idle`. Promotions are counted only by
-    // decoupled tags, and idle SMs are a total of the run instead of a counter of a hardware block.
+    // decoupled tags. The number of idle SMs is a total of the run, and not a counter of a hardware block.
     series("l1.promotions").assert_refused(&["no column `l1.promotions`"]);
     series("idle").assert_refused(&["no column `idle`: a time series on this machine has no such counter"]);
 }

@@ -86,7 +86,7 @@ fn of_a_round(designs: &[&str]) -> (u64, u64) {
 fn a_miss_that_the_l2_answers_delays_a_fetch_by_139_cycles() {
     let ((cached, misses), (perfect, none)) = (of_a_round(&["icache"]), of_a_round(&[]));
     // The loop has as many instructions as `LINES` cache lines hold. The parameter load in front of the loop
-    // shifts it by one instruction, so it occupies `LINES + 1` lines.
+    // shifts the loop by one instruction, so the loop occupies `LINES + 1` lines.
     assert_eq!((misses, none), (LINES + 1, 0));
     let delay = (cached - perfect) as f64 / misses as f64;
     println!("{delay:.2} cycles a miss");

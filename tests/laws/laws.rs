@@ -52,7 +52,8 @@ fn load_misses(s: &Statistics<'_>) -> i128 {
     s.count("l1.misses") + READ_ONLY.iter().map(|cache| s.count(&format!("{cache}.misses"))).sum::<i128>()
 }
 
-/// Returns the number of lines that all caches of the load-store units read: load misses and L1 prefetches.
+/// Returns the number of lines that all caches of the load-store units fetched: load misses and L1
+/// prefetches.
 fn line_reads(s: &Statistics<'_>) -> i128 {
     load_misses(s) + s.count("l1.prefetch.issued")
 }

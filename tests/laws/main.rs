@@ -27,8 +27,8 @@ use warpsieve::launch::LaunchFile;
 use warpsieve::run::{Outcome, RunOptions, RunReport, SeriesOptions, run};
 use warpsieve::statistics::of_run;
 
-/// Machines and designs in addition to `fermi`. Each kernel runs on `fermi` and on one of these, chosen round
-/// robin. Together they produce every counter.
+/// Machines and designs in addition to `fermi`. Each kernel runs on `fermi` and on one of these machines,
+/// chosen round robin. The runs together produce every counter.
 const MACHINES: &[(&str, &[&str])] = &[
     ("volta", &[]),
     ("southern-islands", &[]),

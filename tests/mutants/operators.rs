@@ -73,8 +73,8 @@ pub struct Mutant {
 #[derive(Debug, Default)]
 pub struct FileScan {
     pub mutants: Vec<Mutant>,
-    /// Modules in files of their own that are compiled only in test builds. Each has its name, and its path
-    /// if it has a `path` attribute.
+    /// Modules that are compiled only in test builds and have files of their own. Each has its name, and its
+    /// path if it has a `path` attribute.
     pub test_modules: Vec<(String, Option<String>)>,
 }
 

@@ -39,8 +39,8 @@ block! {
 struct Unit {
     warps: u32,
     dut: Scoreboard,
-    /// For the head instruction of each warp's instruction buffer: the registers that it reads or writes, and
-    /// the registers that it writes.
+    /// Two register masks for the head instruction of each warp's instruction buffer. The first has the
+    /// registers that the instruction reads or writes. The second has only those that it writes.
     heads: Vec<Option<(RegMask, RegMask)>>,
     /// Pending register writes, each as warp, registers, and a flag that is true if the values come from
     /// device memory.
@@ -131,7 +131,7 @@ impl Bench for Unit {
         ports.wide_input("reserve_writes", 288, &bytes(&writes));
         ports.input("reserve_memory", 1, memory);
         // Gives a warp a random new head instruction. Often this is the warp that has just issued. The new
-        // head may come before a result arrives.
+        // head may arrive before the result of an earlier instruction.
         let shown =
             if issued.is_some() && self.random.percent(50) { warp } else { self.random.below(self.warps.into()) as u8 };
         let may_show = self.heads[usize::from(shown)].is_none() && self.random.percent(shows);
