@@ -205,8 +205,8 @@ pub(super) struct Arguments {
 }
 
 impl Command {
-    /// True if the command simulates a machine, and can therefore call the functions that implement caching
-    /// and scheduling schemes.
+    /// True if the command simulates a machine. Only such commands call the functions of caching and
+    /// scheduling schemes, which a user may have written.
     pub fn simulates(&self) -> bool {
         use Command::{Compare, Exec, Explain, Optimize, Profile, Replay, Reproduce, Run, Soak, Sweep};
         matches!(

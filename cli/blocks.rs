@@ -1,5 +1,5 @@
-//! Lists the hardware blocks and their components. Their names and purposes are the first lines of their
-//! source files, which `cli/build/headers.rs` collects.
+//! Lists the hardware blocks and their components. Their names and purposes are taken from the first lines of
+//! their source files, which `cli/build/headers.rs` collects.
 
 use serde::Serialize;
 
@@ -14,8 +14,9 @@ pub struct Hardware {
     pub path: &'static str,
     /// Purpose of the hardware block or component: the first sentence of its source file.
     pub purpose: String,
-    /// Paths of the source files of the hardware blocks or components that contain this component. The list
-    /// of hardware shows the component only below the first of them.
+    /// Paths of the source files of all hardware blocks or components that contain this component. The
+    /// printed list of hardware shows the component only once, below the first block or component in this
+    /// field.
     pub part_of: Vec<&'static str>,
     /// Nesting depth: 0 for a hardware block, 1 for its components, and so on.
     #[serde(skip)]

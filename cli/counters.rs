@@ -13,8 +13,8 @@ use warpsieve::config::near;
 const OFFERED: usize = 8;
 /// Prefix of the keys that count a single hardware unit, such as one SM, instead of the sum over all units.
 const UNIT: &str = "units.";
-/// Top-level groups of keys that count cycles of another clock than the core clock, each with the name of
-/// that clock.
+/// Top-level groups of keys that count cycles of a clock other than the core clock, each with the name of its
+/// clock.
 const CLOCKS: [(&str, &str); 5] =
     [("l2", "L2"), ("tracker", "L2"), ("candel2018", "L2"), ("noc", "network"), ("dram", "DRAM")];
 
@@ -39,9 +39,9 @@ pub(super) fn counters(arguments: &CountersArguments) -> Result<Exit, Report> {
     let name = name.strip_prefix('.').unwrap_or(name);
     let ends = |key: &str| key.strip_suffix(name).is_some_and(|before| before.ends_with('.'));
     let is_meant: [&dyn Fn(&str) -> bool; 3] =
-        // Three ways to match the given name, tried in order: a whole key, the end of a key that sums over
-        // all units, and the end of any key. The counters of single units come last, since they have the same
-        // names as the sums.
+        // The given name is matched in three ways, tried in order. It may be a whole key, the end of a key
+        // that sums over all units (such as all SMs), or the end of any key. The keys of single units are
+        // tried last, because a sum and its single units have the same names.
         [&|key| key == name, &|key| ends(key) && !key.starts_with(UNIT), &|key| ends(key)];
     let meant = is_meant.iter().map(|is_meant| keys.iter().filter(|(key, _)| is_meant(key)).collect::<Vec<_>>());
     let meant = meant.into_iter().find(|meant| !meant.is_empty()).unwrap_or_default();
@@ -56,8 +56,8 @@ pub(super) fn counters(arguments: &CountersArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// Returns every key of the statistics file. The dictionary lists keys that several groups share only once;
-/// here they are listed for each group.
+/// Returns every key of the statistics file. If several groups have the same keys, the dictionary lists these
+/// keys for one group only. This function returns them for each group.
 fn keys() -> Vec<(String, &'static Counter)> {
     let mut keys = Vec::new();
     for counter in dictionary::counters() {
@@ -66,9 +66,9 @@ fn keys() -> Vec<(String, &'static Counter)> {
     keys
 }
 
-/// Adds a key to `keys`. If the field `like` of the counter names a key with the same subkeys, also adds
-/// these subkeys below `key`. Does not do so if `key` lies inside the key that `like` names, since the
-/// recursion would not end.
+/// Adds a key to `keys`. The field `like` of a counter may name another key that has the same subkeys. In
+/// this case, also adds these subkeys below `key`. They are not added if `key` lies inside the key that
+/// `like` names, since the recursion would not end.
 fn add(key: String, counter: &'static Counter, keys: &mut Vec<(String, &'static Counter)>) {
     let inside = if counter.is_list { format!("{key}[]") } else { key.clone() };
     let like = counter.like.as_deref().filter(|like| !counter.key.starts_with(like));
@@ -122,8 +122,7 @@ impl Entry {
     }
 }
 
-/// Returns the unit of a key that counts cycles: cycles of the clock that the top-level group of the key
-/// uses.
+/// Returns the unit of a key that counts cycles. It names the clock of the key's top-level group.
 fn clock(key: &str) -> String {
     let of = key.trim_start_matches(UNIT).split(['.', '[']).next().unwrap_or("");
     let clock = CLOCKS.iter().find(|(group, _)| *group == of).map_or("core", |(_, clock)| clock);

@@ -58,7 +58,7 @@ impl Files {
         }
     }
 
-    /// Adds a waveform and the files that are written next to it to the list of the command's outputs.
+    /// Adds to the command's outputs a waveform, and the files that are written next to it.
     pub fn writes_wave(&mut self, what: &str, path: &Path) {
         self.writes(what, Some(path));
         for path in view::companion_paths(path) {
@@ -82,8 +82,8 @@ impl Files {
             self.0.iter().enumerate().filter(|(_, entry)| !entry.is_written).chain(earlier)
         };
         for (at, entry) in self.0.iter().enumerate().filter(|(_, entry)| entry.is_written) {
-            // A folder as an output is reported before other conflicts. The comparison below would report
-            // only that the folder contains another file.
+            // An output that is a folder gets an error of its own. The comparison with the other files would
+            // report only that the folder contains one of them.
             if entry.is_file && entry.path.is_dir() {
                 return Err(miette!(
                     "{} is {}, which is a folder, expected a file name",

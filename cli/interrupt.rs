@@ -19,11 +19,11 @@ use waves::atomic_file::{self, CompletionGuard};
 
 use super::{Exit, output};
 
-/// Base of the exit status after a signal. As in shells, the exit status is 128 plus the number of the signal
-/// that ended the process.
+/// Number that is added to the signal number to get the exit status of a process that a signal ended. Shells
+/// add the same number.
 pub(super) const STATUS_BASE: u8 = 128;
-/// Time after a signal during which a second signal is ignored. A single key press may cause both signals:
-/// one sent to the process, and one sent to its process group.
+/// Time after a signal during which a second signal is ignored. A single key press may cause two signals: one
+/// to the process, and one to its process group.
 const AT_ONCE: Duration = Duration::from_millis(500);
 /// Time after a signal that running work gets to complete its partial results. The process should end within
 /// a second.
@@ -60,8 +60,8 @@ pub(super) fn listen() -> Result<(), Report> {
                         first = Some(Instant::now());
                         asked.store(signal as usize, Ordering::Relaxed);
                         waiting.unpark();
-                        // Another thread waits for the end of the process, so that this thread can receive
-                        // the next signal.
+                        // The grace period is spent on another thread, so that this thread can receive the
+                        // next signal.
                         thread::spawn(move || end_late(signal as usize));
                     }
                 }
@@ -94,8 +94,8 @@ fn end_late(signal: usize) {
     end(signal)
 }
 
-/// Runs `work` on another thread; `work` itself does not check for signals. If a signal arrives, the calling
-/// thread calls `tell`, which reports what is complete and what is missing, and then ends the process.
+/// Runs `work`, which does not check for signals, on another thread. If a signal arrives, the calling thread
+/// calls `tell` to report what is complete and what is missing, and then ends the process.
 pub(super) fn run_interruptible<T: Send>(work: impl FnOnce() -> T + Send, tell: impl FnOnce()) -> Result<T, Report> {
     let (asked, waiting) = (signal_cell(), thread::current());
     let done: io::Result<T> = thread::scope(|scope| {
@@ -119,7 +119,7 @@ pub(super) fn run_interruptible<T: Send>(work: impl FnOnce() -> T + Send, tell: 
 }
 
 /// Returns the exit status of a command. If the work is complete, `then` computes the status. If the work
-/// violated a rule of the model itself, prints the error and returns the status of a failed check.
+/// failed with an internal error of the model, prints the error and returns the status of a failed check.
 pub(super) fn finish<T, E>(
     caught: Result<Result<T, E>, String>,
     then: impl FnOnce(T) -> Result<Exit, Report>,

@@ -49,8 +49,8 @@ fn values_of_positions(command: &Command) -> String {
     lines.collect()
 }
 
-/// Names that shell completions offer. Each entry has the ids of some arguments, and the names that these
-/// arguments accept.
+/// Names that shell completions offer. Each entry has the ids of arguments that accept the same names, and
+/// these names.
 struct Names(Vec<(&'static [&'static str], Vec<String>)>);
 
 impl Names {
@@ -69,8 +69,8 @@ impl Names {
         ])
     }
 
-    /// Returns the command line definition, with possible values added: every argument that accepts one of
-    /// the names in `self` gets all names of its kind as possible values.
+    /// Returns the command line definition with possible values added. If an argument accepts names of a kind
+    /// in `self`, such as designs, its possible values are all names of this kind.
     fn with_names(&self, command: Command) -> Command {
         let command = command.mut_args(|arg| match self.of(&arg) {
             Some(names) => arg.value_parser(PossibleValuesParser::new(names)),

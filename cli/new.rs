@@ -1,6 +1,6 @@
-//! `warpsieve new`: writes a crate for a user-defined scheme. Its binary is this command line with the scheme
-//! added. The crate is a renamed copy of the scheme in `examples/new-scheme` that replaces the same policy of
-//! the machine.
+//! `warpsieve new`: writes a crate for a user-defined scheme. The binary of the crate is the command
+//! `warpsieve` with the scheme added. The crate is a renamed copy of the scheme in `examples/new-scheme` that
+//! replaces the same policy of the machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -121,7 +121,8 @@ const TEMPLATES: [Template; 11] = [
     },
 ];
 
-/// Manifest of warpsieve's workspace. The new crate copies its build profiles, without which it runs slowly.
+/// Manifest of warpsieve's workspace. The new crate copies the build profiles in it; without them, the crate
+/// would run slowly.
 const WORKSPACE: &str = include_str!("../Cargo.toml");
 /// Lock file of warpsieve's workspace, which gives the versions of all dependencies.
 const LOCK: &str = include_str!("../Cargo.lock");
@@ -133,8 +134,8 @@ const KEYWORDS: [&str; 52] = [
     "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true",
     "try", "type", "typeof", "union", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
-/// Names of crates that come with Rust, and of Cargo's folders and targets, which cannot be the name of a
-/// crate.
+/// Names that a crate cannot have: names of crates that come with Rust, and of folders and targets that Cargo
+/// uses.
 const OF_RUST: [&str; 11] =
     ["alloc", "core", "proc-macro", "std", "test", "build", "deps", "examples", "incremental", "bench", "doc"];
 /// Device names of Windows: no file on Windows can have such a name.
@@ -217,7 +218,7 @@ fn check_name(name: &str, slot: SchemeSlot) -> Result<&str, Report> {
     Ok(name)
 }
 
-/// True if a scheme of the kind `name` already exists for the policy that `slot` selects.
+/// True if the policy that `slot` selects already has a scheme of the kind `name`.
 fn is_kind(name: &str, slot: SchemeSlot) -> bool {
     let sets = vec![format!("{}={{ kind = \"{name}\" }}", Template::of(slot).key())];
     let request = Request { machine: "fermi".to_owned(), sets, ..Request::default() };
@@ -261,8 +262,8 @@ impl Sources {
         let here = std::env::current_dir().and_then(|here| here.canonicalize()).into_diagnostic();
         let here = here.wrap_err("the current folder cannot be found")?;
         let seen = match &arguments.path {
-            // The user gives a path relative to the current folder. The new crate is one folder below it, so
-            // the path in its manifest needs one more `..`.
+            // The user gives a path relative to the current folder. The new crate is one folder below the
+            // current folder, so the path in its manifest needs one more `..`.
             Some(given) if given.is_absolute() => given.clone(),
             Some(given) => Path::new("..").join(given),
             None => relative(&here, &found).unwrap_or(found),
@@ -323,7 +324,8 @@ fn profiles() -> String {
 }
 
 impl Template {
-    /// Returns the example's scheme for a slot, which is the policy of the machine that the scheme replaces.
+    /// Returns the example's scheme for a slot. The slot is the policy of the machine that the scheme
+    /// replaces.
     fn of(slot: SchemeSlot) -> &'static Self {
         let [first, others @ ..] = &TEMPLATES;
         others.iter().find(|template| template.slot == slot).unwrap_or(first)
@@ -345,8 +347,8 @@ impl Template {
                     kept.push("pub mod scheme;");
                 }
             } else if line.starts_with("    Builtin {") {
-                // The source of a design in the example ends with `},`: at the end of its only line, or on a
-                // line of its own.
+                // In the source of the example, each design ends with `},`. This text is at the end of the
+                // design's only line, or on a line of its own.
                 let is_end = |line: &str| line.trim_end().ends_with("},");
                 let mut design = vec![line];
                 while !design.last().is_some_and(|line| is_end(line)) {

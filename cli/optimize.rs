@@ -1,5 +1,5 @@
-//! `warpsieve optimize`: measures the loads of a PTX file and writes the file again with cache operators,
-//! which decide the loads that bypass the L1 (xie2013).
+//! `warpsieve optimize`: measures the loads of a PTX file and writes the file again with cache operators. The
+//! operators determine which loads bypass the L1 (xie2013).
 
 use std::path::{Path, PathBuf};
 
@@ -67,8 +67,9 @@ fn optimize_launch(
     interrupt::finish(profiled, |profile| written(arguments, resolved, profile, outputs))
 }
 
-/// Kernels to optimize, and the profile of their loads from the source that the user selects. If that source
-/// is the clocked machine, the third element is the profile without timing, for comparison.
+/// Kernels to optimize, with the measurements of their loads. The user selects if the loads are measured on
+/// the clocked machine or on caches without timing. If on the clocked machine, the third element has the
+/// measurements without timing, for comparison.
 type Profile = (Subject, Vec<KernelMetrics>, Option<Vec<KernelMetrics>>);
 
 fn profile(

@@ -69,8 +69,8 @@ fn complain_as_is(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
 }
 
-/// Prints an argument error, the help or the version, and ends the process. The output has colors unless its
-/// text contains control characters.
+/// Prints the help, the version, or the error about an invalid argument, and ends the process. The output has
+/// colors, except if its text contains control characters, which are then escaped.
 pub(super) fn end_usage(error: &clap::Error) -> ! {
     let plain = error.render().to_string();
     let shown = if error.use_stderr() { Cow::Owned(shorten(&plain)) } else { escape_hidden(&plain) };
@@ -96,14 +96,14 @@ pub(super) fn warn(warnings: &[Warning]) {
 pub(super) fn print_report(report: &Report) {
     let in_colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let theme = if in_colour { GraphicalTheme::unicode() } else { GraphicalTheme::none() };
-    // Control characters of the message are already escaped; those that remain are color codes of the
-    // renderer.
+    // The control characters of the message are already escaped. All that remain are color codes that the
+    // renderer has added.
     complain_as_is(&limit::render(report.as_ref(), theme));
 }
 
 /// Returns the maximum width of text on stdout, in characters. On a terminal, it is the environment variable
-/// `COLUMNS` or else the terminal's width. Elsewhere the width is unlimited, since a program may read the
-/// text.
+/// `COLUMNS` or else the terminal's width. If stdout is not a terminal, the width is unlimited, since a
+/// program may read the text.
 pub(super) fn width() -> usize {
     if !io::stdout().is_terminal() {
         return usize::MAX;
@@ -130,16 +130,15 @@ pub(super) fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
 
 /// Minimum width in characters of a wrapped column, except in the narrowest layout.
 const MIN_WRAPPED_WIDTH: usize = 20;
-/// Minimum width in characters of a wrapped column in the narrowest layout. A column whose longest word is
-/// shorter may be as narrow as that word.
+/// Minimum width in characters of a wrapped column in the narrowest layout. A column may be even narrower if
+/// all its words are shorter than this width.
 const NARROWEST: usize = 10;
 /// Separator in a range of names, such as `a..z`. A line may be wrapped after it.
 const RANGE: &str = "..";
 
 fn columns_within(most: usize, head: &[&str], rows: &[Vec<String>]) -> String {
     let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
-    // The last column holds source lines, whose tabs are left unchanged. No column follows that the tabs
-    // could misalign.
+    // The last column holds source lines, in which tabs are kept. They cannot misalign another column.
     let shown = |(column, cell): (usize, &String)| match column + 1 == head.len() {
         true => escape_hidden(cell).replace('\n', "\\n"),
         false => visible_line(cell).into_owned(),
@@ -160,8 +159,9 @@ fn columns_within(most: usize, head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Returns the width of each column and the gap between columns. It tries three layouts: words wrapped, then
-/// smaller gaps as well, then narrower wrapping. If none fits, it uses the first layout.
+/// Returns the width of each column and the gap between columns. Three layouts are tried. The first wraps
+/// words, the second also shrinks the gaps, and the third also wraps columns to a smaller width. If no layout
+/// fits, the first one is used.
 fn fit_columns(most: usize, rows: &[&Vec<String>]) -> (Vec<usize>, &'static str) {
     let natural = widths(rows);
     let in_column = |column: usize| rows.iter().map(move |row| &row[column]);

@@ -1,4 +1,4 @@
-//! Shows how far a command has come: as one line on a terminal, otherwise as a message every ten seconds.
+//! Shows the progress of a command: as one line on a terminal, otherwise as a message every ten seconds.
 
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};

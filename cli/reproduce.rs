@@ -23,8 +23,8 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
     let kernels = kernels_folder()?;
     let folder = match &arguments.output {
         Some(folder) => folder.clone(),
-        // Outside a source tree, the kernels come from the source folder from which this build was made.
-        // Nothing may be written to that folder.
+        // If the command is called outside of a source tree, the kernels are those of the source folder from
+        // which this program was built. In this case, nothing may be written to the source folder.
         None if kernels.is_absolute() && !arguments.summary => {
             return Err(miette!(
                 "there is no folder `kernels` in this folder or above, expected `--output` with a folder"

@@ -69,7 +69,7 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
     })
 }
 
-/// Returns the machine request with its address width set to `needed`, the number of address bits that a
+/// Returns the request for a machine, changed so that the machine has `needed` address bits, as many as a
 /// trace uses.
 pub(super) fn widen_addresses(mut request: Request, needed: u32) -> Request {
     request.sets.retain(|set| set.split('=').next().map(str::trim) != Some("addr_bits"));
@@ -245,7 +245,7 @@ pub(super) fn options(arguments: &SimulationArguments) -> Result<RunOptions, Rep
     })
 }
 
-/// Returns the messages about failed checks, and about a run that ended before its kernels did.
+/// Returns the messages about failed checks, and about kernels that did not run to their end.
 fn troubles(report: &RunReport) -> Vec<String> {
     let mut troubles = Vec::new();
     if let Verdict::Failed(checks) = &report.verdict {

@@ -245,7 +245,8 @@ fn sum(passed: &SoakProgress) -> Tally {
     passed.builds.iter().fold(Tally::default(), |all, build| all.plus(build.tally()))
 }
 
-/// Formats the total work that all builds have done for a soak test, and the seeds that passed.
+/// Formats the total work that all builds of the program have done for a soak test, and the seeds that
+/// passed.
 fn all(soak: &Soak, passed: &SoakProgress) -> String {
     format!("{}, seeds {}", format_tally(soak, &sum(passed)), passed.seeds())
 }

@@ -50,8 +50,8 @@ pub(super) fn sweep(arguments: &SweepArguments) -> Result<Exit, Report> {
 fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
     let SweepHereArguments { leave_out_refused, shard, jobs, cache, output, quiet, .. } = arguments;
     let mut files = Files::default();
-    // The argument parser allows the sweep file to be missing only before a subcommand such as `slurm`. This
-    // function runs no subcommand, so the file is given.
+    // The sweep file may be missing only before a subcommand such as `slurm`, which the argument parser
+    // checks. There is no subcommand here, so the file is given.
     let path = arguments.file.as_deref().unwrap_or(Path::new(""));
     let (file, plan) = read(path, *leave_out_refused, &mut files)?;
     let outputs = Outputs::new(path, output, *quiet, &plan, files)?;

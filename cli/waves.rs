@@ -48,8 +48,8 @@ fn print_life(arguments: &FollowArguments) -> Result<Exit, Report> {
                 Ok(format_sightings(&sightings(wave, subject, *sm).into_diagnostic()?, subject, *core_mhz))
             }
             (None, request) => {
-                // The argument parser requires one of four subjects: a line, an instruction, a warp or a
-                // request. The first three were handled above, so the subject is a request.
+                // The argument parser requires a line, an instruction, a warp or a request as the subject.
+                // The code above handles the first three, so the subject is a request.
                 let request = request.unwrap_or_default();
                 Ok(table(&follow(wave, request, *sm).into_diagnostic()?, request, *core_mhz))
             }

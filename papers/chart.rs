@@ -172,7 +172,7 @@ impl Chart {
     /// Returns the chart as SVG, in its natural width.
     ///
     /// # Panics
-    /// If a series does not have exactly one entry per group.
+    /// Panics if a series does not have exactly one entry per group.
     #[must_use]
     pub fn svg(&self) -> String {
         self.picture(Width::Free).svg()
@@ -181,7 +181,7 @@ impl Chart {
     /// Draws the chart in the given width.
     ///
     /// # Panics
-    /// If a series does not have exactly one entry per group.
+    /// Panics if a series does not have exactly one entry per group.
     #[must_use]
     pub fn picture(&self, width: Width) -> Picture {
         for series in &self.series {

@@ -19,7 +19,7 @@ const OF_MACHINES: &str = "machines";
 /// Lists the files and the folders of crates that determine results, for the workspace in the folder `root`.
 ///
 /// # Errors
-/// If `root` cannot be read.
+/// Returns an error if `root` cannot be read.
 pub fn places(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut places: Vec<_> = OF_WORKSPACE.iter().map(|name| root.join(name)).collect();
     let folders = fs::read_dir(root)?.collect::<io::Result<Vec<_>>>()?;
@@ -40,7 +40,7 @@ pub fn places(root: &Path) -> io::Result<Vec<PathBuf>> {
 /// contents, but not on the location of the folder.
 ///
 /// # Errors
-/// If one of the files cannot be read.
+/// Returns an error if one of the files cannot be read.
 pub fn fingerprint(root: &Path) -> io::Result<String> {
     let mut files = Vec::new();
     for place in places(root)? {

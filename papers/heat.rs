@@ -124,7 +124,7 @@ impl HeatMaps {
     /// Returns the maps as SVG, in their natural width.
     ///
     /// # Panics
-    /// If a map does not have exactly one entry per pair of parameter values.
+    /// Panics if a map does not have exactly one entry per pair of parameter values.
     #[must_use]
     pub fn svg(&self) -> String {
         self.picture(Width::Free).svg()
@@ -133,7 +133,7 @@ impl HeatMaps {
     /// Draws the maps in the given width.
     ///
     /// # Panics
-    /// If a map does not have exactly one entry per pair of parameter values.
+    /// Panics if a map does not have exactly one entry per pair of parameter values.
     #[must_use]
     pub fn picture(&self, width: Width) -> Picture {
         for (name, values) in &self.maps {

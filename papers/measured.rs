@@ -54,7 +54,7 @@ impl WorkloadFile {
     /// Returns the hash of the workload's contents. It is part of the key under which a result is stored.
     ///
     /// # Errors
-    /// If the files of the workload cannot be read.
+    /// Returns an error if the files of the workload cannot be read.
     pub fn input(&self) -> Result<Input, Report> {
         match self {
             Self::Launch(path) => Input::launch(path),
@@ -65,7 +65,7 @@ impl WorkloadFile {
     /// Checks whether a machine can run the workload; does not run it.
     ///
     /// # Errors
-    /// Returns the reason why the workload cannot run.
+    /// Returns the reason as the error if the workload cannot run.
     pub fn fits(&self, config: &MachineConfig) -> Result<(), RunError> {
         match self {
             Self::Launch(path) => fits(path, config),
@@ -78,7 +78,7 @@ impl RunMeasurement {
     /// Runs a workload on a machine. A run that stops early or computes wrong results is returned as well.
     ///
     /// # Errors
-    /// If the input is invalid, or the run is interrupted.
+    /// Returns an error if the input is invalid, or the run is interrupted.
     pub fn of(subject: &WorkloadFile, config: &MachineConfig, options: &RunOptions) -> Result<Self, RunFailure> {
         let options = RunOptions { structures: true, ..options.clone() };
         let report = match subject {

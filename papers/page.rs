@@ -113,7 +113,7 @@ impl Page {
     /// `first` on contain numbers.
     ///
     /// # Errors
-    /// If a row has a different number of cells than `head`.
+    /// Returns an error if a row has a different number of cells than `head`.
     pub fn numbers(&mut self, head: &[&str], cells: Vec<Vec<String>>, first: usize) -> Result<(), Report> {
         self.csv = comma_separated(head, &cells)?;
         self.table(head, cells, first);
@@ -164,7 +164,7 @@ impl Page {
     /// writes each chart also as a PDF of that width.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// Returns an error if a file cannot be written.
     pub fn write(&self, folder: &Path, printed: Option<Width>) -> Result<Vec<PathBuf>, Report> {
         let mut files = vec![(format!("{}.md", self.name), self.markdown.clone().into_bytes())];
         files.push((format!("{}.csv", self.name), self.csv.clone().into_bytes()));
@@ -207,7 +207,7 @@ fn rows_as_csv(rows: &[ComparisonRow]) -> Result<String, Report> {
 /// comparisons of quick mode (small problem sizes), otherwise those of the full problem sizes.
 ///
 /// # Errors
-/// If a file cannot be read.
+/// Returns an error if a file cannot be read.
 pub fn rows(folder: &Path, paper: &str, is_quick: bool) -> Result<Vec<ComparisonRow>, Report> {
     let folder = folder.join(paper);
     let context = || format!("folder {} cannot be read", folder.display());
@@ -242,7 +242,7 @@ pub fn table(head: &[&str], rows: Vec<Vec<String>>, first: usize) -> String {
 /// Formats a table as comma-separated values (CSV).
 ///
 /// # Errors
-/// If a row has a different number of cells than `head`.
+/// Returns an error if a row has a different number of cells than `head`.
 pub fn comma_separated(head: &[&str], rows: &[Vec<String>]) -> Result<String, Report> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(head).into_diagnostic()?;

@@ -91,7 +91,7 @@ fn request(machine: &str, designs: &[&str], sets: &[&str]) -> Request {
 /// Returns the configuration of a machine after its designs and settings have been applied.
 ///
 /// # Errors
-/// If a name is unknown or a setting violates a rule.
+/// Returns an error if a name is unknown or a setting violates a rule.
 pub fn resolve_config(machine: &str, designs: &[&str], sets: &[&str]) -> Result<ResolvedMachine, Report> {
     Ok(ResolvedMachine::new(&request(machine, designs, sets))?)
 }
@@ -115,7 +115,7 @@ impl Runner {
     /// stops once `interrupt` contains a signal number.
     ///
     /// # Errors
-    /// If the threads cannot be started.
+    /// Returns an error if the threads cannot be started.
     pub fn new(store: Store, jobs: u16, is_quiet: bool, interrupt: Arc<AtomicUsize>) -> Result<Self, Report> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.into()).build().into_diagnostic()?;
         Ok(Self { store, pool, is_quiet, interrupt })
@@ -130,7 +130,8 @@ impl Runner {
     /// Runs simulation points on the clocked machine, and returns their results.
     ///
     /// # Errors
-    /// Same as [`Self::measure`]. A run that does not finish or computes wrong results is a failure.
+    /// Returns the same errors as [`Self::measure`]. A run that does not finish or computes wrong results is
+    /// a failure.
     pub fn run_clocked(&self, points: &[Point]) -> Result<Vec<RunResult>, FigureError> {
         self.run_clocked_until(points, None)
     }
@@ -139,7 +140,7 @@ impl Runner {
     /// by then, returns the counters up to that cycle, and does not check its results.
     ///
     /// # Errors
-    /// Same as [`Self::run_clocked`].
+    /// Returns the same errors as [`Self::run_clocked`].
     pub fn run_clocked_until(&self, points: &[Point], last: Option<u64>) -> Result<Vec<RunResult>, FigureError> {
         let options = RunOptions { max_cycles: last, ..RunOptions::default() };
         let kind = last.map_or_else(|| "clocked".to_owned(), |last| format!("clocked-until-{last}"));
@@ -153,8 +154,8 @@ impl Runner {
     /// this result is stored. `kind` distinguishes the result from other stored results of the same point.
     ///
     /// # Errors
-    /// Same as [`Self::run_clocked`]. A run that stops at the cycle limit given in the options is not an
-    /// error: its counters up to the limit are used.
+    /// Returns the same errors as [`Self::run_clocked`]. A run that stops at the cycle limit given in the
+    /// options is not an error: its counters up to the limit are used.
     pub fn run_reports<T: Clone + Send + Serialize + DeserializeOwned>(
         &self,
         kind: &str,
@@ -182,7 +183,7 @@ impl Runner {
     /// Returns the results row by row.
     ///
     /// # Errors
-    /// Same as [`Self::run_clocked`].
+    /// Returns the same errors as [`Self::run_clocked`].
     pub fn table<R, C>(
         &self,
         rows: &[R],
@@ -251,7 +252,7 @@ impl Runner {
     /// job and the index of the job.
     ///
     /// # Errors
-    /// If a result cannot be stored.
+    /// Returns an error if a result cannot be stored.
     pub fn each<W: Sync, T: Serialize + DeserializeOwned>(
         &self,
         jobs: &[Job<W>],

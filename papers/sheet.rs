@@ -96,7 +96,7 @@ impl Table {
     /// lower and the upper end of each leave-one-out range have their own rows.
     ///
     /// # Errors
-    /// If a row has a different number of cells than the head.
+    /// Returns an error if a row has a different number of cells than the head.
     pub fn table(&self, page: &mut Page, heading: &str) -> Result<(), Report> {
         page.csv = self.show(page, heading)?;
         Ok(())
@@ -105,7 +105,7 @@ impl Table {
     /// Adds a heading and the table to a page, and returns the numbers of the table as CSV text.
     ///
     /// # Errors
-    /// If a row has a different number of cells than the head.
+    /// Returns an error if a row has a different number of cells than the head.
     pub fn show(&self, page: &mut Page, heading: &str) -> Result<String, Report> {
         page.text(heading);
         let head: Vec<&str> =

@@ -66,7 +66,7 @@ impl Input {
     /// Hashes the contents of a launch file in one problem size, and of the files that it names.
     ///
     /// # Errors
-    /// If one of these files cannot be read.
+    /// Returns an error if one of these files cannot be read.
     pub fn launch(path: &Path) -> Result<Self, Report> {
         let table = LaunchFile::expand(path)?;
         let (file, _) = locate(path);
@@ -85,7 +85,7 @@ impl Input {
     /// all other files are kernels. If a trace has no list, its first and only file is its only kernel.
     ///
     /// # Errors
-    /// If one of these files cannot be read.
+    /// Returns an error if one of these files cannot be read.
     pub fn trace<'a>(mut files: impl Iterator<Item = &'a Path>) -> Result<Self, Report> {
         let list = files.next().unwrap_or(Path::new(""));
         let kernels = files.enumerate().map(|(number, path)| (format!("kernel {number}"), path.to_owned()));
@@ -112,7 +112,7 @@ impl Input {
 /// because a trace may not fit into memory.
 ///
 /// # Errors
-/// If the file cannot be read.
+/// Returns an error if the file cannot be read.
 pub fn digest(path: &Path) -> io::Result<(u64, usize)> {
     let file = File::open(path)?;
     if !file.metadata()?.is_file() {
@@ -161,7 +161,7 @@ fn files<'a>(value: &'a toml::Value, folder: &Path, named: &mut Vec<&'a str>) {
 /// Formats the contents of a result file.
 ///
 /// # Errors
-/// If the result cannot be written as JSON.
+/// Returns an error if the result cannot be written as JSON.
 pub fn encode_entry<T: Serialize>(key: &str, value: &T) -> serde_json::Result<String> {
     let value = serde_json::value::to_raw_value(value)?;
     serde_json::to_string(&StoredEntry { key: key.to_owned(), digest: fnv1a(value.get().as_bytes()), value })
@@ -180,7 +180,8 @@ impl Store {
     /// Opens the store in a folder, or in the user's cache folder if `folder` is `None`.
     ///
     /// # Errors
-    /// If `folder` is `None` and the user has no cache folder, or if the folder cannot be created.
+    /// Returns an error if `folder` is `None` and the user has no cache folder, or if the folder cannot be
+    /// created.
     pub fn new(folder: Option<&Path>) -> Result<Self, Report> {
         let given = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let of_user = || given("XDG_CACHE_HOME").or_else(|| given("HOME").map(|home| home.join(".cache")));
@@ -204,7 +205,7 @@ impl Store {
     /// Stores the result for a key.
     ///
     /// # Errors
-    /// If the result cannot be written.
+    /// Returns an error if the result cannot be written.
     pub fn put<T: Serialize>(&self, key: &Key, value: &T) -> io::Result<()> {
         let mut file = AtomicFile::create(&self.folder.join(key.file()))?;
         writeln!(file, "{}", encode_entry(&key.text, value)?)?;

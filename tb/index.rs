@@ -162,7 +162,7 @@ fn both_refuse_the_same_polynomials() {
     }
 }
 
-/// Returns the number of inputs of each XOR tree that the unit lists in its description.
+/// Returns the number of inputs of each XOR tree in the description of an index unit.
 fn trees(unit: &IndexUnit) -> Vec<u32> {
     let fan_in = |logic: Logic| if let Logic::XorTree { fan_in } = logic { Some(fan_in) } else { None };
     DescriptionSummary::of(|to| unit.describe(to)).logic.into_iter().filter_map(fan_in).collect()

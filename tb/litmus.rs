@@ -161,7 +161,7 @@ impl Program {
         outcomes
     }
 
-    /// Returns all states that can follow a state when one more operation takes effect, of any thread.
+    /// Returns all states that can follow a state after one more operation of any thread has taken effect.
     fn next(&self, state: &State) -> Vec<State> {
         let mut all = Vec::new();
         for (thread, ops) in self.0.iter().enumerate() {
@@ -334,7 +334,7 @@ pub struct LitmusReport {
 /// Runs a litmus program on a machine and counts how often each outcome occurs.
 ///
 /// # Errors
-/// If the program exceeds the limits of this module, or the run fails or does not finish.
+/// Returns an error if the program exceeds the limits of this module, or the run fails or does not finish.
 pub fn run_on_machine(program: &Program, seed: u32, request: &Request) -> Result<LitmusReport, String> {
     if let Some(ops) = program.0.iter().find(|ops| reads(ops) > MAX_READS) {
         return Err(format!("a thread reads {} words, expected at most {MAX_READS}", reads(ops)));

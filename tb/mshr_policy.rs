@@ -11,8 +11,8 @@ use rtl::mshr_policy::by_age::ByAge;
 use rtl::mshr_policy::by_requester::ByRequester;
 use rtl::mshr_policy::none::NoMshrPolicy;
 
-/// Generates a random policy for an L1D whose MSHR has `entries` entries of `merges` waiting accesses. `pick`
-/// returns a random number in a range.
+/// Generates a random policy for an L1D. Its MSHR has `entries` entries, each with room for `merges` waiting
+/// accesses. `pick` returns a random number in a range.
 pub fn draw(entries: u32, merges: u32, pick: &mut impl FnMut(u32, u32) -> u32) -> MshrPolicyConfig {
     match pick(0, 3) {
         0 => NoMshrPolicy {}.into(),
@@ -31,7 +31,7 @@ pub fn draw_limits(entries: u32, merges: u32, pick: &mut impl FnMut(u32, u32) ->
 /// Creates the golden model of a policy. Returns `None` if the policy never refuses an access.
 ///
 /// # Panics
-/// If the policy has no golden model.
+/// Panics if the policy has no golden model.
 pub fn twin(config: &MshrPolicyConfig) -> Option<Box<dyn MshrPolicy>> {
     let scheme: Result<Box<dyn TwinScheme>, String> = warpsieve::check::twin::twin(config);
     scheme.unwrap_or_else(|reason| panic!("{reason}")).twin()
@@ -66,8 +66,8 @@ mod tests {
             let (Some(mut hooks), Some(policy)) = (hardware(&config, entries, merges), twin(&config)) else { continue };
             let mut golden = Ledger::new(policy, entries as usize);
             let mut wake = Wake::new(&[1]);
-            // For each MSHR entry in use: its line, the requesters that wait in it, and true if the line has
-            // arrived.
+            // Contents of each MSHR entry in use: its line, the requesters that wait for the line, and a flag
+            // that is true once the line has arrived.
             let mut mshr: Vec<Option<(u64, VecDeque<u8>, bool)>> = vec![None; entries as usize];
             for step in 1..500 {
                 let at = Edge::new(step, step, &mut wake);

@@ -27,8 +27,8 @@ use crate::kit::Random;
 /// that use set dueling need at least eight sets.
 pub fn policies(sets: u32, has_pc: bool) -> Vec<ReplacementConfig> {
     let ship = |signature| ShipConfig { signature, bits: 6 }.into();
-    // The tags and the history are short. Even in short runs, different lines therefore have equal tags, and
-    // lines drop out of the history.
+    // With these short tags and this short history, even short runs have different lines with equal tags, and
+    // lines that drop out of the history.
     let hawkeye =
         |signature| HawkeyeConfig { signature, bits: 6, sampled_sets: sets.min(4), history: 4, tag_bits: 5 }.into();
     let mut policies: Vec<ReplacementConfig> = vec![
@@ -61,7 +61,7 @@ pub fn draw(random: &mut Random, sets: u32, has_pc: bool) -> ReplacementConfig {
 /// Creates the golden model of a replacement policy.
 ///
 /// # Panics
-/// If the policy has no golden model.
+/// Panics if the policy has no golden model.
 #[cfg(test)]
 pub fn twin(config: &ReplacementConfig, sets: u32, ways: u32) -> Box<dyn Replacement> {
     policy(config, sets, ways).unwrap_or_else(|reason| panic!("{reason}"))

@@ -1,6 +1,6 @@
 //! Draws the area of a machine as a chart with one column per level of the tree of hardware blocks. Each
-//! hardware block is a box whose height is proportional to its area. Identical hardware blocks share a box,
-//! and the boxes inside a hardware block are to its right.
+//! hardware block is a box whose height is proportional to its area. Identical hardware blocks share a box.
+//! To the right of a box are the boxes of the hardware blocks inside it.
 
 use std::fmt::Write;
 
@@ -14,13 +14,14 @@ const TOP: f64 = 30.0;
 /// Number of columns in the chart, one per level of the tree of hardware blocks.
 const LEVELS: u32 = 5;
 const COLUMN: f64 = WIDTH / LEVELS as f64;
-/// Minimum height of a drawn box, in SVG units. A box lower than a line of text (`LINE`) is drawn without a
-/// name.
+/// Minimum height of a drawn box, in SVG units. If a box is less high than a line of text (`LINE`), its name
+/// is not drawn.
 const MIN_HEIGHT: f64 = 0.5;
 const LINE: f64 = 13.0;
 
-/// Hue in degrees and saturation in percent of each outermost hardware block. If there are more than six, the
-/// colors repeat. No color is red or green, so that readers with color blindness can tell neighbors apart.
+/// Colors of the outermost hardware blocks: hue in degrees, and saturation in percent. If there are more than
+/// six blocks, the colors repeat. No color is red or green, so that readers with color blindness can tell
+/// neighboring blocks apart.
 const BRANCHES: [(u32, u32); 6] = [(210, 60), (38, 80), (285, 35), (192, 50), (52, 70), (230, 12)];
 
 /// Position of a box in SVG units, and the index of the outermost hardware block to which it belongs.

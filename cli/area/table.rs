@@ -1,4 +1,4 @@
-//! Formats the area estimate as a table for people, in which identical hardware blocks share a row. A second
+//! Formats the area estimate as a table for people to read. Identical hardware blocks share a row. A second
 //! table shows how the area was estimated.
 
 use ::area::{Basis, Kind};
@@ -91,8 +91,8 @@ fn delta_row(indent: &str, block: &FoldedScopes<'_>) -> Vec<String> {
     ]
 }
 
-/// Returns a text that compares the area of the machine with its area under design `against`. The extra area
-/// is also given in percent of the area of all L1s, and in percent of the area of a real chip.
+/// Returns a text with the area that the machine needs in addition to its area under design `against`. This
+/// extra area is also given in percent of the area of all L1s, and in percent of the area of a real chip.
 fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
     let Estimate { tree, technology, .. } = estimate;
     let Delta { bits, flops, um2, leakage_mw } = tree.delta.unwrap_or_default();

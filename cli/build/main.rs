@@ -19,8 +19,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns the sorted paths, relative to `root`, of all Rust files in a folder of the workspace. If `place`
-/// is a Rust file, returns only its path.
+/// Returns the sorted paths, relative to `root`, of all Rust files in the folder `place`. If `place` is a
+/// Rust file instead, returns only its path.
 fn sources(root: &Path, place: &str) -> std::io::Result<Vec<String>> {
     let mut found = Vec::new();
     if root.join(place).is_dir() {

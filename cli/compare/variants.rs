@@ -1,5 +1,5 @@
-//! Builds the machines that `compare` runs: every design of the set with every combination of the listed
-//! field values.
+//! Builds the machines that `compare` runs: every design of the option `--design-set`, with every combination
+//! of the field values that are listed.
 
 use miette::{Report, miette};
 use warpsieve::config::Request;
@@ -17,7 +17,8 @@ pub(super) struct Variant {
     pub design: usize,
 }
 
-/// Returns all compared machines. The values of the last field vary fastest.
+/// Returns all compared machines. From one machine to the next, the values of the field given last on the
+/// command line vary fastest.
 ///
 /// # Errors
 /// Fails if a list contains a value twice, since two machines would be identical.

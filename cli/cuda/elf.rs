@@ -35,7 +35,7 @@ fn is_cuda(name: &str) -> bool {
 /// Reads the requirements of a program or library.
 ///
 /// # Errors
-/// If the bytes are not a 64-bit ELF file.
+/// Returns an error if the bytes are not a 64-bit ELF file.
 pub fn needs(bytes: &[u8]) -> Result<Needs, NotAProgram> {
     let bad = |error: object::Error| NotAProgram(error.to_string());
     let file: ElfFile64<'_> = ElfFile64::parse(bytes).map_err(bad)?;

@@ -1,7 +1,7 @@
 //! # Fat binaries
-//! nvcc embeds device code as a fat binary: a header, then one entry per architecture. An entry is a PTX text
-//! or machine code, as it is or compressed. This reader returns the PTX texts; the simulator cannot run
-//! machine code. All numbers are little endian.
+//! nvcc embeds device code as a fat binary: a header, then one entry per architecture. An entry contains a
+//! PTX text or machine code, uncompressed or compressed. This reader returns the PTX texts; the simulator
+//! cannot run machine code. All numbers are little endian.
 //!
 //! | offset | bytes | header                          |
 //! |--------|-------|---------------------------------|
@@ -72,7 +72,7 @@ pub enum FatBinaryError {
     /// The data end before the end of the fat binary or of an entry.
     #[error("a fat binary of {available} bytes is truncated: expected {needed} bytes")]
     Truncated {
-        /// Number of bytes that the data should have at least.
+        /// Minimum number of bytes that the data should have.
         needed: u64,
         /// Number of bytes that the data have.
         available: usize,
@@ -104,7 +104,7 @@ pub enum FatBinaryError {
 /// Returns the total size of a fat binary in bytes, including its header, as the header states it.
 ///
 /// # Errors
-/// If this is not the header of a fat binary.
+/// Returns an error if this is not the header of a fat binary.
 pub fn size(header: &[u8; HEADER_BYTES]) -> Result<u64, FatBinaryError> {
     let found = number(header, 0, 4)? as u32;
     if found != MAGIC {
@@ -117,7 +117,7 @@ pub fn size(header: &[u8; HEADER_BYTES]) -> Result<u64, FatBinaryError> {
 /// `most` bytes, so that a small file cannot fill the memory when it is decompressed.
 ///
 /// # Errors
-/// If the content is malformed, or a text is too large.
+/// Returns an error if the content is malformed, or a text is too large.
 pub fn read(bytes: &[u8], most: usize) -> Result<FatBinary, FatBinaryError> {
     let mut header = [0; HEADER_BYTES];
     header.copy_from_slice(part(bytes, 0, HEADER_BYTES as u64)?);

@@ -33,7 +33,7 @@ pub enum Request {
         alignment: u64,
         /// Lowest acceptable start address of the allocation.
         least: u64,
-        /// CUDA function that requests the memory, from which the allocation gets its name.
+        /// CUDA function that requests the memory. The allocation is named after this function.
         function: String,
     },
     /// Frees an allocation of device memory.
@@ -224,7 +224,7 @@ pub struct DeviceProperties {
 /// Sends a message, followed by raw bytes.
 ///
 /// # Errors
-/// If the peer has closed the connection.
+/// Returns an error if the peer has closed the connection.
 pub fn send<M: Serialize>(to: &mut impl Write, message: &M, raw: &[u8]) -> io::Result<()> {
     let encoded = postcard::to_stdvec(message).map_err(io::Error::other)?;
     let mut header = Vec::with_capacity(12 + encoded.len());
@@ -240,7 +240,7 @@ pub fn send<M: Serialize>(to: &mut impl Write, message: &M, raw: &[u8]) -> io::R
 /// complete header has arrived.
 ///
 /// # Errors
-/// If the connection breaks after the header, or the message is malformed.
+/// Returns an error if the connection breaks after the header, or the message is malformed.
 pub fn receive<M: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<(M, Vec<u8>)>> {
     let mut header = [0; 12];
     match from.read_exact(&mut header) {

@@ -15,7 +15,7 @@ use super::sources::Sources;
 
 /// Number of picojoules in a microjoule.
 const PJ_PER_UJ: f64 = 1e6;
-/// Exclusive upper bound of the shortest class of a latency histogram, in cycles.
+/// Exclusive upper bound of the lowest latency class of a histogram, in cycles.
 const FIRST_LATENCY: u64 = 16;
 /// Derived rates: name, keys whose sum is the numerator, and keys whose sum is the denominator.
 const RATES: [(&str, &[&str], &[&str]); 7] = [
@@ -58,12 +58,12 @@ pub struct Cycles {
     pub speedup: Option<f64>,
 }
 
-/// Section of the comparison, with the changes of one kind of counter. If its rows add up to a total, they
+/// Section of the comparison, with the changes of one kind of counter. If the rows add up to a total, they
 /// are sorted by the size of their change, the largest first.
 #[derive(Debug, Serialize)]
 pub struct Section {
     pub name: &'static str,
-    /// Explanation for the reader: what the rows count, and to which total the weights of the rows refer.
+    /// Explanation for the reader: what the rows count, and of which total their weights are fractions.
     pub about: &'static str,
     /// Column head above the names of the rows.
     pub row: &'static str,
@@ -93,7 +93,7 @@ pub struct OtherValue {
     pub name: &'static str,
     pub a: f64,
     pub b: f64,
-    /// Value to which the change of this counter is relative.
+    /// Reference value of the change of this counter: the change is printed as a fraction of this value.
     #[serde(skip)]
     of: f64,
 }
@@ -102,8 +102,8 @@ pub struct OtherValue {
 #[derive(Debug, Serialize)]
 pub struct Omitted {
     pub rows: usize,
-    /// Name of the value to which changes are relative. A change is not listed if it is at most the fraction
-    /// `least` of that value.
+    /// Name of the reference value of the changes. A change is not listed if it is at most this value times
+    /// the fraction `least`.
     pub of: &'static str,
     /// Sum of all rows that are not listed; `None` if the rows of the section do not add up to a total.
     pub sum: Option<Row>,
@@ -404,8 +404,8 @@ fn energy(a: &Side, b: &Side, least: f64) -> Section {
     )
 }
 
-/// Returns the energy in uJ of each component. The energy of a component that contains others excludes the
-/// energy of these inner components.
+/// Returns the energy in uJ of each component. If a component contains other components, their energy is
+/// excluded.
 fn parts(energy: &[BlockEnergy]) -> BTreeMap<String, f64> {
     let uj = |part: &BlockEnergy| (part.dynamic_pj + part.leakage_pj) / PJ_PER_UJ;
     let blocks = energy.iter().filter(|part| !part.block.is_empty());
@@ -440,7 +440,7 @@ fn is_refusal(key: &str) -> bool {
     !key.starts_with("stalls.") && meaning(key).is_some()
 }
 
-/// True if no other section lists this key, so that it belongs into the section of all other counters.
+/// True if this key belongs in the section of all other counters, because no section of its own lists it.
 fn is_counter(key: &str) -> bool {
     let elsewhere = ["schema", "cycles", "schedulers", "issued", "core_mhz"].contains(&key)
         || ["stalls.", "stages.", "energy."].iter().any(|group| key.starts_with(group));

@@ -50,7 +50,7 @@ pub struct Statistics {
     /// of warpsieve wrote the file.
     #[serde(default)]
     pub stages: BTreeMap<String, Stays>,
-    /// Kinds of caches, such as `l1`. No cache of these kinds evicted a line during the run.
+    /// Kinds of caches, such as `l1`, in which no cache evicted a line during the run.
     #[serde(default)]
     no_evictions: Vec<String>,
     pub dram: Dram,
@@ -72,13 +72,14 @@ struct Sm {
     /// Number of warp instructions that the SM issued. It is above 0 for each SM that ran a warp, since a
     /// warp issues at least its exit instruction.
     warp_instructions: u64,
-    /// Scheduler cycles of the SM in which an instruction was issued.
+    /// Number of scheduler cycles of the SM that issued an instruction. A scheduler cycle is one cycle of one
+    /// scheduler.
     issued: u64,
     /// Scheduler cycles during launches in which this SM had no warp. 0 if an older version of warpsieve
     /// wrote the file.
     #[serde(default)]
     idle: u64,
-    /// Scheduler cycles of the SM in which no instruction was issued, by name of the stall reason.
+    /// Number of scheduler cycles of the SM without an issued instruction, by name of the stall reason.
     stalls: BTreeMap<String, Option<u64>>,
 }
 

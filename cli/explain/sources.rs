@@ -6,8 +6,8 @@ use miette::{IntoDiagnostic, Report, WrapErr};
 use warpsieve::content::Content;
 use warpsieve::launch::LaunchFile;
 
-/// PTX texts, each with the path of its file. A text that is used for only one kernel also has the name of
-/// that kernel.
+/// PTX texts, each with the path of its file, and with the name of a kernel if the text is used for that
+/// kernel only.
 #[derive(Default)]
 pub struct Sources(Vec<(Option<String>, PathBuf, String)>);
 

@@ -18,8 +18,9 @@ fn id(page: &Page) -> String {
     format!("page-{}", page.name)
 }
 
-/// Returns a table with one row per page. It gives the number of the page's comparisons with the paper that
-/// hold, the total number of comparisons, and the number of further comparisons that are no evidence.
+/// Returns a table with one row per page. The row gives the number of comparisons with the paper that
+/// succeed, and the number of comparisons in total. Comparisons that are marked as no evidence are counted
+/// separately.
 fn held(pages: &[Page]) -> Markup {
     let row = |page: &Page| {
         let Tally { passed, rows, no_evidence } = Tally::of(&page.rows);
@@ -69,7 +70,8 @@ fn body(page: &Page) -> Markup {
     html! { (PreEscaped(text)) }
 }
 
-/// Returns a heading level of a page, lowered so that the heading ranks below the heading of its section.
+/// Returns the level that a heading of a page gets in the report, below the level of the section's own
+/// heading.
 fn lower(level: HeadingLevel) -> HeadingLevel {
     HeadingLevel::try_from((level as usize + 2).min(6)).unwrap_or(HeadingLevel::H6)
 }

@@ -54,7 +54,8 @@ pub fn page(title: &str, head: &Markup, sections: &[Section]) -> String {
     legal + "\n"
 }
 
-/// Returns a table. The columns whose indices are in the range `numbers` are aligned as numbers.
+/// Returns a table. The columns with indices in the range `numbers` are aligned like numbers, and all other
+/// columns like text.
 pub fn table(id: &str, head: &[&str], numbers: &Range<usize>, rows: &[Vec<Markup>]) -> Markup {
     html! {
         div.wide {
@@ -106,8 +107,8 @@ pub fn spark(counts: &[u64]) -> Markup {
     }
 }
 
-/// Embeds an SVG picture and keeps its colors. Some letters may lie on colored areas, so the page must not
-/// change their color.
+/// Embeds an SVG picture without changing its colors. The page must not recolor its letters, since some of
+/// them may be on colored areas.
 pub fn picture(svg: &str) -> Markup {
     html! { span.chart { (PreEscaped(svg)) } }
 }

@@ -1,5 +1,5 @@
-//! Writes the report of `compare`: the table, bar charts by design, and for each run the sections of a report
-//! of its own.
+//! Writes the report of `compare`: the table, bar charts by design, and all sections about each run that the
+//! report of a single run has.
 
 use std::path::Path;
 
@@ -19,7 +19,8 @@ use super::html::{self, Section, fold, texts};
 use super::single::{ReportedRun, sections, verdict};
 use super::{changes, machine};
 
-/// Minimum change that is listed, as a fraction of its reference value. It equals the default of `explain`.
+/// Minimum change that is listed, as a fraction of the reference value. It equals the default of the command
+/// `explain`.
 const MIN_CHANGE: f64 = 0.01;
 
 /// One of the compared runs, with the PTX sources of its launch file.
@@ -100,8 +101,8 @@ fn bars(plan: &Plan, results: &Results) -> Markup {
     }
 }
 
-/// Returns the part of the report about one run: the sections of a report of that run alone, and then its
-/// comparison with the baseline.
+/// Returns the sections about one run: those that the report of a single run has, and a comparison with the
+/// baseline.
 fn body(plan: &Plan, results: &Results, run: &Run<'_>, runs: &[Run<'_>], at: &str) -> Result<Markup, Report> {
     let Run { id: (workload, variant), name, ref measured, sources } = *run;
     let Some(resolved) = &plan.variants[variant].resolved else { return Ok(html! {}) };

@@ -1,5 +1,5 @@
-//! Counts the comparisons with the papers that hold, by paper and by class (how closely our number must
-//! match).
+//! Counts how many comparisons with the papers succeed, by paper and by class. The class states how closely
+//! our number must match the published one.
 
 use std::path::Path;
 

@@ -21,7 +21,7 @@ use super::super::sweep::file::SweepFile;
 use super::super::sweep::runs::Record;
 use super::progress_file::SoakProgress;
 
-/// Key in the result cache of the run from which the sample files are made.
+/// Key under which the result cache stores the run from which the sample files are made.
 const KEY: &str = "soak";
 /// Settings of the machine that produces the sample files. The machine is small, so that its statistics are
 /// small.

@@ -233,8 +233,8 @@ impl ProgressFile {
         &self.passed
     }
 
-    /// Records that a case begins, which means that the case before it has passed. `tally` is the work that
-    /// this process has done so far.
+    /// Records that the previous case has passed and that the next case begins. `tally` is the work that this
+    /// process has done so far.
     ///
     /// # Errors
     /// Fails if the file cannot be written.

@@ -49,13 +49,13 @@ pub struct NamedItem<T> {
 pub struct Parameter {
     pub name: String,
     pub choices: Vec<Choice>,
-    /// Index of the choice that this parameter has in the baseline run of speedups. `None` if the baseline of
-    /// each run has the same choice as the run itself.
+    /// Index of the choice of this parameter in the baseline run, to which speedups are relative. `None` if
+    /// each run has a baseline of its own, in which this parameter has the same choice as in the run.
     pub baseline: Option<usize>,
 }
 
-/// One value that a sweep gives to a parameter: the text for tables, and the machine, designs or settings for
-/// which the text stands.
+/// Choice for a parameter of a sweep: a machine, designs or settings, with the text that stands for them in
+/// tables.
 pub struct Choice {
     /// Text or number that tables show for this choice.
     pub value: Value,
@@ -78,7 +78,7 @@ impl SweepFile {
     /// Reads a sweep file.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, or with every rule that it violates.
+    /// Fails if the file cannot be read or violates a rule. The error lists all violations.
     pub fn read(path: &Path) -> Result<Self, Report> {
         let text = Content::Sweep.read(path).into_diagnostic();
         let text = text.wrap_err_with(|| format!("{}: cannot read the sweep file", path.display()))?;
@@ -88,7 +88,7 @@ impl SweepFile {
     /// Parses a text as the contents of the sweep file `path`.
     ///
     /// # Errors
-    /// Fails with every rule that the text violates.
+    /// Fails if the text violates a rule. The error lists all violations.
     pub fn parse(path: &Path, text: String) -> Result<Self, LaunchError> {
         let mut problems = Problems::new(path, &text);
         let Some(document) = problems.document(&text) else { return problems.or(None) };
@@ -198,8 +198,8 @@ fn list_elements<'a>(root: &Table<'a>, key: &str, what: &str, problems: &mut Pro
     elements
 }
 
-/// Returns the content of an element of a list, and its name if it has one. With the parameter `key` equal to
-/// `"file"`, an element is `"a"`, or `{ name = "b", file = "a" }`.
+/// Returns the content of a list element, and its name if it has one. For example, if `key` is `"file"`, the
+/// element is either `"a"` or `{ name = "b", file = "a" }`.
 fn read_name<'a>(node: Node<'a>, key: &str, problems: &mut Problems<'_>) -> Option<(Option<String>, Node<'a>)> {
     if !node.is_table() {
         return Some((None, node));
@@ -261,8 +261,8 @@ fn matching(folder: &Path, text: &str, key: &str) -> Result<Vec<PathBuf>, String
     };
     let mut paths = find(&pattern)?;
     // For launch files, the last component of a pattern may be the name of a problem size, or values such as
-    // `n=100`. The pattern then selects the kernels that match its other components and that have this
-    // problem size or parameters with these names.
+    // `n=100`. The pattern then selects the kernels that match its other components and have this problem
+    // size, or have parameters with the given names.
     if let (true, Some(parent), Some(size)) = (key == "launch", pattern.parent(), pattern.file_name()) {
         let sized = find(parent)?.into_iter().map(|path| path.join(size));
         paths.extend(sized.filter(|path| !path.exists() && LaunchFile::exists(path)));

@@ -80,8 +80,8 @@ pub fn kind(check: bool, max_cycles: Option<u64>) -> String {
 }
 
 impl Workload {
-    /// Returns the workload for a launch file. The file is read now, so that its errors are reported before
-    /// the runs.
+    /// Reads a launch file and returns its workload. Errors in the file are thus reported before the first
+    /// run.
     pub fn launch(name: &str, path: &Path, files: &mut Files) -> Result<Self, Report> {
         files.reads_launch(&warpsieve::run::open(path, None)?);
         Self::of(name, WorkloadFile::Launch(path.to_owned()))

@@ -158,8 +158,8 @@ fn several(plan: &Plan) -> Vec<&str> {
     columns.map(|(_, column)| column.name.as_str()).collect()
 }
 
-/// Returns the numeric parameters with several values. The flag next to a name is true if no other parameter
-/// varies together with this one. Only such a parameter can be an axis by default.
+/// Returns the numeric parameters with several values, each with a flag. The flag is true if no other
+/// parameter varies together with this parameter. By default, only a parameter with this flag can be an axis.
 fn numeric(plan: &Plan) -> Vec<(String, bool)> {
     let column =
         |at: usize| plan.variants.iter().filter(|variant| variant.resolved.is_some()).map(move |v| &v.values[at - 1]);

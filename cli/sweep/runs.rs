@@ -148,8 +148,8 @@ pub fn run(
             }
             Err(trouble) => drop(lock().failed.insert(number, trouble)),
         }
-        // If another thread is just executing `show`, this result is not output now, but by the next call of
-        // `show`.
+        // If another thread is executing `show`, its call may miss this result. The next call then outputs
+        // the result.
         if let Ok(mut last) = shown.try_lock()
             && last.elapsed() >= SHOW_EVERY
         {

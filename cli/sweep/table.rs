@@ -36,8 +36,8 @@ pub struct Row {
     /// Kinds of caches that evicted no line and that no access bypassed.
     no_evictions: Vec<&'static str>,
     dram_bytes: u64,
-    /// For each stall reason and for issued instructions, their fraction of all issue slots of the
-    /// schedulers.
+    /// Fractions of all issue slots of the schedulers: one for the slots with an issued instruction, and one
+    /// for each stall reason.
     schedulers: Map<String, Value>,
     check: &'static str,
     #[serde(skip)]
@@ -115,8 +115,8 @@ impl Row {
     }
 }
 
-/// Returns, for each stall reason and for issued instructions, their fraction of all issue slots of the
-/// schedulers.
+/// Returns fractions of all issue slots of the schedulers: one for the slots with an issued instruction, and
+/// one for each stall reason.
 fn schedulers(counters: &Counters) -> Map<String, Value> {
     counters.scheduler_shares().into_iter().map(|(reason, share)| (reason.name().to_owned(), share.into())).collect()
 }
@@ -199,7 +199,8 @@ impl ColumnSelection {
             let numbers: Vec<usize> = numbers(name)?;
             these.extend(numbers);
         }
-        // If a column is named twice, even through the name `all`, it appears only at its first position.
+        // If a column is named more than once, by its own name or by `all`, the table shows it only at the
+        // first position.
         let mut known = BTreeSet::new();
         these.retain(|number| known.insert(*number));
         Ok(Self::These(these))

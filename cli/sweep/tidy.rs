@@ -56,8 +56,9 @@ pub fn flatten(path: String, value: Value, cells: &mut Vec<(String, Value)>) {
     }
 }
 
-/// Returns the position of a key in the list of all statistics keys. For a key that is not in the list,
-/// returns the position of the innermost enclosing key in it, or the length of the list.
+/// Returns the position of a key in the list of all statistics keys. If the list does not contain the key,
+/// returns the position of the longest listed key that encloses it. If there is none, returns the length of
+/// the list.
 pub fn place(name: &str) -> usize {
     let mut ends = [name.len()].into_iter().chain(name.rmatch_indices('.').map(|(at, _)| at));
     let listed = ends.find_map(|end| counters().iter().position(|counter| counter.key == name[..end]));

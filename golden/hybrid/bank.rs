@@ -87,7 +87,7 @@ impl Bank {
     /// Sets the replacement policy of each tracker to one that `policy` creates; the default is LRU.
     ///
     /// # Errors
-    /// Returns the error of `policy`.
+    /// Returns the error of `policy`, if it returns one.
     pub fn replace_by<E>(&mut self, policy: impl Fn() -> Result<Box<dyn Replacement>, E>) -> Result<(), E> {
         for tracker in &mut self.trackers {
             tracker.replace_by(policy()?);

@@ -69,7 +69,7 @@ impl std::error::Error for Misaligned {}
 /// of two from 16 to 128.
 ///
 /// # Errors
-/// Returns the lowest active lane that has a misaligned address.
+/// Returns the lowest active lane with a misaligned address as the error, if there is one.
 ///
 /// # Panics
 /// Panics if `line_bytes` or the access width is not one of the supported values.
@@ -102,7 +102,7 @@ pub fn coalesce(access: &WarpAccess, line_bytes: usize) -> Result<Vec<LineReques
 /// `width` is the access width; byte 0 goes to the lowest address.
 ///
 /// # Errors
-/// Returns the lowest active lane that has a misaligned address.
+/// Returns the lowest active lane with a misaligned address as the error, if there is one.
 ///
 /// # Panics
 /// Panics if `line_bytes` or the access width is not one of the supported values.
@@ -130,7 +130,7 @@ pub fn coalesce_store(
 /// first request, the next lane into the second, and so on.
 ///
 /// # Errors
-/// Returns the lowest active lane that has a misaligned address.
+/// Returns the lowest active lane with a misaligned address as the error, if there is one.
 ///
 /// # Panics
 /// Panics if `line_bytes` or the access width is not one of the supported values.
@@ -146,7 +146,7 @@ pub fn coalesce_atomic(access: &WarpAccess, line_bytes: usize, reach: usize) -> 
 /// broadcasts one word of at least 4 bytes to all lanes that load it.
 ///
 /// # Errors
-/// Returns the lowest active lane that has a misaligned address.
+/// Returns the lowest active lane with a misaligned address as the error, if there is one.
 ///
 /// # Panics
 /// Panics if `line_bytes` or the access width is not one of the supported values.

@@ -144,8 +144,8 @@ impl<P: Clone + PartialEq> Scoreboard<P> {
     /// Checks that the network delivered a message with this payload correctly.
     ///
     /// # Errors
-    /// Returns the violation. A message that arrives out of order or on the wrong route no longer counts as
-    /// in flight, so that each error is reported once.
+    /// Returns the violation if the message was not delivered correctly. A message that arrives out of order
+    /// or on the wrong route no longer counts as in flight, so that each error is reported once.
     pub fn receive(&mut self, route: Route, payload: &P) -> Result<(), Violation<P>> {
         let payload = payload.clone();
         if let Some(passed) = self.take(route, &payload) {

@@ -94,7 +94,7 @@ pub struct Difference {
 /// [`Rule::Multiset`]).
 ///
 /// # Errors
-/// Returns the differing elements, their number, and their deviations.
+/// Returns the differing elements, their number and their deviations as the error, if any elements differ.
 ///
 /// # Panics
 /// Panics if [`Rule::Bounds`] does not hold one bound per expected element.

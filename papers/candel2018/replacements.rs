@@ -283,7 +283,7 @@ fn place() -> BankPlace {
 /// table of all events.
 ///
 /// # Errors
-/// Never in practice: only writing a waveform can fail, and this function writes none.
+/// Returns no error in practice: only writing a waveform can fail, and this function writes none.
 pub fn replacements(frc_entries: u32, times: Times) -> io::Result<([Replacement; 3], EventTable)> {
     let mut figure = Figure::new(frc_entries, times);
     figure.run(0..times.end())?;
@@ -303,7 +303,7 @@ pub fn replacements(frc_entries: u32, times: Times) -> io::Result<([Replacement;
 /// its only way, and `frc_entries` FRC entries. Cycle 0 of the figure is at 1000 ns, with 1 ns per cycle.
 ///
 /// # Errors
-/// If a file cannot be written.
+/// Returns an error if a file cannot be written.
 pub fn waveform(frc_entries: u32, path: &Path) -> Result<Vec<PathBuf>, WaveError> {
     let mut figure = Figure::new(frc_entries, Times::OF_THE_FIGURE);
     figure.run(0..START)?;

@@ -89,7 +89,7 @@ const UNPROFILED: [&str; 7] = ["gaussian", "gramschmidt", "lud", "myocyte", "nw"
 /// Returns the measurements of every launch file that ran on the GPU, by the name of the launch file.
 ///
 /// # Errors
-/// If a table is missing or lacks an expected column.
+/// Returns an error if a table is missing or lacks an expected column.
 pub(super) fn read_measurements(folder: &Path) -> Result<BTreeMap<String, GpuMeasurement>, Report> {
     let path = folder.join("floor.json");
     let floor = read_text(&path).into_diagnostic().wrap_err_with(|| path.display().to_string())?;

@@ -91,7 +91,7 @@ impl Mapping {
     /// Creates the mapping for a configuration, which must be valid.
     ///
     /// # Panics
-    /// If the configuration violates a rule of the mapping.
+    /// Panics if the configuration violates a rule of the mapping.
     #[must_use]
     pub fn new(config: &DramConfig) -> Self {
         let Ok(Layout { row, bank, column }) = config.mapping.layout(config) else {

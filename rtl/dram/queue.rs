@@ -320,7 +320,7 @@ impl Queue {
     /// any.
     ///
     /// # Panics
-    /// If there is no free slot.
+    /// Panics if there is no free slot.
     pub fn accept(&mut self, at: &impl AnyEdge, request: &DramRequest, open: impl Fn(usize) -> Option<u32>) -> usize {
         assert!(self.has_room(), "cycle {}, {}: request without a free slot", at.cycle(), self.data.spec().path);
         let slot = (!self.occupied).trailing_zeros() as usize;

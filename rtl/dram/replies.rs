@@ -80,7 +80,7 @@ impl Replies {
     /// must set all its fields.
     ///
     /// # Panics
-    /// If the buffer is full.
+    /// Panics if the buffer is full.
     pub fn insert(&mut self, at: &impl AnyEdge, due: u64, form: impl FnOnce(&mut DramReply)) {
         assert!(
             self.has_room(),

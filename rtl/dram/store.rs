@@ -108,7 +108,7 @@ impl Store {
     /// Maps a range of bursts and fills them with zeros; bursts already mapped keep their contents.
     ///
     /// # Errors
-    /// If the range exceeds the end of the channel.
+    /// Returns an error if the range exceeds the end of the channel.
     pub fn map(&mut self, bursts: Range<u64>) -> Result<(), StoreError> {
         if bursts.end > self.num_bursts {
             return Err(missing(&self.path, self.num_bursts, bursts.end - 1));
@@ -125,7 +125,7 @@ impl Store {
     /// Returns the bytes of burst `burst`.
     ///
     /// # Errors
-    /// If the burst is not mapped.
+    /// Returns an error if the burst is not mapped.
     pub fn peek(&self, burst: u64) -> Result<&[u8], StoreError> {
         self.get(burst).map(|bytes| &bytes[..self.burst_bytes])
     }
@@ -133,10 +133,10 @@ impl Store {
     /// Overwrites bytes of a burst, starting at byte `offset` of the burst.
     ///
     /// # Errors
-    /// If the burst is not mapped.
+    /// Returns an error if the burst is not mapped.
     ///
     /// # Panics
-    /// If the bytes extend beyond the end of the burst.
+    /// Panics if the bytes extend beyond the end of the burst.
     pub fn poke(&mut self, burst: u64, offset: usize, bytes: &[u8]) -> Result<(), StoreError> {
         let burst_bytes = self.burst_bytes;
         let target = &mut self.get_mut(burst)?[..burst_bytes];

@@ -289,7 +289,7 @@ impl Cache {
     /// belong to local memory, whose contents are not needed after the kernel.
     ///
     /// # Panics
-    /// If a line is still in flight.
+    /// Panics if a line is still in flight.
     pub fn flush(&mut self) {
         assert!(self.mshr.is_empty(), "{}: flushed while fills are in flight", self.path);
         self.tags.clear();
@@ -338,7 +338,7 @@ impl Cache {
     /// Returns `None`, without filling, if waiting loads still have to read the previous line of the way.
     ///
     /// # Panics
-    /// If no MSHR entry is pending for the line.
+    /// Panics if no MSHR entry is pending for the line.
     pub fn fill(&mut self, at: &impl AnyEdge, reply: &Reply) -> Option<(u32, u8)> {
         let &Reply { line, sectors, .. } = reply;
         let Some(set_way) = self.mshr.set_way_of(line, sectors) else {

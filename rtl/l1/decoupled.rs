@@ -278,7 +278,7 @@ impl Decoupled {
     /// Reserves the data way of a victim for an admitted line.
     ///
     /// # Panics
-    /// If the line already has a data way.
+    /// Panics if the line already has a data way.
     #[inline(never)]
     pub fn claim(&mut self, at: &Edge<'_>, set: u32, victim: Victim, source: Source) {
         let Victim { way, holds, modified: _ } = victim;
@@ -341,7 +341,7 @@ impl Decoupled {
     /// Fills a reserved data way. Returns true if the line stays valid.
     ///
     /// # Panics
-    /// If the way is not reserved, which means that MSHR and tags disagree.
+    /// Panics if the way is not reserved, which means that MSHR and tags disagree.
     #[inline(never)]
     pub fn fill(&mut self, at: &Edge<'_>, set: u32, way: u32) -> bool {
         let kept = !self.lines.row(set)[way as usize].inv_on_fill;
@@ -354,7 +354,7 @@ impl Decoupled {
     /// line is newer than memory.
     ///
     /// # Panics
-    /// If the way is not reserved, which means that MSHR and tags disagree.
+    /// Panics if the way is not reserved, which means that MSHR and tags disagree.
     pub fn complete(&mut self, at: &Edge<'_>, (set, way): (u32, u32), kept: Option<bool>) {
         let owner = self.owner_of(at, set, way);
         let status = self.tags.row(set)[owner].status;

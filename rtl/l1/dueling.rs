@@ -207,7 +207,7 @@ impl Dueling {
     /// Creates the hardware block that performs SM dueling for `num_sms` SMs.
     ///
     /// # Panics
-    /// If there are fewer SMs than leaders.
+    /// Panics if there are fewer SMs than leaders.
     #[must_use]
     pub fn new(config: DuelingConfig, num_sms: u32) -> Self {
         assert!(num_sms as usize >= LEADERS, "{num_sms} SMs, expected {LEADERS} or more for the leaders");

@@ -242,7 +242,7 @@ impl Pending {
     /// Returns the times of a load whose reply is complete; otherwise `None`.
     ///
     /// # Panics
-    /// If no row is complete.
+    /// Panics if no row is complete.
     pub fn take(&mut self, reply: &mut WarpReply) -> Option<Times> {
         assert!(self.done != 0, "only a complete row is taken");
         let after = self.done & (u64::MAX << self.last_taken << 1);

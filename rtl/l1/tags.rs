@@ -357,7 +357,7 @@ impl Tags {
     /// Fills a reserved way. Returns true if the line stays valid.
     ///
     /// # Panics
-    /// If the way is not reserved, which means that MSHR and tags disagree.
+    /// Panics if the way is not reserved, which means that MSHR and tags disagree.
     pub fn fill(&mut self, at: &impl AnyEdge, set: u32, way: u32) -> bool {
         let kept = !self.entries.row(set)[way as usize].inv_on_fill;
         self.complete(at, (set, way), if kept { Status::Valid } else { Status::Invalid });
@@ -367,7 +367,7 @@ impl Tags {
     /// Sets the final state of a reserved way, once all data in flight to it has arrived.
     ///
     /// # Panics
-    /// If the way is not reserved, which means that MSHR and tags disagree.
+    /// Panics if the way is not reserved, which means that MSHR and tags disagree.
     pub fn complete(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), status: Status) {
         let mut before = Status::Reserved;
         self.entries.update(at, set, way, |entry| {

@@ -277,7 +277,7 @@ impl Mshr {
     /// `way` of `set`, and the request needs the bursts `bursts`.
     ///
     /// # Panics
-    /// If the entry is in use.
+    /// Panics if the entry is in use.
     #[inline]
     pub fn allocate(
         &mut self,
@@ -299,7 +299,7 @@ impl Mshr {
     /// fetched into `way` of `set`.
     ///
     /// # Panics
-    /// If the entry is in use.
+    /// Panics if the entry is in use.
     pub fn prefetch(
         &mut self,
         at: &impl AnyEdge,
@@ -317,7 +317,7 @@ impl Mshr {
     /// Merges a request into an entry as an additional waiter, which needs the bursts `bursts` of the line.
     ///
     /// # Panics
-    /// If the entry cannot accept another waiter.
+    /// Panics if the entry cannot accept another waiter.
     pub fn merge(&mut self, at: &impl AnyEdge, (entry, bursts): (u32, Bursts), request: &Request) {
         assert!(self.has_room(entry), "cycle {}, {}: entry {entry} has no free waiter slot", at.cycle(), self.path);
         let line = &mut self.entries[entry as usize];
@@ -338,7 +338,7 @@ impl Mshr {
     /// Marks a burst of an entry's line as arrived, and returns the entry.
     ///
     /// # Panics
-    /// If the burst was not requested, or has arrived before.
+    /// Panics if the burst was not requested, or has arrived before.
     #[inline]
     pub fn arrive(&mut self, at: &impl AnyEdge, entry: u32, burst: u32) -> MshrEntry {
         let known = entry < self.shape.entries && self.is_used(entry);

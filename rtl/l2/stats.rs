@@ -234,7 +234,7 @@ impl L2Stats {
     /// Checks that the counters of an idle bank are consistent: every event is counted exactly once.
     ///
     /// # Errors
-    /// Describes the first inconsistency.
+    /// Returns an error that describes the first inconsistency, if there is one.
     pub fn check_conservation(&self) -> Result<(), String> {
         let equal = |what: &str, left: u64, right: u64| {
             if left == right { Ok(()) } else { Err(format!("{what}: {left} against {right}")) }

@@ -186,7 +186,7 @@ impl<P: Packet> InputBuffer<P> {
     /// tail leaves.
     ///
     /// # Panics
-    /// If there is no packet, or if the head packet is already leaving.
+    /// Panics if there is no packet, or if the head packet is already leaving.
     pub fn leave(&mut self, cycle: u64) -> u64 {
         assert!(!self.is_empty(), "cycle {cycle}, {}: granted without a packet", self.flits.spec.path);
         assert!(self.leaving_since.is_none(), "cycle {cycle}, {}: granted twice", self.flits.spec.path);
@@ -200,7 +200,7 @@ impl<P: Packet> InputBuffer<P> {
     /// in flits.
     ///
     /// # Panics
-    /// If there is no packet.
+    /// Panics if there is no packet.
     #[inline]
     pub fn pop(&mut self, cycle: u64, beat: &mut P) -> u32 {
         beat.clone_from(&self.flits.packets[self.flits.head].packet);
@@ -210,7 +210,7 @@ impl<P: Packet> InputBuffer<P> {
     /// Removes the head packet, whose tail leaves in this cycle. Returns its length in flits.
     ///
     /// # Panics
-    /// If there is no packet.
+    /// Panics if there is no packet.
     #[inline]
     pub fn release(&mut self, cycle: u64) -> u32 {
         assert!(!self.is_empty(), "cycle {cycle}, {}: a tail leaves without a packet", self.flits.spec.path);

@@ -104,7 +104,7 @@ impl<P: Packet> Router<P> {
     /// Creates an empty router.
     ///
     /// # Panics
-    /// If the router has more than 64 inputs: the wiring of the machine is wrong.
+    /// Panics if the router has more than 64 inputs, since the wiring of the machine is then wrong.
     #[must_use]
     pub fn new(place: RouterPlace, config: &XbarConfig, topology: &Topology, shape: &P::Shape) -> Self {
         let RouterPlace { path, inputs, destinations, router } = place;

@@ -142,7 +142,8 @@ impl<P: Packet> Xbar<P> {
     /// Creates an empty crossbar.
     ///
     /// # Panics
-    /// If there are no inputs or outputs, or more than 256: the wiring of the machine is wrong.
+    /// Panics if there are no inputs or outputs, or more than 256 of either, since the wiring of the machine
+    /// is then wrong.
     #[must_use]
     pub fn new(path: &str, config: &XbarConfig, inputs: u32, outputs: u32, shape: &P::Shape) -> Self {
         let ports = inputs.max(outputs);

@@ -209,7 +209,7 @@ impl Tracker {
     /// Removes every line from the sharer tables, at the end of a kernel.
     ///
     /// # Panics
-    /// If a load is still in flight.
+    /// Panics if a load is still in flight.
     pub fn flush(&mut self) {
         assert!(self.is_idle(), "{}: flushed while loads are in flight", self.place.path);
         self.tables.iter_mut().for_each(Table::clear);

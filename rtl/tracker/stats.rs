@@ -36,7 +36,7 @@ impl TrackerStats {
     /// Checks that every forward was answered exactly once.
     ///
     /// # Errors
-    /// If the counts differ: describes the difference.
+    /// Returns an error that describes the difference if the counts differ.
     pub fn check_conservation(&self) -> Result<(), String> {
         let Self { forwards, supplied, refused, .. } = self;
         if *forwards == supplied + refused {

@@ -29,8 +29,8 @@ fn dram(c: &mut Criterion) {
     let traces = [
         ("sequential", trace(&|i| (false, 64 * i))),
         ("two reads to a write", trace(&|i| (i % 3 == 2, i % 3 * 0x0100_5000 + i / 3 * 64))),
-        // The multiplier spreads the accesses over 2^16 bursts in scattered order, so that nearly all
-        // requests miss the open row.
+        // The multiplication by 40,503 spreads the accesses over 2^16 bursts in scattered order, so that
+        // nearly all requests miss the open row.
         ("scattered", trace(&|i| (i % 3 == 2, ((i * 40_503) & 0xffff) * 64))),
     ];
     let mut group = c.benchmark_group("dram");

@@ -154,7 +154,7 @@ pub struct Run {
 /// Runs a list of timed requests on a DRAM channel until every request is served.
 ///
 /// # Panics
-/// If the channel hangs.
+/// Panics if the channel hangs.
 pub fn run(config: &DramConfig, offers: &[TimedRequest], sink: Stall, mode: Mode) -> Run {
     let mut bench = Bench::new(config, offers, sink);
     let mut sim = BenchSimulator::new(&PERIODS, &bench, mode);

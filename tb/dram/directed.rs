@@ -123,8 +123,8 @@ fn first_come_first_served_closes_a_row_that_a_younger_request_would_hit() {
     assert_eq!(order, [0, 1, 2]);
 }
 
-/// Returns requests among which one can starve: one to row 1, then the one that can starve, to row 2 of the
-/// same bank, and then a stream of hits on row 1.
+/// Returns a list of requests, of which the second can starve. The first is to row 1, and the second to row 2
+/// of the same bank. A stream of hits on row 1 follows.
 fn starving(op: char) -> Vec<TimedRequest> {
     let mut steps = vec![(0, op, [0, 0, 1, 0]), (0, op, [0, 0, 2, 0])];
     steps.extend((0..200).map(|i| (0, op, [0, 0, 1, 1 + i % 63])));

@@ -141,9 +141,9 @@ fn record_stream() -> (Checker, Vec<Judged>) {
     (checker, commands)
 }
 
-/// Changes the cycle of one command in the recorded stream, once for every index at which `moved` returns a
-/// command and its new cycle. Checks that the command checker reports a violation of one of `rules` in every
-/// changed stream.
+/// Makes copies of the recorded stream, and moves one command to another cycle in each of them. For each
+/// index in the stream, `moved` returns the command to move and its new cycle, or `None` to make no copy.
+/// Checks that the command checker reports a violation of one of `rules` in every copy.
 #[track_caller]
 fn assert_caught(rules: &[u8], moved: impl Fn(&[Judged], usize) -> Option<(usize, u64)>) {
     let (checker, commands) = record_stream();

@@ -55,7 +55,7 @@ fn draw(random: &mut Random, config: &DramConfig) -> MappingConfig {
         if count < bits {
             fields.push(format!("{name}:{count}"));
         } else {
-            // This is the last field with its name, so it may omit its number of bits.
+            // No later field has the same name, so this field may omit its number of bits.
             left.remove(at);
             fields.push(if random.percent(50) { name.to_owned() } else { format!("{name}:{count}") });
         }

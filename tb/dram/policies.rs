@@ -18,7 +18,7 @@ use crate::kit::{Random, Stall};
 /// choice that differs, or `None`.
 ///
 /// # Errors
-/// If the policy has no golden model.
+/// Returns an error if the policy has no golden model.
 pub fn find_difference(policy: &PolicyConfig, seed: u64, requests: usize) -> Result<Option<String>, String> {
     let random = &mut Random::new(seed);
     let config = channel(random, policy.clone());

@@ -115,8 +115,8 @@ fn a_bank_that_takes_no_data_holds_up_those_behind_it_and_nothing_is_lost() {
     for _ in 0..1000 {
         bench.edge(0b01);
     }
-    // Two replies to L2 bank 0 fill its link, and the third reply blocks all replies behind it. The blocked
-    // reply is preceded by only two replies to bank 1.
+    // Two replies to L2 bank 0 fill its link, so the third reply to this bank blocks all replies behind it.
+    // Only two replies to bank 1 were in front of the blocked reply.
     assert_eq!([bench.got[0].len(), bench.got[1].len()], [0, 2]);
     for _ in 0..1000 {
         bench.edge(0);

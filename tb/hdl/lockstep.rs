@@ -68,8 +68,8 @@ impl Lockstep {
     /// mutated copy per deliberate mistake.
     ///
     /// # Errors
-    /// If a tool is missing or rejects the module, or if a mistake's original code does not occur exactly
-    /// once.
+    /// Returns an error if a tool is missing or rejects the module, or if a mistake's original code does not
+    /// occur exactly once.
     pub fn new(block: &'static Block, size: Size, seed: u64, mistakes: &[Mistake]) -> Result<Self, Report> {
         let path = block.file();
         let text = fs::read_to_string(&path).into_diagnostic().wrap_err_with(|| path.display().to_string())?;
@@ -103,7 +103,7 @@ impl Lockstep {
     /// the original module, without a mistake.
     ///
     /// # Errors
-    /// If the simulation program ends early.
+    /// Returns an error if the simulation program ends early.
     pub fn run(&self, module: usize, cycles: u64) -> Result<Result<Agreement, Difference>, Report> {
         let register_bits = self.row[..self.registers].iter().map(|signal| u64::from(signal.width)).sum();
         let mut agreed = Agreement { cycles: 0, outputs: 0, register_bits };

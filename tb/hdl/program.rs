@@ -24,8 +24,8 @@ const MAIN: &str = include_str!("main.cpp");
 /// Options of Verilator. All registers start at 0, as in the Rust model, and not at random values.
 const TO_CPP: [&str; 8] = ["--cc", "-O3", "-Wno-lint", "-Wno-style", "--x-assign", "fast", "--x-initial", "fast"];
 
-/// Modules of a simulation program, and the signals that they have in common. All modules are copies of one
-/// module, most of them mutated.
+/// Modules of a simulation program, with the parameters and signals that they have in common. One module is
+/// the original. All others are copies of it, each with one deliberate mistake.
 pub(super) struct Shape<'a> {
     pub modules: &'a [String],
     pub parameters: &'a [(&'static str, String)],

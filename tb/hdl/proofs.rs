@@ -22,11 +22,11 @@ pub struct Proof {
     /// Rust module path of the module's testbench (`module_path!()`), from which the path of the proof
     /// follows.
     pub bench: &'static str,
-    /// Module parameters of each proven size, in the form `NAME=VALUE NAME=VALUE`. Deliberate mistakes are
-    /// tested at the first size.
+    /// Module parameters of each size at which the property is proven, in the form `NAME=VALUE NAME=VALUE`.
+    /// Deliberate mistakes are tested at the first size.
     pub sizes: fn() -> Vec<String>,
-    /// Number of sizes that a test proves, beginning with the first. The remaining sizes take longer, and
-    /// tests skip them.
+    /// Number of sizes, from the first on, at which a test proves the property. Tests skip the other sizes,
+    /// since their proofs take longer.
     pub quick: usize,
     /// Deliberate mistakes, in the module or in the proof file, that violate the property.
     pub mistakes: &'static [Mistake],
@@ -73,7 +73,7 @@ impl Proof {
     /// Returns a description of the proven property, taken from the title of the proof file.
     ///
     /// # Errors
-    /// If the file cannot be read, or has no title.
+    /// Returns an error if the file cannot be read, or has no title.
     pub fn property(&self) -> Result<String, Report> {
         let text = read(&self.file())?;
         let property = text.lines().find_map(|line| line.strip_prefix("// # Proof: "));
@@ -83,12 +83,12 @@ impl Proof {
     /// Returns the labels of the assertions in the proof file.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn labels(&self) -> Result<Vec<String>, Report> {
         let text = read(&self.file())?;
         let label = |before: &str| before.rsplit([' ', '\n']).next().map(str::to_owned);
         let mut labels: Vec<_> = text.split(" : assert (").filter_map(label).collect();
-        // The text behind the last assertion contains no label.
+        // The text after the last assertion contains no label.
         labels.pop();
         Ok(labels)
     }
@@ -107,8 +107,8 @@ impl Proof {
     /// is first inserted into the module or the proof file.
     ///
     /// # Errors
-    /// If Yosys is missing or rejects the module, or if the mistake's original code does not occur exactly
-    /// once.
+    /// Returns an error if Yosys is missing or rejects the module, or if the mistake's original code does not
+    /// occur exactly once.
     pub fn prove(&self, size: &str, mistake: Option<&Mistake>) -> Result<Result<Invariant, CounterExample>, Report> {
         let folder = Scratch::new().into_diagnostic()?;
         let folder = folder.path();
@@ -127,8 +127,8 @@ impl Proof {
         Ok(Err(CounterExample { broken, cycles, waveform }))
     }
 
-    /// Translates the module and the property into gates. Writes the gates (`proof.aig`), the names of their
-    /// inputs, and the design before technology mapping to the folder.
+    /// Translates the module and the property into gates. Writes three files to the given folder: the gates
+    /// (`proof.aig`), the names of their inputs, and the design before technology mapping.
     fn gates(&self, size: &str, mistake: Option<&Mistake>, folder: &Path) -> Result<(), Report> {
         let module = file_of(&self.path());
         let texts = [read(&self.file())?, read(&module)?];

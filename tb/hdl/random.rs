@@ -20,7 +20,7 @@ impl Random {
     /// Returns the next pseudorandom number, which is less than `limit`.
     ///
     /// # Panics
-    /// If `limit` is 0.
+    /// Panics if `limit` is 0.
     pub fn below(&mut self, limit: u64) -> u64 {
         self.drawn += 1;
         digest_of(&(self.seed, self.drawn)) % limit
@@ -41,7 +41,7 @@ pub fn is_thorough() -> bool {
 /// Yields every `step`-th test case, beginning with the first. With `THOROUGH=1`, yields all test cases.
 ///
 /// # Panics
-/// If `step` is 0.
+/// Panics if `step` is 0.
 pub fn sample<I: IntoIterator>(all: I, step: usize) -> impl Iterator<Item = I::Item> {
     all.into_iter().step_by(if is_thorough() { 1 } else { step })
 }

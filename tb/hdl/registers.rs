@@ -1,6 +1,7 @@
 //! # Mapping of register names
 //! Each register that the Rust model lists in its method `describe` has a register of the same name, with the
-//! suffix `_q`, in the SystemVerilog module:
+//! suffix `_q`, in the SystemVerilog module. The table shows how the name in the module follows from the name
+//! in the description.
 //!
 //! | in the description                                                               | in the module |
 //! |----------------------------------------------------------------------------------|-----|
@@ -19,8 +20,8 @@ use rtl::kernel::{ArrayView, Describe, Field, Fields, Logic};
 use super::Bench;
 use super::ports::{Signal, push};
 
-/// Name of a field that holds 64 bits of a wide mask. The numbered scope around the field has the name of the
-/// mask.
+/// Name of the fields that hold a wide mask, 64 bits in each field. The name of the mask itself is that of
+/// the enclosing numbered scope.
 const PART_OF_MASK: &str = "entries";
 
 /// Register, with its name in the Rust model's description and the expression that reads it in the
@@ -52,7 +53,8 @@ pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register
         };
         let told = if count > 1 { format!("[{nth}]") } else { String::new() };
         *nth += 1;
-        // The name of a memory entry already includes its position in the word, so it is unique.
+        // The name of a memory entry includes its position in the word, so the name is unique without an
+        // index.
         let (expression, name) = match bits {
             Some((word, bits)) => (format!("{instance}{word}{bits}"), format!("{scope}{name}")),
             None if name == PART_OF_MASK && index.is_some() => {
@@ -113,17 +115,19 @@ impl Describe for Values<'_> {
 }
 
 struct Found {
-    /// Path of all enclosing scopes, with a trailing dot.
+    /// Names of all scopes that enclose the field, each followed by a dot.
     scope: String,
-    /// Path of the enclosing module instances, without other scopes, with a trailing dot.
+    /// Names of the module instances that enclose the field, each followed by a dot. Other scopes are left
+    /// out.
     instance: String,
     index: Option<u32>,
-    /// Name of the enclosing numbered scope; empty if there is none.
+    /// Name of the numbered scope that encloses the field; empty if there is none.
     numbered: &'static str,
     is_packed: bool,
     name: &'static str,
     width: u32,
-    /// Name of the word, and bit range in this word, of a field in a memory entry or in a packed scope.
+    /// Position of the field in a word, if it is in a memory entry or in a packed scope: the name of the
+    /// word, and a bit range in the word.
     bits: Option<(String, String)>,
 }
 

@@ -83,7 +83,7 @@ impl Block {
     /// Synthesizes the module to standard cells.
     ///
     /// # Errors
-    /// If Yosys is missing or rejects the module.
+    /// Returns an error if Yosys is missing or rejects the module.
     pub fn synthesise(&self, size: Size, technology: &Technology) -> Result<Synthesis, Report> {
         let bench = (self.build)(size, Random::new(1));
         let parameters = bench.parameters();
@@ -103,7 +103,7 @@ impl Block {
     /// Returns the number of flip-flops that the module has with the given parameters.
     ///
     /// # Errors
-    /// If Yosys is missing or rejects the module.
+    /// Returns an error if Yosys is missing or rejects the module.
     pub fn flip_flops(&self, parameters: &[(&str, u32)], technology: &Technology) -> Result<u64, Report> {
         let parameters: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.to_string())).collect();
         let cells = cells(&self.file(), &module_of(&self.path()), &parameters, technology, None)?;
@@ -114,7 +114,7 @@ impl Block {
     /// output bit.
     ///
     /// # Errors
-    /// If Yosys is missing or rejects the module.
+    /// Returns an error if Yosys is missing or rejects the module.
     pub fn fan_ins(
         &self,
         parameters: &[(&str, u32)],

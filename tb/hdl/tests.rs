@@ -210,8 +210,8 @@ fn vectors_pass_in_a_plain_bench_and_do_not_backwards() {
     assert!(!passed && out.contains("expected"), "{out}");
 }
 
-/// Illegal parameter values of each module. Each text is a list of parameters, of which the module must
-/// reject the first. The others are only set because the first one requires them.
+/// Illegal parameter values of each module. Each text lists one or more parameters. The module must reject
+/// the value of the first parameter; the others are set only because the first one requires them.
 const REFUSED: &[(&str, &[&str])] = &[
     ("cells/atomic", &["LINE_BYTES=12", "OPERAND_BYTES=24"]),
     ("cells/streaming", &["PERIOD=99999", "MISS_PERCENT=101", "MIN_ACCESSES=99999"]),

@@ -14,7 +14,7 @@ use waves::atomic_file::Scratch;
 /// file, calls `make` to write it.
 ///
 /// # Errors
-/// If `make` fails, or the cache cannot be written.
+/// Returns an error if `make` fails, or the cache cannot be written.
 pub(super) fn find_cached(
     name: &str,
     from: &[impl AsRef<str>],

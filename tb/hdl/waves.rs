@@ -22,7 +22,7 @@ impl Lockstep {
     /// files.
     ///
     /// # Errors
-    /// If the simulation program ends early, or a file cannot be written.
+    /// Returns an error if the simulation program ends early, or a file cannot be written.
     pub fn waves(&self, cycles: u64, folder: &Path) -> Result<Vec<PathBuf>, Report> {
         let (inputs, registers, outputs) = self.signals();
         let (path, module) = self.path_and_name();
@@ -88,7 +88,7 @@ fn describe(build: &mut TreeBuilder, signals: Vec<NamedSignal<'_>>, ids: &mut [O
     let (own, mut below): (Vec<_>, Vec<_>) = signals.into_iter().partition(|signal| signal.scopes.is_empty());
     for (at, &NamedSignal { place, name, width, kind, .. }) in own.iter().enumerate() {
         let display = if width == 1 { Display::Bit } else { Display::Hex };
-        // Several fields of a memory entry may have the same name. An index is appended to such a name.
+        // If several fields of a memory entry have the same name, an index is appended to the name of each.
         let is_same = |other: &&NamedSignal<'_>| other.name == name;
         let id = match (own.iter().filter(is_same).count(), own[..at].iter().filter(is_same).count()) {
             (1, _) => build.signal(name, width, kind, display),

@@ -9,7 +9,8 @@ pub struct DeviceLinks<T: Payload> {
 }
 
 impl<T: Payload> DeviceLinks<T> {
-    /// Creates the set of links from the links into the device (`to_it`) and the links out of it (`from_it`).
+    /// Creates the set of links of a device. `to_it` are the links into the device, and `from_it` are the
+    /// links out of it.
     pub fn new(to_it: impl IntoIterator<Item = Chan<T>>, from_it: impl IntoIterator<Item = Chan<T>>) -> Self {
         let mut links: Vec<_> = to_it.into_iter().collect();
         let inputs = links.len();

@@ -14,7 +14,7 @@ pub trait Bench: Blocks {
     /// Returns a hash of all payloads sent and received, with their cycles (`Source::digest`,
     /// `Sink::digest`).
     fn history(&self) -> u64;
-    /// Adds stalls that have not ended at the end of the run to the statistics, with their cycles so far.
+    /// Adds to the statistics the stalls that have not ended at the end of the run, with their cycles so far.
     /// Called once, at `tick`.
     fn settle(&mut self, _tick: u64) {}
 }
@@ -23,7 +23,7 @@ pub trait Bench: Blocks {
 /// edge.
 ///
 /// # Panics
-/// If a block still needs evaluation after `ticks`.
+/// Panics if a block still needs evaluation after `ticks`.
 pub fn run<B: Bench>(bench: &mut B, mode: Mode, ticks: u64) -> u64 {
     let (tick, _) = run_with_digest(bench, mode, ticks);
     tick
@@ -33,7 +33,7 @@ pub fn run<B: Bench>(bench: &mut B, mode: Mode, ticks: u64) -> u64 {
 /// mode.
 ///
 /// # Panics
-/// If two modes differ in a payload, in the final state or in a statistic, or if a run does not end.
+/// Panics if two modes differ in a payload, in the final state or in a statistic, or if a run does not end.
 pub fn run_in_all_modes<B: Bench>(build: impl Fn() -> B, ticks: u64) -> B {
     let usual = Mode { digest: true, ..Mode::default() };
     let mut reference = build();
@@ -61,7 +61,8 @@ fn run_with_digest<B: Bench>(bench: &mut B, mode: Mode, ticks: u64) -> (u64, u64
     (sim.tick(), sim.state_digest(bench))
 }
 
-/// Returns the statistics of every hardware block. The blocks are sorted by clock domain, then by slot.
+/// Returns the statistics of every hardware block. The blocks are sorted by clock domain, and by number
+/// within a domain.
 fn statistics(bench: &impl Bench) -> Vec<(BlockId, &'static str, u64)> {
     let mut all = Vec::new();
     for (domain, &count) in bench.population().iter().enumerate() {

@@ -17,14 +17,14 @@ pub enum Stall {
         /// Longest stall in cycles.
         longest: u64,
     },
-    /// Stalls payload `n` until the cycle at index `n` of the list. Payloads beyond the end of the list are
-    /// not stalled.
+    /// Payload `n` may pass from the cycle at index `n` of the list on. Payloads beyond the end of the list
+    /// are not stalled.
     NotBefore(Vec<u64>),
 }
 
 impl Stall {
-    /// Returns the first cycle in which payload `number` may pass. The previous payload passed before
-    /// `cycle`.
+    /// Returns the first cycle in which payload `number` may pass. This cycle is not before `cycle`; the
+    /// previous payload passed before `cycle`.
     #[must_use]
     pub fn earliest(&self, number: usize, cycle: u64) -> u64 {
         match self {
@@ -42,7 +42,7 @@ impl Stall {
 /// Prints the seed of a failing run.
 ///
 /// # Panics
-/// If `SEED` is not a number, or if the test fails.
+/// Panics if `SEED` is not a number, or if the test fails.
 pub fn for_each_seed(count: u64, test: impl Fn(u64)) {
     struct Named(u64);
     impl Drop for Named {

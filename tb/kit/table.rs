@@ -62,7 +62,7 @@ impl fmt::Display for CycleTable {
 /// Checks that a cycle table equals the expected text, ignoring differences in spacing.
 ///
 /// # Panics
-/// If the table differs from the expected text. The message shows both.
+/// Panics if the table differs from the expected text. The message shows both.
 pub fn assert_table(table: &CycleTable, expected: &str) {
     let words = |text: &str| -> Vec<Vec<String>> {
         let lines = text.lines().map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());

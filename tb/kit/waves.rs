@@ -22,7 +22,7 @@ use warpsieve::readers::{ChangedBlocks, WaveSpec, Waveform};
 /// the variable `WAVES` is not set.
 ///
 /// # Panics
-/// If the folder cannot be created.
+/// Panics if the folder cannot be created.
 #[must_use]
 pub fn wave_path() -> Option<PathBuf> {
     thread_local! {
@@ -58,7 +58,7 @@ impl BenchSimulator {
     /// one nanosecond.
     ///
     /// # Panics
-    /// If a waveform is requested and cannot be created.
+    /// Panics if a waveform is requested and cannot be created.
     #[must_use]
     pub fn new(periods: &[u32], blocks: &impl Blocks, mode: Mode) -> Self {
         let is_usual = mode == Mode { digest: mode.digest, ..Mode::default() };
@@ -72,7 +72,7 @@ impl BenchSimulator {
     /// Performs one [`Simulator::step`] and records it in the waveform.
     ///
     /// # Panics
-    /// If [`Simulator::step`] panics, or if the waveform cannot be written.
+    /// Panics if [`Simulator::step`] panics, or if the waveform cannot be written.
     pub fn step(&mut self, blocks: &mut impl Blocks) -> Option<u64> {
         let stepped = self.sim.step(blocks);
         if let Some(wave) = &mut self.wave

@@ -98,7 +98,7 @@ fn operand(words: &[[u32; LANES]; 2], lane: usize, bytes: usize) -> Vec<u8> {
 /// Runs the first `accesses` random accesses of a seed through a coalescer.
 ///
 /// # Panics
-/// If the coalescer's requests for an access differ from those of its golden model.
+/// Panics if the coalescer's requests for an access differ from those of its golden model.
 pub(crate) fn run(seed: u64, accesses: u64) {
     let mut random = Random::new(seed);
     let length = LENGTHS[random.below(LENGTHS.len() as u64) as usize];

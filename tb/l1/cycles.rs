@@ -58,17 +58,18 @@ pub(super) enum Act {
     /// Load of several lines. The fields are the first line, the number of lanes, and the number of resident
     /// warps. Lane `i` loads from line `first + i`, sector `i` mod 4.
     Spread(u64, u64, u8),
-    /// Load of one byte. The fields are its line and its sector. `SectorStore` stores to that byte.
+    /// Load of one byte, given as its line and its sector. The action `SectorStore` stores to such a byte.
     Sector(u64, u64),
     SectorStore(u64, u64, u8),
     /// Load that reads one byte in each sector of a line.
     Whole(u64),
-    /// Load in which each lane reads one byte. The list gives the line and the sector of each lane.
-    /// `UncachedLanes` and `StoreLanes` are an uncached load and a store with addresses of the same form.
+    /// Load in which each lane reads one byte. The list gives the line and the sector of each lane. The
+    /// actions `UncachedLanes` and `StoreLanes` are an uncached load and a store, with the same kind of list.
     Lanes(&'static [(u64, u64)]),
     UncachedLanes(&'static [(u64, u64)]),
     StoreLanes(&'static [(u64, u64)]),
-    /// Reply of memory to the oldest request for a line. The byte is the data of a read.
+    /// Reply of memory to the oldest request for a line. The byte is the data of the reply, if the request
+    /// was a read.
     Answer(u64, u8),
 }
 use Act::{
@@ -207,7 +208,8 @@ impl Player {
 
 const PLUG: u64 = 0x1ff_ffff;
 
-/// Returns the number of cycles from sending a message to the cycle that the script gives for the message.
+/// Returns the number of cycles by which the test sends a message before the cycle that the script gives for
+/// it.
 fn lead(act: Act) -> u64 {
     if matches!(act, Answer(..)) { 1 } else { TO_PROBE }
 }
@@ -325,8 +327,8 @@ fn show_access(access: &Access) -> String {
     }
 }
 
-/// Creates a script in which accesses are 16 cycles apart. An access marked `true` sends a request to memory,
-/// which replies before the next access.
+/// Creates a script in which accesses are 16 cycles apart. If the flag next to an access is true, the access
+/// sends a request to memory, and memory replies before the next access.
 pub(super) fn slowly(acts: &[(Act, bool)]) -> Vec<(u64, Act)> {
     let script = (1..).zip(acts).flat_map(|(number, (act, asks))| {
         let answer = match act {

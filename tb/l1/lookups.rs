@@ -1,6 +1,6 @@
 //! # Cycle tables of an L1D with several lookups per cycle
-//! Runs scripts as in `cycles`, on a sectored cache. Lookups in the same cycle appear in the same row of the
-//! table, joined by `+`.
+//! Runs scripts of the form that `cycles.rs` explains, on a sectored cache. Lookups in the same cycle appear
+//! in the same row of the table, joined by `+`.
 //!
 //! | testpoint                                                             | test                                 |
 //! |-----------------------------------------------------------------------|--------------------------------------|
@@ -38,7 +38,8 @@ fn expect_of(lsu: &LsuConfig, l1: &L1Config, here: &[(u64, u64)], script: &[(u64
     expect_from(40, (l1, lsu), &whole, table);
 }
 
-/// Four sectors of four lines, given as line and sector. No two of them are in the same bank.
+/// Sectors to load, each given as its line and its number in the line. They belong to four lines, and no two
+/// of them are in the same bank.
 const DIAGONAL: &[(u64, u64)] = &[(5, 0), (6, 1), (7, 2), (8, 3)];
 
 #[test]

@@ -61,7 +61,7 @@ use crate::kit::coverage::{Axis, Cross, collect, hit};
 use crate::{mshr_policy, replacement};
 use warpsieve::check::l1::Lockstep;
 
-/// First line of local memory. The lines of global memory have lower numbers.
+/// Number of the first line of local memory. Lines of global memory have lower numbers.
 const FIRST_LOCAL: u64 = 1 << 24;
 /// First line of constant memory and of textures, which share the same lines in this test.
 const FIRST_READ_ONLY: u64 = 3 << 23;
@@ -593,8 +593,8 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
         (Fail::MshrEntry, entry | full),
         (Fail::MissQueue, entry | full),
         (Fail::MissQueue, full),
-        // These three combinations occur if some sectors of a load are in flight and others must be
-        // requested. A test in the file `sectors.rs` checks each combination.
+        // The next three combinations of failed conditions occur if some sectors of a load are in flight and
+        // others must be requested. A test in the file `sectors.rs` checks each combination.
         (Fail::MshrMerge, merge | entry),
         (Fail::MshrMerge, merge | full),
         (Fail::MissQueue, merge | full),

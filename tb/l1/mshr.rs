@@ -87,8 +87,8 @@ struct Bench {
     dut: Mshr,
     golden: twin::Mshr<Load>,
     by_sectors: bool,
-    /// `places`: location (set and way) of the data of each line. `asked`: for each line, the masks of the
-    /// sectors in flight, in the order in which they were requested.
+    /// `places` has the location (set and way) of each line's data. `asked` has the masks of the sectors in
+    /// flight, for each line, in the order in which they were requested.
     places: BTreeMap<u64, u32>,
     asked: BTreeMap<u64, Vec<u8>>,
 }

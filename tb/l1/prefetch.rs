@@ -80,8 +80,8 @@ pub(super) fn load(warp: u8, pc: u32, line: u64) -> WarpAccess {
     WarpAccess { warp, pc, size_log2: 2, mask: u32::MAX, address, ..WarpAccess::default() }
 }
 
-/// Returns loads of four warps with constant strides. The stride is plus three lines for even warps, and
-/// minus one line for odd warps.
+/// Returns loads of four warps with constant strides: +3 lines in warps with even numbers, and -1 line in
+/// warps with odd numbers.
 fn strides() -> Vec<WarpAccess> {
     let steps = 0..40;
     steps

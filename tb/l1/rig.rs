@@ -186,7 +186,7 @@ pub struct RigBehavior {
     pub requests: Stalls,
     /// Fraction of memory requests, in eighths, after which memory recalls the requested line.
     pub recalls: u64,
-    /// Fraction of instructions, in 64ths, with which SM dueling sends a new mode to the LSU.
+    /// Number of instructions out of 64, on average, with which SM dueling sends a new mode to the LSU.
     pub modes: u64,
 }
 

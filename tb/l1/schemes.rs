@@ -1,7 +1,7 @@
 //! # L1D schemes of all machines and designs
 //! Collects the L1D configurations of all machine presets and designs, including those that users added. They
-//! are found at run time instead of being listed here. Configurations that differ only in sizes count as the
-//! same scheme.
+//! are found at run time, so no list of them is maintained. Configurations that differ only in sizes count as
+//! the same scheme.
 
 use std::sync::OnceLock;
 

@@ -177,8 +177,8 @@ impl Scoreboard {
         let (left, words) =
             expected.unwrap_or_else(|| panic!("cycle {cycle}: answer {i} came twice or without a request"));
         assert_eq!(left, 0, "cycle {cycle}: answer {i} came before lanes {left:#x} reached the tags");
-        // A load of 16 bytes per lane gets a second reply, which has the next beat number and the other half
-        // of the words.
+        // A load of 16 bytes per lane gets two replies, each with two of the four words per lane. The second
+        // reply has the next beat number.
         let beat = access.beat.value() + u8::from(is_wide && is_last);
         let words = if is_wide && is_last { [words[2], words[3]] } else { [words[0], words[1]] };
         let of = (access.warp, access.mask, beat, access.size_log2.min(3));

@@ -1,6 +1,7 @@
 //! # Cycle tables of a sectored L1D
-//! Runs scripts as in `cycles`, on a cache in which a miss fetches only the sectors that a warp touches.
-//! Requests and fills show their sector mask in binary, with sector 0 as the rightmost digit.
+//! Runs scripts of the form that `cycles.rs` explains, on a cache in which a miss fetches only the sectors
+//! that a warp touches. Requests and fills show their sector mask in binary, with sector 0 as the rightmost
+//! digit.
 //!
 //! | testpoint                                                              | test                      |
 //! |------------------------------------------------------------------------|---------------------------|

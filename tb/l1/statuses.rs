@@ -12,8 +12,9 @@ use crate::kit::coverage::{Axis, Cross, hit};
 
 const STATUSES: &str = "L1D statuses by arrival in the same cycle";
 
-/// Kinds of data that may arrive from memory in a cycle: nothing, a line that the cache keeps, a line that it
-/// drops because the line was written or recalled while in flight, or data for a bypassing load.
+/// Kinds of data that may arrive from memory in a cycle. They are: nothing, a line that the cache keeps, a
+/// line that it drops, and data for a bypassing load. A line is dropped if it was written or recalled while
+/// in flight.
 const ARRIVES: [&str; 4] = ["nothing", "line kept", "line dropped", "data of a bypass"];
 
 const AT_TAGS: [&str; 11] = [
@@ -47,7 +48,7 @@ const RECALLS: &str = "recalls of the L1D by other events of the line";
 
 const FOUND: [&str; 4] = ["absent", "dropped", "in flight", "kept"];
 
-/// Other events that affect the recalled line in the cycle of its recall.
+/// Events that affect the recalled line in the same cycle as its recall.
 const BESIDE: [&str; 4] = ["nothing", "a fill", "a waiter leaves", "an access"];
 
 /// Declares the functional coverage of lines that the L2 recalls from the L1D. Recalls work the same way

@@ -33,9 +33,10 @@ use crate::kit::coverage::is_collecting;
 use crate::replacement;
 use warpsieve::check::l1::Lockstep;
 
-/// First line of local memory. The lines of global memory have lower numbers.
+/// Number of the first line of local memory. Lines of global memory have lower numbers.
 const FIRST_LOCAL: u64 = 1 << 24;
-/// First of the lines that are touched only once or a few times. Hot lines have lower numbers.
+/// Number of the first cold line. Cold lines are touched only once or a few times. Hot lines have lower
+/// numbers.
 const FIRST_COLD: u64 = 1 << 12;
 /// Returns the configuration of the constant cache and the texture cache, which the streams do not use.
 fn read_only() -> CacheConfig {
@@ -119,7 +120,7 @@ impl Stream {
     /// Runs the stream with every check enabled.
     ///
     /// # Panics
-    /// If a check fails.
+    /// Panics if a check fails.
     pub fn run(&self, mode: Mode) -> StreamResult {
         let Self { scheme, l1, program, manners } = self;
         let lsu_config = LsuConfig { slots: 32, access_queue: 8, request_latency: 1, reply_latency: 1 };

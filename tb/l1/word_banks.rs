@@ -1,7 +1,7 @@
 //! # Cycle tables of an L1D with word banks
-//! Runs scripts as in `cycles` and `lookups`, on an L1D whose tag bank is the line number modulo 4. A lane
-//! reads a byte of word `8 * sector` of its line. Two lanes with the same sector number therefore use the
-//! same data bank.
+//! Runs scripts of the form that `cycles.rs` explains, on an L1D in which the tag bank of a line is the line
+//! number modulo 4. A lane reads a byte of word `8 * sector` of its line. Two lanes with the same sector
+//! number therefore use the same data bank.
 //!
 //! | testpoint                                                                    | test                           |
 //! |------------------------------------------------------------------------------|--------------------------------|

@@ -78,8 +78,8 @@ fn an_atomic_to_the_line_in_the_buffer_is_not_held_up_by_an_arriving_burst() {
         let rig = play(&with(buffered), fermi_place(), &script, Stall::Never, 100);
         rig.bank.stats().stall_cycles(Reason::Port)
     };
-    // Numbers of stalled lookups without and with the buffer. In both cases, serving the waiting read stalls
-    // one lookup. Without the buffer, each of the two arriving bursts stalls one more.
+    // Numbers of stalled lookups: 3 without the buffer, and 1 with it. In both cases, one lookup stalls while
+    // the waiting read is served. Without the buffer, each of the two arriving bursts stalls one more lookup.
     assert_eq!((held_up(false), held_up(true)), (3, 1));
 }
 

@@ -22,7 +22,7 @@ fn play(config: &L2Config, script: &[Request]) -> Rig {
     run_in_all_modes(build, LIMIT)
 }
 
-/// Returns one word of each data reply, at byte offset `at`, in the order of the requests.
+/// Returns the word at byte offset `at` of each data reply. The replies are in the order of their requests.
 fn old_words(rig: &Rig, at: usize) -> Vec<u32> {
     let mut answers: Vec<_> = rig.sink.received().iter().map(|(_, reply)| reply).collect();
     answers.sort_by_key(|reply| reply.ticket);

@@ -30,8 +30,8 @@ fn play(config: &L2Config, script: &[Request]) -> Rig {
     partial::play(config, fermi_place(), script)
 }
 
-/// Returns enough reads of new lines that the streaming monitor stops the allocation at the end of the
-/// monitoring period.
+/// Returns reads of ten new lines. This is enough for the streaming monitor to stop the allocation of lines
+/// at the end of the monitoring period.
 fn stream() -> Vec<Request> {
     (0..10).map(|n| read(100 + n, n)).collect()
 }
@@ -109,7 +109,7 @@ fn a_write_to_a_closed_bank_goes_to_memory_as_it_is_and_a_read_after_it_sees_it(
 #[test]
 fn a_line_that_is_here_and_dirty_is_served_here_by_a_closed_bank() {
     let mut script = vec![write(0, 0, u128::MAX, 0x77)];
-    // None of these reads goes to the set that line 0 is in.
+    // None of the lines read here is in the set of line 0.
     script.extend((1..13).map(|n| read(101 + 4 * n, n)));
     script.push(read(0, 13));
     let rig = play(&config(), &script);

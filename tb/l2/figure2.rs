@@ -48,12 +48,12 @@ impl Times {
     const OF_THE_FIGURE: Self = Self { look_up: 10, evict: 80, fetch: 110 };
 }
 
-/// Creates a testbench whose bank accepts the given reads in the given cycles. Line A is read long before
-/// them.
+/// Creates a testbench whose bank accepts the given reads in the given cycles. It reads line A long before
+/// these reads.
 fn bench(config: &L2Config, times: Times, reads: &[(u64, u64)]) -> Rig {
     let script: Vec<Request> =
         [A].into_iter().chain(reads.iter().map(|&(_, line)| line)).zip(0..).map(|(line, n)| read(line, n)).collect();
-    // A request takes one cycle from the source to the bank, so it is sent one cycle earlier.
+    // A request takes one cycle from the source to the bank, so it is sent one cycle before the given cycle.
     let cycles: Vec<u64> = [0].into_iter().chain(reads.iter().map(|(cycle, _)| START + cycle - 1)).collect();
     let place = BankPlace { coherent_l1s: 15, ..place(64, 64) };
     let source = Source::new(script, Stall::NotBefore(cycles));
@@ -120,9 +120,9 @@ fn the_conventional_flow_serialises_three_replacements_as_in_figure_2a() {
     // the fetch of D 240 cycles after the miss of D. The fetch of A was not delayed.
     let stats = rig.bank.stats();
     assert_eq!((stats.miss_delay, stats.fetches), (80 + 190 + 240, 4));
-    // Lines B, C and D compete for the only way of the set. B reserves it at once, C when B's data have
-    // arrived, and D when C's data have arrived. Each of them also waits for the eviction of the line that it
-    // replaces.
+    // Lines B, C and D compete for the only way of the set. B reserves the way at once, C reserves it when
+    // B's data have arrived, and D when C's data have arrived. B, C and D also wait for the evictions of A, B
+    // and C.
     assert_eq!((stats.delays.way, stats.delays.eviction), (110 + 160, 80 + 80 + 80));
 }
 

@@ -131,7 +131,7 @@ impl BankWorkload {
     /// Runs the test case, and checks every byte and every transfer to and from memory.
     ///
     /// # Panics
-    /// If a check fails.
+    /// Panics if a check fails.
     pub fn run(&self) -> L2Stats {
         let mut rig = self.build();
         run(&mut rig, Mode::default(), self.limit());
@@ -141,7 +141,7 @@ impl BankWorkload {
     /// Runs the test case in all evaluation modes of the simulator, with the same checks as [`Self::run`].
     ///
     /// # Panics
-    /// If a check fails or two modes differ.
+    /// Panics if a check fails or two modes differ.
     pub fn run_in_all_modes(&self) -> L2Stats {
         self.check(&run_in_all_modes(|| self.build(), self.limit()))
     }

@@ -80,8 +80,8 @@ fn lines_in_flight_are_counted_as_the_twin_counts_them() {
         twin(&config.mshr_policy).into_iter().for_each(|policy| golden.limit_by(policy, 8));
         let (mut script, mut cycles) = (Vec::new(), Vec::new());
         let (mut found, mut stalls) = ([0; 3], 0);
-        // All requests of a group are looked up before the first of their lines arrives. A refused request
-        // ends the group. It is accepted after some or all of the lines have arrived.
+        // All requests of a group are looked up before the first of their lines arrives. A refused request is
+        // the last of its group. It is accepted after some or all of the lines have arrived.
         for burst in 0..30 {
             let mut is_refused = false;
             for _ in 0..8 {

@@ -1,4 +1,4 @@
-//! Tests of way partitioning in the L2 bank, each in comparison with its golden model.
+//! Tests of way partitioning in the L2 bank, which compare the bank with its golden model.
 //!
 //! | testpoint                                                                  | test                          |
 //! |----------------------------------------------------------------------------|-------------------------------|
@@ -168,8 +168,8 @@ fn lines_in_flight_are_no_victims_and_a_group_with_no_other_line_stalls() {
             let (mut model, mut counts) = (golden(&config), Counts::default());
             let (mut script, mut cycles) = (Vec::new(), Vec::new());
             // All requests of a group are looked up before the first of their lines arrives. The lines are
-            // all different, in one or two sets. A refused request ends the group. It is accepted as soon as
-            // an arriving line provides a victim way for it.
+            // all different, in one or two sets. A refused request is the last of its group. It is accepted
+            // as soon as an arriving line provides a victim way for it.
             for burst in 0..60 {
                 let (sets, mut lines) = (1 + random.below(2), Vec::new());
                 let mut order = Vec::new();
@@ -264,9 +264,9 @@ fn prefetches(shares: [u32; 2], script: &[(u64, Request)]) -> PrefetchStats {
 
 #[test]
 fn a_prefetch_finds_its_line_behind_an_empty_way() {
-    // SM 14 belongs to the group with the upper ways, so line 1 is behind the empty lower ways of set 1. Its
-    // tag equals that of an empty way. The miss on line 0 must not prefetch line 1 again, because memory does
-    // not have the bytes that SM 14 has written.
+    // SM 14 belongs to the group with the upper ways. Line 1 is therefore in an upper way of set 1, and the
+    // lower ways of the set are empty. The tag of line 1 equals that of an empty way. The miss on line 0 must
+    // not prefetch line 1 again, because memory does not have the bytes that SM 14 has written.
     let written = Request { sm: 14, ..write(1, 0, 0xff, 7) };
     let stats = prefetches([2, 2], &[(0, written), (300, read_by(0, 0, 1)), (600, read_by(14, 1, 2))]);
     assert_eq!(stats.dropped[DropReason::Present as usize], 1, "{stats:?}");

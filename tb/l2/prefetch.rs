@@ -1,7 +1,7 @@
 //! # Testbench of the prefetchers of an L2 bank
 //! Runs accesses with strides and streams on a bank, with each prefetcher in turn, and compares every
-//! transfer with the golden bank and the golden prefetchers. The test with random stalls in `contents` also
-//! uses random prefetchers, with sectors, byte masks and split lines.
+//! transfer with the golden bank and the golden prefetchers. The test with random stalls in `contents.rs`
+//! also uses random prefetchers, with sectors, byte masks and split lines.
 //!
 //! | testpoint                                                                              | test                      |
 //! |----------------------------------------------------------------------------------------|---------------------------|
@@ -357,8 +357,8 @@ fn prefetches_keep_to_their_shares_of_the_mshr_and_of_the_miss_queue() {
     for (mshr_share, miss_queue_share, expected) in [(3, 3, 3..=3), (2, 3, 2..=2), (1, 3, 1..=1), (3, 1, 1..=2)] {
         let mut config = wide(8, PrefetchTrigger::Miss);
         config.prefetch_limits = PrefetchLimits { mshr_share, miss_queue_share, ..config.prefetch_limits };
-        // Memory accepts nothing before the check. The link to memory holds the two bursts of the miss and
-        // the two of the first prefetch, so that only further prefetches remain in the miss queue.
+        // Memory accepts nothing before the check. The link to memory holds four bursts: two of the miss, and
+        // two of the first prefetch. Only further prefetches remain in the miss queue.
         let mut rig = rig(&config, fermi_place(), &[(0, read(1, 0))], 20, 1000);
         let mut sim = BenchSimulator::new(&rig.periods(), &rig, Mode::default());
         while sim.step(&mut rig).is_some_and(|tick| tick < 500) {}

@@ -1,4 +1,4 @@
-//! Tests of the replacement policies of the L2 bank, each in comparison with its golden model.
+//! Tests of the replacement policies of the L2 bank, which compare the bank with its golden model.
 //!
 //! | testpoint                                                   | test                           |
 //! |-------------------------------------------------------------|--------------------------------|

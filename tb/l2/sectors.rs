@@ -32,7 +32,7 @@ fn config() -> L2Config {
     L2Config { flow: by_sector(OverlappedConfig::default()).into(), ..small_config() }
 }
 
-/// Returns the position in the address map of a bank whose lines have four sectors. Each sector is one DRAM
+/// Returns the position in the address map of a bank with lines of four sectors. Each sector is one DRAM
 /// burst.
 fn four() -> BankPlace {
     place(128, 32)

@@ -109,7 +109,8 @@ fn with_a_second_data_port_an_arriving_burst_holds_up_no_write() {
         let config = L2Config { data_ports, ..small_config() };
         stats_after(&config, &script, 0).stall_cycles(Stall::Port)
     };
-    // Numbers of stalled lookups with one and with two data ports. In both cases, serving the waiting request
-    // stalls one lookup. With one port, each of the two arriving bursts stalls one more.
+    // Numbers of stalled lookups: 3 with one data port, and 1 with two. In both cases, one lookup stalls
+    // while the waiting request is served. With one port, each of the two arriving bursts stalls one more
+    // lookup.
     assert_eq!((held_up(1), held_up(2)), (3, 1));
 }

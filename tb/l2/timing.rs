@@ -25,8 +25,8 @@ fn a_hit_is_answered_at_the_cycle_of_its_contract_and_not_before() {
             let config = L2Config { lookup_latency, ..small_config() };
             let rig = play(&config, &[(0, read(1, 0)), (sent, read(1, 1))], 20);
             let (cycle, reply) = &rig.sink.received()[1];
-            // The latency of a hit is one cycle to the bank, the lookup latency, one cycle until the reply
-            // leaves the bank, and one cycle to the sink.
+            // The latency of a hit is the sum of these times: one cycle to the bank, the lookup latency, one
+            // cycle until the reply leaves the bank, and one cycle to the sink.
             assert_eq!((*cycle, reply.ticket), (sent + 1 + u64::from(lookup_latency) + 1 + 1, 1));
         }
     }

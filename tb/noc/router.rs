@@ -26,7 +26,8 @@ const SHAPE: PacketShape =
 /// Capacity in packets of a link between the network and a source or sink.
 const SITE_DEPTH: u32 = 4;
 
-/// Number of SMs and memory partitions at the network, and the direction of the traffic between them.
+/// Number of SMs and memory partitions that the network connects, and the direction of the traffic between
+/// them.
 #[derive(Clone, Copy, Debug)]
 struct Sites {
     sms: u32,

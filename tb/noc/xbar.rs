@@ -122,7 +122,7 @@ pub(super) fn packet(from: usize, to: usize, id: u32, flits: u32) -> Request {
 /// output arrived in order.
 ///
 /// # Panics
-/// If a packet is missing, duplicated, changed or out of order.
+/// Panics if a packet is missing, duplicated, changed or out of order.
 pub(super) fn expect_all_to_arrive(sources: &[Source<Request>], sinks: &[Sink<Request>]) {
     let mut board = Scoreboard::new();
     let route = |packet: &Request| Route {
@@ -155,8 +155,8 @@ const PORTS: [(usize, usize, &str); 5] = [
 const FLITS: [&str; 5] = ["1 flit", "2 flits", "3 flits", "4 flits", "5 flits"];
 const BEFORE: [&str; 2] = ["the same input", "another input"];
 
-/// Declares the functional coverage: packets of each length on each crossbar. The previous packet at the same
-/// output came from the same input or from another input.
+/// Declares the functional coverage of crossbars: packets of each length on each crossbar. Each is tested
+/// after a packet that came from the same input, and after one that came from another input.
 pub(crate) fn cross() -> Cross {
     let axes = vec![
         Axis::new("crossbar", PORTS.map(|(.., name)| name)),
@@ -173,8 +173,8 @@ pub(crate) const PACKETS: u64 = 120;
 /// of its sequence. Returns the number of packets that arrived.
 ///
 /// # Panics
-/// If a packet does not arrive exactly once, unchanged, and in order with the packets of the same input and
-/// output, in any evaluation mode of the simulator.
+/// Panics if a packet does not arrive exactly once, unchanged, and in order with the packets of the same
+/// input and output, in any evaluation mode of the simulator.
 pub(crate) fn run(seed: u64, packets: u64) -> u64 {
     let (inputs, outputs, name) = PORTS[(seed % PORTS.len() as u64) as usize];
     let build = || {
@@ -336,7 +336,8 @@ mod tests {
         // 0 and passes the fifth packet. It passes the sixth packet in cycle 52 and the packet to output 1 in
         // cycle 53.
         assert_eq!(others[5..], [(54, 6)]);
-        // The full output 0 has blocked the fifth packet from cycle 6 to cycle 50, which is 51 - 6 cycles.
+        // Output 0 is full and blocks the fifth packet from cycle 6 on. The packet passes in cycle 51, so it
+        // was blocked for 51 - 6 = 45 cycles.
         assert_eq!((rig.xbar.stats(0).blocked, rig.xbar.stats(1).blocked), (51 - 6, 0));
     }
 

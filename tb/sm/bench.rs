@@ -60,7 +60,7 @@ pub struct Kernel {
     pub textures: Vec<Texture>,
     /// Maximum random delay of a memory reply, in cycles.
     pub delay: u64,
-    /// Minimum and maximum latency in cycles with which memory delivers a line of instructions.
+    /// Minimum and maximum latency of an instruction line from memory, in cycles.
     pub line_delay: (u64, u64),
     pub seed: u64,
 }

@@ -12,8 +12,8 @@ use super::bench::{Bench, Kernel};
 use super::issue_log::issues;
 use super::random::kernel as random_kernel;
 
-/// Latency of an instruction line in cycles, from the cycle in which its request is in the link to the cycle
-/// in which its data are in the return link.
+/// Latency of an instruction line in cycles. It begins when the request is in the link to memory, and ends
+/// when the data are in the return link.
 const LINE: u64 = 40;
 
 /// Number of instructions in a line of the instruction cache.
@@ -61,8 +61,8 @@ fn a_miss_delays_its_line_by_the_way_there_and_back_and_nothing_else() {
     let delays = delays(&kernel_with_icache(&straight(2 * PER_LINE)));
     let lines: Vec<_> = delays.chunks(PER_LINE).map(|line| (line[0], line[line.len() - 1])).collect();
     // Each instruction needs the result of the one before it and issues 6 cycles after it. A fetch that hits
-    // takes only 3 of these 6 cycles, so the other 3 hide part of a miss. For the exit, the only instruction
-    // of the third line, nothing is hidden.
+    // takes only 3 of these 6 cycles, so a miss delays the next instruction by 3 cycles less than it takes.
+    // The third line contains only the exit, whose miss is not shortened in this way.
     let next = miss - 3;
     assert_eq!(lines, [(miss, miss), (miss + next, miss + next), (2 * miss + next, 2 * miss + next)]);
 }

@@ -82,7 +82,7 @@ impl InstructionMemory {
         }
     }
 
-    /// Checks that no warp waits for an instruction line after all warps have ended.
+    /// Called when all warps have ended. Checks that no warp still waits for an instruction line.
     pub fn end(&self) {
         self.twins.iter().for_each(|twin| twin.end().unwrap());
     }

@@ -16,8 +16,7 @@ use crate::kit::coverage::{Axis, Cross, Exclusion, hit_times};
 
 const NAME: &str = "scheduler cycles of random kernels";
 
-/// Warp scheduling policies under test. The second is the greedy policy, in which each scheduler may issue
-/// from one warp only.
+/// Warp scheduling policies under test. With `greedy, one warp`, each scheduler may issue from one warp only.
 const POLICIES: [&str; 6] =
     ["greedy then oldest", "greedy, one warp", "round robin", "two levels", "greedy then youngest", "ranked"];
 
@@ -180,7 +179,7 @@ pub(crate) const STATEMENTS: u64 = 10_000;
 /// simulator. Returns the numbers of warp instructions and cycles.
 ///
 /// # Panics
-/// If the evaluation modes disagree, or the results differ from those of the interpreter.
+/// Panics if the evaluation modes disagree, or the results differ from those of the interpreter.
 pub(crate) fn run(seed: u64, statements: u64) -> (u64, u64) {
     // The random generator yields similar numbers for seeds that differ in few bits, so the seed is hashed
     // first.

@@ -89,9 +89,9 @@ impl Player {
         self.warps.iter().filter(|(_, warp)| holds(warp)).map(|(slot, _)| *slot).collect()
     }
 
-    /// Lets the scheduler and its golden model each choose a warp, and compares the choices. At random, the
-    /// chosen warp's pipe counts as busy, and both choose again among the remaining warps. Returns the slot
-    /// of the warp that issues.
+    /// Lets the scheduler and its golden model each choose a warp, and compares the choices. The pipe of the
+    /// chosen warp may count as busy, at random. In this case, both choose again among the remaining warps.
+    /// Returns the slot of the warp that issues.
     fn choose(&mut self, cycle: u64) -> Result<Option<u8>, String> {
         let mut ready = self.running(|ready_at, _| ready_at <= cycle);
         if self.is_throttled {
@@ -137,7 +137,7 @@ impl Player {
             Warp::Running { position: next, ready_at: cycle + 1 + wait, is_long }
         };
         if self.is_throttled && random.percent(20) {
-            // At least one warp stays admitted, so that the program makes progress.
+            // At least one warp is not blocked, so that the program makes progress.
             let free = self.warps.keys().nth(random.below(self.warps.len() as u64) as usize);
             self.dut.block(random.below(u64::MAX) & !free.map_or(0, |slot| 1 << slot));
         }
@@ -200,7 +200,7 @@ fn mask(slots: &BTreeSet<u8>) -> u64 {
 /// and the slot of each issue.
 ///
 /// # Errors
-/// If the golden model chooses another warp, or does not exist.
+/// Returns an error if the golden model chooses another warp, or does not exist.
 fn play(hardware: &SchedulerConfig, golden: &SchedulerConfig, seed: u64, skip: bool) -> Result<Vec<(u64, u8)>, String> {
     let scheme: Box<dyn Scheme> = twin(golden)?;
     let mut player = Player::new(hardware, scheme.twin(), Random::new(seed));
@@ -217,8 +217,8 @@ fn play(hardware: &SchedulerConfig, golden: &SchedulerConfig, seed: u64, skip: b
 /// test their own schemes with this function.
 ///
 /// # Errors
-/// If the golden model chooses another warp or does not exist, or if the issues change when idle cycles are
-/// skipped.
+/// Returns an error if the golden model chooses another warp or does not exist, or if the issues change when
+/// idle cycles are skipped.
 pub fn compare_with_twin(config: &SchedulerConfig, seeds: u64) -> Result<(), String> {
     for seed in 0..seeds {
         let all = play(config, config, seed, false)?;
@@ -360,8 +360,8 @@ mod tests {
         });
     }
 
-    /// Test scheme that gives the order of greedy-then-oldest. The warp that issued last has the highest
-    /// rank, and all other warps have equal ranks.
+    /// Test scheme that orders warps like greedy-then-oldest. The warp that issued last has the highest rank,
+    /// and all other warps have equal ranks.
     #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
     struct GreedyRanks {
         last: Option<u8>,

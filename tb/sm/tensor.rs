@@ -37,8 +37,8 @@ fn stores(first: u32, count: u32) -> String {
     (0..count).map(|at| format!("st.global.u32 [%rd2+{}], %r{}; ", 4 * at, first + at)).collect()
 }
 
-/// Returns PTX code with all forms of `mma` in sequence. The result registers of each `mma` are the
-/// accumulator of the next form that has the same number of registers.
+/// Returns PTX code that executes all forms of `mma` one after another. Each form adds its product to the
+/// last result that has the same number of registers.
 fn products(seed: u64) -> String {
     let mut body = fill(4, 24, seed);
     for form in &FORMS {
@@ -125,8 +125,8 @@ fn a_product_takes_as_many_intervals_as_it_has_multiplications() {
               {%r8, %r9}, {%r20, %r21, %r22, %r23, %r24, %r25, %r26, %r27};";
     let m16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r20, %r21, %r22, %r23}, {%r4, %r5, %r6, %r7}, {%r8, %r9}, \
                {%r20, %r21, %r22, %r23};";
-    // Each product waits until the previous product has its result or has left the tensor pipe. A product has
-    // `steps` steps of four cycles, so it takes `4 * steps` cycles.
+    // Each product starts only when the previous product has its result or has left the tensor pipe. A
+    // product has `steps` steps of four cycles, so each further product adds `4 * steps` cycles.
     for (one, steps) in [(m8, 4), (m16, 8)] {
         let rates = [4, 8].map(|count| cycles(&one.repeat(count + 1), 1) - cycles(&one.repeat(count), 1));
         assert_eq!(rates, [4 * steps; 2], "{one}");

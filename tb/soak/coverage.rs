@@ -1,7 +1,7 @@
 //! # Functional coverage of the soak tests
 //! A soak test (long random test) can declare functional coverage. This consists of crosses: combinations of
 //! situations that the test cases should reach. `soak NAME --coverage` prints how often each point of a cross
-//! was hit. The tests in this module run each of the soak tests below until every point is hit.
+//! was hit. The tests in this module run each soak test of the following table until every point is hit.
 //!
 //! | soak        | coverage                                                                         |
 //! |-------------|----------------------------------------------------------------------------------|

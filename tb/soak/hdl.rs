@@ -7,7 +7,7 @@ use super::Work;
 
 pub(super) const ABOUT: &str = "SystemVerilog blocks of any size against their twins: every output and register";
 
-/// Number of cycles in a test case. Consecutive seeds select one module after another.
+/// Number of cycles in a test case. A test case tests one module; consecutive seeds test the modules in turn.
 pub(super) const CYCLES: u64 = 100_000;
 
 /// Runs the first `cycles` cycles of the test case that a seed determines.

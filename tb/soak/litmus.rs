@@ -19,7 +19,8 @@ pub(super) const ABOUT: &str = "random racing programs on machines of nine kinds
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Litmus {
-    /// Seed from which the program and the initial state of its rounds are generated.
+    /// Seed from which the program is generated, and for each of its rounds the preloaded locations and the
+    /// delays.
     seed: u64,
     machine: String,
     designs: Vec<String>,

@@ -1,8 +1,8 @@
 //! Soak test (long random test) of whole machines: every legal configuration must run every kernel correctly.
 //!
-//! A test case starts from the machine `fermi` or `volta` and changes some, half or nearly all of the fields
-//! below. Small values are more likely than large ones. The machine runs one of the small kernels with every
-//! check.
+//! A test case starts from the machine `fermi` or `volta` and changes some, half or nearly all of those
+//! configuration fields that this module knows. Small values are more likely than large ones. The machine
+//! runs one of the small kernels with every check.
 //!
 //! Further runs of the same test case:
 //!
@@ -69,8 +69,8 @@ struct MachineCase {
     twice: bool,
     /// True if the test case runs another time, without contract checks.
     unchecked: bool,
-    /// Number of threads that simulate the machine's islands (partitions that one thread simulates) in the
-    /// additional runs; `None` to run without islands.
+    /// Number of threads in those additional runs that divide the machine into islands (partitions that one
+    /// thread simulates). `None` to run without islands.
     threads: Option<NonZeroUsize>,
     /// True if the test case runs another time in lint mode, for up to [`LINT_CYCLES`] cycles.
     lint: bool,
@@ -181,8 +181,8 @@ impl Draw {
         self.one_of("sm.simd_width", &[32, 16, 8]);
         self.range("sm.ctas", 1, 32);
         self.one_of("sm.registers", &[16_384, 32_768, 65_536]);
-        // Random number of schedulers. With sub-cores, the register banks and collectors are divided among
-        // the schedulers.
+        // Randomly selects the number of schedulers. With sub-cores, the schedulers divide the register banks
+        // and the collectors among them.
         let usual = if self.is_volta { 2 } else { 1 };
         let parts = [1, 2, 4][self.number(0, 2).unwrap_or(usual) as usize];
         self.set("sm.schedulers", parts);
@@ -257,8 +257,8 @@ impl Draw {
         self.range("lsu.request_latency", 1, 40);
         self.range("lsu.reply_latency", 1, 40);
         if self.random.percent(if self.is_volta { 60 } else { 15 }) {
-            // There are enough sets that the required storage needs only a few ways. Kernels use some of the
-            // ways as shared memory.
+            // Kernels use some ways of this L1 as shared memory. The number of sets is large enough that a
+            // few ways provide the required storage.
             let least = if self.is_volta && l1_line_bytes == 128 { 2 } else { 4 };
             let log2 = least + self.random.below(2);
             self.set("l1.sets", 1 << log2);
@@ -603,7 +603,7 @@ impl Draw {
         }
     }
 
-    /// Randomly selects an address mapping that is legal for every drawn size of the channel.
+    /// Randomly selects an address mapping that is legal whatever size of the channel the test case selects.
     fn dram_mapping(&mut self) {
         let fields = [
             "[\"column\", \"group\", \"bank\", \"row\"]",

@@ -57,7 +57,7 @@ fn golden() -> Box<dyn Scheme> {
 /// which a warp had lost locality.
 ///
 /// # Panics
-/// If the golden model disagrees.
+/// Panics if the golden model disagrees.
 pub(crate) fn lose(seed: u64, accesses: u64) -> u32 {
     let (mut victims, mut twin) = (victims(), golden().losses().expect("CCWS finds losses"));
     let mut lines = [[None; WAYS as usize]; SETS as usize];
@@ -88,7 +88,7 @@ pub(crate) fn lose(seed: u64, accesses: u64) -> u32 {
 /// which some running warp may not load.
 ///
 /// # Panics
-/// If the golden model disagrees.
+/// Panics if the golden model disagrees.
 pub(crate) fn score(seed: u64, cycles: u64) -> u32 {
     let mut random = Random::new(seed);
     let warps = 2 + random.below(47) as u8;

@@ -18,8 +18,8 @@ use crate::l1::rig::{self, Links};
 /// Number of cycles from one load to the next.
 const PAUSE: u64 = 20;
 
-/// Testbench: an LSU under dynamic warp throttling via cores sampling (DWT-CS), with links for messages about
-/// misses and ends of periods.
+/// Testbench: an LSU under dynamic warp throttling via cores sampling (DWT-CS). Its links carry messages
+/// about misses and about the ends of monitoring periods.
 struct Bench {
     lsu: Lsu,
     links: Links,

@@ -53,7 +53,7 @@ impl Links {
 /// Checks that the coordinator sends the same orders as its golden model.
 ///
 /// # Panics
-/// If an order differs from that of the golden model.
+/// Panics if an order differs from that of the golden model.
 pub(crate) fn search(seed: u64, launches: u64) {
     let mut random = Random::new(seed);
     let cores = 1 + random.below(if seed % 8 == 7 { 128 } else { 20 }) as u32;

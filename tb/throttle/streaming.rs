@@ -11,9 +11,10 @@ const PERIODS: [&str; 2] = ["periods of others", "periods of its own"];
 const OPENS: [&str; 2] = ["opened by a miss", "opened by a flush"];
 const STATES: [&str; 4] = ["stays open", "closes", "stays closed", "opens"];
 
-/// Declares the functional coverage. It combines each effect of an access (the cache stays open, closes,
-/// stays closed, or opens) with the block that ends the monitoring periods (the monitor itself or another
-/// block), and with the event that reopens the cache (a miss or a flush).
+/// Declares the functional coverage: all combinations of three properties. The first is the effect of an
+/// access: the cache stays open, closes, stays closed, or opens. The second is the block that ends the
+/// monitoring periods: the monitor itself or another block. The third is the event that reopens the cache: a
+/// miss or a flush.
 pub(crate) fn cross() -> Cross {
     let axes = vec![Axis::new("periods", PERIODS), Axis::new("opened by", OPENS), Axis::new("access", STATES)];
     Cross { name: NAME, axes, excluded: Vec::new() }
@@ -23,7 +24,7 @@ pub(crate) fn cross() -> Cross {
 /// model. Returns how often the cache was closed.
 ///
 /// # Panics
-/// If the golden model disagrees.
+/// Panics if the golden model disagrees.
 pub(crate) fn follow(seed: u64, own_periods: bool, accesses: u64) -> u32 {
     let mut random = Random::new(seed);
     let (period, miss_percent) = (1 + random.below(3000), 1 + random.below(100));

@@ -1,5 +1,5 @@
 //! Tests that a throttling scheme can be defined outside the simulator. The scheme lets two groups of warps
-//! issue alternately. The test runs a machine with it.
+//! issue alternately. The test runs a machine with this scheme.
 
 use std::path::Path;
 
@@ -44,7 +44,7 @@ impl Scheme for TurnsConfig {
 struct Turns {
     config: TurnsConfig,
     misses: u32,
-    /// Latest cycle for which the scheme has computed the set of warps that may issue.
+    /// Cycle up to which the scheme has computed the set of warps that may issue.
     decided: u64,
 }
 
@@ -64,8 +64,8 @@ impl Hooks for Turns {
         })
     }
 
-    /// Returns the next cycle in which the set of warps that may issue must be recomputed. It is the last
-    /// cycle before the set changes.
+    /// Returns the next cycle in which the set of warps that may issue must be recomputed: the last cycle
+    /// before the set changes.
     fn due(&self) -> Option<u64> {
         let turn = u64::from(self.config.turn);
         Some((self.decided / turn + 1) * turn - 1)

@@ -26,8 +26,8 @@ impl MemoryModelCheck {
     /// Passes all events since the last call to the memory-model checker.
     ///
     /// # Errors
-    /// If a load returned a value that the memory model does not allow. The error describes the first such
-    /// load.
+    /// Returns an error if a load returned a value that the memory model does not allow. The error describes
+    /// the first such load.
     pub fn follow(&mut self, rig: &mut Rig) -> Result<(), String> {
         for (cu, event) in rig.take_events() {
             self.event(rig, cu, event)?;

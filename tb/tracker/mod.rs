@@ -100,8 +100,8 @@ mod tests {
     #[test]
     fn l1s_that_are_not_emptied_between_kernels_are_noticed() {
         let wrong = is_caught(|case| case.flushes = false).unwrap();
-        // The error must name one of two rules. The stale value is either older than the end of the previous
-        // kernel, or so old that the checker no longer knows it.
+        // The error must name one of two rules: the stale value is older than the end of the previous kernel,
+        // or it is so old that the checker no longer has it.
         let rules = ["a kernel sees the memory that the previous kernel left", "a value that is read was once written"];
         assert!(rules.iter().any(|rule| wrong.contains(rule)), "{wrong}");
     }

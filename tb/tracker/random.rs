@@ -159,7 +159,7 @@ impl Case {
     /// Runs the test case with every check enabled.
     ///
     /// # Errors
-    /// If a check fails. The error describes the first check that fails.
+    /// Returns an error if a check fails. The error describes the first check that fails.
     pub fn run(&self, mode: Mode) -> Result<CaseResult, String> {
         let (setup, lines) = self.setup();
         let mut rig = self.rig();

@@ -251,8 +251,7 @@ pub struct Rig {
     answers: Xbar<Answer>,
     core_req: Vec<Chan<WarpAccess>>,
     core_rsp: Vec<Chan<WarpReply>>,
-    /// Links to and from the request crossbar. The other fields `around_*` hold the links of the other
-    /// crossbars.
+    /// Links to and from the request crossbar. There is one field `around_*` for each crossbar.
     around_requests: DeviceLinks<Request>,
     to_memory: Vec<Chan<Request>>,
     from_memory: Vec<Chan<Reply>>,

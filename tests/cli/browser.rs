@@ -87,8 +87,8 @@ fn a_browser_shows_the_figures_and_no_chart_is_empty_or_too_narrow_for_its_texts
             }
         }
     }
-    // Tests the script itself: it must detect empty charts and texts that do not fit. The page is changed so
-    // that it has these faults.
+    // Tests the JavaScript of this test file: it must detect empty charts and texts that do not fit. The page
+    // is changed so that it has these faults.
     let (charts, _) = ask(folder.path(), &html.replace("#0072B2", "none"));
     assert!(charts.iter().all(is_empty), "{charts:?}");
     let (charts, is_wide) = ask(

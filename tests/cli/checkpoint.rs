@@ -88,8 +88,8 @@ fn a_run_that_is_killed_again_and_again_ends_as_one_that_was_not() {
         for kill in 0..KILLS {
             let more = if folder.has("run.checkpoint") { &resumes[..] } else { &[] };
             let mut running = start(&[&saves[..], more].concat());
-            // The test kills the command after between 1 and 200 ms. In this time, the command starts, reads
-            // its input, runs, and saves checkpoints.
+            // The test kills the command 1 to 200 ms after its start. In this time, the command reads its
+            // input, runs, and saves checkpoints.
             sleep(Duration::from_millis(1 + (number * KILLS + kill) * 79 % 200));
             running.kill().unwrap();
             kills += u64::from(!running.wait().unwrap().success());

@@ -100,8 +100,8 @@ fn sets_that_no_longer_conflict_are_found_as_the_cause() {
     near(sum(section(&changes, "energy"), "a"), (dynamic + leakage) / 1e6);
 }
 
-/// The first kernel launch has ten CTAs, and the second has one CTA, so four of the 15 SMs never have a warp.
-/// The unused issue slots of these four SMs must not count as stalls.
+/// The first kernel launch has ten CTAs, and the second has one CTA on an eleventh SM. Four of the 15 SMs
+/// therefore never have a warp, and their unused issue slots must not count as stalls.
 #[test]
 fn issue_slots_are_exact_counts_of_the_sms_that_had_warps_in_a_launch() {
     const REDUCTION: &str = "kernels/reduction/small";
@@ -120,8 +120,8 @@ fn issue_slots_are_exact_counts_of_the_sms_that_had_warps_in_a_launch() {
         for row in slots["rows"].as_array().unwrap() {
             assert_eq!(row[side].as_f64(), Some(counted(row["name"].as_str().unwrap()) as f64), "{row}");
         }
-        // The first kernel launch has ten CTAs and uses ten SMs, and the second has one CTA on an eleventh
-        // SM. The ten SMs therefore have no warp in the second launch.
+        // The first kernel launch has ten CTAs and uses ten SMs. The second launch has one CTA, on an
+        // eleventh SM. The ten SMs of the first launch therefore have no warp in the second launch.
         let idle: u64 = busy(&statistics).map(|sm| sm["idle"].as_u64().unwrap()).sum();
         assert!(idle > 0);
         assert_eq!(sum(slots, side) + idle as f64, 22.0 * statistics["cycles"].as_f64().unwrap());

@@ -10,8 +10,9 @@ fn every_part_is_listed_with_its_registers() {
     let CommandResult { status, out, err } = warpsieve(&["hdl", "list"]);
     assert_eq!((status, err.as_str()), (Some(0), ""));
     let mshr = out.lines().find(|line| line.starts_with("l1/mshr ")).unwrap();
-    // Number of flip-flops. Each of the 32 MSHR entries has 3 flags, the fields line, location, count, head
-    // and order, and 8 waiters of 38 bits. In addition, the MSHR file has a count of ready entries.
+    // Number of flip-flops: 32 MSHR entries of 352 bits, and a count of ready entries with 6 bits. An entry
+    // has 3 flags, the fields line, location, count, head and order (45 bits in all), and 8 waiters of 38
+    // bits.
     assert!(mshr.contains("11,270") && mshr.contains("ENTRIES=32 MERGES=8"), "{mshr}");
 }
 

@@ -119,7 +119,8 @@ fn wait_for(condition: impl Fn() -> bool) {
     }
 }
 
-/// Creates a named pipe. A process that opens one end of it blocks until the other end is opened.
+/// Creates a named pipe. If a process opens one end of the pipe, it blocks until another process opens the
+/// other end.
 fn pipe(path: &Path) -> PathBuf {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
     path.to_owned()
@@ -137,8 +138,8 @@ fn a_comparison_writes_the_rows_that_are_complete() {
     let folder = folder();
     let arguments = ["compare", "short.toml", "long.toml", "--jobs", "1", "--format", "csv", "--output", "table.csv"];
     let running = Running::start(folder.path(), &arguments);
-    // Once the output table exists, the command catches signals. The first of its two runs is the short one,
-    // which then completes within milliseconds.
+    // The command opens the output table after it has begun to catch signals. The first of its two runs, the
+    // short one, completes within milliseconds.
     wait_for(|| names(folder.path()).len() > 3);
     sleep(Duration::from_secs(3));
     running.signal("-INT");

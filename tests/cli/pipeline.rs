@@ -71,7 +71,7 @@ impl Cell {
     }
 }
 
-/// Fields that follow the name of each command in a row.
+/// Each command of the log format, with the kinds of the fields that follow its name in a row.
 const GRAMMAR: [(&str, &[Cell]); 7] = [
     ("C=", &[Cell::Number]),
     ("C", &[Cell::Number]),

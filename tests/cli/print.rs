@@ -360,7 +360,7 @@ fn what_a_program_reads_is_as_wide_as_it_is_whatever_the_terminal() {
     assert_eq!(narrow.out, wide);
 }
 
-/// Runs only if the program `script` of util-linux is available and can create a terminal.
+/// This test runs only if the program `script` of util-linux is available and can create a terminal.
 #[test]
 fn tables_fit_a_terminal_of_80_columns() {
     let program = assert_cmd::cargo::cargo_bin!("warpsieve").display().to_string();

@@ -162,7 +162,7 @@ fn a_time_series_has_the_columns_that_are_asked_for() {
     assert_eq!(reader.headers().unwrap(), vec!["from_cycle", "to_cycle", "l1_misses", "l1_hits"]);
     series("l1.mises").assert_refused(&["no column `l1.mises`", "did you mean `l1.misses`?"]);
     // A time series has no column with the name `l1.promotions` or `idle`. Promotions are counted only by
-    // decoupled tags, and idle SMs are a total of the run instead of a counter of a hardware block.
+    // decoupled tags. The number of idle SMs is a total of the run, and not a counter of a hardware block.
     series("l1.promotions").assert_refused(&["no column `l1.promotions`"]);
     series("idle").assert_refused(&["no column `idle`: a time series on this machine has no such counter"]);
 }
@@ -363,8 +363,8 @@ fn every_load_of_a_warp_is_answered_once_and_takes_its_time() {
         // A load therefore makes 32 accesses for each reply that it receives.
         let [accesses, answers, latency] = ["/accesses", "/answers", "/latency"].map(|key| count(load, key));
         assert_eq!(answers * 32, accesses, "{load}");
-        // Each load instruction has 32 misses. Its latency is at least that of an L2 lookup, and at most that
-        // of 32 misses that are served one after another.
+        // Each load instruction has 32 misses. Its latency is at least the latency of one L2 lookup. It is at
+        // most 32 times that latency, as if the misses were served one after another.
         assert!((200..32 * 200).contains(&(latency / answers)), "{load}");
         let classes: Vec<_> =
             load["latencies"].as_array().unwrap().iter().map(|class| class.as_u64().unwrap()).collect();

@@ -189,8 +189,8 @@ fn shards_together_are_the_whole() {
     for end in ["csv", "jsonl", "svg"] {
         assert_eq!(folder.read(&format!("all.{end}")), folder.read(&format!("whole.{end}")), "{end}");
     }
-    // Stores a changed result in the cache folder `three`, so that it contradicts the result of the same run
-    // in another cache folder.
+    // The cache folder `three` gets a changed result. It contradicts the result of the same run in another
+    // cache folder.
     folder.runs("sweep s.toml --cache three --shard 1/3");
     let (path, _) = folder.list_cached("three").pop_first().unwrap();
     let cycles = rows(&folder.read("one.csv")).remove(0)["cycles"].clone();
@@ -347,7 +347,8 @@ fn a_picture_has_bars_by_design_lines_over_a_number_and_a_map_over_two() {
     assert_eq!(fields(&words), 1 + 2 * 6, "{:?}", words.boxes);
     let ratios = drawn(map, "--plot-width single");
     ratios.says(&["speed-up over the baseline", "1"]);
-    // A column of a paper is 3.3 inches wide. The unit is a twentieth of a point, and an inch has 72 points.
+    // A column of a paper is 3.3 inches wide. The picture's unit is a twentieth of a point: 72 * 20 units per
+    // inch.
     assert_eq!(ratios.size[0], 3.3 * 72.0 * 20.0);
     Folder::new(map).runs("sweep s.toml --plot a.svg --plot-over design").assert_refused(&[
         "`--plot-over` is design, expected a parameter with several numbers: they are l1.sets, l1.ways",

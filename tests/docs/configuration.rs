@@ -196,8 +196,8 @@ fn about(attributes: &[Attribute]) -> String {
     lines.collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-/// Returns the comments in a machine preset file, by the field or group of fields that each describes. In the
-/// file, the comment is at the end of a field's line, or above a group of fields.
+/// Returns the comments in a machine preset file, each with the field or the group of fields that it
+/// describes. In the file, a comment is at the end of a field's line, or above a group of fields.
 fn remarks(preset: &str) -> BTreeMap<String, String> {
     let mut remarks = BTreeMap::new();
     let (mut group, mut above) = (String::new(), Vec::new());

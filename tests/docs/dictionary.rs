@@ -50,7 +50,7 @@ fn note(path: &str, value: &Value, seen: &mut BTreeSet<&'static str>) {
                 let entry = entry(&key).unwrap_or_else(|| panic!("`{key}` is not in the dictionary"));
                 if !value.is_null() {
                     seen.insert(&entry.key);
-                    // A dictionary entry may state that its keys are like those of another entry. Its nested
+                    // A dictionary entry may state that its nested keys are described by another entry. These
                     // keys are then looked up under the other entry.
                     let inside = match (entry.like.as_deref(), value.is_array()) {
                         (Some(like), true) => like.trim_end_matches("[]"),

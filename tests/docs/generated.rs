@@ -10,7 +10,7 @@ pub(super) struct Part {
 const BEGIN: &str = "<!-- generated: ";
 const END: &str = "<!-- end -->";
 
-/// Returns the document after the text of each of its generated parts was replaced with the text in `parts`.
+/// Returns the document with the text of each generated part replaced by the text for this part in `parts`.
 pub(super) fn renew(document: &str, parts: &[Part]) -> Result<String, String> {
     let mut text = String::new();
     let mut lines = document.lines().enumerate();

@@ -32,8 +32,8 @@ const FIRST: [Sight; 1] = [down("link to the LSU", ("sm0.", "l1.wanted.level"))]
 const LAST: [Sight; 2] =
     [down("link to the core", ("sm0.", "core.brought.level")), up("fetch, decode", ("sm0.", "core.fetch.head_valid"))];
 
-/// Returns all waveform events of an instruction miss in order. From the request crossbar to the end of the
-/// reply link to the SM, the events are the same as those of a load.
+/// Returns all waveform events of an instruction miss, in order. The events from the request crossbar to the
+/// end of the reply link to the SM are those that a load has too.
 fn sights() -> Vec<&'static Sight> {
     let own = SIGHTS[4..16].iter().filter(|sight| sight.signal.0 != "channel");
     FIRST.iter().chain(own).chain(&LAST).collect()
@@ -86,7 +86,7 @@ fn of_a_round(designs: &[&str]) -> (u64, u64) {
 fn a_miss_that_the_l2_answers_delays_a_fetch_by_139_cycles() {
     let ((cached, misses), (perfect, none)) = (of_a_round(&["icache"]), of_a_round(&[]));
     // The loop has as many instructions as `LINES` cache lines hold. The parameter load in front of the loop
-    // shifts it by one instruction, so it occupies `LINES + 1` lines.
+    // shifts the loop by one instruction, so the loop occupies `LINES + 1` lines.
     assert_eq!((misses, none), (LINES + 1, 0));
     let delay = (cached - perfect) as f64 / misses as f64;
     println!("{delay:.2} cycles a miss");

@@ -17,8 +17,8 @@ use wellen::simple::Waveform;
 use super::{CONFLICT, Chase, L1_HIT, L2_HIT, ROW_HIT, UNROLLED, VOLTA};
 
 /// Times that both the statistics and the waveform show. Each entry has the key of a counter and two latency
-/// stages of the waveform. The time that the counter sums up is from the end of the first stage to the end of
-/// the second.
+/// stages of the waveform. The counter adds up the times from the end of the first stage to the end of the
+/// second stage.
 const COUNTED: [(&str, &str, &str); 5] = [
     ("tags", "link to the LSU", "coalescer, queue, tags"),
     ("miss_queue", "coalescer, queue, tags", "miss queue"),
@@ -35,7 +35,8 @@ const FROM_LAST: usize = 12;
 pub(super) struct Sight {
     /// Name of the latency stage that ends with this event.
     stage: &'static str,
-    /// Beginning and end of the path of the signal in the waveform.
+    /// Beginning and end of the signal's path in the waveform. The part of the path in between may be
+    /// anything.
     pub(super) signal: (&'static str, &'static str),
     pub(super) up: bool,
 }

@@ -52,7 +52,8 @@ fn load_misses(s: &Statistics<'_>) -> i128 {
     s.count("l1.misses") + READ_ONLY.iter().map(|cache| s.count(&format!("{cache}.misses"))).sum::<i128>()
 }
 
-/// Returns the number of lines that all caches of the load-store units read: load misses and L1 prefetches.
+/// Returns the number of lines that all caches of the load-store units fetched: load misses and L1
+/// prefetches.
 fn line_reads(s: &Statistics<'_>) -> i128 {
     load_misses(s) + s.count("l1.prefetch.issued")
 }
@@ -810,8 +811,8 @@ pub const LAWS: &[Law] = &[
         on: On::Every,
         holds: |s| {
             let kinds = ["icache", "l1", "const_cache", "texture_cache", "l2"];
-            // Read-only caches that were never accessed are not in the list of caches without evictions. Only
-            // the access count tells whether such a cache was accessed.
+            // The list of caches without evictions omits a read-only cache that was never accessed. The
+            // access count shows whether a cache was accessed.
             let is_used = |kind: &&str| s.at(&format!("{kind}.accesses")).as_u64() > Some(0);
             let kinds = kinds.into_iter().filter(|kind| ["l1", "l2"].contains(kind) || is_used(kind));
             let named = s

@@ -27,8 +27,8 @@ use warpsieve::launch::LaunchFile;
 use warpsieve::run::{Outcome, RunOptions, RunReport, SeriesOptions, run};
 use warpsieve::statistics::of_run;
 
-/// Machines and designs in addition to `fermi`. Each kernel runs on `fermi` and on one of these, chosen round
-/// robin. Together they produce every counter.
+/// Machines and designs in addition to `fermi`. Each kernel runs on `fermi` and on one of these machines,
+/// chosen round robin. The runs together produce every counter.
 const MACHINES: &[(&str, &[&str])] = &[
     ("volta", &[]),
     ("southern-islands", &[]),
@@ -135,8 +135,8 @@ impl Task {
     }
 }
 
-/// Returns the statistics as JSON, with the fractions of the stall reasons added. If there is a time series,
-/// its sums are added too.
+/// Returns the statistics as JSON. Adds the fraction of each stall reason, and the sums of the time series if
+/// there is one.
 fn statistics(resolved: &ResolvedMachine, report: &RunReport, series: Option<BTreeMap<String, u64>>) -> Value {
     let technology = Technology::built_in().unwrap();
     let energy = Activity::of(report).map(|did| Energy::of(&did, technology, Node::N45, technology.hop_mm()));
@@ -206,11 +206,12 @@ fn every_law_breaks_if_a_number_that_it_reads_is_another() {
     assert!(unbroken.is_empty(), "{} numbers do not matter:\n{}", unbroken.len(), unbroken.join("\n"));
 }
 
-/// Changes each number that a law reads, one at a time. Returns the keys of the numbers whose change violates
-/// the law in no run. Units of the same kind, such as the L1s, share their keys.
+/// Changes the numbers that a law reads, one at a time, in each run. If no change of a number violates the
+/// law, the law may not check this number. Returns the keys of all such numbers. Units of the same kind, such
+/// as the L1s, share their keys.
 ///
-/// In a law of the form "a is at most b", a change of `b` may have no effect in any run. For such a law, keys
-/// are returned only if no change of any number violates the law.
+/// In a law of the form "a is at most b", a change of `b` may have no effect in any run. For a law of this
+/// form, keys are returned only if no change of any number violates the law.
 fn unbroken(law: &Law, runs: &[Run]) -> Vec<String> {
     let mut matters: BTreeMap<String, bool> = BTreeMap::new();
     let mut is_bound = false;

@@ -112,8 +112,8 @@ impl<'a> Statistics<'a> {
         kinds.iter().flat_map(paths).map(|path| law(&path)).collect()
     }
 
-    /// Returns relations which state that totals add up: each count in the total equals the sum of this count
-    /// over all units.
+    /// Returns one relation per count in the total. It states that this count equals the sum of the same
+    /// count over all units.
     pub fn adds_up(&self, kind: &str) -> Vec<Relation> {
         let units = self.each(&format!("units.{kind}"));
         let total = |path: String| {

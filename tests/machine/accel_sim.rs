@@ -251,9 +251,9 @@ impl Judge {
         if is_access && !has_addresses {
             return Err(format!("{opcode} has no addresses"));
         }
-        // As the access width, Accel-Sim's reader takes the first component of the opcode that is a number,
-        // with or without a preceding `U`. It therefore ignores `S8` and `S16`, and would assume an access of
-        // 4 bytes.
+        // Accel-Sim's reader looks for the first component of the opcode that is a number, with or without a
+        // preceding `U`, and takes it as the access width. `S8` and `S16` are no such components, so the
+        // reader would assume an access of 4 bytes.
         if is_access && tokens.any(|token| token == "S8" || token == "S16") {
             return Err(format!("{opcode} would be taken for an access of 4 bytes"));
         }

@@ -53,7 +53,7 @@ fn the_machine_of_the_thesis_serves_atomics_from_the_buffer_and_one_without_does
         sum(&without, |bank| bank.atomic_buffer.hits + bank.atomic_buffer.fills + bank.atomic_buffer.flushes),
         0
     );
-    // Loads that bypass the L1 stall on lines that the atomic buffer holds.
+    // A load that bypasses the L1 stalls while the atomic buffer holds its line.
     assert!(sum(&served, |bank| bank.stall_cycles(Stall::AtomicBuffer)) > 0);
 }
 

@@ -59,7 +59,7 @@ fn past_the_l1_nothing_hits_and_everything_is_counted_as_bypass() {
 /// - The contention test needs all lines that a warp accesses. On Southern Islands, it would see only those
 /// of half a warp.
 /// - Only the overlapped flow of the L2 can choose which data a miss fetches.
-/// - On a V100 and an H100, shared memory takes ways of the L1, so the L1 must have these ways.
+/// - On a V100 and an H100, some ways of the L1 serve as shared memory, so the L1 must have enough ways.
 /// - Each link of a cluster leads to its own partitions, and two machines have only one partition.
 /// - A partitioned L2 needs sets of 16 ways.
 /// - Hawkeye needs 8 sampled sets.
@@ -157,8 +157,8 @@ fn the_transient_flow_and_the_frc_give_every_result() {
     }
 }
 
-/// Tests bypass schemes of the L1 with their default settings, with buffers so small that queues fill up and
-/// block each other, and with another order of the prioritization buffer (MRPB).
+/// Tests bypass schemes of the L1 with three settings: the default, buffers so small that queues fill up and
+/// block each other, and another order of the prioritization buffer (MRPB).
 #[test]
 fn schemes_that_send_loads_past_the_l1_give_every_result() {
     let least = ["l1.mrpb.depth=1", "l1.mshr_entries=2", "l1.mshr_merges=1", "l1.ways=2", "l1.miss_queue=2"];

@@ -322,8 +322,8 @@ fn neither_checks_nor_files_nor_threads_change_a_statistic() {
 }
 
 /// Turning off the checks of port contracts must not change the statistics. The designs cover schemes of
-/// every kind. Trackers, recalls and side bands have both ports whose checks can be turned off and ports that
-/// are always checked.
+/// every kind. Sharing trackers, recalls and side bands have two kinds of ports: ports whose checks can be
+/// turned off, and ports that are always checked.
 #[test]
 fn looking_at_contracts_changes_no_statistic_whatever_the_design() {
     let of_fermi = [

@@ -95,8 +95,8 @@ fn try_value(config: &mut Value, path: &str, value: Value) -> Option<Outcome> {
     Some(outcome)
 }
 
-/// Tries many values of an integer field, and finds those between which the violated rules change. Returns
-/// one line for each of the two values at every change.
+/// Tries many values of an integer field. Wherever the violated rules change, searches for two consecutive
+/// values with different violations. Returns one line for each of these values.
 fn integer_limits(config: &mut Value, path: &str, value: u64) -> Vec<String> {
     let mut try_integer = |integer: u64| try_value(config, path, Value::Integer(i64::try_from(integer).unwrap()));
     let near = [0, 3, value.saturating_sub(1), value, value + 1, u64::from(u32::MAX)];

@@ -636,8 +636,8 @@ fn pack(launch: &Path, designs: &[&str], form: TraceForm) -> TraceFolder {
     TraceFolder { folder, list }
 }
 
-/// Numbers of accesses in a run: line loads and stores, constant lines, and atomics in the L1s and in the L2.
-/// Also has the numbers of warp instructions, in total and by pipe.
+/// Counts of a run: line loads and stores, constant lines, atomics in the L1s and in the L2, and warp
+/// instructions, in total and by pipe.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AccessCounts {
     lines: (u64, u64),

@@ -1,5 +1,5 @@
-//! Tests machines in which several L2 banks share a DRAM channel and a hash of the address selects the memory
-//! partition.
+//! Tests machines in which several L2 banks share a DRAM channel. In most of these machines, a hash of the
+//! address selects the memory partition.
 
 use rtl::kernel::Mode;
 use warpsieve::config::{Request, ResolvedMachine};

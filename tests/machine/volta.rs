@@ -24,7 +24,8 @@ fn file(name: &str) -> PathBuf {
 #[test]
 fn every_kernel_gives_its_results() {
     for kernel in &some_kernels(5) {
-        // Twelve SMs are enough for small launches. With fewer SMs, the checks take less time.
+        // The machine has twelve SMs instead of the V100's 80. They are enough for small launches, and the
+        // checks take less time.
         volta().sets(&["num_sms=12"]).passes(&launch(kernel, "small"));
     }
 }
@@ -104,8 +105,8 @@ fn four_schedulers_issue_four_instructions_a_cycle() {
         counters.cores[0].warp_instructions as f64 / counters.cycles as f64
     };
     // In each iteration of the loop, the integer instructions occupy their pipe for 36 cycles, and a
-    // scheduler can issue in 35 of them. With round robin, more warps need the same pipe at once, so the
-    // limit is lower.
+    // scheduler can issue in 35 of these cycles. The required issue rate is lower with round robin, because
+    // more warps then need this pipe at once.
     for (policy, least) in [("greedy-then-oldest", 3.6), ("loose-round-robin", 3.5)] {
         let peak = issued(&[&format!("sm.scheduler.kind={policy}")]);
         assert!(peak > least && peak <= 4.0, "{policy}: {peak:.2} a cycle");

@@ -73,8 +73,8 @@ pub struct Mutant {
 #[derive(Debug, Default)]
 pub struct FileScan {
     pub mutants: Vec<Mutant>,
-    /// Modules in files of their own that are compiled only in test builds. Each has its name, and its path
-    /// if it has a `path` attribute.
+    /// Modules that are compiled only in test builds and have files of their own. Each has its name, and its
+    /// path if it has a `path` attribute.
     pub test_modules: Vec<(String, Option<String>)>,
 }
 
@@ -174,7 +174,8 @@ impl Finder<'_> {
     }
 }
 
-/// True if a statement can be deleted: it is no macro, no return, and does not only contain other statements.
+/// True if a statement can be deleted. Macros, returns, and statements that only contain other statements
+/// cannot be deleted.
 fn is_deletable(statement: &Expr) -> bool {
     !matches!(statement, Expr::Macro(_) | Expr::Return(_) | Expr::Block(_) | Expr::If(_) | Expr::Match(_))
 }

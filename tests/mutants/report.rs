@@ -97,8 +97,8 @@ impl Row {
     }
 }
 
-/// Returns the row of the results table for a file: `rtl/l1` for all files in that folder, and `rtl` for
-/// files directly in `rtl`.
+/// Returns the name of the row to which a file belongs in the results table. It is `rtl/l1` for all files in
+/// that folder, and `rtl` for files directly in `rtl`.
 fn folder(file: &str) -> String {
     let parts: Vec<_> = file.split('/').collect();
     match parts[..] {

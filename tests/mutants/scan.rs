@@ -125,7 +125,7 @@ fn sites_of(file: &str, text: &str, mutants: Vec<Mutant>) -> Vec<Site> {
     mutants.into_iter().enumerate().map(site).collect()
 }
 
-/// Returns the path, without `.rs`, of the file that contains a module that is declared in another file.
+/// Returns the path, without `.rs`, of the file of a module that another file declares.
 fn module(file: &str, name: &str, path: Option<&str>) -> String {
     let file = Path::new(file);
     let folder = file.parent().unwrap_or(Path::new(""));

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Value of `CHOSEN` with which no mutant is active, and the mutants that a test reaches are recorded.
+/// Value of `CHOSEN` that activates no mutant. With this value, the mutants that a test reaches are recorded.
 const NOTED: u32 = u32::MAX;
 
 static CHOSEN: OnceLock<u32> = OnceLock::new();

@@ -48,8 +48,8 @@ fn piece(text: &str, range: Range<usize>, mutants: &[(u32, &Mutant)], to: &mut W
     to.text.push_str(&text[at..range.end]);
 }
 
-/// Writes one mutant with its switch. Mutants inside it are inserted only into the code that runs while it is
-/// off, since two mutants are never active together.
+/// Writes one mutant with its switch. Mutants inside it are inserted only into the code that runs while this
+/// mutant is off, since two mutants are never active together.
 fn switch(text: &str, number: u32, mutant: &Mutant, inner: &[(u32, &Mutant)], to: &mut WovenFile) {
     let place = &mutant.place;
     let on = format!("crate::__mutant::on({number})");

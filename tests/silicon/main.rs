@@ -55,7 +55,7 @@ const APPROXIMATE: [(&str, &str, Bound); 17] = [
     ("tanh.approx", "bf16", Bound::Relative(-7.9)),
 ];
 
-/// Instructions for which the GPU does something that the PTX ISA does not specify. Each has its name, the
+/// Instructions for which the GPU returns results that the PTX ISA does not specify. Each has its name, the
 /// number of operands with such a result, and a description of what the GPU does.
 const OTHERWISE: &[(&str, usize, &str)] = &[
     ("vadd.u32.u32.u32.sat.add", 29, SECOND),

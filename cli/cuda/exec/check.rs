@@ -33,7 +33,7 @@ const OTHERS: [&str; 16] = [
 /// Returns the names of the CUDA functions that the replacement for the CUDA runtime implements.
 ///
 /// # Errors
-/// If the library cannot be read.
+/// Returns an error if the library cannot be read.
 pub fn exports(library: &Path) -> Result<Vec<String>, RunError> {
     let bytes = fs::read(library).map_err(|e| failure(library, &format!("the CUDA runtime cannot be read: {e}")))?;
     Ok(needs(&bytes).map_err(|e| failure(library, &e))?.exports)
@@ -44,7 +44,8 @@ pub fn exports(library: &Path) -> Result<Vec<String>, RunError> {
 /// not checked.
 ///
 /// # Errors
-/// If something is missing; the error lists it.
+/// Returns an error if the program or the library cannot be read, or if something is missing. The error lists
+/// what is missing.
 pub fn check(program: &Path, library: &Path) -> Result<(), RunError> {
     let bytes = fs::read(program).map_err(|e| failure(program, &format!("the program cannot be read: {e}")))?;
     let available = exports(library)?;

@@ -104,8 +104,8 @@ impl Emitter {
         Ok(Emitted { path, text: file, buffers })
     }
 
-    /// Adds the contents of all buffers that the launch has changed as expected results, and writes the
-    /// launch file.
+    /// Writes the launch file. Its expected results are the contents of all buffers that the launch has
+    /// changed.
     pub fn after(&mut self, emitted: Emitted, device: &Device<'_>) -> Result<(), RunError> {
         let Emitted { path, mut text, buffers } = emitted;
         for (name, address, before) in buffers {

@@ -36,8 +36,8 @@ pub const REFUSED: u8 = 3;
 /// Interval at which the simulator checks, while no process is connected, whether the program has ended or a
 /// process connects.
 const POLL: Duration = Duration::from_millis(5);
-/// Base of the exit status of a process that a signal ended. As in shells, the status is 128 plus the signal
-/// number.
+/// Number that is added to the signal number to get the exit status of a process that a signal ended. Shells
+/// add the same number.
 const SIGNAL_BASE: i32 = 128;
 
 /// Program to run, and properties of the device that it sees.
@@ -81,7 +81,8 @@ pub enum Note<'a> {
 /// the user.
 ///
 /// # Errors
-/// If the program cannot run, if a kernel makes an illegal access, or if a file cannot be written.
+/// Returns an error if the program cannot run, if a kernel makes an illegal access, or if a file cannot be
+/// written.
 pub fn run(
     program: &Program,
     config: &MachineConfig,

@@ -131,8 +131,8 @@ impl<'d, 'c> Server<'d, 'c> {
             },
             Request::Find { address } => match self.device.allocation(address) {
                 Some(range) => Reply::Range { address: range.start, bytes: range.bytes },
-                // The library in the program also asks about addresses of host memory. An unknown address is
-                // therefore normal and gets no message.
+                // The library in the program also sends this request for addresses of host memory. An unknown
+                // address is therefore no reason for a message.
                 None => Reply::Failed(CudaError::INVALID_VALUE),
             },
             Request::Memory => {
@@ -352,8 +352,8 @@ impl<'d, 'c> Server<'d, 'c> {
                     _ => return self.refuse(&error),
                 };
                 match error {
-                    // Unlike the texts of all other launch errors, this text lacks the name of the kernel, so
-                    // the name is added.
+                    // The text of this error lacks the name of the kernel, which the texts of all other
+                    // launch errors contain. The name is therefore added.
                     LaunchError::Shape { .. } => self.fail(code, &format!("kernel `{name}`: {error}")),
                     error => self.fail(code, &error),
                 }

@@ -5,8 +5,8 @@ fn main() {
     println!("cargo:rerun-if-changed=versions.map");
     let target = std::env::var("TARGET").unwrap_or_default();
     let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
-    // On this target, Rust links with LLD, which accepts our version script in addition to that of the
-    // compiler. On other targets, programs also run, but the dynamic loader prints a warning.
+    // On this target, Rust links with LLD, which accepts a second version script, ours, in addition to that
+    // of the compiler. On other targets, programs can run too, but the dynamic loader prints a warning.
     if target == "x86_64-unknown-linux-gnu" {
         println!("cargo:rustc-cdylib-link-arg=-Wl,--version-script={folder}/versions.map");
     }

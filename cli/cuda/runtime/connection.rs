@@ -63,7 +63,8 @@ fn lost(error: &io::Error) -> Failure {
     Failure::End(Some(format!("the simulator does not answer: {error}")))
 }
 
-/// Returns the failure that ends the process if the simulator gives a reply of the wrong kind.
+/// Returns the failure for a reply of the simulator that does not fit the request. This failure ends the
+/// process.
 pub fn fail_unexpected(reply: &Reply) -> Failure {
     Failure::End(Some(format!("the simulator gave an unexpected answer: {reply:?}")))
 }

@@ -26,9 +26,9 @@ const NAME_BYTES: usize = 256;
 /// Size of `cudaDeviceProp` in bytes, in CUDA 13 and in CUDA 12.
 const PROPERTIES_BYTES: [usize; 2] = [1008, 1032];
 
-/// Property of the device: its number as a `cudaDeviceAttr`, its two offsets in `cudaDeviceProp`, its size in
-/// bytes, and its value. The offsets are for the layout of CUDA 13 and for that of CUDA 12; 0 means that the
-/// layout lacks the property.
+/// Property of the device: its number as a `cudaDeviceAttr`, two offsets in `cudaDeviceProp`, its size in
+/// bytes, and a function that returns its value. The first offset is for the layout of CUDA 13, the second
+/// for that of CUDA 12. An offset of 0 means that the layout lacks the property.
 struct Property(c_int, [usize; 2], usize, fn(&DeviceProperties) -> u64);
 
 static PROPERTIES: [Property; 38] = [
@@ -67,16 +67,16 @@ static PROPERTIES: [Property; 38] = [
     Property(97, [672, 696], 8, |device| device.shared_bytes.into()),
     Property(106, [688, 712], 4, |device| device.ctas.into()),
     Property(99, [704, 728], 4, |_| 1),
-    // The properties below belong to features that no machine has: a limit on the time of a kernel, mapped
-    // host memory, exclusive use, error correction, access to all host memory, cooperative launches,
-    // clusters.
+    // The last three properties belong to features that no machine has: a limit on the time of a kernel,
+    // mapped host memory, and cooperative launches.
     Property(17, [0, 392], 4, |_| 0),
     Property(19, [0, 0], 4, |_| 0),
     Property(95, [0, 0], 4, |_| 0),
 ];
 
 /// Further properties with the value 0, by their number as a `cudaDeviceAttr`. They belong to features that
-/// no machine has. The table `PROPERTIES` lists all other properties.
+/// no machine has, such as exclusive use, error correction, access to all host memory, and clusters. The
+/// table `PROPERTIES` lists all other properties.
 const ABSENT: [c_int; 22] =
     [18, 20, 32, 33, 34, 35, 50, 78, 84, 85, 86, 88, 89, 90, 91, 96, 100, 101, 108, 111, 115, 120];
 
@@ -259,13 +259,13 @@ extern "C" fn cudaProfilerStop() -> c_int {
     call(|_| Ok(()))
 }
 
-/// Symbol that the linker script `versions.map` gives the version of CUDA 12. Programs built with CUDA 12
-/// require that version.
+/// Symbol whose version is that of CUDA 12, as the linker script `versions.map` specifies. Programs built
+/// with CUDA 12 require this version.
 #[unsafe(no_mangle)]
 extern "C" fn warpsieve_cudart_12() {}
 
-/// Symbol that the linker script `versions.map` gives the version of CUDA 13. Programs built with CUDA 13
-/// require that version.
+/// Symbol whose version is that of CUDA 13, as the linker script `versions.map` specifies. Programs built
+/// with CUDA 13 require this version.
 #[unsafe(no_mangle)]
 extern "C" fn warpsieve_cudart_13() {}
 

@@ -47,8 +47,8 @@ struct LaunchAttribute {
     value: [u32; 16],
 }
 
-/// Launch attributes that change nothing in this model. They are: no attribute, synchronization policy,
-/// overlap with the previous kernel, and priority.
+/// Launch attributes that have no effect in this model: the empty attribute, synchronization policy, overlap
+/// with the previous kernel, and priority.
 const HARMLESS_ATTRIBUTES: [c_int; 4] = [0, 3, 6, 8];
 /// Maximum number of CTAs in a grid in the x, y and z dimensions, as in CUDA.
 pub const MAX_GRID: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];

@@ -155,7 +155,8 @@ pub fn free_all(state: &mut State) {
     }
 }
 
-/// Writes all managed pages that the program has changed since the last transfer to the device.
+/// Writes to the device all managed pages that the program has changed since the last transfer to or from the
+/// device.
 pub fn to_device(state: &mut State) -> Result<(), Failure> {
     let starts: Vec<usize> = state.managed.ranges.keys().copied().collect();
     for start in starts {

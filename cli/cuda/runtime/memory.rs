@@ -40,8 +40,8 @@ fn find(state: &mut State, address: usize) -> Result<Option<(u64, u64)>, Failure
     }
 }
 
-/// Returns whether an address belongs to host or device memory. Managed memory counts as host memory, since
-/// the program's copy is the valid one.
+/// Returns the location of the memory at an address: host or device. Managed memory counts as host memory,
+/// since the program's copy is the valid one.
 fn side(state: &mut State, address: usize, claim: Option<Side>) -> Result<Side, Failure> {
     if state.managed.holds(address) {
         return Ok(Side::Host);

@@ -1,7 +1,7 @@
 //! Accesses to memory of the program through pointers that the program passes.
 //!
-//! A C program must pass valid pointers, as it must to the original CUDA runtime: the library cannot check
-//! them. Null pointers are refused with an error code.
+//! The program must pass valid pointers, which the original CUDA runtime requires too. The library cannot
+//! check them. Null pointers are refused with an error code.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{CStr, c_char, c_void};
@@ -105,6 +105,6 @@ pub fn allocate(layout: Layout) -> Result<*mut c_void, Failure> {
 
 /// Frees memory that [`allocate`] returned for the same layout.
 pub fn free(memory: *mut c_void, layout: Layout) {
-    // SAFETY: the caller found the address and its layout among the allocations and has removed it from them.
+    // SAFETY: the caller took the address and its layout from the list of allocations, and removed the entry.
     unsafe { dealloc(memory.cast(), layout) };
 }

@@ -49,8 +49,8 @@ pub struct State {
     pub binaries: Vec<FatBinary>,
     /// Registered kernels, by the address of the host function that launches the kernel.
     pub kernels: HashMap<usize, Kernel>,
-    /// For each device variable, index of its fat binary and its name, by the address of the corresponding
-    /// host variable.
+    /// Device variables, by the address of the corresponding host variable. Each has the index of its fat
+    /// binary, and its name.
     pub variables: HashMap<usize, (usize, String)>,
     pub managed: Managed,
     /// Page-locked allocations of the program, by address.

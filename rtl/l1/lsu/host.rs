@@ -30,7 +30,7 @@ impl Lsu {
     /// Flushes the L1D and limits it to `ways` ways, until the next call.
     ///
     /// # Panics
-    /// If a line is in flight.
+    /// Panics if a line is in flight.
     pub fn set_ways(&mut self, ways: u32) {
         self.caches[CacheId::L1d as usize].set_ways(ways);
     }
@@ -99,7 +99,7 @@ impl Lsu {
     /// belong to local memory, whose contents are not needed after the kernel.
     ///
     /// # Panics
-    /// If a line is still in flight.
+    /// Panics if a line is still in flight.
     pub fn flush(&mut self) {
         self.caches.iter_mut().for_each(Cache::flush);
         self.caches[CacheId::L1d as usize].set_original(self.constants.starts_original);

@@ -104,7 +104,7 @@ impl AtomicBuffer {
     /// reply. Returns true if the line may have changed. An atomic loads its line into the buffer.
     ///
     /// # Errors
-    /// Reason why the access is not served in this cycle.
+    /// Returns the reason as the error if the access is not served in this cycle.
     pub fn perform(
         &mut self,
         memory: &mut Array<LineData>,

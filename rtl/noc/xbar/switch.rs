@@ -57,7 +57,8 @@ impl<P: Packet, M: Lines> Switch<P, M> {
     /// Creates an empty crossbar.
     ///
     /// # Panics
-    /// If there are no inputs or outputs, or more than 256: the wiring of the machine is wrong.
+    /// Panics if there are no inputs or outputs, or more than 256 of either, since the wiring of the machine
+    /// is then wrong.
     pub(super) fn new(path: &str, config: &XbarConfig, inputs: u32, outputs: u32, shape: &P::Shape) -> Self {
         assert!(
             (1..=MAX_PORTS).contains(&outputs),

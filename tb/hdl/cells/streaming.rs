@@ -1,6 +1,7 @@
 //! # Lockstep test of the streaming monitor
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
-//! cycle. The table names each tested situation, and where this file generates it.
+//! cycle. The following table lists the tested situations, with the code of this file that generates each of
+//! them.
 //!
 //! | testpoint                                                                | where                       |
 //! |--------------------------------------------------------------------------|-----------------------------|
@@ -40,8 +41,9 @@ struct Unit {
     own_periods: bool,
     dut: Streaming,
     golden: twin::Streaming,
-    /// Weighted misses minus weighted accesses. If this value is positive when a period ends, the monitor
-    /// closes the cache to new lines. Half of the generated accesses move the value toward zero.
+    /// Weighted misses minus weighted accesses. If this value is positive when a monitoring period ends, the
+    /// monitor stops the allocation of new lines in the cache. Half of the generated accesses move the value
+    /// toward zero.
     above: i64,
     moods: TrafficModes<2>,
     random: Random,
@@ -120,8 +122,8 @@ impl Bench for Unit {
         self.dut.describe(to);
     }
 
-    /// Names the registers that are not compared. The simulator stores the cycle in which the timer expires,
-    /// while the SystemVerilog module counts down.
+    /// Returns the names of the registers that are not compared, here a timer. The simulator stores the cycle
+    /// in which the timer expires, while the SystemVerilog module counts down.
     fn other_form(&self) -> &'static [&'static str] {
         &["timer"]
     }

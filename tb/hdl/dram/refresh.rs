@@ -1,6 +1,7 @@
 //! # Lockstep test of the refresh of a DRAM channel
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
-//! cycle. The table names each tested situation, and where this file generates it.
+//! cycle. The following table lists the tested situations, with the code of this file that generates each of
+//! them.
 //!
 //! | testpoint                                                                                     | where |
 //! |-----------------------------------------------------------------------------------------------|-----|
@@ -83,7 +84,7 @@ impl Unit {
         }
     }
 
-    /// Adds a request to the queue. It goes to one of a few rows and bursts.
+    /// Adds a request to the queue: a random read or write of one of a few bursts in a few rows.
     fn accept(&mut self, at: &Edge<'_>) {
         let (random, config) = (&mut self.random, &self.config);
         let bank_and_row = random.below(u64::from(config.banks()) * 2);

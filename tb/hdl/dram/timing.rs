@@ -1,6 +1,7 @@
 //! # Lockstep test of the timing distances between DRAM banks
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
-//! cycle. The table names each tested situation, and where this file generates it.
+//! cycle. The following table lists the tested situations, with the code of this file that generates each of
+//! them.
 //!
 //! | testpoint                                                         | where              |
 //! |-------------------------------------------------------------------|--------------------|
@@ -76,8 +77,8 @@ pub(super) fn fermi() -> DramConfig {
     ResolvedMachine::new(&request).expect("a machine that is built in").config.dram
 }
 
-/// Returns the DRAM configuration of `fermi` with the given bank groups, banks per group and timing, and
-/// without a limit on overtaking row hits.
+/// Returns the DRAM configuration of `fermi` with the given bank groups, banks per group and timing. The
+/// number of row hits that may overtake an older request is not limited.
 pub(super) fn config(bank_groups: u32, banks_per_group: u32, timing: DramTiming) -> DramConfig {
     DramConfig {
         policy: FrFcfs { hit_cap: 0 }.into(),
@@ -238,8 +239,9 @@ impl Bench for Unit {
     }
 }
 
-/// Visitor adapter that lists the registers of the channel and the registers of the bank groups as two
-/// components, because some registers of the channel and of the bank groups have the same name.
+/// Visitor that passes a description of registers on to another visitor, as two components: the channel, and
+/// the bank groups. Without this division, registers of the channel and of the bank groups would have equal
+/// names.
 struct SplitDescription<'a> {
     to: &'a mut dyn Describe,
     depth: u32,

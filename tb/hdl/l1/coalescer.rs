@@ -1,6 +1,7 @@
 //! # Lockstep test of the coalescer
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
-//! cycle. The table names each tested situation, and where this file generates it.
+//! cycle. The following table lists the tested situations, with the code of this file that generates each of
+//! them.
 //!
 //! | testpoint                                                                    | where     |
 //! |------------------------------------------------------------------------------|-----------|
@@ -137,8 +138,8 @@ impl Unit {
     fn emit(&mut self, ports: &mut Ports, ready: bool) {
         let line_bytes = 1usize << self.line_log2;
         let valid = self.dut.is_busy();
-        // Request that the coalescer offers in this cycle. If the receiver does not accept the request, a
-        // copy of the Rust model computes it, so that the model itself does not advance.
+        // Request that the coalescer offers in this cycle. If the receiver does not accept it, the request is
+        // taken from a copy of the Rust model, so that the model itself keeps its state.
         let request = valid.then(|| {
             let mut request = LineAccess::default();
             if ready {

@@ -1,7 +1,7 @@
 //! # Lockstep test of the decoupled tag store
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
 //! cycle. Fills, mode switches and accesses occur in the same cycle, on the same set and on different sets.
-//! The table names each tested situation, and where this file generates it.
+//! The following table lists the tested situations, with the code of this file that generates each of them.
 //!
 //! | testpoint                                                   | where                           |
 //! |-------------------------------------------------------------|---------------------------------|
@@ -158,7 +158,8 @@ impl Unit {
             _ => 3,
         };
         let go = self.random.percent(90);
-        // Selects either the same line for a while, so that its reuse counter saturates, or any random line.
+        // Selects one fixed line in `hot` percent of the cases, so that its reuse counter saturates, and
+        // otherwise a random line.
         let (mut set, mut tag) = (0, self.tags[0]);
         if !self.random.percent(hot) {
             let any = self.random.below(self.sets.into()) as u32;

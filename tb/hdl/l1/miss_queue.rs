@@ -1,6 +1,7 @@
 //! # Lockstep test of the miss queue
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
-//! cycle. The table names each tested situation, and where this file generates it.
+//! cycle. The following table lists the tested situations, with the code of this file that generates each of
+//! them.
 //!
 //! | testpoint                                                                            | where   |
 //! |--------------------------------------------------------------------------------------|---------|
@@ -103,7 +104,7 @@ impl Unit {
     }
 }
 
-/// Bits of all fields of an entry, beginning with the most significant bit of the first field.
+/// Bits of an entry: all its fields in order, each with its most significant bit first.
 #[derive(Default)]
 struct Bits(Vec<bool>);
 

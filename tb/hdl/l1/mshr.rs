@@ -1,7 +1,8 @@
 //! # Lockstep test of the MSHR
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
 //! cycle. Fills, recalls, replays and accesses occur in the same cycle, in every combination, with more lines
-//! than entries. The table names each tested situation, and where this file generates it.
+//! than entries. The following table lists the tested situations, with the code of this file that generates
+//! each of them.
 //!
 //! | testpoint                                                         | where                                     |
 //! |-------------------------------------------------------------------|-------------------------------------------|
@@ -232,8 +233,8 @@ impl Unit {
         self.golden.alloc(line, Sectors::WHOLE, number);
     }
 
-    /// Returns a random location (set and way) that no line in flight will fill. Loads that wait for a line
-    /// already filled may still have to read that location.
+    /// Returns a random location (set and way) that no line in flight will fill. It may be that of a line
+    /// already filled whose loads have not read it yet.
     fn free_place(&mut self) -> u32 {
         loop {
             let place = self.random.below((2 * self.entries).into()) as u32;

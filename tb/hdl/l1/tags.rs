@@ -1,7 +1,8 @@
 //! # Lockstep test of the tag store
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
 //! cycle. Fills and accesses occur in the same cycle, on the same set and on different sets, under each
-//! policy. The table names each tested situation, and where this file generates it.
+//! policy. The following table lists the tested situations, with the code of this file that generates each of
+//! them.
 //!
 //! | testpoint                                                | where            |
 //! |----------------------------------------------------------|------------------|

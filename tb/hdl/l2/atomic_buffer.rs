@@ -1,6 +1,7 @@
 //! # Lockstep test of the atomic buffer of an L2 bank
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
-//! cycle. The table names each tested situation, and where this file generates it.
+//! cycle. The following table lists the tested situations, with the code of this file that generates each of
+//! them.
 //!
 //! | testpoint                                                                     | where                   |
 //! |-------------------------------------------------------------------------------|-------------------------|
@@ -52,7 +53,7 @@ struct Unit {
     memory: Array<LineData>,
     replies: Fifo<Reply>,
     stats: L2Stats,
-    /// Set and way of the line in the atomic buffer, if there is one.
+    /// Set and way of the line in the atomic buffer; `None` if the buffer is empty.
     held: Option<LinePlace>,
     moods: TrafficModes<4>,
     random: Random,

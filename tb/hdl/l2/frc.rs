@@ -1,7 +1,8 @@
 //! # Lockstep test of the Fetch and Replacement Cache
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
 //! cycle. Acknowledgments, accesses, swaps, bursts to memory and recalls occur in the same cycle, in every
-//! combination that the bank uses. The table names each tested situation, and where this file generates it.
+//! combination that the bank uses. The following table lists the tested situations, with the code of this
+//! file that generates each of them.
 //!
 //! | testpoint                                                                                                     | where |
 //! |---------------------------------------------------------------------------------------------------------------|-----|
@@ -158,8 +159,8 @@ impl Unit {
         self.dut.data.row(row)[column as usize].clone()
     }
 
-    /// Performs the next step in evicting the old line that an entry of the Fetch and Replacement Cache (FRC)
-    /// holds, if no L1 still has a copy of that line.
+    /// Performs the next step of the eviction of an old line. An entry of the Fetch and Replacement Cache
+    /// (FRC) holds this line. Does nothing if an L1 still has a copy of the line.
     fn step_out(&mut self, at: &Edge<'_>, entry: u32) {
         let &FrcEntry { set, tag, leaving, .. } = self.dut.entry(entry);
         if leaving.is_shared() {

@@ -1,6 +1,7 @@
 //! # Lockstep test of the scoreboard
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
-//! cycle. The table names each tested situation, and where this file generates it.
+//! cycle. The following table lists the tested situations, with the code of this file that generates each of
+//! them.
 //!
 //! | testpoint                                                                           | where              |
 //! |-------------------------------------------------------------------------------------|--------------------|
@@ -38,8 +39,8 @@ block! {
 struct Unit {
     warps: u32,
     dut: Scoreboard,
-    /// For the head instruction of each warp's instruction buffer: the registers that it reads or writes, and
-    /// the registers that it writes.
+    /// Two register masks for the head instruction of each warp's instruction buffer. The first has the
+    /// registers that the instruction reads or writes. The second has only those that it writes.
     heads: Vec<Option<(RegMask, RegMask)>>,
     /// Pending register writes, each as warp, registers, and a flag that is true if the values come from
     /// device memory.
@@ -72,7 +73,7 @@ impl Unit {
         Self { warps, dut, heads, writes: Vec::new(), moods: TrafficModes::default(), random }
     }
 
-    /// Randomly selects one to three registers of a small set whose registers are spread over all words of
+    /// Randomly selects one to three registers. They come from a small set with registers in every word of
     /// the mask.
     fn registers(&mut self) -> RegMask {
         let mut mask = RegMask::default();
@@ -130,7 +131,7 @@ impl Bench for Unit {
         ports.wide_input("reserve_writes", 288, &bytes(&writes));
         ports.input("reserve_memory", 1, memory);
         // Gives a warp a random new head instruction. Often this is the warp that has just issued. The new
-        // head may come before a result arrives.
+        // head may arrive before the result of an earlier instruction.
         let shown =
             if issued.is_some() && self.random.percent(50) { warp } else { self.random.below(self.warps.into()) as u8 };
         let may_show = self.heads[usize::from(shown)].is_none() && self.random.percent(shows);

@@ -1,7 +1,8 @@
 //! # Lockstep test of the SIMT stack
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
 //! cycle. Branches go to random targets and reconverge anywhere or never, which is more than any program
-//! needs. The table names each tested situation, and where this file generates it.
+//! needs. The following table lists the tested situations, with the code of this file that generates each of
+//! them.
 //!
 //! | testpoint                                                                      | where            |
 //! |--------------------------------------------------------------------------------|------------------|

@@ -1,6 +1,7 @@
 //! # Lockstep test of a warp scheduler
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
-//! cycle. The table names each tested situation, and where this file generates it.
+//! cycle. The following table lists the tested situations, with the code of this file that generates each of
+//! them.
 //!
 //! | testpoint                                                                | where                         |
 //! |--------------------------------------------------------------------------|-------------------------------|
@@ -37,7 +38,7 @@ block! {
 
 struct Unit {
     warps: u32,
-    /// True for greedy-then-oldest, false for loose round robin.
+    /// Policy of the scheduler: true for greedy-then-oldest, false for loose round robin.
     is_greedy: bool,
     ages: Ages,
     dut: Scheduler,

@@ -1,6 +1,7 @@
 //! # Lockstep test of the DWT-CS coordinator
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
-//! cycle. The table names each tested situation, and where this file generates it.
+//! cycle. The following table lists the tested situations, with the code of this file that generates each of
+//! them.
 //!
 //! | testpoint                                                                     | where            |
 //! |-------------------------------------------------------------------------------|------------------|
@@ -123,8 +124,9 @@ impl Unit {
         }
     }
 
-    /// Generates random counts of instructions and misses for a core. They have few distinct values, so that
-    /// cores tie. Many miss counts are close to the bound.
+    /// Generates random counts of instructions and misses for a core. The instruction counts have few
+    /// distinct values, so that several cores often have equal counts. Many miss counts are close to the
+    /// bound on misses per thousand instructions.
     fn counts(&mut self) -> (u32, u32) {
         let instructions = match self.random.below(5) {
             0 => 0,
@@ -136,8 +138,8 @@ impl Unit {
         (misses.saturating_sub(1) as u32, instructions)
     }
 
-    /// Returns the order that the golden model of the search gives. Returns `None` while some core has not
-    /// reported.
+    /// Returns the order to the cores that the golden model computes from the reports of this round. Returns
+    /// `None` if a core has not reported yet.
     fn compute_expected(&mut self) -> Option<(bool, Vec<usize>)> {
         if self.round.iter().any(Option::is_none) {
             return None;
@@ -227,8 +229,9 @@ impl Bench for Unit {
             }
             self.key = key;
         }
-        // Generates random reports for the next cycle. Each is either a report of a core that has not
-        // reported in this round, or a late report of the kind that the coordinator does not wait for.
+        // Generates random reports for the next cycle. A report comes from a core that has not reported in
+        // this round, or it is late. A late report belongs to the other kind of round, and the coordinator
+        // must ignore it.
         for core in 0..self.cores as usize {
             let is_late = self.random.below(2000) < late;
             let may = !self.is_fixed && (self.round[core].is_none() || is_late) && !loads;
@@ -262,8 +265,8 @@ impl Bench for Unit {
         ports.wide_output("order_limits", self.cores * 7, limits.as_deref());
     }
 
-    /// Returns the number of constant register bits. With the `Sum` trigger, the flag for a single core above
-    /// the bound never changes.
+    /// Returns the number of constant register bits. One bit is constant with the trigger `Sum`: the flag
+    /// which shows that a single core exceeds the bound.
     fn constant_bits(&self) -> u64 {
         u64::from(self.config.trigger == Trigger::Sum)
     }

@@ -1,6 +1,7 @@
 //! # Lockstep test of the DWT-CS monitor of a core
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
-//! cycle. The table names each tested situation, and where this file generates it.
+//! cycle. The following table lists the tested situations, with the code of this file that generates each of
+//! them.
 //!
 //! | testpoint                                                                              | where |
 //! |----------------------------------------------------------------------------------------|-----|
@@ -136,8 +137,8 @@ impl Bench for Unit {
         self.dut.describe(to);
     }
 
-    /// Names the registers that are not compared. The simulator stores the cycle in which the timer expires,
-    /// while the SystemVerilog module counts down.
+    /// Returns the names of the registers that are not compared, here a timer. The simulator stores the cycle
+    /// in which the timer expires, while the SystemVerilog module counts down.
     fn other_form(&self) -> &'static [&'static str] {
         &["timer"]
     }

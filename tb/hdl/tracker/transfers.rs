@@ -1,7 +1,7 @@
 //! # Lockstep test of the transfer table of a sharing tracker
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
-//! cycle. The table holds the loads that the tracker has forwarded to other L1s or to the L2. The table names
-//! each tested situation, and where this file generates it.
+//! cycle. The table holds the loads that the tracker has forwarded to other L1s or to the L2. The following
+//! table lists the tested situations, with the code of this file that generates each of them.
 //!
 //! | testpoint                                                               | where                        |
 //! |-------------------------------------------------------------------------|------------------------------|

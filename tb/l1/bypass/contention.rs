@@ -75,8 +75,9 @@ fn instruction(random: &mut Random, line_bytes: u32) -> WarpAccess {
 #[test]
 fn a_hundred_thousand_random_instructions_contend_as_the_golden_rule_says() {
     let mut random = Random::new(2012);
-    // Numbers of instructions that touch as many lines as a warp's share of the cache has (`at`), that touch
-    // one line fewer (`below`), and that are exempt from the contention test (`others`).
+    // Numbers of instructions of three kinds. `at` counts those that touch as many lines as a warp's share of
+    // the cache has, and `below` those that touch one line fewer. `others` counts those that are exempt from
+    // the contention test.
     let (mut at, mut below, mut others) = (0, 0, 0);
     for _ in 0..INSTRUCTIONS / RUN {
         let line_bytes = [64, 128][random.below(2) as usize];

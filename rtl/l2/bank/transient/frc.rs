@@ -237,7 +237,7 @@ impl Frc {
     /// Allocates a free entry for the line of a miss. The line is then fetched; request `id` caused the miss.
     ///
     /// # Panics
-    /// If the entry is in use, or the line is in the FRC already.
+    /// Panics if the entry is in use, or the line is in the FRC already.
     pub fn allocate(&mut self, at: &impl AnyEdge, entry: u32, (set, tag): (u32, u64), bound: Option<u8>, id: u32) {
         self.take(at, ACCESS);
         self.expect(at, entry, FrcState::Free, "allocated");
@@ -257,7 +257,7 @@ impl Frc {
     /// queues the entry for a swap.
     ///
     /// # Panics
-    /// If the entry is not fetching a line.
+    /// Panics if the entry is not fetching a line.
     pub fn fill(&mut self, at: &impl AnyEdge, entry: u32, dirty: bool) {
         self.take(at, ACCESS);
         self.expect(at, entry, FrcState::Fetch, "filled");
@@ -269,7 +269,7 @@ impl Frc {
     /// Records that the new line of an entry was written while the entry waits for its swap.
     ///
     /// # Panics
-    /// If the entry does not wait for a swap.
+    /// Panics if the entry does not wait for a swap.
     pub fn mark_written(&mut self, at: &impl AnyEdge, entry: u32) {
         self.take(at, ACCESS);
         self.expect(at, entry, FrcState::Filled, "written");
@@ -304,7 +304,7 @@ impl Frc {
     /// line's tag. Returns the entry as it was before the swap.
     ///
     /// # Panics
-    /// If the entry does not wait for a swap, or the old line is in the FRC already.
+    /// Panics if the entry does not wait for a swap, or the old line is in the FRC already.
     pub fn exchange(&mut self, at: &impl AnyEdge, entry: u32, old: Tag, leaving: Eviction) -> FrcEntry {
         self.take(at, EXCHANGE);
         self.expect(at, entry, FrcState::Filled, "swapped");
@@ -323,7 +323,7 @@ impl Frc {
     /// Starts the writeback of the old line in an entry, once no L1 has a copy of the line.
     ///
     /// # Panics
-    /// If the entry has no old line, or the line is already being written.
+    /// Panics if the entry has no old line, or the line is already being written.
     pub fn write_back(&mut self, at: &impl AnyEdge, entry: u32) {
         self.expect(at, entry, FrcState::VictInv, "written back");
         self.entries[entry as usize].state = FrcState::VictWb;
@@ -332,7 +332,7 @@ impl Frc {
     /// Frees an entry after its old line was evicted.
     ///
     /// # Panics
-    /// If the entry has no old line, or the eviction of that line is not complete.
+    /// Panics if the entry has no old line, or the eviction of that line is not complete.
     pub fn release(&mut self, at: &impl AnyEdge, entry: u32) {
         let old = &mut self.entries[entry as usize];
         assert!(

@@ -1,6 +1,7 @@
 //! # Lockstep test of the CCWS scores
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
-//! cycle. The table names each tested situation, and where this file generates it.
+//! cycle. The following table lists the tested situations, with the code of this file that generates each of
+//! them.
 //!
 //! | testpoint                                                               | where                            |
 //! |-------------------------------------------------------------------------|----------------------------------|
@@ -67,8 +68,8 @@ impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
         let khairy2015 = CcwsConfig::KHAIRY2015;
         let (warps, config) = match size {
-            // A lost-locality event gives a score below the base score, or so little above it that the score
-            // soon falls back to the base.
+            // The score that a lost-locality event gives is below the base score, or so little above the base
+            // score that it soon falls back to it.
             Size::Small => (3, CcwsConfig { base_score: 50, k: 40, ..khairy2015 }),
             Size::Fermi => (48, khairy2015),
             Size::Synthesised => (6, khairy2015),
@@ -159,9 +160,9 @@ impl Bench for Unit {
         self.dut.describe(to);
     }
 
-    /// Names the registers that are not compared. The simulator stores the cycle in which a score returns to
-    /// its base value, while the module counts down. Instead, the scores are compared at the output
-    /// `now_scores`.
+    /// Returns the names of the registers that are not compared, here the scores. The simulator stores the
+    /// cycle in which a score returns to its base value, while the SystemVerilog module counts down. Instead
+    /// of these registers, the output `now_scores` is compared.
     fn other_form(&self) -> &'static [&'static str] {
         &["score"]
     }

@@ -1,6 +1,7 @@
 //! # Lockstep test of the CCWS victim tags
 //! Drives the SystemVerilog module and the Rust model with the same random inputs, and compares them in every
-//! cycle. The table names each tested situation, and where this file generates it.
+//! cycle. The following table lists the tested situations, with the code of this file that generates each of
+//! them.
 //!
 //! | testpoint                                                               | where     |
 //! |-------------------------------------------------------------------------|-----------|
