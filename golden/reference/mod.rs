@@ -5,20 +5,24 @@
 //!
 //! Allowed deviation of a kernel from its reference:
 //! - No deviation, since results are integers, copies, or rounded once as in the kernel: `bfs`, `btree`,
-//!   `cfd_undisturbed`, `histo`, `invindex_*`, `kmeans`, `likelihood`, `nw`, `particlefilter`, `pathfinder`,
-//!   `quasirandom`, `reduction`, `scan`, `sobel`, `sssp`, `transpose`, `urng`, `vadd`; and `hmma`, whose sums
-//!   are rounded in the order of this machine's tensor cores.
+//!   `cfd_undisturbed`, `histo`, `invindex_*`, `kmeans`, `kv_gather`, `likelihood`, `moe_*` without
+//!   `moe_weight`, `nw`, `particlefilter`, `pathfinder`, `quasirandom`, `reduction`, `scan`, `sobel`, `sssp`,
+//!   `topk_*`, `transpose`, `urng`, `vadd`; and `hmma`, whose sums are rounded in the order of this machine's
+//!   tensor cores.
 //! - Both outcomes where `f32` rounding decides: `pest`, `pest_states`, `streamcluster_moves`.
 //! - Error bound of each `f32` sum of products, in any order: `conv`, `conv2d`, `dct`, `dwthaar`, `fft`,
-//!   `fwt`, `gesummv`, `mm2`, `scalarprod`, `sgemm`, `spmv_csr`, `spmv_jds`, `syrk`.
-//! - Error bound propagated from step to step (`rounded`), for longer formulas: `backprop_*`, `barneshut`,
-//!   `binomial`, `blackscholes_*`, `cfd`, `cutcp`, `fdtd2d`, `gaussian_*`, `gramschmidt_*`, `heartwall`,
-//!   `hotspot`, `lbm_*`, `leukocyte`, `lud`, `mersenne`, `mrigridding`, `mriq_*`, `myocyte`, `nn_*`, `srad1`,
-//!   `srad1_s*`, `srad2`, `stencil3d`, `streamcluster_gain`.
+//!   `fwt`, `gemv`, `gesummv`, `mm2`, `quantized_gemv`, `scalarprod`, `sgemm`, `splitk`, `spmv_csr`,
+//!   `spmv_jds`, `syrk`.
+//! - Error bound propagated from step to step (`rounded`), for longer formulas: `attention_*`, `backprop_*`,
+//!   `barneshut`, `binomial`, `blackscholes_*`, `cfd`, `cutcp`, `fdtd2d`, `gaussian_*`, `gramschmidt_*`,
+//!   `heartwall`, `hotspot`, `lbm_*`, `leukocyte`, `lud`, `mersenne`, `moe_weight`, `mrigridding`, `mriq_*`,
+//!   `myocyte`, `nn_*`, `rmsnorm`, `rope`, `softmax`, `srad1`, `srad1_s*`, `srad2`, `stencil3d`,
+//!   `streamcluster_gain`.
 //!
 //! Sums are computed in `f64`. Their error bound is proven (see `bounded_sum`): it passes every correct
 //! kernel for all inputs, and is tight enough to fail a kernel that loses a term.
 
+mod attention;
 mod backprop;
 mod barneshut;
 mod bfs;
@@ -38,6 +42,7 @@ mod fdtd2d;
 mod fft;
 mod fwt;
 mod gaussian;
+mod gemv;
 mod gesummv;
 mod gramschmidt;
 mod half;
@@ -46,12 +51,14 @@ mod histo;
 mod hotspot;
 mod invindex;
 mod kmeans;
+mod kv_gather;
 mod lbm;
 mod leukocyte;
 mod likelihood;
 mod lud;
 mod matmul;
 mod mersenne;
+mod moe;
 mod mrigridding;
 mod mriq;
 mod myocyte;
@@ -63,10 +70,13 @@ mod pest;
 mod pest_states;
 mod quasirandom;
 mod reduction;
+mod rmsnorm;
+mod rope;
 mod rounded;
 mod scalarprod;
 mod scan;
 mod sobel;
+mod softmax;
 mod spmv_csr;
 mod spmv_jds;
 mod srad;
@@ -75,6 +85,7 @@ mod sssp;
 mod stencil3d;
 mod streamcluster;
 mod syrk;
+mod topk;
 mod transpose;
 mod urng;
 mod vadd;
@@ -181,6 +192,9 @@ impl std::error::Error for ReferenceError {}
 
 /// All references, sorted by name.
 pub const ALL: &[&Reference] = &[
+    &attention::ATTENTION_DECODE,
+    &attention::ATTENTION_HALF,
+    &attention::ATTENTION_PREFILL,
     &backprop::CHANGE,
     &backprop::SUMS,
     &backprop::WEIGHT,
@@ -204,6 +218,7 @@ pub const ALL: &[&Reference] = &[
     &fwt::FWT,
     &gaussian::MATRIX,
     &gaussian::RIGHT_SIDE,
+    &gemv::GEMV,
     &gesummv::GESUMMV,
     &gramschmidt::Q,
     &gramschmidt::R,
@@ -215,6 +230,7 @@ pub const ALL: &[&Reference] = &[
     &invindex::INVINDEX_FIRST,
     &invindex::INVINDEX_POSTINGS,
     &kmeans::KMEANS,
+    &kv_gather::KV_GATHER,
     &lbm::LBM_AOS,
     &lbm::LBM_SOA,
     &leukocyte::LEUKOCYTE,
@@ -222,6 +238,11 @@ pub const ALL: &[&Reference] = &[
     &lud::LUD,
     &mersenne::MERSENNE,
     &matmul::MM2,
+    &moe::MOE_EXPERT,
+    &moe::MOE_FIRST,
+    &moe::MOE_GATHER,
+    &moe::MOE_PAIR,
+    &moe::MOE_WEIGHT,
     &mrigridding::MRIGRIDDING,
     &mriq::MRIQ_IM,
     &mriq::MRIQ_RE,
@@ -233,12 +254,17 @@ pub const ALL: &[&Reference] = &[
     &pathfinder::PATHFINDER,
     &pest::PEST,
     &pest_states::PEST_STATES,
+    &gemv::QUANTIZED_GEMV,
     &quasirandom::QUASIRANDOM,
     &reduction::REDUCTION,
+    &rmsnorm::RMSNORM,
+    &rope::ROPE,
     &scalarprod::SCALARPROD,
     &scan::SCAN,
     &matmul::SGEMM,
     &sobel::SOBEL,
+    &softmax::SOFTMAX,
+    &gemv::SPLITK,
     &spmv_csr::SPMV_CSR,
     &spmv_jds::SPMV_JDS,
     &srad::SRAD1,
@@ -250,6 +276,8 @@ pub const ALL: &[&Reference] = &[
     &streamcluster::STREAMCLUSTER_GAIN,
     &streamcluster::STREAMCLUSTER_MOVES,
     &syrk::SYRK,
+    &topk::TOPK_INDEX,
+    &topk::TOPK_LOGIT,
     &transpose::TRANSPOSE,
     &urng::URNG,
     &vadd::VADD,

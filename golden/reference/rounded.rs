@@ -10,7 +10,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// Maximum relative error of a correctly rounded `f32` operation: 2^-24, plus a millionth of 2^-24 for the
 /// roundings of the `f64` arithmetic in this file.
-const UNIT: f64 = (1.0 + 1e-6) / (1 << 24) as f64;
+pub(super) const UNIT: f64 = (1.0 + 1e-6) / (1 << 24) as f64;
 /// Maximum absolute error of an `f32` result that underflows: half the smallest subnormal number.
 const TINY: f64 = f32::MIN_POSITIVE as f64 * UNIT;
 /// Factor by which error bounds are increased, to cover the roundings in their own computation.
@@ -18,7 +18,7 @@ const SLACK: f64 = 1.0 + 1e-12;
 /// Maximum relative error of special function units. The PTX ISA guarantees 2^-22 or better for `ex2.approx`,
 /// `lg2.approx` and `rsqrt.approx`. The bound also applies to functions that NVRTC builds from these
 /// instructions.
-const SPECIAL: f64 = 1.0 / (1 << 22) as f64;
+pub(super) const SPECIAL: f64 = 1.0 / (1 << 22) as f64;
 /// Maximum absolute error of sine and cosine in special function units: the 2^-20.9 of the PTX ISA, rounded
 /// up.
 const CIRCULAR: f64 = 1.0 / (1 << 20) as f64;

@@ -34,6 +34,9 @@ struct __attribute__((aligned(4))) uchar4 {
 struct __attribute__((aligned(8))) int2 {
     int x, y;
 };
+struct __attribute__((aligned(8))) uint2 {
+    unsigned x, y;
+};
 struct __attribute__((aligned(16))) uint4 {
     unsigned x, y, z, w;
 };

@@ -3,6 +3,7 @@
 
 mod dram;
 mod frc;
+mod llm;
 mod pareto;
 mod prefetch;
 mod replacement;
@@ -61,9 +62,15 @@ pub(super) const FIGURES: &[Figure] = &[
         description: "Victim cache against next-line prefetching for irregular kernels, on fermi and volta",
         draw: victim::victim,
     },
+    Figure {
+        name: "beyond/llm",
+        description: "Designs of the papers on kernels of LLM inference: relative cycles and hits, decode and prefill apart",
+        draw: llm::llm,
+    },
 ];
 
-/// Machine on which all these results are measured, except the results for the FRC and for the victim cache.
+/// Machine on which all these results are measured, except the results for the FRC, the victim cache and LLM
+/// inference.
 const MACHINE: &str = "fermi";
 
 /// Names of the designs that are combined; empty for the unmodified machine.

@@ -69,12 +69,12 @@ impl CacheKind {
 
 /// Counts of the L1s or of the L2 banks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct CacheCounts {
+pub(super) struct CacheCounts {
     /// Number of lines that loads requested from the caches.
-    loads: u64,
+    pub loads: u64,
     /// Number of requested lines that were present or in flight.
-    found: u64,
-    evictions: u64,
+    pub found: u64,
+    pub evictions: u64,
 }
 
 impl CacheCounts {
@@ -85,22 +85,22 @@ impl CacheCounts {
     }
 
     /// Returns the hit rate of loads in percent, or `None` if there were no loads.
-    fn hits(&self) -> Option<f64> {
+    pub fn hits(&self) -> Option<f64> {
         (self.loads > 0).then(|| 100.0 * ratio(self.found, self.loads))
     }
 }
 
 /// Metrics of one kernel with one policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct PolicyRun {
-    cycles: u64,
-    dram_bytes: u64,
-    l1: CacheCounts,
-    l2: CacheCounts,
+pub(super) struct PolicyRun {
+    pub cycles: u64,
+    pub dram_bytes: u64,
+    pub l1: CacheCounts,
+    pub l2: CacheCounts,
 }
 
 impl PolicyRun {
-    fn of(report: &RunReport) -> Self {
+    pub fn of(report: &RunReport) -> Self {
         let Totals { l1, l2, dram, .. } = report.counters.totals();
         Self {
             cycles: report.counters.cycles,

@@ -25,6 +25,8 @@ use fig5::fig5;
 use mrq::mrq;
 use profiles::profiles;
 
+pub(crate) use speedup::chosen;
+
 /// List of the figures of xie2013.
 pub(super) const FIGURES: &[Figure] = &[
     Figure {

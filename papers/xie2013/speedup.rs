@@ -92,7 +92,7 @@ pub(super) fn cycles<const N: usize>(clocked: &Clocked<'_>, sets: &[BTreeSet<usi
 }
 
 /// Returns the loads that a method (heuristic, integer programming or exhaustive search) chooses to cache.
-pub(super) fn chosen(optimised: &Optimization<'_>, method: Method, launch: &Path) -> Result<BTreeSet<usize>, RunError> {
+pub(crate) fn chosen(optimised: &Optimization<'_>, method: Method, launch: &Path) -> Result<BTreeSet<usize>, RunError> {
     let choice = optimised.solution(method).choice.as_ref();
     let choice = choice.map_err(|why| RunError::Input { path: launch.to_owned(), reason: why.clone() })?;
     let cached = optimised.graph.loads().iter().zip(&choice.cached).filter(|(_, cached)| **cached);

@@ -14,6 +14,10 @@ const KERNELS: [&str; 2] = ["hmma", "wmma"];
 /// Number of tensor steps of each kernel in its small launch. `hmma` has six CTAs of four warps, each with
 /// three rounds of two products of 2 steps. `wmma` has nine tiles, each with two products of 16 steps.
 const STEPS: [u64; 2] = [6 * 4 * 3 * 2 * 2, 9 * 2 * 16];
+/// Kernels that copy tiles to shared memory by `cp.async`, with the number of tensor steps of each in its small
+/// launch. `gemm` has four CTAs of four warps, each with four rounds of sixteen products of 2 steps. `flash` has
+/// four CTAs of four warps with ten tiles of keys in total, each with 32 products of 2 steps per warp.
+const COPYING: [(&str, u64); 2] = [("gemm", 4 * 4 * 4 * 16 * 2), ("flash", 10 * 4 * 32 * 2)];
 /// Index of the tensor pipe among the pipe counters.
 const TENSOR: usize = 8;
 
@@ -27,7 +31,7 @@ fn with_pipes() -> Setup {
 
 #[test]
 fn every_kernel_of_both_compilers_passes_every_check() {
-    for (kernel, steps) in KERNELS.into_iter().zip(STEPS) {
+    for (kernel, steps) in KERNELS.into_iter().zip(STEPS).chain(COPYING) {
         for ptx in ["ptx", "nvrtc.ptx"] {
             let mut setup = with_pipes();
             setup.options.ptx = Some(file(&format!("{kernel}.{ptx}")));

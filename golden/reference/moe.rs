@@ -1,0 +1,141 @@
+//! CPU reference: experts of each token, and the tokens in the order of their experts.
+
+use super::rounded::Rounded;
+use super::{Arguments, Array, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError, count, input};
+
+const INPUTS: &[Input] = &[input("scores", ElementType::F32)];
+const PARAMETERS: &[Parameter] = &[count("tokens"), count("experts"), count("chosen")];
+
+/// Experts with the highest scores of each token, the highest first.
+pub(super) static MOE_EXPERT: Reference = Reference {
+    name: "moe_expert",
+    summary: "experts with the highest scores of each token, in order",
+    inputs: INPUTS,
+    parameters: PARAMETERS,
+    output: ElementType::I32,
+    compute: |arguments| Ok(integers(choose(arguments)?.into_iter().flatten().map(|(expert, _)| expert))),
+};
+
+/// Softmax of the scores of each token's experts.
+pub(super) static MOE_WEIGHT: Reference = Reference {
+    name: "moe_weight",
+    summary: "softmax of the scores of each token's experts",
+    inputs: INPUTS,
+    parameters: PARAMETERS,
+    output: ElementType::F32,
+    compute: |arguments| {
+        let log2_e = Rounded::constant(std::f64::consts::LOG2_E);
+        let token = |chosen: Vec<(usize, f64)>| {
+            let most = Rounded::exact(chosen[0].1);
+            let power = |&(_, score): &(usize, f64)| ((Rounded::exact(score) - most) * log2_e).fast_exp2();
+            let powers: Vec<_> = chosen.iter().map(power).collect();
+            let share = Rounded::exact(1.0) / Rounded::sum(powers.iter().copied());
+            powers.into_iter().map(move |power| (power * share).with_bound())
+        };
+        Ok(ExpectedOutput::with_bounds(choose(arguments)?.into_iter().flat_map(token)))
+    },
+};
+
+/// Number of pairs of token and expert that precede those of each expert, and the number of all pairs.
+pub(super) static MOE_FIRST: Reference = Reference {
+    name: "moe_first",
+    summary: "place of each expert's first pair of token and expert, and the number of pairs",
+    inputs: INPUTS,
+    parameters: PARAMETERS,
+    output: ElementType::I32,
+    compute: |arguments| {
+        let experts = arguments.count("experts");
+        let all: Vec<_> = choose(arguments)?.into_iter().flatten().map(|(expert, _)| expert).collect();
+        Ok(integers((0..=experts).map(|expert| all.iter().filter(|&&other| other < expert).count())))
+    },
+};
+
+/// Pairs of token and expert in the order of the experts; pairs of one expert in the order of the tokens.
+pub(super) static MOE_PAIR: Reference = Reference {
+    name: "moe_pair",
+    summary: "pairs of token and expert, sorted by expert",
+    inputs: INPUTS,
+    parameters: PARAMETERS,
+    output: ElementType::I32,
+    compute: |arguments| Ok(integers(sorted_pairs(arguments)?)),
+};
+
+/// Row of the token of each pair, in the order of the experts.
+pub(super) static MOE_GATHER: Reference = Reference {
+    name: "moe_gather",
+    summary: "rows of the tokens of all pairs of token and expert, sorted by expert",
+    inputs: &[input("scores", ElementType::F32), input("rows", ElementType::F32)],
+    parameters: &[count("tokens"), count("experts"), count("chosen"), count("hidden")],
+    output: ElementType::F32,
+    compute: |arguments| {
+        let [tokens, chosen, hidden] = ["tokens", "chosen", "hidden"].map(|name| arguments.count(name));
+        let rows = arguments.input("rows", tokens * hidden, "tokens * hidden")?;
+        let pairs = sorted_pairs(arguments)?;
+        let row = |pair: usize| (0..hidden).map(move |i| rows.real(pair / chosen * hidden + i));
+        Ok(ExpectedOutput::exact(Array::from_reals(ElementType::F32, pairs.into_iter().flat_map(row))))
+    },
+};
+
+fn integers(values: impl IntoIterator<Item = usize>) -> ExpectedOutput {
+    let values = values.into_iter().map(|value| value as i128);
+    ExpectedOutput::exact(Array::from_integers(ElementType::I32, values))
+}
+
+/// Returns the chosen experts of each token with their scores, by sorting all its scores. Of equal scores, that
+/// of the expert with the lower number is first.
+fn choose(arguments: &Arguments<'_>) -> Result<Vec<Vec<(usize, f64)>>, ReferenceError> {
+    let [tokens, experts, chosen] = ["tokens", "experts", "chosen"].map(|name| arguments.count(name));
+    let scores = arguments.input("scores", tokens * experts, "tokens * experts")?;
+    if chosen > experts {
+        let reason = format!("parameter `chosen` is {chosen}, expected at most {experts}, the number of experts");
+        return Err(arguments.error(reason));
+    }
+    let token = |t: usize| {
+        let mut all: Vec<_> = (0..experts).map(|e| (e, scores.real(t * experts + e))).collect();
+        all.sort_by(|one, other| other.1.total_cmp(&one.1));
+        all.truncate(chosen);
+        all
+    };
+    Ok((0..tokens).map(token).collect())
+}
+
+/// Returns the numbers of the pairs of token and expert, sorted by expert. Pair i belongs to token
+/// i / `chosen`.
+fn sorted_pairs(arguments: &Arguments<'_>) -> Result<Vec<usize>, ReferenceError> {
+    let experts: Vec<_> = choose(arguments)?.into_iter().flatten().map(|(expert, _)| expert).collect();
+    let mut pairs: Vec<_> = (0..experts.len()).collect();
+    pairs.sort_by_key(|&pair| experts[pair]);
+    Ok(pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::Count;
+    use super::super::tests::{integers, reals, run, values};
+
+    #[test]
+    fn tokens_go_to_their_experts_in_order() {
+        // The chosen experts are 2 and 0, 1 and 2, 0 and 1, the last two with equal scores.
+        let scores = reals(&[1.0, 0.0, 2.0, -5.0, 4.0, 3.0, 1.0, 1.0, 0.0]);
+        let rows = reals(&[10.0, 11.0, 12.0]);
+        let sizes = [("tokens", Count(3)), ("experts", Count(3)), ("chosen", Count(2))];
+        let of = |name| run(name, &[("scores", &scores)], &sizes).unwrap();
+        assert_eq!(of("moe_expert").values, integers(&[2, 0, 1, 2, 0, 1]));
+        assert_eq!(of("moe_first").values, integers(&[0, 2, 4, 6]));
+        assert_eq!(of("moe_pair").values, integers(&[1, 4, 2, 5, 0, 3]));
+        let weights = values(&of("moe_weight"));
+        let share = 1.0 / (1.0 + (-1.0_f64).exp());
+        let by_hand = [share, 1.0 - share, share, 1.0 - share, 0.5, 0.5];
+        assert!(weights.iter().zip(by_hand).all(|(one, other)| (one - other).abs() < 1e-6), "{weights:?}");
+        let sizes = [&sizes[..], &[("hidden", Count(1))]].concat();
+        let gathered = run("moe_gather", &[("scores", &scores), ("rows", &rows)], &sizes).unwrap();
+        assert_eq!(gathered.values, reals(&[10.0, 12.0, 11.0, 12.0, 10.0, 11.0]));
+    }
+
+    #[test]
+    fn more_choices_than_experts_are_refused() {
+        let sizes = [("tokens", Count(1)), ("experts", Count(1)), ("chosen", Count(2))];
+        let error = run("moe_expert", &[("scores", &reals(&[1.0]))], &sizes).unwrap_err().to_string();
+        assert!(error.contains("`chosen` is 2, expected at most 1, the number of experts"), "{error}");
+    }
+}

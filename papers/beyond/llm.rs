@@ -1,0 +1,390 @@
+//! Designs of the five papers on kernels of LLM inference. Decode and prefill are apart: the former streams
+//! weights and cached keys that nothing reads again, the latter reads tiles again.
+
+use std::path::{Path, PathBuf};
+
+use compiler::characterise::BypassTrafficModel;
+use compiler::solve::Method;
+use miette::Report;
+
+use super::replacement::{CacheCounts, PolicyRun};
+use super::{MEANS, NOTED, PAYS, geometric, in_words, join_names};
+use crate::chart::Chart;
+use crate::page::{Page, comma_separated};
+use crate::runs::{Point, RunFailure, resolve_config};
+use crate::sheet::Table;
+use crate::xie2013::chosen;
+use crate::{FigureError, Session};
+use warpsieve::config::ResolvedMachine;
+use warpsieve::optimize::{Clocked, Optimization, Subject};
+use warpsieve::run::{RunOptions, open, ratio};
+
+/// Machines: one of the time of the papers, and a V100.
+const MACHINES: [&str; 2] = ["fermi", "volta"];
+
+/// Part of inference, with its kernels.
+struct Phase {
+    name: &'static str,
+    /// Description of the work for each token, as a part of a sentence.
+    about: &'static str,
+    kernels: &'static [Kernel],
+}
+
+/// Kernel in its main size.
+struct Kernel {
+    name: &'static str,
+    /// True for a kernel of `kernels/tensor`, which needs tensor pipes.
+    is_tensor: bool,
+}
+
+const fn kernel(name: &'static str) -> Kernel {
+    Kernel { name, is_tensor: false }
+}
+
+const fn tensor(name: &'static str) -> Kernel {
+    Kernel { name, is_tensor: true }
+}
+
+/// `rmsnorm`, `rope` and `moe` occur in both phases. Here they have the many tokens of a prompt.
+const PHASES: [Phase; 2] = [
+    Phase {
+        name: "decode",
+        about: "the next token of each sequence: weights and cached keys are streams",
+        kernels: &[
+            kernel("attention_decode"),
+            kernel("gemv"),
+            kernel("kv_gather"),
+            kernel("quantized_gemv"),
+            kernel("softmax"),
+            kernel("splitk"),
+            kernel("topk"),
+        ],
+    },
+    Phase {
+        name: "prefill",
+        about: "all tokens of a prompt at once: tiles of weights, keys and values are read again",
+        kernels: &[
+            kernel("attention_prefill"),
+            tensor("flash"),
+            tensor("gemm"),
+            kernel("moe"),
+            kernel("rmsnorm"),
+            kernel("rope"),
+        ],
+    },
+];
+
+/// Design of a paper.
+struct Scheme {
+    name: &'static str,
+    /// Name of the paper; empty for the plain machine.
+    paper: &'static str,
+    designs: &'static [&'static str],
+    /// Additional settings for `volta`, which depend on the size of its L1.
+    on_volta: &'static [&'static str],
+    /// True if the compiler of xie2013 selects the cache operators of loads.
+    is_compiled: bool,
+}
+
+const fn scheme(name: &'static str, paper: &'static str, designs: &'static [&'static str]) -> Scheme {
+    Scheme { name, paper, designs, on_volta: &[], is_compiled: false }
+}
+
+/// The plain machine, and the designs of the papers.
+const SCHEMES: [Scheme; 7] = [
+    scheme("plain", "", &[]),
+    Scheme {
+        // Twice as many tags as lines, as in the paper.
+        on_volta: &["l1.decoupled.tag_ways=512"],
+        ..scheme("decoupled-dueling", "li2015", &["decoupled-dueling"])
+    },
+    Scheme { is_compiled: true, ..scheme("compiler", "xie2013", &[]) },
+    scheme("frc", "candel2018", &["frc"]),
+    scheme("tracker", "anssari2012", &["tracker"]),
+    scheme("streaming", "khairy2015", &["streaming"]),
+    scheme("dwt-pric", "khairy2015", &["dwt-pric"]),
+];
+
+impl Kernel {
+    fn path(&self, desk: &Session) -> PathBuf {
+        if !self.is_tensor {
+            return desk.launch(self.name, "launch");
+        }
+        let file = desk.kernels.join("tensor").join(format!("{}.toml", self.name));
+        if desk.is_quick { file.join("small") } else { file }
+    }
+
+    /// Returns the designs of a scheme on a machine for this kernel. `volta` has tensor pipes, `fermi` needs a
+    /// design for them.
+    fn designs(&self, machine: &str, scheme: &Scheme) -> Vec<&'static str> {
+        let pipes = (self.is_tensor && machine == MACHINES[0]).then_some("tensor");
+        pipes.into_iter().chain(scheme.designs.iter().copied()).collect()
+    }
+
+    fn point(&self, desk: &Session, machine: &str, scheme: &Scheme) -> Point {
+        Point::new(&self.path(desk), machine, &self.designs(machine, scheme), scheme.sets(machine))
+    }
+}
+
+impl Scheme {
+    fn sets(&self, machine: &str) -> &'static [&'static str] {
+        if machine == MACHINES[1] { self.on_volta } else { &[] }
+    }
+
+    /// Returns the name of the scheme and of its paper.
+    fn shown(&self) -> String {
+        if self.paper.is_empty() { self.name.to_owned() } else { format!("{} ({})", self.name, self.paper) }
+    }
+
+    /// Returns the number of lines that an L1 of the machine looks up per cycle with this scheme.
+    fn lookups(&self, machine: &str) -> Result<u32, Report> {
+        Ok(resolve_config(machine, self.designs, self.sets(machine))?.config.l1.lookups)
+    }
+}
+
+/// Results by machine, phase, scheme and kernel.
+struct LlmResults(Vec<Vec<Vec<Vec<PolicyRun>>>>);
+
+impl LlmResults {
+    /// Returns the cycles of each kernel, relative to the plain machine.
+    fn relative(&self, machine: usize, phase: usize, scheme: usize) -> Vec<f64> {
+        let schemes = &self.0[machine][phase];
+        let pairs = schemes[0].iter().zip(&schemes[scheme]);
+        pairs.map(|(plain, run)| ratio(run.cycles, plain.cycles.max(1))).collect()
+    }
+}
+
+pub(super) fn llm(desk: &Session) -> Result<Page, FigureError> {
+    let (mut plain, mut compiled) = (Vec::new(), Vec::new());
+    for machine in MACHINES {
+        for phase in &PHASES {
+            for scheme in &SCHEMES {
+                let points = phase.kernels.iter().map(|kernel| kernel.point(desk, machine, scheme));
+                if scheme.is_compiled { &mut compiled } else { &mut plain }.extend(points);
+            }
+        }
+    }
+    let options = RunOptions::default();
+    let mut plain =
+        desk.runner.run_reports("replaced", &plain, &options, &|report| Ok(PolicyRun::of(&report)))?.into_iter();
+    let mut compiled = desk.runner.measure("llm-compiled", &compiled, &run_compiled)?.into_iter();
+    let mut next = |scheme: &Scheme, phase: &Phase| -> Vec<PolicyRun> {
+        if scheme.is_compiled { &mut compiled } else { &mut plain }.take(phase.kernels.len()).collect()
+    };
+    let found = MACHINES.map(|_| {
+        let phase = |phase: &Phase| SCHEMES.iter().map(|scheme| next(scheme, phase)).collect();
+        PHASES.iter().map(phase).collect()
+    });
+    Ok(draw(desk.is_quick, &LlmResults(found.into()))?)
+}
+
+/// Runs a launch file with the loads cached that the heuristic of xie2013 selects.
+fn run_compiled(launch: &Path, machine: &ResolvedMachine) -> Result<PolicyRun, RunFailure> {
+    let config = &machine.config;
+    let subject = Subject::new(open(launch, None)?, config)?;
+    let optimised = Optimization::new(&subject, subject.characterise(&|| ()), BypassTrafficModel::Uniform);
+    let cached = chosen(&optimised, Method::Heuristic, launch)?;
+    Ok(PolicyRun::of(&Clocked { subject: &subject, launch, config }.run(&cached)?))
+}
+
+fn draw(is_quick: bool, found: &LlmResults) -> Result<Page, Report> {
+    let mut page = Page::new("beyond/llm", is_quick, "Designs of the papers on kernels of LLM inference");
+    let phases = PHASES.map(|phase| {
+        let names: Vec<_> = phase.kernels.iter().map(|kernel| kernel.name).collect();
+        format!("*{}*: {} ({})", phase.name, phase.about, join_names(&names))
+    });
+    let schemes: Vec<_> = SCHEMES[1..].iter().map(Scheme::shown).collect();
+    page.text(&format!(
+        "The papers evaluate their designs on scientific kernels. This page runs kernels of LLM inference in their {}\n\
+         on `fermi` and on `volta`, with {}. Phases:\n\
+         - {}\n\n\
+         `compiler` selects the loads that the L1 caches by the heuristic of `warpsieve optimize`. `flash` and `gemm`\n\
+         need tensor pipes: on `fermi`, all their runs have the design `tensor`.{}\n\
+         No paper has results for these kernels, so this page contains no comparison with one.\n\
+         {MEANS}",
+        if is_quick { "size `small`" } else { "main size" },
+        join_names(&schemes),
+        phases.join("\n- "),
+        lookups()?
+    ));
+    for (machine, name) in MACHINES.iter().enumerate() {
+        for (at, phase) in PHASES.iter().enumerate() {
+            let names = || phase.kernels.iter().map(|kernel| [kernel.name]);
+            let columns = (1..SCHEMES.len()).map(|scheme| (SCHEMES[scheme].name, found.relative(machine, at, scheme)));
+            let sheet =
+                Table::new(["kernel"], names()).columns(3, columns).below(["geometric mean"], |_| true, geometric);
+            let heading =
+                format!("## {} on `{name}`\nCycles relative to the plain machine: less is faster.", phase.title());
+            sheet.show(&mut page, &heading)?;
+            let chart = Chart::relative(&format!("Cycles of {} on {name}", phase.name), "relative cycles");
+            sheet.chart(&mut page, &format!("-{}-{name}", phase.name), chart.logarithmic(), sheet.all());
+            hit_rates(&mut page, phase, &found.0[machine][at]);
+        }
+    }
+    page.text(&format!(
+        "## Conclusions\n{}",
+        PHASES.iter().enumerate().map(|(at, _)| verdict(found, at)).collect::<String>()
+    ));
+    page.csv = numbers(found)?;
+    Ok(page)
+}
+
+impl Phase {
+    /// Returns the name of the phase at the beginning of a heading.
+    fn title(&self) -> String {
+        let (first, rest) = self.name.split_at(1);
+        first.to_uppercase() + rest
+    }
+}
+
+/// Returns a sentence about schemes with which an L1 looks up fewer lines per cycle; nothing if there are none.
+fn lookups() -> Result<String, Report> {
+    let mut text = String::new();
+    for machine in MACHINES {
+        let plain = SCHEMES[0].lookups(machine)?;
+        let mut fewer = Vec::new();
+        for scheme in &SCHEMES[1..] {
+            let lookups = scheme.lookups(machine)?;
+            if lookups < plain {
+                fewer.push(format!("{} ({lookups})", scheme.name));
+            }
+        }
+        if !fewer.is_empty() {
+            text.push_str(&format!(
+                "\nAn L1 of `{machine}` looks up {plain} lines per cycle, fewer with {}.",
+                join_names(&fewer)
+            ));
+        }
+    }
+    Ok(text)
+}
+
+/// Adds tables of the hit rates in L1 and L2 to the page, by kernel and scheme.
+fn hit_rates(page: &mut Page, phase: &Phase, runs: &[Vec<PolicyRun>]) {
+    let caches: [(&str, fn(&PolicyRun) -> &CacheCounts); 2] = [("L1", |run| &run.l1), ("L2", |run| &run.l2)];
+    for (cache, of) in caches {
+        page.text(&format!(
+            "Loads that find their line in the {cache} or in flight to it, in percent, and the cycles of the plain\n\
+             machine."
+        ));
+        let head = ["kernel", "cycles"].into_iter().chain(SCHEMES.iter().map(|scheme| scheme.name)).collect::<Vec<_>>();
+        let rows = phase.kernels.iter().enumerate().map(|(at, kernel)| {
+            let hits = runs.iter().map(|runs| of(&runs[at]).hits().map_or("-".to_owned(), |hits| format!("{hits:.1}")));
+            [kernel.name.to_owned(), runs[0][at].cycles.to_string()].into_iter().chain(hits).collect()
+        });
+        page.table(&head, rows.collect(), 1);
+    }
+}
+
+/// Returns the conclusion about a phase in one line: on each machine, the design with the fewest cycles, the one
+/// with the most, and the number of kernels that gain.
+fn verdict(found: &LlmResults, phase: usize) -> String {
+    let on = MACHINES.iter().enumerate().map(|(machine, name)| {
+        let all: Vec<_> = (1..SCHEMES.len()).map(|scheme| found.relative(machine, phase, scheme)).collect();
+        let by_mean = |one: &usize, other: &usize| geometric(&all[*one]).total_cmp(&geometric(&all[*other]));
+        let ends = [(0..all.len()).min_by(by_mean), (0..all.len()).max_by(by_mean)];
+        let [best, worst] = ends.map(Option::unwrap_or_default);
+        let kernels = PHASES[phase].kernels.len();
+        let least = |kernel: usize| all.iter().map(|relative| relative[kernel]).fold(f64::INFINITY, f64::min);
+        let gaining = (0..kernels).filter(|&kernel| least(kernel) <= (1.0 + NOTED).recip()).count();
+        let pays = geometric(&all[best]) <= (1.0 + PAYS).recip();
+        let lead = match pays {
+            true => "takes the fewest cycles".to_owned(),
+            false => format!("comes nearest to a gain of {:.0} %", 100.0 * PAYS),
+        };
+        format!(
+            "on `{name}`, `{}` {lead}: {} of the plain machine's; the most has `{}` with {}; \
+             {gaining} of {kernels} kernels gain {:.0} % or more with the design that suits them best",
+            SCHEMES[1 + best].name,
+            in_words(&all[best]),
+            SCHEMES[1 + worst].name,
+            in_words(&all[worst]),
+            100.0 * NOTED
+        )
+    });
+    format!("- {}: {}.\n", PHASES[phase].title(), on.collect::<Vec<_>>().join(". "))
+}
+
+/// Formats all measurements as CSV, one row per machine, phase, scheme and kernel.
+fn numbers(found: &LlmResults) -> Result<String, Report> {
+    let head = [
+        "machine",
+        "phase",
+        "scheme",
+        "kernel",
+        "cycles",
+        "l1_loads",
+        "l1_found",
+        "l2_loads",
+        "l2_found",
+        "dram_bytes",
+    ];
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for (machine, phases) in MACHINES.iter().zip(&found.0) {
+        for (phase, schemes) in PHASES.iter().zip(phases) {
+            for (scheme, runs) in SCHEMES.iter().zip(schemes) {
+                for (kernel, run) in phase.kernels.iter().zip(runs) {
+                    let names = [machine, phase.name, scheme.name, kernel.name].map(str::to_owned);
+                    let PolicyRun { cycles, dram_bytes, l1, l2 } = *run;
+                    let counts = [cycles, l1.loads, l1.found, l2.loads, l2.found, dram_bytes].map(|n| n.to_string());
+                    rows.push(names.into_iter().chain(counts).collect());
+                }
+            }
+        }
+    }
+    comma_separated(&head, &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results(cycles: impl Fn(usize, usize, usize, usize) -> u64) -> LlmResults {
+        let counts = CacheCounts { loads: 8, found: 2, evictions: 0 };
+        let run = |cycles| PolicyRun { cycles, dram_bytes: 64, l1: counts, l2: CacheCounts::default() };
+        let mut found = Vec::new();
+        for machine in 0..MACHINES.len() {
+            let phase = |phase: usize| {
+                let kernels = 0..PHASES[phase].kernels.len();
+                let scheme =
+                    |scheme| kernels.clone().map(|kernel| run(cycles(machine, phase, scheme, kernel))).collect();
+                (0..SCHEMES.len()).map(scheme).collect()
+            };
+            found.push((0..PHASES.len()).map(phase).collect());
+        }
+        LlmResults(found)
+    }
+
+    #[test]
+    fn the_conclusion_names_the_fastest_design_of_each_phase_and_machine() {
+        // The FRC halves the cycles of decode on `fermi`, and doubles those of prefill; nothing else changes them.
+        let found = results(|machine, phase, scheme, _| match (machine, phase, SCHEMES[scheme].name) {
+            (0, 0, "frc") => 50,
+            (0, 1, "frc") => 200,
+            _ => 100,
+        });
+        let page = draw(false, &found).unwrap();
+        let text = &page.markdown;
+        let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap().to_owned();
+        let decode = line("- Decode:");
+        assert!(decode.contains("on `fermi`, `frc` takes the fewest cycles: 0.500 (0.500 to 0.500)"), "{decode}");
+        assert!(decode.contains("7 of 7 kernels gain 5 % or more"), "{decode}");
+        assert!(decode.contains("on `volta`, `decoupled-dueling` comes nearest to a gain"), "{decode}");
+        let prefill = line("- Prefill:");
+        assert!(prefill.contains("the most has `frc` with 2.000") && prefill.contains("0 of 6 kernels"), "{prefill}");
+        assert_eq!(page.csv.lines().count(), 1 + MACHINES.len() * SCHEMES.len() * (7 + 6));
+        // The L2 of these runs has no loads.
+        assert!(text.contains("25.0") && text.contains(" - |"), "{text}");
+    }
+
+    #[test]
+    fn every_scheme_composes_with_every_machine_and_kernel() {
+        for machine in MACHINES {
+            for kernel in PHASES.iter().flat_map(|phase| phase.kernels) {
+                for scheme in &SCHEMES {
+                    resolve_config(machine, &kernel.designs(machine, scheme), scheme.sets(machine)).unwrap();
+                }
+            }
+        }
+    }
+}
