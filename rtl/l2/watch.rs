@@ -2,13 +2,21 @@
 //! Reports each change of the replacement state of a bank to its checkers. When disabled, it costs the
 //! simulator one branch per access.
 
-/// Change of the replacement state of a set. Line numbers are local to the bank.
+/// Change of the replacement state of a set, or access that a partition observes. Line numbers are local to
+/// the bank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineEvent {
     /// An access used a line that has a way, present or in flight.
     Used {
         /// Number of the line.
         line: u64,
+    },
+    /// A request was served or deferred, in a bank with a partition. Follows the other events of the request.
+    Accessed {
+        /// Number of the line.
+        line: u64,
+        /// SM that sent the request.
+        sm: u8,
     },
     /// A line was inserted into its set.
     Inserted {

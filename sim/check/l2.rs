@@ -1,7 +1,8 @@
 //! # Lockstep check of the lines of an L2 bank against golden models
 //! Replays each use and insertion of a line in the golden models of the replacement policy and of the
-//! partition, and compares the victims. Only the overlapped flow is checked: the transient flow of candel2018
-//! has no other policy than LRU, and a golden model of its own in its testbench (`tb/l2/transient.rs`).
+//! partition, and compares the victims. A partition observes every access. Only the overlapped flow is
+//! checked: the transient flow of candel2018 has no other policy than LRU, and a golden model of its own in
+//! its testbench (`tb/l2/transient.rs`).
 //!
 //! The check covers which lines have a way. The bytes of lines are checked by the results of loads, and hits
 //! and misses follow from the lines.
@@ -45,6 +46,10 @@ impl LineLockstep {
         match event {
             &LineEvent::Used { line } if self.0.holds(line) => {
                 self.0.on_hit(line);
+                Ok(())
+            }
+            &LineEvent::Accessed { line, sm } => {
+                self.0.on_access(sm.into(), line);
                 Ok(())
             }
             LineEvent::Used { line } => Err(format!("line {line:#x} is used, which the twin has evicted")),
@@ -115,5 +120,21 @@ mod tests {
         parts.step(&[inserted(1, None, &[]), other, inserted(3, Some(1), &[])]).unwrap();
         let wrong = parts.step(&[inserted(4, Some(2), &[])]).unwrap_err();
         assert_eq!(wrong, "line 0x4 of SM 0 evicts line 0x2, the twin evicts line 0x3");
+    }
+
+    #[test]
+    fn the_twin_of_a_partition_that_learns_observes_every_access() {
+        let keys = "{ kind = \"utility\", groups = 2, sms = [], sample_every = 1, period = 8 }";
+        let mut parts = lockstep(&["l2.ways=3", &format!("l2.partition={keys}")]);
+        let by_other = |line, victim| LineEvent::Inserted { line, sm: 14, victim, in_flight: vec![] };
+        // SM 0 has two ways at first. SM 14 then reuses two lines, and SM 0 none.
+        parts.step(&[inserted(1, None, &[]), inserted(2, None, &[]), by_other(3, None)]).unwrap();
+        parts.step(&[inserted(4, Some(1), &[])]).unwrap();
+        let accesses = [3, 5, 3, 5, 3, 5, 3].map(|line| LineEvent::Accessed { line, sm: 14 });
+        parts.step(&accesses).unwrap();
+        parts.step(&[inserted(6, Some(2), &[]), by_other(7, Some(3))]).unwrap();
+        parts.step(&[LineEvent::Accessed { line: 7, sm: 14 }, by_other(8, Some(4))]).unwrap();
+        let wrong = parts.step(&[by_other(9, Some(6))]).unwrap_err();
+        assert_eq!(wrong, "line 0x9 of SM 14 evicts line 0x6, the twin evicts line 0x7");
     }
 }
