@@ -369,7 +369,7 @@ mod tests {
         HawkeyeConfig { signature: Signature::Pc, bits: 8, sampled_sets: 1, history: 8, tag_bits: 12 };
 
     fn from(line: u64, pc: u32) -> Source {
-        Source { line, pc }
+        Source { pc, ..Source::of_line(line) }
     }
 
     /// Makes the instruction at program counter 7 slightly averse. Then uses one line from this instruction

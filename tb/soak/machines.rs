@@ -428,6 +428,9 @@ impl Draw {
     fn draw_decoupled(&mut self) -> bool {
         self.replacement("l1", "pc");
         if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
+            if self.random.percent(30) {
+                self.set("l1.hints", true);
+            }
             return false;
         }
         self.set("l1.organisation", "decoupled");

@@ -298,7 +298,7 @@ impl Core {
     pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         let Self { order, tags, index, seen, .. } = self;
         let line = || index.line(tags.row(set)[way as usize].tag, set);
-        order.on_hit(at, (set, way), || Source { line: line(), pc: 0 });
+        order.on_hit(at, (set, way), || Source::of_line(line()));
         if let Some(seen) = seen {
             seen.push(LineEvent::Used { line: line() });
         }
@@ -313,7 +313,7 @@ impl Core {
         }
         let row = self.tags.row(set);
         let evicts = row[way as usize].state != LineState::Invalid;
-        let newcomer = InsertedLine { set, way, evicts, source: Source { line: local, pc: 0 } };
+        let newcomer = InsertedLine { set, way, evicts, source: Source::of_line(local) };
         let allowed = self.partition.as_ref().map_or(WayMask::MAX, |partition| partition.ways(sm, set));
         self.order.on_insert(at, &newcomer, |way| allowed >> way & 1 != 0 && row[way as usize].state.is_evictable());
         if let Some(partition) = &mut self.partition {

@@ -1126,6 +1126,14 @@ fn partitions_and_mshr_policies_are_refused_where_they_do_not_fit() {
         let lines = refused_on("fermi", sets);
         assert!(lines.iter().any(|line| line.contains(message)), "{sets:?}: {lines:?}");
     }
-    let all = ["l1.mshr_policy.kind=by-age", "l2.mshr_policy.kind=by-requester", "l2.partition.kind=by-requester"];
+    let hints = refused_on("fermi", &["l1.hints=true", "l1.organisation=decoupled"]);
+    let message = "l1.hints is true, expected false with l1.organisation = \"decoupled\"";
+    assert!(hints.iter().any(|line| line.contains(message)), "{hints:?}");
+    let all = [
+        "l1.hints=true",
+        "l1.mshr_policy.kind=by-age",
+        "l2.mshr_policy.kind=by-requester",
+        "l2.partition.kind=by-requester",
+    ];
     assert_eq!(refused_on("fermi", &all), [""; 0]);
 }
