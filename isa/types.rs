@@ -332,7 +332,8 @@ pub enum Scope {
     System,
 }
 
-/// Cache operator of a load or a store (PTX ISA, "Cache Operators").
+/// Cache operator of a load or a store (PTX ISA, "Cache Operators"), or its eviction priority in the L1 (PTX
+/// ISA, "Cache Eviction Priority Hints"). An instruction has at most one of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CacheOp {
     /// No cache operator given: `.ca` for loads, `.wb` for stores.
@@ -352,6 +353,10 @@ pub enum CacheOp {
     Wb,
     /// `.wt`: write through.
     Wt,
+    /// `.L1::evict_first`: the line is to be evicted first.
+    EvictFirst,
+    /// `.L1::evict_last`: the line is to be evicted only after all others.
+    EvictLast,
     /// `ld.global.nc`: load through the read-only data cache path.
     Nc,
 }

@@ -113,7 +113,7 @@ mod tests {
                 in_flight.pop_first();
             }
             if let Some(way) = row.iter().position(|tag| *tag == Some(line)) {
-                order.on_hit(&at, (set, way as u32), || Source { line, pc: 0 });
+                order.on_hit(&at, (set, way as u32), || Source::of_line(line));
                 golden.on_hit(line);
                 continue;
             }
@@ -128,7 +128,7 @@ mod tests {
             };
             let old = row[way as usize];
             assert_eq!(expected, Ok(old), "cycle {cycle}, set {set}, {ways} ways, {config:?}");
-            let newcomer = InsertedLine { set, way, evicts: old.is_some(), source: Source { line, pc: 0 } };
+            let newcomer = InsertedLine { set, way, evicts: old.is_some(), source: Source::of_line(line) };
             order.on_insert(&at, &newcomer, may_go);
             row[way as usize] = Some(line);
             evictions += u32::from(old.is_some());

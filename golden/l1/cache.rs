@@ -25,8 +25,8 @@ use std::fmt::Debug;
 use super::bypass::{Bypass, Contents, Path};
 use super::decoupled::{self, Filter, Standing};
 use super::event::{
-    Breach, Event, Fail, FailOrder, Fails, Load, LoadOutcome, Mismatch, Outcome, PrefetchOutcome, RecallOutcome,
-    Sectors, Space, Victim, WriteOutcome,
+    Breach, Event, Eviction, Fail, FailOrder, Fails, Load, LoadOutcome, Mismatch, Outcome, PrefetchOutcome,
+    RecallOutcome, Sectors, Space, Victim, WriteOutcome,
 };
 use super::mshr::{Mshr, NotPending, Verdict, Waits};
 use super::prefetch::Seen;
@@ -91,12 +91,14 @@ struct CacheLine {
     modified: bool,
     /// True if the line was prefetched and no load has used it yet.
     unused: bool,
+    /// Hint of the last load.
+    eviction: Eviction,
 }
 
 impl CacheLine {
     /// Creates a tag-only line.
     fn hollow(line: u64) -> Self {
-        Self { line, parts: BTreeMap::new(), modified: false, unused: false }
+        Self { line, parts: BTreeMap::new(), modified: false, unused: false, eviction: Eviction::Normal }
     }
 
     fn status(&self) -> Status {
@@ -515,7 +517,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
         match (*event, *outcome) {
             (Event::Load { load, .. }, Outcome::Load(LoadOutcome::Hit)) => {
-                self.touch(load.line, Some(load.pc));
+                self.touch(load.line, Some(&load));
                 self.notify_access(&load, false, false);
             }
             (Event::Load { load, .. }, Outcome::Load(LoadOutcome::VictimHit { moves, .. })) => {
@@ -523,14 +525,14 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                     victims.hit(load.line);
                 }
                 if moves {
-                    self.swap_victim(load.line, load.pc);
+                    self.swap_victim(&load);
                 }
                 self.notify_access(&load, false, false);
             }
             (Event::Load { load, waiter, .. }, Outcome::Load(LoadOutcome::HitPending)) => {
                 let is_late = self.is_late(&load);
                 self.wait(&load, waiter);
-                self.touch(load.line, Some(load.pc));
+                self.touch(load.line, Some(&load));
                 self.notify_access(&load, false, is_late);
             }
             (Event::Load { load, waiter, .. }, Outcome::Load(LoadOutcome::Miss { .. })) => {
@@ -538,10 +540,10 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                 let (gone, _) = self.place_for(load.line);
                 self.wait(&load, waiter);
                 if self.has_parts(load.line) {
-                    self.touch(load.line, Some(load.pc))
+                    self.touch(load.line, Some(&load))
                 } else {
                     self.keep_evicted(load.line, gone);
-                    self.place(load.line, load.pc, gone)
+                    self.place(&load, gone)
                 }
                 self.set_parts(load.line, absent, Some(SectorState::OnWay { doomed: false }));
                 self.notify_access(&load, true, false);
@@ -640,8 +642,10 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             return (None, false);
         }
         let may_go = |is_free: &dyn Fn(u64) -> bool| {
-            let free = set.iter().filter(|held| held.status() != Status::Reserved && is_free(held.line));
-            self.replacement.victim(&mut free.map(|held| held.line))
+            let free = || set.iter().filter(|held| held.status() != Status::Reserved && is_free(held.line));
+            let first = free().map(|held| held.eviction).min();
+            let mut first_to_go = free().filter(|held| Some(held.eviction) == first).map(|held| held.line);
+            self.replacement.victim(&mut first_to_go)
         };
         // If all lines that may be evicted are protected, one of them is evicted nevertheless. Only a local
         // load reaches this case, since a global load bypasses.
@@ -680,7 +684,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     fn fetch_ahead(&mut self, line: u64, parts: Sectors) {
         let (gone, _) = self.place_for(line);
         self.keep_evicted(line, gone);
-        self.place(line, 0, gone);
+        self.place(&Load::of(line), gone);
         self.set_parts(line, parts, Some(SectorState::OnWay { doomed: false }));
         self.mshr.prefetch(line, parts);
         self.ledger.iter_mut().for_each(|ledger| ledger.allocate((line, parts.0), None));
@@ -704,11 +708,12 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
 
     /// Moves a line from the victim cache to the L1D. If the L1D evicts a clean line to make room, that line
     /// moves to the victim cache.
-    fn swap_victim(&mut self, line: u64, pc: u32) {
+    fn swap_victim(&mut self, load: &Load) {
+        let line = load.line;
         let (gone, _) = self.place_for(line);
         let (evicted, parts) = (self.clean_parts(gone), self.kept_parts(line));
         self.victims.iter_mut().for_each(|victims| victims.swap(line, evicted));
-        self.place(line, pc, gone);
+        self.place(load, gone);
         self.set_parts(line, parts.unwrap_or(Sectors(0)), Some(SectorState::Here));
     }
 
@@ -724,7 +729,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         let known = self.find_line(line).is_some();
         self.record_bypass(line);
         if self.schemes.iter().any(|scheme| scheme.leaves_tags()) {
-            if known { self.touch(line, Some(load.pc)) } else { self.keep_tag(line) }
+            if known { self.touch(line, Some(load)) } else { self.keep_tag(line) }
         }
         self.schemes.iter_mut().for_each(|scheme| scheme.on_bypass(load, set, known));
     }
@@ -765,17 +770,22 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Allocates a way for a line, replacing `victim` if there is one. The line is at first tag-only.
-    fn place(&mut self, line: u64, pc: u32, victim: Option<u64>) {
+    /// Allocates a way for the line of a load, replacing `victim` if there is one. The line is at first
+    /// tag-only.
+    fn place(&mut self, load: &Load, victim: Option<u64>) {
+        let &Load { line, pc, eviction, .. } = load;
         let number = self.set_of(line);
         let set = &mut self.sets[number];
         if let Some(filter) = &mut self.filter {
             filter.on_allocate(number, line, victim, |other| standing(set, other));
         }
+        let gone = set.iter().find(|held| Some(held.line) == victim).map(|held| held.eviction);
         set.retain(|held| Some(held.line) != victim);
-        let stay: Vec<_> = set.iter().map(|held| (held.line, held.status() != Status::Reserved)).collect();
+        let could_go =
+            |held: &CacheLine| held.status() != Status::Reserved && gone.is_none_or(|gone| gone == held.eviction);
+        let stay: Vec<_> = set.iter().map(|held| (held.line, could_go(held))).collect();
         self.replacement.on_insert(InsertedLine { line, pc, set: number, first_way: 0 }, victim, &stay);
-        set.push(CacheLine::hollow(line));
+        set.push(CacheLine { eviction, ..CacheLine::hollow(line) });
     }
 
     /// Records in the decoupled filter that a load bypassed because of the filter or a scheme. If the filter
@@ -887,12 +897,15 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Makes a line the most recently used, and notifies the replacement policy and the decoupled filter.
-    /// `load` is the program counter of the load that uses the line; `None` for other uses.
-    fn touch(&mut self, line: u64, load: Option<u32>) {
+    /// `load` is the load that uses the line; `None` for other uses, which leave its hint as it is.
+    fn touch(&mut self, line: u64, load: Option<&Load>) {
         let set = self.set_of(line);
         // Moves the line to the end of the list. The sort is stable, so all other lines keep their order.
         self.sets[set].sort_by_key(|held| held.line == line);
-        self.replacement.on_hit(line, load.unwrap_or(0));
+        self.replacement.on_hit(line, load.map_or(0, |load| load.pc));
+        if let (Some(load), Some(held)) = (load, self.find_line_mut(line)) {
+            held.eviction = load.eviction;
+        }
         if let Some(filter) = &mut self.filter {
             filter.on_hit(set, line, load.is_some());
         }

@@ -182,6 +182,19 @@ pub enum RecallOutcome {
     Kept,
 }
 
+/// Order in which lines are evicted, by the hint of the last load of a line (PTX ISA, "Cache Eviction
+/// Priority Hints").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Eviction {
+    /// The line is evicted before all lines of the other kinds.
+    First,
+    /// The load gave no hint.
+    #[default]
+    Normal,
+    /// The line is evicted after all lines of the other kinds.
+    Last,
+}
+
 /// Load of one cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
@@ -201,13 +214,24 @@ pub struct Load {
     /// True if the load instruction is contentious (anssari2012 section 3.3). Computed only if a bypass
     /// scheme needs it.
     pub contends: bool,
+    /// Hint when to evict the line; normal in a cache that ignores hints.
+    pub eviction: Eviction,
 }
 
 impl Load {
-    /// Creates a global load of a whole line by warp 0, with PC 0 and no contention.
+    /// Creates a global load of a whole line by warp 0, with PC 0, no contention and no hint.
     #[must_use]
     pub fn of(line: u64) -> Self {
-        Self { line, parts: Sectors::WHOLE, pc: 0, warp: 0, first: false, space: Space::Global, contends: false }
+        Self {
+            line,
+            parts: Sectors::WHOLE,
+            pc: 0,
+            warp: 0,
+            first: false,
+            space: Space::Global,
+            contends: false,
+            eviction: Eviction::Normal,
+        }
     }
 }
 

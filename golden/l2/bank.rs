@@ -184,6 +184,14 @@ impl<R: Clone> Bank<R> {
 
     /// Performs an access of SM `sm` to `line` and returns its outcome.
     pub fn access_by(&mut self, sm: usize, line: u64, access: Access<R>) -> Outcome {
+        let outcome = self.perform(sm, line, access);
+        if outcome != Outcome::Refused {
+            self.sets.on_access(sm, line);
+        }
+        outcome
+    }
+
+    fn perform(&mut self, sm: usize, line: u64, access: Access<R>) -> Outcome {
         let outcome = match self.lines.get_mut(&line) {
             Some(Entry::Pending(waiting)) => {
                 if self.ledger.as_ref().is_some_and(|ledger| !ledger.may_merge(sm)) {

@@ -54,6 +54,13 @@ impl LineSets {
         self.policy.on_hit(line, 0);
     }
 
+    /// Reports an access of a requester to the partition, if there is one, after its other effects.
+    pub fn on_access(&mut self, requester: usize, line: u64) {
+        if let Some(owners) = &mut self.owners {
+            owners.on_access(requester, self.index.set_of_line(line), line);
+        }
+    }
+
     /// Removes a line that is invalidated rather than replaced.
     pub fn remove(&mut self, line: u64) {
         self.sets[self.index.set_of_line(line)].retain(|other| *other != line);
@@ -90,8 +97,10 @@ impl LineSets {
         let number = self.index.set_of_line(line);
         let set = &mut self.sets[number];
         let owners = self.owners.as_ref();
-        let may_go = |other| owners.is_none_or(|owners| owners.is_own(requester, other)) && may_go(other);
-        let has_room = owners.map_or(set.len() < self.ways, |owners| owners.has_room(requester, set));
+        let replaceable = owners.map(|owners| owners.replaceable(requester, set, self.ways));
+        let has_room = replaceable.as_ref().map_or(set.len() < self.ways, |(has_room, _)| *has_room);
+        let is_replaceable = |other| replaceable.as_ref().is_none_or(|(_, lines)| lines.contains(&other));
+        let may_go = |other| is_replaceable(other) && may_go(other);
         let first_way = owners.map_or(0, |owners| owners.first_way(requester));
         let victim = if has_room {
             None

@@ -543,6 +543,16 @@ fn memory_accesses_keep_space_type_vector_and_cache_operator() {
     let param = lower("ld.param.u32 %r1, [n];").insts[0].clone();
     assert_eq!(param.mem().unwrap().offset, 8);
     assert!(matches!(op("ld.global.nc.f32 %f1, [%rd1];"), Op::Load(m) if m.cache == CacheOp::Nc));
+    for (modifiers, cache) in [
+        ("L1::evict_first", CacheOp::EvictFirst),
+        ("nc.L1::evict_last", CacheOp::EvictLast),
+        ("nc.L1::no_allocate", CacheOp::Nc),
+        ("L1::evict_unchanged", CacheOp::Default),
+        ("cs", CacheOp::Cs),
+    ] {
+        let found = op(&format!("ld.global.{modifiers}.f32 %f1, [%rd1];"));
+        assert!(matches!(found, Op::Load(m) if m.cache == cache), "{modifiers}: {found:?}");
+    }
     assert_eq!(MemOp { base: Some(reg(0)), offset: -4, ..mem }.address(0), 0xffff_fffc);
 }
 

@@ -8,6 +8,8 @@ use std::fmt;
 
 use rustc_hash::FxHashMap;
 
+use crate::types::CacheOp;
+
 /// Instruction set of a GPU generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Architecture {
@@ -225,6 +227,24 @@ impl Opcode {
             text.split('.').skip(1).find_map(bytes_of).unwrap_or(WORD_BYTES)
         };
         Opcode { text: text.into(), class, width, bypasses_l1: bypasses_l1(text) }
+    }
+
+    /// Returns the cache operator or eviction priority of a memory instruction: evict first (`EF`), evict
+    /// last (`EL`), and the operators `CS` and `LU` of older architectures. The model has none for `EU`
+    /// (evict unchanged) and `NA` (no allocation).
+    #[must_use]
+    pub fn cache_operator(&self) -> CacheOp {
+        if self.bypasses_l1 {
+            return CacheOp::Cg;
+        }
+        let of_token = |token: &str| match token {
+            "EF" => Some(CacheOp::EvictFirst),
+            "EL" => Some(CacheOp::EvictLast),
+            "CS" => Some(CacheOp::Cs),
+            "LU" => Some(CacheOp::Lu),
+            _ => None,
+        };
+        self.text.split('.').skip(1).find_map(of_token).unwrap_or_default()
     }
 
     /// First token of the opcode.
@@ -642,6 +662,21 @@ mod tests {
         assert_eq!(of("LDSM.16.M88.4"), (4, u32::MAX));
         assert_eq!(of("LDS.128"), (4, u32::MAX));
         assert_eq!(of("LDS.U8"), (1, u32::MAX));
+    }
+
+    #[test]
+    fn eviction_priorities_and_operators_are_known_unless_the_load_bypasses_the_l1() {
+        for (text, expected) in [
+            ("LDG.E.EF.128.CONSTANT", CacheOp::EvictFirst),
+            ("LDG.E.EL.64", CacheOp::EvictLast),
+            ("LD.E.CS.32", CacheOp::Cs),
+            ("LD.E.LU.32", CacheOp::Lu),
+            ("LDG.E.EF.STRONG.GPU", CacheOp::Cg),
+            ("LDG.E.EU.SYS", CacheOp::Default),
+            ("LDG.E.NA", CacheOp::Default),
+        ] {
+            assert_eq!(Opcode::new(text, Load(Global)).cache_operator(), expected, "{text}");
+        }
     }
 
     #[test]

@@ -460,7 +460,7 @@ impl Cache {
         let waiter = Waiter { slot: request.slot, lanes: request.lanes };
         match self.tags.probe(at, set, line) {
             Probe::Present { way, .. } => {
-                self.tags.touch(at, (set, way), LineUse::Load, Source { line, pc: request.pc });
+                self.tags.touch(at, (set, way), LineUse::Load, request.source());
                 let data = &self.data.read(at, set * self.ways + way)[0];
                 pending.deliver(waiter.slot, waiter.lanes, &data.0);
                 (Outcome::Hit, Some(way))
@@ -474,7 +474,7 @@ impl Cache {
                 }
                 self.mshr.at(at.tick()).merge(entry, waiter);
                 self.on_merge(at, entry, request);
-                self.tags.touch(at, (set, way), LineUse::Load, Source { line, pc: request.pc });
+                self.tags.touch(at, (set, way), LineUse::Load, request.source());
                 (Outcome::HitPending, Some(way))
             }
             probe @ (Probe::Absent | Probe::TagOnly { .. }) => {
@@ -506,7 +506,7 @@ impl Cache {
         request: &LineAccess,
         queue: &mut MissQueue,
     ) -> Option<(u64, bool)> {
-        let &LineAccess { line, pc, id, warp, slot, lanes, sectors, .. } = request;
+        let &LineAccess { line, id, warp, slot, lanes, sectors, .. } = request;
         let prefetches = lanes == 0;
         let set_way = set * self.ways + victim.way;
         let (tracked, asked) = if self.sectors.is_some() { (sectors, sectors) } else { (WHOLE, self.all_sectors) };
@@ -532,7 +532,7 @@ impl Cache {
             let gone = old.map(|(line, _)| line);
             self.lost = losses.on_miss(at.edge(), (set, victim.way), gone, (warp, line));
         }
-        self.tags.claim(at, set, victim, Source { line, pc });
+        self.tags.claim(at, set, victim, request.source());
         if let Some(store) = &mut self.sectors {
             store.write(at, (set, victim.way), Sectors { coming: asked, ..Sectors::default() });
         }
@@ -605,7 +605,7 @@ impl Cache {
             if self.mshr.drains(set_way, WHOLE) {
                 return None;
             }
-            self.tags.touch(at, (set, way), LineUse::Modify, Source { line, pc: 0 });
+            self.tags.touch(at, (set, way), LineUse::Modify, Source::of_line(line));
             self.data.update(at, set_way, 0, |cell| cell.merge(request.byte_mask, &request.data));
             pending.acknowledge(slot, lanes);
             return Some(Outcome::WrittenBack);
@@ -619,7 +619,7 @@ impl Cache {
                 if self.mshr.drains(set_way, WHOLE) {
                     return None;
                 }
-                self.tags.touch(at, (set, way), LineUse::Other, Source { line, pc: 0 });
+                self.tags.touch(at, (set, way), LineUse::Other, Source::of_line(line));
                 self.data.update(at, set_way, 0, |cell| cell.merge(request.byte_mask, &request.data));
                 Outcome::Updated
             }
@@ -728,7 +728,7 @@ impl Cache {
         }
         match probe {
             Probe::Present { way, modified: false } => {
-                self.tags.touch(at, (set, way), LineUse::Other, Source { line, pc: 0 });
+                self.tags.touch(at, (set, way), LineUse::Other, Source::of_line(line));
                 (ForwardResult::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
             }
             Probe::Reserved { .. } => (ForwardResult::Coming, None),

@@ -171,6 +171,9 @@ pub struct L1Config {
     pub index: IndexConfig,
     /// Replacement policy of the cache.
     pub replacement: ReplacementConfig,
+    /// True if the eviction priorities of loads (`evict_first`, `evict_last`, `.cs`, `.lu`) change the order
+    /// in which lines are evicted. If false, these hints have no effect.
+    pub hints: bool,
     /// Organization of the tags: ordinary, or decoupled from the data.
     pub organisation: Organisation,
     /// Parameters of the decoupled tag store.
@@ -244,6 +247,13 @@ impl L1Config {
         self.victim.validate(self, rules);
         rules.group("mshr_policy", |rules| self.mshr_policy.validate(&self.mshr_info(""), rules));
         rules.group("mrpb", |rules| self.mrpb.validate(rules));
+        rules.expect(
+            !self.hints || self.organisation == Organisation::Plain,
+            "hints",
+            self.hints,
+            "false with l1.organisation = \"decoupled\"",
+            "decoupled tags have counts of loads instead of eviction priorities",
+        );
         rules.expect(
             self.mrpb.bypass == StallBypass::None
                 || self.organisation == Organisation::Plain && !self.bypass.keeps_tags(),

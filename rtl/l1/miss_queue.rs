@@ -184,8 +184,15 @@ impl MissQueue {
 mod tests {
     use super::*;
 
-    const SHAPE: LineShape =
-        LineShape { line_bits: 25, line_bytes: 128, pc_bits: 0, judged: false, sectored: false, data_beside: false };
+    const SHAPE: LineShape = LineShape {
+        line_bits: 25,
+        line_bytes: 128,
+        pc_bits: 0,
+        judged: false,
+        hints: false,
+        sectored: false,
+        data_beside: false,
+    };
 
     fn entry(kind: MissKind, line: u64) -> MissEntry {
         MissEntry { kind, line, ..MissEntry::default() }

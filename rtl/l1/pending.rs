@@ -334,7 +334,8 @@ fn word(line: &[u8; LINE_BYTES], number: u8) -> u32 {
 mod tests {
     use super::*;
 
-    const SHAPE: AccessShape = AccessShape { addr_bits: 32, pc_bits: 8, halves: 1, counts_warps: false, wide: false };
+    const SHAPE: AccessShape =
+        AccessShape { addr_bits: 32, pc_bits: 8, halves: 1, counts_warps: false, wide: false, hints: false };
 
     fn take_reply(pending: &mut Pending) -> WarpReply {
         let mut reply = WarpReply::default();

@@ -31,7 +31,7 @@ impl TagStore {
         line_bits: u32,
         is_recalled: bool,
     ) -> Self {
-        Self::Plain(Tags::new(place, (policy, false), index, line_bits, (1, is_recalled)))
+        Self::Plain(Tags::new(place, (policy, false, false), index, line_bits, (1, is_recalled)))
     }
 
     /// Creates the tags of the L1D at `path`.
@@ -40,7 +40,8 @@ impl TagStore {
         match l1.organisation {
             Organisation::Plain => {
                 let hollow = l1.bypass.keeps_tags();
-                Self::Plain(Tags::new(&place, (policy, hollow), index, line_bits, (l1.lookups, is_recalled)))
+                let policy = (policy, hollow, l1.hints);
+                Self::Plain(Tags::new(&place, policy, index, line_bits, (l1.lookups, is_recalled)))
             }
             Organisation::Decoupled => {
                 let config = &l1.decoupled;

@@ -14,7 +14,10 @@
 //! | `insert_tag_only` | in  | set, line      | inserts a tag without data, while the cache is closed |
 //!
 //! Victim: the lowest invalid way, else the unreserved way with the highest replacement rank. A reserved way
-//! is never a victim, because its fill is in flight.
+//! is never a victim, because its fill is in flight. With `l1.hints`, each tag stores the eviction priority
+//! of the last load of its line (`rtl/replacement/priority.rs`), and only ways of the highest priority among
+//! the candidates can be victims. Without, all priorities are normal. A bypassing load that inserts a tag
+//! without data replaces the least recently used tag, whatever its priority.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Twin: `golden/l1/cache.rs`.
@@ -28,6 +31,7 @@ use crate::kernel::{
     AnyEdge, Array, ArraySpec, ArrayView, Collide, CounterReader, Describe, DescribeExt, Encoding, Fields, FieldsExt,
     Logic, Payload, Storage,
 };
+use crate::replacement::priority::EvictionPriority;
 use crate::replacement::{HasRank, InsertedLine, RankShape, Replacement, ReplacementConfig, Source, describe_ranks};
 
 /// State of one way of a set.
@@ -67,6 +71,8 @@ pub struct TagEntry {
     /// True if the line in flight was stored to or recalled after its request, and is therefore invalidated
     /// on arrival.
     pub inv_on_fill: bool,
+    /// Eviction priority of the last load of the line; normal unless tags store priorities.
+    pub priority: EvictionPriority,
 }
 
 /// Field widths of a tag entry.
@@ -78,6 +84,8 @@ pub struct TagShape {
     pub rank: RankShape,
     /// True if ways can hold a tag without data (tag-only), which takes one more status bit.
     pub hollow: bool,
+    /// True if tags store the eviction priority of the last load.
+    pub hints: bool,
 }
 
 impl HasRank for TagEntry {
@@ -89,13 +97,16 @@ impl HasRank for TagEntry {
 impl Payload for TagEntry {
     type Shape = TagShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &TagShape, to: &mut F) {
-        let Self { status, tag, rank, inv_on_fill } = self;
+        let Self { status, tag, rank, inv_on_fill, priority } = self;
         to.state("status", *status);
         to.sized("tag", *tag, shape.tag_bits);
         shape.rank.field(*rank, to);
         to.flag("inv_on_fill", *inv_on_fill);
         if shape.hollow {
             to.flag("hollow", *status == Status::TagOnly);
+        }
+        if shape.hints {
+            to.state("priority", *priority);
         }
     }
 }
@@ -161,11 +172,12 @@ pub struct Tags {
 
 impl Tags {
     /// Creates a tag store with all ways invalid, for `lookups` accesses per cycle. If `hollow` is true, ways
-    /// can be tag-only (a tag without data). If `is_recalled` is true, the array has extra ports for recalls.
+    /// can be tag-only (a tag without data). If `hints` is true, tags store eviction priorities. If
+    /// `is_recalled` is true, the array has extra ports for recalls.
     #[must_use]
     pub fn new(
         place: &CacheGeometry<'_>,
-        (policy, hollow): (&ReplacementConfig, bool),
+        (policy, hollow, hints): (&ReplacementConfig, bool, bool),
         index: IndexUnit,
         line_bits: u32,
         (lookups, is_recalled): (u32, bool),
@@ -180,7 +192,7 @@ impl Tags {
             writes: 1 + lookups + u32::from(is_recalled),
             collide: Collide::New,
         };
-        let shape = TagShape { tag_bits: line_bits - sets.ilog2(), rank: policy.rank(ways), hollow };
+        let shape = TagShape { tag_bits: line_bits - sets.ilog2(), rank: policy.rank(ways), hollow, hints };
         let replacement = Replacement::new(policy, &CacheGeometry { path: &format!("{path}.tags"), ..*place });
         let mut tags = Self { entries: Array::new(spec, shape), replacement, index, line_bits, in_use: None, lookups };
         tags.clear();
@@ -245,10 +257,12 @@ impl Tags {
         for (way, entry) in (0..).zip(row) {
             // An invalid way is selected before any valid way, whatever the ranks. Reserved ways are skipped.
             let claim = match entry.status {
-                Status::Invalid => 1 << u8::BITS,
+                Status::Invalid => u64::from(u16::MAX),
                 Status::Reserved => continue,
                 Status::Valid | Status::Modified | Status::TagOnly if !may_give(way) => continue,
-                Status::Valid | Status::Modified | Status::TagOnly => u64::from(entry.rank),
+                Status::Valid | Status::Modified | Status::TagOnly => {
+                    u64::from(u16::from_le_bytes([entry.rank, entry.priority.code()]))
+                }
             };
             first = first.max(claim << u32::BITS | u64::from(!way));
         }
@@ -261,13 +275,18 @@ impl Tags {
     /// Updates the replacement rank and the state of a way for a use of its line by an access from `source`.
     pub fn touch(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), by: LineUse, source: Source) {
         let Self { entries, replacement, .. } = self;
-        if replacement.is_lru() && by != LineUse::Modify && entries.row(set)[way as usize].rank == 0 {
+        let old = &entries.row(set)[way as usize];
+        let keeps_priority = by != LineUse::Load || old.priority == source.priority;
+        if replacement.is_lru() && by != LineUse::Modify && old.rank == 0 && keeps_priority {
             // The line is already the most recently used one of its set, so writing the row would not change
             // it.
             return entries.take_writes(at, 1);
         }
         entries.update_row(at, set, |row| {
             replacement.on_hit(at.edge(), (set, way), source, row);
+            if by == LineUse::Load {
+                row[way as usize].priority = source.priority;
+            }
             if by == LineUse::Modify && row[way as usize].status != Status::Reserved {
                 row[way as usize].status = Status::Modified;
             }
@@ -281,6 +300,7 @@ impl Tags {
         entries.update_row(at, set, |row| {
             replacement.on_hit(at.edge(), (set, way), source, row);
             row[way as usize].status = Status::Reserved;
+            row[way as usize].priority = source.priority;
         });
     }
 
@@ -301,11 +321,12 @@ impl Tags {
         let newcomer = InsertedLine { set, way, evicts: holds, source };
         let Self { entries, replacement, .. } = self;
         entries.update_row(at, set, |row| {
+            let chosen = row[way as usize].priority;
             replacement.on_insert(at.edge(), &newcomer, row, |_, entry| {
-                matches!(entry.status, Status::Valid | Status::Modified | Status::TagOnly)
+                matches!(entry.status, Status::Valid | Status::Modified | Status::TagOnly) && entry.priority == chosen
             });
             let entry = &mut row[way as usize];
-            *entry = TagEntry { status, tag, inv_on_fill: false, rank: entry.rank };
+            *entry = TagEntry { status, tag, inv_on_fill: false, rank: entry.rank, priority: source.priority };
         });
     }
 
@@ -326,9 +347,9 @@ impl Tags {
         let tag = line >> self.index.bits();
         let Self { entries, replacement, .. } = self;
         entries.update_row(at, set, |row| {
-            replacement.on_hit(at.edge(), (set, way as u32), Source { line, pc: 0 }, row);
+            replacement.on_hit(at.edge(), (set, way as u32), Source::of_line(line), row);
             let entry = &mut row[way];
-            *entry = TagEntry { status: Status::TagOnly, tag, inv_on_fill: false, rank: entry.rank };
+            *entry = TagEntry { status: Status::TagOnly, tag, rank: entry.rank, ..TagEntry::default() };
         });
         old.status == Status::Valid
     }
@@ -419,6 +440,10 @@ impl Tags {
         to.logic("hit", Logic::Comparator { width: tag, count: ways });
         describe_ranks(ways, entries.cell_shape().rank.bits, to);
         to.logic("victim", Logic::PriorityEncoder { inputs: ways });
+        if entries.cell_shape().hints {
+            // The highest priority among the candidates, and the mask of the ways that have it.
+            to.logic("priority", Logic::Gates { count: 4 * ways });
+        }
         to.logic("victim_tag", Logic::Mux { ways, width: tag + 2 });
         // Multiplexers for an access in the same cycle as a fill. The access reads the set after the fill,
         // and writes a new tag or a new state.
@@ -456,10 +481,50 @@ mod tests {
     use crate::replacement::lru::Lru;
 
     #[test]
+    fn lines_leave_by_the_priority_of_their_last_load_and_then_by_their_rank() {
+        let place = CacheGeometry { group: "l1", path: "l1", sets: 1, ways: 4 };
+        let index = IndexUnit::new(&Linear {}.into(), 1, 128, 25);
+        let mut tags = Tags::new(&place, (&Lru {}.into(), false, true), index, 25, (1, false));
+        let mut wake = Wake::new(&[1]);
+        // Loads a line. Returns the line that a miss evicts.
+        let mut load = |cycle, line, priority| {
+            let (at, source) = (Edge::new(cycle, cycle, &mut wake), Source { priority, ..Source::of_line(line) });
+            if let Probe::Present { way, .. } = tags.peek(0, line) {
+                tags.touch(&at, (0, way), LineUse::Load, source);
+                return None;
+            }
+            let victim = tags.victim(0).expect("no way is reserved");
+            let evicted = victim.holds.then(|| tags.line_in(0, victim.way));
+            tags.claim(&at, 0, victim, source);
+            let at = Edge::new(cycle + 1, cycle + 1, &mut wake);
+            assert!(tags.fill(&at, 0, victim.way));
+            evicted
+        };
+        let [first, normal, last] = [EvictionPriority::First, EvictionPriority::Normal, EvictionPriority::Last];
+        let loads = [
+            (1, last, None),
+            (2, normal, None),
+            (3, first, None),
+            (4, first, None),
+            // The most recently used line takes back its hint, which its rank alone would not show.
+            (4, normal, None),
+            (5, last, Some(3)),
+            (6, last, Some(2)),
+            (7, last, Some(4)),
+            // Among lines of equal priority, the rank decides.
+            (8, first, Some(1)),
+            (9, first, Some(8)),
+        ];
+        for (cycle, (line, priority, evicted)) in (1..).step_by(2).zip(loads) {
+            assert_eq!(load(cycle, line, priority), evicted, "line {line}");
+        }
+    }
+
+    #[test]
     fn dropping_tags_without_data_leaves_lines_and_lets_the_next_miss_take_the_way() {
         let place = CacheGeometry { group: "l1", path: "l1", sets: 2, ways: 2 };
         let index = IndexUnit::new(&Linear {}.into(), 2, 128, 25);
-        let mut tags = Tags::new(&place, (&Lru {}.into(), true), index, 25, (1, false));
+        let mut tags = Tags::new(&place, (&Lru {}.into(), true, false), index, 25, (1, false));
         let mut wake = Wake::new(&[1]);
         let mut cycle = 0..;
         let mut at = |act: &mut dyn FnMut(&Edge<'_>)| {
@@ -469,7 +534,7 @@ mod tests {
         let (line, hollow) = (2, 4);
         let victim = tags.victim(0).expect("no way is reserved");
         let way = victim.way;
-        at(&mut |at| tags.claim(at, 0, victim, Source { line, pc: 0 }));
+        at(&mut |at| tags.claim(at, 0, victim, Source::of_line(line)));
         at(&mut |at| assert!(tags.fill(at, 0, way)));
         at(&mut |at| assert!(!tags.insert_tag_only(at, 0, hollow), "an invalid way is taken"));
         assert!(matches!(tags.peek(0, hollow), Probe::TagOnly { .. }));

@@ -11,6 +11,7 @@ use super::mshr::Waiter;
 use super::prefetch::unit::{Enqueued, PrefetchOutcome};
 use crate::cells::line::SECTORS;
 use crate::kernel::Reason;
+use crate::replacement::priority::EvictionPriority;
 
 /// Reason why an access was refused (reservation fail).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Reason)]
@@ -94,6 +95,8 @@ pub enum Access {
         line: u64,
         /// Program counter of the load.
         pc: u32,
+        /// Eviction priority of the load.
+        priority: EvictionPriority,
         /// Warp slot of the load.
         warp: u8,
         /// Row of the pending table, and mask of the lanes that wait for the line.
@@ -134,6 +137,8 @@ pub enum Access {
         line: u64,
         /// Program counter of the load.
         pc: u32,
+        /// Eviction priority of the load.
+        priority: EvictionPriority,
         /// Warp slot of the load.
         warp: u8,
         /// Row of the pending table, and mask of the lanes that wait for the reply.

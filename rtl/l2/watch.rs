@@ -10,6 +10,13 @@ pub enum LineEvent {
         /// Number of the line within the bank.
         line: u64,
     },
+    /// A request was served or deferred, in a bank with a partition. Follows the other events of the request.
+    Accessed {
+        /// Number of the line.
+        line: u64,
+        /// SM that sent the request.
+        sm: u8,
+    },
     /// A line was inserted into its set.
     Inserted {
         /// Number of the line within the bank.

@@ -523,6 +523,7 @@ fn new_access(config: &MachineConfig) -> AccessShape {
         halves: config.sm.halves(),
         counts_warps: config.l1.bypass.tests_contention(),
         wide: config.l1.banks.as_words().is_some(),
+        hints: config.l1.hints,
     }
 }
 
@@ -532,6 +533,9 @@ fn new_core(config: &MachineConfig, sm: usize) -> SmCore {
     core.set_instruction_cache(config.packets());
     if config.l1.banks.as_words().is_some() {
         core.widen_loads();
+    }
+    if config.l1.hints {
+        core.send_hints();
     }
     core
 }

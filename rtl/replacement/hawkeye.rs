@@ -382,7 +382,7 @@ mod tests {
         HawkeyeConfig { signature: Signature::Pc, bits: 8, sampled_sets: 1, history: 8, tag_bits: 12 };
 
     fn from(line: u64, pc: u32) -> Source {
-        Source { line, pc }
+        Source { pc, ..Source::of_line(line) }
     }
 
     /// Trains the instruction at program counter 7 to be slightly averse. Then this instruction uses one line

@@ -49,6 +49,7 @@ use bitvec::slice::BitSlice;
 use derive::watched;
 use serde::{Deserialize, Serialize};
 
+use self::priority::EvictionPriority;
 use crate::choice::{CacheGeometry, Choice};
 use crate::config::Rules;
 use crate::kernel::name::{Name, intern};
@@ -192,6 +193,17 @@ pub struct Source {
     pub line: u64,
     /// Program counter of the load; 0 for stores, and where accesses carry none ([`Scheme::reads_pc`]).
     pub pc: u32,
+    /// Eviction priority of the load; normal where accesses carry none.
+    pub priority: EvictionPriority,
+}
+
+impl Source {
+    /// Returns the source of an access to a line that carries no program counter and no eviction priority.
+    #[must_use]
+    #[inline(always)]
+    pub fn of_line(line: u64) -> Self {
+        Self { line, pc: 0, priority: EvictionPriority::Normal }
+    }
 }
 
 /// Largest number of ways that a set of any cache can have.
@@ -318,7 +330,7 @@ mod bench {
     }
 
     /// Source of a line, for tests in which the source does not matter.
-    pub const ANY: Source = Source { line: 0, pc: 0 };
+    pub const ANY: Source = Source { line: 0, pc: 0, priority: EvictionPriority::Normal };
 
     /// Array entry that consists only of a replacement rank.
     struct Rank(u8);

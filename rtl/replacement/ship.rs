@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn ship_starts_lines_of_an_instruction_far_once_one_went_unused() {
         let mut bench = Bench::new(ShipConfig { signature: Signature::Pc, bits: 8 }, 1);
-        let from = |pc: u32| Source { line: 0, pc };
+        let from = |pc: u32| Source { pc, ..Source::of_line(0) };
         assert_eq!((bench.start((0, 0), false, from(7)), bench.start((0, 1), false, from(9))), (2, 2));
         // Hits the line loaded at PC 9. The line loaded at PC 7 will be evicted without a hit.
         bench.on_hit(0, 1, [0; 4]);
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn ship_by_region_tells_16_kilobytes_apart() {
         let mut bench = Bench::new(ShipConfig { signature: Signature::Region, bits: 8 }, 1);
-        let from = |line: u64| Source { line, pc: 0 };
+        let from = |line: u64| Source::of_line(line);
         bench.start((0, 0), false, from(0));
         assert_eq!(bench.start((0, 0), true, from(127)), 3);
         assert_eq!(bench.start((0, 0), false, from(128)), 2);

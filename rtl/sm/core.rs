@@ -327,6 +327,11 @@ impl SmCore {
         self.address_unit.widen_loads();
     }
 
+    /// Makes each access to the LSU carry the eviction priority of its instruction.
+    pub fn send_hints(&mut self) {
+        self.address_unit.send_hints();
+    }
+
     /// Loads a kernel between two launches; returns how many of its CTAs fit on the SM at once.
     ///
     /// # Errors

@@ -156,7 +156,7 @@ impl Table {
     /// than `to`. Returns `None` if there is no such sharer.
     pub fn supplier(&mut self, at: &Edge<'_>, line: u64, to: u32) -> Option<u32> {
         let TrackerPlace { set, way: Some(way), .. } = self.find(at, line) else { return None };
-        self.order.on_hit(at, (set, way), || Source { line, pc: 0 });
+        self.order.on_hit(at, (set, way), || Source::of_line(line));
         let supplier = self.sharer_for((set, way), to)?;
         let next = if supplier + 1 == self.shape.sms { 0 } else { supplier + 1 };
         self.entries.update(at, set, way, |entry| entry.turn = next as u8);
@@ -167,7 +167,7 @@ impl Table {
     pub fn add(&mut self, at: &Edge<'_>, line: u64, sm: u32) {
         let TrackerPlace { set, tag, way } = self.find(at, line);
         let bit = 1 << sm;
-        let source = Source { line, pc: 0 };
+        let source = Source::of_line(line);
         let taken = match way {
             Some(way) => {
                 self.order.on_hit(at, (set, way), || source);

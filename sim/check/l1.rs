@@ -15,7 +15,7 @@ use golden::l1::cache::{Cache, Config};
 use golden::l1::coalescer;
 use golden::l1::decoupled::Config as Filter;
 use golden::l1::event::{
-    Event, Fail as TwinFail, FailOrder as TwinOrder, Fails, Load, LoadOutcome, Mismatch as Difference,
+    Event, Eviction, Fail as TwinFail, FailOrder as TwinOrder, Fails, Load, LoadOutcome, Mismatch as Difference,
     Outcome as TwinOutcome, PrefetchOutcome as TwinPrefetch, RecallOutcome, Sectors, Space, Victim, WriteOutcome,
 };
 use golden::l1::mshr::{Replay, Waits};
@@ -36,6 +36,7 @@ use rtl::l1::prefetch::PrefetchLimits;
 use rtl::l1::prefetch::unit::{Enqueued, PrefetchOutcome};
 use rtl::l1::watch::{Access, Fail, Outcome, PrefetchLookup, RecallEffect, VictimMove, Watch};
 use rtl::replacement::ReplacementConfig;
+use rtl::replacement::priority::EvictionPriority;
 
 use super::twin::twin;
 
@@ -57,6 +58,15 @@ impl fmt::Display for Mismatch {
 }
 
 impl std::error::Error for Mismatch {}
+
+/// Translates the eviction priority of a load.
+fn eviction_of(priority: EvictionPriority) -> Eviction {
+    match priority {
+        EvictionPriority::First => Eviction::First,
+        EvictionPriority::Normal => Eviction::Normal,
+        EvictionPriority::Last => Eviction::Last,
+    }
+}
 
 /// Load that waits for a fill, with the sector that each of its lanes accesses.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -409,10 +419,11 @@ impl Lockstep {
 
     fn access(&mut self, access: &Access) -> Result<(), String> {
         match *access {
-            Access::Load { cache, space, line, pc, warp, waiter, queue_used, outcome } => {
+            Access::Load { cache, space, line, pc, priority, warp, waiter, queue_used, outcome } => {
                 let parts = self.requested_sectors(cache, waiter);
                 let (contends, first) = (self.contends(waiter), self.is_first(cache, waiter.slot, outcome));
-                let load = Load { line, parts, pc, warp, first, space: space_of(space), contends };
+                let eviction = eviction_of(priority);
+                let load = Load { line, parts, pc, warp, first, space: space_of(space), contends, eviction };
                 let waiter = Waiting { waiter, part_of: self.part_of_lanes(cache, waiter) };
                 let event = Event::Load { load, waiter, queue_used: queue_used as usize };
                 self.check(cache, event, &TwinOutcome::Load(load_outcome(outcome)?))
@@ -430,9 +441,10 @@ impl Lockstep {
                 let event = Event::Atomic { line, parts, queue_used: queue_used as usize };
                 self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
             }
-            Access::Bypass { line, pc, warp, waiter, chosen } => {
+            Access::Bypass { line, pc, priority, warp, waiter, chosen } => {
                 let parts = self.requested_sectors(CacheId::L1d, waiter);
-                let load = Load { parts, pc, warp, contends: self.contends(waiter), ..Load::of(line) };
+                let (contends, eviction) = (self.contends(waiter), eviction_of(priority));
+                let load = Load { parts, pc, warp, contends, eviction, ..Load::of(line) };
                 self.check(CacheId::L1d, Event::Bypass { load, chosen }, &TwinOutcome::Done)
             }
         }
@@ -667,7 +679,8 @@ mod tests {
     fn load_of(line: u64, outcome: Outcome) -> Watch {
         let waiter = Waiter { slot: 1, lanes: 1 };
         let (cache, space) = (CacheId::L1d, MemorySpace::Global);
-        let access = Access::Load { cache, space, line, pc: 0, warp: 0, waiter, queue_used: 0, outcome };
+        let priority = EvictionPriority::Normal;
+        let access = Access::Load { cache, space, line, pc: 0, priority, warp: 0, waiter, queue_used: 0, outcome };
         Watch { access: Some(access), ..Watch::default() }
     }
 

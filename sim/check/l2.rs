@@ -48,6 +48,10 @@ impl LineLockstep {
                 self.0.on_hit(line);
                 Ok(())
             }
+            &LineEvent::Accessed { line, sm } => {
+                self.0.on_access(sm.into(), line);
+                Ok(())
+            }
             LineEvent::Used { line } => Err(format!("line {line:#x} is used, which the twin has evicted")),
             LineEvent::Inserted { line, .. } if self.0.holds(*line) => {
                 Err(format!("line {line:#x} is inserted, which the twin still has"))
@@ -116,5 +120,21 @@ mod tests {
         parts.step(&[inserted(1, None, &[]), other, inserted(3, Some(1), &[])]).unwrap();
         let wrong = parts.step(&[inserted(4, Some(2), &[])]).unwrap_err();
         assert_eq!(wrong, "line 0x4 of SM 0 evicts line 0x2, the twin evicts line 0x3");
+    }
+
+    #[test]
+    fn the_twin_of_a_partition_that_learns_observes_every_access() {
+        let keys = "{ kind = \"utility\", groups = 2, sms = [], sample_every = 1, period = 8 }";
+        let mut parts = lockstep(&["l2.ways=3", &format!("l2.partition={keys}")]);
+        let by_other = |line, victim| LineEvent::Inserted { line, sm: 14, victim, in_flight: vec![] };
+        // SM 0 has two ways at first. SM 14 then reuses two lines, and SM 0 none.
+        parts.step(&[inserted(1, None, &[]), inserted(2, None, &[]), by_other(3, None)]).unwrap();
+        parts.step(&[inserted(4, Some(1), &[])]).unwrap();
+        let accesses = [3, 5, 3, 5, 3, 5, 3].map(|line| LineEvent::Accessed { line, sm: 14 });
+        parts.step(&accesses).unwrap();
+        parts.step(&[inserted(6, Some(2), &[]), by_other(7, Some(3))]).unwrap();
+        parts.step(&[LineEvent::Accessed { line: 7, sm: 14 }, by_other(8, Some(4))]).unwrap();
+        let wrong = parts.step(&[by_other(9, Some(6))]).unwrap_err();
+        assert_eq!(wrong, "line 0x9 of SM 14 evicts line 0x6, the twin evicts line 0x7");
     }
 }

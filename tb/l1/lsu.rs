@@ -51,6 +51,7 @@ use rtl::l1::prefetch::none::NoPrefetcher;
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::{Access, Fail, NUM_FAILS, Outcome, RecallEffect, Watch};
 use rtl::replacement::lru::Lru;
+use rtl::replacement::priority::EvictionPriority;
 use rtl::replacement::srrip::Srrip;
 
 use super::prefetch;
@@ -335,6 +336,7 @@ fn program(case: &Case) -> Vec<WarpAccess> {
                 kind,
                 space,
                 uncached: mix(seed, 7).is_multiple_of(6),
+                priority: EvictionPriority::default(),
                 warp: (mix(seed, 8) % 48) as u8,
                 resident: Warps::new((mix(seed, 15) % 9) as u8),
                 half: 0,

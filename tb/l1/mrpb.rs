@@ -41,6 +41,7 @@ fn buffers(seed: u64) -> (AccessQueue, Mrpb<u32>) {
                 line_bytes: 128,
                 pc_bits: 0,
                 judged: false,
+                hints: false,
                 sectored: false,
                 data_beside: false,
             },

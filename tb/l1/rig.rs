@@ -77,6 +77,7 @@ pub fn l1() -> L1Config {
         bypass_sectors: 0,
         index: Linear {}.into(),
         replacement: Lru {}.into(),
+        hints: false,
         organisation: Organisation::Plain,
         decoupled: DecoupledConfig::LI2015,
         dueling: DuelingConfig::OFF,
@@ -94,7 +95,7 @@ pub const STREAMING: StreamingConfig =
 
 /// Returns the field widths of the messages between the core and the LSU.
 fn access_shape() -> AccessShape {
-    AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1, counts_warps: true, wide: true }
+    AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1, counts_warps: true, wide: true, hints: true }
 }
 
 /// Creates an LSU for tests, with the message widths of this rig.

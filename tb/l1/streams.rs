@@ -8,6 +8,7 @@
 //! |--------------------------------------------------------------|------------------------|
 //! | tags, counts, data ways and victims equal the golden model's | `a_hundred_thousand_*` |
 //! | threshold 0 takes exactly the cycles of a plain L1D          | `with_threshold_0_*`   |
+//! | evict-first lines leave first, evict-last lines last, under every policy | `hints_order_*` |
 //! | results are equal if idle blocks sleep or are evaluated      | `streams_go_alike_*`   |
 //! | a two-stage probe costs a cycle of latency but no throughput | `a_longer_probe_*`     |
 
@@ -23,6 +24,7 @@ use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::dueling::Leaders;
 use rtl::l1::stats::L1Stats;
 use rtl::replacement::lru::Lru;
+use rtl::replacement::priority::EvictionPriority;
 
 use super::rig::{self, Rig, RigBehavior, Stalls};
 use super::schemes::Scheme;
@@ -277,6 +279,9 @@ fn program(random: &mut Random, l1: &L1Config, mix: Mix, instructions: usize) ->
             kind,
             space,
             uncached: random.percent(uncached),
+            // An L1D without hints ignores them.
+            priority: [EvictionPriority::First, EvictionPriority::Normal, EvictionPriority::Last]
+                [random.below(3) as usize],
             warp: (pc % 48) as u8,
             resident: if l1.bypass.tests_contention() {
                 Warps::new((rig::mix(pc as u64, 1) % 9) as u8)
@@ -322,6 +327,31 @@ mod tests {
             seed += 1;
         }
         assert!(promotions > 1_000 && demotions > 1_000, "{promotions} and {demotions} lines moved");
+    }
+
+    #[test]
+    fn hints_order_the_victims_of_every_policy_as_the_twin_says() {
+        let (mut differ, mut all) = (0, 0);
+        for policy in replacement::policies(16, true) {
+            for seed in 0..2 {
+                let mut stream = Stream::draw(seed, 600);
+                stream.l1 = L1Config {
+                    sets: 16,
+                    ways: [4, 8][seed as usize],
+                    organisation: Organisation::Plain,
+                    replacement: policy.clone(),
+                    ..stream.l1
+                };
+                let hits = [false, true].map(|hints| {
+                    stream.l1.hints = hints;
+                    stream.run(Mode::default()).stats.hits
+                });
+                differ += i32::from(hits[0] != hits[1]);
+                all += 1;
+            }
+        }
+        // The loads of a stream have random hints, so other lines are evicted than without them.
+        assert!(differ > all / 2, "{differ} of {all}");
     }
 
     #[test]

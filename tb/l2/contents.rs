@@ -54,7 +54,7 @@ fn run_random(seed: u64, place: BankPlace) {
     let config = L2Config {
         sets,
         ways,
-        partition: partition::draw(&mut random, ways),
+        partition: partition::draw(&mut random, sets, ways),
         mshr_policy,
         index: draw_index(&mut random, sets),
         lookup_latency: 1 + random.below(6) as u32,

@@ -11,6 +11,7 @@
 //! | a partition in the transient flow is refused                               | `a_partition_is_refused_*`    |
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
 use super::flat::{check, golden_atomic, requests};
 use super::memory::Memory;
@@ -21,9 +22,10 @@ use golden::index::{Function, SetIndex};
 use golden::l2::bank::{Access, Bank, Outcome, Victim, Write};
 use golden::l2::partition;
 use rtl::config::Rules;
-use rtl::kernel::Mode;
+use rtl::kernel::{CounterReader, Key, Mode, ScopeKind, Value};
 use rtl::l2::partition::by_requester::ByRequester;
 use rtl::l2::partition::none::NoPartition;
+use rtl::l2::partition::utility::UtilityConfig;
 use rtl::l2::prefetch::next_line::{NextLineConfig, PrefetchTrigger};
 use rtl::l2::prefetch::{DropReason, PrefetchStats};
 use rtl::l2::{FrcConfig, L2Config, L2Partition, OverlappedConfig, Stall as Reason};
@@ -35,8 +37,17 @@ const SETS: u32 = 8;
 /// Number of SMs of the machine that contains the bank under test.
 const SMS: u32 = 15;
 
-/// Generates a random partition of a bank with `ways` ways per set.
-pub(super) fn draw(random: &mut Random, ways: u32) -> L2Partition {
+/// Generates a random partition of a bank with `sets` sets of `ways` ways.
+pub(super) fn draw(random: &mut Random, sets: u32, ways: u32) -> L2Partition {
+    if ways >= 2 && random.percent(40) {
+        let groups = 2 + random.below(u64::from(ways.min(8)) - 1) as u32;
+        let mut sms: Vec<_> = (0..SMS).map(|sm| (sm * 7 + 3) % groups).collect();
+        if random.percent(50) {
+            sms.clear();
+        }
+        let sample_every = 1 << random.below(u64::from(sets.ilog2()) + 1);
+        return UtilityConfig { groups, sms, sample_every, period: 1 + random.below(150) as u32 }.into();
+    }
     let groups = 1 + random.below(u64::from(ways.min(4))) as u32;
     let mut left = ways - groups;
     let shares = (0..groups).map(|_| {
@@ -143,7 +154,7 @@ fn every_partition_hits_misses_and_evicts_as_its_twin_says() {
         for_each_seed(8, |seed| {
             let mut random = Random::new(seed);
             let ways = [4, 3, 16, 2, 5, 8][seed as usize % 6];
-            let config = config(&draw(&mut random, ways), &policy, ways);
+            let config = config(&draw(&mut random, SETS, ways), &policy, ways);
             let script = requests(&mut random, fermi_place(), u64::from(SETS * ways) * 3 / 2, 500);
             let (mut model, mut counts) = (golden(&config), Counts::default());
             for request in &script {
@@ -164,7 +175,7 @@ fn lines_in_flight_are_no_victims_and_a_group_with_no_other_line_stalls() {
         for_each_seed(8, |seed| {
             let mut random = Random::new(seed);
             let ways = [4, 3, 2, 5][seed as usize % 4];
-            let config = config(&draw(&mut random, ways), &policy, ways);
+            let config = config(&draw(&mut random, SETS, ways), &policy, ways);
             let (mut model, mut counts) = (golden(&config), Counts::default());
             let (mut script, mut cycles) = (Vec::new(), Vec::new());
             // All requests of a group are looked up before the first of their lines arrives. The lines are
@@ -225,6 +236,67 @@ fn a_scan_of_one_group_evicts_no_line_of_another_and_hits_in_its_ways() {
     let hits = |partition: &L2Partition| one_by_one(&config(partition, &Lru {}.into(), 4), &script).bank.stats().hits;
     let halves = ByRequester { ways: vec![2, 2], sms: Vec::new() };
     assert_eq!([hits(&NoPartition {}.into()), hits(&halves.into())], [2, 4]);
+}
+
+/// Counters of utility-based partitioning by key. A histogram is the list of its counts.
+#[derive(Default)]
+struct SchemeReader(BTreeMap<&'static str, Vec<u64>>);
+
+impl CounterReader for SchemeReader {
+    fn enter(&mut self, _key: &Key, _opened: ScopeKind) -> bool {
+        true
+    }
+
+    fn leave(&mut self) {}
+
+    fn counter(&mut self, key: &Key, value: Value<'_>) {
+        let counts = match value {
+            Value::Count(count) => vec![count],
+            Value::Classes(counts) => counts.to_vec(),
+            _ => panic!("{} is no count", key.name),
+        };
+        self.0.insert(key.name, counts);
+    }
+}
+
+/// Returns the counts of a counter of the partition of a bank.
+fn counts(rig: &Rig, name: &str) -> Vec<u64> {
+    let mut read = SchemeReader::default();
+    rig.bank.scheme_counts().list(&mut read);
+    read.0.remove(name).unwrap_or_else(|| panic!("{name} is not among {:?}", read.0))
+}
+
+#[test]
+fn a_group_that_reuses_its_lines_gains_ways_from_one_that_streams() {
+    // SM 0 reads six lines of a set with eight ways over and over. After each of its reads, SM 14 reads a
+    // new line of the set. So SM 0 hits only with at least six ways of its own.
+    let reads = (0..240_u64).flat_map(|turn| [(0, turn % 6), (14, 100 + turn)]);
+    let script: Vec<_> = (0..).zip(reads).map(|(ticket, (sm, line))| read_by(sm, line * 8, ticket)).collect();
+    let play = |partition: &L2Partition| one_by_one(&config(partition, &Lru {}.into(), 8), &script);
+    let halves = ByRequester { ways: vec![4, 4], sms: Vec::new() };
+    let hits = [NoPartition {}.into(), halves.into()].map(|partition| play(&partition).bank.stats().hits);
+    assert_eq!(hits, [0, 0]);
+    let utility = |sample_every| {
+        let config = UtilityConfig { period: 60, sample_every, ..UtilityConfig::default() };
+        play(&config.into())
+    };
+    // The ways are divided anew eight times, always in the same way.
+    let rig = utility(8);
+    assert_eq!(["repartitions", "changes"].map(|name| counts(&rig, name)), [[8], [1]]);
+    // The group that streams needs one of the other two ways, and gets the one that no group can use.
+    assert_eq!(counts(&rig, "ways"), [8 * 6, 8 * 2, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(["sampled_accesses", "sampled_hits", "taken"].map(|name| counts(&rig, name)), [[480], [234], [2]]);
+    // When the first period ends, after 30 reads of each SM, SM 0 has four of its lines, and takes two more
+    // ways.
+    assert_eq!(rig.bank.stats().hits, 240 - 30 - 2);
+    // The monitor of another set does not see these accesses.
+    let moved: Vec<_> = script.iter().map(|request| Request { line: request.line + 6, ..request.clone() }).collect();
+    let unseen = UtilityConfig { period: 60, sample_every: 8, ..UtilityConfig::default() };
+    let rig = one_by_one(&config(&unseen.into(), &Lru {}.into(), 8), &moved);
+    assert_eq!(
+        (rig.bank.stats().hits, counts(&rig, "sampled_accesses"), counts(&rig, "changes")),
+        (0, vec![0], vec![0])
+    );
 }
 
 #[test]

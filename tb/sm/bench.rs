@@ -256,7 +256,7 @@ impl Bench {
             to,
         };
         let halves = kernel.config.halves();
-        let shape = AccessShape { addr_bits: 32, pc_bits: 16, halves, counts_warps: false, wide: false };
+        let shape = AccessShape { addr_bits: 32, pc_bits: 16, halves, counts_warps: false, wide: false, hints: false };
         let mut bench = Self {
             cores: (0..SMS).map(|sm| SmCore::new(&kernel.config, &format!("sm{sm}"), sm as u32, SMS as u32)).collect(),
             dispatcher: Dispatcher::new("dispatcher", SMS),

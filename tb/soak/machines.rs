@@ -428,6 +428,9 @@ impl Draw {
     fn draw_decoupled(&mut self) -> bool {
         self.replacement("l1", "pc");
         if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
+            if self.random.percent(30) {
+                self.set("l1.hints", true);
+            }
             return false;
         }
         self.set("l1.organisation", "decoupled");
@@ -541,12 +544,26 @@ impl Draw {
         self.set(&format!("{cache}.mshr_policy"), policy);
     }
 
-    /// Divides the ways of a third of the L2 banks with at least two ways between two groups of SMs.
+    /// Divides the ways of a third of the L2 banks with at least two ways among groups of SMs: constant numbers
+    /// of ways for two groups, or numbers by utility.
     fn partition(&mut self) {
         let number = |field: &str| self.sets.iter().rev().find_map(|set| set.strip_prefix(field)?.parse::<u64>().ok());
         let ways = number("l2.ways=").unwrap_or(if self.is_volta { 24 } else { 16 });
         let sms = number("num_sms=").unwrap_or(1);
-        if ways >= 2 && sms >= 2 && self.random.percent(33) {
+        if ways < 2 || sms < 2 || !self.random.percent(33) {
+            return;
+        }
+        if self.random.percent(50) {
+            let groups = 2 + self.random.below(ways.min(sms).min(8) - 1);
+            let (sample_log2, period) = (self.random.below(3), 1 + self.random.below(300));
+            // The smallest banks have few sets.
+            let sets = number("l2.sets=").unwrap_or(32).max(1);
+            let keys = format!(
+                "groups = {groups}, sms = [], sample_every = {}, period = {period}",
+                sets.min(1 << sample_log2)
+            );
+            self.set("l2.partition", format!("{{ kind = \"utility\", {keys} }}"));
+        } else {
             let first = 1 + self.random.below(ways - 1);
             let second = 1 + self.random.below(ways - first);
             self.set("l2.partition", format!("{{ kind = \"by-requester\", ways = [{first}, {second}], sms = [] }}"));

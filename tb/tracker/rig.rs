@@ -279,7 +279,8 @@ impl Rig {
             sm_bits: 4,
             partition_bits: 3,
         };
-        let access = AccessShape { addr_bits: 32, pc_bits: 32, halves: 1, counts_warps: true, wide: false };
+        let access =
+            AccessShape { addr_bits: 32, pc_bits: 32, halves: 1, counts_warps: true, wide: false, hints: false };
         let track = TrackShape { line_bits: LINE_BITS, sm_bits: 4, partition_bits: 3, row_bits: 6 };
         let interleave = Interleave::new(m as u32, LINE_BYTES as u32, LINE_BYTES as u32);
         let lsu = |i: usize| {

@@ -151,6 +151,7 @@ const MACHINES: [&[&str]; 20] = [
     &["--design", "l2-next-line", "--design", "caws"],
     &["--design", "hawkeye", "--design", "mshr-by-warp"],
     &["--design", "l2-partition", "--set", "l2.mshr_policy={ kind = \"by-requester\" }"],
+    &["--design", "l2-utility", "--set", "l2.partition.period=20"],
     &["--design", "two-level-noc", "--set", "l1.mshr_policy={ kind = \"by-age\" }"],
     &["--design", "tracker", "--set", "tracker.replacement={ kind = \"srrip\" }"],
     &["--design", "frc-16", "--set", "l2.atomic_buffer=true"],

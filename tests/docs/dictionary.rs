@@ -9,7 +9,7 @@ use warpsieve_cli::dictionary::{Counter, counters, stalls};
 
 /// Command-line arguments of runs that together produce every counter. The first run has only the counters
 /// that every machine has.
-const RUNS: [&[&str]; 17] = [
+const RUNS: [&[&str]; 18] = [
     &[],
     &["--check"],
     &["--design", "decoupled"],
@@ -25,6 +25,7 @@ const RUNS: [&[&str]; 17] = [
     &["--design", "l2-sectored"],
     &["--design", "streaming-l2"],
     &["--design", "l2-next-line"],
+    &["--design", "l2-utility"],
     &["--design", "mshr-by-warp", "--set", "l2.mshr_policy={ kind = \"by-requester\" }"],
     &["--machine", "hybrid", "--design", "hybrid-policy"],
 ];

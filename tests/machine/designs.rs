@@ -76,6 +76,7 @@ const DO_NOT_GO: [(&str, &[&str]); 6] = [
             "streaming-l2",
             "l2-next-line",
             "l2-partition",
+            "l2-utility",
             "no-caches",
             "tracker",
             "tracker-naive",
@@ -86,7 +87,7 @@ const DO_NOT_GO: [(&str, &[&str]); 6] = [
             "hybrid-policy",
         ],
     ),
-    ("hybrid", &["fermi-hash", "gtx480", "l2-partition"]),
+    ("hybrid", &["fermi-hash", "gtx480", "l2-partition", "l2-utility"]),
     (
         "volta",
         &[

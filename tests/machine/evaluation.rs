@@ -342,6 +342,7 @@ fn looking_at_contracts_changes_no_statistic_whatever_the_design() {
         "caws",
         "hawkeye",
         "l2-partition",
+        "l2-utility",
         "mshr-by-warp",
     ];
     let of_fermi = of_fermi.map(|design| ("fermi", vec![design]));

@@ -4,7 +4,7 @@
 use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{Counters, profile};
 
-use super::{Setup, launch};
+use super::{Setup, launch, root};
 
 fn flits(counters: &Counters) -> u64 {
     counters.replies.iter().map(|output| output.flits).sum()
@@ -73,4 +73,15 @@ fn loads_that_bypass_the_l1_bring_the_sectors_that_they_touch_and_no_more() {
     assert_eq!(data(&past("l1.bypass_sectors=0")), 4 * asked.bypasses);
     assert_eq!(data(&past("l1.bypass_sectors=32")), asked.bypassed_sectors);
     assert!(asked.bypassed_sectors < 4 * asked.bypasses);
+}
+
+/// Each of two launches reads one line in 16 rounds, with four new lines of its set in between, which are as
+/// many as the set has ways. Only `evict_last` for the line, or `.cs` for the others, keeps it in the L1.
+#[test]
+fn eviction_hints_keep_a_line_that_is_read_again_if_the_l1_obeys_them() {
+    let hits = |hints: &str| {
+        let setup = Setup::run_checked().sets(&[hints]);
+        setup.passes(&root().join("tests/machine/ptx/hints.toml")).counters.totals().l1.hits
+    };
+    assert_eq!(["l1.hints=false", "l1.hints=true"].map(hits), [0, 2 * 15]);
 }

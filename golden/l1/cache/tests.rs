@@ -307,6 +307,28 @@ fn the_waiters_of_a_filled_line_leave_in_order() {
 }
 
 #[test]
+fn lines_leave_by_their_last_hint_and_then_by_their_last_use() {
+    let mut cache = one_set(4);
+    let mut load = |line, eviction| {
+        let load = Load { eviction, ..Load::of(line) };
+        let outcome = cache.step(Event::Load { load, waiter: 0, queue_used: 0 });
+        let Ok(Outcome::Load(LoadOutcome::Miss { victim })) = outcome else { return None };
+        cache.step(Event::Fill { line, parts: Sectors::WHOLE }).unwrap();
+        cache.step(Event::Drain).unwrap();
+        victim.map(|victim| victim.line)
+    };
+    let fills = [(1, Eviction::Last), (2, Eviction::Normal), (3, Eviction::First), (4, Eviction::First)];
+    assert_eq!(fills.map(|(line, eviction)| load(line, eviction)), [None; 4]);
+    // A load without a hint takes the hint of line 3 back.
+    assert_eq!(load(3, Eviction::Normal), None);
+    let evicted = [5, 6, 7].map(|line| load(line, Eviction::Last));
+    assert_eq!(evicted, [Some(4), Some(2), Some(3)]);
+    // All lines have the hint to be evicted last, and line 1 was used longest ago.
+    assert_eq!(load(8, Eviction::First), Some(1));
+    assert_eq!(load(9, Eviction::First), Some(8));
+}
+
+#[test]
 fn a_wrong_outcome_is_explained_and_leaves_the_twin_as_it_was() {
     let mut cache = one_set(2);
     fetch(&mut cache, 1);
@@ -314,7 +336,7 @@ fn a_wrong_outcome_is_explained_and_leaves_the_twin_as_it_was() {
     let error = cache.check(event, &Outcome::Load(LoadOutcome::Hit)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "Load { load: Load { line: 2, parts: Sectors(1), pc: 0, warp: 0, first: false, space: Global, contends: false }, waiter: 5, queue_used: 3 }: the cache says Load(Hit), the twin \
+        "Load { load: Load { line: 2, parts: Sectors(1), pc: 0, warp: 0, first: false, space: Global, contends: false, eviction: Normal }, waiter: 5, queue_used: 3 }: the cache says Load(Hit), the twin \
          Load(Miss { victim: None }); set 0 holds, oldest first, [0x1 Valid]; \
          0 of 4 MSHR entries in use"
     );

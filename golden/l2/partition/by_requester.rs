@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::{Partition, Scheme};
+use super::{Partition, Scheme, groups_of_sms};
 
 /// Configuration of a static partition.
 #[derive(Clone, Debug, Deserialize)]
@@ -15,15 +15,8 @@ pub struct ByRequester {
 #[typetag::deserialize(name = "by-requester")]
 impl Scheme for ByRequester {
     fn twin(&self, sms: usize, _ways: usize) -> Option<Box<dyn Partition>> {
-        let Self { ways: shares, sms: group_of } = self.clone();
-        if !group_of.is_empty() {
-            return Some(Box::new(Shares { group_of, shares }));
-        }
-        // The SMs are divided evenly, so the number of SMs per group may be a fraction. Group g begins with
-        // the first SM whose number is at least g times this fraction.
-        let first = |group: usize| (group * sms).div_ceil(shares.len());
-        let members = (0..shares.len()).flat_map(|group| (first(group)..first(group + 1)).map(move |_| group));
-        Some(Box::new(Shares { group_of: members.collect(), shares }))
+        let group_of = groups_of_sms(&self.sms, self.ways.len(), sms);
+        Some(Box::new(Shares { group_of, shares: self.ways.clone() }))
     }
 }
 

@@ -29,6 +29,26 @@ pub trait Partition: Debug + Send {
 
     /// Returns the number of lines of a set that a group may own.
     fn share(&self, group: usize) -> usize;
+
+    /// True if a group with too few lines takes them from groups with too many, instead of having ways of its
+    /// own.
+    fn takes_lines_of_others(&self) -> bool {
+        false
+    }
+
+    /// Observes an access of an SM to a line of a set, after the line was inserted if it was absent.
+    fn on_access(&mut self, _sm: usize, _set: usize, _line: u64) {}
+}
+
+/// Returns the group of each of `sms` SMs. `list` holds them; if it is empty, each of `groups` groups has an
+/// equal share of consecutive SMs.
+fn groups_of_sms(list: &[usize], groups: usize, sms: usize) -> Vec<usize> {
+    if !list.is_empty() {
+        return list.to_vec();
+    }
+    // Group g begins with the first SM whose number is at least g times the number of SMs per group.
+    let first = |group: usize| (group * sms).div_ceil(groups);
+    (0..groups).flat_map(|group| (first(group)..first(group + 1)).map(move |_| group)).collect()
 }
 
 /// Owners of the lines of a partitioned bank.
@@ -45,21 +65,39 @@ impl Owners {
         Self { partition, group_of: BTreeMap::new() }
     }
 
-    /// True if the group of an SM owns a line.
-    pub fn is_own(&self, sm: usize, line: u64) -> bool {
-        self.group_of.get(&line) == Some(&self.partition.group(sm))
+    /// Returns the lines that an insertion by an SM may replace, in a set of `ways` ways that holds the lines
+    /// `set`. If it takes an empty way, the flag is true.
+    pub fn replaceable(&self, sm: usize, set: &[u64], ways: usize) -> (bool, Vec<u64>) {
+        let group = self.partition.group(sm);
+        let owner = |line: &u64| self.group_of.get(line).copied();
+        let owned = |group| set.iter().filter(|line| owner(line) == Some(group)).count();
+        let of = |is_meant: &dyn Fn(usize) -> bool| {
+            set.iter().copied().filter(|line| owner(line).is_some_and(is_meant)).collect()
+        };
+        let has_too_few = owned(group) < self.partition.share(group);
+        if !self.partition.takes_lines_of_others() {
+            (has_too_few, of(&|owner| owner == group))
+        } else if set.len() < ways {
+            (true, Vec::new())
+        } else if has_too_few {
+            (false, of(&|owner| owned(owner) > self.partition.share(owner)))
+        } else {
+            (false, of(&|owner| owner == group))
+        }
     }
 
-    /// True if the group of an SM may own one more line of a set. `set` lists the lines in this set.
-    pub fn has_room(&self, sm: usize, set: &[u64]) -> bool {
-        let owned = set.iter().filter(|line| self.is_own(sm, **line)).count();
-        owned < self.partition.share(self.partition.group(sm))
-    }
-
-    /// Returns the lowest way of the group of an SM: the number of ways that all groups with lower numbers
-    /// have together.
+    /// Returns the lowest way that a line of an SM may take if no line leaves its set. If groups have ways of
+    /// their own, the groups before that of the SM have the ways below.
     pub fn first_way(&self, sm: usize) -> usize {
+        if self.partition.takes_lines_of_others() {
+            return 0;
+        }
         (0..self.partition.group(sm)).map(|group| self.partition.share(group)).sum()
+    }
+
+    /// Observes an access of an SM to a line of a set.
+    pub fn on_access(&mut self, sm: usize, set: usize, line: u64) {
+        self.partition.on_access(sm, set, line);
     }
 
     /// Records that an SM has inserted a line, possibly in place of `victim`.

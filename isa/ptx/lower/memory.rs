@@ -12,12 +12,14 @@ use Type::{B8, B16, B32, B64, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
 
 const TYPES: &[Type] = &[B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64, F32, F64];
 
+/// Eviction priorities of the L1, which take the place of the cache operator.
+const PRIORITIES: &[(&str, CacheOp)] =
+    &[("L1::evict_first", CacheOp::EvictFirst), ("L1::evict_last", CacheOp::EvictLast)];
+
 /// Modifiers for cache eviction and prefetching that are only hints; the model ignores them.
 const HINTS: &[&str] = &[
     "L1::evict_normal",
     "L1::evict_unchanged",
-    "L1::evict_first",
-    "L1::evict_last",
     "L1::no_allocate",
     "L2::evict_normal",
     "L2::evict_first",
@@ -49,7 +51,10 @@ impl<'a> Lowering<'_, 'a> {
                 let message = format!("`.nc` on `.{}`, expected `.global`", mem.space.name());
                 return Err(self.error(inst.span, "this access", message));
             }
-            mem.cache = CacheOp::Nc;
+            // The path through the read-only cache is that of other loads, so an eviction priority is kept.
+            if !matches!(mem.cache, CacheOp::EvictFirst | CacheOp::EvictLast) {
+                mem.cache = CacheOp::Nc;
+            }
         }
         let elements = self.elements(&inst.operands[0], mem.lanes)?;
         if mem.space == Space::Param
@@ -135,6 +140,7 @@ impl<'a> Lowering<'_, 'a> {
         let scope = mods.scope().unwrap_or(Scope::System);
         let space = mods.space();
         let cache = mods.take_one(caches).unwrap_or_default();
+        let cache = mods.take_one(PRIORITIES).unwrap_or(cache);
         for hint in HINTS {
             mods.take(hint);
         }

@@ -80,13 +80,13 @@ impl Hooks for StreamingBypass {
     fn on_bypass(
         &mut self,
         at: &Edge<'_>,
-        &LineAccess { line, pc, .. }: &LineAccess,
+        &LineAccess { line, pc, priority, .. }: &LineAccess,
         tags: &mut TagStore,
     ) -> BypassProbe {
         let set = tags.set_of(line);
         let past = match tags.probe(at, set, line) {
             Probe::Present { way, .. } | Probe::TagOnly { way } | Probe::Reserved { way } => {
-                tags.touch(at, (set, way), LineUse::Load, Source { line, pc });
+                tags.touch(at, (set, way), LineUse::Load, Source { line, pc, priority });
                 BypassProbe::default()
             }
             Probe::Absent => BypassProbe { missed: true, evicted: tags.insert_tag_only(at, set, line) },

@@ -155,7 +155,7 @@ impl Cache {
                         Outcome::Miss(None)
                     }
                     None => {
-                        self.tags.touch(at, (set, way), LineUse::Load, Source { line, pc: request.pc });
+                        self.tags.touch(at, (set, way), LineUse::Load, request.source());
                         if waits == 0 { Outcome::Hit } else { Outcome::HitPending }
                     }
                 };
@@ -202,7 +202,7 @@ impl Cache {
             return false;
         }
         debug_assert!(self.word_banks.is_some() || self.banks & sectors == 0, "a bank is read once per cycle");
-        self.tags.touch(at, (set, way), LineUse::Load, Source { line, pc: request.pc });
+        self.tags.touch(at, (set, way), LineUse::Load, request.source());
         let set_way = set * self.ways + way;
         // If an earlier load of this cycle has used the read port of the data array, this load shares the
         // port. This is possible because the two loads read different banks.
@@ -241,7 +241,7 @@ impl Cache {
         pending: &Pending,
     ) {
         let &LineAccess { line, id, slot, lanes, .. } = request;
-        self.tags.reserve_again(at, (set, way), Source { line, pc: request.pc });
+        self.tags.reserve_again(at, (set, way), request.source());
         self.set_sectors(at, (set, way), sectors);
         let waiter = Waiter { slot, lanes: pending.lanes_in(slot, lanes, absent) };
         self.mshr.at(at.tick()).alloc(entry, (line, absent), set * self.ways + way, waiter);
@@ -315,7 +315,7 @@ impl Cache {
         }
         if changes && here != 0 {
             let by = if is_local { LineUse::Modify } else { LineUse::Other };
-            self.tags.touch(at, (set, way), by, Source { line, pc: 0 });
+            self.tags.touch(at, (set, way), by, Source::of_line(line));
             let bytes = byte_mask & bytes_of_sectors(here);
             self.data.update(at, set * self.ways + way, 0, |cell| cell.merge(bytes, &request.data));
         }
@@ -405,7 +405,7 @@ impl Cache {
         if sectors & !held.here != 0 {
             return (ForwardResult::Coming, None);
         }
-        self.tags.touch(at, (set, way), LineUse::Other, Source { line: self.tags.line_in(set, way), pc: 0 });
+        self.tags.touch(at, (set, way), LineUse::Other, Source::of_line(self.tags.line_in(set, way)));
         (ForwardResult::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
     }
 

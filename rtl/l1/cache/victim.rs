@@ -35,7 +35,7 @@ impl Cache {
         queue: &mut MissQueue,
         pending: &mut Pending,
     ) -> VictimMove {
-        let &LineAccess { line, pc, id, slot, lanes, .. } = request;
+        let &LineAccess { line, pc, priority, id, slot, lanes, .. } = request;
         let probe = self.tags.probe(at, set, line);
         debug_assert!(probe == Probe::Absent, "a line is in the L1D or in the victim cache");
         self.banks = 0;
@@ -61,7 +61,7 @@ impl Cache {
             self.write_back(at, (set, victim.way), old, id, queue);
         }
         self.stats.evictions += u64::from(victim.holds);
-        self.tags.insert(at, set, victim, Source { line, pc });
+        self.tags.insert(at, set, victim, Source { line, pc, priority });
         if let Some(store) = &mut self.sectors {
             store.write(at, (set, victim.way), Sectors { here, ..Sectors::default() });
         }

@@ -47,17 +47,17 @@ impl Bench {
         }
         let outcome = match self.tags.probe(at, 0, line) {
             Probe::Present { way, .. } => {
-                self.tags.touch(at, (0, way), LineUse::Load, Source { line, pc: 0 });
+                self.tags.touch(at, (0, way), LineUse::Load, Source::of_line(line));
                 "hit"
             }
             Probe::Reserved { way } => {
-                self.tags.touch(at, (0, way), LineUse::Load, Source { line, pc: 0 });
+                self.tags.touch(at, (0, way), LineUse::Load, Source::of_line(line));
                 "pending"
             }
             Probe::Absent | Probe::TagOnly { .. } => match self.tags.victim(0, line) {
                 None => "fail",
                 Some(victim) => {
-                    self.tags.claim(at, 0, victim, Source { line, pc: 0 });
+                    self.tags.claim(at, 0, victim, Source::of_line(line));
                     "miss"
                 }
             },

@@ -333,7 +333,7 @@ impl Core {
     #[inline]
     pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         let Self { order, tags, index, .. } = self;
-        order.on_hit(at, (set, way), || Source { line: index.line(tags.row(set)[way as usize].tag, set), pc: 0 });
+        order.on_hit(at, (set, way), || Source::of_line(index.line(tags.row(set)[way as usize].tag, set)));
         if self.seen.is_some() {
             self.report_use((set, way));
         }
@@ -357,9 +357,12 @@ impl Core {
         }
         let row = self.tags.row(set);
         let evicts = row[way as usize].state != LineState::Invalid;
-        let newcomer = InsertedLine { set, way, evicts, source: Source { line: local, pc: 0 } };
-        let allowed = self.partition.as_ref().map_or(WayMask::MAX, |partition| partition.ways(sm));
+        let newcomer = InsertedLine { set, way, evicts, source: Source::of_line(local) };
+        let allowed = self.partition.as_ref().map_or(WayMask::MAX, |partition| partition.ways(sm, set));
         self.order.on_insert(at, &newcomer, |way| allowed >> way & 1 != 0 && row[way as usize].state.is_evictable());
+        if let Some(partition) = &mut self.partition {
+            partition.on_insert(at.edge(), sm, (set, way));
+        }
     }
 
     /// Returns the way of a set whose line has the tag `tag`, whether the line is present, in flight or
@@ -395,7 +398,7 @@ impl Core {
     pub fn victim(&self, set: u32, sm: u8) -> Option<u32> {
         match &self.partition {
             None => self.any_victim(set),
-            Some(partition) => self.victim_among(set, partition.ways(sm)),
+            Some(partition) => self.victim_among(set, partition.ways(sm, set)),
         }
     }
 
@@ -429,6 +432,9 @@ impl Core {
     pub fn on_access(&mut self, at: &impl AnyEdge, sm: u8, (set, tag): (u32, u64), missed: bool) {
         if let Some(partition) = &mut self.partition {
             partition.on_access(at.edge(), &Access { sm, set, tag, missed });
+            if let Some(seen) = &mut self.seen {
+                seen.push(LineEvent::Accessed { line: self.index.line(tag, set), sm });
+            }
         }
     }
 

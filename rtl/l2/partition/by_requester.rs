@@ -15,7 +15,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BankInfo, Hooks, Scheme, WayMask, ways_from};
+use super::{BankInfo, Hooks, Scheme, WayMask, group_of, validate_groups, ways_from};
 use crate::config::Rules;
 use crate::kernel::{Describe, DescribeExt, Logic};
 
@@ -38,13 +38,7 @@ impl Default for ByRequester {
 }
 
 impl ByRequester {
-    /// Returns the group of SM `sm`, in a machine with `sms` SMs.
-    fn group(&self, sm: u32, sms: u32) -> u32 {
-        let equal = u64::from(sm) * self.ways.len() as u64 / u64::from(sms.max(1));
-        self.sms.get(sm as usize).copied().unwrap_or(equal as u32)
-    }
-
-    /// Returns the mask of the ways of each group of SMs.
+    /// Returns the ways of each group.
     fn masks(&self) -> Vec<WayMask> {
         let firsts = self.ways.iter().scan(0_u32, |next, ways| {
             let first = *next;
@@ -59,7 +53,8 @@ impl ByRequester {
 impl Scheme for ByRequester {
     fn hardware(&self, bank: &BankInfo<'_>) -> Option<Box<dyn Hooks>> {
         let masks = self.masks();
-        let of_sm = |sm| masks.get(self.group(sm, bank.sms) as usize).copied().unwrap_or(WayMask::MAX);
+        let group = |sm| group_of(&self.sms, self.ways.len() as u32, sm, bank.sms);
+        let of_sm = |sm| masks.get(group(sm) as usize).copied().unwrap_or(WayMask::MAX);
         let masks = (0..bank.sms).map(of_sm).collect();
         Some(Box::new(Groups { groups: self.ways.len() as u32, ways: bank.ways, masks }))
     }
@@ -81,17 +76,7 @@ impl Scheme for ByRequester {
             &format!("numbers from 1 whose sum is at most {0}, with l2.ways = {0}", bank.ways),
             "a miss needs a way, and no way belongs to two groups",
         );
-        if self.sms.is_empty() {
-            return;
-        }
-        let has_all = (0..groups).all(|group| self.sms.iter().any(|&of_sm| u64::from(of_sm) == group));
-        rules.expect(
-            self.sms.len() as u64 == sms && has_all && self.sms.iter().all(|&group| u64::from(group) < groups),
-            "sms",
-            format!("{:?}", self.sms),
-            &format!("an empty list, or the groups of {sms} SMs, in which each of 0 to {} occurs", groups.max(1) - 1),
-            "each SM belongs to one group, and each group has an SM",
-        );
+        validate_groups(&self.sms, groups, bank, rules);
     }
 }
 
@@ -106,7 +91,7 @@ struct Groups {
 
 #[typetag::serde(name = "by-requester")]
 impl Hooks for Groups {
-    fn ways(&self, sm: u8) -> WayMask {
+    fn ways(&self, sm: u8, _set: u32) -> WayMask {
         self.masks.get(usize::from(sm)).copied().unwrap_or(WayMask::MAX)
     }
 
@@ -126,7 +111,7 @@ mod tests {
     fn masks(config: &ByRequester, sms: u32) -> Vec<WayMask> {
         let bank = BankInfo { path: "l2", sets: 1, ways: 16, tag_bits: 8, sms };
         let hooks = config.hardware(&bank).expect("it restricts the ways");
-        (0..sms as u8).map(|sm| hooks.ways(sm)).collect()
+        (0..sms as u8).map(|sm| hooks.ways(sm, 0)).collect()
     }
 
     #[test]

@@ -1,17 +1,19 @@
 //! # Way partitioning of an L2 bank
 //! A partition restricts the ways in which the miss of a requester may replace a line, so that requesters
-//! cannot evict each other's lines. A requester is an SM. Each scheme is one file in this folder, with its
-//! parameters, its state and its hooks.
+//! cannot evict all of each other's lines. A requester is an SM. Each scheme is one file in this folder, with
+//! its parameters, its state and its hooks.
 //!
 //! | kind           | ways in which a miss of an SM may choose its victim | source                              |
 //! |----------------|-----------------------------------------------------|-------------------------------------|
 //! | `none`         | all                                                 |                                     |
 //! | `by-requester` | those of its group of SMs, a constant number        | column caching (Chiou et al., DAC 2000) |
+//! | `utility`      | those of its group, or of groups with too many lines | UCP (Qureshi and Patt, MICRO 2006) |
 //!
 //! | hook          | when                                                                              |
 //! |---------------|-----------------------------------------------------------------------------------|
 //! | `reach`       | time has advanced to this cycle, ahead of the look-up of a request                |
 //! | `ways`        | a miss, or a prefetch for the SM that triggered it, selects its way               |
+//! | `on_insert`   | a line takes the selected way                                                     |
 //! | `on_access`   | a request was served, or was accepted by an MSHR entry or the bypass buffer       |
 //! | `next_choice` | the bank is about to sleep with a stalled request                                 |
 //! | `record`, `describe` | for digests; for waveforms and area counts                                 |
@@ -27,8 +29,8 @@
 //! one exception: if the tag of a bypassed line was kept, the line is later fetched into the way of that tag.
 //! `on_access` does not report prefetches.
 //!
-//! No deadlock: every SM has at least one way. The lines in flight in its ways arrive without any further
-//! lookup, and their ways then become evictable.
+//! No deadlock: every SM has at least one way in each set. The lines in flight in its ways arrive without any
+//! further lookup, and their ways then become evictable.
 //!
 //! The state of a scheme survives the end of a kernel, as the lines of the bank do.
 //!
@@ -127,8 +129,11 @@ pub trait Hooks: Debug + Send {
     /// waiter.
     fn reach(&mut self, _cycle: u64) {}
 
-    /// Returns the ways from which a miss of SM `sm` may choose its victim; at least one way.
-    fn ways(&self, sm: u8) -> WayMask;
+    /// Returns the ways of set `set` in which a miss of SM `sm` may choose its victim: at least one.
+    fn ways(&self, sm: u8, set: u32) -> WayMask;
+
+    /// Called when a line that SM `sm` requested takes the set and way `place`, one of [`Self::ways`].
+    fn on_insert(&mut self, _at: &Edge<'_>, _sm: u8, _place: (u32, u32)) {}
 
     /// Called when a request was served, or was accepted by an MSHR entry or the bypass buffer.
     fn on_access(&mut self, _at: &Edge<'_>, _access: &Access) {}
@@ -151,7 +156,34 @@ pub trait Hooks: Debug + Send {
     fn counters(&self, _to: &mut dyn CounterReader) {}
 }
 
-/// Returns the mask of `count` consecutive ways, of which `first` is the lowest.
+/// Returns the group of SM `sm`. `list` holds the group of each SM; if it is empty, each of `groups` groups
+/// has an equal share of the `sms` SMs, in the order of their numbers.
+fn group_of(list: &[u32], groups: u32, sm: u32, sms: u32) -> u32 {
+    let equal = u64::from(sm) * u64::from(groups) / u64::from(sms.max(1));
+    list.get(sm as usize).copied().unwrap_or(equal as u32)
+}
+
+/// Checks the list `sms` of the group of each SM, for `groups` groups.
+fn validate_groups(sms: &[u32], groups: u64, bank: &BankInfo<'_>, rules: &mut Rules) {
+    if sms.is_empty() {
+        return;
+    }
+    // No group beyond the number of SMs has an SM, however many groups there are.
+    let has_all = groups <= sms.len() as u64 && (0..groups).all(|group| sms.iter().any(|&of| u64::from(of) == group));
+    rules.expect(
+        sms.len() == bank.sms as usize && has_all && sms.iter().all(|&group| u64::from(group) < groups),
+        "sms",
+        format!("{sms:?}"),
+        &format!(
+            "an empty list, or the groups of {} SMs, in which each of 0 to {} occurs",
+            bank.sms,
+            groups.max(1) - 1
+        ),
+        "each SM belongs to one group, and each group has an SM",
+    );
+}
+
+/// Returns the mask of `count` ways from way `first` on.
 #[must_use]
 pub fn ways_from(first: u32, count: u32) -> WayMask {
     (0..WayMask::BITS)

@@ -26,6 +26,7 @@ use crate::cells::atomic::AtomicOp;
 use crate::kernel::{AnyEdge, Describe, DescribeExt, FieldsExt, Logic, Payload, Tx};
 use crate::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReply};
 use crate::l1::bypass::contention::Warps;
+use crate::replacement::priority::EvictionPriority;
 use crate::sm::execute::operands::{Base, Operand, Operands, Row};
 use crate::sm::front::decode::DecodedInst;
 use crate::sm::front::issue::Issue;
@@ -42,12 +43,16 @@ pub(in crate::sm) type StoreData = [[u32; LANES]; 4];
 pub(in crate::sm) struct AddressUnit {
     /// True if a load of 16 bytes per lane is sent as one access instead of two.
     is_wide: bool,
+    /// True if accesses carry the eviction priority of their instruction.
+    has_hints: bool,
     valid: bool,
     /// True if a beat of a texture fetch awaits its reply.
     waiting: bool,
     kind: AccessKind,
     space: MemorySpace,
     uncached: bool,
+    /// Eviction priority of the lines of a load.
+    priority: EvictionPriority,
     warp: u8,
     /// Half of a 64-lane warp: 0 or 1.
     half: u8,
@@ -87,11 +92,13 @@ impl AddressUnit {
     pub fn new() -> Self {
         Self {
             is_wide: false,
+            has_hints: false,
             valid: false,
             waiting: false,
             kind: AccessKind::Load,
             space: MemorySpace::Global,
             uncached: false,
+            priority: EvictionPriority::Normal,
             warp: 0,
             half: 0,
             pc: 0,
@@ -108,6 +115,11 @@ impl AddressUnit {
     /// Makes the unit send each load of 16 bytes per lane as one access instead of two.
     pub fn widen_loads(&mut self) {
         self.is_wide = true;
+    }
+
+    /// Makes accesses carry the eviction priority of their instruction.
+    pub fn send_hints(&mut self) {
+        self.has_hints = true;
     }
 
     /// True while an instruction occupies the unit, so that no other instruction can enter.
@@ -144,6 +156,10 @@ impl AddressUnit {
             self.size_log2 = bytes.trailing_zeros() as u8;
         }
         self.uncached = mem.volatile || matches!(mem.cache, CacheOp::Cg | CacheOp::Cv);
+        if self.has_hints {
+            let is_load = self.kind == AccessKind::Load;
+            self.priority = if is_load { EvictionPriority::of(mem.cache) } else { EvictionPriority::Normal };
+        }
         self.clear_idle_lanes();
         if let Some(fill) = data {
             fill(&mut self.data);
@@ -158,6 +174,7 @@ impl AddressUnit {
         self.begin(of(issue), op.ty.bytes() as u8, BEAT_BYTES);
         self.kind = if returns { AccessKind::Atomic } else { AccessKind::Reduce };
         self.uncached = true;
+        self.priority = EvictionPriority::Normal;
         self.atomic = op;
         self.address = *address;
         self.clear_idle_lanes();
@@ -175,6 +192,7 @@ impl AddressUnit {
         self.begin(of(issue), bytes, BEAT_BYTES);
         (self.kind, self.space) = (AccessKind::Load, MemorySpace::Texture);
         self.uncached = false;
+        self.priority = EvictionPriority::Normal;
         self.address = *address;
         self.clear_idle_lanes();
         self.beats.value()
@@ -184,6 +202,7 @@ impl AddressUnit {
     /// `base` of device memory.
     pub fn move_to_constants(&mut self, base: u64) {
         self.space = MemorySpace::Const;
+        self.priority = EvictionPriority::Normal;
         self.size_log2 = self.size_log2.min(BEAT_BYTES.ilog2() as u8);
         for address in &mut self.address {
             *address += base;
@@ -249,6 +268,7 @@ impl AddressUnit {
                 kind,
                 space,
                 uncached,
+                priority,
                 resident: warps,
                 warp,
                 half,
@@ -264,6 +284,7 @@ impl AddressUnit {
             *kind = self.kind;
             *space = self.space;
             *uncached = self.uncached;
+            *priority = self.priority;
             *warps = Warps::new(resident);
             (*warp, *half, *pc, *mask) = (self.warp, self.half, self.pc, self.mask);
             *beat = u2::new(self.beat.value());
@@ -304,11 +325,13 @@ impl AddressUnit {
     pub fn describe(&self, halves: u32, to: &mut dyn Describe) {
         let Self {
             is_wide,
+            has_hints,
             valid,
             waiting,
             kind,
             space,
             uncached,
+            priority,
             warp,
             half,
             pc,
@@ -325,6 +348,9 @@ impl AddressUnit {
         to.state("kind", *kind);
         to.state("space", *space);
         to.flag("uncached", *uncached);
+        if *has_hints {
+            to.state("priority", *priority);
+        }
         to.sized("warp", u64::from(*warp), 6);
         if halves > 1 {
             to.flag("half", *half != 0);

@@ -13,7 +13,7 @@ use isa::lanes::{AluFn, AluOp, AtomicFn};
 use isa::program::{Form, Inst, LaunchLimits, MemOp, NO_PC, Op, Program, RegMask};
 use isa::recorded::{Class, Code, Header, Opcode, Operation, Register, RegisterFile, Space as TraceSpace, Timing};
 use isa::tensor;
-use isa::types::{CacheOp, Scope, Space, Type};
+use isa::types::{Scope, Space, Type};
 
 use super::stream::CtaSource;
 use crate::sm::core::Loaded;
@@ -273,8 +273,7 @@ fn access(opcode: &Opcode, space: Space) -> MemOp {
         16 => (Type::B64, 2),
         _ => (Type::B32, 1),
     };
-    let cache = if opcode.bypasses_l1 { CacheOp::Cg } else { CacheOp::Default };
-    MemOp { space, ty, lanes, cache, volatile: false, base: None, offset: 0 }
+    MemOp { space, ty, lanes, cache: opcode.cache_operator(), volatile: false, base: None, offset: 0 }
 }
 
 #[cfg(test)]

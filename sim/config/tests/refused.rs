@@ -382,7 +382,7 @@ fn a_kind_that_is_no_text_is_refused_with_those_that_there_are() {
         ("tracker.replacement", "bip, brrip, dip, drrip, hawkeye, lip, lru, random, ship, srrip, tree-plru"),
         ("l2.replacement", "bip, brrip, dip, drrip, hawkeye, lip, lru, random, ship, srrip, tree-plru"),
         ("l2.bypass", "streaming"),
-        ("l2.partition", "by-requester, none"),
+        ("l2.partition", "by-requester, none, utility"),
         ("l1.mshr_policy", "by-age, by-requester, none"),
         ("l2.mshr_policy", "by-age, by-requester, none"),
         ("l1.index", "fermi, i-poly, linear"),
@@ -1101,6 +1101,18 @@ fn partitions_and_mshr_policies_are_refused_where_they_do_not_fit() {
             "l2.partition.ways is a list of 2, expected a list of 1 to 1, ",
         ),
         (
+            &["l2.partition.kind=utility", "l2.flow.kind=transient"],
+            "l2.partition is utility, expected none with flow.kind = \"transient\"; ",
+        ),
+        (
+            &["l2.partition={ kind = \"utility\", groups = 3 }", "num_sms=2"],
+            "l2.partition.groups is 3, expected 2 to 8, at most num_sms = 2 and l2.ways = 16",
+        ),
+        (
+            &["l2.partition={ kind = \"utility\", sample_every = 4096 }"],
+            "l2.partition.sample_every is 4096, expected a power of two from 1 to ",
+        ),
+        (
             &["l2.mshr_policy.kind=by-requester", "l2.flow.kind=transient"],
             "l2.mshr_policy is by-requester, expected none with flow.kind = \"transient\"; ",
         ),
@@ -1114,6 +1126,14 @@ fn partitions_and_mshr_policies_are_refused_where_they_do_not_fit() {
         let lines = refused_on("fermi", sets);
         assert!(lines.iter().any(|line| line.contains(message)), "{sets:?}: {lines:?}");
     }
-    let all = ["l1.mshr_policy.kind=by-age", "l2.mshr_policy.kind=by-requester", "l2.partition.kind=by-requester"];
+    let hints = refused_on("fermi", &["l1.hints=true", "l1.organisation=decoupled"]);
+    let message = "l1.hints is true, expected false with l1.organisation = \"decoupled\"";
+    assert!(hints.iter().any(|line| line.contains(message)), "{hints:?}");
+    let all = [
+        "l1.hints=true",
+        "l1.mshr_policy.kind=by-age",
+        "l2.mshr_policy.kind=by-requester",
+        "l2.partition.kind=by-requester",
+    ];
     assert_eq!(refused_on("fermi", &all), [""; 0]);
 }

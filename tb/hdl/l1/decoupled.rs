@@ -206,18 +206,18 @@ impl Unit {
             }
             (1, None) => {
                 let Some(victim) = victim else { return };
-                self.dut.claim(at, set, victim, Source { line, pc: 0 });
+                self.dut.claim(at, set, victim, Source::of_line(line));
                 self.golden.on_allocate(set as usize, line, gone, stands);
                 self.standing.retain(|other, _| Some(*other) != gone);
                 self.standing.insert(line, Standing::Bound);
                 self.reserved.push((set, victim.way, line));
             }
             (1, Some(way)) => {
-                self.dut.touch(at, (set, way), LineUse::Load, Source { line, pc: 0 });
+                self.dut.touch(at, (set, way), LineUse::Load, Source::of_line(line));
                 self.golden.on_hit(set as usize, line, true);
             }
             (2, Some(way)) if present => {
-                self.dut.touch(at, (set, way), LineUse::Modify, Source { line, pc: 0 });
+                self.dut.touch(at, (set, way), LineUse::Modify, Source::of_line(line));
                 self.golden.on_hit(set as usize, line, false);
                 self.standing.insert(line, Standing::Bound);
             }

@@ -61,6 +61,7 @@ impl Unit {
             line_bytes,
             pc_bits: 0,
             judged: false,
+            hints: false,
             sectored: false,
             data_beside: false,
         };

@@ -176,7 +176,7 @@ impl Unit {
             _ if !go => {}
             (1, None) => {
                 let Some(victim) = victim else { return };
-                self.dut.claim(at, set, victim, Source { line, pc: 0 });
+                self.dut.claim(at, set, victim, Source::of_line(line));
                 self.uses[set as usize].retain(|other| Some(*other) != gone);
                 let stay: Vec<_> = stay.into_iter().filter(|(other, _)| Some(*other) != gone).collect();
                 self.golden.on_insert(twin::InsertedLine { line, pc: 0, set: set as usize, first_way: 0 }, gone, &stay);
@@ -184,12 +184,12 @@ impl Unit {
                 self.reserved.push((set, victim.way, line));
             }
             (1, Some(way)) => {
-                self.dut.touch(at, (set, way), LineUse::Load, Source { line, pc: 0 });
+                self.dut.touch(at, (set, way), LineUse::Load, Source::of_line(line));
                 self.golden.on_hit(line, 0);
                 self.renew(set, line);
             }
             (2, Some(way)) if present => {
-                self.dut.touch(at, (set, way), LineUse::Modify, Source { line, pc: 0 });
+                self.dut.touch(at, (set, way), LineUse::Modify, Source::of_line(line));
                 self.golden.on_hit(line, 0);
                 self.renew(set, line);
             }
