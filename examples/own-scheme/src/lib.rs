@@ -1,10 +1,11 @@
-//! # Four schemes defined outside of warpsieve
-//! An L1 bypass by load instruction ([`by_pc`]), a prefetcher of neighboring lines ([`neighbor`]), a
-//! replacement policy by predicted reuse distances ([`reuse_distance`]) and a DRAM policy that serves the SMs
-//! in turn ([`sm_round_robin`]), each with its golden model. Nothing in warpsieve refers to them: linking this
-//! crate is enough to register them.
+//! # Five schemes defined outside of warpsieve
+//! An L1 bypass by load instruction ([`by_pc`]), a prefetcher of neighboring lines ([`neighbor`]), an MSHR
+//! policy that throttles SMs in gears ([`mshr_gears`]), a replacement policy by predicted reuse distances
+//! ([`reuse_distance`]) and a DRAM policy that serves the SMs in turn ([`sm_round_robin`]), each with its
+//! golden model. Nothing in warpsieve refers to them: linking this crate is enough to register them.
 
 pub mod by_pc;
+pub mod mshr_gears;
 pub mod neighbor;
 pub mod reuse_distance;
 pub mod sm_round_robin;
@@ -12,8 +13,9 @@ pub mod sm_round_robin;
 use warpsieve::config::Builtin;
 
 /// Designs of this crate, by their names in `--design`.
-pub static DESIGNS: [Builtin; 4] = [
+pub static DESIGNS: [Builtin; 5] = [
     Builtin { name: "by-pc", path: "designs/by-pc.toml", text: include_str!("../designs/by-pc.toml") },
+    Builtin { name: "mshr-gears", path: "designs/mshr-gears.toml", text: include_str!("../designs/mshr-gears.toml") },
     Builtin { name: "neighbor", path: "designs/neighbor.toml", text: include_str!("../designs/neighbor.toml") },
     Builtin {
         name: "reuse-distance",
