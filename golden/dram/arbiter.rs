@@ -15,101 +15,197 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::checker::{Checker, advance};
-use super::command::{BankId, Command, Kind, Op, Request};
+use super::command::{BankId, Command, Kind};
+use super::drain::{Drain, Watermarks};
 use super::mapping::{BurstLocation, Mapping};
 use super::policy::{Policy, Requests, Waiting};
 use super::timing::Bus;
+
+/// Number of commands after which the arbiter drops those that can no longer delay another one.
+const HISTORY: usize = 512;
 
 /// Command on the command bus, with the memory request that it serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// Command that was issued.
     pub command: Command,
-    /// Number of the memory request that the command serves.
-    pub request: u64,
+    /// Number of the memory request that the command serves; `None` for the commands of a refresh.
+    pub request: Option<u64>,
 }
 
-/// Model of the DRAM channel whose arbiter is checked.
-struct Channel<'a> {
-    checker: &'a Checker,
-    policy: &'a mut dyn Policy,
-    /// Bank, row and column of each request, by request number.
+/// Limits of a channel that restrict the choice of commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Number of bursts that may be read and not sent yet.
+    pub reply_entries: usize,
+    /// Thresholds of the write drain; `None` if reads and writes are scheduled alike.
+    pub write_drain: Option<Watermarks>,
+}
+
+/// Refreshes of a channel.
+#[derive(Debug)]
+struct Refresh {
+    /// Cycle in which the next refresh is due.
+    due: u64,
+    /// Row hits that are served before the refresh; `None` if no refresh is due.
+    last: Option<BTreeSet<u64>>,
+}
+
+/// Model of a DRAM channel that determines each command of its arbiter.
+#[derive(Debug)]
+pub struct Arbiter {
+    checker: Checker,
+    mapping: Mapping,
+    policy: Box<dyn Policy>,
+    reply_entries: usize,
+    /// Number of bursts that were read and not sent yet.
+    unsent_reads: usize,
+    drain: Option<Drain>,
+    refresh: Option<Refresh>,
+    /// First cycle that was not checked yet.
+    cycle: u64,
+    /// Number of requests that the channel has accepted.
+    num_accepted: u64,
+    /// Bank, row and column of each waiting request, by request number.
     places: BTreeMap<u64, BurstLocation>,
     waiting: Requests,
     rows: BTreeMap<BankId, u32>,
     /// Banks whose open row has served at least one request since the row was opened.
     used: BTreeSet<BankId>,
-    /// Commands issued in earlier cycles.
+    /// Commands of earlier cycles that may still delay other commands.
     before: Vec<Command>,
+    /// For each kind of command and bank, a cycle before which the command is illegal.
+    legal_from: BTreeMap<(usize, Option<BankId>), u64>,
 }
 
-impl Checker {
-    /// Compares the commands of a channel with those that `policy` requires. Returns an explanation of the
-    /// first cycle in which they differ, or `None`. `requests` are in the order of their acceptance. `sms`
-    /// holds the SM of each request, or `None` for a request that the L2 itself makes. `choices` holds the
-    /// issued commands with the requests that they serve, sorted by cycle.
-    pub fn check_choices(
-        &self,
-        mapping: &Mapping,
-        policy: &mut dyn Policy,
-        (requests, sms): (&[Request], &[Option<u32>]),
-        choices: &[Choice],
-    ) -> Option<String> {
-        let places = requests.iter().map(|request| (request.number, mapping.place(request.address))).collect();
-        let (waiting, rows, used) = (Requests::new(), BTreeMap::new(), BTreeSet::new());
-        let mut channel = Channel { checker: self, policy, places, waiting, rows, used, before: Vec::new() };
-        let mut arriving = requests.iter().zip(sms).peekable();
-        let mut issued = choices.iter().peekable();
-        let end = choices.last().map_or(0, |choice| choice.command.cycle);
-        for cycle in 0..=end {
-            while let Some((request, &sm)) = arriving.next_if(|(request, _)| request.accept < cycle) {
-                channel.accept(request, sm);
-            }
-            channel.policy.begin(cycle, &channel.waiting);
-            let mut expected = channel.find_expected(cycle);
-            let mut seen = Vec::new();
-            while let Some(choice) = issued.next_if(|choice| choice.command.cycle == cycle) {
-                seen.push(*choice);
-            }
-            let key = |choice: &Choice| (choice.command.kind.is_column(), choice.request);
-            expected.sort_by_key(key);
-            seen.sort_by_key(key);
-            if seen != expected {
-                return Some(format!(
-                    "cycle {cycle}: {}, expected {}",
-                    format_choices(&seen),
-                    format_choices(&expected)
-                ));
-            }
-            // The row command (ACT or PRE) is applied after the column command, since the policy must see the
-            // state at the start of the cycle.
-            seen.iter().rev().for_each(|choice| channel.issue(choice));
+impl Arbiter {
+    /// Creates the model of an idle channel in cycle 0. `checker` states timing and refresh.
+    pub fn new(checker: Checker, mapping: Mapping, policy: Box<dyn Policy>, limits: Limits) -> Self {
+        let refresh = checker.refresh.then_some(Refresh { due: checker.timing.refi, last: None });
+        Self {
+            checker,
+            mapping,
+            policy,
+            reply_entries: limits.reply_entries,
+            unsent_reads: 0,
+            drain: limits.write_drain.map(Drain::new),
+            refresh,
+            cycle: 0,
+            num_accepted: 0,
+            places: BTreeMap::new(),
+            waiting: Requests::new(),
+            rows: BTreeMap::new(),
+            used: BTreeSet::new(),
+            before: Vec::new(),
+            legal_from: BTreeMap::new(),
         }
-        None
     }
 
-    /// True if `command` breaks no distance rule (minimum time between two commands). `before` holds the
-    /// commands of earlier cycles, sorted by cycle.
-    fn allows(&self, before: &[Command], command: &Command) -> bool {
-        self.distance_violations(before, command).next().is_none()
+    /// Compares the commands issued in `cycle` with the required ones. The channel must have issued none in
+    /// the cycles since the previous call.
+    ///
+    /// # Errors
+    /// Fails at the first cycle in which the commands differ, with an explanation.
+    pub fn check(&mut self, cycle: u64, issued: &[Choice]) -> Result<(), String> {
+        if let Some(last) = cycle.checked_sub(1) {
+            self.check_idle(last)?;
+        }
+        self.check_next(issued)
     }
-}
 
-/// Formats commands and their requests as text for an error message.
-fn format_choices(choices: &[Choice]) -> String {
-    let each = choices.iter().map(|Choice { command, request }| format!("{command} for request {request}"));
-    if choices.is_empty() { "no command".to_owned() } else { each.collect::<Vec<_>>().join(" and ") }
-}
+    /// Checks that no command is required in the cycles that were not checked yet, up to `cycle`.
+    ///
+    /// # Errors
+    /// Fails at the first cycle with a required command, with an explanation.
+    pub fn check_idle(&mut self, cycle: u64) -> Result<(), String> {
+        while self.cycle <= cycle {
+            self.check_next(&[])?;
+        }
+        Ok(())
+    }
 
-impl Channel<'_> {
-    fn accept(&mut self, &Request { number, op, accept, .. }: &Request, sm: Option<u32>) {
-        let BurstLocation { bank, row, .. } = self.places[&number];
-        self.waiting.insert(number, Waiting { number, sm, write: op == Op::Write, bank, row, accept });
+    /// Accepts a request in the last checked cycle, and returns its number. `sm` is `None` for a request that
+    /// the L2 itself makes.
+    pub fn accept(&mut self, write: bool, address: u64, sm: Option<u32>) -> u64 {
+        let (number, accept) = (self.num_accepted, self.cycle.saturating_sub(1));
+        let place = self.mapping.place(address);
+        let BurstLocation { bank, row, .. } = place;
+        self.places.insert(number, place);
+        self.waiting.insert(number, Waiting { number, sm, write, bank, row, accept });
+        self.num_accepted += 1;
+        number
+    }
+
+    /// Records that the channel has sent a burst in the last checked cycle, which frees its place in the
+    /// buffer.
+    ///
+    /// # Errors
+    /// Fails if no burst was read that was not sent yet.
+    pub fn send_reply(&mut self) -> Result<(), String> {
+        let cycle = self.cycle.saturating_sub(1);
+        self.unsent_reads =
+            self.unsent_reads.checked_sub(1).ok_or(format!("cycle {cycle}: a reply is sent, expected none"))?;
+        Ok(())
+    }
+
+    /// Checks the next cycle, in which `issued` was issued.
+    fn check_next(&mut self, issued: &[Choice]) -> Result<(), String> {
+        let cycle = self.cycle;
+        self.cycle += 1;
+        self.policy.begin(cycle, &self.waiting);
+        let served = match &mut self.drain {
+            Some(drain) => drain.select(cycle, &self.waiting).map(Served::Kind),
+            None => Some(Served::All),
+        };
+        self.prepare_refresh(cycle);
+        let mut expected = self.find_expected(cycle, served);
+        let mut seen = issued.to_vec();
+        let key = |choice: &Choice| (choice.command.kind.is_column(), choice.request);
+        expected.sort_by_key(key);
+        seen.sort_by_key(key);
+        if seen != expected {
+            let [seen, expected] = [&seen, &expected].map(|choices| format_choices(choices));
+            return Err(format!("cycle {cycle}: {seen}, expected {expected}"));
+        }
+        // The row command (ACT or PRE) is applied after the column command, since the policy must see the
+        // state at the start of the cycle.
+        seen.iter().rev().for_each(|choice| self.issue(choice));
+        Ok(())
+    }
+
+    /// True if the buffer for read data has room for one more burst.
+    fn has_room(&self) -> bool {
+        self.unsent_reads < self.reply_entries
+    }
+
+    /// Selects the requests that are served before a refresh, in the cycle in which the refresh is due. Later
+    /// leaves out those for which the refresh does not wait.
+    fn prepare_refresh(&mut self, cycle: u64) {
+        let has_room = self.has_room();
+        let Self { refresh: Some(Refresh { due, last }), waiting, rows, policy, places, .. } = self else { return };
+        if cycle < *due {
+            return;
+        }
+        let eligible = if policy.serves_only_the_oldest() { 1 } else { waiting.len() };
+        let last = last.get_or_insert_with(|| {
+            let hits = waiting.values().take(eligible).filter(|request| rows.get(&request.bank) == Some(&request.row));
+            hits.map(|request| request.number).collect()
+        });
+        if !has_room {
+            last.retain(|number| waiting[number].write && !is_blocked(places, *number));
+        }
     }
 
     /// True if a request hits the open row of its bank and the policy does not force that row to be closed.
+    /// Before a refresh, no policy closes a row.
     fn is_hit(&self, request: &Waiting) -> bool {
-        self.rows.get(&request.bank) == Some(&request.row) && !self.policy.must_close(request.bank)
+        let must_close = self.last_before_refresh().is_none() && self.policy.must_close(request.bank);
+        self.rows.get(&request.bank) == Some(&request.row) && !must_close
+    }
+
+    /// Returns the requests that are still served before a refresh; `None` if no refresh is due.
+    fn last_before_refresh(&self) -> Option<&BTreeSet<u64>> {
+        self.refresh.as_ref()?.last.as_ref()
     }
 
     /// Returns the sort key of a request: priority, then age. The request with the greatest key is served
@@ -118,16 +214,25 @@ impl Channel<'_> {
         (self.policy.priority(cycle, request, self.is_hit(request)), u64::MAX - request.number)
     }
 
-    /// True if an older request to the same burst as request `number` is still waiting.
-    fn is_blocked(&self, number: u64) -> bool {
-        self.waiting.range(..number).any(|(other, _)| self.places[other] == self.places[&number])
+    /// Returns the waiting requests that the write drain lets take part, oldest first. A request takes part,
+    /// too, if one of the selected kind waits for it.
+    fn eligible(&self, served: Served) -> Vec<&Waiting> {
+        let is_selected = |request: &Waiting| served == Served::All || served == Served::Kind(request.write);
+        let is_awaited = |request: &Waiting| {
+            let mut younger = self.waiting.range(request.number + 1..);
+            younger.any(|(other, younger)| is_selected(younger) && self.places[other] == self.places[&request.number])
+        };
+        let eligible = self.waiting.values().filter(|request| is_selected(request) || is_awaited(request));
+        eligible.take(if self.policy.serves_only_the_oldest() { 1 } else { usize::MAX }).collect()
     }
 
-    /// Returns the candidate commands of all banks in a cycle. Some of them may break a timing rule.
-    fn candidates(&self, cycle: u64) -> Vec<Choice> {
+    /// Returns the commands that the banks request in a cycle. Some may still break a timing rule.
+    fn candidates(&self, cycle: u64, served: Served) -> Vec<Choice> {
+        if let Some(last) = self.last_before_refresh() {
+            return self.candidates_before_refresh(cycle, last);
+        }
         let mut banks: BTreeMap<BankId, Vec<&Waiting>> = BTreeMap::new();
-        let only = self.policy.serves_only_the_oldest();
-        for request in self.waiting.values().take(if only { 1 } else { usize::MAX }) {
+        for request in self.eligible(served) {
             banks.entry(request.bank).or_default().push(request);
         }
         let mut found = Vec::new();
@@ -135,17 +240,30 @@ impl Channel<'_> {
             let Some(first) = requests.iter().max_by_key(|request| self.order(cycle, request)) else { continue };
             let hits = requests.iter().filter(|request| self.is_hit(request));
             if self.is_hit(first) || !self.used.contains(&bank) && hits.clone().next().is_some() {
-                found.extend(hits.filter(|hit| !self.is_blocked(hit.number)).map(|hit| self.column(cycle, hit)));
+                let free = hits.filter(|hit| !is_blocked(&self.places, hit.number));
+                found.extend(free.map(|hit| self.column(cycle, hit)));
             } else {
                 let (kind, row) = match self.rows.get(&bank) {
                     Some(_) => (Kind::Pre, None),
                     None => (Kind::Act, Some(first.row)),
                 };
                 let command = Command { cycle, kind, bank: Some(bank), row, col: None };
-                found.push(Choice { command, request: first.number });
+                found.push(Choice { command, request: Some(first.number) });
             }
         }
         found
+    }
+
+    /// Returns the commands that may be issued while a refresh is due: those of the row hits in `last`, or
+    /// else the next command of the refresh itself.
+    fn candidates_before_refresh(&self, cycle: u64, last: &BTreeSet<u64>) -> Vec<Choice> {
+        if last.is_empty() {
+            let kind = if self.rows.is_empty() { Kind::Ref } else { Kind::Prea };
+            let command = Command { cycle, kind, bank: None, row: None, col: None };
+            return vec![Choice { command, request: None }];
+        }
+        let free = last.iter().filter(|number| !is_blocked(&self.places, **number));
+        free.map(|number| self.column(cycle, &self.waiting[number])).collect()
     }
 
     /// Returns the column command (RD or WR) that serves a request.
@@ -153,17 +271,23 @@ impl Channel<'_> {
         let BurstLocation { bank, row, col } = self.places[&request.number];
         let kind = if request.write { Kind::Wr } else { Kind::Rd };
         let command = Command { cycle, kind, bank: Some(bank), row: Some(row), col: Some(col) };
-        Choice { command, request: request.number }
+        Choice { command, request: Some(request.number) }
     }
 
-    /// Returns the commands that the channel must issue in a cycle.
-    fn find_expected(&self, cycle: u64) -> Vec<Choice> {
-        let candidates = self.candidates(cycle).into_iter();
-        let legal: Vec<Choice> =
-            candidates.filter(|choice| self.checker.allows(&self.before, &choice.command)).collect();
+    /// Returns the commands that the channel must issue in a cycle. The write drain selects `served`.
+    fn find_expected(&mut self, cycle: u64, served: Option<Served>) -> Vec<Choice> {
+        let is_refresh_due = self.last_before_refresh().is_some();
+        let served = match served {
+            _ if is_refresh_due => Served::All,
+            Some(served) if !self.waiting.is_empty() => served,
+            _ => return Vec::new(),
+        };
+        let has_room = self.has_room();
+        let mut legal = self.candidates(cycle, served);
+        legal.retain(|choice| (has_room || choice.command.kind != Kind::Rd) && self.is_legal(&choice.command));
         let first = |of: &dyn Fn(&Choice) -> bool| {
             let on_bus = legal.iter().filter(|choice| of(choice)).copied();
-            on_bus.max_by_key(|choice| self.order(cycle, &self.waiting[&choice.request]))
+            on_bus.max_by_key(|choice| choice.request.map(|number| self.order(cycle, &self.waiting[&number])))
         };
         match self.checker.timing.bus {
             Bus::Shared => first(&|_| true).into_iter().collect(),
@@ -174,58 +298,120 @@ impl Channel<'_> {
         }
     }
 
+    /// True if a command keeps its minimum distance from all earlier commands.
+    fn is_legal(&mut self, command: &Command) -> bool {
+        // Further commands never let a command become legal earlier, so an earlier result is a lower bound.
+        let from = self.legal_from.entry((command.kind as usize, command.bank)).or_default();
+        if *from <= command.cycle {
+            *from = self.checker.legal_from(&self.before, command);
+        }
+        *from <= command.cycle
+    }
+
     /// Updates the model of the channel after a command.
     fn issue(&mut self, choice: &Choice) {
         let Choice { command, request } = choice;
-        let Some(&served) = self.waiting.get(request) else { return };
-        self.policy.issue(command.cycle, &served, command.kind, &self.waiting);
-        if command.kind.is_column() {
-            self.waiting.remove(request);
-            self.used.insert(served.bank);
-        } else {
-            self.used.remove(&served.bank);
+        if let Some(&served) = request.as_ref().and_then(|number| self.waiting.get(number)) {
+            self.policy.issue(command.cycle, &served, command.kind, &self.waiting);
+            if command.kind.is_column() {
+                self.serve(&served);
+            } else {
+                self.used.remove(&served.bank);
+            }
+        }
+        if let Some(refresh) = self.refresh.as_mut().filter(|_| command.kind == Kind::Ref) {
+            *refresh = Refresh { due: refresh.due + self.checker.timing.refi, last: None };
         }
         advance(&mut self.rows, command);
+        if self.before.len() >= HISTORY {
+            let oldest = command.cycle.saturating_sub(self.checker.reach());
+            self.before.retain(|earlier| earlier.cycle >= oldest);
+        }
         self.before.push(*command);
     }
+
+    /// Removes a request whose RD or WR was issued.
+    fn serve(&mut self, request: &Waiting) {
+        self.waiting.remove(&request.number);
+        self.places.remove(&request.number);
+        self.used.insert(request.bank);
+        self.unsent_reads += usize::from(!request.write);
+        if let Some(last) = self.refresh.as_mut().and_then(|refresh| refresh.last.as_mut()) {
+            last.remove(&request.number);
+        }
+    }
+}
+
+/// Requests that the write drain lets take part in the choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Served {
+    /// All requests: there is no write drain, or a refresh is due.
+    All,
+    /// Writes if true, otherwise reads.
+    Kind(bool),
+}
+
+/// True if an older request to the same burst as request `number` is still waiting. `places` holds the bank,
+/// row and column of all waiting requests.
+fn is_blocked(places: &BTreeMap<u64, BurstLocation>, number: u64) -> bool {
+    places.range(..number).any(|(_, other)| *other == places[&number])
+}
+
+/// Formats commands and their requests as text for an error message.
+fn format_choices(choices: &[Choice]) -> String {
+    let each = choices.iter().map(|Choice { command, request }| match request {
+        Some(request) => format!("{command} for request {request}"),
+        None => format!("{command} for a refresh"),
+    });
+    if choices.is_empty() { "no command".to_owned() } else { each.collect::<Vec<_>>().join(" and ") }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::command::Service;
     use super::super::policy::{ChannelInfo, Scheme, bliss, fcfs, fr_fcfs};
     use super::super::timing::Timing;
     use super::*;
 
     const CHANNEL: ChannelInfo = ChannelInfo { num_sms: 2, read_latency: 14, write_latency: 6 };
 
-    /// Compares commands of the form `(cycle, kind, request)` with those that the policy of `scheme`
-    /// requires. Requests 0, 1 and 2 are reads of bank 0.0. Requests 0 and 2 access row 1, and request 1
-    /// accesses row 2.
-    fn judge(scheme: &dyn Scheme, commands: &[(u64, Kind, u64)]) -> Option<String> {
+    /// Limits under which reads are never delayed.
+    const NO_LIMITS: Limits = Limits { reply_entries: 256, write_drain: None };
+
+    /// Checks the arbitration of commands of the form `(cycle, kind, request)`. They serve three reads of
+    /// bank 0.0: the first and the last access row 1, the second accesses row 2. The channel accepts one read
+    /// per cycle, and sends a reply in each of the cycles `replies`.
+    fn judge_limited(
+        scheme: &dyn Scheme,
+        limits: Limits,
+        replies: &[u64],
+        commands: &[(u64, Kind, u64)],
+    ) -> Option<String> {
         let addresses = [1 << 16, 2 << 16, (1 << 16) + 64];
-        let requests: Vec<Request> = (0..)
-            .zip(addresses)
-            .map(|(number, address)| Request {
-                number,
-                op: Op::Read,
-                address,
-                accept: number,
-                complete: None,
-                service: Service::Column,
-            })
-            .collect();
         let mapping = Mapping::reference();
-        let choices: Vec<Choice> = commands
-            .iter()
-            .map(|&(cycle, kind, request)| {
-                let BurstLocation { bank, row, col } = mapping.place(addresses[request as usize]);
-                let (row, col) = ((kind != Kind::Pre).then_some(row), kind.is_column().then_some(col));
-                Choice { command: Command { cycle, kind, bank: Some(bank), row, col }, request }
-            })
-            .collect();
+        let choice = |&(cycle, kind, request): &(u64, Kind, u64)| {
+            let BurstLocation { bank, row, col } = mapping.place(addresses[request as usize]);
+            let (row, col) = ((kind != Kind::Pre).then_some(row), kind.is_column().then_some(col));
+            Choice { command: Command { cycle, kind, bank: Some(bank), row, col }, request: Some(request) }
+        };
         let checker = Checker::new(Timing::REFERENCE, false);
-        checker.check_choices(&mapping, &mut *scheme.twin(&CHANNEL), (&requests, &[Some(0); 3]), &choices)
+        let mut arbiter = Arbiter::new(checker, Mapping::reference(), scheme.twin(&CHANNEL), limits);
+        for cycle in 0..=commands.last().expect("a command").0 {
+            let issued: Vec<_> = commands.iter().filter(|command| command.0 == cycle).map(choice).collect();
+            if let Err(text) = arbiter.check(cycle, &issued) {
+                return Some(text);
+            }
+            if let Some(&address) = addresses.get(cycle as usize) {
+                arbiter.accept(false, address, Some(0));
+            }
+            if replies.contains(&cycle) {
+                arbiter.send_reply().expect("a read was served");
+            }
+        }
+        None
+    }
+
+    fn judge(scheme: &dyn Scheme, commands: &[(u64, Kind, u64)]) -> Option<String> {
+        judge_limited(scheme, NO_LIMITS, &[], commands)
     }
 
     const HITS_FIRST: [(u64, Kind, u64); 6] = [
@@ -255,5 +441,61 @@ mod tests {
         let wrong = [(1, Kind::Act, 0), (13, Kind::Rd, 2)];
         let found = judge(&bliss::Config { threshold: 4, interval: 10_000 }, &wrong).unwrap();
         assert!(found.starts_with("cycle 13: Rd bank 0.0 row 1 col 1 at 13 for request 2, expected Rd"), "{found}");
+    }
+
+    #[test]
+    fn a_full_reply_buffer_delays_reads_until_the_cycle_after_a_reply() {
+        let one = Limits { reply_entries: 1, ..NO_LIMITS };
+        let scheme = fr_fcfs::Config { hit_cap: 0 };
+        let late = [(1, Kind::Act, 0), (13, Kind::Rd, 0), (31, Kind::Rd, 2)];
+        assert_eq!(judge_limited(&scheme, one, &[30], &late), None);
+        let found = judge_limited(&scheme, one, &[29], &late).unwrap();
+        assert!(found.starts_with("cycle 30: no command, expected Rd"), "{found}");
+        let found = judge_limited(&scheme, one, &[30], &HITS_FIRST).unwrap();
+        assert_eq!(found, "cycle 16: Rd bank 0.0 row 1 col 1 at 16 for request 2, expected no command");
+        let mut idle = Arbiter::new(
+            Checker::new(Timing::REFERENCE, false),
+            Mapping::reference(),
+            scheme.twin(&CHANNEL),
+            NO_LIMITS,
+        );
+        assert_eq!(idle.check(7, &[]), Ok(()));
+        assert_eq!(idle.send_reply(), Err("cycle 7: a reply is sent, expected none".to_owned()));
+    }
+
+    #[test]
+    fn a_refresh_waits_for_the_row_hits_that_wait_when_it_is_due() {
+        let timing = Timing { refi: 300, ..Timing::REFERENCE };
+        let scheme = fr_fcfs::Config { hit_cap: 0 };
+        let arbiter = || {
+            let policy = scheme.twin(&CHANNEL);
+            Arbiter::new(Checker::new(timing, true), Mapping::reference(), policy, NO_LIMITS)
+        };
+        let command = |cycle, kind| Command { cycle, kind, bank: None, row: None, col: None };
+        let refresh = |cycle, kind| [Choice { command: command(cycle, kind), request: None }];
+        let mut idle = arbiter();
+        assert_eq!(idle.check(300, &refresh(300, Kind::Ref)), Ok(()));
+        assert_eq!(idle.check(600, &refresh(600, Kind::Ref)), Ok(()));
+        assert_eq!(idle.check(901, &[]).unwrap_err(), "cycle 900: no command, expected Ref at 900 for a refresh");
+
+        let mut busy = arbiter();
+        busy.check(280, &[]).unwrap();
+        busy.accept(false, 1 << 16, Some(0));
+        let BurstLocation { bank, row, col } = Mapping::reference().place(1 << 16);
+        let act = Command { bank: Some(bank), row: Some(row), ..command(281, Kind::Act) };
+        let rd = Command { bank: Some(bank), row: Some(row), col: Some(col), ..command(293, Kind::Rd) };
+        busy.check(281, &[Choice { command: act, request: Some(0) }]).unwrap();
+        busy.check(293, &[Choice { command: rd, request: Some(0) }]).unwrap();
+        busy.check(298, &[]).unwrap();
+        // A read of the open row that is accepted before the refresh is due is served, a later one waits.
+        busy.accept(false, (1 << 16) + 64, Some(0));
+        let hit = Command { cycle: 299, col: Some(col + 1), ..rd };
+        busy.check(299, &[Choice { command: hit, request: Some(1) }]).unwrap();
+        busy.check(300, &[]).unwrap();
+        busy.accept(false, (1 << 16) + 128, Some(0));
+        busy.check(309, &refresh(309, Kind::Prea)).unwrap();
+        busy.check(321, &refresh(321, Kind::Ref)).unwrap();
+        let act = Command { cycle: 382, ..act };
+        assert_eq!(busy.check(382, &[Choice { command: act, request: Some(2) }]), Ok(()));
     }
 }

@@ -36,8 +36,8 @@ impl fmt::Display for Violation {
 #[derive(Clone, Debug)]
 pub struct Checker {
     pub(super) timing: Timing,
-    refresh: bool,
-    /// Required distance in command clocks for each row of [`RULES`].
+    pub(super) refresh: bool,
+    /// Distance in command clocks for each row of [`RULES`].
     bounds: Vec<u64>,
 }
 
@@ -88,18 +88,40 @@ impl Checker {
         rules.filter_map(move |(rule, &bound)| self.check_rule(rule, bound, history, command))
     }
 
-    /// Checks `command` against all rules on minimum distances between commands, and yields the violations.
-    /// `before` holds the commands of earlier cycles.
-    pub(super) fn distance_violations(&self, before: &[Command], command: &Command) -> impl Iterator<Item = Violation> {
-        self.check_rules(History { before, beside: &[] }, command)
+    /// Returns the earliest cycle in which `command` keeps its minimum distance from every command in
+    /// `before`, which holds the commands of earlier cycles. Considers only earlier commands that can still
+    /// delay a command in the cycle of `command`.
+    pub(super) fn legal_from(&self, before: &[Command], command: &Command) -> u64 {
+        let history = History { before, beside: &[] };
+        let rules = RULES.iter().zip(&self.bounds).filter(|(rule, _)| rule.to.contains(&command.kind));
+        rules
+            .filter_map(|(rule, &bound)| self.conflict(rule, bound, history, command))
+            .map(|(_, from)| from)
+            .max()
+            .unwrap_or(0)
     }
 
-    fn check_rule(&self, rule: &Rule, bound: u64, history: History, command: &Command) -> Option<Violation> {
+    /// Returns the longest time in command clocks for which a command can delay another one.
+    pub(super) fn reach(&self) -> u64 {
+        let distances = RULES.iter().zip(&self.bounds).filter(|(rule, _)| rule.form != Form::AtMost);
+        let longest = distances.map(|(_, &bound)| bound).max().unwrap_or(0);
+        longest + self.timing.cl.max(self.timing.wl)
+    }
+
+    /// Returns the earlier command from which `command` does not keep the minimum distance of a rule, and the
+    /// earliest cycle in which it would.
+    fn conflict<'a>(
+        &self,
+        rule: &Rule,
+        bound: u64,
+        history: History<'a>,
+        command: &Command,
+    ) -> Option<(&'a Command, u64)> {
         match rule.form {
             Form::Distance { back } => {
                 let mut recent = history.recent_commands(rule, command, bound);
                 let earlier = recent.by_ref().filter(|earlier| concerns(rule, earlier, command)).nth(back - 1)?;
-                Some(too_close(rule, bound, earlier, command))
+                Some((earlier, earlier.cycle + bound))
             }
             Form::AutoPrecharge => {
                 let own = self.timing.ras + self.timing.rp;
@@ -112,8 +134,26 @@ impl Checker {
                     .recent_commands(rule, command, reach)
                     .filter(|earlier| concerns(rule, earlier, command))
                     .find(|earlier| command.cycle < ready(earlier))?;
-                let least = ready(earlier) - earlier.cycle;
-                Some(too_close(rule, least, earlier, command))
+                Some((earlier, ready(earlier)))
+            }
+            Form::DataBus => {
+                let start = self.burst_start(command)?;
+                let reach = self.timing.cl.abs_diff(self.timing.wl) + bound;
+                let mut recent = history.recent_commands(rule, command, reach);
+                recent.find_map(|earlier| {
+                    let other = self.burst_start(earlier).filter(|other| start.abs_diff(*other) < bound)?;
+                    Some((earlier, command.cycle + other + bound - start))
+                })
+            }
+            Form::AtMost | Form::BankState | Form::Requests => None,
+        }
+    }
+
+    fn check_rule(&self, rule: &Rule, bound: u64, history: History, command: &Command) -> Option<Violation> {
+        match rule.form {
+            Form::Distance { .. } | Form::AutoPrecharge => {
+                let (earlier, from) = self.conflict(rule, bound, history, command)?;
+                Some(too_close(rule, from - earlier.cycle, earlier, command))
             }
             Form::AtMost if self.refresh => {
                 let last = history.before.iter().rev().find(|earlier| rule.from.contains(&earlier.kind));
@@ -131,11 +171,7 @@ impl Checker {
                 })
             }
             Form::DataBus => {
-                let start = self.burst_start(command)?;
-                let reach = self.timing.cl.abs_diff(self.timing.wl) + bound;
-                let earlier = history
-                    .recent_commands(rule, command, reach)
-                    .find(|earlier| self.burst_start(earlier).is_some_and(|other| start.abs_diff(other) < bound))?;
+                let (earlier, _) = self.conflict(rule, bound, history, command)?;
                 let text = format!(
                     "data of {command} overlap those of {earlier} on the bus: each takes {bound} \
                      cycles ({})",

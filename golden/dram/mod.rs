@@ -6,6 +6,7 @@
 pub mod arbiter;
 pub mod checker;
 pub mod command;
+pub mod drain;
 #[cfg(test)]
 mod fixtures;
 pub mod mapping;

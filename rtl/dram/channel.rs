@@ -31,7 +31,7 @@
 //! An access to a burst that the simulator has not mapped panics; the message names the channel and the
 //! cycle.
 //!
-//! Twin: `golden/dram/checker.rs` and `golden/dram/requests.rs`.
+//! Twin: `golden/dram/arbiter.rs`, `golden/dram/checker.rs` and `golden/dram/requests.rs`.
 //! Bench: `tb/dram`.
 
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,7 @@ use super::replies::Replies;
 use super::scheduler::{Gates, Plan, Scheduler, View};
 use super::store::{Store, StoreError};
 use super::timing::Timing;
+use super::watch::ChannelEvent;
 use crate::cells::arbiter::RoundRobin;
 use crate::kernel::{
     AnyEdge, Block, Counted, Describe, DescribeExt, Edge, HasPorts, In, Many, Out, Ports, RxBank, Sleep, TxBank,
@@ -99,6 +100,9 @@ pub struct DramChannel {
     counts: Counts,
     /// Cycle up to which the statistics that are summed over time are complete.
     counted_to: u64,
+    /// Events that have not been taken by a checker; `None` if they are not reported.
+    #[serde(skip)]
+    seen: Option<Vec<ChannelEvent>>,
 }
 
 /// Ports of a DRAM channel.
@@ -158,6 +162,7 @@ impl DramChannel {
             buses: [Command::default(); 2],
             counts: Counts::default(),
             counted_to: 0,
+            seen: None,
             config: config.clone(),
         }
     }
@@ -232,6 +237,23 @@ impl DramChannel {
         }
     }
 
+    /// Starts to report requests, commands and replies.
+    pub fn observe(&mut self) {
+        self.seen = Some(Vec::new());
+    }
+
+    /// Returns the requests, commands and replies since the previous call; empty if they are not reported.
+    pub fn take_seen(&mut self) -> Vec<ChannelEvent> {
+        self.seen.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Reports an event to the checker, if there is one.
+    fn report(&mut self, event: impl FnOnce() -> ChannelEvent) {
+        if let Some(seen) = &mut self.seen {
+            seen.push(event());
+        }
+    }
+
     /// Evaluates a clock edge at which the state of the channel may change.
     #[inline(never)]
     fn act(&mut self, io: DramIo<'_>, at: &mut impl AnyEdge) -> Sleep {
@@ -239,6 +261,9 @@ impl DramChannel {
         let cycle = at.cycle();
         let reads = self.replies.has_room();
         let sent = self.replies.send(&mut rsp, self.sharers, at);
+        if sent {
+            self.report(|| ChannelEvent::Sent { cycle });
+        }
         if self.quantum <= cycle {
             self.end_quantum(cycle, reads);
         }
@@ -351,6 +376,10 @@ impl DramChannel {
             }
         }
         let slot = self.queue.accept(at, request, |bank| self.banks[bank % MAX].open());
+        if let Some(seen) = &mut self.seen {
+            let &DramRequest { write, burst, requester, .. } = request;
+            seen.push(ChannelEvent::Accepted { cycle: at.cycle(), slot, write, burst, requester });
+        }
         if let Some(hooks) = self.scheduler.hooks_mut() {
             hooks.on_accept(at.cycle(), &self.queue.request(slot));
         }
@@ -480,7 +509,9 @@ impl DramChannel {
         self.report_issue(at.cycle(), kind, slot);
         let Entry { id, place, .. } = *self.queue.entry(slot);
         let BurstLocation { bank, row, column } = place;
-        self.buses[usize::from(self.is_dual)] = Command { cycle: at.cycle(), kind, bank, row, column, id };
+        let command = Command { cycle: at.cycle(), kind, bank, row, column, id };
+        self.buses[usize::from(self.is_dual)] = command;
+        self.report(|| ChannelEvent::Issued { command, slot: Some(slot) });
         self.column(at, slot, usize::from(bank));
     }
 
@@ -488,7 +519,9 @@ impl DramChannel {
     fn send_row(&mut self, cycle: u64, kind: CommandKind, slot: usize) {
         self.report_issue(cycle, kind, slot);
         let Entry { id, place: BurstLocation { bank, row, .. }, .. } = *self.queue.entry(slot);
-        self.buses[0] = Command { cycle, kind, bank, row, column: 0, id };
+        let command = Command { cycle, kind, bank, row, column: 0, id };
+        self.buses[0] = command;
+        self.report(|| ChannelEvent::Issued { command, slot: Some(slot) });
         if kind == CommandKind::Act {
             self.activate(cycle, usize::from(bank), row);
         } else {
@@ -590,7 +623,9 @@ impl DramChannel {
             self.refresher.finish();
             self.counts.refreshes += 1;
         }
-        self.buses[0] = Command { cycle, kind, ..Command::default() };
+        let command = Command { cycle, kind, ..Command::default() };
+        self.buses[0] = command;
+        self.report(|| ChannelEvent::Issued { command, slot: None });
         later
     }
 }
@@ -665,6 +700,7 @@ impl Block for DramChannel {
             buses: [bus, column_bus],
             counts: _,
             counted_to: _,
+            seen: _,
         } = self;
         let num_banks = *num_banks;
         let open = (0..num_banks as usize).filter(|&index| banks[index].open().is_some()).fold(0, with);

@@ -10,8 +10,7 @@
 //! exception, at least one request can always be served.
 //!
 //! Part of `rtl/dram/channel.rs`.
-//! Twin: none; reads and writes can be served in either order.
-//! Bench: its own tests and `tb/dram/directed.rs`.
+//! Bench: its own tests, `tb/dram/directed.rs` and `tb/dram/policies.rs`.
 
 use serde::{Deserialize, Serialize};
 

@@ -19,6 +19,7 @@
 //! | `store`     | contents of the memory                                               |
 //! | `recorded`  | contents of the memory behind a trace                                |
 //! | `counts`    | statistics                                                           |
+//! | `watch`     | events for a checker                                                 |
 //! | `channel`   | the hardware block built from these components                       |
 
 pub mod bank;
@@ -39,3 +40,4 @@ pub mod replies;
 pub mod scheduler;
 pub mod store;
 pub mod timing;
+pub mod watch;

@@ -10,7 +10,7 @@
 //! 3. `remove_served` after a column command, or `finish` after REF.
 //!
 //! Part of `rtl/dram/channel.rs`.
-//! Twin: `golden/dram/checker.rs`.
+//! Twin: `golden/dram/checker.rs` and `golden/dram/arbiter.rs`.
 //! Bench: `tb/dram/directed.rs`, and `tb/hdl/dram/refresh.rs` with `rtl/hdl/dram/ws_dram_refresh.sv`.
 
 use serde::{Deserialize, Serialize};

@@ -20,8 +20,8 @@
 //! commands to different banks have no minimum distance.
 //!
 //! Part of `rtl/dram/channel.rs`.
-//! Twin: `golden/dram/checker.rs`.
-//! Bench: `tb/dram/directed.rs`.
+//! Twin: `golden/dram/arbiter.rs`.
+//! Bench: `tb/dram/directed.rs` and `tb/dram/policies.rs`.
 
 use serde::{Deserialize, Serialize};
 

@@ -13,6 +13,7 @@ use super::{Machine, MachineConfig};
 use crate::dram::channel::DramChannel;
 use crate::dram::recorded::ChannelPlace;
 use crate::dram::store::StoreError;
+use crate::dram::watch::ChannelEvent;
 use crate::kernel::{BlockWithPorts, Clocks, Counted};
 use crate::l1::lsu::Lsu;
 use crate::l1::watch::Watch;
@@ -197,14 +198,20 @@ impl Machine {
         self.net.all_mut(trackers)[partition].take_seen()
     }
 
-    /// Returns the uses and insertions of lines in the L2 bank of a partition since the previous call; empty if
-    /// they are not recorded.
+    /// Returns the uses and insertions of lines in the L2 bank of a partition since the previous call; empty
+    /// if they are not recorded.
     pub fn take_line_events(&mut self, partition: usize) -> Vec<LineEvent> {
         self.banks_mut()[partition].take_seen()
     }
 
-    /// Starts to record the events of the L1s, the sharing tracker and the L2 banks at each clock edge. From
-    /// then on, reading an L2 line that was never written panics.
+    /// Returns the requests, commands and replies of a DRAM channel since the previous call; empty if they
+    /// are not recorded.
+    pub fn take_channel_events(&mut self, channel: usize) -> Vec<ChannelEvent> {
+        self.drams_mut()[channel].take_seen()
+    }
+
+    /// Starts to record what the L1s, the sharing tracker, the L2 banks and the DRAM channels do at each
+    /// edge, and to panic on reads of L2 lines that were never written.
     pub fn observe(&mut self) {
         self.lsus_mut().iter_mut().for_each(|block| block.observe());
         self.cores_mut().iter_mut().for_each(|block| block.observe());
@@ -213,6 +220,7 @@ impl Machine {
             block.refuse_unwritten();
             block.observe();
         });
+        self.drams_mut().iter_mut().for_each(|block| block.observe());
     }
 
     /// Returns the events of the L1 of an SM since the previous call; `None` if events are not recorded.

@@ -2,6 +2,7 @@
 //! Each checker replays the events that a hardware block reports for a clock edge in an untimed golden model,
 //! and reports the first disagreement.
 
+pub mod dram;
 pub mod dueling;
 pub mod icache;
 pub mod l1;

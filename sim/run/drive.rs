@@ -286,7 +286,7 @@ impl<'o> Drive<'o> {
         let reuse = shadow.as_ref().map(Shadow::reuse);
         let order_notes = shadow.as_ref().map(Shadow::order_notes).unwrap_or_default();
         let undefined_notes = shadow.as_ref().map(Shadow::undefined_notes).unwrap_or_default();
-        let unchecked_caches = shadow.as_ref().map(Shadow::unchecked_caches).unwrap_or_default();
+        let unchecked_blocks = shadow.as_ref().map(Shadow::unchecked_blocks).unwrap_or_default();
         if let Some(shadow) = shadow {
             failed.extend(shadow.finish(&self.machine, is_done));
         }
@@ -297,7 +297,7 @@ impl<'o> Drive<'o> {
         notes.extend(unmodeled_note(&counters));
         notes.extend(order_notes);
         notes.extend(undefined_notes);
-        notes.extend(unchecked_caches);
+        notes.extend(unchecked_blocks);
         let at = (self.sim.tick(), self.cycles());
         let (files, history) = self.observers.finish(at, &self.machine)?;
         written.extend(files);

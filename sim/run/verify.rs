@@ -24,6 +24,7 @@ use super::compared::{self, Part};
 use super::consistency::MemoryModel;
 use super::orders::{self, Difference};
 use super::prepare::{Kernel, PreparedLaunch};
+use crate::check::dram::ChoiceLockstep;
 use crate::check::dueling::DuelLockstep;
 use crate::check::icache::FetchLockstep;
 use crate::check::l1::Lockstep;
@@ -51,6 +52,12 @@ pub(super) struct Shadow {
     /// Reason why the lines of the L2 banks are not checked. `None` if the lines are checked, or if the flow
     /// of the banks has no checker.
     unchecked_l2: Option<String>,
+    /// Checker of the choices of each DRAM channel; empty if the channels cannot be checked.
+    channels: Vec<ChoiceLockstep>,
+    /// Reason why the choices of the DRAM channels are not checked; `None` if they are.
+    unchecked_dram: Option<String>,
+    /// Last cycle of the DRAM clock that was evaluated.
+    dram_cycle: u64,
     trackers: Vec<TrackerLockstep>,
     model: MemoryModel,
     /// For each SM, two streams of line requests that its loads make to the L1D: first all requests, then
@@ -86,9 +93,13 @@ impl Shadow {
         let to_and_from_duel = [config.link.inject, config.link.deliver].map(|cycles| u64::from(cycles.max(1)));
         let trackers = if is_tracked { config.num_partitions } else { 0 };
         let (l2s, unchecked_l2) = l2s(config);
+        let (channels, unchecked_dram) = channels(config);
         Ok(Self {
             l2s,
             unchecked_l2,
+            channels,
+            unchecked_dram,
+            dram_cycle: 0,
             trackers: (0..trackers).map(tracker).collect::<Result<_, _>>()?,
             model: MemoryModel::new(config),
             memory,
@@ -164,10 +175,15 @@ impl Shadow {
             }
         }
         let mut drams = sim.evaluated_blocks(usize::from(DRAM));
+        let cycle = sim.tick() / u64::from(machine.clocks().period(usize::from(DRAM)));
+        self.dram_cycle = cycle;
         while drams != 0 {
             let i = drams.trailing_zeros() as usize;
             drams &= drams - 1;
-            let cycle = sim.tick() / u64::from(machine.clocks().period(usize::from(DRAM)));
+            let events = machine.take_channel_events(i);
+            if let Some(Err(mismatch)) = self.channels.get_mut(i).map(|twin| twin.step(&events)) {
+                self.report(format!("{}: {mismatch}", machine.config().channel_path(i as u32)));
+            }
             let shown = machine.drams()[i].commands_of(cycle);
             self.dram[i].extend(shown.iter().filter_map(|shown| judge::command(&machine.config().dram, shown)));
         }
@@ -264,6 +280,11 @@ impl Shadow {
     /// Performs the final check of the DRAM commands, and returns all mismatches of the run. If
     /// `is_complete`, nothing is in flight; only then are sums of counters checked.
     pub(super) fn finish(mut self, machine: &Machine, is_complete: bool) -> Vec<String> {
+        for (i, twin) in (0..).zip(&mut std::mem::take(&mut self.channels)) {
+            if let Err(mismatch) = twin.finish(self.dram_cycle) {
+                self.report(format!("{}: {mismatch}", machine.config().channel_path(i)));
+            }
+        }
         for (i, commands) in (0..).zip(&std::mem::take(&mut self.dram)) {
             for violation in self.checker.check(commands) {
                 self.report(format!("{}: {}", machine.config().channel_path(i), violation.text));
@@ -300,13 +321,16 @@ impl Shadow {
         notes.iter().cloned().chain(more).collect()
     }
 
-    /// Returns notes about the caches that are not compared with golden models, and why.
-    pub(super) fn unchecked_caches(&self) -> Vec<String> {
+    /// Returns notes about the caches and DRAM channels that are not compared with golden models, and why.
+    pub(super) fn unchecked_blocks(&self) -> Vec<String> {
         let l1 = self.l1s.first().and_then(Lockstep::blind);
         let l1 = l1.map(|reason| format!("the L1Ds are not compared with their twins: {reason}"));
         let l2 = self.unchecked_l2.as_ref();
         let l2 = l2.map(|reason| format!("the lines of the L2 banks are not compared with their twins: {reason}"));
-        l1.into_iter().chain(l2).collect()
+        let dram = self.unchecked_dram.as_ref();
+        let dram =
+            dram.map(|reason| format!("the choices of the DRAM channels are not compared with their twins: {reason}"));
+        l1.into_iter().chain(l2).chain(dram).collect()
     }
 
     /// Returns the notes about results that were not checked because they depend on the order of warps.
@@ -326,6 +350,14 @@ fn l2s(config: &MachineConfig) -> (Vec<LineLockstep>, Option<String>) {
     }
     let twins: Result<_, _> =
         (0..config.num_partitions).map(|_| LineLockstep::new(&config.l2, config.num_sms)).collect();
+    twins.map_or_else(|reason| (Vec::new(), Some(reason)), |twins| (twins, None))
+}
+
+/// Creates the checkers of the choices of the DRAM channels. Without a golden model of the arbitration
+/// policy, returns the reason instead.
+fn channels(config: &MachineConfig) -> (Vec<ChoiceLockstep>, Option<String>) {
+    let twins: Result<_, _> =
+        (0..config.num_channels()).map(|_| ChoiceLockstep::new(&config.dram, config.num_sms)).collect();
     twins.map_or_else(|reason| (Vec::new(), Some(reason)), |twins| (twins, None))
 }
 

@@ -12,6 +12,7 @@ use rtl::dram::command::Command;
 use rtl::dram::config::{DramConfig, Refresh};
 use rtl::dram::counts::Counts;
 use rtl::dram::message::{BURST_BYTES, DramReply, DramRequest, DramShape};
+use rtl::dram::watch::ChannelEvent;
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Mode, RxBank, Sleep, TxBank};
 
 use crate::kit::{BenchSimulator, Sink, Source, Stall, link};
@@ -85,6 +86,7 @@ impl Bench {
             dut.store_mut().poke(burst, 0, &initial(burst)[..bytes]).unwrap();
         }
         dut.record();
+        dut.observe();
         let requests = (0u32..).zip(offers);
         let requests = requests.map(|(id, offer)| DramRequest { id, tag: !(id as u16), ..offer.request.clone() });
         let cycles = offers.iter().map(|offer| offer.cycle).collect();
@@ -146,8 +148,10 @@ pub struct Run {
     pub replies: Vec<(u64, DramReply)>,
     pub counts: Counts,
     pub cycles: u64,
-    /// Four hashes: of the memory contents, of the requests with their cycles, of the replies with their
-    /// cycles, and of the channel's state. The last hash is only computed if the simulation mode enables it.
+    /// Events that the channel reports to its checker, with the cycles of the simulator.
+    pub events: Vec<ChannelEvent>,
+    /// Hashes of the memory contents, of the requests and the replies with their cycles, and of the channel's
+    /// state. The last hash is only computed if the simulation mode enables it.
     pub digests: [u64; 4],
 }
 
@@ -179,6 +183,7 @@ pub fn run(config: &DramConfig, offers: &[TimedRequest], sink: Stall, mode: Mode
         replies: received.map(|(cycle, reply)| (cycle - LEAD - 1, reply.clone())).collect(),
         counts: bench.dut.counts(),
         cycles: cycle,
+        events: bench.dut.take_seen(),
         digests: [bench.dut.store().digest(), bench.source.digest(), bench.sink.digest(), sim.state_digest(&bench)],
     }
 }

@@ -2,15 +2,11 @@
 //! traffic of several SMs. Each time the channel selects a request, the golden model must select the same one.
 //! Crates with a policy of their own use [`find_difference`].
 
-use golden::dram::arbiter::Choice;
-use golden::dram::checker::Checker;
-use golden::dram::command::{Op, Request, Service};
-use golden::dram::policy::{ChannelInfo, Policy};
 use rtl::dram::config::{CommandBus, DramConfig, Refresh, WriteDrain};
 use rtl::dram::policy::PolicyConfig;
-use warpsieve::dram::judge;
+use warpsieve::check::dram::ChoiceLockstep;
 
-use super::bench::{LEAD, NUM_SMS, Run, TimedRequest, offer, preset, reference, run_checked};
+use super::bench::{NUM_SMS, Run, TimedRequest, offer, preset, reference, run_checked};
 use crate::kit::{Random, Stall};
 
 /// Sends `requests` random requests of several SMs to a channel with the arbitration policy `policy`. Compares
@@ -23,61 +19,42 @@ pub fn find_difference(policy: &PolicyConfig, seed: u64, requests: usize) -> Res
     let random = &mut Random::new(seed);
     let config = channel(random, policy.clone());
     let offers = traffic(random, requests);
-    let run = run_checked(&config, &offers, Stall::Never);
-    judge(&config, policy, &offers, &run)
-}
-
-/// Returns a channel configuration whose arbitration the golden model can check. The channel always has room
-/// for read data, never refreshes, and has no write drain.
-fn channel(random: &mut Random, policy: PolicyConfig) -> DramConfig {
-    DramConfig {
-        policy,
-        queue_entries: [3, 16, 64][random.below(3) as usize],
-        reply_entries: 256,
-        refresh: Refresh::Off,
-        write_drain: WriteDrain::None,
-        command_bus: [CommandBus::Single, CommandBus::Dual][random.below(2) as usize],
-        ..if random.percent(50) { reference() } else { preset("hbm2") }
-    }
-}
-
-/// Compares each choice of the channel with that of the golden model of `policy`. Returns an explanation of
-/// the first choice that differs, or `None` if all are equal. Fails if the policy has no golden model.
-fn judge(
-    config: &DramConfig,
-    policy: &PolicyConfig,
-    offers: &[TimedRequest],
-    run: &Run,
-) -> Result<Option<String>, String> {
-    let info = ChannelInfo {
-        num_sms: NUM_SMS,
-        read_latency: config.timing.read_latency().into(),
-        write_latency: config.timing.write_latency().into(),
+    let sink = match random.below(3) {
+        0 => Stall::Random { seed, percent: 60, longest: 40 },
+        _ => Stall::Never,
     };
-    let mut twin: Box<dyn Policy> = judge::policy(policy)?.twin(&info);
-    let requests: Vec<Request> = (0..)
-        .zip(offers.iter().zip(&run.accepted))
-        .map(|(number, (offer, accepted))| Request {
-            number,
-            op: if offer.request.write { Op::Write } else { Op::Read },
-            address: offer.request.burst * u64::from(config.burst_bytes()),
-            accept: accepted + LEAD,
-            complete: None,
-            service: Service::Column,
-        })
-        .collect();
-    let sms: Vec<Option<u32>> = offers.iter().map(|offer| u32::from(offer.request.requester).checked_sub(1)).collect();
-    let choices: Vec<Choice> = run
-        .commands
-        .iter()
-        .filter_map(|command| {
-            let mut judged = judge::command(config, command)?;
-            judged.cycle += LEAD;
-            Some(Choice { command: judged, request: command.id.into() })
-        })
-        .collect();
-    let checker = Checker::new(judge::timing(config), false);
-    Ok(checker.check_choices(&judge::mapping(config), &mut *twin, (&requests, &sms), &choices))
+    let run = run_checked(&config, &offers, sink);
+    judge(&config, policy, &run)
+}
+
+/// Returns a random channel configuration, with or without refresh and write drain.
+fn channel(random: &mut Random, policy: PolicyConfig) -> DramConfig {
+    let queue_entries = [3, 16, 64][random.below(3) as usize];
+    let high = 1 + random.below(u64::from(queue_entries)) as u32;
+    let device = if random.percent(50) { reference() } else { preset("hbm2") };
+    let mut config = DramConfig {
+        policy,
+        queue_entries,
+        reply_entries: [1, 8, 256][random.below(3) as usize],
+        refresh: [Refresh::Off, Refresh::AllBank][random.below(2) as usize],
+        write_drain: match random.below(2) {
+            0 => WriteDrain::None,
+            _ => WriteDrain::Watermarks { high, low: high / 2, idle: random.below(50) as u32 },
+        },
+        command_bus: [CommandBus::Single, CommandBus::Dual][random.below(2) as usize],
+        ..device
+    };
+    // Short runs must include refreshes.
+    config.timing.refi = config.timing.refi.min(config.timing.refresh_busy() as u32 + 300);
+    config
+}
+
+/// Compares the choices of the channel with those of the golden model under `policy`. Returns an explanation
+/// of the first choice that differs, or `None`; an error if the policy has no golden model.
+pub(crate) fn judge(config: &DramConfig, policy: &PolicyConfig, run: &Run) -> Result<Option<String>, String> {
+    let expected = DramConfig { policy: policy.clone(), ..config.clone() };
+    let mut twin = ChoiceLockstep::new(&expected, NUM_SMS)?;
+    Ok(twin.step(&run.events).and_then(|()| twin.finish(run.cycles)).err())
 }
 
 /// Returns random requests of all SMs. Most requests follow the previous request without a pause, so that the
@@ -193,10 +170,11 @@ mod tests {
         for (right, wrong) in mistakes {
             let is_caught = |seed| {
                 let random = &mut Random::new(seed);
-                let config = DramConfig { queue_entries: 16, ..channel(random, wrong.clone()) };
+                let drawn = channel(random, wrong.clone());
+                let config = DramConfig { queue_entries: 16, write_drain: WriteDrain::None, ..drawn };
                 let offers = traffic(random, 400);
                 let run = run(&config, &offers, Stall::Never, Mode::default());
-                judge(&config, &right, &offers, &run).unwrap().is_some()
+                judge(&config, &right, &run).unwrap().is_some()
             };
             assert!((0..20).any(is_caught), "{wrong:?} passes for {right:?}");
         }

@@ -162,6 +162,7 @@ mod tests {
 
     use super::*;
     use crate::dram::bench::{Run, run, run_checked};
+    use crate::dram::policies::judge;
 
     #[test]
     fn every_controller_drawn_is_legal() {
@@ -176,11 +177,13 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 192, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn every_read_brings_the_bytes_of_the_writes_before_it_and_every_command_is_legal(
+        fn every_read_brings_the_bytes_of_the_writes_before_it_and_every_command_is_the_required_one(
             seed: u64, requests in 1usize..250,
         ) {
             let Case { config, offers, sink } = Case::draw(seed, requests);
-            let Run { counts, accepted, commands, .. } = run_checked(&config, &offers, sink);
+            let run = run_checked(&config, &offers, sink);
+            prop_assert_eq!(judge(&config, &config.policy, &run), Ok(None));
+            let Run { counts, accepted, commands, .. } = run;
             prop_assert_eq!(accepted.len(), offers.len());
             prop_assert_eq!(counts.reads + counts.writes, offers.len() as u64);
             prop_assert_eq!(counts.bytes, u64::from(config.burst_bytes()) * offers.len() as u64);

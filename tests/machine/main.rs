@@ -5,6 +5,7 @@
 //! | every kernel computes correct results, with all checks enabled                   | `kernels`    |
 //! | neither the evaluation mode of the simulator nor checks change counters or state | `evaluation` |
 //! | index functions have the effects that the papers report; designs can be combined | `designs`    |
+//! | choices of DRAM channels equal those of the golden model of their policy        | `channels`   |
 //! | lines of every size, sectors, interleave                                         | `lines`      |
 //! | small racing programs show only outcomes that the memory model allows            | `litmus`     |
 //! | machines at the limits of their configuration                                    | `extremes`   |
@@ -30,6 +31,7 @@
 mod accel_sim;
 mod arguments;
 mod atomics;
+mod channels;
 mod counts;
 mod designs;
 mod device;

@@ -5,6 +5,7 @@
 //! schemes: linking this crate is enough to register them.
 
 pub mod by_pc;
+pub mod mshr_gears;
 pub mod neighbor;
 pub mod reuse_distance;
 pub mod sm_round_robin;
@@ -12,8 +13,9 @@ pub mod sm_round_robin;
 use warpsieve::config::Builtin;
 
 /// Designs of this crate, by their names in `--design`.
-pub static DESIGNS: [Builtin; 4] = [
+pub static DESIGNS: [Builtin; 5] = [
     Builtin { name: "by-pc", path: "designs/by-pc.toml", text: include_str!("../designs/by-pc.toml") },
+    Builtin { name: "mshr-gears", path: "designs/mshr-gears.toml", text: include_str!("../designs/mshr-gears.toml") },
     Builtin { name: "neighbor", path: "designs/neighbor.toml", text: include_str!("../designs/neighbor.toml") },
     Builtin {
         name: "reuse-distance",

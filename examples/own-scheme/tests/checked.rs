@@ -4,12 +4,16 @@
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
+use own_scheme::mshr_gears::MshrGears;
 use own_scheme::sm_round_robin::SmRoundRobin;
 use rtl::kernel::Counted;
 use rtl::l1::prefetch::PrefetchStats;
+use rtl::l1::watch::Fail;
+use rtl::l2::Stall;
 use tb::dram::policies::find_difference;
+use tb::mshr_policy;
 use warpsieve::config::{Request, ResolvedMachine, add_designs};
-use warpsieve::run::{Outcome, RunOptions, RunReport, Verdict, run};
+use warpsieve::run::{Counters, Outcome, RunOptions, RunReport, Verdict, run};
 
 fn kernel(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../kernels/{name}/small"))
@@ -76,6 +80,33 @@ fn sms_in_turn_are_chosen_as_the_golden_model_says() {
         let difference = find_difference(&SmRoundRobin {}.into(), seed, 200);
         assert_eq!(difference, Ok(None), "seed {seed}");
     }
+}
+
+#[test]
+fn gears_stall_sms_and_change_the_run() {
+    // Few entries are contended even in small kernels. The twin of an L1D is part of `--check`.
+    let small = ["l1.sets=2", "l2.sets=4", "l2.mshr_entries=8"];
+    let [without, with] = [&[][..], &["mshr-gears"]].map(|designs| run_checked("bfs", designs, &small).counters);
+    let stalls = |counters: &Counters| counters.totals().l2.stall_cycles(Stall::MshrPolicy);
+    assert_eq!(stalls(&without), 0);
+    assert!(stalls(&with) > 0 && with.cycles != without.cycles, "{} stalls", stalls(&with));
+    let l1 = ["l1.sets=2", "l1.mshr_entries=8", "l1.mshr_policy.kind=mshr-gears"];
+    let fails = run_checked("bfs", &["neighbor"], &l1).counters.totals().l1.fails[Fail::MshrPolicy as usize];
+    assert!(fails > 0);
+}
+
+#[test]
+fn gears_refuse_what_the_golden_model_refuses() {
+    let mut refused = 0;
+    for seed in 0..100 {
+        let [gears, share] = [1 + seed % 4, 1 + seed / 4 % 5].map(|key| key as u32);
+        let entries = share.max([1, 6, 8, 32][seed as usize / 20 % 4]);
+        let [allocations, merges] =
+            mshr_policy::find_difference(&MshrGears { gears, share }.into(), [entries, 4], seed).unwrap();
+        assert_eq!(merges, 0, "seed {seed}");
+        refused += allocations;
+    }
+    assert!(refused > 1000, "{refused}");
 }
 
 #[test]

@@ -69,6 +69,7 @@ impl Policy for Atlas {
     fn issue(&mut self, cycle: u64, request: &Waiting, command: Kind, _waiting: &Requests) {
         let first = *self.first.entry(request.number).or_insert(cycle);
         if command.is_column() {
+            self.first.remove(&request.number);
             let ChannelInfo { read_latency, write_latency, .. } = self.channel;
             let latency = if request.write { write_latency } else { read_latency };
             *self.service.entry(request.sm).or_default() += cycle + latency - first;
