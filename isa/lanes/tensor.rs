@@ -1,6 +1,6 @@
 //! Matrix products. Each call computes one of the steps into which an instruction is divided.
 
-use super::float::F32_NAN;
+use super::float::{F32_NAN, double_bits};
 use super::half::{narrow, value as small_float, widen};
 use crate::tensor::{Factor, Form, Sum, TensorOp};
 use crate::types::{Rounding, Type};
@@ -18,8 +18,14 @@ const ELEMENTS: usize = 512;
 /// exact and are added in the order of the columns of A. Each sum is rounded to the nearest `.f32`,
 /// subnormals are kept, and NaN is canonical. With `.f16` accumulators, the sum is rounded to `.f16` once,
 /// after the last addition. Sums of integers are exact before they wrap around or saturate.
+///
+/// A step of a `.f64` product has one register of each matrix, whose low words are the first row and whose
+/// high words are the second: see [`multiply_doubles`].
 pub fn tensor(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 2] {
     let &TensorOp { form, sum, .. } = op;
+    if form.is_double() {
+        return multiply_doubles(op, a, b, c);
+    }
     let depth = usize::from(form.extent[2]);
     let [rows, columns] = factors(op, a, b);
     let mut d = [[0; 32]; 2];
@@ -39,13 +45,43 @@ pub fn tensor(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 
                         let dot: i64 = pairs.map(|(a, b)| (a * b) as i64).sum();
                         encode_integer(i64::from(*from as i32) + dot, saturates)
                     }
-                    Sum::F16 | Sum::F32 => {
+                    Sum::F16 | Sum::F32 | Sum::F64 => {
                         let before = read(sum, *from, part);
                         encode(sum, pairs.fold(before, |sum, (a, b)| a.mul_add(*b, sum)), part)
                     }
                 };
             }
         }
+    }
+    d
+}
+
+/// Computes one step of a `.f64` product: adds the products of those columns of A that one register holds.
+///
+/// The PTX ISA gives each multiplication and addition the precision of a fused multiply-add, and leaves the
+/// order of the additions open. Here they are fused multiply-adds in the order of the columns of A, each
+/// rounded to the nearest number, which is what an H200 computes (`machines/silicon/data`).
+fn multiply_doubles(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 2] {
+    let &TensorOp { form, sum, .. } = op;
+    let number =
+        |[low, high]: [&Row; 2], lane: usize| f64::from_bits(u64::from(high[lane]) << 32 | u64::from(low[lane]));
+    let [in_a, in_b, in_c] = [op.a, op.b, op.c].map(|registers| u32::from(registers[0].unwrap_or(0)));
+    // Products of the step by their number: a register holds four adjacent columns of A, or rows of B.
+    let mut rows = [[0.0; 4]; 16];
+    let mut columns = [[0.0; 4]; 8];
+    for lane in 0..32 {
+        let place = form.a.place(lane, in_a);
+        rows[usize::from(place.row)][usize::from(place.column % 4)] = number(a, lane as usize);
+        let place = form.b.place(lane, in_b);
+        columns[usize::from(place.column)][usize::from(place.row % 4)] = number(b, lane as usize);
+    }
+    let mut d = [[0; 32]; 2];
+    for lane in 0..32 {
+        let place = form.sums(sum).place(lane, in_c);
+        let pairs = rows[usize::from(place.row)].iter().zip(&columns[usize::from(place.column)]);
+        let before = number(c, lane as usize);
+        let bits = double_bits(pairs.fold(before, |sum, (a, b)| a.mul_add(*b, sum)));
+        [d[0][lane as usize], d[1][lane as usize]] = [bits as u32, (bits >> 32) as u32];
     }
     d
 }
@@ -79,7 +115,7 @@ fn factors(op: &TensorOp, a: [&Row; 2], b: [&Row; 2]) -> [[f32; ELEMENTS]; 2] {
 
 /// Returns the index of a row or column among the rows or columns of all products of the instruction. `at` is
 /// its number within product `product`, and each product has `lines` of them.
-fn line(lines: u8, product: u8, at: u8) -> usize {
+fn line(lines: u16, product: u8, at: u8) -> usize {
     usize::from(product) * usize::from(lines) + usize::from(at)
 }
 
@@ -92,6 +128,7 @@ fn value(factor: Factor, bits: u32) -> f32 {
         Factor::E5m2 => small_float(Type::E5m2, bits as u16) as f32,
         Factor::S8 => f32::from(bits as i8),
         Factor::U8 => f32::from(bits as u8),
+        Factor::F64 => panic!("a `.f64` factor has 64 bits"),
     }
 }
 
