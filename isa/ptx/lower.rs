@@ -367,6 +367,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
                 self.wmma(inst, mods)?;
                 None
             }
+            "movmatrix" => Some(self.move_matrix(inst, mods)?),
             "ldmatrix" => Some(self.load_matrix(inst, mods)?),
             "redux" => Some(self.redux(inst, mods)?),
             "activemask" => Some(self.active_mask(inst, mods)?),

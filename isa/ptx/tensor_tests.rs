@@ -216,6 +216,22 @@ fn matrices_are_loaded_by_their_rows() {
     );
 }
 
+#[test]
+fn a_matrix_in_registers_is_transposed_by_all_lanes() {
+    let insts = lower("movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;");
+    assert_eq!(insts[0].op, Op::Warp(isa::lanes::WarpOp::Transpose));
+    assert_eq!((insts[0].dest_regs().count(), insts[0].source_regs().count()), (1, 1));
+    for form in ["movmatrix.sync.aligned.m8n8.b16", "movmatrix.aligned.m8n8.trans.b16"] {
+        let (message, help) = find_error(&format!("{form} %r1, %r2;"));
+        assert_eq!(message, format!("instruction `{form}` is not supported"));
+        assert_eq!(help, "supported is movmatrix.sync.aligned.m8n8.trans.b16");
+    }
+    let (message, _) = find_error("movmatrix.sync.aligned.m16n8.trans.b16 %r1, %r2;");
+    assert_eq!(message, "instruction `movmatrix.sync.aligned.m16n8.trans.b16` is not supported");
+    let (message, _) = find_error("movmatrix.sync.aligned.m8n8.trans.b16 %rd1, %r2;");
+    assert_eq!(message, "register `%rd1` is `.b64`, expected 32 bits for `.b32`");
+}
+
 /// Returns the number of memory accesses to which an instruction is lowered, and the size of each access in
 /// bytes.
 fn accesses(body: &str) -> (usize, u32) {

@@ -1,4 +1,5 @@
-//! Lowering of matrix products, `mma.sync`, and of `ldmatrix`, which loads their operands.
+//! Lowering of matrix products, `mma.sync`, of `ldmatrix`, which loads their operands, and of `movmatrix`,
+//! which transposes them.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, OperandKind};
@@ -6,7 +7,7 @@ use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
 use input::format_count;
-use isa::lanes::{AluFn, AluOp};
+use isa::lanes::{AluFn, AluOp, WarpOp};
 use isa::map;
 use isa::program::{Dst, Inst, MatrixLoad, MemOp, Op, Reg, Src};
 use isa::tensor::{FORMS, Factor, Form, MatrixOrder, Sum};
@@ -35,6 +36,7 @@ const MMA_HELP: &str = "supported are mma.sync.aligned .m8n8k4 with any .row and
                         .m16n8k4 and .m16n8k8 with .f32.tf32.tf32.f32; .m8n8k16, .m16n8k16 and .m16n8k32 with .s32, .s8 or .u8 \
                         factors, and .satfinite or not; .m16n8k16 and .m16n8k32 with .f32 or .f16 and factors of .e4m3 or .e5m2; \
                         .m8n8k4, .m16n8k4, .m16n8k8 and .m16n8k16 .row.col with .f64.f64.f64.f64";
+const MOVMATRIX_HELP: &str = "supported is movmatrix.sync.aligned.m8n8.trans.b16";
 const LDMATRIX_HELP: &str = "supported is ldmatrix.sync.aligned.m8n8 with .x1, .x2 or .x4, with or without .trans, .b16, \
      of .shared or of a generic address";
 
@@ -213,6 +215,19 @@ impl<'a> Lowering<'_, 'a> {
         xor.srcs[..2].copy_from_slice(&[Src::Reg(base), Src::Imm(map::window(Space::Shared))]);
         self.push(xor)?;
         Ok(MemOp { space: Space::Shared, base: Some(within), ..mem })
+    }
+
+    /// Lowers `movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;`.
+    pub(super) fn move_matrix(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let is_whole = mods.take("sync") & mods.take("aligned") & mods.take("m8n8");
+        if !(is_whole & mods.take("trans") & mods.take("b16")) {
+            return Err(self.refuse_unsupported(inst).with_help(MOVMATRIX_HELP));
+        }
+        self.operand_count(inst, 2..=2)?;
+        let mut lowered = Inst::new(Op::Warp(WarpOp::Transpose));
+        lowered.dsts[0] = self.dst(&inst.operands[0], B32, Width::Exact)?;
+        lowered.srcs[0] = self.src(&inst.operands[1], B32, Width::Exact)?;
+        Ok(lowered)
     }
 
     /// Lowers `ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];`.
