@@ -517,6 +517,22 @@ fn conversions_need_rounding_exactly_where_they_are_inexact() {
     let floor = ConvertOp { from: Type::F32, rounding: Rounding::Down, integral: true, ..base };
     assert_eq!(op("cvt.rmi.f32.f32 %f1, %f1;"), Op::Convert(floor));
     assert_eq!(lower("cvt.s64.s32 %rd1, %r1; cvt.u16.u32 %rs1, %r1; cvt.s8.s32 %r1, %r1;").insts.len(), 4);
+    let pack = |bits, signed| Op::Alu(AluOp::new(AluFn::PackSaturated { bits, signed }, Type::S32));
+    for (name, bits, signed) in
+        [("u8", 8, false), ("s8", 8, true), ("u4", 4, false), ("s4", 4, true), ("u2", 2, false), ("s2", 2, true)]
+    {
+        let packs = lower(&format!("cvt.pack.sat.{name}.s32.b32 %r1, %r2, -3, %r4;"));
+        assert_eq!((packs.insts[0].op, packs.insts[0].srcs[1]), (pack(bits, signed), Src::Imm(0xffff_fffd)));
+        let short = format!("cvt.pack.sat.{name}.s32 %r1, %r2, %r3;");
+        assert!(error(&short).ends_with("is not supported"), "{short}");
+    }
+    assert_eq!(op("cvt.pack.sat.u16.s32 %r1, %r2, %r3;"), pack(16, false));
+    assert_eq!(op("cvt.pack.sat.s16.s32 %r1, %r2, %r3;"), pack(16, true));
+    for form in ["cvt.pack.sat.u16.s32.b32", "cvt.pack.u16.s32", "cvt.pack.sat.u16.u32", "cvt.pack.sat.u32.s32"] {
+        let text = format!("{form} %r1, %r2, %r3, %r4;");
+        assert!(error(&text).ends_with(&format!("instruction `{form}` is not supported")), "{form}");
+    }
+    assert!(error("cvt.pack.sat.u8.s32.b32 %r1, %r2, %r3;").contains("expected 4"));
     assert!(error("cvt.f32.s32 %f1, %r1;").contains("needs one of `.rn .rz .rm .rp`"));
     assert!(error("cvt.s32.f32 %r1, %f1;").contains("needs one of `.rni .rzi .rmi .rpi`"));
     assert!(error("cvt.rn.s64.s32 %rd1, %r1;").contains("does not round"));
