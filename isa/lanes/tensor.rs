@@ -8,9 +8,6 @@ use crate::types::{Rounding, Type};
 /// One 32-bit word per lane.
 type Row = [u32; 32];
 
-/// Number of elements of the largest factor (A or B) of an instruction: 16 x 32.
-const ELEMENTS: usize = 512;
-
 /// Computes one step of a matrix product D = A B + C in all lanes of a warp. Reads registers of A, B and C
 /// and returns registers of D. Registers that the step does not use are ignored.
 ///
@@ -23,11 +20,19 @@ const ELEMENTS: usize = 512;
 /// high words are the second: see [`multiply_doubles`].
 pub fn tensor(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 2] {
     let &TensorOp { form, sum, .. } = op;
-    if form.is_double() {
-        return multiply_doubles(op, a, b, c);
+    match form.factor_bits {
+        64 => multiply_doubles(op, a, b, c),
+        4 => multiply::<{ 16 * 64 }>(op, a, b, c),
+        _ => multiply::<{ 16 * 32 }>(op, a, b, c),
     }
+}
+
+/// Computes one step of a product whose elements have 4 to 32 bits. The largest factor (A or B) of such an
+/// instruction has `ELEMENTS` elements.
+fn multiply<const ELEMENTS: usize>(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 2] {
+    let &TensorOp { form, sum, .. } = op;
     let depth = usize::from(form.extent[2]);
-    let [rows, columns] = factors(op, a, b);
+    let [rows, columns] = factors::<ELEMENTS>(op, a, b);
     let mut d = [[0; 32]; 2];
     for ((register, from), to) in op.c.into_iter().zip(c).zip(&mut d) {
         let Some(register) = register else { continue };
@@ -39,7 +44,7 @@ pub fn tensor(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 
                 let column = depth * line(form.extent[1], place.product, place.column);
                 let pairs = rows[row..row + depth].iter().zip(&columns[column..column + depth]);
                 *to |= match sum {
-                    // The products of 8-bit integers are computed in single precision, which represents them
+                    // The products of integers of at most 8 bits are computed in single precision, which represents them
                     // exactly.
                     Sum::S32 { saturates } => {
                         let dot: i64 = pairs.map(|(a, b)| (a * b) as i64).sum();
@@ -87,7 +92,7 @@ fn multiply_doubles(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> 
 }
 
 /// Returns the elements of A and B. The elements of each row of A, and of each column of B, are consecutive.
-fn factors(op: &TensorOp, a: [&Row; 2], b: [&Row; 2]) -> [[f32; ELEMENTS]; 2] {
+fn factors<const ELEMENTS: usize>(op: &TensorOp, a: [&Row; 2], b: [&Row; 2]) -> [[f32; ELEMENTS]; 2] {
     let &TensorOp { form: form @ Form { extent: [m, n, k], a: in_a, b: in_b, .. }, factors, .. } = op;
     let (depth, per, bits) = (usize::from(*k), form.per_register(), u32::from(form.factor_bits));
     let [mut rows, mut columns] = [[0.0; ELEMENTS]; 2];
@@ -128,6 +133,8 @@ fn value(factor: Factor, bits: u32) -> f32 {
         Factor::E5m2 => small_float(Type::E5m2, bits as u16) as f32,
         Factor::S8 => f32::from(bits as i8),
         Factor::U8 => f32::from(bits as u8),
+        Factor::S4 => f32::from((bits << 4) as i8 >> 4),
+        Factor::U4 => f32::from(bits as u8),
         Factor::F64 => panic!("a `.f64` factor has 64 bits"),
     }
 }

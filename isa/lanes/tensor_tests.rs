@@ -16,6 +16,7 @@ fn bits(random: u64, factor: Factor) -> u32 {
         // The low 13 bits of a `.tf32` register are random, to check that they do not affect the result.
         Factor::Tf32 => return bits(random, Factor::Bf16) << 16 | (random >> 44) as u32 & 0xffff,
         Factor::E4m3 | Factor::E5m2 | Factor::S8 | Factor::U8 => return (random >> 32) as u32 & 0xff,
+        Factor::S4 | Factor::U4 => return (random >> 32) as u32 & 15,
         Factor::F64 => panic!("more than 32 bits"),
     };
     let sign = (random >> 8) as u32 & 0x8000;
@@ -45,7 +46,15 @@ fn at(form: &Form, which: char, sum: Sum, lane: usize, i: usize) -> [usize; 2] {
         ("m16n8k8", 'b') if form.factor_bits == 32 => [within + 4 * i, group],
         ("m8n8k16", 'a') => [group, within * 4 + i],
         ("m8n8k16", 'b') => [within * 4 + i, group],
-        ("m8n8k16", _) => [group, within * 2 + i],
+        ("m8n8k16" | "m8n8k32", 'c' | 'd') => [group, within * 2 + i],
+        ("m8n8k32", 'a') => [group, within * 8 + i],
+        ("m8n8k32" | "m16n8k32", 'b') if form.factor_bits == 4 => [within * 8 + i, group],
+        ("m16n8k32", 'a') if form.factor_bits == 4 => [if i < 8 { group } else { group + 8 }, within * 8 + (i & 7)],
+        ("m16n8k64", 'a') => {
+            let row = if i < 8 || (16..24).contains(&i) { group } else { group + 8 };
+            [row, within * 8 + (i & 7) + if i < 16 { 0 } else { 32 }]
+        }
+        ("m16n8k64", 'b') => [within * 8 + (i & 7) + if i < 8 { 0 } else { 32 }, group],
         ("m16n8k16", 'a') if form.factor_bits == 8 => [if i < 4 { group } else { group + 8 }, within * 4 + (i & 3)],
         ("m16n8k16", 'b') if form.factor_bits == 8 => [within * 4 + i, group],
         ("m16n8k32", 'a') => {
@@ -113,11 +122,12 @@ fn compute_expected([a, b]: [Factor; 2], sum: Sum, c: u32, pairs: impl Iterator<
         Factor::Tf32 => Single::from_bits((bits >> 13 << 13).into()),
         Factor::E4m3 => Float8E4M3FN::from_bits(bits.into()).convert(&mut false).value,
         Factor::E5m2 => Float8E5M2::from_bits(bits.into()).convert(&mut false).value,
-        Factor::S8 | Factor::U8 | Factor::F64 => panic!("no float of at most 32 bits"),
+        Factor::S8 | Factor::U8 | Factor::S4 | Factor::U4 | Factor::F64 => panic!("no float of at most 32 bits"),
     };
-    let integer = |factor: Factor, bits: u32| {
-        let is_negative = factor == Factor::S8 && bits >= 128;
-        i128::from(bits) - if is_negative { 256 } else { 0 }
+    let integer = |factor: Factor, bits: u32| match factor {
+        Factor::S8 if bits >= 128 => i128::from(bits) - 256,
+        Factor::S4 if bits >= 8 => i128::from(bits) - 16,
+        _ => i128::from(bits),
     };
     let before: Single = match sum {
         Sum::F16 => Half::from_bits(c.into()).convert(&mut false).value,
@@ -196,8 +206,15 @@ proptest! {
             integers(Factor::S8, Factor::U8),
             integers(Factor::U8, Factor::U8),
         ];
+        let of_4 = [
+            integers(Factor::S4, Factor::S4),
+            integers(Factor::U4, Factor::S4),
+            integers(Factor::S4, Factor::U4),
+            integers(Factor::U4, Factor::U4),
+        ];
         for form in FORMS.iter().filter(|form| !form.is_double()) {
             let all = match form.factor_bits {
+                4 => of_4.as_flattened(),
                 8 => of_8.as_flattened(),
                 16 => of_16.as_flattened(),
                 _ => &[([Factor::Tf32; 2], Sum::F32)],

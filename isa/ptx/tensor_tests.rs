@@ -60,6 +60,8 @@ fn every_form_and_type_becomes_its_steps() {
             (8, "satfinite.s32.s8.s8.s32", [Factor::S8; 2], saturates),
             (8, "f32.e4m3.e5m2.f32", [Factor::E4m3, Factor::E5m2], Sum::F32),
             (8, "f16.e5m2.e5m2.f16", [Factor::E5m2; 2], Sum::F16),
+            (4, "s32.u4.s4.s32", [Factor::U4, Factor::S4], wraps),
+            (4, "satfinite.s32.s4.s4.s32", [Factor::S4; 2], saturates),
             (64, "f64.f64.f64.f64", [Factor::F64; 2], Sum::F64),
         ];
         for (_, types, factors, sum) in all.into_iter().filter(|(bits, ..)| *bits == form.factor_bits) {
@@ -150,7 +152,10 @@ fn what_a_later_step_reads_is_not_written_before() {
 fn other_products_are_refused_with_those_that_there_are() {
     let registers = "{%r0, %r1, %r2, %r3}, {%r4, %r5}, {%r6}, {%r0, %r1, %r2, %r3}";
     for (form, is_legal) in [
-        ("mma.sync.aligned.m16n8k32.row.col.s32.s4.s4.s32", true),
+        ("mma.sync.aligned.m16n8k32.row.col.s32.s4.s8.s32", false),
+        ("mma.sync.aligned.m16n8k16.row.col.s32.s4.s4.s32", false),
+        ("mma.sync.aligned.m16n8k64.row.col.f32.u4.u4.f32", false),
+        ("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc", true),
         ("mma.sync.aligned.m8n8k4.row.row.f64.f64.f64.f64", false),
         ("mma.sync.aligned.m16n8k32.row.col.f64.f64.f64.f64", false),
         ("mma.sync.aligned.m8n8k4.row.col.f32.f64.f64.f32", false),

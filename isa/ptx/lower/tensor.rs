@@ -19,7 +19,7 @@ use Type::{B32, B64};
 pub(super) const MAJORS: [(&str, MatrixOrder); 2] = [("row", MatrixOrder::Row), ("col", MatrixOrder::Column)];
 
 /// PTX names of the element types of the factors A and B.
-const FACTORS: [(&str, Factor); 8] = [
+const FACTORS: [(&str, Factor); 10] = [
     ("f16", Factor::F16),
     ("bf16", Factor::Bf16),
     ("tf32", Factor::Tf32),
@@ -28,13 +28,15 @@ const FACTORS: [(&str, Factor); 8] = [
     ("s8", Factor::S8),
     ("u8", Factor::U8),
     ("f64", Factor::F64),
+    ("s4", Factor::S4),
+    ("u4", Factor::U4),
 ];
 
 /// Help text that lists the supported forms of `mma`. A test compares it with the table of forms.
 const MMA_HELP: &str = "supported are mma.sync.aligned .m8n8k4 with any .row and .col, .m16n8k8.row.col and .m16n8k16.row.col, \
                         each with .f32.f16.f16.f32 or .f16.f16.f16.f16, and the last two with .f32.bf16.bf16.f32; \
                         .m16n8k4 and .m16n8k8 with .f32.tf32.tf32.f32; .m8n8k16, .m16n8k16 and .m16n8k32 with .s32, .s8 or .u8 \
-                        factors, and .satfinite or not; .m16n8k16 and .m16n8k32 with .f32 or .f16 and factors of .e4m3 or .e5m2; \
+                        factors, and .satfinite or not; .m8n8k32, .m16n8k32 and .m16n8k64 likewise with .s4 or .u4 factors; .m16n8k16 and .m16n8k32 with .f32 or .f16 and factors of .e4m3 or .e5m2; \
                         .m8n8k4, .m16n8k4, .m16n8k8 and .m16n8k16 .row.col with .f64.f64.f64.f64";
 const MOVMATRIX_HELP: &str = "supported is movmatrix.sync.aligned.m8n8.trans.b16";
 const LDMATRIX_HELP: &str = "supported is ldmatrix.sync.aligned.m8n8 with .x1, .x2 or .x4, with or without .trans, .b16, \
@@ -54,7 +56,9 @@ fn sum_of(name: &str, mods: &mut Modifiers<'_>) -> Option<Sum> {
 /// True if some form of `mma` multiplies elements of types `a` and `b` and accumulates in type `sum`.
 fn can_multiply([a, b]: [Factor; 2], sum: Sum) -> bool {
     match (a, b) {
-        (Factor::S8 | Factor::U8, Factor::S8 | Factor::U8) => matches!(sum, Sum::S32 { .. }),
+        (Factor::S8 | Factor::U8, Factor::S8 | Factor::U8) | (Factor::S4 | Factor::U4, Factor::S4 | Factor::U4) => {
+            matches!(sum, Sum::S32 { .. })
+        }
         (Factor::E4m3 | Factor::E5m2, Factor::E4m3 | Factor::E5m2) | (Factor::F16, Factor::F16) => {
             matches!(sum, Sum::F16 | Sum::F32)
         }
@@ -87,7 +91,8 @@ impl<'a> Lowering<'_, 'a> {
     /// ..};`.
     pub(super) fn mma(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<(), PtxError> {
         let unsupported = || self.refuse_unsupported(inst).with_help(MMA_HELP);
-        let words = mods.take_all(&["f16", "bf16", "f32", "tf32", "e4m3", "e5m2", "s8", "u8", "s32", "f64"]);
+        let words =
+            mods.take_all(&["f16", "bf16", "f32", "tf32", "e4m3", "e5m2", "s8", "u8", "s4", "u4", "s32", "f64"]);
         let factor = |name| FACTORS.iter().find(|(known, _)| *known == name).map(|(_, factor)| *factor);
         let (factors, sum) = match words[..] {
             [d, a, b, c] if d == c => {
