@@ -85,6 +85,17 @@ pub enum Factor {
     S4,
     /// Unsigned 4-bit integer.
     U4,
+    /// Single bit. A logic operation on two bits replaces their product.
+    B1(BitProduct),
+}
+
+/// Logic operation that replaces the product of two bits. The results that are 1 are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BitProduct {
+    /// 1 if both bits are 1.
+    And,
+    /// 1 if the bits differ.
+    Xor,
 }
 
 impl Factor {
@@ -97,6 +108,7 @@ impl Factor {
             Factor::F16 | Factor::Bf16 => 16,
             Factor::E4m3 | Factor::E5m2 | Factor::S8 | Factor::U8 => 8,
             Factor::S4 | Factor::U4 => 4,
+            Factor::B1(_) => 1,
         }
     }
 }
@@ -197,15 +209,17 @@ const SUM32: Layout = layout([Column(1), Row(2), Column(4)], [Row(1), Column(2),
 const SUM_OF_16: Layout = layout([Column(1), Row(8)], GROUPS);
 
 /// Effect of the lane number on the position in A. A register holds one element of 32 or 64 bits, or adjacent
-/// elements of a row: four of 8 bits or eight of 4.
+/// elements of a row: four of 8 bits, eight of 4 or 32 single bits.
 const GROUPS_OF_32: [Bit; 5] = [Column(1), Column(2), Row(1), Row(2), Row(4)];
 const GROUPS_OF_8: [Bit; 5] = [Column(4), Column(8), Row(1), Row(2), Row(4)];
 const GROUPS_OF_4: [Bit; 5] = [Column(8), Column(16), Row(1), Row(2), Row(4)];
+const GROUPS_OF_1: [Bit; 5] = [Column(32), Column(64), Row(1), Row(2), Row(4)];
 /// Effect of the lane number on the position in B. A register holds one element of 32 or 64 bits, or adjacent
-/// elements of a column: four of 8 bits or eight of 4.
+/// elements of a column: four of 8 bits, eight of 4 or 32 single bits.
 const GROUPS_B_OF_32: [Bit; 5] = [Row(1), Row(2), Column(1), Column(2), Column(4)];
 const GROUPS_B_OF_8: [Bit; 5] = [Row(4), Row(8), Column(1), Column(2), Column(4)];
 const GROUPS_B_OF_4: [Bit; 5] = [Row(8), Row(16), Column(1), Column(2), Column(4)];
+const GROUPS_B_OF_1: [Bit; 5] = [Row(32), Row(64), Column(1), Column(2), Column(4)];
 
 const fn volta(majors: [MatrixOrder; 2], a: Layout, b: Layout) -> Form {
     let (shape, extent) = ("m8n8k4", [8, 8, 4]);
@@ -219,7 +233,7 @@ const fn later(shape: &'static str, extent: [u16; 3], factor_bits: u8, a: Layout
 }
 
 /// All supported forms of `mma.sync` (PTX ISA, matrix fragments for `mma`).
-pub static FORMS: [Form; 18] = [
+pub static FORMS: [Form; 21] = [
     volta([MatrixOrder::Row, MatrixOrder::Row], A_ROW, B_ROW),
     volta([MatrixOrder::Row, MatrixOrder::Column], A_ROW, B_COLUMN),
     volta([MatrixOrder::Column, MatrixOrder::Row], A_COLUMN, B_ROW),
@@ -285,6 +299,27 @@ pub static FORMS: [Form; 18] = [
         4,
         layout([Column(1), Column(2), Column(4), Row(8), Column(32)], GROUPS_OF_4),
         layout([Row(1), Row(2), Row(4), Row(32)], GROUPS_B_OF_4),
+    ),
+    later(
+        "m8n8k128",
+        [8, 8, 128],
+        1,
+        layout([Column(1), Column(2), Column(4), Column(8), Column(16)], GROUPS_OF_1),
+        layout([Row(1), Row(2), Row(4), Row(8), Row(16)], GROUPS_B_OF_1),
+    ),
+    later(
+        "m16n8k128",
+        [16, 8, 128],
+        1,
+        layout([Column(1), Column(2), Column(4), Column(8), Column(16), Row(8)], GROUPS_OF_1),
+        layout([Row(1), Row(2), Row(4), Row(8), Row(16)], GROUPS_B_OF_1),
+    ),
+    later(
+        "m16n8k256",
+        [16, 8, 256],
+        1,
+        layout([Column(1), Column(2), Column(4), Column(8), Column(16), Row(8), Column(128)], GROUPS_OF_1),
+        layout([Row(1), Row(2), Row(4), Row(8), Row(16), Row(128)], GROUPS_B_OF_1),
     ),
 ];
 
@@ -410,7 +445,8 @@ impl Form {
     /// Returns the number of multiplications of `.f16` factors that take as long as `count` multiplications
     /// of this form. An A100 multiplies `.f16` factors 16 times as fast as `.f64` factors: 312 and 19.5
     /// TFLOPS (NVIDIA A100 whitepaper, 2020, table 1). It multiplies 4-bit integers twice as fast as 8-bit
-    /// ones, 1,248 and 624 TOPS, which here take as long as `.f16` factors.
+    /// ones, and single bits eight times as fast: 1,248, 4,992 and 624 TOPS. Here, 8-bit integers take as long
+    /// as `.f16` factors.
     fn duration(&self, count: u32) -> u16 {
         match self.factor_bits {
             64 => (16 * count) as u16,

@@ -87,7 +87,7 @@ fn no_step_wants_more_than_two_registers_of_a_matrix() {
             }
             let [m, n, k] = form.extent.map(u32::from);
             let all: u32 = steps.iter().map(|step| u32::from(step.multiplications)).sum();
-            // Two 4-bit factors take the time of one of 8 bits.
+            // Two 4-bit factors, or eight single bits, take the time of one of 8 bits.
             let per_8_bits = 8 / u32::from(form.factor_bits.min(8));
             assert_eq!(all * per_8_bits, u32::from(form.products) * m * n * k, "{} {sum:?}", form.shape);
         }

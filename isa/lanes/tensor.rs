@@ -2,7 +2,7 @@
 
 use super::float::{F32_NAN, double_bits};
 use super::half::{narrow, value as small_float, widen};
-use crate::tensor::{Factor, Form, Sum, TensorOp};
+use crate::tensor::{BitProduct, Factor, Form, Sum, TensorOp};
 use crate::types::{Rounding, Type};
 
 /// One 32-bit word per lane.
@@ -19,9 +19,9 @@ type Row = [u32; 32];
 /// A step of a `.f64` product has one register of each matrix, whose low words are the first row and whose
 /// high words are the second: see [`multiply_doubles`].
 pub fn tensor(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 2] {
-    let &TensorOp { form, sum, .. } = op;
-    match form.factor_bits {
+    match op.form.factor_bits {
         64 => multiply_doubles(op, a, b, c),
+        1 => multiply_bits(op, a, b, c),
         4 => multiply::<{ 16 * 64 }>(op, a, b, c),
         _ => multiply::<{ 16 * 32 }>(op, a, b, c),
     }
@@ -91,6 +91,41 @@ fn multiply_doubles(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> 
     d
 }
 
+/// Computes one step of a product of single bits: adds to each element of C the number of ones in the AND, or
+/// in the XOR, of a row of A and a column of B. The sum wraps around.
+fn multiply_bits(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 2] {
+    let &TensorOp { form, sum, factors, .. } = op;
+    let combine: fn(u32, u32) -> u32 = match factors[0] {
+        Factor::B1(BitProduct::Xor) => |x, y| x ^ y,
+        _ => |x, y| x & y,
+    };
+    // Each row of A, and each column of B, as words. A register holds 32 adjacent bits.
+    let [mut rows, mut columns] = [[[0; 8]; 16]; 2];
+    for (register, words) in op.a.into_iter().zip(a).filter_map(|(register, words)| Some((register?, words))) {
+        for (lane, word) in (0..).zip(words) {
+            let place = form.a.place(lane, 32 * u32::from(register));
+            rows[usize::from(place.row)][usize::from(place.column / 32)] = *word;
+        }
+    }
+    for (register, words) in op.b.into_iter().zip(b).filter_map(|(register, words)| Some((register?, words))) {
+        for (lane, word) in (0..).zip(words) {
+            let place = form.b.place(lane, 32 * u32::from(register));
+            columns[usize::from(place.column)][usize::from(place.row / 32)] = *word;
+        }
+    }
+    let mut d = [[0; 32]; 2];
+    for ((register, from), to) in op.c.into_iter().zip(c).zip(&mut d) {
+        let Some(register) = register else { continue };
+        for (lane, (from, to)) in (0..).zip(from.iter().zip(to)) {
+            let place = form.sums(sum).place(lane, register.into());
+            let pairs = rows[usize::from(place.row)].iter().zip(&columns[usize::from(place.column)]);
+            let ones: u32 = pairs.map(|(x, y)| combine(*x, *y).count_ones()).sum();
+            *to = from.wrapping_add(ones);
+        }
+    }
+    d
+}
+
 /// Returns the elements of A and B. The elements of each row of A, and of each column of B, are consecutive.
 fn factors<const ELEMENTS: usize>(op: &TensorOp, a: [&Row; 2], b: [&Row; 2]) -> [[f32; ELEMENTS]; 2] {
     let &TensorOp { form: form @ Form { extent: [m, n, k], a: in_a, b: in_b, .. }, factors, .. } = op;
@@ -135,7 +170,7 @@ fn value(factor: Factor, bits: u32) -> f32 {
         Factor::U8 => f32::from(bits as u8),
         Factor::S4 => f32::from((bits << 4) as i8 >> 4),
         Factor::U4 => f32::from(bits as u8),
-        Factor::F64 => panic!("a `.f64` factor has 64 bits"),
+        Factor::F64 | Factor::B1(_) => panic!("{factor:?} is multiplied otherwise"),
     }
 }
 

@@ -17,6 +17,7 @@ fn bits(random: u64, factor: Factor) -> u32 {
         Factor::Tf32 => return bits(random, Factor::Bf16) << 16 | (random >> 44) as u32 & 0xffff,
         Factor::E4m3 | Factor::E5m2 | Factor::S8 | Factor::U8 => return (random >> 32) as u32 & 0xff,
         Factor::S4 | Factor::U4 => return (random >> 32) as u32 & 15,
+        Factor::B1(_) => return (random >> 32) as u32 & 1,
         Factor::F64 => panic!("more than 32 bits"),
     };
     let sign = (random >> 8) as u32 & 0x8000;
@@ -46,10 +47,18 @@ fn at(form: &Form, which: char, sum: Sum, lane: usize, i: usize) -> [usize; 2] {
         ("m16n8k8", 'b') if form.factor_bits == 32 => [within + 4 * i, group],
         ("m8n8k16", 'a') => [group, within * 4 + i],
         ("m8n8k16", 'b') => [within * 4 + i, group],
-        ("m8n8k16" | "m8n8k32", 'c' | 'd') => [group, within * 2 + i],
+        ("m8n8k16" | "m8n8k32" | "m8n8k128", 'c' | 'd') => [group, within * 2 + i],
         ("m8n8k32", 'a') => [group, within * 8 + i],
         ("m8n8k32" | "m16n8k32", 'b') if form.factor_bits == 4 => [within * 8 + i, group],
         ("m16n8k32", 'a') if form.factor_bits == 4 => [if i < 8 { group } else { group + 8 }, within * 8 + (i & 7)],
+        ("m8n8k128", 'a') => [group, within * 32 + i],
+        ("m8n8k128" | "m16n8k128", 'b') => [within * 32 + i, group],
+        ("m16n8k128", 'a') => [if i < 32 { group } else { group + 8 }, within * 32 + (i & 0x1f)],
+        ("m16n8k256", 'a') => {
+            let row = if i < 32 || (64..96).contains(&i) { group } else { group + 8 };
+            [row, within * 32 + (i & 0x1f) + if i < 64 { 0 } else { 128 }]
+        }
+        ("m16n8k256", 'b') => [within * 32 + (i & 0x1f) + if i < 32 { 0 } else { 128 }, group],
         ("m16n8k64", 'a') => {
             let row = if i < 8 || (16..24).contains(&i) { group } else { group + 8 };
             [row, within * 8 + (i & 7) + if i < 16 { 0 } else { 32 }]
@@ -122,7 +131,9 @@ fn compute_expected([a, b]: [Factor; 2], sum: Sum, c: u32, pairs: impl Iterator<
         Factor::Tf32 => Single::from_bits((bits >> 13 << 13).into()),
         Factor::E4m3 => Float8E4M3FN::from_bits(bits.into()).convert(&mut false).value,
         Factor::E5m2 => Float8E5M2::from_bits(bits.into()).convert(&mut false).value,
-        Factor::S8 | Factor::U8 | Factor::S4 | Factor::U4 | Factor::F64 => panic!("no float of at most 32 bits"),
+        Factor::S8 | Factor::U8 | Factor::S4 | Factor::U4 | Factor::B1(_) | Factor::F64 => {
+            panic!("no float of at most 32 bits")
+        }
     };
     let integer = |factor: Factor, bits: u32| match factor {
         Factor::S8 if bits >= 128 => i128::from(bits) - 256,
@@ -133,7 +144,12 @@ fn compute_expected([a, b]: [Factor; 2], sum: Sum, c: u32, pairs: impl Iterator<
         Sum::F16 => Half::from_bits(c.into()).convert(&mut false).value,
         Sum::F32 => Single::from_bits(c.into()),
         Sum::S32 { saturates } => {
-            let total = i128::from(c as i32) + pairs.map(|(x, y)| integer(a, x) * integer(b, y)).sum::<i128>();
+            let product = |(x, y): (u32, u32)| match a {
+                Factor::B1(BitProduct::And) => i128::from(x == 1 && y == 1),
+                Factor::B1(BitProduct::Xor) => i128::from(x != y),
+                _ => integer(a, x) * integer(b, y),
+            };
+            let total = i128::from(c as i32) + pairs.map(product).sum::<i128>();
             return match saturates {
                 true => total.clamp(-(1 << 31), (1 << 31) - 1) as u32,
                 false => total.rem_euclid(1 << 32) as u32,
@@ -212,8 +228,11 @@ proptest! {
             integers(Factor::S4, Factor::U4),
             integers(Factor::U4, Factor::U4),
         ];
+        let of_1 = [BitProduct::And, BitProduct::Xor]
+            .map(|product| ([Factor::B1(product); 2], Sum::S32 { saturates: false }));
         for form in FORMS.iter().filter(|form| !form.is_double()) {
             let all = match form.factor_bits {
+                1 => of_1.as_slice(),
                 4 => of_4.as_flattened(),
                 8 => of_8.as_flattened(),
                 16 => of_16.as_flattened(),

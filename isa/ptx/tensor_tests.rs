@@ -2,7 +2,7 @@
 
 use super::*;
 use isa::program::{Dst, Inst, MatrixLoad, Op, Reg, Src};
-use isa::tensor::{FORMS, Factor, Form, MatrixOrder, Sum, TILINGS, TensorOp};
+use isa::tensor::{BitProduct, FORMS, Factor, Form, MatrixOrder, Sum, TILINGS, TensorOp};
 use isa::types::{Space, Type};
 
 fn source(body: &str) -> Source {
@@ -60,6 +60,8 @@ fn every_form_and_type_becomes_its_steps() {
             (8, "satfinite.s32.s8.s8.s32", [Factor::S8; 2], saturates),
             (8, "f32.e4m3.e5m2.f32", [Factor::E4m3, Factor::E5m2], Sum::F32),
             (8, "f16.e5m2.e5m2.f16", [Factor::E5m2; 2], Sum::F16),
+            (1, "s32.b1.b1.s32.and.popc", [Factor::B1(BitProduct::And); 2], wraps),
+            (1, "s32.b1.b1.s32.xor.popc", [Factor::B1(BitProduct::Xor); 2], wraps),
             (4, "s32.u4.s4.s32", [Factor::U4, Factor::S4], wraps),
             (4, "satfinite.s32.s4.s4.s32", [Factor::S4; 2], saturates),
             (64, "f64.f64.f64.f64", [Factor::F64; 2], Sum::F64),
@@ -155,7 +157,12 @@ fn other_products_are_refused_with_those_that_there_are() {
         ("mma.sync.aligned.m16n8k32.row.col.s32.s4.s8.s32", false),
         ("mma.sync.aligned.m16n8k16.row.col.s32.s4.s4.s32", false),
         ("mma.sync.aligned.m16n8k64.row.col.f32.u4.u4.f32", false),
-        ("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc", true),
+        ("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32", false),
+        ("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor", false),
+        ("mma.sync.aligned.m16n8k256.row.col.satfinite.s32.b1.b1.s32.xor.popc", false),
+        ("mma.sync.aligned.m16n8k64.row.col.s32.b1.b1.s32.and.popc", false),
+        ("mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e2m1.f32", true),
+        ("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", true),
         ("mma.sync.aligned.m8n8k4.row.row.f64.f64.f64.f64", false),
         ("mma.sync.aligned.m16n8k32.row.col.f64.f64.f64.f64", false),
         ("mma.sync.aligned.m8n8k4.row.col.f32.f64.f64.f32", false),

@@ -10,7 +10,7 @@ use input::format_count;
 use isa::lanes::{AluFn, AluOp, WarpOp};
 use isa::map;
 use isa::program::{Dst, Inst, MatrixLoad, MemOp, Op, Reg, Src};
-use isa::tensor::{FORMS, Factor, Form, MatrixOrder, Sum};
+use isa::tensor::{BitProduct, FORMS, Factor, Form, MatrixOrder, Sum};
 use isa::types::{CacheOp, Space, Type};
 
 use Type::{B32, B64};
@@ -19,7 +19,7 @@ use Type::{B32, B64};
 pub(super) const MAJORS: [(&str, MatrixOrder); 2] = [("row", MatrixOrder::Row), ("col", MatrixOrder::Column)];
 
 /// PTX names of the element types of the factors A and B.
-const FACTORS: [(&str, Factor); 10] = [
+const FACTORS: [(&str, Factor); 12] = [
     ("f16", Factor::F16),
     ("bf16", Factor::Bf16),
     ("tf32", Factor::Tf32),
@@ -30,13 +30,18 @@ const FACTORS: [(&str, Factor); 10] = [
     ("f64", Factor::F64),
     ("s4", Factor::S4),
     ("u4", Factor::U4),
+    // The factors of an instruction with `.and.popc` or `.xor.popc`.
+    ("b1.and", Factor::B1(BitProduct::And)),
+    ("b1.xor", Factor::B1(BitProduct::Xor)),
 ];
 
 /// Help text that lists the supported forms of `mma`. A test compares it with the table of forms.
 const MMA_HELP: &str = "supported are mma.sync.aligned .m8n8k4 with any .row and .col, .m16n8k8.row.col and .m16n8k16.row.col, \
                         each with .f32.f16.f16.f32 or .f16.f16.f16.f16, and the last two with .f32.bf16.bf16.f32; \
                         .m16n8k4 and .m16n8k8 with .f32.tf32.tf32.f32; .m8n8k16, .m16n8k16 and .m16n8k32 with .s32, .s8 or .u8 \
-                        factors, and .satfinite or not; .m8n8k32, .m16n8k32 and .m16n8k64 likewise with .s4 or .u4 factors; .m16n8k16 and .m16n8k32 with .f32 or .f16 and factors of .e4m3 or .e5m2; \
+                        factors, and .satfinite or not; .m8n8k32, .m16n8k32 and .m16n8k64 likewise with .s4 or .u4 factors; \
+                        .m8n8k128, .m16n8k128 and .m16n8k256 with .s32.b1.b1.s32 and .and.popc or .xor.popc; \
+                        .m16n8k16 and .m16n8k32 with .f32 or .f16 and factors of .e4m3 or .e5m2; \
                         .m8n8k4, .m16n8k4, .m16n8k8 and .m16n8k16 .row.col with .f64.f64.f64.f64";
 const MOVMATRIX_HELP: &str = "supported is movmatrix.sync.aligned.m8n8.trans.b16";
 const LDMATRIX_HELP: &str = "supported is ldmatrix.sync.aligned.m8n8 with .x1, .x2 or .x4, with or without .trans, .b16, \
@@ -62,6 +67,7 @@ fn can_multiply([a, b]: [Factor; 2], sum: Sum) -> bool {
         (Factor::E4m3 | Factor::E5m2, Factor::E4m3 | Factor::E5m2) | (Factor::F16, Factor::F16) => {
             matches!(sum, Sum::F16 | Sum::F32)
         }
+        (Factor::B1(a), Factor::B1(b)) => a == b && sum == Sum::S32 { saturates: false },
         (Factor::F64, Factor::F64) => sum == Sum::F64,
         (Factor::Bf16, Factor::Bf16) | (Factor::Tf32, Factor::Tf32) => sum == Sum::F32,
         _ => false,
@@ -92,8 +98,16 @@ impl<'a> Lowering<'_, 'a> {
     pub(super) fn mma(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<(), PtxError> {
         let unsupported = || self.refuse_unsupported(inst).with_help(MMA_HELP);
         let words =
-            mods.take_all(&["f16", "bf16", "f32", "tf32", "e4m3", "e5m2", "s8", "u8", "s4", "u4", "s32", "f64"]);
-        let factor = |name| FACTORS.iter().find(|(known, _)| *known == name).map(|(_, factor)| *factor);
+            mods.take_all(&["f16", "bf16", "f32", "tf32", "e4m3", "e5m2", "s8", "u8", "s4", "u4", "b1", "s32", "f64"]);
+        // Single bits have no product, so the instruction names the operation that replaces it.
+        let bits = match words.contains(&"b1") {
+            true => mods.take_one(&[("and", "b1.and"), ("xor", "b1.xor")]).filter(|_| mods.take("popc")),
+            false => None,
+        };
+        let factor = |name| {
+            let name = if name == "b1" { bits? } else { name };
+            FACTORS.iter().find(|(known, _)| *known == name).map(|(_, factor)| *factor)
+        };
         let (factors, sum) = match words[..] {
             [d, a, b, c] if d == c => {
                 Option::zip(Option::zip(factor(a), factor(b)).map(<[_; 2]>::from), sum_of(d, mods))
@@ -215,7 +229,7 @@ impl<'a> Lowering<'_, 'a> {
             return Err(self.error(operand.span, "here", message).with_help("`.shared` takes 32 bits"));
         };
         let within = self.temporary(true)?;
-        let mut xor = Inst::new(Op::Alu(AluOp::new(AluFn::Xor, Type::B64)));
+        let mut xor = Inst::new(Op::Alu(AluOp::new(AluFn::Xor, B64)));
         xor.dsts[0] = Dst::Reg(within);
         xor.srcs[..2].copy_from_slice(&[Src::Reg(base), Src::Imm(map::window(Space::Shared))]);
         self.push(xor)?;
