@@ -20,6 +20,7 @@ mod control;
 mod copy;
 mod directives;
 pub(super) mod layout;
+mod mbarrier;
 mod memory;
 mod modifiers;
 mod moves;
@@ -385,6 +386,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
                 mods.clear();
                 Some(Inst::new(Op::Nop))
             }
+            "mbarrier" => self.mbarrier(inst, mods)?,
             "createpolicy" => Some(self.policy(inst, mods)?),
             "cp" => self.copy(inst, mods)?,
             "addc" | "subc" | "madc" => Some(self.lower_carry(inst, mods)?),

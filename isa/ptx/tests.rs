@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::ast::{OperandKind, Statement, Storage};
 use super::*;
 use isa::alloc::allocate;
-use isa::lanes::{AluFn, AluOp, CompareOp, ConvertOp, WarpOp};
+use isa::lanes::{AluFn, AluOp, AtomicFn, CompareOp, ConvertOp, WarpOp};
 use isa::program::{BarrierKind, Dst, Guard, Inst, LaunchLimits, MemOp, NO_PC, Op, Param, Reg, Src, Unit};
 use isa::types::{Axis, CacheOp, Cmp, Logic, Rounding, Scope, Space, Special, Type};
 
@@ -249,6 +249,42 @@ fn arithmetic_takes_its_modifiers() {
     assert_eq!(op("shf.l.clamp.b32 %r1, %r2, %r2, 7;"), Op::Alu(plain(AluFn::FunnelLeftClamp, Type::B32)));
     assert_eq!(op("popc.b64 %r1, %rd2;"), Op::Alu(plain(AluFn::Popc, Type::B64)));
     assert_eq!(op("add.f32 %r1, %r2, %f3;"), Op::Alu(plain(AluFn::Add, Type::F32)));
+}
+
+#[test]
+fn an_mbarrier_is_a_word_of_shared_memory() {
+    let ops = |body: &str| lower(body).insts.iter().map(|inst| inst.op).collect::<Vec<_>>();
+    let arrive = ops("mbarrier.arrive.shared.b64 %rd1, [%r1];");
+    assert!(matches!(arrive[..], [Op::Fence(Scope::Cta), Op::Atomic(AtomicFn::Arrive, _), Op::Exit]), "{arrive:?}");
+    let relaxed = ops("mbarrier.arrive_drop.relaxed.cta.shared::cta.b64 _, [%r1], %r2;");
+    assert!(matches!(relaxed[..], [Op::Atomic(AtomicFn::ArriveAndDrop, _), Op::Exit]), "{relaxed:?}");
+    let test = ops("mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 1;");
+    assert!(matches!(test[..], [Op::Load(_), Op::Fence(Scope::Cta), Op::Alu(_), Op::Compare(_), Op::Exit]), "{test:?}");
+    let init = lower("mbarrier.init.shared.b64 [%r1], 7;");
+    assert_eq!(init.insts[0].srcs[0], Src::Imm(7 << 32 | 7));
+    // The copies of a thread are complete when it arrives, so the arrival that they take back is not added.
+    assert_eq!(ops("cp.async.mbarrier.arrive.shared.b64 [%r1];")[0], Op::Nop);
+    let cases = [
+        ("mbarrier.init.shared.b64 [%r1], 0;", "an mbarrier object for 0 arrivals, expected 1 to 1048575"),
+        ("mbarrier.init.shared.b64 [%r1], 1048576;", "an mbarrier object for 1048576 arrivals, expected 1 to 1048575"),
+        ("mbarrier.init.global.b64 [%rd1], 1;", "an mbarrier object in `.global`, expected `.shared`"),
+        ("mbarrier.init.b64 [%r1], 1;", "expected a generic address in a 64-bit register"),
+        ("mbarrier.init.shared.b32 [%r1], 1;", "instruction `mbarrier.init.shared.b32` is not supported"),
+        ("mbarrier.arrive.shared.b64 %r2, [%r1];", "register `%r2` is `.b32`, expected 64 bits for `.b64`"),
+        ("mbarrier.arrive.acquire.cta.shared.b64 _, [%r1];", "`.acquire` is not supported on `mbarrier`"),
+        ("mbarrier.test_wait.release.shared.b64 %p1, [%r1], %rd1;", "`.release` is not supported on `mbarrier`"),
+        (
+            "mbarrier.arrive.expect_tx.shared.b64 %rd1, [%r1], 8;",
+            "`mbarrier.arrive.expect_tx.shared.b64` is not modeled",
+        ),
+        ("mbarrier.arrive.shared::cluster.b64 _, [%r1];", "`mbarrier.arrive.shared::cluster.b64` is not modeled"),
+        ("mbarrier.complete_tx.shared.b64 [%r1], 8;", "`mbarrier.complete_tx.shared.b64` is not modeled"),
+    ];
+    for (body, message) in cases {
+        assert_eq!(around(body).kernel("k").unwrap_err().message(), message, "{body}");
+    }
+    assert!(error("mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1];").contains("expected 3"));
+    assert!(error("mbarrier.test_wait.shared.b64 %p1, [%r1], %rd1, 5;").contains("expected 3"));
 }
 
 #[test]

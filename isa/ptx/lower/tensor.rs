@@ -220,7 +220,7 @@ impl<'a> Lowering<'_, 'a> {
     /// Converts a generic access to an access of shared memory, by subtracting the base of the shared memory
     /// window. An address outside the window becomes an address beyond the end of shared memory, so that the
     /// access faults.
-    fn in_shared(&mut self, operand: &Operand<'a>, mem: MemOp) -> Result<MemOp, PtxError> {
+    pub(super) fn in_shared(&mut self, operand: &Operand<'a>, mem: MemOp) -> Result<MemOp, PtxError> {
         if mem.space != Space::Generic {
             return Ok(mem);
         }
