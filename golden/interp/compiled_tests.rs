@@ -349,3 +349,37 @@ fn copies_arrive_at_an_mbarrier_when_they_are_complete() {
         assert_eq!(results(file, 96, &body), (0..96).map(expected).collect::<Vec<u32>>(), "{arrive}");
     }
 }
+
+#[test]
+fn pairs_of_integers_wrap_around_and_have_an_order() {
+    let halves = |a: u32, b: u32, f: fn(u16, u16) -> u16| {
+        u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16 | u32::from(f(a as u16, b as u16))
+    };
+    video("add.u16x2 %r1, %r2, %r3;", |a, b| halves(a, b, u16::wrapping_add));
+    video("add.s16x2 %r1, %r2, %r3;", |a, b| halves(a, b, u16::wrapping_add));
+    video("min.u16x2 %r1, %r2, %r3;", |a, b| halves(a, b, u16::min));
+    video("max.u16x2 %r1, %r2, %r3;", |a, b| halves(a, b, u16::max));
+    video("min.s16x2 %r1, %r2, %r3;", |a, b| halves(a, b, |x, y| (x as i16).min(y as i16) as u16));
+    video("max.s16x2 %r1, %r2, %r3;", |a, b| halves(a, b, |x, y| (x as i16).max(y as i16) as u16));
+    video("min.relu.s16x2 %r1, %r2, %r3;", |a, b| halves(a, b, |x, y| (x as i16).min(y as i16).max(0) as u16));
+    video("max.s16x2.relu %r1, %r2, %r3;", |a, b| halves(a, b, |x, y| (x as i16).max(y as i16).max(0) as u16));
+    video("min.relu.s32 %r1, %r2, %r3;", |a, b| (a as i32).min(b as i32).max(0) as u32);
+    video("max.relu.s32 %r1, %r2, %r3;", |a, b| (a as i32).max(b as i32).max(0) as u32);
+    // The destination may be a source.
+    video("mov.u32 %r1, %r2; min.relu.s16x2 %r1, %r3, %r1;", |a, b| {
+        halves(a, b, |x, y| (x as i16).min(y as i16).max(0) as u16)
+    });
+}
+
+#[test]
+fn the_lowest_member_is_elected() {
+    let body = "setp.ge.u32 %p1, %r0, 5; mov.u32 %r1, 99; @!%p1 bra DONE; elect.sync %r2|%p2, 0xffffffe0;\n\
+                selp.u32 %r3, 1000, 0, %p2; add.u32 %r1, %r2, %r3; elect.sync _|%p2, 0xffffffe0; @%p2 add.u32 %r1, %r1, 1;\n\
+                DONE:";
+    let expected = |thread: u32| match thread {
+        0..5 => 99,
+        5 => 1006,
+        _ => 5,
+    };
+    assert_eq!(results("", 32, body), (0..32).map(expected).collect::<Vec<u32>>());
+}

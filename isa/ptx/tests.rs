@@ -288,6 +288,31 @@ fn an_mbarrier_is_a_word_of_shared_memory() {
 }
 
 #[test]
+fn fences_between_proxies_are_fences_of_the_one_proxy_that_there_is() {
+    for form in [
+        "fence.proxy.async",
+        "fence.proxy.async.shared::cta",
+        "membar.proxy.alias",
+        "fence.mbarrier_init.release.cluster",
+    ] {
+        assert_eq!(op(&format!("{form};")), Op::Fence(Scope::Device), "{form}");
+    }
+    let refused = |form: &str| around(&format!("{form};")).kernel("k").unwrap_err().message().to_owned();
+    for form in ["fence.proxy.tensormap::generic.release.gpu", "fence.proxy.async.shared::cluster"] {
+        assert_eq!(refused(form), format!("`{form}` is not modeled"));
+    }
+    for (body, message) in [
+        ("elect.sync %p1, -1;", "expected a register or `_`, and a predicate"),
+        ("elect.sync %rd1|%p1, -1;", "register `%rd1` is `.b64`, expected 32 bits for `.b32`"),
+        ("max.relu.u16x2 %r1, %r2, %r3;", "`.relu` is not supported on `max`"),
+        ("add.relu.s16x2 %r1, %r2, %r3;", "`.relu` is not supported on `add`"),
+        ("add.sat.u16x2 %r1, %r2, %r3;", "`.sat` is not supported on `add`"),
+    ] {
+        assert_eq!(around(body).kernel("k").unwrap_err().message(), message, "{body}");
+    }
+}
+
+#[test]
 fn every_form_of_the_table_is_lowered_or_said_not_to_be_modelled() {
     // `tex` is excluded, since its line in the table of forms allows any modifiers.
     for (is_modelled, form) in forms::simplest().filter(|(_, form)| form != "tex") {
