@@ -445,8 +445,8 @@ impl Form {
     /// Returns the number of multiplications of `.f16` factors that take as long as `count` multiplications
     /// of this form. An A100 multiplies `.f16` factors 16 times as fast as `.f64` factors: 312 and 19.5
     /// TFLOPS (NVIDIA A100 whitepaper, 2020, table 1). It multiplies 4-bit integers twice as fast as 8-bit
-    /// ones, and single bits eight times as fast: 1,248, 4,992 and 624 TOPS. Here, 8-bit integers take as long
-    /// as `.f16` factors.
+    /// ones, and single bits eight times as fast: 1,248, 4,992 and 624 TOPS. Here, 8-bit integers take as
+    /// long as `.f16` factors.
     fn duration(&self, count: u32) -> u16 {
         match self.factor_bits {
             64 => (16 * count) as u16,

@@ -271,7 +271,8 @@ fn matrices_are_loaded_through_a_generic_address() {
 }
 
 /// Declarations of an mbarrier object and of a word for each thread, and the initialization of the object for
-/// `arrivals` arrivals. `%r5` becomes the address of the thread's word, and `%r6` that of another warp's word.
+/// `arrivals` arrivals. `%r5` becomes the address of the thread's word, and `%r6` that of another warp's
+/// word.
 fn mbarrier(threads: u32, arrivals: u32) -> String {
     format!(
         ".shared .align 8 .b64 bar; .shared .align 4 .b32 words[96]; setp.ne.u32 %p1, %r0, 0; mov.u32 %r9, {arrivals};\n\
@@ -282,8 +283,8 @@ fn mbarrier(threads: u32, arrivals: u32) -> String {
 
 #[test]
 fn the_arrivals_of_all_threads_complete_a_phase_of_an_mbarrier() {
-    // Three rounds, each with a phase after the stores and one after the loads. A state, the parity and a generic
-    // address name the phase.
+    // Three rounds, each with a phase after the stores and one after the loads. A state, the parity and a
+    // generic address name the phase.
     let waits = [
         "mbarrier.arrive.shared.b64 %rd1, [bar]; W: mbarrier.test_wait.shared.b64 %p2, [bar], %rd1; @!%p2 bra W;",
         "mbarrier.arrive.release.cta.shared::cta.b64 _, [bar], 1; and.b32 %r7, %r3, 1;\n\

@@ -140,8 +140,8 @@ fn store_doubles(matrix: &[Vec<i32>]) -> Vec<u8> {
 fn doubles_are_multiplied_even_if_a_result_takes_the_place_of_a_factor() {
     let (a, b, c) = (matrix(7, [16, 16]), matrix(8, [16, 8]), matrix(9, [16, 8]));
     let columns_of_b: Vec<Vec<i32>> = (0..8).map(|column| b.iter().map(|row| row[column]).collect()).collect();
-    // Addresses of the elements of a lane in the PTX fragment layout: `%r31` is its group of four lanes, and `%r32`
-    // its number within the group.
+    // Addresses of the elements of a lane in the PTX fragment layout: `%r31` is its group of four lanes, and
+    // `%r32` its number within the group.
     let begin = "mov.u32 %r30, %laneid; shr.u32 %r31, %r30, 2; and.b32 %r32, %r30, 3;
          mad.lo.u32 %r33, %r31, 16, %r32; mul.wide.u32 %rd4, %r33, 8; add.u64 %rd5, %rd0, %rd4; add.u64 %rd6, %rd1, %rd4;
          mad.lo.u32 %r33, %r32, 2, 0; mad.lo.u32 %r33, %r31, 8, %r33; mul.wide.u32 %rd4, %r33, 8;

@@ -115,8 +115,8 @@ pub enum AluFn {
     Simd(SimdOp),
     /// Conversion of two `.f32` values to a packed type: `a` becomes the upper element, `b` the lower one.
     ConvertPair,
-    /// Packing of two signed numbers that saturate: the low bits of the result are `b`, then `a`, each clamped
-    /// to the range of an element. The bits above them are the low bits of `c`.
+    /// Packing of two signed numbers that saturate: the low bits of the result are `b`, then `a`, each
+    /// clamped to the range of an element. The bits above them are the low bits of `c`.
     PackSaturated {
         /// Width of an element in bits: 2, 4, 8 or 16.
         bits: u8,

@@ -44,8 +44,8 @@ fn multiply<const ELEMENTS: usize>(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c:
                 let column = depth * line(form.extent[1], place.product, place.column);
                 let pairs = rows[row..row + depth].iter().zip(&columns[column..column + depth]);
                 *to |= match sum {
-                    // The products of integers of at most 8 bits are computed in single precision, which represents them
-                    // exactly.
+                    // The products of integers of at most 8 bits are computed in single precision, which
+                    // represents them exactly.
                     Sum::S32 { saturates } => {
                         let dot: i64 = pairs.map(|(a, b)| (a * b) as i64).sum();
                         encode_integer(i64::from(*from as i32) + dot, saturates)

@@ -109,8 +109,8 @@ impl WarpOp {
         }
     }
 
-    /// True if the launch stops with a fault unless all 32 lanes of the warp execute the instruction together.
-    /// The PTX ISA leaves the results of fewer lanes undefined.
+    /// True if the launch stops with a fault unless all 32 lanes of the warp execute the instruction
+    /// together. The PTX ISA leaves the results of fewer lanes undefined.
     #[must_use]
     pub fn needs_all_lanes(&self) -> bool {
         matches!(self, WarpOp::Transpose)

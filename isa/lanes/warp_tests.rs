@@ -47,8 +47,8 @@ fn a_shuffle_from_an_absent_lane_brings_the_own_value() {
 
 #[test]
 fn a_transposed_matrix_has_rows_for_columns() {
-    // Element (row, column) is `16 * row + column`. According to the PTX ISA, lane `l` holds two elements of row
-    // `l / 4`, from column `2 * (l % 4)` on.
+    // Element (row, column) is `16 * row + column`. According to the PTX ISA, lane `l` holds two elements of
+    // row `l / 4`, from column `2 * (l % 4)` on.
     let pair = |first: u64, second: u64| second << 16 | first;
     let rows = from_fn(|lane| {
         pair(lane as u64 / 4 * 16 + lane as u64 % 4 * 2, lane as u64 / 4 * 16 + lane as u64 % 4 * 2 + 1)

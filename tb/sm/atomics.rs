@@ -28,8 +28,8 @@ fn lanes_of_a_warp_get_old_values_in_ascending_order() {
 
 #[test]
 fn warps_wait_for_each_other_at_an_mbarrier() {
-    // Each thread passes its number to a thread of the next warp, twice. The object is named by a state, then by
-    // the parity of its phase and a generic address.
+    // Each thread passes its number to a thread of the next warp, twice. The object is named by a state, then
+    // by the parity of its phase and a generic address.
     let kernel = Kernel::new(
         ".shared .align 8 .b8 s[1024]; mov.u32 %r3, %tid.x; setp.eq.u32 %p1, %r3, 0; mov.u32 %r4, %ntid.x;
          @%p1 mbarrier.init.shared.b64 [s], %r4; bar.sync 0; mov.u32 %r5, s; mad.lo.u32 %r6, %r3, 4, %r5;

@@ -146,7 +146,8 @@ fn a_product_takes_as_many_intervals_as_it_has_multiplications() {
               {%r8, %r9}, {%r20, %r21, %r22, %r23, %r24, %r25, %r26, %r27};";
     let m16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r20, %r21, %r22, %r23}, {%r4, %r5, %r6, %r7}, {%r8, %r9}, \
                {%r20, %r21, %r22, %r23};";
-    // Factors of 64 bits take 16 times as long as halves, those of 4 bits half as long as bytes, single bits an eighth.
+    // Factors of 64 bits take 16 times as long as halves, those of 4 bits half as long as bytes, single bits
+    // an eighth.
     let m8f64 = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%rd20, %rd21}, {%rd4}, {%rd8}, {%rd20, %rd21};";
     let m16s4 = "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%r20, %r21, %r22, %r23}, {%r4, %r5, %r6, %r7}, {%r8, %r9}, \
                  {%r20, %r21, %r22, %r23};";

@@ -196,9 +196,11 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Lowers `membar.gl`, `fence.acq_rel.gpu`, `fence.proxy.async` and `fence.mbarrier_init.release.cluster`.
+    /// Lowers `membar.gl`, `fence.acq_rel.gpu`, `fence.proxy.async` and
+    /// `fence.mbarrier_init.release.cluster`.
     pub(super) fn fence(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
-        // All accesses of the model use the generic proxy, so a fence between proxies orders them like any other.
+        // All accesses of the model use the generic proxy, so a fence between proxies orders them like any
+        // other.
         if mods.take("proxy") {
             if !(mods.take("alias") || mods.take("async")) {
                 return Err(self.refuse_unsupported(inst).with_help("supported are the proxies .alias and .async"));

@@ -148,8 +148,8 @@ impl<'a> Lowering<'_, 'a> {
         elements.iter().map(reg).collect()
     }
 
-    /// Returns the registers or constants of a source matrix, such as `{%r1, %r2}`. Each has the width of type
-    /// `ty`.
+    /// Returns the registers or constants of a source matrix, such as `{%r1, %r2}`. Each has the width of
+    /// type `ty`.
     pub(super) fn fragment_src(&mut self, operand: &Operand<'a>, count: usize, ty: Type) -> Result<Vec<Src>, PtxError> {
         let elements = self.fragment(operand, count)?;
         elements.iter().map(|element| self.src(element, ty, Width::Exact)).collect()

@@ -122,8 +122,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// Lowers `elect.sync %r1|%p1, -1;`, which elects the lowest member: the PTX ISA leaves the choice open, but
-    /// it must be the same each time.
+    /// Lowers `elect.sync %r1|%p1, -1;`, which elects the lowest member: the PTX ISA leaves the choice open,
+    /// but it must be the same each time.
     pub(super) fn elect(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         if !mods.take("sync") {
             return Err(self.refuse_unsupported(inst));
