@@ -31,7 +31,7 @@ mod tensor;
 mod warp;
 
 pub use alu::{AluFn, AluOp, alu, alu32};
-pub use atomic::{AtomicFn, atomic, global_atomic};
+pub use atomic::{AtomicFn, BarrierWord, atomic, global_atomic};
 pub use bits::PrmtMode;
 pub use carry::{CarryOp, carry_add};
 pub use compare::{CompareOp, compare, compare32};

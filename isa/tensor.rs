@@ -7,8 +7,9 @@
 //! ([`Tiling`]).
 //!
 //! A product is computed in *steps* ([`Form::steps`]). Like other instructions, a step reads three operands
-//! of up to 64 bits per lane: two registers each of A, B and C. It writes two registers of D. Volta's `HMMA`
-//! is divided in the same way: `m8n8k4` takes four steps with `.f32` accumulators and two with `.f16`.
+//! of up to 64 bits per lane: two registers each of A, B and C, or one register each if the elements are
+//! `.f64`. It writes as many registers of D. Volta's `HMMA` is divided in the same way: `m8n8k4` takes four
+//! steps with `.f32` accumulators and two with `.f16`.
 
 use Bit::{Column, Product, Row, Same};
 
@@ -45,7 +46,7 @@ pub struct ElementPosition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     /// Effect of each bit of the element number within a lane on the position, lowest bit first.
-    element: [Bit; 4],
+    element: [Bit; 7],
     /// Number of bits of the element number within a lane.
     element_bits: u8,
     /// Effect of each bit of the lane number on the position, lowest bit first.
@@ -78,6 +79,23 @@ pub enum Factor {
     S8,
     /// Unsigned 8-bit integer.
     U8,
+    /// IEEE binary64: double precision.
+    F64,
+    /// Signed 4-bit integer.
+    S4,
+    /// Unsigned 4-bit integer.
+    U4,
+    /// Single bit. A logic operation on two bits replaces their product.
+    B1(BitProduct),
+}
+
+/// Logic operation that replaces the product of two bits. The results that are 1 are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BitProduct {
+    /// 1 if both bits are 1.
+    And,
+    /// 1 if the bits differ.
+    Xor,
 }
 
 impl Factor {
@@ -85,9 +103,12 @@ impl Factor {
     #[must_use]
     pub const fn bits(self) -> u8 {
         match self {
+            Factor::F64 => 64,
             Factor::Tf32 => 32,
             Factor::F16 | Factor::Bf16 => 16,
             Factor::E4m3 | Factor::E5m2 | Factor::S8 | Factor::U8 => 8,
+            Factor::S4 | Factor::U4 => 4,
+            Factor::B1(_) => 1,
         }
     }
 }
@@ -105,15 +126,18 @@ pub enum Sum {
         /// around.
         saturates: bool,
     },
+    /// IEEE binary64: double precision.
+    F64,
 }
 
 impl Sum {
-    /// Number of elements of C or D that one register holds.
+    /// Number of elements of C or D that one register holds. A register of `.f64` elements has 64 bits, any
+    /// other register 32.
     #[must_use]
     pub const fn per_register(self) -> u32 {
         match self {
             Sum::F16 => 2,
-            Sum::F32 | Sum::S32 { .. } => 1,
+            Sum::F32 | Sum::S32 { .. } | Sum::F64 => 1,
         }
     }
 }
@@ -136,7 +160,7 @@ pub struct Form {
     /// Shape in PTX notation.
     pub shape: &'static str,
     /// Extents of the product: number of rows of A, of columns of B, and of columns of A.
-    pub extent: [u8; 3],
+    pub extent: [u16; 3],
     /// Number of bits of an element of A and B.
     pub factor_bits: u8,
     /// Storage orders of A and of B: row-major or column-major.
@@ -149,12 +173,12 @@ pub struct Form {
     pub b: Layout,
     /// Layout of C and D if their elements are `.f16`.
     sum16: Layout,
-    /// Layout of C and D if their elements are `.f32` or `.s32`.
+    /// Layout of C and D if their elements are `.f32`, `.s32` or `.f64`.
     sum32: Layout,
 }
 
 const fn layout<const N: usize>(bits: [Bit; N], lane: [Bit; 5]) -> Layout {
-    let mut element = [Same; 4];
+    let mut element = [Same; 7];
     let mut at = 0;
     while at < N {
         element[at] = bits[at];
@@ -186,28 +210,32 @@ const SUM32: Layout = layout([Column(1), Row(2), Column(4)], [Row(1), Column(2),
 /// Layout of C and D of the shapes in which D has 16 rows, for all element types.
 const SUM_OF_16: Layout = layout([Column(1), Row(8)], GROUPS);
 
-/// Effect of the lane number on the position in A. A register holds one 32-bit element, or four adjacent
-/// 8-bit elements of a row.
+/// Effect of the lane number on the position in A. A register holds one element of 32 or 64 bits, or adjacent
+/// elements of a row: four of 8 bits, eight of 4 or 32 single bits.
 const GROUPS_OF_32: [Bit; 5] = [Column(1), Column(2), Row(1), Row(2), Row(4)];
 const GROUPS_OF_8: [Bit; 5] = [Column(4), Column(8), Row(1), Row(2), Row(4)];
-/// Effect of the lane number on the position in B. A register holds one 32-bit element, or four adjacent
-/// 8-bit elements of a column.
+const GROUPS_OF_4: [Bit; 5] = [Column(8), Column(16), Row(1), Row(2), Row(4)];
+const GROUPS_OF_1: [Bit; 5] = [Column(32), Column(64), Row(1), Row(2), Row(4)];
+/// Effect of the lane number on the position in B. A register holds one element of 32 or 64 bits, or adjacent
+/// elements of a column: four of 8 bits, eight of 4 or 32 single bits.
 const GROUPS_B_OF_32: [Bit; 5] = [Row(1), Row(2), Column(1), Column(2), Column(4)];
 const GROUPS_B_OF_8: [Bit; 5] = [Row(4), Row(8), Column(1), Column(2), Column(4)];
+const GROUPS_B_OF_4: [Bit; 5] = [Row(8), Row(16), Column(1), Column(2), Column(4)];
+const GROUPS_B_OF_1: [Bit; 5] = [Row(32), Row(64), Column(1), Column(2), Column(4)];
 
 const fn volta(majors: [MatrixOrder; 2], a: Layout, b: Layout) -> Form {
     let (shape, extent) = ("m8n8k4", [8, 8, 4]);
     Form { shape, extent, factor_bits: 16, majors, products: 4, a, b, sum16: SUM16, sum32: SUM32 }
 }
 
-const fn later(shape: &'static str, extent: [u8; 3], factor_bits: u8, a: Layout, b: Layout) -> Form {
+const fn later(shape: &'static str, extent: [u16; 3], factor_bits: u8, a: Layout, b: Layout) -> Form {
     let majors = [MatrixOrder::Row, MatrixOrder::Column];
     let sum = if extent[0] == 8 { EIGHT_BY_EIGHT } else { SUM_OF_16 };
     Form { shape, extent, factor_bits, majors, products: 1, a, b, sum16: sum, sum32: sum }
 }
 
 /// All supported forms of `mma.sync` (PTX ISA, matrix fragments for `mma`).
-pub static FORMS: [Form; 11] = [
+pub static FORMS: [Form; 21] = [
     volta([MatrixOrder::Row, MatrixOrder::Row], A_ROW, B_ROW),
     volta([MatrixOrder::Row, MatrixOrder::Column], A_ROW, B_COLUMN),
     volta([MatrixOrder::Column, MatrixOrder::Row], A_COLUMN, B_ROW),
@@ -242,6 +270,58 @@ pub static FORMS: [Form; 11] = [
         8,
         layout([Column(1), Column(2), Row(8), Column(16)], GROUPS_OF_8),
         layout([Row(1), Row(2), Row(16)], GROUPS_B_OF_8),
+    ),
+    later("m8n8k4", [8, 8, 4], 64, layout([], GROUPS_OF_32), layout([], GROUPS_B_OF_32)),
+    later("m16n8k4", [16, 8, 4], 64, layout([Row(8)], GROUPS_OF_32), layout([], GROUPS_B_OF_32)),
+    later("m16n8k8", [16, 8, 8], 64, layout([Row(8), Column(4)], GROUPS_OF_32), layout([Row(4)], GROUPS_B_OF_32)),
+    later(
+        "m16n8k16",
+        [16, 8, 16],
+        64,
+        layout([Row(8), Column(4), Column(8)], GROUPS_OF_32),
+        layout([Row(4), Row(8)], GROUPS_B_OF_32),
+    ),
+    later(
+        "m8n8k32",
+        [8, 8, 32],
+        4,
+        layout([Column(1), Column(2), Column(4)], GROUPS_OF_4),
+        layout([Row(1), Row(2), Row(4)], GROUPS_B_OF_4),
+    ),
+    later(
+        "m16n8k32",
+        [16, 8, 32],
+        4,
+        layout([Column(1), Column(2), Column(4), Row(8)], GROUPS_OF_4),
+        layout([Row(1), Row(2), Row(4)], GROUPS_B_OF_4),
+    ),
+    later(
+        "m16n8k64",
+        [16, 8, 64],
+        4,
+        layout([Column(1), Column(2), Column(4), Row(8), Column(32)], GROUPS_OF_4),
+        layout([Row(1), Row(2), Row(4), Row(32)], GROUPS_B_OF_4),
+    ),
+    later(
+        "m8n8k128",
+        [8, 8, 128],
+        1,
+        layout([Column(1), Column(2), Column(4), Column(8), Column(16)], GROUPS_OF_1),
+        layout([Row(1), Row(2), Row(4), Row(8), Row(16)], GROUPS_B_OF_1),
+    ),
+    later(
+        "m16n8k128",
+        [16, 8, 128],
+        1,
+        layout([Column(1), Column(2), Column(4), Column(8), Column(16), Row(8)], GROUPS_OF_1),
+        layout([Row(1), Row(2), Row(4), Row(8), Row(16)], GROUPS_B_OF_1),
+    ),
+    later(
+        "m16n8k256",
+        [16, 8, 256],
+        1,
+        layout([Column(1), Column(2), Column(4), Column(8), Column(16), Row(8), Column(128)], GROUPS_OF_1),
+        layout([Row(1), Row(2), Row(4), Row(8), Row(16), Row(128)], GROUPS_B_OF_1),
     ),
 ];
 
@@ -320,7 +400,8 @@ impl Layout {
 /// numbers as those of D.
 ///
 /// The operands `srcs` are two registers each of A, B and C, and `dsts` are two registers of D; an unused
-/// register is `None`.
+/// register is `None`. If the elements are `.f64`, the step has one register of 64 bits of each matrix, the
+/// first of its two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TensorOp {
     /// Form of the product to which the step belongs.
@@ -336,7 +417,8 @@ pub struct TensorOp {
     /// Numbers of the registers of C that the step reads. The step writes the registers of D with the same
     /// numbers.
     pub c: [Option<u8>; 2],
-    /// Number of multiplications in the step, which determines its latency.
+    /// Number of multiplications of `.f16` factors that take as long as the step. It determines the latency,
+    /// and is the number of multiplications in the step unless its factors have 64 bits or less than 8.
     pub multiplications: u16,
 }
 
@@ -346,20 +428,47 @@ impl Form {
     pub fn sums(&self, sum: Sum) -> &Layout {
         match sum {
             Sum::F16 => &self.sum16,
-            Sum::F32 | Sum::S32 { .. } => &self.sum32,
+            Sum::F32 | Sum::S32 { .. } | Sum::F64 => &self.sum32,
         }
     }
 
-    /// Number of elements of A or B in a register.
+    /// True if all elements are `.f64`, so that each register has 64 bits.
+    #[must_use]
+    pub fn is_double(&self) -> bool {
+        self.factor_bits == 64
+    }
+
+    /// Number of elements of A or B in a register. A register of `.f64` elements has 64 bits, any other
+    /// register 32.
     #[must_use]
     pub fn per_register(&self) -> u32 {
-        32 / u32::from(self.factor_bits)
+        (32 / u32::from(self.factor_bits)).max(1)
+    }
+
+    /// Returns the number of multiplications of `.f16` factors that take as long as `count` multiplications
+    /// of this form. An A100 multiplies `.f16` factors 16 times as fast as `.f64` factors: 312 and 19.5
+    /// TFLOPS (NVIDIA A100 whitepaper, 2020, table 1). It multiplies 4-bit integers twice as fast as 8-bit
+    /// ones, and single bits eight times as fast: 1,248, 4,992 and 624 TOPS. Here, 8-bit integers take as
+    /// long as `.f16` factors.
+    fn duration(&self, count: u32) -> u16 {
+        match self.factor_bits {
+            64 => (16 * count) as u16,
+            bits if bits < 8 => (count * u32::from(bits) / 8) as u16,
+            _ => count as u16,
+        }
     }
 
     /// Returns the steps of the product. A step computes two registers of D, or only one if two would need
     /// more than two registers of A or B.
+    ///
+    /// A step of a `.f64` product reads one register of each matrix, so it adds the products of four columns
+    /// of A. Steps that compute the same register of D follow one another in the order of the columns: the
+    /// first adds to C, each later one to the result of the step before it.
     #[must_use]
     pub fn steps(&'static self, factors: [Factor; 2], sum: Sum) -> Vec<TensorOp> {
+        if self.is_double() {
+            return self.steps_of_doubles(factors, sum);
+        }
         let (sums, per, of_factor) = (self.sums(sum), sum.per_register(), self.per_register());
         let registers = sums.elements() / per;
         let mut steps = Vec::new();
@@ -374,11 +483,36 @@ impl Form {
             let (a, b, count) = two.unwrap_or_else(|| step(1));
             let pair = |all: &[u8]| [all.first().copied(), all.get(1).copied()];
             let c: Vec<u8> = (first..first + count).map(|at| at as u8).collect();
-            let multiplications = (count * per * LANES) as u16 * u16::from(self.extent[2]);
+            let multiplications = self.duration(count * per * LANES * u32::from(self.extent[2]));
             steps.push(TensorOp { form: self, factors, sum, a: pair(&a), b: pair(&b), c: pair(&c), multiplications });
             first += count;
         }
         steps
+    }
+
+    fn steps_of_doubles(&'static self, factors: [Factor; 2], sum: Sum) -> Vec<TensorOp> {
+        let sums = self.sums(sum);
+        let multiplications = self.duration(LANES * u32::from(self.extent[2]) / self.b.elements());
+        let step = |slice: u32, register: u32| {
+            let columns = self.b.found(slice, 1, |place| place.row);
+            let rows = sums.found(register, 1, |place| place.row);
+            let is_operand = |at: &u32| {
+                self.a.found(*at, 1, |place| place.row) == rows && self.a.found(*at, 1, |place| place.column) == columns
+            };
+            let a = (0..self.a.elements()).find(is_operand);
+            let one = |at: u32| [Some(at as u8), None];
+            TensorOp {
+                form: self,
+                factors,
+                sum,
+                a: [a.map(|at| at as u8), None],
+                b: one(slice),
+                c: one(register),
+                multiplications,
+            }
+        };
+        let slices = 0..self.b.elements();
+        slices.flat_map(|slice| (0..sums.elements()).map(move |register| step(slice, register))).collect()
     }
 }
 
@@ -397,7 +531,7 @@ impl Tiling {
                 (B_COLUMN, only(|bit| matches!(bit, Column(_))), Some(Row as fn(u8) -> Bit))
             }
             Matrix::Sum(Sum::F16) => (SUM16, self.tiles, None),
-            Matrix::Sum(Sum::F32 | Sum::S32 { .. }) => (SUM32, self.tiles, None),
+            Matrix::Sum(Sum::F32 | Sum::S32 { .. } | Sum::F64) => (SUM32, self.tiles, None),
         };
         let Layout { mut element, mut element_bits, mut lane } = core;
         lane[2..4].copy_from_slice(&tiles);

@@ -98,6 +98,15 @@ impl DecodedInst {
                 };
                 registers.write_bits(first, result, mask);
             }
+            Op::Tensor(op) if op.form.is_double() => {
+                let [a, _, b, _, c, _] = self.srcs.map(|slot| {
+                    let longs = registers.longs(slot);
+                    [longs.map(|value| value as u32), longs.map(|value| (value >> 32) as u32)]
+                });
+                let [low, high] = tensor(op, a.each_ref(), b.each_ref(), c.each_ref());
+                let result = std::array::from_fn(|lane| u64::from(high[lane]) << 32 | u64::from(low[lane]));
+                registers.write_longs(first, &result, mask);
+            }
             Op::Tensor(op) => {
                 let [a0, a1, b0, b1, c0, c1] = self.srcs.map(|slot| *registers.words(slot));
                 let result = tensor(op, [&a0, &a1], [&b0, &b1], [&c0, &c1]);

@@ -269,3 +269,118 @@ fn matrices_are_loaded_through_a_generic_address() {
     let outside = ran(file, 32, &format!("{body} ldmatrix.sync.aligned.m8n8.x1.b16 {{%r1}}, [%rd10];"));
     assert!(outside.unwrap_err().contains("shared memory"));
 }
+
+/// Declarations of an mbarrier object and of a word for each thread, and the initialization of the object for
+/// `arrivals` arrivals. `%r5` becomes the address of the thread's word, and `%r6` that of another warp's
+/// word.
+fn mbarrier(threads: u32, arrivals: u32) -> String {
+    format!(
+        ".shared .align 8 .b64 bar; .shared .align 4 .b32 words[96]; setp.ne.u32 %p1, %r0, 0; mov.u32 %r9, {arrivals};\n\
+         @!%p1 mbarrier.init.shared::cta.b64 [bar], %r9; bar.sync 0; mov.u32 %r4, words; mad.lo.u32 %r5, %r0, 4, %r4;\n\
+         add.u32 %r6, %r0, 32; rem.u32 %r6, %r6, {threads}; mad.lo.u32 %r6, %r6, 4, %r4;\n"
+    )
+}
+
+#[test]
+fn the_arrivals_of_all_threads_complete_a_phase_of_an_mbarrier() {
+    // Three rounds, each with a phase after the stores and one after the loads. A state, the parity and a
+    // generic address name the phase.
+    let waits = [
+        "mbarrier.arrive.shared.b64 %rd1, [bar]; W: mbarrier.test_wait.shared.b64 %p2, [bar], %rd1; @!%p2 bra W;",
+        "mbarrier.arrive.release.cta.shared::cta.b64 _, [bar], 1; and.b32 %r7, %r3, 1;\n\
+         W: mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p2, [bar], %r7, 1000; @!%p2 bra W;",
+        "mov.u64 %rd3, bar; cvta.shared.u64 %rd3, %rd3; mbarrier.arrive.b64 %rd1, [%rd3];\n\
+         W: mbarrier.test_wait.relaxed.cta.b64 %p2, [%rd3], %rd1; @!%p2 bra W;",
+    ];
+    for wait in waits {
+        let [first, second] =
+            ["W", "V"].map(|label| wait.replace("W:", &format!("{label}:")).replace("bra W", &format!("bra {label}")));
+        let body = format!(
+            "{} mov.u32 %r1, 0; mov.u32 %r2, 0; mov.u32 %r3, 0;\n\
+             ROUND: mad.lo.u32 %r8, %r2, 1000, %r0; st.shared.u32 [%r5], %r8; {first} add.u32 %r3, %r3, 1;\n\
+             ld.shared.u32 %r8, [%r6]; mad.lo.u32 %r1, %r1, 3, %r8; {second} add.u32 %r3, %r3, 1;\n\
+             add.u32 %r2, %r2, 1; setp.lt.u32 %p3, %r2, 3; @%p3 bra ROUND;",
+            mbarrier(64, 64)
+        );
+        let round = |thread: u32, round: u32| 1000 * round + (thread + 32) % 64;
+        let expected = |thread: u32| (0..3).fold(0, |sum, at| 3 * sum + round(thread, at));
+        assert_eq!(results("", 64, &body), (0..64).map(expected).collect::<Vec<_>>(), "{wait}");
+    }
+}
+
+#[test]
+fn a_thread_that_drops_out_is_not_waited_for_again() {
+    // The threads of the first warp arrive once, for the first phase, and the other 64 for two phases.
+    let body = format!(
+        "{} setp.lt.u32 %p2, %r0, 32; mov.u32 %r1, 5; @%p2 mbarrier.arrive_drop.shared.b64 %rd1, [bar]; @%p2 bra DONE;\n\
+         mbarrier.arrive.shared.b64 %rd1, [bar]; W: mbarrier.test_wait.shared.b64 %p3, [bar], %rd1; @!%p3 bra W;\n\
+         mbarrier.arrive.shared.b64 %rd2, [bar]; V: mbarrier.test_wait.shared.b64 %p3, [bar], %rd2; @!%p3 bra V;\n\
+         mov.u32 %r1, 7; DONE:",
+        mbarrier(96, 96)
+    );
+    assert_eq!(results("", 96, &body), (0..96).map(|thread| if thread < 32 { 5 } else { 7 }).collect::<Vec<u32>>());
+}
+
+#[test]
+fn a_state_has_the_number_of_arrivals_that_were_pending() {
+    let body = format!(
+        "{} mbarrier.arrive.noComplete.shared.b64 %rd1, [bar], 2; mbarrier.pending_count.b64 %r1, %rd1;\n\
+         bar.sync 0; @!%p1 mbarrier.inval.shared.b64 [bar]; bar.sync 0; ld.shared.u32 %r2, [bar]; add.u32 %r1, %r1, %r2;",
+        mbarrier(32, 1_048_575)
+    );
+    // The lanes of a warp arrive one after the other, each twice.
+    assert_eq!(results("", 32, &body), (0..32).map(|thread| 1_048_575 - 2 * thread).collect::<Vec<u32>>());
+}
+
+#[test]
+fn copies_arrive_at_an_mbarrier_when_they_are_complete() {
+    let file = ".global .align 16 .b32 data[96] = {1, 2, 3};";
+    for arrive in [
+        "cp.async.mbarrier.arrive.noinc.shared.b64 [bar];",
+        "cp.async.mbarrier.arrive.b64 [%rd4]; mbarrier.arrive.shared.b64 %rd1, [bar];",
+    ] {
+        let body = format!(
+            "{} mov.u64 %rd4, bar; cvta.shared.u64 %rd4, %rd4; mov.u64 %rd3, data; mul.wide.u32 %rd2, %r0, 4;\n\
+             add.u64 %rd3, %rd3, %rd2; cp.async.ca.shared.global [%r5], [%rd3], 4; {arrive}\n\
+             W: mbarrier.test_wait.parity.shared.b64 %p2, [bar], 0; @!%p2 bra W;\n\
+             ld.shared.u32 %r1, [%r6]; add.u32 %r1, %r1, 10;",
+            mbarrier(96, 96)
+        );
+        let expected = |thread: u32| 10 + [1, 2, 3].get((thread as usize + 32) % 96).copied().unwrap_or(0);
+        assert_eq!(results(file, 96, &body), (0..96).map(expected).collect::<Vec<u32>>(), "{arrive}");
+    }
+}
+
+#[test]
+fn pairs_of_integers_wrap_around_and_have_an_order() {
+    let halves = |a: u32, b: u32, f: fn(u16, u16) -> u16| {
+        u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16 | u32::from(f(a as u16, b as u16))
+    };
+    video("add.u16x2 %r1, %r2, %r3;", |a, b| halves(a, b, u16::wrapping_add));
+    video("add.s16x2 %r1, %r2, %r3;", |a, b| halves(a, b, u16::wrapping_add));
+    video("min.u16x2 %r1, %r2, %r3;", |a, b| halves(a, b, u16::min));
+    video("max.u16x2 %r1, %r2, %r3;", |a, b| halves(a, b, u16::max));
+    video("min.s16x2 %r1, %r2, %r3;", |a, b| halves(a, b, |x, y| (x as i16).min(y as i16) as u16));
+    video("max.s16x2 %r1, %r2, %r3;", |a, b| halves(a, b, |x, y| (x as i16).max(y as i16) as u16));
+    video("min.relu.s16x2 %r1, %r2, %r3;", |a, b| halves(a, b, |x, y| (x as i16).min(y as i16).max(0) as u16));
+    video("max.s16x2.relu %r1, %r2, %r3;", |a, b| halves(a, b, |x, y| (x as i16).max(y as i16).max(0) as u16));
+    video("min.relu.s32 %r1, %r2, %r3;", |a, b| (a as i32).min(b as i32).max(0) as u32);
+    video("max.relu.s32 %r1, %r2, %r3;", |a, b| (a as i32).max(b as i32).max(0) as u32);
+    // The destination may be a source.
+    video("mov.u32 %r1, %r2; min.relu.s16x2 %r1, %r3, %r1;", |a, b| {
+        halves(a, b, |x, y| (x as i16).min(y as i16).max(0) as u16)
+    });
+}
+
+#[test]
+fn the_lowest_member_is_elected() {
+    let body = "setp.ge.u32 %p1, %r0, 5; mov.u32 %r1, 99; @!%p1 bra DONE; elect.sync %r2|%p2, 0xffffffe0;\n\
+                selp.u32 %r3, 1000, 0, %p2; add.u32 %r1, %r2, %r3; elect.sync _|%p2, 0xffffffe0; @%p2 add.u32 %r1, %r1, 1;\n\
+                DONE:";
+    let expected = |thread: u32| match thread {
+        0..5 => 99,
+        5 => 1006,
+        _ => 5,
+    };
+    assert_eq!(results("", 32, body), (0..32).map(expected).collect::<Vec<u32>>());
+}

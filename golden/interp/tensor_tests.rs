@@ -58,8 +58,8 @@ fn names(kind: char, first: usize, count: usize) -> String {
 /// results. Returns the bytes of matrix D.
 fn ran(body: &str, [a, b, c]: [&[u8]; 3]) -> Vec<u8> {
     let text = format!(
-        ".version 7.1\n.target sm_80\n.address_size 64\n.entry k() {{ .shared .align 32 .b8 tile[4096];
-         .reg .b32 %r<48>; .reg .b64 %rd<8>; mov.u64 %rd0, {A}; mov.u64 %rd1, {B}; mov.u64 %rd2, {C}; mov.u64 %rd3, {D};
+        ".version 7.8\n.target sm_90\n.address_size 64\n.entry k() {{ .shared .align 32 .b8 tile[4096];
+         .reg .b32 %r<48>; .reg .b64 %rd<32>; mov.u64 %rd0, {A}; mov.u64 %rd1, {B}; mov.u64 %rd2, {C}; mov.u64 %rd3, {D};
          {body}\nret; }}"
     );
     let source = Source::new("k.ptx", &text);
@@ -129,6 +129,85 @@ fn a_result_may_take_the_place_of_a_factor() {
     let element = |i: usize, j: usize| c[i][j] + (0..16).map(|t| a[i][t] * b[t][j]).sum::<i32>();
     let wanted: Vec<Vec<i32>> = (0..16).map(|i| (0..8).map(|j| element(i, j)).collect()).collect();
     assert_eq!(d[..16 * STRIDE * 4], store_matrix(&wanted, "row", 4)[..16 * STRIDE * 4]);
+}
+
+/// Bytes of a matrix of doubles without gaps, in row-major order.
+fn store_doubles(matrix: &[Vec<i32>]) -> Vec<u8> {
+    matrix.iter().flatten().flat_map(|value| f64::from(*value).to_le_bytes()).collect()
+}
+
+#[test]
+fn doubles_are_multiplied_even_if_a_result_takes_the_place_of_a_factor() {
+    let (a, b, c) = (matrix(7, [16, 16]), matrix(8, [16, 8]), matrix(9, [16, 8]));
+    let columns_of_b: Vec<Vec<i32>> = (0..8).map(|column| b.iter().map(|row| row[column]).collect()).collect();
+    // Addresses of the elements of a lane in the PTX fragment layout: `%r31` is its group of four lanes, and
+    // `%r32` its number within the group.
+    let begin = "mov.u32 %r30, %laneid; shr.u32 %r31, %r30, 2; and.b32 %r32, %r30, 3;
+         mad.lo.u32 %r33, %r31, 16, %r32; mul.wide.u32 %rd4, %r33, 8; add.u64 %rd5, %rd0, %rd4; add.u64 %rd6, %rd1, %rd4;
+         mad.lo.u32 %r33, %r32, 2, 0; mad.lo.u32 %r33, %r31, 8, %r33; mul.wide.u32 %rd4, %r33, 8;
+         add.u64 %rd7, %rd2, %rd4; add.u64 %rd3, %rd3, %rd4;";
+    let loads_of_a: String =
+        (0..8).map(|i| format!("ld.global.b64 %rd{}, [%rd5+{}];", 8 + i, i % 2 * 1024 + i / 2 * 32)).collect();
+    let loads_of_b: String = (0..4).map(|i| format!("ld.global.b64 %rd{}, [%rd6+{}];", 16 + i, 32 * i)).collect();
+    let c_and_d = [[20, 21, 22, 23], [8, 16, 20, 21]];
+    for d in c_and_d {
+        let [d0, d1, d2, d3] = d;
+        let body = format!(
+            "{begin} {loads_of_a} {loads_of_b}
+             ld.global.v2.b64 {{%rd20, %rd21}}, [%rd7]; ld.global.v2.b64 {{%rd22, %rd23}}, [%rd7+512];
+             mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {{%rd{d0}, %rd{d1}, %rd{d2}, %rd{d3}}}, {},
+                 {{%rd16, %rd17, %rd18, %rd19}}, {{%rd20, %rd21, %rd22, %rd23}};
+             st.global.v2.b64 [%rd3], {{%rd{d0}, %rd{d1}}}; st.global.v2.b64 [%rd3+512], {{%rd{d2}, %rd{d3}}};",
+            "{%rd8, %rd9, %rd10, %rd11, %rd12, %rd13, %rd14, %rd15}"
+        );
+        let found = ran(&body, [&store_doubles(&a), &store_doubles(&columns_of_b), &store_doubles(&c)]);
+        let element = |i: usize, j: usize| c[i][j] + (0..16).map(|t| a[i][t] * b[t][j]).sum::<i32>();
+        let wanted: Vec<Vec<i32>> = (0..16).map(|i| (0..8).map(|j| element(i, j)).collect()).collect();
+        assert_eq!(found[..1024], store_doubles(&wanted), "{d:?}");
+    }
+}
+
+#[test]
+fn bits_of_a_row_and_a_column_are_counted_together() {
+    // Rows of A and columns of B of 128 bits, each 16 bytes in memory; a lane holds one word of each.
+    let word = |seed: u32, at: u32| (at + 1).wrapping_mul(0x9e37_79b9).rotate_left(seed) ^ at << 7;
+    let (a, b): (Vec<u32>, Vec<u32>) =
+        ((0..64).map(|at| word(3, at)).collect(), (0..32).map(|at| word(11, at)).collect());
+    let c: Vec<u32> = (0..128).map(|at| if at == 5 { u32::MAX } else { at * 1000 }).collect();
+    let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    for product in ["and", "xor"] {
+        let body = format!(
+            "mov.u32 %r30, %laneid; mul.wide.u32 %rd4, %r30, 4; add.u64 %rd5, %rd0, %rd4; add.u64 %rd6, %rd1, %rd4;
+             ld.global.u32 %r0, [%rd5]; ld.global.u32 %r1, [%rd5+128]; ld.global.u32 %r2, [%rd6];
+             mul.wide.u32 %rd4, %r30, 8; add.u64 %rd5, %rd2, %rd4; add.u64 %rd6, %rd3, %rd4;
+             ld.global.v2.u32 {{%r4, %r5}}, [%rd5]; ld.global.v2.u32 {{%r6, %r7}}, [%rd5+256];
+             mma.sync.aligned.m16n8k128.row.col.s32.b1.b1.s32.{product}.popc {{%r4, %r5, %r6, %r7}}, {{%r0, %r1}}, {{%r2}},
+                 {{%r4, %r5, %r6, %r7}};
+             st.global.v2.u32 [%rd6], {{%r4, %r5}}; st.global.v2.u32 [%rd6+256], {{%r6, %r7}};"
+        );
+        let found = ran(&body, [&bytes(&a), &bytes(&b), &bytes(&c)]);
+        let element = |i: usize, j: usize| {
+            let ones = (0..4).map(|t| match (a[4 * i + t], b[4 * j + t]) {
+                (x, y) if product == "and" => (x & y).count_ones(),
+                (x, y) => (x ^ y).count_ones(),
+            });
+            c[8 * i + j].wrapping_add(ones.sum())
+        };
+        let wanted: Vec<u32> = (0..128).map(|at| element(at / 8, at % 8)).collect();
+        assert_eq!(found[..512], bytes(&wanted), "{product}");
+    }
+}
+
+#[test]
+fn a_matrix_in_registers_is_transposed() {
+    let body = "mov.u32 %r30, %laneid; mul.lo.u32 %r31, %r30, 0x20002; add.u32 %r31, %r31, 0x10000;
+         movmatrix.sync.aligned.m8n8.trans.b16 %r31, %r31;
+         mul.wide.u32 %rd4, %r30, 4; add.u64 %rd4, %rd3, %rd4; st.global.u32 [%rd4], %r31;";
+    let found = ran(body, [&[0]; 3]);
+    for (at, half) in found[..128].chunks_exact(2).enumerate() {
+        let (row, column) = (at / 8, at % 8);
+        assert_eq!(u16::from_le_bytes([half[0], half[1]]), (8 * column + row) as u16, "row {row}, column {column}");
+    }
 }
 
 #[test]

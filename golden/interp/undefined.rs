@@ -268,7 +268,9 @@ impl UndefinedBits {
         let bits = self.read(inst.srcs[0], step);
         let &WarpInputs { b, c, pred, .. } = inputs;
         let moved = match op {
-            WarpOp::Shuffle { .. } => warp(op, step.acting, WarpInputs { a: &bits, b, c, pred }).values,
+            WarpOp::Shuffle { .. } | WarpOp::Transpose => {
+                warp(op, step.acting, WarpInputs { a: &bits, b, c, pred }).values
+            }
             WarpOp::ActiveMask | WarpOp::Sync => [0; LANES],
             _ if lanes(step.acting).any(|lane| bits[lane] != 0) => [u64::MAX; LANES],
             _ => [0; LANES],

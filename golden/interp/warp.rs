@@ -194,6 +194,9 @@ impl Cta<'_> {
             Op::LoadMatrix(..) | Op::Tensor(_) if mask != u32::MAX => {
                 Err((first + mask.trailing_zeros() as usize, FaultKind::Lanes(mask)))
             }
+            Op::Warp(op) if op.needs_all_lanes() && mask != u32::MAX => {
+                Err((first + mask.trailing_zeros() as usize, FaultKind::Lanes(mask)))
+            }
             Op::LoadMatrix(load, mem) => self.load_matrix(warp, inst, *load, mem, addresses),
             Op::Texture(op) => each(first, mask, |lane| self.texture(warp, lane, inst, op, memory)),
             Op::Trap => each(first, mask, |_| Err(FaultKind::Trap)),

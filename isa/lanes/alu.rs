@@ -118,6 +118,14 @@ pub enum AluFn {
     /// Conversion of two `.f32` values to a packed type: `a` becomes the upper element, `b` the lower
     /// element.
     ConvertPair,
+    /// Packing of two signed numbers that saturate: the low bits of the result are `b`, then `a`, each
+    /// clamped to the range of an element. The bits above them are the low bits of `c`.
+    PackSaturated {
+        /// Width of an element in bits: 2, 4, 8 or 16.
+        bits: u8,
+        /// True if the elements are signed.
+        signed: bool,
+    },
     /// Mask of `b` consecutive one bits, starting at bit `a`.
     BitMask {
         /// True if `a` and `b` are clamped to at most 32; if false, both are taken modulo 32.
@@ -232,7 +240,8 @@ impl AluOp {
             | Sad
             | Dot4 { .. }
             | Dot2 { .. }
-            | Simd(_) => 3,
+            | Simd(_)
+            | PackSaturated { .. } => 3,
             Add
             | Sub
             | Mul
@@ -457,6 +466,9 @@ fn narrow<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N
         AluFn::Simd(parts) => {
             let clamp = op.sat.then_some(signed);
             from_fn(|i| C::wrap(simd(parts, clamp, a[i].low(), b[i].low(), c[i].low())))
+        }
+        AluFn::PackSaturated { bits, signed } => {
+            from_fn(|i| C::wrap(bits::pack_saturated(bits.into(), signed, a[i].low(), b[i].low(), c[i].low())))
         }
         AluFn::BitMask { clamp } => map2(a, b, |x, y| bits::mask(x, y, clamp)),
         AluFn::ExtendField { clamp } => map2(a, b, |x, y| bits::extend_field(x, y, clamp, signed)),

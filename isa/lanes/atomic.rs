@@ -28,6 +28,48 @@ pub enum AtomicFn {
     Increment,
     /// `old - 1`, or `b` if `old` is 0 or greater than `b`.
     Decrement,
+    /// `b` arrivals at an mbarrier object, only in shared memory: [`BarrierWord::arrive`].
+    Arrive,
+    /// Same as [`AtomicFn::Arrive`], but later phases expect `b` arrivals less.
+    ArriveAndDrop,
+}
+
+/// Contents of an mbarrier object, which the PTX ISA leaves open. Bits 0 to 19 are the number of pending
+/// arrivals of the current phase, bits 20 to 31 the number of the phase, and bits 32 to 51 the number of
+/// arrivals that each later phase expects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BarrierWord(u64);
+
+impl BarrierWord {
+    /// Legal numbers of arrivals of a phase (PTX ISA, `mbarrier.init`).
+    pub const COUNTS: std::ops::RangeInclusive<u64> = 1..=(1 << 20) - 1;
+    /// Lowest bit of the number of the phase, which is its parity.
+    pub const PHASE_AT: u32 = 20;
+
+    /// Creates an object in phase 0, each of whose phases expects `count` arrivals.
+    #[must_use]
+    pub fn new(count: u32) -> Self {
+        Self(u64::from(count) << 32 | u64::from(count))
+    }
+
+    /// Contents of the object in memory.
+    #[must_use]
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// Returns the object after `count` arrivals. The last pending arrival completes the phase, and the next
+    /// one begins with as many pending arrivals as it expects. More arrivals than are pending complete no
+    /// phase; the PTX ISA leaves their result undefined.
+    #[must_use]
+    fn arrive(self, count: u64, drops: bool) -> Self {
+        let most = *Self::COUNTS.end();
+        let (pending, phase, expected) = (self.0 & most, self.0 >> Self::PHASE_AT & 0xfff, self.0 >> 32 & most);
+        let expected = if drops { expected.wrapping_sub(count) & most } else { expected };
+        let left = pending.wrapping_sub(count) & most;
+        let (left, phase) = if left == 0 { (expected, (phase + 1) & 0xfff) } else { (left, phase) };
+        Self(expected << 32 | phase << Self::PHASE_AT | left)
+    }
 }
 
 /// Returns the new value of global memory after an atomic operation of one lane, zero extended. `.f32` sums
@@ -67,6 +109,7 @@ pub fn atomic(f: AtomicFn, ty: Type, old: u64, b: u64, c: u64) -> u64 {
         AtomicFn::Increment => old + 1,
         AtomicFn::Decrement if old == 0 || old > b => b,
         AtomicFn::Decrement => old - 1,
+        AtomicFn::Arrive | AtomicFn::ArriveAndDrop => BarrierWord(old).arrive(b, f == AtomicFn::ArriveAndDrop).bits(),
     }
 }
 
@@ -103,6 +146,26 @@ mod tests {
             assert_eq!(atomic(f, ty, old, b, c), expected, "{f:?} {ty}");
             assert_eq!(global_atomic(f, ty, old, b, c), expected, "{f:?} {ty}");
         }
+    }
+
+    #[test]
+    fn the_last_arrival_begins_the_next_phase_of_an_mbarrier() {
+        let arrive = |old, count| atomic(AtomicFn::Arrive, Type::B64, old, count, 0);
+        let drop = |old, count| atomic(AtomicFn::ArriveAndDrop, Type::B64, old, count, 0);
+        let word = |expected: u64, phase: u64, pending: u64| expected << 32 | phase << 20 | pending;
+        let new = BarrierWord::new(3).bits();
+        assert_eq!(new, word(3, 0, 3));
+        assert_eq!(arrive(new, 1), word(3, 0, 2));
+        assert_eq!(arrive(word(3, 0, 2), 2), word(3, 1, 3));
+        assert_eq!(arrive(word(3, 0xfff, 1), 1), word(3, 0, 3));
+        assert_eq!(drop(new, 1), word(2, 0, 2));
+        assert_eq!(drop(word(3, 4, 1), 1), word(2, 5, 2));
+        assert_eq!(drop(word(1, 4, 1), 1), word(0, 5, 0));
+        // The largest count leaves the other fields alone.
+        let most = (1 << 20) - 1;
+        assert_eq!(arrive(BarrierWord::new(most as u32).bits(), most), word(most, 1, most));
+        // More arrivals than are pending complete no phase.
+        assert_eq!(arrive(word(3, 0, 1), 2), word(3, 0, most));
     }
 
     #[test]

@@ -113,6 +113,15 @@ pub(super) fn dot(words: [u32; 2], widths: [u32; 2], signed: [bool; 2], count: u
     (0..count).fold(0, |sum: u32, at| sum.wrapping_add(part(0, at).wrapping_mul(part(1, at))))
 }
 
+/// Packs two signed numbers, `b` below `a`, into the low bits of the result, each clamped to the range of an
+/// element of `bits` bits. The bits above them are the low bits of `c` (PTX ISA, `cvt.pack`).
+pub(super) fn pack_saturated(bits: u32, signed: bool, a: u32, b: u32, c: u32) -> u32 {
+    let (least, most) = if signed { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
+    let element = |x: u32| (x as i32).clamp(least, most) as u32 & u32::MAX >> (32 - bits);
+    // Two elements of 16 bits leave no room for `c`.
+    c.checked_shl(2 * bits).unwrap_or(0) | element(a) << bits | element(b)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,6 +194,19 @@ mod tests {
             let all = |is_signed| [true, false].map(|clamp| extend_field(0x8000_005a, length, clamp, is_signed));
             assert_eq!((all(false), all(true)), (unsigned, signed), "{length}");
         }
+    }
+
+    #[test]
+    fn packed_numbers_saturate_and_push_the_older_ones_up() {
+        let minus = |x: i32| x as u32;
+        assert_eq!(pack_saturated(8, false, 0x1234, minus(-5), 0xaabb_ccdd), 0xccdd_ff00);
+        assert_eq!(pack_saturated(8, true, 0x1234, minus(-5), 0xaabb_ccdd), 0xccdd_7ffb);
+        assert_eq!(pack_saturated(4, true, minus(-100), 3, 0x7654_3210), 0x5432_1083);
+        assert_eq!(pack_saturated(4, false, 16, 15, 0x7654_3210), 0x5432_10ff);
+        assert_eq!(pack_saturated(2, true, 1, 2, 0xf000_0003), 0x35);
+        assert_eq!(pack_saturated(2, false, 3, minus(i32::MIN), 0), 0b1100);
+        assert_eq!(pack_saturated(16, false, 0x1_0000, 7, u32::MAX), 0xffff_0007);
+        assert_eq!(pack_saturated(16, true, minus(i32::MIN), i32::MAX as u32, u32::MAX), 0x8000_7fff);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! ISA, and the sums use a software implementation of IEEE 754.
 
 use proptest::prelude::*;
-use rustc_apfloat::ieee::{BFloat, Float8E4M3FN, Float8E5M2, Half, Single};
+use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
 use super::*;
@@ -16,6 +16,9 @@ fn bits(random: u64, factor: Factor) -> u32 {
         // The low 13 bits of a `.tf32` register are random, to check that they do not affect the result.
         Factor::Tf32 => return bits(random, Factor::Bf16) << 16 | (random >> 44) as u32 & 0xffff,
         Factor::E4m3 | Factor::E5m2 | Factor::S8 | Factor::U8 => return (random >> 32) as u32 & 0xff,
+        Factor::S4 | Factor::U4 => return (random >> 32) as u32 & 15,
+        Factor::B1(_) => return (random >> 32) as u32 & 1,
+        Factor::F64 => panic!("more than 32 bits"),
     };
     let sign = (random >> 8) as u32 & 0x8000;
     sign | match random % 24 {
@@ -44,7 +47,23 @@ fn at(form: &Form, which: char, sum: Sum, lane: usize, i: usize) -> [usize; 2] {
         ("m16n8k8", 'b') if form.factor_bits == 32 => [within + 4 * i, group],
         ("m8n8k16", 'a') => [group, within * 4 + i],
         ("m8n8k16", 'b') => [within * 4 + i, group],
-        ("m8n8k16", _) => [group, within * 2 + i],
+        ("m8n8k16" | "m8n8k32" | "m8n8k128", 'c' | 'd') => [group, within * 2 + i],
+        ("m8n8k32", 'a') => [group, within * 8 + i],
+        ("m8n8k32" | "m16n8k32", 'b') if form.factor_bits == 4 => [within * 8 + i, group],
+        ("m16n8k32", 'a') if form.factor_bits == 4 => [if i < 8 { group } else { group + 8 }, within * 8 + (i & 7)],
+        ("m8n8k128", 'a') => [group, within * 32 + i],
+        ("m8n8k128" | "m16n8k128", 'b') => [within * 32 + i, group],
+        ("m16n8k128", 'a') => [if i < 32 { group } else { group + 8 }, within * 32 + (i & 0x1f)],
+        ("m16n8k256", 'a') => {
+            let row = if i < 32 || (64..96).contains(&i) { group } else { group + 8 };
+            [row, within * 32 + (i & 0x1f) + if i < 64 { 0 } else { 128 }]
+        }
+        ("m16n8k256", 'b') => [within * 32 + (i & 0x1f) + if i < 32 { 0 } else { 128 }, group],
+        ("m16n8k64", 'a') => {
+            let row = if i < 8 || (16..24).contains(&i) { group } else { group + 8 };
+            [row, within * 8 + (i & 7) + if i < 16 { 0 } else { 32 }]
+        }
+        ("m16n8k64", 'b') => [within * 8 + (i & 7) + if i < 8 { 0 } else { 32 }, group],
         ("m16n8k16", 'a') if form.factor_bits == 8 => [if i < 4 { group } else { group + 8 }, within * 4 + (i & 3)],
         ("m16n8k16", 'b') if form.factor_bits == 8 => [within * 4 + i, group],
         ("m16n8k32", 'a') => {
@@ -112,26 +131,35 @@ fn compute_expected([a, b]: [Factor; 2], sum: Sum, c: u32, pairs: impl Iterator<
         Factor::Tf32 => Single::from_bits((bits >> 13 << 13).into()),
         Factor::E4m3 => Float8E4M3FN::from_bits(bits.into()).convert(&mut false).value,
         Factor::E5m2 => Float8E5M2::from_bits(bits.into()).convert(&mut false).value,
-        Factor::S8 | Factor::U8 => panic!("no float"),
+        Factor::S8 | Factor::U8 | Factor::S4 | Factor::U4 | Factor::B1(_) | Factor::F64 => {
+            panic!("no float of at most 32 bits")
+        }
     };
-    let integer = |factor: Factor, bits: u32| {
-        let is_negative = factor == Factor::S8 && bits >= 128;
-        i128::from(bits) - if is_negative { 256 } else { 0 }
+    let integer = |factor: Factor, bits: u32| match factor {
+        Factor::S8 if bits >= 128 => i128::from(bits) - 256,
+        Factor::S4 if bits >= 8 => i128::from(bits) - 16,
+        _ => i128::from(bits),
     };
     let before: Single = match sum {
         Sum::F16 => Half::from_bits(c.into()).convert(&mut false).value,
         Sum::F32 => Single::from_bits(c.into()),
         Sum::S32 { saturates } => {
-            let total = i128::from(c as i32) + pairs.map(|(x, y)| integer(a, x) * integer(b, y)).sum::<i128>();
+            let product = |(x, y): (u32, u32)| match a {
+                Factor::B1(BitProduct::And) => i128::from(x == 1 && y == 1),
+                Factor::B1(BitProduct::Xor) => i128::from(x != y),
+                _ => integer(a, x) * integer(b, y),
+            };
+            let total = i128::from(c as i32) + pairs.map(product).sum::<i128>();
             return match saturates {
                 true => total.clamp(-(1 << 31), (1 << 31) - 1) as u32,
                 false => total.rem_euclid(1 << 32) as u32,
             };
         }
+        Sum::F64 => panic!("more than 32 bits"),
     };
     let total = pairs.fold(before, |sum, (x, y)| single(a, x).mul_add(single(b, y), sum).value);
     match sum {
-        Sum::S32 { .. } => panic!("no float"),
+        Sum::S32 { .. } | Sum::F64 => panic!("no float of at most 32 bits"),
         Sum::F32 if total.is_nan() => F32_NAN,
         Sum::F32 => total.to_bits() as u32,
         Sum::F16 if total.is_nan() => 0x7fff,
@@ -158,6 +186,7 @@ fn check(form: &'static Form, factors: [Factor; 2], sum: Sum, seed: u64) {
         Sum::F16 => bits(random, Factor::F16),
         Sum::F32 => bits(random, Factor::Bf16) << 16 | (random >> 48) as u32,
         // Integers of C near the ends of the 32-bit range, so that sums wrap around or saturate.
+        Sum::F64 => panic!("more than 32 bits"),
         Sum::S32 { .. } => ((random >> 32) as u32 >> 8).wrapping_add(0x7fff_0000 + (random as u32 & 0x1_0000)),
     });
     let per = sum.per_register() as usize;
@@ -193,13 +222,108 @@ proptest! {
             integers(Factor::S8, Factor::U8),
             integers(Factor::U8, Factor::U8),
         ];
-        for form in &FORMS {
+        let of_4 = [
+            integers(Factor::S4, Factor::S4),
+            integers(Factor::U4, Factor::S4),
+            integers(Factor::S4, Factor::U4),
+            integers(Factor::U4, Factor::U4),
+        ];
+        let of_1 = [BitProduct::And, BitProduct::Xor]
+            .map(|product| ([Factor::B1(product); 2], Sum::S32 { saturates: false }));
+        for form in FORMS.iter().filter(|form| !form.is_double()) {
             let all = match form.factor_bits {
+                1 => of_1.as_slice(),
+                4 => of_4.as_flattened(),
                 8 => of_8.as_flattened(),
                 16 => of_16.as_flattened(),
                 _ => &[([Factor::Tf32; 2], Sum::F32)],
             };
             all.iter().for_each(|(factors, sum)| check(form, *factors, *sum, seed));
+        }
+    }
+}
+
+/// Generates a double, often a special case, otherwise near one, so that the terms of a sum often cancel.
+fn double(random: u64) -> u64 {
+    let sign = random << 40 & 1 << 63;
+    sign | match random % 40 {
+        0 => 0,
+        1 => 1 + (random >> 32) % 9,
+        2 if random >> 40 & 7 == 0 => f64::INFINITY.to_bits(),
+        3 if random >> 40 & 7 == 0 => f64::NAN.to_bits() + (random >> 32) % 9,
+        4 => f64::MAX.to_bits(),
+        _ => 1.0f64.to_bits() - (1 << 53) + (random >> 9) % (1 << 54),
+    }
+}
+
+/// Row and column of element `i` that a lane holds of matrix A, B or C of `.f64` elements, according to the
+/// PTX ISA.
+fn at_double(form: &Form, which: char, lane: usize, i: usize) -> [usize; 2] {
+    let (group, within) = (lane >> 2, lane % 4);
+    match (form.shape, which) {
+        ("m8n8k4", 'a') => [group, within],
+        ("m16n8k4", 'a') => [group + 8 * i, within],
+        ("m16n8k8", 'a') => [if i == 0 || i == 2 { group } else { group + 8 }, if i < 2 { within } else { within + 4 }],
+        ("m16n8k16", 'a') if i.is_multiple_of(2) => [group, i * 2 + within],
+        ("m16n8k16", 'a') => [group + 8, i * 2 - 2 + within],
+        (_, 'b') => [within + 4 * i, group],
+        (_, _) => [if i < 2 { group } else { group + 8 }, within * 2 + (i & 1)],
+    }
+}
+
+/// Registers of a fragment, as rows of low and of high words.
+fn fragment_of_doubles(form: &Form, which: char, count: u32, matrix: &[Vec<u64>]) -> Vec<[Row; 2]> {
+    let mut registers = vec![[[0; 32]; 2]; count as usize];
+    for (i, [low, high]) in registers.iter_mut().enumerate() {
+        for lane in 0..32 {
+            let [row, column] = at_double(form, which, lane, i);
+            (low[lane], high[lane]) = (matrix[row][column] as u32, (matrix[row][column] >> 32) as u32);
+        }
+    }
+    registers
+}
+
+/// Computes all steps of a `.f64` product, as the lowered steps do: the first step that computes a register
+/// of D adds to C, each later one to D.
+fn compute_steps_of_doubles(form: &'static Form, [a, b, c]: [&[[Row; 2]]; 3]) -> Vec<[Row; 2]> {
+    let mut d = c.to_vec();
+    for step in form.steps([Factor::F64; 2], Sum::F64) {
+        let [in_a, in_b, to] = [step.a, step.b, step.c].map(|at| usize::from(at[0].unwrap()));
+        d[to] = tensor(&step, a[in_a].each_ref(), b[in_b].each_ref(), d[to].each_ref());
+    }
+    d
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The order of the additions is that of the columns of A, and each step is rounded once.
+    #[test]
+    fn every_form_multiplies_matrices_of_doubles(seed in any::<u64>()) {
+        for form in FORMS.iter().filter(|form| form.is_double()) {
+            let [m, n, k] = form.extent.map(usize::from);
+            let mut state = seed | 1;
+            let mut next = || {
+                state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+                double(state ^ state >> 29)
+            };
+            let mut matrix = |rows: usize, columns: usize| -> Vec<Vec<u64>> {
+                (0..rows).map(|_| (0..columns).map(|_| next()).collect()).collect()
+            };
+            let (a, b, c) = (matrix(m, k), matrix(k, n), matrix(m, n));
+            let number = |bits: u64| Double::from_bits(bits.into());
+            let element = |row: usize, column: usize| {
+                let terms = (0..k).map(|at| (number(a[row][at]), number(b[at][column])));
+                let total = terms.fold(number(c[row][column]), |sum, (x, y)| x.mul_add(y, sum).value);
+                if total.is_nan() { 0x7ff8_0000_0000_0000 } else { total.to_bits() as u64 }
+            };
+            let want: Vec<Vec<u64>> = (0..m).map(|row| (0..n).map(|column| element(row, column)).collect()).collect();
+            let sums = form.sums(Sum::F64).elements();
+            let in_a = fragment_of_doubles(form, 'a', form.a.elements(), &a);
+            let in_b = fragment_of_doubles(form, 'b', form.b.elements(), &b);
+            let in_c = fragment_of_doubles(form, 'c', sums, &c);
+            let found = compute_steps_of_doubles(form, [&in_a, &in_b, &in_c]);
+            prop_assert_eq!(found, fragment_of_doubles(form, 'd', sums, &want), "{}", form.shape);
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::array::from_fn;
 
 use super::alu::{AluOp, alu};
+use crate::tensor::{EIGHT_BY_EIGHT, ElementPosition};
 use crate::types::Type;
 
 /// Exchange between the lanes of a warp in which the instruction is active. The last source operand of a
@@ -17,6 +18,7 @@ use crate::types::Type;
 /// | `Match`     | mask; with `all` also a predicate          | value, members |
 /// | `Reduce`    | value                                      | value, members |
 /// | `Sync`      | none                                       | members |
+/// | `Transpose` | value                                      | value |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WarpOp {
     /// Copies a 32-bit word from another lane.
@@ -47,6 +49,9 @@ pub enum WarpOp {
     Reduce(AluOp),
     /// Synchronizes the lanes. The lanes execute together, so no action is needed.
     Sync,
+    /// Transposes an 8 x 8 matrix of 16-bit elements, of which each lane holds two, in the layout
+    /// [`crate::tensor::EIGHT_BY_EIGHT`]. All 32 lanes must be active.
+    Transpose,
 }
 
 /// Rule that gives the source lane of each lane in a shuffle.
@@ -88,6 +93,7 @@ impl WarpOp {
             WarpOp::Match { .. } => "match.sync",
             WarpOp::Reduce { .. } => "redux.sync",
             WarpOp::Sync => "bar.warp.sync",
+            WarpOp::Transpose => "movmatrix",
         }
     }
 
@@ -97,8 +103,18 @@ impl WarpOp {
             WarpOp::Shuffle { sync: true, .. } => Some(3),
             WarpOp::Vote { sync: true, .. } | WarpOp::Match { .. } | WarpOp::Reduce(_) => Some(1),
             WarpOp::Sync => Some(0),
-            WarpOp::Shuffle { sync: false, .. } | WarpOp::Vote { sync: false, .. } | WarpOp::ActiveMask => None,
+            WarpOp::Shuffle { sync: false, .. }
+            | WarpOp::Vote { sync: false, .. }
+            | WarpOp::ActiveMask
+            | WarpOp::Transpose => None,
         }
+    }
+
+    /// True if the launch stops with a fault unless all 32 lanes of the warp execute the instruction
+    /// together. The PTX ISA leaves the results of fewer lanes undefined.
+    #[must_use]
+    pub fn needs_all_lanes(&self) -> bool {
+        matches!(self, WarpOp::Transpose)
     }
 }
 
@@ -171,7 +187,23 @@ pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
             WarpResult { values: [lanes.fold(first, both); 32], preds: 0 }
         }
         WarpOp::Sync => WarpResult { values: [0; 32], preds: 0 },
+        WarpOp::Transpose => WarpResult { values: transpose(a), preds: 0 },
     }
+}
+
+/// Returns the fragment of the transpose of a matrix. The row and the column of an element of the result are
+/// the column and the row of the element of `a` that it equals.
+fn transpose(a: &[u64; 32]) -> [u64; 32] {
+    let mut matrix = [[0; 8]; 8];
+    let places = (0..32).flat_map(|lane| (0..2).map(move |half| (lane, half, EIGHT_BY_EIGHT.place(lane, half))));
+    for (lane, half, ElementPosition { row, column, .. }) in places.clone() {
+        matrix[usize::from(row)][usize::from(column)] = a[lane as usize] >> (16 * half) & 0xffff;
+    }
+    let mut result = [0; 32];
+    for (lane, half, ElementPosition { row, column, .. }) in places {
+        result[lane as usize] |= matrix[usize::from(column)][usize::from(row)] << (16 * half);
+    }
+    result
 }
 
 /// Returns the mask of active lanes that receive no value from a shuffle, because their source lane is in the

@@ -46,6 +46,25 @@ fn a_shuffle_from_an_absent_lane_brings_the_own_value() {
 }
 
 #[test]
+fn a_transposed_matrix_has_rows_for_columns() {
+    // Element (row, column) is `16 * row + column`. According to the PTX ISA, lane `l` holds two elements of
+    // row `l / 4`, from column `2 * (l % 4)` on.
+    let pair = |first: u64, second: u64| second << 16 | first;
+    let rows = from_fn(|lane| {
+        pair(lane as u64 / 4 * 16 + lane as u64 % 4 * 2, lane as u64 / 4 * 16 + lane as u64 % 4 * 2 + 1)
+    });
+    // The upper words of 64-bit values are ignored.
+    let inputs = WarpInputs { a: &rows.map(|value| value | 7 << 32), b: &[0; 32], c: &[0; 32], pred: 0 };
+    let columns = from_fn(|lane| {
+        let (row, column) = (lane as u64 / 4, lane as u64 % 4 * 2);
+        pair(column * 16 + row, (column + 1) * 16 + row)
+    });
+    let result = warp(&WarpOp::Transpose, u32::MAX, inputs);
+    assert_eq!(result.values, columns);
+    assert_eq!(warp(&WarpOp::Transpose, u32::MAX, WarpInputs { a: &result.values, ..inputs }).values, rows);
+}
+
+#[test]
 fn votes_ask_the_active_lanes_only() {
     assert_eq!(vote(VoteMode::All, 0b110, 0b111).preds, u32::MAX);
     assert_eq!(vote(VoteMode::All, 0b110, 0b101).preds, 0);

@@ -48,10 +48,7 @@ fn forms_that_are_not_modelled_say_what_to_use_instead() {
         ("ld.global.v4.f64", "instead: two vectors of 16 bytes, or code for `-arch=sm_90`"),
         ("wgmma.fence.sync.aligned", "instead: `mma.sync`, or code for `-arch=sm_80`"),
         ("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", "code for `-arch=sm_90` does without it"),
-        (
-            "mbarrier.init.shared.b64",
-            "instead: `cp.async.wait_group` and `bar.sync` of sm_80, or code for `-arch=sm_75`",
-        ),
+        ("mbarrier.arrive.expect_tx.shared::cta.b64", "instead: `cp.async` of sm_80, or code for `-arch=sm_80`"),
         ("wmma.load.a.sync.aligned.m16n16k16.row.s8", "instead: `.f16` factors, or code for `-arch=sm_70`"),
         ("suld.b.2d.b32.trap", "instead: loads of a buffer: surfaces are not modeled"),
         ("vmad.u32.u32.u32", "instead: `mad`"),

@@ -20,6 +20,7 @@ mod control;
 mod copy;
 mod directives;
 pub(super) mod layout;
+mod mbarrier;
 mod memory;
 mod modifiers;
 mod moves;
@@ -367,8 +368,10 @@ impl<'p, 'a> Lowering<'p, 'a> {
                 self.wmma(inst, mods)?;
                 None
             }
+            "movmatrix" => Some(self.move_matrix(inst, mods)?),
             "ldmatrix" => Some(self.load_matrix(inst, mods)?),
             "redux" => Some(self.redux(inst, mods)?),
+            "elect" => Some(self.elect(inst, mods)?),
             "activemask" => Some(self.active_mask(inst, mods)?),
             "bra" => Some(self.branch(inst, mods)?),
             "brx" => self.indexed_branch(inst, mods)?,
@@ -385,8 +388,12 @@ impl<'p, 'a> Lowering<'p, 'a> {
                 mods.clear();
                 Some(Inst::new(Op::Nop))
             }
+            "mbarrier" => self.mbarrier(inst, mods)?,
             "createpolicy" => Some(self.policy(inst, mods)?),
             "cp" => self.copy(inst, mods)?,
+            "add" | "min" | "max" if mods.has("u16x2") || mods.has("s16x2") || mods.has("relu") && mods.has("s32") => {
+                Some(self.integer_pair(inst, mods)?)
+            }
             "addc" | "subc" | "madc" => Some(self.lower_carry(inst, mods)?),
             _ if mods.has("cc") => Some(self.lower_carry(inst, mods)?),
             _ => {

@@ -2,13 +2,13 @@
 
 use super::*;
 use isa::program::{Dst, Inst, MatrixLoad, Op, Reg, Src};
-use isa::tensor::{FORMS, Factor, Form, MatrixOrder, Sum, TILINGS, TensorOp};
+use isa::tensor::{BitProduct, FORMS, Factor, Form, MatrixOrder, Sum, TILINGS, TensorOp};
 use isa::types::{Space, Type};
 
 fn source(body: &str) -> Source {
-    let registers = ".reg .pred %p<4>; .reg .b32 %r<64>; .reg .f32 %f<64>; .reg .b64 %rd<9>; .reg .b16 %rs<4>;";
+    let registers = ".reg .pred %p<4>; .reg .b32 %r<64>; .reg .f32 %f<64>; .reg .b64 %rd<32>; .reg .b16 %rs<4>;";
     let text = format!(
-        ".version 7.1\n.target sm_80\n.address_size 64\n.global .align 32 .b8 matrix[1024];\n
+        ".version 7.8\n.target sm_90\n.address_size 64\n.global .align 32 .b8 matrix[1024];\n
          .entry k(.param .u64 a) {{\n.shared .align 32 .b8 tile[2048]; {registers}\n{body}\n}}"
     );
     Source::new("k.ptx", &text)
@@ -60,13 +60,19 @@ fn every_form_and_type_becomes_its_steps() {
             (8, "satfinite.s32.s8.s8.s32", [Factor::S8; 2], saturates),
             (8, "f32.e4m3.e5m2.f32", [Factor::E4m3, Factor::E5m2], Sum::F32),
             (8, "f16.e5m2.e5m2.f16", [Factor::E5m2; 2], Sum::F16),
+            (1, "s32.b1.b1.s32.and.popc", [Factor::B1(BitProduct::And); 2], wraps),
+            (1, "s32.b1.b1.s32.xor.popc", [Factor::B1(BitProduct::Xor); 2], wraps),
+            (4, "s32.u4.s4.s32", [Factor::U4, Factor::S4], wraps),
+            (4, "satfinite.s32.s4.s4.s32", [Factor::S4; 2], saturates),
+            (64, "f64.f64.f64.f64", [Factor::F64; 2], Sum::F64),
         ];
         for (_, types, factors, sum) in all.into_iter().filter(|(bits, ..)| *bits == form.factor_bits) {
             let sums = form.sums(sum).elements() / sum.per_register();
             let registers = |elements: u32| elements / form.per_register();
+            let kind = if form.is_double() { "rd" } else { "r" };
             let (a, b) =
-                (braces("r", 0..registers(form.a.elements())), braces("r", 8..8 + registers(form.b.elements())));
-            let c = braces("r", 16..16 + sums);
+                (braces(kind, 0..registers(form.a.elements())), braces(kind, 8..8 + registers(form.b.elements())));
+            let c = braces(kind, 16..16 + sums);
             let text = mma(form, types, &c, &a, &b, &c);
             if types.contains("bf16") && form.products > 1 || types.contains("e5m2") && form.shape == "m8n8k16" {
                 assert!(find_error(&text).0.contains("is not supported"), "{text}");
@@ -97,6 +103,37 @@ fn a_step_reads_the_registers_of_its_rows() {
 }
 
 #[test]
+fn a_step_of_doubles_reads_four_columns_and_adds_to_the_step_before_it() {
+    let insts = lower(
+        "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%rd0, %rd1, %rd2, %rd3}, {%rd4, %rd5, %rd6, %rd7}, \
+         {%rd8, %rd9}, {%rd10, %rd11, %rd12, 0d3FF0000000000000};",
+    );
+    // Registers are numbered in the order in which their names first occur: those of D, A, B, then C.
+    let src = |index| Src::Reg(Reg { index, wide: true });
+    let step =
+        |a, b, c, d| ([src(a), Src::None, src(b), Src::None, c, Src::None], Dst::Reg(Reg { index: d, wide: true }));
+    let of_c = [src(10), src(11), src(12), Src::Imm(0x3ff0_0000_0000_0000)];
+    let expected = [
+        step(4, 8, of_c[0], 0),
+        step(4, 8, of_c[1], 1),
+        step(5, 8, of_c[2], 2),
+        step(5, 8, of_c[3], 3),
+        step(6, 9, src(0), 0),
+        step(6, 9, src(1), 1),
+        step(7, 9, src(2), 2),
+        step(7, 9, src(3), 3),
+    ];
+    let found: Vec<_> = steps(&insts).into_iter().map(|(_, srcs, dsts)| (srcs, dsts[0])).collect();
+    assert_eq!(found, expected);
+    let (message, _) =
+        find_error("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%rd0, %rd1}, {%r0}, {%rd3}, {%rd4, %rd5};");
+    assert_eq!(message, "register `%r0` is `.b32`, expected 64 bits for `.b64`");
+    // A result that takes the place of a factor is written to a temporary register first.
+    let late = lower("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%rd2, %rd1}, {%rd2}, {%rd3}, {%rd4, %rd5};");
+    assert_eq!(late.iter().filter(|inst| inst.op == Op::Mov(Type::B64)).count(), 2);
+}
+
+#[test]
 fn what_a_later_step_reads_is_not_written_before() {
     for (d, copies) in [
         ("{%r8, %r9, %r10, %r11}", 0),  // C
@@ -117,8 +154,18 @@ fn what_a_later_step_reads_is_not_written_before() {
 fn other_products_are_refused_with_those_that_there_are() {
     let registers = "{%r0, %r1, %r2, %r3}, {%r4, %r5}, {%r6}, {%r0, %r1, %r2, %r3}";
     for (form, is_legal) in [
-        ("mma.sync.aligned.m16n8k32.row.col.s32.s4.s4.s32", true),
-        ("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", true),
+        ("mma.sync.aligned.m16n8k32.row.col.s32.s4.s8.s32", false),
+        ("mma.sync.aligned.m16n8k16.row.col.s32.s4.s4.s32", false),
+        ("mma.sync.aligned.m16n8k64.row.col.f32.u4.u4.f32", false),
+        ("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32", false),
+        ("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor", false),
+        ("mma.sync.aligned.m16n8k256.row.col.satfinite.s32.b1.b1.s32.xor.popc", false),
+        ("mma.sync.aligned.m16n8k64.row.col.s32.b1.b1.s32.and.popc", false),
+        ("mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e2m1.f32", true),
+        ("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", true),
+        ("mma.sync.aligned.m8n8k4.row.row.f64.f64.f64.f64", false),
+        ("mma.sync.aligned.m16n8k32.row.col.f64.f64.f64.f64", false),
+        ("mma.sync.aligned.m8n8k4.row.col.f32.f64.f64.f32", false),
         ("mma.sync.aligned.m16n8k16.row.col.f32.s8.s8.f32", false),
         ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.bf16.f32", false),
         ("mma.sync.aligned.m16n8k16.row.col.f16.bf16.bf16.f16", false),
@@ -179,6 +226,22 @@ fn matrices_are_loaded_by_their_rows() {
         find_error("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r1}, [%r9];").0,
         "a fragment of 1 register, expected 2"
     );
+}
+
+#[test]
+fn a_matrix_in_registers_is_transposed_by_all_lanes() {
+    let insts = lower("movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;");
+    assert_eq!(insts[0].op, Op::Warp(isa::lanes::WarpOp::Transpose));
+    assert_eq!((insts[0].dest_regs().count(), insts[0].source_regs().count()), (1, 1));
+    for form in ["movmatrix.sync.aligned.m8n8.b16", "movmatrix.aligned.m8n8.trans.b16"] {
+        let (message, help) = find_error(&format!("{form} %r1, %r2;"));
+        assert_eq!(message, format!("instruction `{form}` is not supported"));
+        assert_eq!(help, "supported is movmatrix.sync.aligned.m8n8.trans.b16");
+    }
+    let (message, _) = find_error("movmatrix.sync.aligned.m16n8.trans.b16 %r1, %r2;");
+    assert_eq!(message, "instruction `movmatrix.sync.aligned.m16n8.trans.b16` is not supported");
+    let (message, _) = find_error("movmatrix.sync.aligned.m8n8.trans.b16 %rd1, %r2;");
+    assert_eq!(message, "register `%rd1` is `.b64`, expected 32 bits for `.b32`");
 }
 
 /// Returns the number of memory accesses to which an instruction is lowered, and the size of each access in

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::ast::{OperandKind, Statement, Storage};
 use super::*;
 use isa::alloc::allocate;
-use isa::lanes::{AluFn, AluOp, CompareOp, ConvertOp, WarpOp};
+use isa::lanes::{AluFn, AluOp, AtomicFn, CompareOp, ConvertOp, WarpOp};
 use isa::program::{BarrierKind, Dst, Guard, Inst, LaunchLimits, MemOp, NO_PC, Op, Param, Reg, Src, Unit};
 use isa::types::{Axis, CacheOp, Cmp, Logic, Rounding, Scope, Space, Special, Type};
 
@@ -249,6 +249,67 @@ fn arithmetic_takes_its_modifiers() {
     assert_eq!(op("shf.l.clamp.b32 %r1, %r2, %r2, 7;"), Op::Alu(plain(AluFn::FunnelLeftClamp, Type::B32)));
     assert_eq!(op("popc.b64 %r1, %rd2;"), Op::Alu(plain(AluFn::Popc, Type::B64)));
     assert_eq!(op("add.f32 %r1, %r2, %f3;"), Op::Alu(plain(AluFn::Add, Type::F32)));
+}
+
+#[test]
+fn an_mbarrier_is_a_word_of_shared_memory() {
+    let ops = |body: &str| lower(body).insts.iter().map(|inst| inst.op).collect::<Vec<_>>();
+    let arrive = ops("mbarrier.arrive.shared.b64 %rd1, [%r1];");
+    assert!(matches!(arrive[..], [Op::Fence(Scope::Cta), Op::Atomic(AtomicFn::Arrive, _), Op::Exit]), "{arrive:?}");
+    let relaxed = ops("mbarrier.arrive_drop.relaxed.cta.shared::cta.b64 _, [%r1], %r2;");
+    assert!(matches!(relaxed[..], [Op::Atomic(AtomicFn::ArriveAndDrop, _), Op::Exit]), "{relaxed:?}");
+    let test = ops("mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 1;");
+    assert!(matches!(test[..], [Op::Load(_), Op::Fence(Scope::Cta), Op::Alu(_), Op::Compare(_), Op::Exit]), "{test:?}");
+    let init = lower("mbarrier.init.shared.b64 [%r1], 7;");
+    assert_eq!(init.insts[0].srcs[0], Src::Imm(7 << 32 | 7));
+    // The copies of a thread are complete when it arrives, so the arrival that they take back is not added.
+    assert_eq!(ops("cp.async.mbarrier.arrive.shared.b64 [%r1];")[0], Op::Nop);
+    let cases = [
+        ("mbarrier.init.shared.b64 [%r1], 0;", "an mbarrier object for 0 arrivals, expected 1 to 1048575"),
+        ("mbarrier.init.shared.b64 [%r1], 1048576;", "an mbarrier object for 1048576 arrivals, expected 1 to 1048575"),
+        ("mbarrier.init.global.b64 [%rd1], 1;", "an mbarrier object in `.global`, expected `.shared`"),
+        ("mbarrier.init.b64 [%r1], 1;", "expected a generic address in a 64-bit register"),
+        ("mbarrier.init.shared.b32 [%r1], 1;", "instruction `mbarrier.init.shared.b32` is not supported"),
+        ("mbarrier.arrive.shared.b64 %r2, [%r1];", "register `%r2` is `.b32`, expected 64 bits for `.b64`"),
+        ("mbarrier.arrive.acquire.cta.shared.b64 _, [%r1];", "`.acquire` is not supported on `mbarrier`"),
+        ("mbarrier.test_wait.release.shared.b64 %p1, [%r1], %rd1;", "`.release` is not supported on `mbarrier`"),
+        (
+            "mbarrier.arrive.expect_tx.shared.b64 %rd1, [%r1], 8;",
+            "`mbarrier.arrive.expect_tx.shared.b64` is not modeled",
+        ),
+        ("mbarrier.arrive.shared::cluster.b64 _, [%r1];", "`mbarrier.arrive.shared::cluster.b64` is not modeled"),
+        ("mbarrier.complete_tx.shared.b64 [%r1], 8;", "`mbarrier.complete_tx.shared.b64` is not modeled"),
+    ];
+    for (body, message) in cases {
+        assert_eq!(around(body).kernel("k").unwrap_err().message(), message, "{body}");
+    }
+    assert!(error("mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1];").contains("expected 3"));
+    assert!(error("mbarrier.test_wait.shared.b64 %p1, [%r1], %rd1, 5;").contains("expected 3"));
+}
+
+#[test]
+fn fences_between_proxies_are_fences_of_the_one_proxy_that_there_is() {
+    for form in [
+        "fence.proxy.async",
+        "fence.proxy.async.shared::cta",
+        "membar.proxy.alias",
+        "fence.mbarrier_init.release.cluster",
+    ] {
+        assert_eq!(op(&format!("{form};")), Op::Fence(Scope::Device), "{form}");
+    }
+    let refused = |form: &str| around(&format!("{form};")).kernel("k").unwrap_err().message().to_owned();
+    for form in ["fence.proxy.tensormap::generic.release.gpu", "fence.proxy.async.shared::cluster"] {
+        assert_eq!(refused(form), format!("`{form}` is not modeled"));
+    }
+    for (body, message) in [
+        ("elect.sync %p1, -1;", "expected a register or `_`, and a predicate"),
+        ("elect.sync %rd1|%p1, -1;", "register `%rd1` is `.b64`, expected 32 bits for `.b32`"),
+        ("max.relu.u16x2 %r1, %r2, %r3;", "`.relu` is not supported on `max`"),
+        ("add.relu.s16x2 %r1, %r2, %r3;", "`.relu` is not supported on `add`"),
+        ("add.sat.u16x2 %r1, %r2, %r3;", "`.sat` is not supported on `add`"),
+    ] {
+        assert_eq!(around(body).kernel("k").unwrap_err().message(), message, "{body}");
+    }
 }
 
 #[test]
@@ -517,6 +578,22 @@ fn conversions_need_rounding_exactly_where_they_are_inexact() {
     let floor = ConvertOp { from: Type::F32, rounding: Rounding::Down, integral: true, ..base };
     assert_eq!(op("cvt.rmi.f32.f32 %f1, %f1;"), Op::Convert(floor));
     assert_eq!(lower("cvt.s64.s32 %rd1, %r1; cvt.u16.u32 %rs1, %r1; cvt.s8.s32 %r1, %r1;").insts.len(), 4);
+    let pack = |bits, signed| Op::Alu(AluOp::new(AluFn::PackSaturated { bits, signed }, Type::S32));
+    for (name, bits, signed) in
+        [("u8", 8, false), ("s8", 8, true), ("u4", 4, false), ("s4", 4, true), ("u2", 2, false), ("s2", 2, true)]
+    {
+        let packs = lower(&format!("cvt.pack.sat.{name}.s32.b32 %r1, %r2, -3, %r4;"));
+        assert_eq!((packs.insts[0].op, packs.insts[0].srcs[1]), (pack(bits, signed), Src::Imm(0xffff_fffd)));
+        let short = format!("cvt.pack.sat.{name}.s32 %r1, %r2, %r3;");
+        assert!(error(&short).ends_with("is not supported"), "{short}");
+    }
+    assert_eq!(op("cvt.pack.sat.u16.s32 %r1, %r2, %r3;"), pack(16, false));
+    assert_eq!(op("cvt.pack.sat.s16.s32 %r1, %r2, %r3;"), pack(16, true));
+    for form in ["cvt.pack.sat.u16.s32.b32", "cvt.pack.u16.s32", "cvt.pack.sat.u16.u32", "cvt.pack.sat.u32.s32"] {
+        let text = format!("{form} %r1, %r2, %r3, %r4;");
+        assert!(error(&text).ends_with(&format!("instruction `{form}` is not supported")), "{form}");
+    }
+    assert!(error("cvt.pack.sat.u8.s32.b32 %r1, %r2, %r3;").contains("expected 4"));
     assert!(error("cvt.f32.s32 %f1, %r1;").contains("needs one of `.rn .rz .rm .rp`"));
     assert!(error("cvt.s32.f32 %r1, %f1;").contains("needs one of `.rni .rzi .rmi .rpi`"));
     assert!(error("cvt.rn.s64.s32 %rd1, %r1;").contains("does not round"));

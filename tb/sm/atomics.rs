@@ -27,6 +27,25 @@ fn lanes_of_a_warp_get_old_values_in_ascending_order() {
 }
 
 #[test]
+fn warps_wait_for_each_other_at_an_mbarrier() {
+    // Each thread passes its number to a thread of the next warp, twice. The object is named by a state, then
+    // by the parity of its phase and a generic address.
+    let kernel = Kernel::new(
+        ".shared .align 8 .b8 s[1024]; mov.u32 %r3, %tid.x; setp.eq.u32 %p1, %r3, 0; mov.u32 %r4, %ntid.x;
+         @%p1 mbarrier.init.shared.b64 [s], %r4; bar.sync 0; mov.u32 %r5, s; mad.lo.u32 %r6, %r3, 4, %r5;
+         add.u32 %r7, %r3, 32; rem.u32 %r7, %r7, %r4; mad.lo.u32 %r7, %r7, 4, %r5; st.shared.u32 [%r6+8], %r0;
+         mbarrier.arrive.shared.b64 %rd4, [s]; FIRST: mbarrier.test_wait.shared.b64 %p2, [s], %rd4; @!%p2 bra FIRST;
+         ld.shared.u32 %r8, [%r7+8]; mul.lo.u32 %r9, %r8, 3; st.shared.u32 [%r6+512], %r9;
+         mov.u64 %rd5, s; cvta.shared.u64 %rd5, %rd5; mbarrier.arrive.b64 _, [%rd5];
+         SECOND: mbarrier.try_wait.parity.b64 %p2, [%rd5], 1; @!%p2 bra SECOND;
+         ld.shared.u32 %r10, [%r7+512]; st.global.v2.u32 [%rd2], {%r8, %r10};",
+    );
+    let bench = kernel.grid(2, 96).check();
+    assert_eq!([bench.out(0), bench.out(1)], [32, 3 * 64]);
+    assert_eq!([bench.out(16 * 95), bench.out(16 * 95 + 1)], [31, 3 * 63]);
+}
+
+#[test]
 fn every_function_and_width_agrees_in_both_spaces() {
     let mut body = String::from(
         ".shared .align 8 .b8 s[2048]; mov.u32 %r3, %tid.x; shl.b32 %r4, %r3, 3; mov.u32 %r5, s; add.u32 %r4, %r4, %r5;

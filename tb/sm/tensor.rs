@@ -45,7 +45,10 @@ fn products(seed: u64) -> String {
         let [a, b] = form.majors.map(|major| if format!("{major:?}") == "Row" { "row" } else { "col" });
         let types: &[&str] = match (form.products, form.factor_bits, form.extent[0]) {
             (1, 16, _) => &["f32.f16.f16.f32", "f32.bf16.bf16.f32", "f16.f16.f16.f16"],
+            (1, 64, _) => &["f64.f64.f64.f64"],
             (1, 32, _) => &["f32.tf32.tf32.f32"],
+            (1, 4, _) => &["s32.s4.u4.s32", "satfinite.s32.u4.u4.s32"],
+            (1, 1, _) => &["s32.b1.b1.s32.and.popc", "s32.b1.b1.s32.xor.popc"],
             (1, _, 8) => &["s32.s8.u8.s32"],
             (1, _, _) => &["s32.u8.s8.s32", "satfinite.s32.s8.s8.s32", "f32.e4m3.e5m2.f32", "f16.e5m2.e4m3.f16"],
             _ => &["f32.f16.f16.f32", "f16.f16.f16.f16"],
@@ -54,6 +57,24 @@ fn products(seed: u64) -> String {
             let sums = form.sums(if types.starts_with("f16") { isa::tensor::Sum::F16 } else { isa::tensor::Sum::F32 });
             let count = if types.starts_with("f16") { sums.elements() / 2 } else { sums.elements() };
             let shape = form.shape;
+            if form.is_double() {
+                // Doubles are pairs of 32-bit registers of the loaded words, and so is the result.
+                let wide = |first: u32, count: u32| registers("rd", first, count);
+                let pack = |first: u32, to: u32, count: u32| -> String {
+                    let pair = |at: u32| {
+                        format!("mov.b64 %rd{}, {{%r{}, %r{}}};\n", to + at, first + 2 * at, first + 2 * at + 1)
+                    };
+                    (0..count).map(pair).collect()
+                };
+                let (in_a, in_b) = (wide(8, form.a.elements()), wide(16, form.b.elements()));
+                let in_c = wide(20, count);
+                body += &(pack(4, 8, 8) + &pack(12, 16, 4) + &pack(20, 20, 4));
+                body += &format!("mma.sync.aligned.{shape}.{a}.{b}.{types} {in_c}, {in_a}, {in_b}, {in_c};\n");
+                body += &(0..count)
+                    .map(|at| format!("mov.b64 {{%r{}, %r{}}}, %rd{};\n", 20 + 2 * at, 21 + 2 * at, 20 + at))
+                    .collect::<String>();
+                continue;
+            }
             let (d, c) = (registers("r", 20, count), registers("r", 20, count));
             let in_a = registers("r", 4, form.a.elements() / form.per_register());
             let in_b = registers("r", 12, form.b.elements() / form.per_register());
@@ -125,9 +146,16 @@ fn a_product_takes_as_many_intervals_as_it_has_multiplications() {
               {%r8, %r9}, {%r20, %r21, %r22, %r23, %r24, %r25, %r26, %r27};";
     let m16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r20, %r21, %r22, %r23}, {%r4, %r5, %r6, %r7}, {%r8, %r9}, \
                {%r20, %r21, %r22, %r23};";
+    // Factors of 64 bits take 16 times as long as halves, those of 4 bits half as long as bytes, single bits
+    // an eighth.
+    let m8f64 = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%rd20, %rd21}, {%rd4}, {%rd8}, {%rd20, %rd21};";
+    let m16s4 = "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%r20, %r21, %r22, %r23}, {%r4, %r5, %r6, %r7}, {%r8, %r9}, \
+                 {%r20, %r21, %r22, %r23};";
+    let m16b1 = "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%r20, %r21, %r22, %r23}, {%r4, %r5, %r6, %r7}, \
+                 {%r8, %r9}, {%r20, %r21, %r22, %r23};";
     // Each product starts only when the previous product has its result or has left the tensor pipe. A
     // product has `steps` steps of four cycles, so each further product adds `4 * steps` cycles.
-    for (one, steps) in [(m8, 4), (m16, 8)] {
+    for (one, steps) in [(m8, 4), (m16, 8), (m8f64, 16), (m16s4, 16), (m16b1, 16)] {
         let rates = [4, 8].map(|count| cycles(&one.repeat(count + 1), 1) - cycles(&one.repeat(count), 1));
         assert_eq!(rates, [4 * steps; 2], "{one}");
     }
@@ -189,6 +217,7 @@ fn a_warp_that_is_not_whole_stops_with_its_place() {
     for (body, threads, mask) in [
         (PRODUCT.to_owned(), 40, "0x000000ff"),
         (load.to_owned(), 40, "0x000000ff"),
+        ("movmatrix.sync.aligned.m8n8.trans.b16 %r4, %r5;".to_owned(), 40, "0x000000ff"),
         (format!("setp.lt.u32 %p1, %r0, 31;\n@%p1 {PRODUCT}"), 32, "0x7fffffff"),
         (divergent, 32, "0xffffff00"),
     ] {

@@ -196,8 +196,20 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Lowers `membar.gl` and `fence.acq_rel.gpu`.
+    /// Lowers `membar.gl`, `fence.acq_rel.gpu`, `fence.proxy.async` and
+    /// `fence.mbarrier_init.release.cluster`.
     pub(super) fn fence(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        // All accesses of the model use the generic proxy, so a fence between proxies orders them like any
+        // other.
+        if mods.take("proxy") {
+            if !(mods.take("alias") || mods.take("async")) {
+                return Err(self.refuse_unsupported(inst).with_help("supported are the proxies .alias and .async"));
+            }
+            let _ = mods.take("global") || mods.take("shared::cta");
+            self.operand_count(inst, 0..=0)?;
+            return Ok(Inst::new(Op::Fence(Scope::Device)));
+        }
+        mods.take("mbarrier_init");
         for order in ["sc", "acq_rel", "acquire", "release"] {
             mods.take(order);
         }

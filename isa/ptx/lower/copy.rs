@@ -24,6 +24,9 @@ impl<'a> Lowering<'_, 'a> {
         if !mods.take("async") {
             return Err(self.refuse_unsupported(inst));
         }
+        if mods.take("mbarrier") {
+            return self.arrive_after_copies(inst, mods).map(Some);
+        }
         // A copy is complete when its load and its store are complete, so an instruction that waits for
         // copies becomes a no-op.
         if mods.take("commit_group") || mods.take("wait_all") {

@@ -241,6 +241,9 @@ impl<'a> Lowering<'_, 'a> {
         if is_packed(inst) {
             return self.cvt_packed(inst, mods);
         }
+        if mods.take("pack") {
+            return self.cvt_pack(inst, mods);
+        }
         if mods.has("tf32") {
             return self.cvt_to_tf32(inst, mods);
         }

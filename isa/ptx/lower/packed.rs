@@ -13,6 +13,9 @@ use isa::types::{Rounding, Type};
 
 use Type::{B16, B32, Bf16, Bf16x2, E4m3x2, E5m2x2, F16, F16x2, F32, S32, Tf32, U32};
 
+const CVT_PACK_HELP: &str = "supported are cvt.pack.sat .u16.s32 and .s16.s32 of two numbers, and .u8, .s8, .u4, .s4, .u2 \
+                             and .s2 with .s32.b32, of two numbers and a word";
+
 /// Source operands for the low half and for the high half of a word.
 type Halves = [Src; 2];
 
@@ -55,6 +58,39 @@ impl<'a> Lowering<'_, 'a> {
         lowered.dsts[0] = self.dst(&inst.operands[0], to, Width::Exact)?;
         for (src, operand) in lowered.srcs.iter_mut().zip(&inst.operands[1..]) {
             *src = self.src(operand, from, Width::Exact)?;
+        }
+        Ok(lowered)
+    }
+
+    /// Lowers `cvt.pack.sat.u16.s32 %r1, %r2, %r3;` and `cvt.pack.sat.u8.s32.b32 %r1, %r2, %r3, %r4;`. The
+    /// first source becomes the upper element; the bits of the last source move up.
+    pub(super) fn cvt_pack(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        const ELEMENTS: [(&str, (u8, bool)); 8] = [
+            ("u16", (16, false)),
+            ("s16", (16, true)),
+            ("u8", (8, false)),
+            ("s8", (8, true)),
+            ("u4", (4, false)),
+            ("s4", (4, true)),
+            ("u2", (2, false)),
+            ("s2", (2, true)),
+        ];
+        let (sat, element) = (mods.take("sat"), mods.take_one(&ELEMENTS));
+        let Some((bits, signed)) = element.filter(|_| sat && mods.take("s32")) else {
+            return Err(self.refuse_unsupported(inst).with_help(CVT_PACK_HELP));
+        };
+        // Only elements of less than 16 bits leave bits for a third source.
+        let has_third = mods.take("b32");
+        if has_third != (bits < 16) {
+            return Err(self.refuse_unsupported(inst).with_help(CVT_PACK_HELP));
+        }
+        let inputs = 2 + usize::from(has_third);
+        self.operand_count(inst, inputs + 1..=inputs + 1)?;
+        let mut lowered = Inst::new(Op::Alu(AluOp::new(AluFn::PackSaturated { bits, signed }, S32)));
+        lowered.dsts[0] = self.dst(&inst.operands[0], B32, Width::Exact)?;
+        lowered.srcs[2] = Src::Imm(0);
+        for (src, operand) in lowered.srcs.iter_mut().zip(&inst.operands[1..]) {
+            *src = self.src(operand, S32, Width::Exact)?;
         }
         Ok(lowered)
     }

@@ -1,4 +1,5 @@
-//! Lowering of matrix products, `mma.sync`, and of `ldmatrix`, which loads their operands.
+//! Lowering of matrix products, `mma.sync`, of `ldmatrix`, which loads their operands, and of `movmatrix`,
+//! which transposes them.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, OperandKind};
@@ -6,19 +7,19 @@ use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
 use input::format_count;
-use isa::lanes::{AluFn, AluOp};
+use isa::lanes::{AluFn, AluOp, WarpOp};
 use isa::map;
 use isa::program::{Dst, Inst, MatrixLoad, MemOp, Op, Reg, Src};
-use isa::tensor::{FORMS, Factor, Form, MatrixOrder, Sum};
+use isa::tensor::{BitProduct, FORMS, Factor, Form, MatrixOrder, Sum};
 use isa::types::{CacheOp, Space, Type};
 
-use Type::B32;
+use Type::{B32, B64};
 
 /// Modifiers that state whether a matrix is stored in row-major or column-major order.
 pub(super) const MAJORS: [(&str, MatrixOrder); 2] = [("row", MatrixOrder::Row), ("col", MatrixOrder::Column)];
 
 /// PTX names of the element types of the factors A and B.
-const FACTORS: [(&str, Factor); 7] = [
+const FACTORS: [(&str, Factor); 12] = [
     ("f16", Factor::F16),
     ("bf16", Factor::Bf16),
     ("tf32", Factor::Tf32),
@@ -26,13 +27,23 @@ const FACTORS: [(&str, Factor); 7] = [
     ("e5m2", Factor::E5m2),
     ("s8", Factor::S8),
     ("u8", Factor::U8),
+    ("f64", Factor::F64),
+    ("s4", Factor::S4),
+    ("u4", Factor::U4),
+    // The factors of an instruction with `.and.popc` or `.xor.popc`.
+    ("b1.and", Factor::B1(BitProduct::And)),
+    ("b1.xor", Factor::B1(BitProduct::Xor)),
 ];
 
 /// Help text that lists the supported forms of `mma`. A test compares it with the table of forms.
 const MMA_HELP: &str = "supported are mma.sync.aligned .m8n8k4 with any .row and .col, .m16n8k8.row.col and .m16n8k16.row.col, \
                         each with .f32.f16.f16.f32 or .f16.f16.f16.f16, and the last two with .f32.bf16.bf16.f32; \
                         .m16n8k4 and .m16n8k8 with .f32.tf32.tf32.f32; .m8n8k16, .m16n8k16 and .m16n8k32 with .s32, .s8 or .u8 \
-                        factors, and .satfinite or not; .m16n8k16 and .m16n8k32 with .f32 or .f16 and factors of .e4m3 or .e5m2";
+                        factors, and .satfinite or not; .m8n8k32, .m16n8k32 and .m16n8k64 likewise with .s4 or .u4 factors; \
+                        .m8n8k128, .m16n8k128 and .m16n8k256 with .s32.b1.b1.s32 and .and.popc or .xor.popc; \
+                        .m16n8k16 and .m16n8k32 with .f32 or .f16 and factors of .e4m3 or .e5m2; \
+                        .m8n8k4, .m16n8k4, .m16n8k8 and .m16n8k16 .row.col with .f64.f64.f64.f64";
+const MOVMATRIX_HELP: &str = "supported is movmatrix.sync.aligned.m8n8.trans.b16";
 const LDMATRIX_HELP: &str = "supported is ldmatrix.sync.aligned.m8n8 with .x1, .x2 or .x4, with or without .trans, .b16, \
      of .shared or of a generic address";
 
@@ -41,6 +52,7 @@ fn sum_of(name: &str, mods: &mut Modifiers<'_>) -> Option<Sum> {
     match name {
         "f16" => Some(Sum::F16),
         "f32" => Some(Sum::F32),
+        "f64" => Some(Sum::F64),
         "s32" => Some(Sum::S32 { saturates: mods.take("satfinite") }),
         _ => None,
     }
@@ -49,10 +61,14 @@ fn sum_of(name: &str, mods: &mut Modifiers<'_>) -> Option<Sum> {
 /// True if some form of `mma` multiplies elements of types `a` and `b` and accumulates in type `sum`.
 fn can_multiply([a, b]: [Factor; 2], sum: Sum) -> bool {
     match (a, b) {
-        (Factor::S8 | Factor::U8, Factor::S8 | Factor::U8) => matches!(sum, Sum::S32 { .. }),
+        (Factor::S8 | Factor::U8, Factor::S8 | Factor::U8) | (Factor::S4 | Factor::U4, Factor::S4 | Factor::U4) => {
+            matches!(sum, Sum::S32 { .. })
+        }
         (Factor::E4m3 | Factor::E5m2, Factor::E4m3 | Factor::E5m2) | (Factor::F16, Factor::F16) => {
             matches!(sum, Sum::F16 | Sum::F32)
         }
+        (Factor::B1(a), Factor::B1(b)) => a == b && sum == Sum::S32 { saturates: false },
+        (Factor::F64, Factor::F64) => sum == Sum::F64,
         (Factor::Bf16, Factor::Bf16) | (Factor::Tf32, Factor::Tf32) => sum == Sum::F32,
         _ => false,
     }
@@ -81,8 +97,17 @@ impl<'a> Lowering<'_, 'a> {
     /// ..};`.
     pub(super) fn mma(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<(), PtxError> {
         let unsupported = || self.refuse_unsupported(inst).with_help(MMA_HELP);
-        let words = mods.take_all(&["f16", "bf16", "f32", "tf32", "e4m3", "e5m2", "s8", "u8", "s32"]);
-        let factor = |name| FACTORS.iter().find(|(known, _)| *known == name).map(|(_, factor)| *factor);
+        let words =
+            mods.take_all(&["f16", "bf16", "f32", "tf32", "e4m3", "e5m2", "s8", "u8", "s4", "u4", "b1", "s32", "f64"]);
+        // Single bits have no product, so the instruction names the operation that replaces it.
+        let bits = match words.contains(&"b1") {
+            true => mods.take_one(&[("and", "b1.and"), ("xor", "b1.xor")]).filter(|_| mods.take("popc")),
+            false => None,
+        };
+        let factor = |name| {
+            let name = if name == "b1" { bits? } else { name };
+            FACTORS.iter().find(|(known, _)| *known == name).map(|(_, factor)| *factor)
+        };
         let (factors, sum) = match words[..] {
             [d, a, b, c] if d == c => {
                 Option::zip(Option::zip(factor(a), factor(b)).map(<[_; 2]>::from), sum_of(d, mods))
@@ -100,32 +125,34 @@ impl<'a> Lowering<'_, 'a> {
         let form = FORMS.iter().find(is_form).filter(|_| is_whole).ok_or_else(unsupported)?;
         mods.take(form.shape);
         self.operand_count(inst, 4..=4)?;
+        let ty = if form.is_double() { B64 } else { B32 };
         let registers = |elements: u32| (elements / form.per_register()) as usize;
         let sums = (form.sums(sum).elements() / sum.per_register()) as usize;
         let [d, a, b, c] = [0, 1, 2, 3].map(|at| &inst.operands[at]);
         let fragments = Fragments {
-            d: self.fragment_dst(d, sums)?,
-            a: self.fragment_src(a, registers(form.a.elements()))?,
-            b: self.fragment_src(b, registers(form.b.elements()))?,
-            c: self.fragment_src(c, sums)?,
+            d: self.fragment_dst(d, sums, ty)?,
+            a: self.fragment_src(a, registers(form.a.elements()), ty)?,
+            b: self.fragment_src(b, registers(form.b.elements()), ty)?,
+            c: self.fragment_src(c, sums, ty)?,
         };
         self.multiply(form, (factors, sum), &fragments, 1)
     }
 
-    /// Returns the registers of a destination matrix, such as `{%f1, %f2}`.
-    pub(super) fn fragment_dst(&mut self, operand: &Operand<'a>, count: usize) -> Result<Vec<Reg>, PtxError> {
+    /// Returns the registers of a destination matrix, such as `{%f1, %f2}`. Each has the width of type `ty`.
+    pub(super) fn fragment_dst(&mut self, operand: &Operand<'a>, count: usize, ty: Type) -> Result<Vec<Reg>, PtxError> {
         let elements = self.fragment(operand, count)?;
-        let reg = |element| match self.dst(element, B32, Width::Exact)? {
+        let reg = |element| match self.dst(element, ty, Width::Exact)? {
             Dst::Reg(reg) => Ok(reg),
             _ => Err(self.error(operand.span, "here", "expected a register for each element of the result")),
         };
         elements.iter().map(reg).collect()
     }
 
-    /// Returns the registers or constants of a source matrix, such as `{%r1, %r2}`.
-    pub(super) fn fragment_src(&mut self, operand: &Operand<'a>, count: usize) -> Result<Vec<Src>, PtxError> {
+    /// Returns the registers or constants of a source matrix, such as `{%r1, %r2}`. Each has the width of
+    /// type `ty`.
+    pub(super) fn fragment_src(&mut self, operand: &Operand<'a>, count: usize, ty: Type) -> Result<Vec<Src>, PtxError> {
         let elements = self.fragment(operand, count)?;
-        elements.iter().map(|element| self.src(element, B32, Width::Exact)).collect()
+        elements.iter().map(|element| self.src(element, ty, Width::Exact)).collect()
     }
 
     /// Returns the elements of an operand in braces. Their number must be `count`, the number of registers of
@@ -161,8 +188,10 @@ impl<'a> Lowering<'_, 'a> {
             others || a.contains(&read) || b.contains(&read)
         };
         let apart = d.iter().enumerate().any(is_read_late);
+        let is_wide = form.is_double();
         let sums: Vec<Reg> =
-            if apart { d.iter().map(|_| self.temporary(false)).collect::<Result<_, _>>()? } else { d.clone() };
+            if apart { d.iter().map(|_| self.temporary(is_wide)).collect::<Result<_, _>>()? } else { d.clone() };
+        let mut is_begun = vec![false; d.len()];
         for slice in 0..slices {
             for op in form.steps(factors, sum) {
                 let mut step = Inst::new(Op::Tensor(op));
@@ -171,14 +200,16 @@ impl<'a> Lowering<'_, 'a> {
                     step.srcs[at] = op.a[at].map_or(Src::None, |number| part(a, number));
                     step.srcs[2 + at] = op.b[at].map_or(Src::None, |number| part(b, number));
                     let Some(number) = op.c[at].map(usize::from) else { continue };
-                    step.srcs[4 + at] = if slice == 0 { c[number] } else { Src::Reg(sums[number]) };
+                    // The first step that computes an element adds to C, each later one to the sum so far.
+                    let is_later = std::mem::replace(&mut is_begun[number], true);
+                    step.srcs[4 + at] = if is_later { Src::Reg(sums[number]) } else { c[number] };
                     step.dsts[at] = Dst::Reg(sums[number]);
                 }
                 self.push(step)?;
             }
         }
         for (to, from) in d.iter().zip(&sums).filter(|_| apart) {
-            let mut copy = Inst::new(Op::Mov(B32));
+            let mut copy = Inst::new(Op::Mov(if is_wide { B64 } else { B32 }));
             copy.dsts[0] = Dst::Reg(*to);
             copy.srcs[0] = Src::Reg(*from);
             self.push(copy)?;
@@ -189,7 +220,7 @@ impl<'a> Lowering<'_, 'a> {
     /// Converts a generic access to an access of shared memory, by subtracting the base of the shared memory
     /// window. An address outside the window becomes an address beyond the end of shared memory, so that the
     /// access faults.
-    fn in_shared(&mut self, operand: &Operand<'a>, mem: MemOp) -> Result<MemOp, PtxError> {
+    pub(super) fn in_shared(&mut self, operand: &Operand<'a>, mem: MemOp) -> Result<MemOp, PtxError> {
         if mem.space != Space::Generic {
             return Ok(mem);
         }
@@ -198,11 +229,24 @@ impl<'a> Lowering<'_, 'a> {
             return Err(self.error(operand.span, "here", message).with_help("`.shared` takes 32 bits"));
         };
         let within = self.temporary(true)?;
-        let mut xor = Inst::new(Op::Alu(AluOp::new(AluFn::Xor, Type::B64)));
+        let mut xor = Inst::new(Op::Alu(AluOp::new(AluFn::Xor, B64)));
         xor.dsts[0] = Dst::Reg(within);
         xor.srcs[..2].copy_from_slice(&[Src::Reg(base), Src::Imm(map::window(Space::Shared))]);
         self.push(xor)?;
         Ok(MemOp { space: Space::Shared, base: Some(within), ..mem })
+    }
+
+    /// Lowers `movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;`.
+    pub(super) fn move_matrix(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let is_whole = mods.take("sync") & mods.take("aligned") & mods.take("m8n8");
+        if !(is_whole & mods.take("trans") & mods.take("b16")) {
+            return Err(self.refuse_unsupported(inst).with_help(MOVMATRIX_HELP));
+        }
+        self.operand_count(inst, 2..=2)?;
+        let mut lowered = Inst::new(Op::Warp(WarpOp::Transpose));
+        lowered.dsts[0] = self.dst(&inst.operands[0], B32, Width::Exact)?;
+        lowered.srcs[0] = self.src(&inst.operands[1], B32, Width::Exact)?;
+        Ok(lowered)
     }
 
     /// Lowers `ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];`.
@@ -225,7 +269,7 @@ impl<'a> Lowering<'_, 'a> {
         }
         let row = self.in_shared(&inst.operands[1], row)?;
         let mut load = Inst::new(Op::LoadMatrix(MatrixLoad { count, transposed }, row));
-        let registers = self.fragment_dst(&inst.operands[0], count.into())?;
+        let registers = self.fragment_dst(&inst.operands[0], count.into(), B32)?;
         load.dsts.iter_mut().zip(registers).for_each(|(dst, register)| *dst = Dst::Reg(register));
         Ok(load)
     }

@@ -97,6 +97,42 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(last))
     }
 
+    /// Lowers integer operations on the two halves of a word, `add.u16x2 %r1, %r2, %r3;` and
+    /// `max.relu.s16x2 %r1, %r2, %r3;`, and also `max.relu.s32 %r1, %r2, %r3;`. With `.relu`, the maximum of
+    /// the result and zero is a second operation.
+    pub(super) fn integer_pair(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let (f, is_extremum) = match inst.opcode.text {
+            "min" => (SimdFn::Min, true),
+            "max" => (SimdFn::Max, true),
+            _ => (SimdFn::Add, false),
+        };
+        let types = [("u16x2", (16, false)), ("s16x2", (16, true)), ("s32", (32, true))];
+        let Some((bits, signed)) = mods.take_one(&types) else {
+            return Err(self.refuse_unsupported(inst));
+        };
+        let relu = is_extremum && signed && mods.take("relu");
+        self.operand_count(inst, 3..=3)?;
+        let ty = if signed { S32 } else { U32 };
+        let operation = |f| Op::Alu(AluOp::new(AluFn::Simd(SimdOp { f, bits, a: signed, b: signed, sum: false }), ty));
+        let dst = self.dst(&inst.operands[0], B32, Width::Exact)?;
+        let mut lowered = Inst::new(operation(f));
+        for at in 0..2 {
+            lowered.srcs[at] = self.src(&inst.operands[at + 1], B32, Width::Exact)?;
+        }
+        lowered.srcs[2] = Src::Imm(0);
+        if !relu {
+            lowered.dsts[0] = dst;
+            return Ok(lowered);
+        }
+        let between = self.temporary(false)?;
+        lowered.dsts[0] = Dst::Reg(between);
+        self.push(lowered)?;
+        let mut positive = Inst::new(operation(SimdFn::Max));
+        positive.dsts[0] = dst;
+        positive.srcs[..3].copy_from_slice(&[Src::Reg(between), Src::Imm(0), Src::Imm(0)]);
+        Ok(positive)
+    }
+
     /// True if the destination operand is a register with an element selector, such as `%r1.b0`.
     fn has_parts(&self, operands: &[Operand<'a>]) -> bool {
         let result = operands.first().map(|operand| &operand.kind);

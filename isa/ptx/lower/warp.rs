@@ -5,9 +5,9 @@ use super::super::ast::{Instruction, Name, Operand, OperandKind};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use isa::lanes::{AluFn, AluOp, ShuffleMode, VoteMode, WarpOp};
-use isa::program::{Dst, Inst, Op};
-use isa::types::{SignHandling, Type};
+use isa::lanes::{AluFn, AluOp, CompareOp, ShuffleMode, VoteMode, WarpOp};
+use isa::program::{Dst, Inst, Op, Src};
+use isa::types::{Cmp, SignHandling, Special, Type};
 
 use Type::{B32, B64, F32, Pred, S32, U32};
 
@@ -120,6 +120,37 @@ impl<'a> Lowering<'_, 'a> {
         lowered.srcs[0] = self.src(&inst.operands[1], ty, Width::Exact)?;
         lowered.srcs[1] = self.src(&inst.operands[2], B32, Width::Exact)?;
         Ok(lowered)
+    }
+
+    /// Lowers `elect.sync %r1|%p1, -1;`, which elects the lowest member: the PTX ISA leaves the choice open,
+    /// but it must be the same each time.
+    pub(super) fn elect(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        if !mods.take("sync") {
+            return Err(self.refuse_unsupported(inst));
+        }
+        self.operand_count(inst, 2..=2)?;
+        let OperandKind::Pair(value, Some(pred)) = inst.operands[0].kind else {
+            return Err(self.error(inst.operands[0].span, "here", "expected a register or `_`, and a predicate"));
+        };
+        let members = self.src(&inst.operands[1], B32, Width::Exact)?;
+        let mut sync = Inst::new(Op::Warp(WarpOp::Sync));
+        sync.srcs[0] = members;
+        self.push(sync)?;
+        let leader = self.temporary(false)?;
+        let mut lowest = Inst::new(Op::Alu(AluOp::new(AluFn::Fns, B32)));
+        lowest.dsts[0] = Dst::Reg(leader);
+        lowest.srcs[..3].copy_from_slice(&[members, Src::Imm(0), Src::Imm(1)]);
+        self.push(lowest)?;
+        if let Some(name) = value {
+            let mut copy = Inst::new(Op::Mov(B32));
+            copy.dsts[0] = Dst::Reg(self.register(name, B32, Width::Exact)?);
+            copy.srcs[0] = Src::Reg(leader);
+            self.push(copy)?;
+        }
+        let mut is_leader = Inst::new(Op::Compare(CompareOp { cmp: Cmp::Eq, ty: U32, ftz: false, combine: None }));
+        is_leader.dsts[0] = Dst::Pred(self.predicate(pred)?);
+        is_leader.srcs[..2].copy_from_slice(&[Src::Special(Special::LaneId), Src::Reg(leader)]);
+        Ok(is_leader)
     }
 
     /// Lowers `activemask.b32 %r1;`.

@@ -82,10 +82,10 @@ impl<'a> Lowering<'_, 'a> {
         let sums = registers(Matrix::Sum(sum)) / sum.per_register() as usize;
         let [d, a, b, c] = [0, 1, 2, 3].map(|at| &inst.operands[at]);
         let fragments = Fragments {
-            d: self.fragment_dst(d, sums)?,
-            a: self.fragment_src(a, registers(Matrix::A(majors[0])) / 2)?,
-            b: self.fragment_src(b, registers(Matrix::B(majors[1])) / 2)?,
-            c: self.fragment_src(c, sums)?,
+            d: self.fragment_dst(d, sums, B32)?,
+            a: self.fragment_src(a, registers(Matrix::A(majors[0])) / 2, B32)?,
+            b: self.fragment_src(b, registers(Matrix::B(majors[1])) / 2, B32)?,
+            c: self.fragment_src(c, sums, B32)?,
         };
         self.multiply(volta_form(majors), ([Factor::F16; 2], sum), &fragments, tiling.slices())
     }
@@ -118,10 +118,10 @@ impl<'a> Lowering<'_, 'a> {
         let accesses = self.accesses(&memory)?;
         let fragment = &inst.operands[fragment];
         if is_load {
-            let registers = self.fragment_dst(fragment, count)?;
+            let registers = self.fragment_dst(fragment, count, B32)?;
             self.wmma_load(&registers, &accesses)
         } else {
-            let registers = self.fragment_src(fragment, count)?;
+            let registers = self.fragment_src(fragment, count, B32)?;
             self.wmma_store(&registers, &accesses)
         }
     }

@@ -16,7 +16,8 @@ use crate::sm::front::issue::{Issue, IssueProgress};
 use crate::sm::host::fault::FaultKind;
 
 impl SmCore {
-    /// Executes an exchange between lanes, or stops the core if lanes of the member mask are missing.
+    /// Executes an exchange between lanes, or stops the core if lanes are missing, of the member mask or of a
+    /// matrix.
     #[inline(never)]
     pub(in crate::sm) fn exchange(
         &mut self,
@@ -26,6 +27,10 @@ impl SmCore {
         decoded: &DecodedInst,
         op: &WarpOp,
     ) -> IssueProgress {
+        if op.needs_all_lanes() && issue.mask != u32::MAX {
+            let (lane, mask) = (issue.mask.trailing_zeros() as u8, issue.mask);
+            return self.stop(loaded, issue, decoded, lane, FaultKind::Lanes { mask });
+        }
         let read = Operands::open((&self.registers, &self.warps, &self.ctas), loaded, at, issue, decoded);
         let word = |source: usize| *read.word(decoded.srcs[source].low, &mut None);
         let (a, b, c, pred) = (read.wide(&decoded.srcs[0]), word(1), word(2), read.pred(&decoded.inst.srcs[0]));

@@ -5,7 +5,7 @@ use isa::lanes::tensor;
 use isa::program::{MatrixLoad, MemOp, Op};
 use isa::tensor::{EIGHT_BY_EIGHT, ElementPosition, TensorOp};
 
-use super::operands::{Operand, Operands, Row};
+use super::operands::{Operands, Row, Word};
 use crate::kernel::AnyEdge;
 use crate::l1::access::LANES;
 use crate::sm::SmCore;
@@ -50,8 +50,12 @@ impl SmCore {
     ) -> IssueProgress {
         let start = self.start(at, issue, (Pipe::Tensor, decoded.interval), decoded);
         let read = Operands::open((&self.registers, &self.warps, &self.ctas), loaded, at, issue, decoded);
-        let row = |src: &Operand| *read.word(src.low, &mut None);
-        let [a0, a1, b0, b1, c0, c1] = decoded.srcs.each_ref().map(row);
+        let row = |word: Word| *read.word(word, &mut None);
+        let [a0, a1, b0, b1, c0, c1] = match decoded.srcs {
+            // A `.f64` operand is one register of two words.
+            [a, _, b, _, c, _] if op.form.is_double() => [a.low, a.high, b.low, b.high, c.low, c.high].map(row),
+            srcs => srcs.map(|src| row(src.low)),
+        };
         let mut due = start + u64::from(decoded.latency);
         if decoded.queues {
             due = self.pipes.first_room(due);

@@ -339,6 +339,7 @@ fn alu_timing(op: &AluOp, pipes: &PipeConfig) -> OpTiming {
         | Sad
         | CopySign
         | ConvertPair
+        | PackSaturated { .. }
         | BitMask { .. }
         | ExtendField { .. } => class.add,
     }
