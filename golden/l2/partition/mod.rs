@@ -7,8 +7,8 @@
 //! counts lines and has no ways. It states only the lowest way of a group, for replacement policies whose
 //! papers use way numbers: the groups have their ways in the order of their numbers.
 //!
-//! In a partition whose groups take lines of others, every group fills empty ways. In a full set, a group that
-//! owns fewer lines than it may takes one of a group that owns more than it may.
+//! In a partition whose groups take lines of others, every group fills empty ways. In a full set, a group
+//! that owns fewer lines than it may takes one of a group that owns more than it may.
 
 automod::dir!(pub "l2/partition");
 
