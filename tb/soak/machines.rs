@@ -544,8 +544,8 @@ impl Draw {
         self.set(&format!("{cache}.mshr_policy"), policy);
     }
 
-    /// Divides the ways of a third of the L2 banks with at least two ways among groups of SMs: constant numbers
-    /// of ways for two groups, or numbers by utility.
+    /// Divides the ways of a third of the L2 banks with at least two ways among groups of SMs: constant
+    /// numbers of ways for two groups, or numbers by utility.
     fn partition(&mut self) {
         let number = |field: &str| self.sets.iter().rev().find_map(|set| set.strip_prefix(field)?.parse::<u64>().ok());
         let ways = number("l2.ways=").unwrap_or(if self.is_volta { 24 } else { 16 });

@@ -11,10 +11,10 @@
 //! | lookahead | computes the allocation, the number of ways of each group, when a period ends         |
 //! | owners    | group that inserted the line of each way                                              |
 //!
-//! **Monitor.** The auxiliary tags of a group are those that the bank would have if no other group used it. An
-//! access to a sampled set is looked up in those of its group. A hit increments the counter of the stack
-//! position at which the line is found. A miss replaces the least recently used tag. Reads, writes and atomics
-//! count, whether they hit, miss or bypass the bank. Prefetches do not count.
+//! **Monitor.** The auxiliary tags of a group are those that the bank would have if no other group used it.
+//! An access to a sampled set is looked up in those of its group. A hit increments the counter of the stack
+//! position at which the line is found. A miss replaces the least recently used tag. Reads, writes and
+//! atomics count, whether they hit, miss or bypass the bank. Prefetches do not count.
 //!
 //! **Lookahead.** Each group first gets one way. Then, repeatedly, the group and the number of further ways
 //! with the highest marginal utility win: the additional hits, divided by the number of ways. Among equals,
@@ -270,8 +270,8 @@ impl Utility {
     }
 }
 
-/// Returns the number of ways of each group by the lookahead algorithm of the paper, from the counters of hits
-/// of each group.
+/// Returns the number of ways of each group by the lookahead algorithm of the paper, from the counters of
+/// hits of each group.
 fn look_ahead<'a>(groups: u32, ways: u32, hits: impl Fn(u32) -> &'a [HitCount]) -> Allocation {
     let mut allocation = Allocation::default();
     (0..groups as usize).for_each(|group| allocation[group] = 1);
