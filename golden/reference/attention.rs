@@ -136,7 +136,7 @@ fn prefill(arguments: &Arguments<'_>, precision: Precision) -> Result<ExpectedOu
 
 /// Returns `heads` divided by `by`.
 fn group_of(arguments: &Arguments<'_>, name: &str, heads: usize, by: usize) -> Result<usize, ReferenceError> {
-    if heads % by != 0 {
+    if !heads.is_multiple_of(by) {
         return Err(arguments.error(format!("parameter `{name}` is {heads}, expected a multiple of {by}")));
     }
     Ok(heads / by)

@@ -200,7 +200,7 @@ impl<'a> Lowering<'_, 'a> {
         let state = self.lower_half(&inst.operands[1])?;
         let mut count = Inst::new(Op::Alu(AluOp::new(AluFn::And, B32)));
         count.dsts[0] = self.dst(&inst.operands[0], B32, Width::Exact)?;
-        count.srcs[..2].copy_from_slice(&[state, Src::Imm(u64::from(*BarrierWord::COUNTS.end()))]);
+        count.srcs[..2].copy_from_slice(&[state, Src::Imm(*BarrierWord::COUNTS.end())]);
         Ok(count)
     }
 
