@@ -166,7 +166,8 @@ impl Cfg {
 fn meet(dom: &[Option<usize>], mut a: usize, mut b: usize) -> usize {
     while a != b {
         let low = if a < b { &mut a } else { &mut b };
-        // Both nodes have a known parent in the tree, and every chain of parents ends at the exit node.
+        // The nodes `a` and `b` already have a parent in the tree, and every chain of parents ends at the
+        // exit node.
         *low = dom[*low].unwrap_or(dom.len() - 1);
     }
     a

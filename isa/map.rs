@@ -39,8 +39,8 @@ pub const fn window(space: Space) -> u64 {
     tag << TAG_SHIFT
 }
 
-/// Splits a generic address into its space and the address within that space. Returns `None` if no space has
-/// the top byte of the address.
+/// Splits a generic address into its space and the address within that space. Returns `None` if the top byte
+/// of the address belongs to no space.
 #[inline]
 pub const fn resolve(generic: u64) -> Option<(Space, u64)> {
     let space = match generic >> TAG_SHIFT {

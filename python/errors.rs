@@ -50,7 +50,7 @@ impl Failure {
         Self { kind, text: text.to_owned() }
     }
 
-    /// Formats an error. Each problem is shown with an excerpt of its file.
+    /// Formats an error, with an excerpt of the affected file for each of its problems.
     pub fn of(kind: Kind, error: &dyn Diagnostic) -> Self {
         Self { kind, text: limit::render(error, GraphicalTheme::none()) }
     }

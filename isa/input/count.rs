@@ -1,6 +1,6 @@
 //! Numbers and counted nouns in messages.
 
-/// Formats a number with commas between groups of three digits: `1,234,567`.
+/// Formats a number with a comma after each group of three digits: `1,234,567`.
 #[must_use]
 pub fn format_thousands(number: u64) -> String {
     let digits = number.to_string();

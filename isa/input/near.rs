@@ -28,8 +28,9 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     nearest.map(|(_, near)| near)
 }
 
-/// Returns the set of characters of a name as a bit mask, indexed by the code of the character modulo 64. One
-/// edit changes at most one character, so comparing two masks bounds the edit distance from below.
+/// Returns the set of characters of a name as a bit mask, indexed by the code of the character modulo 64. The
+/// masks of two names give a lower bound of their edit distance, since one edit changes at most one character
+/// of a name.
 fn letters(name: &str) -> u64 {
     name.chars().fold(0, |set, letter| set | 1 << (u32::from(letter) % 64))
 }

@@ -12,8 +12,8 @@ const MAX_LINES: usize = 100;
 const MAX_CHARACTERS: usize = 1000;
 const LAST_CHARACTERS: usize = 300;
 
-/// Replaces each character that controls a terminal, is invisible or reorders a line. It is replaced by an
-/// escape such as `\u001b`, in the notation of JSON and TOML. Line ends and tabs are kept.
+/// Replaces each character that would control a terminal, be invisible or reorder a line. The replacement is
+/// an escape such as `\u001b`, in the notation of JSON and TOML. Line ends and tabs are kept.
 #[must_use]
 pub fn escape_hidden(text: &str) -> Cow<'_, str> {
     // Fast path: nearly all texts are plain ASCII.
@@ -58,8 +58,8 @@ fn is_hidden(character: char) -> bool {
         )
 }
 
-/// Shortens a message to a few short lines, however long the values are that it quotes. The middle of a long
-/// line is left out, and so are the last lines of a message with many lines.
+/// Shortens a message to a few short lines, even if it quotes long values. The middle of a long line is left
+/// out, and so are the last lines of a message with many lines.
 #[must_use]
 pub fn shorten(message: &str) -> String {
     let mut lines = message.lines();

@@ -127,8 +127,8 @@ proptest! {
 #[test]
 fn brains_convert_to_and_from_every_kind_of_number() {
     let bf16 = |from, r, x| one(op(Type::Bf16, from, r), x);
-    // 1 + 2^-8 lies halfway between 1 and the next `.bf16`. 1 + 3 * 2^-8 lies halfway between the next two
-    // numbers.
+    // The value 1 + 1/256 lies halfway between 1 and the next larger `.bf16`. The value 1 + 3/256 lies
+    // halfway between that number and the one after it.
     let tie = |n: f32| single(1.0 + n / 256.0);
     assert_eq!([1.0, 3.0].map(|n| bf16(Type::F32, NEAREST, tie(n))), [0x3f80, 0x3f82]);
     assert_eq!(bf16(Type::F32, NEAREST, single(1.0 + 1.01 / 256.0)), 0x3f81);

@@ -5,9 +5,10 @@ use std::array::from_fn;
 use super::alu::{AluOp, alu};
 use crate::types::Type;
 
-/// Exchange between the lanes of a warp in which the instruction is active. The last source operand of a
-/// `.sync` form is a mask of members. Lanes with the same mask exchange values among themselves. All members
-/// that have not exited must be active, otherwise the launch ends with a [`super::ConvergenceFault`].
+/// Exchange of values between the active lanes of a warp. The last source operand of a `.sync` form is the
+/// member mask: the set of lanes that take part. Lanes with the same member mask exchange values among
+/// themselves. All members that have not exited must be active, otherwise the launch ends with a
+/// [`super::ConvergenceFault`].
 ///
 /// | form        | results                                    | sources |
 /// |-------------|--------------------------------------------|---------|
@@ -33,7 +34,7 @@ pub enum WarpOp {
         /// True if the instruction has a member mask.
         sync: bool,
     },
-    /// Returns the mask of active lanes.
+    /// Returns the mask of the active lanes.
     ActiveMask,
     /// Returns, for each lane, the mask of lanes that have the same value.
     Match {
@@ -45,7 +46,8 @@ pub enum WarpOp {
     /// Reduces the 32-bit values of all lanes to one value, by `Add`, `And`, `Or`, `Xor`, or a form of `Min`
     /// or `Max`.
     Reduce(AluOp),
-    /// Synchronizes the lanes. The lanes execute together, so no action is needed.
+    /// Synchronizes the lanes of a warp. The model executes all active lanes of a warp together, so no action
+    /// is needed.
     Sync,
 }
 
@@ -165,8 +167,8 @@ pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
             let both = |x, y| alu(&op, &[x], &[y], &[0])[0];
             let mut lanes = (0..32).filter(|lane| active >> lane & 1 != 0).map(|lane| a[lane]);
             let first = lanes.next().unwrap_or(0);
-            // The function that combines two floats also takes the magnitude and makes a NaN canonical. This
-            // must happen even if only one lane is active, so the first value is combined with itself.
+            // The first value is combined with itself, because combining two floats also takes the magnitude
+            // and makes a NaN canonical. This must happen even if only one lane is active.
             let first = if op.ty.is_float() { both(first, first) } else { first & u64::from(u32::MAX) };
             WarpResult { values: [lanes.fold(first, both); 32], preds: 0 }
         }
@@ -185,8 +187,8 @@ pub fn without_source(mode: ShuffleMode, active: u32, b: &[u32; 32], c: &[u32; 3
     (0..32).filter(is_absent).fold(0, |mask, lane| mask | 1 << lane)
 }
 
-/// Returns the source lane of `lane` in a shuffle, and true if it is within the segment of `lane` (PTX ISA,
-/// `shfl`).
+/// Returns the source lane of `lane` in a shuffle. Also returns true if the source lane is within the segment
+/// of `lane` (PTX ISA, `shfl`).
 fn source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
     let top = lane & segment | clamp & !segment;

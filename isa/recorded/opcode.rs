@@ -148,7 +148,7 @@ impl Class {
         }
     }
 
-    /// Returns the class in which the specific space `generic` replaces the generic space.
+    /// Replaces the generic space by the specific space `generic`; returns other classes unchanged.
     #[must_use]
     pub fn in_space(self, generic: Space) -> Self {
         match self {
@@ -196,8 +196,8 @@ pub struct Opcode {
     pub class: Class,
     /// Number of bytes that each lane accesses in a memory instruction: 1, 2, 4, 8 or 16.
     pub width: u8,
-    /// True for a load that bypasses the L1, either because it must see stores of other SMs or because a
-    /// modifier requests the bypass.
+    /// True for a load that bypasses the L1. The reason may be that the load must observe the stores of other
+    /// SMs, or that a modifier requests the bypass.
     pub bypasses_l1: bool,
 }
 
@@ -341,7 +341,7 @@ use Space::{Constant, Generic, Global, Local, Shared};
 /// Bulk copies by the copy engine of Hopper. The model has no such engine: a copy issues but moves no data.
 pub const BLOCK_COPIES: [&str; 7] = ["UBLKCP", "UBLKPF", "UBLKRED", "UTMALDG", "UTMAPF", "UTMAREDG", "UTMASTG"];
 
-/// Entries of the opcode table: a class, the bit set of architectures that have the opcodes, and the first
+/// Opcode table. Each entry has a class, the bit set of architectures that have the opcodes, and the first
 /// tokens of the opcodes.
 #[rustfmt::skip]
 const KINDS: &[(Class, u8, &str)] = &[
@@ -371,7 +371,7 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Alu, P | NEW, "CS2R R2B"),
     (Alu, NEW, "FRND I2IP MATCH PLOP3 QSPC RPCMOV BMOV CSMTEST GETLMEMBASE SETLMEMBASE SETCTAID LEPC S2UR"),
     (Alu, OLD, "GETLMEMBASE SETLMEMBASE SETCRSPTR GETCRSPTR LEPC"),
-    // Accel-Sim's opcode tables contain this opcode from Volta on.
+    // `VOTE_VTG` is in Accel-Sim's opcode tables from Volta on.
     (Alu, NEW, "VOTE_VTG"),
     (Alu, UNIFORM, "F2FP MOVM R2UR UCLEA UF2F UMOV UP2UR UPLOP3 UPRMT UPSETP UR2UP USEL VOTEU"),
     (Alu, A | H, "F2IP I2FP REDUX UF2FP SUQUERY"),
@@ -438,7 +438,8 @@ const KINDS: &[(Class, u8, &str)] = &[
     (Exit, P, "PEXIT"),
     (Exit, NEW, "KILL"),
     (Nop, ALL, "NOP PMTRIG"),
-    // Pseudo-instructions that tracers insert before and after a spin loop; no GPU has them.
+    // `REPLAY_START` and `REPLAY_END` are pseudo-instructions that tracers insert before and after a spin
+    // loop; no GPU has them.
     (Nop, ALL, "REPLAY_START REPLAY_END"),
     // Accel-Sim also accepts the following opcodes in traces of Pascal, although no Pascal GPU has them.
     (Sp, P, "FSEL"),
@@ -554,8 +555,8 @@ mod tests {
         assert_eq!(table.class("LD"), Some(Load(Generic)));
     }
 
-    /// Columns: opcode, bytes per lane, and width in bytes that tracers from version 3 on record for the
-    /// opcode.
+    /// Columns of the test cases: opcode, access width in bytes per lane, and width in bytes that tracers
+    /// from version 3 on record for the opcode.
     const WIDTHS: &[(&str, u8, u16)] = &[
         ("LD.E", 4, 4),
         ("LD.E.64.STRONG.SYS", 8, 8),
@@ -610,8 +611,9 @@ mod tests {
         for &(text, bytes, by_tracer) in WIDTHS {
             let opcode = Opcode::new(text, Load(Global));
             assert_eq!((opcode.width, width_by_tracer(text)), (bytes, by_tracer.into()), "{text}");
-            // If the recorded width is the one that tracers derive from the opcode, the width from the text
-            // of the opcode is used instead. Any other recorded width takes precedence over the text.
+            // Tests which width is used. If a trace has the width that tracers derive from the opcode, the
+            // width from the text of the opcode is used. Any other recorded width takes precedence over the
+            // text.
             assert_eq!(opcode.recorded_width(by_tracer), Some(bytes), "{text}");
             let is_matrix = MATRIX_ACCESSES.contains(&opcode.name());
             for recorded in [1, 2, 4, 8, 16].into_iter().filter(|&recorded| recorded != by_tracer && !is_matrix) {
@@ -671,8 +673,8 @@ mod tests {
         }
     }
 
-    /// Checks opcodes that were found in traces. Each opcode must be known for the architecture of its trace,
-    /// and unknown for architectures that are not listed.
+    /// Checks opcodes that were found in real traces. Each must be known for the architectures that are
+    /// listed for it, and unknown for all other architectures.
     #[test]
     fn opcodes_that_traces_have_had_are_known_where_they_stood() {
         use Architecture::{Ampere, Hopper, Pascal, Turing, Volta};

@@ -6,7 +6,7 @@
 
 use super::opcode::{Architecture, Class, Opcode};
 
-/// Latency and initiation interval of a warp instruction on its execution unit, in core cycles.
+/// Latency and initiation interval of a warp instruction on an execution unit, in core cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// Core cycles from issue until the result is available.

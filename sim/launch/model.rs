@@ -322,7 +322,7 @@ impl Argument {
         Self::Scalar(Array::zeros(ElementType::U64, 1))
     }
 
-    /// Size of the argument, in bytes. The padding after the last member of a struct is not included.
+    /// Size of the argument in bytes, without the padding that C adds after the last member of a struct.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Buffer { .. } | Self::Texture(_) => 8,
@@ -372,8 +372,8 @@ impl Argument {
 /// Elements of a buffer that are a result of the run and are compared or written to a file.
 #[derive(Debug)]
 pub struct Output {
-    /// Name of the output in messages: the buffer, the field, and the range of elements unless all elements
-    /// are selected.
+    /// Name of the output in messages. It consists of the buffer, the field if there is one, and the range of
+    /// elements unless all elements are selected.
     pub name: String,
     /// Elements of the output.
     pub view: View,
@@ -389,8 +389,8 @@ pub struct Output {
 /// Rule for comparing a result of the clocked machine with that of the functional interpreter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Comparison {
-    /// The results are compared by this rule. Any rule other than [`Rule::Exact`] requires a reason in the
-    /// file.
+    /// The results are compared by this rule. The launch file must give a reason for any rule other than
+    /// [`Rule::Exact`].
     Rule(Rule),
     /// The results are not compared with the interpreter, only with the contents in [`Output::expect`].
     Reference,

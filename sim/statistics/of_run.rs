@@ -52,8 +52,9 @@ pub fn dictionary() -> Vec<Entry> {
         machine: "",
         designs: &[String::new()],
         config_hash: "",
-        // Keys whose value is null are listed too, so most optional hardware can be absent here. Only an L1
-        // that serves stores must be assumed, because an L1 that serves only loads lacks some keys.
+        // Keys with the value null are listed too, so most of the optional hardware can be absent in this
+        // configuration. An L1 that serves stores must be present, because some keys do not exist for an L1
+        // that serves only loads.
         has: MachineFeatures { l1: L1Features { stores: true, ..L1Features::default() }, ..MachineFeatures::default() },
         report: &report,
         energy: Some(&energy),
@@ -104,7 +105,7 @@ fn words<'a>(to: &mut dyn CounterReader, key: &Key, words: impl IntoIterator<Ite
 }
 
 /// Passes a key whose value is a list of groups to the counter reader. If the list is empty and the reader
-/// lists all possible keys, the reader gets the element `any` as an example.
+/// lists all possible keys, the element `any` is passed as an example.
 fn elements<T>(
     to: &mut dyn CounterReader,
     key: &Key,

@@ -6,7 +6,7 @@ use isa::recorded::{Class, Code, Cta, LANES};
 
 use super::footprint::Footprint;
 
-/// Maximum number of distinct strides that have a count of their own. All further strides share one count.
+/// Maximum number of different strides that are counted separately. All further strides are counted together.
 const MAX_STRIDES: usize = 256;
 
 /// Statistics of a recorded kernel.
@@ -59,7 +59,8 @@ impl Traffic {
 pub struct Strides {
     /// Number of instructions for each constant stride.
     pub constant: BTreeMap<i64, u64>,
-    /// Number of instructions with a constant stride that has no count of its own.
+    /// Number of instructions with a constant stride that is not counted separately, because the maximum
+    /// number of strides was reached.
     pub others: u64,
     /// Number of instructions with at least two active lanes whose stride is not constant.
     pub irregular: u64,

@@ -29,11 +29,11 @@ pub(super) struct Frame<'a> {
     pub(super) tables: FxHashMap<&'a str, &'a [Name<'a>]>,
 }
 
-/// Argument of a call, which is passed for a parameter.
+/// Argument of a call, from which the value of a parameter is taken.
 enum Argument {
-    /// A `.param` variable of the caller, whose registers the parameter shares.
+    /// A `.param` variable of the caller. The parameter uses the same registers as this variable.
     Pieces(usize),
-    /// An argument that is the value of a register or a constant.
+    /// Value of a register or a constant.
     Value(Src),
 }
 
@@ -341,8 +341,8 @@ impl<'a> Lowering<'_, 'a> {
         if self.pending.is_empty() {
             return Ok(Argument::Value(value));
         }
-        // The address in the operand is filled in when the program is loaded. The pending relocation applies
-        // to the next instruction, which must therefore be this copy.
+        // The operand contains an address that is filled in when the program is loaded. A pending relocation
+        // applies to the next instruction that is appended, so the copy must be appended now.
         let reg = self.temporary(ty.bits() == 64)?;
         let mut copy = Inst::new(Op::Mov(ty));
         copy.dsts[0] = Dst::Reg(reg);

@@ -3,8 +3,8 @@
 use super::{Choice, by_parts};
 use crate::graph::Graph;
 
-/// Maximum number of loads in a connected component for which all subsets are tried. Trying 16 million
-/// subsets takes about a second.
+/// Maximum number of loads in a connected component for an exhaustive search, which tries all subsets of the
+/// loads. Trying 16 million subsets takes about a second.
 pub const MAX_EXHAUSTIVE_LOADS: usize = 24;
 
 /// Returns the subset of loads that saves the most traffic. Returns `None` if a connected component of the
