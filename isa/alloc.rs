@@ -167,8 +167,8 @@ fn intervals(cfg: &Cfg, values: &[Accesses]) -> Vec<Interval> {
     found
 }
 
-/// Assigns a register to each live interval. Returns the register of each value and the number of registers
-/// used, or the program position at which the registers run out.
+/// Assigns a register to each live interval. Returns the register of each value, and the number of registers
+/// used. If there are too few registers, returns the program position at which they run out.
 fn scan(intervals: &[Interval], values: usize, limit: u16) -> Result<(Vec<u16>, u16), u32> {
     let mut place = vec![0; values];
     let mut busy_until: Vec<Option<u32>> = vec![None; usize::from(limit)];

@@ -99,8 +99,8 @@ impl Cfg {
     }
 
     /// Returns the basic blocks from which the end of the thread can be reached, in post-order of the
-    /// reversed graph. The depth-first search uses an explicit stack, since a deep kernel would overflow the
-    /// call stack.
+    /// reversed graph. The depth-first search uses an explicit stack, since recursion would overflow the call
+    /// stack in a kernel with long paths.
     fn reversed_postorder(&self) -> Vec<u32> {
         let mut order = Vec::with_capacity(self.blocks.len());
         let mut seen = vec![false; self.blocks.len()];

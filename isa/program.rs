@@ -131,7 +131,7 @@ impl LaunchLimits {
     }
 }
 
-/// Operand of an instruction that depends on an address of the module's data.
+/// Operand that depends on an address of the module's data, so that the address must be added to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relocation {
     /// Pc of the instruction.

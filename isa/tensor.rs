@@ -169,8 +169,8 @@ const fn layout<const N: usize>(bits: [Bit; N], lane: [Bit; 5]) -> Layout {
 /// and each lane of a group has two adjacent columns. Used by A, C and D of m16n8k8 and by the matrices of
 /// `ldmatrix`.
 const GROUPS: [Bit; 5] = [Column(2), Column(4), Row(1), Row(2), Row(4)];
-/// Effect of the lane number on the position, for eight groups of four lanes. Each group holds one column of
-/// B, and each lane two adjacent rows.
+/// Effect of the lane number on the position. Each of eight groups of four lanes has the elements of one
+/// column of B, and each lane of a group has two adjacent rows.
 const GROUPS_B: [Bit; 5] = [Row(2), Row(4), Column(1), Column(2), Column(4)];
 
 /// Layout of an 8 x 8 matrix of `.b16` elements. A register of each lane holds two adjacent elements of a

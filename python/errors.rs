@@ -1,5 +1,5 @@
-//! Exceptions of the Python module `warpsieve.errors` for errors of the simulator. Their texts are those of
-//! the command line.
+//! Exceptions of the Python module `warpsieve.errors` for errors of the simulator. The text of an exception
+//! is the same as the error message on the command line.
 
 use miette::{Diagnostic, GraphicalTheme};
 use pyo3::exceptions::PyRuntimeError;

@@ -1,9 +1,9 @@
 //! # One L2 bank in isolation
 //! Test bench for one L2 bank, configured as in a machine, with a channel at each port of the bank. A
-//! function of the caller takes the place of the SMs, the DRAM and the L1s. [`BankAlone::cycle`] calls this
-//! function once per cycle and passes it the channel ends that are not connected to the bank. The bank and
-//! the caller's function share one clock. A channel takes one cycle: a beat sent in cycle `c` is visible in
-//! `c + 1`.
+//! function that the caller provides acts as the SMs, the DRAM and the L1s. [`BankAlone::cycle`] calls this
+//! function once per cycle and gives it the ends of the channels that are not connected to the bank. The bank
+//! and the caller's function share one clock. A channel takes one cycle: a beat sent in cycle `c` is visible
+//! in `c + 1`.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Suggestions for misspelled names.
 
-/// Maximum length in bytes of a name that is compared with other names. A comparison takes time proportional
-/// to the product of the lengths of the two names.
+/// Maximum length in bytes of a name that is compared with other names. The limit is needed because a
+/// comparison takes time proportional to the product of the lengths of the two names.
 pub const MAX_COMPARED_BYTES: usize = 64;
 /// Maximum number of names that [`join_names`] shows.
 const LISTED: usize = 60;

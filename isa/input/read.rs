@@ -1,4 +1,4 @@
-//! Files read as text, up to a size limit.
+//! Reads files as text, up to a size limit.
 
 use std::fs::File;
 use std::io::{self, Read};

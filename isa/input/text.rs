@@ -1,4 +1,4 @@
-//! Named text that converts byte offsets into lines and columns.
+//! Text with a name. It converts byte offsets into lines and columns.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};

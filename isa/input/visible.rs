@@ -1,4 +1,4 @@
-//! Text made safe to print on a terminal.
+//! Makes text safe to print on a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

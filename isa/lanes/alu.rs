@@ -57,10 +57,10 @@ pub enum AluFn {
     Xor,
     /// Bitwise complement.
     Not,
-    /// `a` shifted left by the 32-bit count `b`; 0 if the count is at least the operand width.
+    /// `a` shifted left by the 32-bit count `b`. The result is 0 if the count is at least the operand width.
     Shl,
     /// `a` shifted right by the 32-bit count `b`, arithmetically if the type is signed. A count above the
-    /// operand width has the same effect as the operand width.
+    /// operand width is treated as the operand width.
     Shr,
     /// Funnel shift to the left: shifts the 64-bit value `b:a` left by `c` modulo 32, and returns the high
     /// word.
@@ -168,8 +168,8 @@ pub struct AluOp {
     /// and `1 / sqrt(a)` can have this modifier, which also restricts them to the upper words of the operand
     /// and the result.
     pub ftz: bool,
-    /// True if the result saturates: a float to `[0, 1]` (NaN becomes 0), a `.s32` sum to the range of the
-    /// type.
+    /// True if the result saturates. A float is limited to `[0, 1]` (NaN becomes 0), and a `.s32` sum to the
+    /// range of the type.
     pub sat: bool,
     /// True for the modifier `.approx`, which only affects quotients whose divisor exceeds 2^126.
     pub approx: bool,

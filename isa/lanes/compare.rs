@@ -132,7 +132,8 @@ pub fn compare32<const N: usize>(op: &CompareOp, a: &[u32; N], b: &[u32; N]) -> 
 #[inline]
 fn relation<C: Copy, T: PartialOrd, const N: usize>(cmp: Cmp, a: &[C; N], b: &[C; N], value: impl Fn(C) -> T) -> u64 {
     let mask = |test: fn(&T, &T) -> bool| {
-        // A mask of 32 lanes needs half as many vector registers of the host CPU as a mask of 64 lanes.
+        // The mask is computed in words of 32 bits, because a mask of 32 lanes needs half as many vector
+        // registers of the host CPU as a mask of 64 lanes.
         let mut words = [0u32; 2];
         for i in 0..N {
             words[i / 32] |= if test(&value(a[i]), &value(b[i])) { 1 << (i % 32) } else { 0 };

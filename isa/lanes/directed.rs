@@ -65,7 +65,7 @@ pub(super) fn double(op: &AluOp, a: f64, b: f64, c: f64) -> f64 {
     }
 }
 
-/// Rounds `x` to single precision in the direction `rounding`.
+/// Rounds `x` to single precision in the rounding direction `rounding`.
 pub(super) fn narrow(x: f64, rounding: Rounding) -> f32 {
     let nearest = x as f32;
     if x.is_nan() {

@@ -210,7 +210,8 @@ fn upper_word(x: u64, f: impl Fn(f64) -> f64) -> u64 {
         return NAN;
     }
     let bits = exact.to_bits();
-    // Rounds to nearest, ties to even. A carry out of the fraction correctly increments the exponent.
+    // Rounds to nearest, ties to even. If the fraction overflows, the carry correctly increments the
+    // exponent.
     let rounded = (bits + (1 << 31) - 1 + (bits >> 32 & 1)) & UPPER;
     flush_wide(f64::from_bits(rounded)).to_bits()
 }

@@ -335,8 +335,8 @@ mod tests {
     #[test]
     fn results_that_are_no_numbers_are_canonical_and_relu_keeps_them() {
         let bf16 = |f, relu| AluOp { relu, ..AluOp::new(f, Type::Bf16) };
-        // Invalid operations, whose result is NaN: infinity - infinity, infinity * 0, infinity * 1 -
-        // infinity.
+        // Tests invalid operations, whose result must be NaN: infinity - infinity, infinity * 0, infinity * 1
+        // - infinity.
         let (infinity, minus) = (0x7f80, 0xff80);
         for relu in [false, true] {
             assert_eq!(alu(&bf16(AluFn::Add, relu), &[infinity], &[minus], &[0]), [0x7fff]);

@@ -108,7 +108,8 @@ fn encode_integer(sum: i64, saturates: bool) -> u32 {
     if saturates { sum.clamp(i32::MIN.into(), i32::MAX.into()) as u32 } else { sum as u32 }
 }
 
-/// Returns the bits of a floating-point element, shifted to position `part` in a register of D.
+/// Returns the bits of a floating-point element, shifted to the place that element number `part` has in a
+/// register of D.
 fn encode(sum: Sum, value: f32, part: u32) -> u32 {
     match sum {
         Sum::F16 => u32::from(narrow(value.into(), Rounding::Nearest)) << (16 * part),

@@ -16,7 +16,8 @@ pub(super) enum Verdict {
     NoName,
     /// The modifier with this index does not exist in PTX.
     NoModifier(usize),
-    /// Each modifier exists in PTX, but not for this instruction, or not in this combination.
+    /// Each modifier exists in PTX, but this instruction does not have it, or not in this combination with
+    /// the others.
     NoForm,
     /// PTX has the instruction, and the machine models it.
     Modelled,
@@ -144,8 +145,8 @@ impl Form {
         self.groups.split(' ').filter(|group| !group.is_empty()).map(Group)
     }
 
-    /// True if each modifier in `words` matches a different group of the form, and all other groups are
-    /// optional.
+    /// True if the modifiers in `words` can be assigned to groups of the form, each modifier to a group of
+    /// its own, and all remaining groups are optional.
     fn fits(self, words: &[&str]) -> bool {
         let groups: Vec<Group> = self.groups().collect();
         let anything = groups.iter().any(|group| group.0 == "*");
@@ -154,8 +155,9 @@ impl Form {
     }
 }
 
-/// True if all modifiers in `words` can be assigned to different groups that are not in the bit set `used`.
-/// If `anything` is true, modifiers that match no group are skipped.
+/// True if the modifiers in `words` can be assigned to groups, each modifier to a group of its own, and all
+/// remaining groups are optional. Groups in the bit set `used` are already assigned. If `anything` is true,
+/// modifiers that match no group are skipped.
 fn assign(words: &[&str], groups: &[Group], used: u64, anything: bool) -> bool {
     let Some((word, rest)) = words.split_first() else {
         return groups.iter().enumerate().all(|(at, group)| used >> at & 1 != 0 || group.is_optional());

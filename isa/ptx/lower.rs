@@ -66,8 +66,8 @@ pub fn lower(source: &Source, module: &Module<'_>, name: &str) -> Result<Program
     PreparedModule::new(source, module)?.lower(name)
 }
 
-/// Parsed file with the tables that all of its kernels share. The time to lower a kernel is therefore
-/// proportional to the size of that kernel.
+/// Parsed file with the tables that all of its kernels share. With these tables, the time to lower a kernel
+/// is proportional to the size of this kernel, not of the file.
 pub struct PreparedModule<'a> {
     source: &'a Source,
     module: &'a Module<'a>,
@@ -158,8 +158,8 @@ struct Lowering<'p, 'a> {
     scopes: Scopes<'a>,
     /// Stack of the functions that are being lowered: first the kernel, then the nested inlined calls.
     frames: Vec<Frame<'a>>,
-    /// Number of functions whose lowering has begun; each inlined call counts. An inlined call is identified
-    /// by this number, so that each call has its own registers.
+    /// Number of function bodies whose lowering has begun; a function counts again for each inlined call.
+    /// This number identifies an inlined call, so that each call has its own registers.
     instances: u32,
     /// Register index of each named register in use. The key consists of the number of the inlined call, the
     /// position of the declaration, and the index within the family.

@@ -84,7 +84,7 @@ impl<'a> Parser<'a> {
         PtxError::new(self.source, span, "here", message.into())
     }
 
-    /// Returns an error about the next token, where the grammar requires `wanted`.
+    /// Returns an error at the next token. It says that the grammar requires `wanted` there.
     fn refuse_next(&self, wanted: &str) -> PtxError {
         let span = self.span();
         let found = match self.peek() {

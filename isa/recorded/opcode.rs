@@ -169,7 +169,8 @@ impl Class {
         }
     }
 
-    /// True if each lane accesses its own bytes, whose number is the access width of the opcode.
+    /// True if each lane has its own address, at which it accesses as many bytes as the access width of the
+    /// opcode.
     #[must_use]
     pub fn has_width(self) -> bool {
         matches!(self, Self::Load(_) | Self::Store(_) | Self::Atomic(_) | Self::AsyncCopy)
@@ -236,10 +237,11 @@ impl Opcode {
     /// Returns the number of bytes that each lane accesses if the trace has the access width `recorded`.
     /// Returns `None` if no lane can access that many bytes at once.
     ///
-    /// The recorded width takes precedence, with two exceptions. From version 3 on, tracers derive the width
-    /// from the text of the opcode. Their rule recognizes fewer tokens: it assumes 4 bytes for `F64` and
-    /// `S8`. If the recorded width equals the result of that rule, the width from the text is used instead.
-    /// Loads and stores of matrices always use the width from the text.
+    /// The recorded width takes precedence over the width that the text of the opcode states, with two
+    /// exceptions. First, tracers from version 3 on derive the width from the text by a rule that recognizes
+    /// fewer tokens: it assumes 4 bytes for `F64` and `S8`. If the recorded width equals the result of this
+    /// rule, the width from the text is used. Second, loads and stores of matrices always use the width from
+    /// the text.
     #[must_use]
     pub fn recorded_width(&self, recorded: u16) -> Option<u8> {
         let recorded = u32::from(recorded);

@@ -136,8 +136,8 @@ impl Format {
         let number = number.ok_or_else(|| {
             opcode_word.refuse("one of the 2^20 instructions seen before, the maximum number per kernel")
         })?;
-        // Two kinds of lines cannot be cached. Register values differ from line to line, and the operands of
-        // a bulk copy are not stored.
+        // Two kinds of lines cannot be cached: lines with register values, because these differ from line to
+        // line, and lines of bulk copies, because their operands are not stored.
         let has_addresses = matches!(given, AddressForm::Each);
         let is_plain = recorded_width == 0 || has_addresses;
         let has_values = self.has_values && !line.trim_ascii_end().ends_with(b"NoVal");

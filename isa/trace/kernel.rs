@@ -9,8 +9,8 @@
 //! ... more warps ...
 //! #END_TB
 //! ```
-//! Blank lines may occur anywhere, and the last line may lack its line end. Other lines that begin with `#`
-//! are comments.
+//! Blank lines may occur anywhere, and the last line need not end in a newline. Other lines that begin with
+//! `#` are comments.
 
 use std::io::BufRead;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Compression of a trace while it is written.
+//! Compresses a trace while it is written.
 
 use std::io::{self, Write};
 

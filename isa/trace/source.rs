@@ -15,11 +15,11 @@ const BUFFER: usize = 16 << 10;
 /// Maximum window of the decompressor in bytes. Files of `xz -9` need 64 MiB, and files of `zstd` at most 128
 /// MiB with default settings.
 const MAX_WINDOW: u64 = 128 << 20;
-/// First bytes of an xz file. Two more bytes follow. The lower half of the second one is nonzero if the
-/// compressed blocks have checksums.
+/// First bytes of an xz file. The lower half of the second byte after them is nonzero if the compressed
+/// blocks have checksums.
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 const XZ_CHECKS: (usize, u8) = (7, 0x0f);
-/// First bytes of a zstd frame. A byte with flags follows, in which one bit is set if the frame has a
+/// First bytes of a zstd frame. The byte after them contains flags, one of which is set if the frame has a
 /// checksum.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const ZSTD_CHECKS: (usize, u8) = (4, 0x04);

@@ -1,6 +1,6 @@
 //! # Content-addressed memory
-//! Estimates the cost of CAMs with closed-form formulas of the number of entries and the bits per entry. The
-//! formulas are fitted to results of CACTI.
+//! Estimates the cost of CAMs with closed-form formulas, which depend on the number of entries and the bits
+//! per entry. The formulas are fitted to results of CACTI.
 
 use serde::Deserialize;
 

@@ -210,9 +210,9 @@ impl Gates {
                 (self.adder_bit, product(width + half, factor.count_ones().saturating_sub(1)))
             }
             Logic::ConstantDivider { width, divisor } => {
-                // Divider that uses long division, with one row of cells per bit of the dividend. The width
-                // of a row is the width of the partial remainder, which is less than the divisor, plus one
-                // dividend bit.
+                // Divider that uses long division, with one row of cells per bit of the dividend. A row
+                // processes the partial remainder, which is less than the divisor, together with the next bit
+                // of the dividend. Its width is that of the partial remainder plus one.
                 let row = u32::BITS - divisor.saturating_sub(1).leading_zeros() + 1;
                 (self.divider_bit, product(width, row))
             }

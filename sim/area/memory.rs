@@ -56,8 +56,8 @@ pub enum Kind {
     Flops,
 }
 
-/// Numbers of ports of a memory. Text such as `1RW` means one read-write port; `2R1W` means two read ports
-/// and one write port.
+/// Numbers of ports of a memory, also written as text: `1RW` means one read-write port; `2R1W` means two read
+/// ports and one write port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Ports {

@@ -78,7 +78,8 @@ impl FetchLockstep {
             FetchResult::Served => FetchOutcome::Served,
         };
         let brings = matches!(expected, FetchOutcome::Hit | FetchOutcome::Served).then(|| {
-            // Addresses beyond the machine's address range wrap around to 0.
+            // Addresses beyond the machine's address range wrap around, so that the range is followed by
+            // address 0.
             let (line, offset) = (self.twin.line_of(address), address % u64::from(self.line_bytes));
             word(line * u64::from(self.line_bytes) + offset)
         });

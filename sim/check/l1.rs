@@ -114,7 +114,7 @@ const ALL: [CacheId; 3] = [CacheId::L1d, CacheId::Const, CacheId::Texture];
 impl Lockstep {
     /// Creates empty golden models of the caches of SM `sm`; `path` is the path of its load-store unit.
     /// `read_only` holds the constant and the texture cache. `own_periods` is true if the streaming monitor
-    /// times its periods itself, and false if the warp throttle ends them.
+    /// decides itself when its periods end, and false if the warp throttle decides this.
     ///
     /// # Errors
     /// Fails if the index function or the replacement policy of a read-only cache has no golden model. Also
@@ -220,7 +220,7 @@ impl Lockstep {
     }
 
     /// Checks the caches after the edge of `cycle`. A cache that was not evaluated at this edge reports no
-    /// events, and its golden model must not have any either.
+    /// events; its golden model must then expect none.
     ///
     /// # Errors
     /// Fails at the first event with different outcomes in a cache and in its golden model.

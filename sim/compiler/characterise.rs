@@ -62,7 +62,7 @@ pub struct KernelMetrics {
     pub loads: Vec<usize>,
     /// Metrics of each load, from the run in which only this load is cached.
     pub alone: Vec<LoadMetrics>,
-    /// Total hits of both loads for each pair of loads, from the run in which only the loads of this pair are
+    /// For each pair of loads, the total hits of both, from the run in which only the loads of this pair are
     /// cached.
     pub pair_hits: Triangle<u64>,
     /// Requested and transferred bytes of the run in which every load is cached.

@@ -81,8 +81,8 @@ impl Graph {
         self.nodes[i]
     }
 
-    /// Returns the bytes that caching both loads saves, in addition to the bytes saved by caching each load
-    /// alone.
+    /// Returns the weight of the edge between two loads: the bytes saved by caching both, minus the bytes
+    /// saved by caching each of them alone.
     #[must_use]
     pub fn edge(&self, i: usize, j: usize) -> f64 {
         self.edges.get(i, j)

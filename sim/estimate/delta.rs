@@ -41,8 +41,8 @@ impl Block {
         }
     }
 
-    /// True if the storage bits, flip-flops, area or leakage of this scope, or of a scope inside it, differ
-    /// between the two designs.
+    /// True if this scope, or a scope inside it, has a nonzero difference in storage bits, flip-flops, area
+    /// or leakage.
     #[must_use]
     pub fn differs(&self) -> bool {
         self.delta.is_some_and(|delta| delta != Delta::default()) || self.children.iter().any(Self::differs)

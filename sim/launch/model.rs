@@ -293,7 +293,7 @@ pub enum Argument {
     Buffer {
         /// Buffer to which the address points.
         buffer: BufferId,
-        /// Offset of the address from the start of the buffer in bytes, for each iteration.
+        /// Offset in bytes of the address from the start of the buffer, in each iteration.
         offset: Sequence,
     },
     /// Scalar value, or the elements of an array.

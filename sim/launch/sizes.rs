@@ -186,8 +186,8 @@ struct Declared<'d, 't> {
     value: &'d Spanned<DeValue<'t>>,
 }
 
-/// Returns the values of a problem size by name. A value that the size does not replace is that of the main
-/// size.
+/// Returns the values of a problem size by name. If the size does not replace a value, it has the same value
+/// as in the main size.
 fn declare<'d, 't>(
     sizes: Option<&'d Spanned<DeValue<'t>>>,
     size: Option<&str>,

@@ -1,5 +1,6 @@
 //! # Dump: the state of a machine at one moment, as text
-//! Indented scopes with one line per value, for deadlock reports and `--print`:
+//! Formats the state of a machine as indented scopes with one line per value, for deadlock reports and
+//! `--print`:
 //!
 //! ```text
 //! machine

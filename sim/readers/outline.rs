@@ -105,7 +105,7 @@ struct Draft {
     /// For each memory, its scope and its index among the memories of that scope. `None` if no glob requests
     /// elements of the memory.
     memories: Vec<Option<(usize, usize)>>,
-    /// Hierarchical scopes of the hardware block, in the order in which `describe` declares them.
+    /// Scopes of the hardware block, which may be nested, in the order in which `describe` declares them.
     spans: Vec<Stretch>,
 }
 

@@ -35,7 +35,8 @@ use super::walk::{ChangedBlocks, Walker};
 
 /// Glob that selects the table entries whose signals are read.
 const ENTRIES: &str = "**.flight[*]";
-/// Kinds of memory accesses whose reply carries a result, named as in the address unit: loads and atomics.
+/// Kinds of memory accesses whose reply carries a result, which are loads and atomics. The names are those in
+/// the address unit.
 const REPLIED: [&str; 2] = ["LOAD", "ATOMIC"];
 /// Number of warp slots per SM, for numbering the threads of the log.
 const WARPS: u64 = 64;
@@ -341,8 +342,8 @@ impl Core {
         usize::from(has(self.signals.heads)) + usize::from(has(self.signals.seconds))
     }
 
-    /// Ends, as flushed, the log lines of instructions that are no longer in the instruction buffer of a
-    /// warp.
+    /// Ends the log lines of instructions that are no longer in the instruction buffer of a warp, and marks
+    /// these lines as flushed.
     fn flush(&mut self, now: u64, warp: u64, samples: &Samples, log: &mut Log) {
         let left = self.buffer_occupancy(warp, samples);
         while self.fetched[warp as usize].len() > left {

@@ -239,8 +239,8 @@ pub struct Counters {
     pub forwards: Vec<OutputStats>,
     /// Counters of each output port of the network for answers to forwarded loads.
     pub answers: Vec<OutputStats>,
-    /// Counters that the schemes of each unit declare themselves. The key is omitted if there are none, so
-    /// that the digests of counters in the tests do not depend on its existence.
+    /// Counters that the schemes of each unit declare themselves. If there are none, the key is omitted. The
+    /// digests of counters in the tests are then the same with and without this field.
     #[serde(default, skip_serializing_if = "SchemeUnits::is_empty")]
     pub schemes: SchemeUnits,
 }

@@ -9,7 +9,8 @@ use super::Totals;
 
 /// Initial length of an interval in core cycles.
 const FIRST: u64 = 16;
-/// Number of intervals at which adjacent intervals are merged in pairs, so that half as many remain.
+/// Maximum number of intervals. When it is reached, adjacent intervals are merged in pairs, so that half as
+/// many remain.
 const MAX_INTERVALS: usize = 400;
 
 /// Performance counts of one interval, summed over all hardware units.
@@ -29,7 +30,8 @@ pub struct Interval {
     pub l2_accesses: u64,
     /// Number of reads that hit in the L2.
     pub l2_hits: u64,
-    /// Number of DRAM cycles in which a data bus was reserved for a burst, summed over all channels.
+    /// Number of DRAM cycles in which the data bus of a channel was reserved for a burst, summed over all
+    /// channels.
     pub bus_busy_cycles: u64,
     /// Number of samples of the number of running warps that were taken in the interval.
     pub looks: u64,
@@ -87,7 +89,8 @@ impl History {
         }
     }
 
-    /// Ends the last interval, which does not include `cycle`, and returns all intervals.
+    /// Ends the last interval, which covers the cycles up to but not including `cycle`, and returns all
+    /// intervals.
     pub(super) fn finish(mut self, cycle: u64, machine: &Machine) -> Vec<Interval> {
         self.reach(cycle, machine);
         if cycle > self.before.cycles {

@@ -115,8 +115,8 @@ impl Series {
         self.counted.clone()
     }
 
-    /// Writes the rows of all intervals that end at or before `cycle`. Must be called before the events of
-    /// `cycle` are counted.
+    /// Writes the rows of all intervals whose last cycle is before `cycle`. Must be called before the events
+    /// of `cycle` are counted.
     #[inline]
     pub(super) fn reach(&mut self, cycle: u64, machine: &Machine) -> Result<(), RunError> {
         while cycle - self.counted.from >= self.counted.interval {

@@ -105,7 +105,8 @@ impl Cross {
         values
     }
 
-    /// Returns the index of the first exclusion that covers a coverage point.
+    /// Returns the index of the first exclusion that covers a coverage point, or `None` if the point is
+    /// legal.
     fn exclusion(&self, point: usize) -> Option<usize> {
         let values = self.values(point);
         let falls =
@@ -252,7 +253,7 @@ pub fn hit(cross: &str, point: &[&str]) {
     hit_times(cross, point, 1);
 }
 
-/// Counts `times` hits of a coverage point. If `times` is 0, the point does not count as hit.
+/// Counts `times` hits of a coverage point. A call with `times` equal to 0 has no effect.
 pub fn hit_times(cross: &str, point: &[&str], times: u64) {
     if times > 0 {
         COLLECTED.with_borrow_mut(|collected| {

@@ -1,5 +1,5 @@
-//! Test cases that are determined by a seed and a number of steps. With fewer steps, the test case is a
-//! prefix of the same sequence.
+//! Test cases that are determined by a seed and a number of steps. A test case with fewer steps is the
+//! beginning of the same random sequence.
 
 use std::path::Path;
 

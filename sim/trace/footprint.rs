@@ -52,7 +52,8 @@ impl Footprint {
         }
     }
 
-    /// Number of line accesses. An instruction makes one line access for each line that it accesses.
+    /// Number of line accesses: an instruction makes one line access for each line of which it accesses a
+    /// part.
     #[must_use]
     pub fn accesses(&self) -> u64 {
         self.accesses

@@ -24,8 +24,8 @@ pub struct Profile {
     pub thread_instructions: u64,
     /// Number of warp instructions that have no active lane.
     pub without_lanes: u64,
-    /// Number of warp instructions of each class. A generic memory access counts in the class of the state
-    /// space that it addresses.
+    /// Number of warp instructions of each class. A generic memory access is counted in the class of the
+    /// specific space that it accesses.
     pub classes: BTreeMap<Class, u64>,
     /// Accesses to device memory (global and local) for each class of instructions.
     pub traffic: BTreeMap<Class, Traffic>,
@@ -40,7 +40,8 @@ pub struct Profile {
 pub struct Traffic {
     /// Number of instructions with at least one active lane.
     pub instructions: u64,
-    /// Number of line accesses. An instruction makes one line access for each line that it accesses.
+    /// Number of line accesses: an instruction makes one line access for each line of which it accesses a
+    /// part.
     pub transactions: u64,
     /// Maximum number of lines that a single instruction accessed.
     pub most: u64,

@@ -227,7 +227,7 @@ impl<'a> Lowering<'_, 'a> {
         self.body(function)?;
         (self.guard, self.position, self.span) = (guard, position, span);
         self.close_body();
-        // Results in registers are read now, while the function's names for these registers are still
+        // Result registers are read now, while the names that the function declares for them are still
         // visible.
         let mut truths = vec![None; function.returns.len()];
         for ((formal, place), truth) in function.returns.iter().zip(&results).zip(&mut truths) {
@@ -452,8 +452,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// True if the function takes the address of a parameter, that is, uses the parameter other than as the
-/// address of a load or store.
+/// True if the function takes the address of a parameter, that is, if it uses the parameter in another way
+/// than as the address of a load or store.
 fn takes_address(function: &Function<'_>, formal: &Variable<'_>) -> bool {
     let is_it = |operand: &Operand<'_>| match operand.kind {
         OperandKind::Name(name, _) | OperandKind::Sum(name, _) => name.text == formal.name.text,

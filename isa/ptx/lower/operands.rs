@@ -14,7 +14,7 @@ use isa::types::{Axis, Space, Special, Type};
 pub(super) enum Width {
     /// The register must have exactly the width of the type.
     Exact,
-    /// The register must be at least as wide as the type: for loads, stores and conversions.
+    /// The register must be at least as wide as the type. This rule applies to loads, stores and conversions.
     AtLeast,
 }
 

@@ -38,7 +38,8 @@ pub(super) struct Scopes<'a> {
 }
 
 impl<'a> Scopes<'a> {
-    /// Creates the lookup at file level; `file` holds the names that are declared there.
+    /// Creates a name lookup whose current block is the file level. `file` holds the names that are declared
+    /// there.
     pub(super) fn new(file: Rc<Scope<'a>>) -> Self {
         Scopes { file, all: vec![Scope::default()], current: 0 }
     }

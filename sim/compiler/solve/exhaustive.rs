@@ -35,7 +35,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Tries all subsets of the nodes with indices below `end`, together with the nodes already in `chosen`.
+    /// Tries all subsets of the nodes with indices below `end`. Each subset is combined with the nodes that
+    /// are already in `chosen`.
     fn descend(&mut self, end: usize, value: f64, mask: u32) {
         let Some(node) = end.checked_sub(1) else {
             let (best, size, _) = self.best;

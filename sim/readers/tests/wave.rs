@@ -257,7 +257,7 @@ fn the_cycle_and_an_edge_of_each_clock_stand_at_every_change_and_nowhere_else() 
                 // added.
                 assert_eq!(u64::from_str_radix(&format!("0{cycle}"), 2).unwrap(), cycle_at(time + 1), "{time} ps");
             }
-            // True if `time` in ps is a multiple of the clock period, within one picosecond.
+            // True if `time` in ps is a multiple of the clock period, with a tolerance of one picosecond.
             let is_edge = |time: u64, megahertz: u64| {
                 (time * megahertz + 500_000) % 1_000_000 <= 500_000 + megahertz
                     && (time * megahertz + 500_000) % 1_000_000 >= 500_000 - megahertz
