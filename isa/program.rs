@@ -345,8 +345,8 @@ pub struct Guard {
 pub enum Op {
     /// `dsts[0] = f(srcs[0..3])` in every lane: [`crate::lanes::alu`].
     Alu(AluOp),
-    /// `dsts[0] = compare(srcs[0], srcs[1])`, and `dsts[1]` is the complement. If `combine` is set, it is
-    /// applied to each of the two results and predicate `srcs[2]` (or `Imm` 0 or 1):
+    /// `dsts[0] = compare(srcs[0], srcs[1])`, and `dsts[1]` is the complement. If `combine` is set, it
+    /// combines each of these two results with predicate `srcs[2]` (or `Imm` 0 or 1):
     /// [`crate::lanes::compare`] and [`CompareOp::combine_masks`].
     Compare(CompareOp),
     /// `dsts[0] = srcs[2] ? srcs[0] : srcs[1]`, with predicate `srcs[2]` (or `Imm` 0 or 1).

@@ -46,8 +46,8 @@ impl Part {
     }
 }
 
-/// Returns the sections of a buffer. Each output is a section with its own comparison rule. One more section
-/// contains all remaining bytes, which are compared exactly.
+/// Returns the sections of a buffer. Each output that is compared by a rule is a section. One more section
+/// contains all bytes that belong to no output; they are compared exactly.
 pub(super) fn parts(file: &LaunchFile, buffer: usize) -> Vec<Part> {
     let (mut parts, mut others) = (Vec::new(), Vec::new());
     for output in file.outputs.iter().filter(|output| output.view.buffer.0 == buffer) {

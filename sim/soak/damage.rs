@@ -12,8 +12,7 @@ use hdl::Random;
 
 /// Number of mutants (damaged copies of a sample) in a test case.
 const MUTANTS: u64 = 1000;
-/// Average number of refused inputs for each one that is also rendered as an error report. The inputs are
-/// chosen at random.
+/// One out of this many refused inputs, chosen at random, is also rendered as an error report.
 const DRAWN: u64 = 64;
 /// Number of mutants between two checks of the memory that the process uses.
 const WEIGHED: u64 = 16;

@@ -24,7 +24,7 @@ impl<'a> Lowering<'_, 'a> {
         if !mods.take("async") {
             return Err(self.refuse_unsupported(inst));
         }
-        // A copy is modeled as a load and a store, on which later instructions wait by the usual rules. An
+        // A copy is modeled as a load and a store, for which later instructions wait by the usual rules. An
         // instruction that waits for copies therefore becomes a no-op.
         if mods.take("commit_group") || mods.take("wait_all") {
             self.operand_count(inst, 0..=0)?;
